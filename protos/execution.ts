@@ -1,0 +1,116 @@
+// Written by `npm run proto` from execution.proto: change that.
+import type { Call } from './call.ts';
+import type { MessageEntry, State } from './threads.ts';
+
+/**
+ * Runs the graph. A request never runs it itself: `Start` says yes once the run is on record, and whoever wants to see it
+ * follows its numbered event log, from any replica.
+ */
+export interface Execution {
+  /** NotFound when no graph is configured; Invalid, naming the field, when the input does not fit the graph. */
+  readonly start: (request: StartRequest, call: Call) => Promise<StartReply>;
+  /** The run's last event, as soon as there is one. */
+  readonly wait: (request: WaitRequest, call: Call) => Promise<RunEvent>;
+  /** Every event after `after`, in order, each once, until the run's last one. */
+  readonly follow: (request: FollowRequest, call: Call) => AsyncIterable<RunEvents>;
+  /** NotFound when no graph is configured. */
+  readonly getGraph: (request: GetGraphRequest, call: Call) => Promise<Graph>;
+  /** Passes each given field through its reducer, as a node's update would, and gives the whole state. */
+  readonly updateState: (request: UpdateStateRequest, call: Call) => Promise<State>;
+  /**
+   * Ends the thread's run, forgets its memories and removes its rows, in this order. A failure leaves the thread absent to
+   * every reader; calling again, or the sweeper, goes on where it stopped.
+   */
+  readonly deleteThread: (request: DeleteThreadRequest, call: Call) => Promise<DeleteThreadReply>;
+}
+
+export interface StartRequest {
+  readonly owner: string;
+  readonly requestId: string;
+  /** Made by the caller, so that a repeated request can name the same run. */
+  readonly runId: string;
+  /** Absent: a new thread. */
+  readonly threadId?: string;
+  readonly threadName?: string;
+  /** A JSON object: the metadata of a thread that is made by this run. */
+  readonly threadMetadataJson?: Uint8Array;
+  readonly messages: readonly MessageEntry[];
+  /** A JSON object: fields that pass their reducers before the first step. */
+  readonly initialStateJson?: Uint8Array;
+  /** A JSON object: handed to the nodes as it came. */
+  readonly configJson?: Uint8Array;
+  /** A JSON object: who calls, handed to the nodes. Never a token. */
+  readonly userJson?: Uint8Array;
+  readonly tools: readonly RemoteTool[];
+  readonly recursionLimit: number;
+  /** low, partial or full. */
+  readonly granularity: string;
+  /** enqueue or reject. */
+  readonly multitaskStrategy: string;
+}
+
+/** A tool that the caller runs. */
+export interface RemoteTool {
+  /** The tool node it belongs to; empty: every one. */
+  readonly nodeName: string;
+  readonly name: string;
+  readonly description: string;
+  /** A JSON Schema of type object. */
+  readonly parametersJson: Uint8Array;
+}
+
+export interface StartReply {
+  readonly runId: string;
+  readonly threadId: string;
+  readonly isNewThread: boolean;
+  /** queued or running. */
+  readonly status: string;
+}
+
+export interface WaitRequest {
+  readonly owner: string;
+  readonly runId: string;
+}
+
+export interface FollowRequest {
+  readonly owner: string;
+  readonly runId: string;
+  /** The number of the last event already seen; 0 for all. */
+  readonly after: number;
+}
+
+export interface RunEvents {
+  readonly events: readonly RunEvent[];
+}
+
+export interface RunEvent {
+  /** 1 for the first event of a run, then one more each. */
+  readonly seq: number;
+  /** The kind of the event, which also stands in its JSON. */
+  readonly event: string;
+  /** The whole stream chunk on one line. */
+  readonly json: Uint8Array;
+}
+
+export type GetGraphRequest = Readonly<Record<string, never>>;
+
+export interface Graph {
+  /** Nodes, edges and a Mermaid drawing: a JSON object. */
+  readonly graphJson: Uint8Array;
+  /** Field name to its type, description, default and whether it is required: a JSON object. */
+  readonly fieldsJson: Uint8Array;
+}
+
+export interface UpdateStateRequest {
+  readonly owner: string;
+  readonly threadId: string;
+  /** A JSON object. */
+  readonly stateJson: Uint8Array;
+}
+
+export interface DeleteThreadRequest {
+  readonly owner: string;
+  readonly threadId: string;
+}
+
+export type DeleteThreadReply = Readonly<Record<string, never>>;

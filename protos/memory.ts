@@ -1,0 +1,132 @@
+// Written by `npm run proto` from memory.proto: change that.
+import type { Call } from './call.ts';
+
+/**
+ * The long-term memory of each owner. A reply means that the write is durable and that a search sees it.
+ *
+ * Every time is in milliseconds since 1970 UTC. Every `json` field is UTF-8 JSON text.
+ */
+export interface Memory {
+  /** The same memory_id again changes nothing and gives the same reply. */
+  readonly store: (request: StoreRequest, call: Call) => Promise<StoreReply>;
+  /** Best first, by the strategy and metric asked for. */
+  readonly search: (request: SearchRequest, call: Call) => Promise<SearchReply>;
+  readonly get: (request: GetRequest, call: Call) => Promise<MemoryItem>;
+  /** Replaces the content, embeds it again, and merges the metadata given. */
+  readonly update: (request: UpdateRequest, call: Call) => Promise<MemoryItem>;
+  readonly delete: (request: DeleteRequest, call: Call) => Promise<DeleteReply>;
+  /** Newest first. */
+  readonly list: (request: ListRequest, call: Call) => Promise<ListReply>;
+  /** Removes all that match, and says which. Invalid when nothing narrows it and `all` is not set. */
+  readonly forget: (request: ForgetRequest, call: Call) => Promise<ForgetReply>;
+}
+
+export interface MemoryItem {
+  readonly memoryId: string;
+  readonly content: string;
+  readonly memoryType: string;
+  readonly category: string;
+  /** A JSON object. */
+  readonly metadataJson: Uint8Array;
+  /** From 0 to 1; 1 where there was no query. */
+  readonly score: number;
+  /** A JSON array of numbers. */
+  readonly vectorJson: Uint8Array;
+  /** The thread it was stored for; empty when none. */
+  readonly threadId: string;
+  /** When it was stored or last updated. */
+  readonly timestamp: number;
+}
+
+/** What a memory must match; what is absent matches all. */
+export interface Selection {
+  readonly memoryType?: string;
+  readonly category?: string;
+  readonly threadId?: string;
+  /**
+   * A JSON object: metadata fields by equality, or by {"$gt"|"$gte"|"$lt"|"$lte"|"$ne"|"$in": …}; thread_id, memory_type and
+   * category may stand in it too.
+   */
+  readonly filtersJson?: Uint8Array;
+}
+
+export interface StoreRequest {
+  readonly owner: string;
+  /** Made by the caller, so that a repeated request names the same memory. */
+  readonly memoryId: string;
+  readonly content: string;
+  readonly memoryType: string;
+  readonly category: string;
+  /** A JSON object. */
+  readonly metadataJson: Uint8Array;
+  readonly threadId?: string;
+}
+
+export interface StoreReply {
+  readonly memoryId: string;
+}
+
+export interface SearchRequest {
+  readonly owner: string;
+  readonly query: string;
+  readonly selection: Selection;
+  readonly limit: number;
+  readonly scoreThreshold: number;
+  /** similarity, temporal, relevance, hybrid or graph_traversal. */
+  readonly retrievalStrategy: string;
+  /** cosine, euclidean, dot_product or manhattan. */
+  readonly distanceMetric: string;
+  readonly maxTokens: number;
+  /** A JSON object: weights and depth of the strategies that have them. */
+  readonly optionsJson?: Uint8Array;
+}
+
+export interface SearchReply {
+  readonly results: readonly MemoryItem[];
+}
+
+export interface GetRequest {
+  readonly owner: string;
+  readonly memoryId: string;
+}
+
+export interface UpdateRequest {
+  readonly owner: string;
+  readonly memoryId: string;
+  readonly content: string;
+  /** A JSON object, merged into the one that stands. */
+  readonly metadataJson?: Uint8Array;
+}
+
+export interface DeleteRequest {
+  readonly owner: string;
+  readonly memoryId: string;
+}
+
+export type DeleteReply = Readonly<Record<string, never>>;
+
+export interface ListRequest {
+  readonly owner: string;
+  readonly selection: Selection;
+  readonly limit: number;
+  readonly offset: number;
+  readonly cursor?: string;
+}
+
+export interface ListReply {
+  readonly memories: readonly MemoryItem[];
+  readonly total: number;
+  /** Absent on the last page. */
+  readonly cursor?: string;
+}
+
+export interface ForgetRequest {
+  readonly owner: string;
+  readonly selection: Selection;
+  /** Everything of the owner. */
+  readonly all: boolean;
+}
+
+export interface ForgetReply {
+  readonly memoryIds: readonly string[];
+}

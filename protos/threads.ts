@@ -1,0 +1,370 @@
+// Written by `npm run proto` from threads.proto: change that.
+import type { Call } from './call.ts';
+
+/**
+ * The record: threads with their state, messages and runs. Whoever answers keeps three promises: a reply means that
+ * the write is durable, each call happens whole or not at all, and a thread of another owner is a thread that is absent.
+ *
+ * Every time is in milliseconds since 1970 UTC. Every `json` field is UTF-8 JSON text.
+ */
+export interface Threads {
+  /**
+   * Stores a run, making its thread when needed, and gives it the thread or a place in the thread's queue. The same
+   * run_id again changes nothing and gives the same reply. With `claim` an idle thread's run is claimed in the same write.
+   */
+  readonly acceptRun: (request: AcceptRunRequest, call: Call) => Promise<AcceptRunReply>;
+  /**
+   * Gives the run to a worker: raises the thread's epoch, appends the run's input to the log, marks the run running.
+   * Stale when the run does not hold the thread, or has ended.
+   */
+  readonly claimRun: (request: ClaimRunRequest, call: Call) => Promise<ClaimedRun>;
+  /**
+   * Commits what one step changed, only while run, epoch and step are the thread's own; Stale otherwise. With `end` it is
+   * the run's last commit, and names the queued run that holds the thread from now on.
+   */
+  readonly commitStep: (request: CommitStepRequest, call: Call) => Promise<CommitStepReply>;
+  /** Ends a run without its worker: from this reply on, nothing that worker commits is taken. An ended run stays as it ended. */
+  readonly endRun: (request: EndRunRequest, call: Call) => Promise<EndRunReply>;
+  readonly getRun: (request: GetRunRequest, call: Call) => Promise<Run>;
+  /** Runs of every owner that have not ended, oldest first. */
+  readonly listOpenRuns: (request: ListOpenRunsRequest, call: Call) => Promise<ListOpenRunsReply>;
+  readonly getThread: (request: GetThreadRequest, call: Call) => Promise<Thread>;
+  /** Most recently updated first. */
+  readonly listThreads: (request: ListThreadsRequest, call: Call) => Promise<ListThreadsReply>;
+  /**
+   * Marks the thread deleting: from this reply on it is NotFound everywhere, and its run is ended. NotFound when absent;
+   * a thread that is marked already is marked again, so that an interrupted deletion can go on.
+   */
+  readonly beginDelete: (request: BeginDeleteRequest, call: Call) => Promise<BeginDeleteReply>;
+  /** Removes every row of a thread that is marked deleting. */
+  readonly finishDelete: (request: FinishDeleteRequest, call: Call) => Promise<FinishDeleteReply>;
+  /** Threads of every owner that are marked deleting and not yet gone. */
+  readonly listDeleting: (request: ListDeletingRequest, call: Call) => Promise<ListDeletingReply>;
+  readonly getState: (request: GetStateRequest, call: Call) => Promise<State>;
+  /**
+   * Writes fields and messages as given (their reducers have been applied). Conflict while a run holds the thread, or when
+   * `expected_version` is not the thread's.
+   */
+  readonly writeState: (request: WriteStateRequest, call: Call) => Promise<State>;
+  /** Clears every field and the context; the message log stays. Conflict while a run holds the thread. */
+  readonly clearState: (request: ClearStateRequest, call: Call) => Promise<ClearStateReply>;
+  /** Oldest first. */
+  readonly listMessages: (request: ListMessagesRequest, call: Call) => Promise<ListMessagesReply>;
+  readonly getMessage: (request: GetMessageRequest, call: Call) => Promise<GetMessageReply>;
+  /** Appends to log and context; a message whose id is in the log replaces it in place. Conflict while a run holds the thread. */
+  readonly addMessages: (request: AddMessagesRequest, call: Call) => Promise<AddMessagesReply>;
+  /** Removes one message from log and context. Conflict while a run holds the thread. */
+  readonly deleteMessage: (request: DeleteMessageRequest, call: Call) => Promise<DeleteMessageReply>;
+}
+
+/** A message of the log: its id beside its whole JSON, which has the same id inside. */
+export interface MessageEntry {
+  readonly messageId: string;
+  readonly json: Uint8Array;
+}
+
+/** A tool call that the caller was asked to run and has not answered. */
+export interface OpenCall {
+  readonly callId: string;
+  readonly name: string;
+}
+
+export interface AcceptRunRequest {
+  readonly owner: string;
+  readonly threadId: string;
+  readonly runId: string;
+  readonly requestId: string;
+  /** Used when the thread is made by this run. */
+  readonly threadName?: string;
+  /** Used when the thread is made by this run: a JSON object. */
+  readonly metadataJson?: Uint8Array;
+  /** The run's input: it enters the log at the claim, not before. */
+  readonly messages: readonly MessageEntry[];
+  /** The calls that the input answers. */
+  readonly answers: readonly string[];
+  /** What the worker needs beside the messages; the record keeps it and does not look inside. */
+  readonly optionsJson: Uint8Array;
+  /** enqueue or reject. */
+  readonly multitaskStrategy: string;
+  readonly granularity: string;
+  /** Claims the run for this worker in the same write when the thread is idle. */
+  readonly claim?: ClaimIntent;
+}
+
+export interface ClaimIntent {
+  readonly workerId: string;
+  /** The version of the thread that this worker still has in memory, if any. */
+  readonly knownVersion?: number;
+}
+
+export interface AcceptRunReply {
+  readonly runId: string;
+  readonly threadId: string;
+  readonly isNewThread: boolean;
+  readonly status: string;
+  /** Whether the run holds the thread, so that it can be claimed now. */
+  readonly runnable: boolean;
+  /** Present when `claim` was asked for and the thread was idle. */
+  readonly claimed?: ClaimedRun;
+}
+
+export interface ClaimRunRequest {
+  readonly owner: string;
+  readonly threadId: string;
+  readonly runId: string;
+  readonly workerId: string;
+  readonly knownVersion?: number;
+}
+
+/** Everything a worker needs to go on with a run. */
+export interface ClaimedRun {
+  readonly runId: string;
+  readonly threadId: string;
+  readonly requestId: string;
+  readonly granularity: string;
+  readonly isNewThread: boolean;
+  /** The fence: commits carry it. */
+  readonly epoch: number;
+  /** The number of the step that comes next. */
+  readonly step: number;
+  readonly optionsJson: Uint8Array;
+  /** The version of the thread before this claim; `state` is absent when it is the `known_version` of the request. */
+  readonly previousVersion: number;
+  readonly version: number;
+  /** Fields and context before `appended`. */
+  readonly state?: State;
+  /** What this claim appended: answers given for calls that nobody answered, then the run's input. */
+  readonly appended: readonly MessageEntry[];
+  /** Where the graph stands: the nodes that an interrupted run left to go on with; empty means at the start. */
+  readonly next: readonly string[];
+  /** The calls still open after the input. */
+  readonly openCalls: readonly OpenCall[];
+  /** The interrupted run that this one goes on with. */
+  readonly resumes?: string;
+}
+
+export interface State {
+  readonly version: number;
+  /** Field name to JSON value, `context_summary` among them; fields never set are absent. */
+  readonly fields: Readonly<Record<string, Uint8Array>>;
+  /** The messages the model sees: a JSON array. */
+  readonly contextJson: Uint8Array;
+}
+
+export interface CommitStepRequest {
+  readonly owner: string;
+  readonly threadId: string;
+  readonly runId: string;
+  readonly epoch: number;
+  readonly step: number;
+  /** When the step ended; stands on everything that is derived from this commit. */
+  readonly at: number;
+  /** Changed fields: name to JSON value. */
+  readonly fields: Readonly<Record<string, Uint8Array>>;
+  /** Messages added, or replaced when `replaces_messages` is set. */
+  readonly messages: readonly MessageEntry[];
+  /** Whether any of `messages` may stand in the log already; without it they are all new, and nothing is looked up. */
+  readonly replacesMessages: boolean;
+  /** Ids of messages that leave the context and stay in the log. */
+  readonly removedFromContext: readonly string[];
+  /** The nodes of the step that was committed. */
+  readonly nodes: readonly string[];
+  /** The nodes of the next step. */
+  readonly next: readonly string[];
+  readonly openCalls: readonly OpenCall[];
+  readonly end?: RunEnd;
+}
+
+export interface RunEnd {
+  /** completed, failed, stopped or interrupted. */
+  readonly status: string;
+  readonly iterations: number;
+  readonly recursionLimitReached: boolean;
+  readonly error?: RunError;
+}
+
+export interface RunError {
+  readonly code: string;
+  readonly message: string;
+  readonly node?: string;
+}
+
+export interface CommitStepReply {
+  readonly version: number;
+  /** The run that holds the thread now and wants a worker. */
+  readonly nextRunId?: string;
+}
+
+export interface EndRunRequest {
+  readonly owner: string;
+  readonly runId: string;
+  /** failed or stopped. */
+  readonly status: string;
+  readonly error?: RunError;
+}
+
+export interface EndRunReply {
+  /** How the run ended: as asked, or as it had ended before. */
+  readonly status: string;
+  readonly endedNow: boolean;
+  readonly nextRunId?: string;
+}
+
+export interface GetRunRequest {
+  readonly owner: string;
+  readonly runId: string;
+}
+
+export interface Run {
+  readonly runId: string;
+  readonly threadId: string;
+  readonly owner: string;
+  readonly requestId: string;
+  /** queued, running, interrupted, completed, failed or stopped. */
+  readonly status: string;
+  readonly granularity: string;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly resumes?: string;
+  readonly end?: RunEnd;
+  /** Whether the run holds its thread. */
+  readonly runnable: boolean;
+}
+
+export interface ListOpenRunsRequest {
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+export interface ListOpenRunsReply {
+  readonly runs: readonly Run[];
+  readonly cursor?: string;
+}
+
+export interface GetThreadRequest {
+  readonly owner: string;
+  readonly threadId: string;
+}
+
+export interface Thread {
+  readonly threadId: string;
+  readonly threadName?: string;
+  readonly metadataJson?: Uint8Array;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  /** The newest run. */
+  readonly runId?: string;
+  readonly version: number;
+}
+
+export interface ListThreadsRequest {
+  readonly owner: string;
+  readonly limit: number;
+  readonly offset: number;
+  /** From the reply of the page before; `offset` is then ignored. */
+  readonly cursor?: string;
+  /** Matches name, id and metadata values, whatever the case. */
+  readonly search?: string;
+}
+
+export interface ListThreadsReply {
+  readonly threads: readonly Thread[];
+  /** Absent on the last page. */
+  readonly cursor?: string;
+}
+
+export interface BeginDeleteRequest {
+  readonly owner: string;
+  readonly threadId: string;
+}
+
+export interface BeginDeleteReply {
+  /** The run that was ended by this, if one held the thread. */
+  readonly stoppedRunId?: string;
+}
+
+export interface FinishDeleteRequest {
+  readonly owner: string;
+  readonly threadId: string;
+}
+
+export type FinishDeleteReply = Readonly<Record<string, never>>;
+
+export interface ListDeletingRequest {
+  readonly limit: number;
+}
+
+export interface ThreadKey {
+  readonly owner: string;
+  readonly threadId: string;
+}
+
+export interface ListDeletingReply {
+  readonly threads: readonly ThreadKey[];
+}
+
+export interface GetStateRequest {
+  readonly owner: string;
+  readonly threadId: string;
+}
+
+export interface WriteStateRequest {
+  readonly owner: string;
+  readonly threadId: string;
+  readonly expectedVersion: number;
+  readonly fields: Readonly<Record<string, Uint8Array>>;
+  readonly messages: readonly MessageEntry[];
+}
+
+export interface ClearStateRequest {
+  readonly owner: string;
+  readonly threadId: string;
+}
+
+export type ClearStateReply = Readonly<Record<string, never>>;
+
+export interface ListMessagesRequest {
+  readonly owner: string;
+  readonly threadId: string;
+  readonly limit: number;
+  readonly offset: number;
+  readonly cursor?: string;
+  /** Matches the text of a message, whatever the case. */
+  readonly search?: string;
+}
+
+export interface ListMessagesReply {
+  /** A JSON array. */
+  readonly messagesJson: Uint8Array;
+  readonly cursor?: string;
+}
+
+export interface GetMessageRequest {
+  readonly owner: string;
+  readonly threadId: string;
+  readonly messageId: string;
+}
+
+export interface GetMessageReply {
+  readonly json: Uint8Array;
+}
+
+export interface AddMessagesRequest {
+  readonly owner: string;
+  readonly threadId: string;
+  readonly messages: readonly MessageEntry[];
+  /** Stands on the checkpoint that this makes: a JSON object. */
+  readonly metadataJson?: Uint8Array;
+}
+
+export interface AddMessagesReply {
+  readonly version: number;
+}
+
+export interface DeleteMessageRequest {
+  readonly owner: string;
+  readonly threadId: string;
+  readonly messageId: string;
+}
+
+export type DeleteMessageReply = Readonly<Record<string, never>>;

@@ -1,0 +1,154 @@
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { ServiceError, unavailable } from '../errors.ts';
+
+/** A file of SQLite as the adapters use it: prepared statements, and writes that share one transaction per tick. */
+export interface Sqlite extends Disposable {
+  /** Prepares once; the same text gives the same statement. */
+  readonly prepare: (sql: string) => StatementSync;
+  /**
+   * Runs `work` inside the next shared transaction and resolves after its COMMIT. `work` is atomic: when it throws,
+   * only its own writes are undone. Works run in the order of the calls and see each other's writes.
+   */
+  readonly write: <T>(work: () => T) => Promise<T>;
+}
+
+export interface SqliteOptions {
+  /** A file, or `:memory:`. */
+  readonly path: string;
+  /** `full`: a resolved write survives a power cut. `normal`: it survives the death of the process. */
+  readonly durability: 'full' | 'normal';
+  /** SQL texts applied once each, in order; the file remembers how many it has seen. Only ever append. */
+  readonly migrations: readonly string[];
+}
+
+interface Pending {
+  readonly run: () => void;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Opens the file, making it and its folder when needed, and brings its schema up to date. */
+export function openSqlite({ path, durability, migrations }: SqliteOptions): Sqlite {
+  if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true });
+  const db = new DatabaseSync(path, { timeout: 5000 });
+  db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${durability}; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;`);
+  migrate(db, migrations);
+
+  const statements = new Map<string, StatementSync>();
+  const prepare = (sql: string): StatementSync => {
+    const known = statements.get(sql);
+    if (known) return known;
+    const made = db.prepare(sql);
+    statements.set(sql, made);
+    return made;
+  };
+
+  let waiting: Pending[] = [];
+  const flush = (): void => {
+    const group = waiting;
+    waiting = [];
+    commitGroup(group, prepare);
+  };
+
+  return {
+    prepare,
+    write: <T>(work: () => T) =>
+      new Promise<T>((resolve, reject) => {
+        let result: T;
+        if (waiting.length === 0) setImmediate(flush);
+        waiting.push({
+          run: () => {
+            result = work();
+          },
+          resolve: () => {
+            resolve(result);
+          },
+          reject,
+        });
+      }),
+    [Symbol.dispose]: () => {
+      if (waiting.length > 0) flush();
+      db.close();
+    },
+  };
+}
+
+/** One transaction for the whole group: one fsync, however many runs commit in this tick. */
+function commitGroup(group: readonly Pending[], prepare: Sqlite['prepare']): void {
+  const done: Pending[] = [];
+  try {
+    prepare('BEGIN IMMEDIATE').run();
+    for (const pending of group) if (runAlone(pending, prepare)) done.push(pending);
+    prepare('COMMIT').run();
+  } catch (error) {
+    rollBack(prepare);
+    for (const pending of group) pending.reject(storageError(error));
+    return;
+  }
+  for (const pending of done) pending.resolve();
+}
+
+/** Runs one work inside a savepoint; a failure undoes it alone and rejects it. */
+function runAlone(pending: Pending, prepare: Sqlite['prepare']): boolean {
+  prepare('SAVEPOINT work').run();
+  try {
+    pending.run();
+    prepare('RELEASE work').run();
+    return true;
+  } catch (error) {
+    prepare('ROLLBACK TO work').run();
+    prepare('RELEASE work').run();
+    pending.reject(error instanceof ServiceError ? error : storageError(error));
+    return false;
+  }
+}
+
+function rollBack(prepare: Sqlite['prepare']): void {
+  try {
+    prepare('ROLLBACK').run();
+  } catch {
+    // BEGIN itself had failed: there is nothing to roll back.
+  }
+}
+
+function migrate(db: DatabaseSync, migrations: readonly string[]): void {
+  const seen = Number(db.prepare('PRAGMA user_version').get()?.['user_version']);
+  if (seen > migrations.length) {
+    throw new Error(`the data was written by a newer version (schema ${String(seen)}, known ${String(migrations.length)})`);
+  }
+  for (const [index, sql] of migrations.entries()) {
+    if (index >= seen) db.exec(`BEGIN; ${sql}; PRAGMA user_version = ${String(index + 1)}; COMMIT`);
+  }
+}
+
+const sqliteFull = 13;
+const sqliteBusy = 5;
+
+function storageError(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  const code = typeof error === 'object' && error !== null && 'errcode' in error ? Number(error.errcode) & 0xff : 0;
+  if (code === sqliteBusy || code === sqliteFull) return unavailable('the store cannot be written right now', error);
+  return new ServiceError('StorageFailed', 'the store failed', { cause: error });
+}
+
+/**
+ * Holds a folder for this process until disposed or dead: the operating system lets go of the lock by itself.
+ * @returns `undefined` when another process holds it.
+ */
+export function holdFolder(folder: string): Disposable | undefined {
+  mkdirSync(folder, { recursive: true });
+  const db = new DatabaseSync(`${folder}/lock.sqlite`, { timeout: 0 });
+  try {
+    db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT;');
+  } catch {
+    db.close();
+    return undefined;
+  }
+  return {
+    [Symbol.dispose]: () => {
+      db.close();
+    },
+  };
+}

@@ -1,0 +1,82 @@
+/** One environment variable: how it is read, what stands when it is not set, and the sentence the README prints. */
+export interface Setting<T> {
+  readonly doc: string;
+  readonly fallback: T;
+  readonly secret?: boolean;
+  readonly read: (text: string) => T | Problem;
+}
+
+/** Why a text is not a value of a setting. */
+interface Problem {
+  readonly problem: string;
+}
+
+export type Settings = Readonly<Record<string, Setting<unknown>>>;
+export type Values<S extends Settings> = { readonly [K in keyof S]: S[K] extends Setting<infer T> ? T : never };
+export type Env = Readonly<Record<string, string | undefined>>;
+
+interface SettingOptions {
+  readonly secret?: boolean;
+}
+
+/** A text setting; `fallback` may be `undefined` for one that is off unless set. */
+export const text = <T extends string | undefined>(fallback: T, doc: string, options: SettingOptions = {}): Setting<string | T> => ({
+  doc,
+  fallback,
+  ...options,
+  read: (value) => value,
+});
+
+/** A whole number from `min` to `max`, both included. */
+export const integer = (fallback: number, doc: string, { min = 0, max = Number.MAX_SAFE_INTEGER } = {}): Setting<number> => ({
+  doc,
+  fallback,
+  read: (value) => {
+    const number = Number(value);
+    if (/^-?\d+$/.test(value) && number >= min && number <= max) return number;
+    return { problem: `must be a whole number from ${String(min)} to ${String(max)}` };
+  },
+});
+
+/** One of a closed list of words. */
+export const choice = <const T extends string>(options: readonly T[], fallback: T, doc: string): Setting<T> => ({
+  doc: `${doc} (${options.map((option) => `\`${option}\``).join(', ')})`,
+  fallback,
+  read: (value) => options.find((option) => option === value) ?? { problem: `must be one of ${options.join(', ')}` },
+});
+
+/** Stops the start: every fault of the configuration at once, one line each. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+/**
+ * Reads the settings from an environment. An empty text counts as not set.
+ * @throws ConfigError naming every variable that does not hold.
+ */
+export function readEnv<S extends Settings>(settings: S, env: Env): Values<S> {
+  const problems: string[] = [];
+  const values = Object.entries(settings).map(([name, setting]) => {
+    const given = env[name];
+    if (given === undefined || given === '') return [name, setting.fallback];
+    const value = setting.read(given);
+    if (isProblem(value)) problems.push(`${name} ${value.problem}, not ${setting.secret ? '(hidden)' : JSON.stringify(given)}`);
+    return [name, value];
+  });
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'));
+  return Object.fromEntries(values) as Values<S>;
+}
+
+/** The settings as taken, one `NAME=value` each, with secrets masked: what a start prints. */
+export function printable<S extends Settings>(settings: S, values: Values<S>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(settings)
+      .filter(([name]) => values[name] !== undefined)
+      .map(([name, setting]) => [name, setting.secret ? '***' : values[name]]),
+  );
+}
+
+/** The environment of this process: the one place that reads it. */
+export const processEnv = (): Env => process.env;
+
+const isProblem = (value: unknown): value is Problem => typeof value === 'object' && value !== null && 'problem' in value;

@@ -1,0 +1,92 @@
+/**
+ * The closed list of ways a call can fail, in the words of the domain. Each is mapped once to a gRPC status
+ * (`protos/wire/status.ts`) and once to HTTP (`gateway/middleware/errors.ts`).
+ */
+export const errorCodes = [
+  'BadRequest',
+  'Unauthenticated',
+  'PermissionDenied',
+  'NotFound',
+  'Conflict',
+  'Stale',
+  'Invalid',
+  'TooLarge',
+  'RateLimited',
+  'Unavailable',
+  'Timeout',
+  'Cancelled',
+  'NodeFailed',
+  'GraphFailed',
+  'StorageFailed',
+  'Internal',
+] as const;
+
+export type ErrorCode = (typeof errorCodes)[number];
+
+/** One thing wrong with a request: `loc` is the path to it, as `["body", "messages", 0, "role"]`. */
+export interface ErrorDetail {
+  readonly loc: readonly (string | number)[];
+  readonly msg: string;
+  readonly type: string;
+}
+
+/** What an error may carry beside its message. */
+export interface ErrorExtras {
+  readonly details?: readonly ErrorDetail[];
+  /** Milliseconds after which trying again makes sense. */
+  readonly retryAfterMs?: number;
+  /** Logged at the edge that answers, never sent. */
+  readonly cause?: unknown;
+}
+
+/**
+ * The one error that crosses a port or a service. It is told apart by `code`, never by class, so that a caller sees
+ * the same in process and over gRPC. Its message is for the caller: no stack, host or query text may stand in it.
+ */
+export class ServiceError extends Error {
+  readonly code: ErrorCode;
+  readonly details: readonly ErrorDetail[];
+  readonly retryAfterMs: number | undefined;
+
+  constructor(code: ErrorCode, message: string, extras: ErrorExtras = {}) {
+    super(message, extras.cause === undefined ? undefined : { cause: extras.cause });
+    this.name = code;
+    this.code = code;
+    this.details = extras.details ?? [];
+    this.retryAfterMs = extras.retryAfterMs;
+  }
+}
+
+/** The request makes no sense in the present state. */
+export const badRequest = (message: string): ServiceError => new ServiceError('BadRequest', message);
+
+/** What was asked for is not there, or belongs to someone else: the two are not told apart. */
+export const notFound = (message: string): ServiceError => new ServiceError('NotFound', message);
+
+/** Another write came first, or a run holds the thread. */
+export const conflict = (message: string): ServiceError => new ServiceError('Conflict', message);
+
+/** The fence refused: another worker holds the run, or it has ended. The caller stops and touches nothing. */
+export const stale = (message: string): ServiceError => new ServiceError('Stale', message);
+
+/** A field has the wrong type, range or value; `loc` names it. */
+export const invalid = (loc: ErrorDetail['loc'], msg: string, type = 'value_error'): ServiceError =>
+  new ServiceError('Invalid', `${loc.join('.')}: ${msg}`, { details: [{ loc, msg, type }] });
+
+/** Something needed is away for now. */
+export const unavailable = (message: string, cause?: unknown, retryAfterMs = 1000): ServiceError =>
+  new ServiceError('Unavailable', message, { cause, retryAfterMs });
+
+/** The deadline passed before the answer was there. */
+export const timeout = (message: string): ServiceError => new ServiceError('Timeout', message);
+
+/** Whether `error` is a {@link ServiceError}, with the given code when one is named. */
+export function isServiceError(error: unknown, code?: ErrorCode): error is ServiceError {
+  return error instanceof ServiceError && (code === undefined || error.code === code);
+}
+
+/** Any thrown value as a {@link ServiceError}; what is not one already becomes `Internal`, its text kept as the cause. */
+export function fromUnknown(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  return new ServiceError('Internal', 'something went wrong on our side', { cause: error });
+}

@@ -1,0 +1,48 @@
+/** Resolves with the name of the first SIGINT or SIGTERM. A second one ends the process at once, as users expect of Ctrl-C. */
+export async function untilSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    const first = (signal: NodeJS.Signals): void => {
+      process.removeListener('SIGINT', first);
+      process.removeListener('SIGTERM', first);
+      resolve(signal);
+    };
+    process.on('SIGINT', first);
+    process.on('SIGTERM', first);
+  });
+}
+
+/** Whether `work` settled within `ms`; a failure of `work` counts as settled. */
+export async function settledWithin(work: Promise<unknown>, ms: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(resolve, ms, false);
+  });
+  try {
+    return await Promise.race([work.then(() => true as const, () => true as const), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Calls `task` every `ms` until disposed; one that is still going is not started again, and disposal waits for it. */
+export function every(ms: number, task: () => Promise<void> | void, onError: (error: unknown) => void): AsyncDisposable {
+  let going: Promise<void> = Promise.resolve();
+  let busy = false;
+  const timer = setInterval(() => {
+    if (busy) return;
+    busy = true;
+    going = Promise.resolve()
+      .then(task)
+      .catch(onError)
+      .finally(() => {
+        busy = false;
+      });
+  }, ms);
+  timer.unref();
+  return {
+    [Symbol.asyncDispose]: async () => {
+      clearInterval(timer);
+      await going;
+    },
+  };
+}

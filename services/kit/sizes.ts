@@ -1,0 +1,21 @@
+const KiB = 1024;
+const MiB = 1024 * KiB;
+
+/**
+ * Every bound on what one thing may weigh, in bytes of JSON unless named otherwise. They are checked before a write,
+ * because a store answers a too large one late and unclearly (Cassandra with a timeout).
+ */
+export const sizes = {
+  /** Default of `MAX_BODY_BYTES`: one request body. */
+  body: 4 * MiB,
+  /** One message. */
+  message: 2 * MiB,
+  /** All state fields of a thread together, its messages not counted. */
+  state: 2 * MiB,
+  /** What one step adds: changed fields and messages together. */
+  step: 3 * MiB,
+  /** One gRPC message, either way. */
+  rpc: 16 * MiB,
+  /** Runs that may wait on one thread (a count). */
+  queuedRuns: 1000,
+} as const;
