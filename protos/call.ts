@@ -7,7 +7,7 @@ export interface Call {
 }
 
 /** Never fires: for calls that belong to the process itself. */
-const never = new AbortController().signal;
+export const never: AbortSignal = new AbortController().signal;
 
 /** A call that may take `ms` milliseconds from now. */
 export const within = (ms: number, signal: AbortSignal = never): Call => ({ deadline: Date.now() + ms, signal });

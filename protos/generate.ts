@@ -29,7 +29,9 @@ export function generate(name: string): string {
   });
   const known = new Set(home.nestedArray.map((node) => node.name));
   const typeImports = imports.map((file) => {
-    const used = [...new Set(source.match(/\b[a-z_]+(?:\.[a-z_0-9]+)+\.[A-Z]\w+/g) ?? [])].map(shortName).filter((type) => !known.has(type));
+    const used = [...new Set(source.match(/\b[a-z_]+(?:\.[a-z_0-9]+)+\.[A-Z]\w+/g) ?? [])]
+      .map(shortName)
+      .filter((type) => !known.has(type));
     return `import type { ${used.toSorted().join(', ')} } from './${file.replace('.proto', '.ts')}';\n`;
   });
   const header = `// Written by \`npm run proto\` from ${name}.proto: change that.\n`;
@@ -47,7 +49,8 @@ function renderService(service: protobuf.Service): string {
 }
 
 function renderType(type: protobuf.Type): string {
-  if (type.fieldsArray.length === 0) return `${comment(type.comment)}export type ${type.name} = Readonly<Record<string, never>>;\n`;
+  if (type.fieldsArray.length === 0)
+    return `${comment(type.comment)}export type ${type.name} = Readonly<Record<string, never>>;\n`;
   const fields = type.fieldsArray.map((field) => {
     const optional = field.partOf ? '?' : '';
     return `${comment(field.comment, '  ')}  readonly ${field.name}${optional}: ${typeOf(field)};\n`;

@@ -26,7 +26,7 @@ export interface Threads {
   /** Ends a run without its worker: from this reply on, nothing that worker commits is taken. An ended run stays as it ended. */
   readonly endRun: (request: EndRunRequest, call: Call) => Promise<EndRunReply>;
   readonly getRun: (request: GetRunRequest, call: Call) => Promise<Run>;
-  /** Runs of every owner that have not ended, oldest first. */
+  /** Runs of every owner that have not ended, in an order that pages follow. */
   readonly listOpenRuns: (request: ListOpenRunsRequest, call: Call) => Promise<ListOpenRunsReply>;
   readonly getThread: (request: GetThreadRequest, call: Call) => Promise<Thread>;
   /** Most recently updated first. */
@@ -82,6 +82,8 @@ export interface AcceptRunRequest {
   readonly messages: readonly MessageEntry[];
   /** The calls that the input answers. */
   readonly answers: readonly string[];
+  /** Whether the input says something new beside answers: that answers every call still open as cancelled. */
+  readonly hasNewInput: boolean;
   /** What the worker needs beside the messages; the record keeps it and does not look inside. */
   readonly optionsJson: Uint8Array;
   /** enqueue or reject. */
@@ -131,9 +133,9 @@ export interface ClaimedRun {
   /** The version of the thread before this claim; `state` is absent when it is the `known_version` of the request. */
   readonly previousVersion: number;
   readonly version: number;
-  /** Fields and context before `appended`. */
+  /** Fields and context after this claim, `appended` among them. */
   readonly state?: State;
-  /** What this claim appended: answers given for calls that nobody answered, then the run's input. */
+  /** What this claim put into log and context, by id: answers given for calls that nobody answered, then the run's input. */
   readonly appended: readonly MessageEntry[];
   /** Where the graph stands: the nodes that an interrupted run left to go on with; empty means at the start. */
   readonly next: readonly string[];
@@ -141,6 +143,10 @@ export interface ClaimedRun {
   readonly openCalls: readonly OpenCall[];
   /** The interrupted run that this one goes on with. */
   readonly resumes?: string;
+  /** Whether any of `appended` replaced a message that stood in the log. */
+  readonly replaced: boolean;
+  /** Answers of the input to calls that nobody made. When there are any, nothing was appended and the worker ends the run. */
+  readonly unmatchedAnswers: readonly string[];
 }
 
 export interface State {
@@ -229,6 +235,7 @@ export interface Run {
   readonly end?: RunEnd;
   /** Whether the run holds its thread. */
   readonly runnable: boolean;
+  readonly isNewThread: boolean;
 }
 
 export interface ListOpenRunsRequest {
@@ -279,8 +286,8 @@ export interface BeginDeleteRequest {
 }
 
 export interface BeginDeleteReply {
-  /** The run that was ended by this, if one held the thread. */
-  readonly stoppedRunId?: string;
+  /** The runs that were ended by this: the one that held the thread first, then those that waited for it. */
+  readonly stoppedRunIds: readonly string[];
 }
 
 export interface FinishDeleteRequest {

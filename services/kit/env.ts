@@ -20,7 +20,11 @@ interface SettingOptions {
 }
 
 /** A text setting; `fallback` may be `undefined` for one that is off unless set. */
-export const text = <T extends string | undefined>(fallback: T, doc: string, options: SettingOptions = {}): Setting<string | T> => ({
+export const text = <T extends string | undefined>(
+  fallback: T,
+  doc: string,
+  options: SettingOptions = {},
+): Setting<string | T> => ({
   doc,
   fallback,
   ...options,
@@ -28,7 +32,11 @@ export const text = <T extends string | undefined>(fallback: T, doc: string, opt
 });
 
 /** A whole number from `min` to `max`, both included. */
-export const integer = (fallback: number, doc: string, { min = 0, max = Number.MAX_SAFE_INTEGER } = {}): Setting<number> => ({
+export const integer = (
+  fallback: number,
+  doc: string,
+  { min = 0, max = Number.MAX_SAFE_INTEGER } = {},
+): Setting<number> => ({
   doc,
   fallback,
   read: (value) => {
@@ -60,7 +68,8 @@ export function readEnv<S extends Settings>(settings: S, env: Env): Values<S> {
     const given = env[name];
     if (given === undefined || given === '') return [name, setting.fallback];
     const value = setting.read(given);
-    if (isProblem(value)) problems.push(`${name} ${value.problem}, not ${setting.secret ? '(hidden)' : JSON.stringify(given)}`);
+    if (isProblem(value))
+      problems.push(`${name} ${value.problem}, not ${setting.secret ? '(hidden)' : JSON.stringify(given)}`);
     return [name, value];
   });
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
@@ -79,4 +88,5 @@ export function printable<S extends Settings>(settings: S, values: Values<S>): R
 /** The environment of this process: the one place that reads it. */
 export const processEnv = (): Env => process.env;
 
-const isProblem = (value: unknown): value is Problem => typeof value === 'object' && value !== null && 'problem' in value;
+const isProblem = (value: unknown): value is Problem =>
+  typeof value === 'object' && value !== null && 'problem' in value;

@@ -18,14 +18,24 @@ export async function settledWithin(work: Promise<unknown>, ms: number): Promise
     timer = setTimeout(resolve, ms, false);
   });
   try {
-    return await Promise.race([work.then(() => true as const, () => true as const), late]);
+    return await Promise.race([
+      work.then(
+        () => true as const,
+        () => true as const,
+      ),
+      late,
+    ]);
   } finally {
     clearTimeout(timer);
   }
 }
 
 /** Calls `task` every `ms` until disposed; one that is still going is not started again, and disposal waits for it. */
-export function every(ms: number, task: () => Promise<void> | void, onError: (error: unknown) => void): AsyncDisposable {
+export function every(
+  ms: number,
+  task: () => Promise<void> | void,
+  onError: (error: unknown) => void,
+): AsyncDisposable {
   let going: Promise<void> = Promise.resolve();
   let busy = false;
   const timer = setInterval(() => {

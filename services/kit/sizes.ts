@@ -14,6 +14,8 @@ export const sizes = {
   state: 2 * MiB,
   /** What one step adds: changed fields and messages together. */
   step: 3 * MiB,
+  /** The content of one memory, its metadata, and the query of a search: each. */
+  memory: 64 * KiB,
   /** One gRPC message, either way. */
   rpc: 16 * MiB,
   /** Runs that may wait on one thread (a count). */

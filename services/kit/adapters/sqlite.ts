@@ -33,8 +33,15 @@ interface Pending {
 export function openSqlite({ path, durability, migrations }: SqliteOptions): Sqlite {
   if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true });
   const db = new DatabaseSync(path, { timeout: 5000 });
-  db.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${durability}; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;`);
-  migrate(db, migrations);
+  db.exec(
+    `PRAGMA journal_mode = WAL; PRAGMA synchronous = ${durability}; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;`,
+  );
+  try {
+    migrate(db, migrations);
+  } catch (error) {
+    db.close();
+    throw error;
+  }
 
   const statements = new Map<string, StatementSync>();
   const prepare = (sql: string): StatementSync => {
@@ -116,7 +123,9 @@ function rollBack(prepare: Sqlite['prepare']): void {
 function migrate(db: DatabaseSync, migrations: readonly string[]): void {
   const seen = Number(db.prepare('PRAGMA user_version').get()?.['user_version']);
   if (seen > migrations.length) {
-    throw new Error(`the data was written by a newer version (schema ${String(seen)}, known ${String(migrations.length)})`);
+    throw new Error(
+      `the data was written by a newer version (schema ${String(seen)}, known ${String(migrations.length)})`,
+    );
   }
   for (const [index, sql] of migrations.entries()) {
     if (index >= seen) db.exec(`BEGIN; ${sql}; PRAGMA user_version = ${String(index + 1)}; COMMIT`);
@@ -128,10 +137,14 @@ const sqliteBusy = 5;
 
 function storageError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
-  const code = typeof error === 'object' && error !== null && 'errcode' in error ? Number(error.errcode) & 0xff : 0;
+  const code = primaryCode(error);
   if (code === sqliteBusy || code === sqliteFull) return unavailable('the store cannot be written right now', error);
   return new ServiceError('StorageFailed', 'the store failed', { cause: error });
 }
+
+/** The primary result code of SQLite; 0 for errors of another kind. */
+const primaryCode = (error: unknown): number =>
+  typeof error === 'object' && error !== null && 'errcode' in error ? Number(error.errcode) & 0xff : 0;
 
 /**
  * Holds a folder for this process until disposed or dead: the operating system lets go of the lock by itself.
@@ -142,9 +155,10 @@ export function holdFolder(folder: string): Disposable | undefined {
   const db = new DatabaseSync(`${folder}/lock.sqlite`, { timeout: 0 });
   try {
     db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT;');
-  } catch {
+  } catch (error) {
     db.close();
-    return undefined;
+    if (primaryCode(error) === sqliteBusy) return undefined;
+    throw error;
   }
   return {
     [Symbol.dispose]: () => {

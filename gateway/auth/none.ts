@@ -1,0 +1,7 @@
+import { anonymousOwner } from '@agent-workflow/kit/ids';
+import type { Authenticate } from '../middleware/authenticate.ts';
+
+const anonymous = { owner: anonymousOwner };
+
+/** Everybody is the anonymous owner. */
+export const withoutAuthentication: Authenticate = () => anonymous;

@@ -1,0 +1,100 @@
+import type { Log } from '@agent-workflow/kit/log';
+import type { Call } from '@agent-workflow/protos/call';
+import type { Execution, RunEvents } from '@agent-workflow/protos/execution';
+import type { Memory } from '@agent-workflow/protos/memory';
+import type { Threads } from '@agent-workflow/protos/threads';
+import type { Static, TSchema } from 'typebox';
+import type { GatewayConfig } from '../config.ts';
+import type { Principal } from '../middleware/context.ts';
+
+export const methods = ['GET', 'POST', 'PUT', 'DELETE'] as const;
+export type Method = (typeof methods)[number];
+
+/** What the authorization backend is asked about. */
+export interface Access {
+  readonly resource: 'graph' | 'checkpointer' | 'store' | 'files';
+  readonly action: string;
+}
+
+/** Everything that handlers reach for. */
+export interface Services {
+  readonly threads: Threads;
+  readonly execution: Execution;
+  readonly memory: Memory;
+  readonly config: GatewayConfig;
+  readonly log: Log;
+  /** The OpenAPI document, as JSON text. */
+  readonly openApi: () => string;
+}
+
+/** One request, authenticated and validated. */
+export interface Ask<Params = unknown, Input = unknown> {
+  readonly params: Params;
+  /** The query of a GET, the body of a POST or PUT, either of a DELETE. */
+  readonly input: Input;
+  readonly owner: string;
+  readonly user: Principal['user'];
+  readonly requestId: string;
+  /** For one call to a service; its signal fires when the caller goes away. */
+  readonly call: () => Call;
+  /** A call whose signal also fires when `ms` have passed. Dispose it when the answer is there. */
+  readonly callFor: (ms: number) => LimitedCall;
+}
+
+export interface LimitedCall extends Disposable {
+  readonly call: Call;
+  /** Whether the time was up. */
+  readonly isLate: () => boolean;
+}
+
+/** A run to follow, as the reply of a stream. */
+export interface RunStream {
+  readonly runId: string;
+  readonly events: AsyncIterable<RunEvents>;
+}
+
+/** Gives the JSON text of the reply's `data`, or a run to follow. */
+export type Handler<Params = unknown, Input = unknown> = (
+  ask: Ask<Params, Input>,
+  services: Services,
+) => Promise<string | RunStream> | string;
+
+export interface Route {
+  readonly method: Method;
+  /** With `{name}` for a parameter. */
+  readonly path: string;
+}
+
+/** One row of the table: what an endpoint is, wherever it is asked for. */
+export interface Endpoint extends Route {
+  /** In the OpenAPI document. */
+  readonly name: string;
+  readonly summary: string;
+  readonly tag: string;
+  /** Further routes to the same. */
+  readonly aliases: readonly Route[];
+  /** Absent: whoever is authenticated may. */
+  readonly access?: Access;
+  readonly params?: TSchema;
+  readonly input?: TSchema;
+  readonly reply: TSchema;
+  /** `data`: in the envelope. `bare`: as it is. `events`: a stream. */
+  readonly answer: 'data' | 'bare' | 'events';
+  readonly handle: Handler;
+}
+
+type Row<P extends TSchema, I extends TSchema> = Route &
+  Pick<Endpoint, 'name' | 'summary' | 'tag' | 'access' | 'reply'> &
+  Partial<Pick<Endpoint, 'aliases' | 'answer'>> & {
+    readonly params?: P;
+    readonly input?: I;
+    readonly handle: Handler<Static<P>, Static<I>>;
+  };
+
+/** A row of the table; its handler is typed by its schemas, which are checked before it is called. */
+export const endpoint = <P extends TSchema = TSchema, I extends TSchema = TSchema>(row: Row<P, I>): Endpoint => ({
+  aliases: [],
+  answer: 'data',
+  ...row,
+  handle: row.handle as Handler,
+});

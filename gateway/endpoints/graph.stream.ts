@@ -1,0 +1,15 @@
+import type { RunInput } from '../schemas/graph.ts';
+import type { Ask, RunStream, Services } from './endpoint.ts';
+import { toStartRequest } from './run-request.ts';
+
+/** A day: a stream lasts as long as its run does, or its reader stays. */
+const streamMs = 24 * 60 * 60 * 1000;
+
+/** Starts a run and follows it from its first event. The caller going away does not end the run. */
+export async function streamGraph(ask: Ask<unknown, RunInput>, { execution }: Services): Promise<RunStream> {
+  const { owner } = ask;
+  const call = ask.call();
+  const { runId } = await execution.start(toStartRequest(ask, 'low'), call);
+  const following = { deadline: Date.now() + streamMs, signal: call.signal };
+  return { runId, events: execution.follow({ owner, runId, after: 0 }, following) };
+}

@@ -1,0 +1,17 @@
+import type { Ask, Services } from './endpoint.ts';
+
+/** Whether the edge answers, and the caller's credentials hold. */
+export const ping = (): string => '"pong"';
+
+/** Whether the process lives: nothing behind it is asked. */
+export const healthz = (): string => '"ok"';
+
+/** Whether requests can be served: the record answers. */
+export async function readyz(ask: Ask, { threads }: Services): Promise<string> {
+  using limit = ask.callFor(2000);
+  await threads.listOpenRuns({ limit: 1 }, limit.call);
+  return '"ready"';
+}
+
+/** The description of this interface. */
+export const openApi = (_ask: Ask, services: Services): string => services.openApi();

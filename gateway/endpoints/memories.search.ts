@@ -1,0 +1,27 @@
+import type { Static } from 'typebox';
+import { jsonBytes, jsonObject } from '../replies/json.ts';
+import { maxLimit } from '../schemas/common.ts';
+import type { SearchMemories } from '../schemas/memories.ts';
+import type { Ask, Services } from './endpoint.ts';
+import { memoriesText, selectionOf } from './memories.ts';
+
+/** The memories that answer a query best, by the strategy and the metric asked for. */
+export async function searchMemories(
+  ask: Ask<unknown, Static<typeof SearchMemories>>,
+  { memory }: Services,
+): Promise<string> {
+  const { input, owner } = ask;
+  const request = {
+    owner,
+    query: input.query,
+    selection: selectionOf(input),
+    limit: Math.min(input.limit, maxLimit),
+    scoreThreshold: input.score_threshold,
+    retrievalStrategy: input.retrieval_strategy,
+    distanceMetric: input.distance_metric,
+    maxTokens: input.max_tokens,
+    ...(input.options && { optionsJson: jsonBytes(input.options) }),
+  };
+  const { results } = await memory.search(request, ask.call());
+  return jsonObject({ results: memoriesText(results, owner) });
+}

@@ -1,0 +1,53 @@
+import { invalid } from '@agent-workflow/kit/errors';
+import { newId } from '@agent-workflow/kit/ids';
+import { sizes } from '@agent-workflow/kit/sizes';
+import type { RemoteTool, StartRequest } from '@agent-workflow/protos/execution';
+import { jsonBytes } from '../replies/json.ts';
+import { idText } from '../schemas/common.ts';
+import type { RunInput } from '../schemas/graph.ts';
+import type { Ask } from './endpoint.ts';
+import { toEntries } from './incoming-messages.ts';
+
+/** The body of invoke and stream as a run to start. */
+export function toStartRequest(
+  { input, owner, user, requestId }: Ask<unknown, RunInput>,
+  granularity: string,
+): StartRequest {
+  const { config, initial_state: initialState, tools = [] } = input;
+  return {
+    owner,
+    requestId,
+    runId: newId(),
+    messages: toEntries(input.messages),
+    tools: tools.map(toRemoteTool),
+    recursionLimit: input.recursion_limit,
+    granularity: input.response_granularity ?? granularity,
+    multitaskStrategy: config?.multitask_strategy ?? 'enqueue',
+    ...(config && threadOf(config)),
+    ...(initialState && { initialStateJson: stateBytes(initialState) }),
+    ...(user && { userJson: jsonBytes(user) }),
+  };
+}
+
+function threadOf(config: NonNullable<RunInput['config']>): Partial<StartRequest> {
+  const { thread_id: threadId, thread_name: threadName, metadata } = config;
+  return {
+    configJson: jsonBytes(config),
+    ...(threadId !== undefined && { threadId: idText(threadId) }),
+    ...(threadName !== undefined && { threadName }),
+    ...(metadata && { threadMetadataJson: jsonBytes(metadata) }),
+  };
+}
+
+function stateBytes(state: Record<string, unknown>): Uint8Array {
+  const json = jsonBytes(state);
+  if (json.length <= sizes.state) return json;
+  throw invalid(['body', 'initial_state'], `is larger than ${String(sizes.state)} bytes`, 'too_large');
+}
+
+const toRemoteTool = (tool: NonNullable<RunInput['tools']>[number]): RemoteTool => ({
+  nodeName: tool.node_name ?? '',
+  name: tool.name,
+  description: tool.description ?? '',
+  parametersJson: jsonBytes(tool.parameters ?? { type: 'object', properties: {} }),
+});

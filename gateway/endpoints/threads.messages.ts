@@ -1,0 +1,51 @@
+import type { Static } from 'typebox';
+import { jsonBytes, jsonObject, jsonText } from '../replies/json.ts';
+import type { AddMessages, MessageParams, MessagesQuery } from '../schemas/messages.ts';
+import type { DeleteInput, ThreadParams } from '../schemas/threads.ts';
+import type { Ask, Services } from './endpoint.ts';
+import { toEntries } from './incoming-messages.ts';
+import { pageOf } from './threads.ts';
+
+type Params = Static<typeof ThreadParams>;
+type MessageKey = Static<typeof MessageParams>;
+
+/** The messages of a thread, oldest first. */
+export async function listMessages(
+  ask: Ask<Params, Static<typeof MessagesQuery>>,
+  { threads }: Services,
+): Promise<string> {
+  const { params, input, owner } = ask;
+  const page = await threads.listMessages({ owner, threadId: params.thread_id, ...pageOf(input) }, ask.call());
+  return jsonObject({ messages: jsonText(page.messagesJson), cursor: page.cursor && JSON.stringify(page.cursor) });
+}
+
+export async function getMessage(ask: Ask<MessageKey>, { threads }: Services): Promise<string> {
+  const { thread_id: threadId, message_id: messageId } = ask.params;
+  const { json } = await threads.getMessage({ owner: ask.owner, threadId, messageId }, ask.call());
+  return jsonObject({ message: jsonText(json) });
+}
+
+/** Appends messages to log and context; gives them as they are stored. */
+export async function addMessages(
+  ask: Ask<Params, Static<typeof AddMessages>>,
+  { threads }: Services,
+): Promise<string> {
+  const { params, input, owner } = ask;
+  const messages = toEntries(input.messages);
+  const metadata = input.metadata && { metadataJson: jsonBytes(input.metadata) };
+  await threads.addMessages({ owner, threadId: params.thread_id, messages, ...metadata }, ask.call());
+  return jsonObject({
+    messages: `[${messages.map(({ json }) => jsonText(json)).join(',')}]`,
+    success: 'true',
+    message: JSON.stringify(`${String(messages.length)} ${messages.length === 1 ? 'message' : 'messages'} added`),
+  });
+}
+
+export async function deleteMessage(
+  ask: Ask<MessageKey, Static<typeof DeleteInput>>,
+  { threads }: Services,
+): Promise<string> {
+  const { thread_id: threadId, message_id: messageId } = ask.params;
+  await threads.deleteMessage({ owner: ask.owner, threadId, messageId }, ask.call());
+  return '{"success":true}';
+}

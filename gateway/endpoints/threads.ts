@@ -1,0 +1,56 @@
+import { userIdOf } from '@agent-workflow/kit/ids';
+import type { Thread } from '@agent-workflow/protos/threads';
+import type { Static } from 'typebox';
+import { jsonObject, jsonText, textOrNull, timeText } from '../replies/json.ts';
+import { maxLimit } from '../schemas/common.ts';
+import type { DeleteInput, ThreadParams, ThreadsQuery } from '../schemas/threads.ts';
+import type { Ask, Services } from './endpoint.ts';
+
+type Params = Static<typeof ThreadParams>;
+
+/** The owner's threads, most recently updated first. */
+export async function listThreads(
+  ask: Ask<unknown, Static<typeof ThreadsQuery>>,
+  { threads }: Services,
+): Promise<string> {
+  const { input, owner } = ask;
+  const page = await threads.listThreads({ owner, ...pageOf(input) }, ask.call());
+  return jsonObject({
+    threads: `[${page.threads.map((thread) => threadText(thread, owner)).join(',')}]`,
+    cursor: page.cursor && JSON.stringify(page.cursor),
+  });
+}
+
+export async function getThread(ask: Ask<Params>, { threads }: Services): Promise<string> {
+  const thread = await threads.getThread({ owner: ask.owner, threadId: ask.params.thread_id }, ask.call());
+  const details = threadText(thread, ask.owner);
+  return `${details.slice(0, -1)},"thread_data":{"thread":${details}}}`;
+}
+
+/** Removes the thread with all that hangs on it; its memories too. */
+export async function deleteThread(
+  ask: Ask<Params, Static<typeof DeleteInput>>,
+  { execution }: Services,
+): Promise<string> {
+  await execution.deleteThread({ owner: ask.owner, threadId: ask.params.thread_id }, ask.call());
+  return '{"success":true}';
+}
+
+/** The page that a list's input asks for. */
+export const pageOf = (input: Static<typeof ThreadsQuery>) => ({
+  limit: Math.min(input.limit, maxLimit),
+  offset: input.offset,
+  ...(input.cursor !== undefined && { cursor: input.cursor }),
+  ...(input.search && { search: input.search }),
+});
+
+const threadText = (thread: Thread, owner: string): string =>
+  jsonObject({
+    thread_id: JSON.stringify(thread.threadId),
+    thread_name: textOrNull(thread.threadName),
+    user_id: textOrNull(userIdOf(owner)),
+    metadata: thread.metadataJson ? jsonText(thread.metadataJson) : 'null',
+    created_at: timeText(thread.createdAt),
+    updated_at: timeText(thread.updatedAt),
+    run_id: textOrNull(thread.runId),
+  });

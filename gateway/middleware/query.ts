@@ -1,0 +1,41 @@
+import type { TSchema } from 'typebox';
+import { guardJson } from './json-guard.ts';
+
+/** A parsed query string: a parameter given twice is an array. */
+export type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/**
+ * Reads the parameters that the schema of an endpoint's input names, each as its type asks: whole numbers, numbers and
+ * JSON objects. What does not read so is left as the text it is, for the validator to refuse by name.
+ */
+export function readQuery(input: TSchema, query: Query): Record<string, unknown> {
+  const values: Record<string, unknown> = {};
+  for (const [name, schema] of Object.entries(propertiesOf(input))) {
+    const text = query[name];
+    if (text !== undefined) values[name] = typeof text === 'string' ? readParameter(schema, name, text) : text;
+  }
+  return values;
+}
+
+/** The fields of an object schema. */
+export const propertiesOf = (schema: TSchema): Readonly<Record<string, TSchema>> =>
+  'properties' in schema ? (schema.properties as Readonly<Record<string, TSchema>>) : {};
+
+function readParameter(schema: TSchema, name: string, text: string): unknown {
+  const type = 'type' in schema ? schema.type : undefined;
+  if (type === 'integer') return /^-?\d+$/.test(text) ? Number(text) : text;
+  if (type === 'number') return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
+  if (type === 'object') return readJson(name, text);
+  return text;
+}
+
+function readJson(name: string, text: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return text;
+  }
+  guardJson(value, `the query parameter "${name}"`);
+  return value;
+}

@@ -1,0 +1,50 @@
+import Router from '@koa/router';
+import type { Endpoint, Route, Services } from '../endpoints/endpoint.ts';
+import { answer } from './answer.ts';
+import { authorization, type Authorize } from './authorize.ts';
+import { jsonBody } from './body.ts';
+import type { Middleware, RequestState } from './context.ts';
+import { validation } from './validate.ts';
+
+export interface Routing {
+  readonly endpoints: readonly Endpoint[];
+  readonly services: Services;
+  readonly authorize: Authorize | undefined;
+}
+
+/**
+ * Finds the row of a request and takes it through the row's own steps. Where two paths match, the one with fewer
+ * parameters is meant: `memories/forget` is never a memory's id.
+ */
+export function routing({ endpoints, services, authorize }: Routing): Middleware {
+  const router = new Router<RequestState>({ exclusive: 'specificity', sensitive: true });
+  const body = jsonBody(services.config.MAX_BODY_BYTES);
+  for (const row of endpoints) {
+    for (const route of [row, ...row.aliases]) {
+      router.register(toPattern(route), [route.method], stepsOf({ row, route, services, authorize, body }));
+    }
+  }
+  return router.routes() as unknown as Middleware;
+}
+
+interface StepsOptions {
+  readonly row: Endpoint;
+  readonly route: Route;
+  readonly services: Services;
+  readonly authorize: Authorize | undefined;
+  readonly body: Middleware;
+}
+
+/** What a request passes once its row is known; steps that the row does not need are not there. */
+function stepsOf({ row, route, services, authorize, body }: StepsOptions): Middleware[] {
+  const { access, params, input } = row;
+  return [
+    ...(authorize && access ? [authorization(authorize, access)] : []),
+    ...(input && route.method !== 'GET' ? [body] : []),
+    ...((params ?? input) ? [validation(row, route.method)] : []),
+    answer(row, services),
+  ];
+}
+
+/** A path of the table as the router writes it: a colon is its sign for a parameter. */
+const toPattern = ({ path }: Route): string => path.replaceAll(':', '\\:').replaceAll(/\{(\w+)\}/g, ':$1');

@@ -1,0 +1,47 @@
+/** A JSON object of the document. */
+export type Json = Record<string, unknown>;
+
+/** Title to schema: what `#/components/schemas/…` points at. */
+export type Components = Record<string, Json>;
+
+const listsOfSchemas = new Set(['anyOf', 'allOf', 'oneOf']);
+const schemas = new Set(['items', 'additionalProperties', 'if', 'then', 'else', 'not']);
+
+/**
+ * A schema as it stands in the document: every titled schema in it moves to `components` and leaves a reference.
+ * A field that has a default is not required of the caller.
+ */
+export function hoist(schema: object, components: Components): Json {
+  const { title, ...rest } = schema as Json;
+  if (typeof title !== 'string') return inner(rest, components);
+  components[title] ??= inner(rest, components);
+  return { $ref: `#/components/schemas/${title}` };
+}
+
+function inner(schema: Json, components: Components): Json {
+  return Object.fromEntries(
+    Object.entries(schema).flatMap(([key, value]) => {
+      const given = key === 'required' ? requiredOf(schema) : member(key, value, components);
+      return given === undefined ? [] : [[key, given]];
+    }),
+  );
+}
+
+function member(key: string, value: unknown, components: Components): unknown {
+  if (key === 'properties') return mapValues(value as Json, (schema) => hoist(schema as object, components));
+  if (listsOfSchemas.has(key)) return (value as object[]).map((schema) => hoist(schema, components));
+  if (schemas.has(key) && typeof value === 'object' && value !== null) return hoist(value, components);
+  return value;
+}
+
+/** The fields that a caller must give. */
+export function requiredOf(schema: object): readonly string[] | undefined {
+  const { required = [], properties = {} } = schema as Json;
+  const names = (required as string[]).filter((name) => !hasDefault((properties as Json)[name]));
+  return names.length > 0 ? names : undefined;
+}
+
+const hasDefault = (schema: unknown): boolean => typeof schema === 'object' && schema !== null && 'default' in schema;
+
+const mapValues = (object: Json, change: (value: unknown) => unknown): Json =>
+  Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value)]));

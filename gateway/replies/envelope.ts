@@ -1,0 +1,34 @@
+import type { ErrorDetail } from '@agent-workflow/kit/errors';
+import type { Context } from '../middleware/context.ts';
+
+const contentType = 'application/json; charset=utf-8';
+
+/** How a request is refused. */
+export interface Refusal {
+  readonly status: number;
+  /** Upper snake case, stable. */
+  readonly code: string;
+  readonly message: string;
+  readonly details?: readonly ErrorDetail[];
+}
+
+/** Answers with `data`, which is JSON text already. */
+export function writeData(ctx: Context, data: string): void {
+  writeJson(ctx, 200, `{"data":${data},"metadata":${metadata(ctx, '"OK"')}}`);
+}
+
+/** Answers with the error envelope. */
+export function writeRefusal(ctx: Context, { status, code, message, details = [] }: Refusal): void {
+  const error = JSON.stringify({ code, message, details });
+  writeJson(ctx, status, `{"error":${error},"metadata":${metadata(ctx, JSON.stringify(message))}}`);
+}
+
+/** Answers with JSON text as it is, without the envelope. */
+export function writeJson(ctx: Context, status: number, json: string): void {
+  ctx.status = status;
+  ctx.res.setHeader('Content-Type', contentType);
+  ctx.body = json;
+}
+
+const metadata = (ctx: Context, message: string): string =>
+  `{"message":${message},"request_id":${JSON.stringify(ctx.state.requestId)},"timestamp":"${new Date().toISOString()}"}`;

@@ -1,0 +1,108 @@
+import type { ServerResponse } from 'node:http';
+import type { Log } from '@agent-workflow/kit/log';
+import type { GatewayConfig } from '../config.ts';
+import type { RunStream } from '../endpoints/endpoint.ts';
+import type { Context } from '../middleware/context.ts';
+import { ndjsonType, prefersNdjson, toNdjson } from './ndjson.ts';
+import { sseComment, sseType, toSse } from './sse.ts';
+
+/** Headers wait this long for the first event, so that both leave in one packet. */
+const headDelayMs = 100;
+
+/** What the application emits when its streams are to end; their readers resume elsewhere. */
+export const drain = 'drain';
+
+export interface EventsOptions {
+  readonly config: Pick<GatewayConfig, 'STREAM_COMMENT_SECONDS'>;
+  readonly log: Log;
+  /** Ends the following of the run. */
+  readonly abort: () => void;
+}
+
+/**
+ * Answers with the events of a run, as fast as the caller reads them. The stream ends after the last event; it ends
+ * without a terminal one when the process drains or the log cannot be read further, which means: resume.
+ */
+export async function writeEvents(ctx: Context, { runId, events }: RunStream, options: EventsOptions): Promise<void> {
+  const ndjson = prefersNdjson(ctx.req.headers.accept);
+  const encode = ndjson ? toNdjson : toSse;
+  using pipe = openPipe(ctx, { type: ndjson ? ndjsonType : sseType, idle: ndjson ? '' : sseComment, ...options });
+  try {
+    for await (const batch of events) {
+      await pipe.write(encode(runId, batch.events));
+      if (pipe.isOver()) break;
+    }
+  } catch (error) {
+    if (!ctx.headerSent) throw error;
+    if (!pipe.isOver()) options.log.warn({ err: error, request_id: ctx.state.requestId, run_id: runId }, 'stream cut');
+  }
+  pipe.end();
+}
+
+interface Pipe extends Disposable {
+  readonly write: (text: string) => Promise<void> | undefined;
+  readonly end: () => void;
+  /** Whether nothing more is to be written. */
+  readonly isOver: () => boolean;
+}
+
+type PipeOptions = EventsOptions & {
+  readonly type: string;
+  /** Written when there was nothing to write for a while; empty for a framing without comments. */
+  readonly idle: string;
+};
+
+function openPipe(ctx: Context, { type, idle, config, abort }: PipeOptions): Pipe {
+  const { res, app } = ctx;
+  let drained = false;
+  const sendHead = (): void => {
+    if (res.headersSent) return;
+    ctx.respond = false;
+    res.writeHead(200, { 'Content-Type': type, 'Cache-Control': 'no-store, no-transform', 'X-Accel-Buffering': 'no' });
+  };
+  const onDrain = (): void => {
+    drained = true;
+    abort();
+  };
+  app.once(drain, onDrain);
+  const head = setTimeout(() => {
+    sendHead();
+    res.flushHeaders();
+  }, headDelayMs);
+  const comment = setInterval(() => {
+    sendHead();
+    if (idle !== '' && !res.writableNeedDrain) res.write(idle);
+  }, config.STREAM_COMMENT_SECONDS * 1000);
+
+  return {
+    write: (text) => {
+      comment.refresh();
+      sendHead();
+      return res.write(text) ? undefined : untilWritable(res);
+    },
+    end: () => {
+      sendHead();
+      res.end();
+    },
+    isOver: () => drained || res.destroyed,
+    [Symbol.dispose]: () => {
+      clearTimeout(head);
+      clearInterval(comment);
+      app.off(drain, onDrain);
+    },
+  };
+}
+
+/** Resolves when the caller has read on, or is gone. */
+async function untilWritable(res: ServerResponse): Promise<void> {
+  if (res.destroyed) return;
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      res.off('drain', done);
+      res.off('close', done);
+      resolve();
+    };
+    res.on('drain', done);
+    res.on('close', done);
+  });
+}

@@ -1,0 +1,24 @@
+/** UTF-8 JSON bytes as text, so that they are spliced into a reply without being parsed. */
+export const jsonText = (json: Uint8Array): string =>
+  Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString('utf8');
+
+const encoder = new TextEncoder();
+
+/** A value as the JSON bytes that the services take. */
+export const jsonBytes = (value: unknown): Uint8Array => encoder.encode(JSON.stringify(value));
+
+/** The text of an object of ready JSON texts; a member that is `undefined` is left out. */
+export function jsonObject(members: Readonly<Record<string, string | undefined>>): string {
+  let text = '';
+  for (const name in members) {
+    const value = members[name];
+    if (value !== undefined) text += `${text === '' ? '{' : ','}${JSON.stringify(name)}:${value}`;
+  }
+  return text === '' ? '{}' : `${text}}`;
+}
+
+/** A text, or null when there is none, as JSON. */
+export const textOrNull = (value: string | undefined): string => (value === undefined ? 'null' : JSON.stringify(value));
+
+/** A time in milliseconds as an ISO 8601 JSON text. */
+export const timeText = (ms: number): string => `"${new Date(ms).toISOString()}"`;

@@ -1,0 +1,131 @@
+import type { TSchema } from 'typebox';
+import { openPaths } from '../middleware/authenticate.ts';
+import { propertiesOf } from '../middleware/query.ts';
+import { ErrorBody, ResponseMetadata } from '../schemas/common.ts';
+import type { Endpoint, Route } from '../endpoints/endpoint.ts';
+import { hoist, requiredOf, type Components, type Json } from './components.ts';
+import { ndjsonType } from './ndjson.ts';
+import { sseType } from './sse.ts';
+
+/** The OpenAPI 3.1 document of a table of endpoints, aliases included. */
+export function toOpenApi(endpoints: readonly Endpoint[]): Json {
+  const components: Components = {};
+  const paths: Record<string, Record<string, Json>> = {};
+  for (const row of endpoints) {
+    for (const [index, route] of [row, ...row.aliases].entries()) {
+      const id = index === 0 ? row.name : `${row.name}Alias${index === 1 ? '' : String(index)}`;
+      (paths[route.path] ??= {})[route.method.toLowerCase()] = operation({ row, route, id, components });
+    }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Agent Workflow Service',
+      version: '1',
+      description: 'Runs an agent workflow and keeps the data around it.',
+    },
+    paths,
+    components: { schemas: components },
+  };
+}
+
+interface OperationOptions {
+  readonly row: Endpoint;
+  readonly route: Route;
+  readonly id: string;
+  readonly components: Components;
+}
+
+function operation({ row, route, id, components }: OperationOptions): Json {
+  const parameters = [
+    ...pathParameters(row, components),
+    ...(takesQuery(route) ? queryParameters(row, components) : []),
+  ];
+  return {
+    operationId: id,
+    summary: row.summary,
+    tags: [row.tag],
+    ...(parameters.length > 0 && { parameters }),
+    ...(row.input && route.method !== 'GET' && { requestBody: requestBody(row.input, route, components) }),
+    responses: {
+      200: { description: 'Success', content: successContent(row, components) },
+      ...Object.fromEntries(refusalsOf(row, route).map((status) => [status, refusal(status, components)])),
+    },
+  };
+}
+
+const takesQuery = ({ method }: Route): boolean => method === 'GET' || method === 'DELETE';
+
+const pathParameters = ({ params }: Endpoint, components: Components): Json[] =>
+  Object.entries(params ? propertiesOf(params) : {}).map(([name, schema]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: hoist(schema, components),
+  }));
+
+const queryParameters = ({ input }: Endpoint, components: Components): Json[] =>
+  Object.entries(input ? propertiesOf(input) : {}).map(([name, schema]) => {
+    const hoisted = hoist(schema, components);
+    const isObject = 'type' in schema && schema.type === 'object';
+    return {
+      name,
+      in: 'query',
+      ...(isObject ? { content: { 'application/json': { schema: hoisted } } } : { schema: hoisted }),
+    };
+  });
+
+const requestBody = (input: TSchema, { method }: Route, components: Components): Json => ({
+  required: method !== 'DELETE' && requiredOf(input) !== undefined,
+  content: { 'application/json': { schema: hoist(input, components) } },
+});
+
+function successContent({ answer, reply }: Endpoint, components: Components): Json {
+  const schema = hoist(reply, components);
+  if (answer === 'bare') return { 'application/json': { schema } };
+  if (answer === 'events') return { [mediaType(sseType)]: { schema }, [mediaType(ndjsonType)]: { schema } };
+  const metadata = hoist(ResponseMetadata, components);
+  return {
+    'application/json': {
+      schema: { type: 'object', required: ['data', 'metadata'], properties: { data: schema, metadata } },
+    },
+  };
+}
+
+const mediaType = (contentType: string): string => contentType.split(';', 1)[0] ?? contentType;
+
+const descriptions: Readonly<Record<number, string>> = {
+  400: 'The request makes no sense',
+  401: 'Authentication failed',
+  403: 'Permission denied',
+  404: 'Not found',
+  409: 'Conflict with another write or run',
+  413: 'The body is too large',
+  415: 'The body is not JSON by its content type',
+  422: 'A field has the wrong type, range or value',
+  500: 'Failed on our side',
+  503: 'Something needed is away',
+  504: 'The deadline passed',
+};
+
+/** The statuses that a route can refuse with. */
+function refusalsOf({ path, access, params, input }: Endpoint, { method }: Route): number[] {
+  const takesBody = input !== undefined && method !== 'GET';
+  return [
+    400,
+    ...(openPaths.has(path) ? [] : [401]),
+    ...(access ? [403] : []),
+    ...(params !== undefined || access?.resource === 'graph' ? [404] : []),
+    ...(access && method !== 'GET' ? [409] : []),
+    ...(takesBody ? [413, 415] : []),
+    ...((params ?? input) ? [422] : []),
+    500,
+    503,
+    504,
+  ];
+}
+
+const refusal = (status: number, components: Components): Json => ({
+  description: descriptions[status] ?? '',
+  content: { 'application/json': { schema: hoist(ErrorBody, components) } },
+});

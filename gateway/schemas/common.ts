@@ -1,0 +1,80 @@
+import { Type, type Static, type TProperties, type TSchema } from 'typebox';
+
+/** A JSON object of any shape. */
+export const JsonObject = Type.Unsafe<Record<string, unknown>>({ type: 'object' });
+
+/** Any JSON value. */
+export const Json = Type.Unknown();
+
+/** One of a closed list of words. */
+export const words = <const T extends readonly string[]>(options: T, extras: Record<string, unknown> = {}) =>
+  Type.Unsafe<T[number]>({ type: 'string', enum: [...options], ...extras });
+
+export const nullable = <T extends TSchema>(schema: T) =>
+  Type.Unsafe<Static<T> | null>({ anyOf: [schema, { type: 'null' }] });
+
+/** An object that other fields may stand in; `title` names it in the OpenAPI document. */
+export const record = <P extends TProperties>(title: string, properties: P) => Type.Object(properties, { title });
+
+/** No slash, no control character, no half of a surrogate pair: whatever is named can be addressed in a path. */
+const idCharacters = '[^/\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]';
+
+const idLength = 256;
+
+/** An identifier as it stands in a path. */
+export const Id = Type.String({ title: 'Id', minLength: 1, maxLength: idLength, pattern: `^${idCharacters}+$` });
+
+/** An identifier in a body, where a number stands for its decimal text. */
+export const BodyId = Type.Unsafe<string | number>({
+  title: 'BodyId',
+  type: ['string', 'number'],
+  minLength: 1,
+  maxLength: idLength,
+  pattern: `^${idCharacters}+$`,
+});
+
+/** A message's identifier in a body: null, empty and 0 ask for a new one. */
+export const NewId = Type.Unsafe<string | number | null>({
+  title: 'NewId',
+  type: ['string', 'number', 'null'],
+  maxLength: idLength,
+  pattern: `^${idCharacters}*$`,
+});
+
+/** The text of an identifier that came as a text or a number. */
+export const idText = (id: string | number): string => (Number.isInteger(id) ? BigInt(id).toString() : String(id));
+
+/** The largest page; a larger `limit` is lowered to it. */
+export const maxLimit = 1000;
+
+export const limitOf = (fallback: number) => Type.Integer({ minimum: 1, default: fallback });
+export const Offset = Type.Integer({ minimum: 0, maximum: 10_000, default: 0 });
+export const Cursor = Type.String({ minLength: 1, maxLength: 2048 });
+
+/** The page that a list was asked for. */
+export const paging = { offset: Offset, limit: limitOf(100), cursor: Type.Optional(Cursor) };
+
+export const Timestamp = Type.String({ format: 'date-time' });
+
+export const ResponseMetadata = record('ResponseMetadata', {
+  message: Type.String(),
+  request_id: Type.String(),
+  timestamp: Timestamp,
+});
+
+export const ErrorBody = record('Error', {
+  error: Type.Object({
+    code: Type.String(),
+    message: Type.String(),
+    details: Type.Array(
+      record('ErrorDetail', {
+        loc: Type.Array(Type.Unsafe<string | number>({ type: ['string', 'integer'] })),
+        msg: Type.String(),
+        type: Type.String(),
+      }),
+    ),
+  }),
+  metadata: ResponseMetadata,
+});
+
+export const Done = record('Done', { success: Type.Boolean() });

@@ -1,0 +1,88 @@
+import { Type, type Static } from 'typebox';
+import { BodyId, JsonObject, record, Json, ResponseMetadata, words } from './common.ts';
+import { Message, NewMessage } from './messages.ts';
+
+export const granularities = ['low', 'partial', 'full'] as const;
+
+/** The kinds of a stream's events. */
+export const eventKinds = [
+  'metadata',
+  'on_chain_start',
+  'on_chain_stream',
+  'on_chain_end',
+  'messages_chunk',
+  'state_chunk',
+  'context_chunk',
+  'summary_chunk',
+  'error',
+] as const;
+
+/** `config` of a run: what is named here is read by the service, all of it is handed to the nodes. */
+export const RunConfig = record('RunConfig', {
+  thread_id: Type.Optional(BodyId),
+  thread_name: Type.Optional(Type.String({ maxLength: 1024 })),
+  metadata: Type.Optional(JsonObject),
+  multitask_strategy: Type.Optional(words(['enqueue', 'reject'], { default: 'enqueue' })),
+});
+
+/** A tool that the caller runs. */
+export const Tool = record('RemoteTool', {
+  node_name: Type.Optional(Type.String()),
+  name: Type.String({ minLength: 1, maxLength: 256 }),
+  description: Type.Optional(Type.String()),
+  parameters: Type.Optional(JsonObject),
+});
+
+/** The body of invoke and stream. */
+export const RunInput = record('RunRequest', {
+  messages: Type.Array(NewMessage, { minItems: 1 }),
+  initial_state: Type.Optional(JsonObject),
+  config: Type.Optional(RunConfig),
+  recursion_limit: Type.Integer({ minimum: 1, maximum: 1000, default: 25 }),
+  response_granularity: Type.Optional(words(granularities)),
+  tools: Type.Optional(Type.Array(Tool)),
+});
+export type RunInput = Static<typeof RunInput>;
+
+export const GraphReply = record('Graph', { graph: Json });
+
+export const StateSchema = record('StateSchema', {
+  fields: Type.Unsafe<Record<string, unknown>>({
+    type: 'object',
+    additionalProperties: record('FieldSchema', {
+      type: Type.String(),
+      description: Type.Optional(Type.String()),
+      default: Type.Optional(Json),
+      required: Type.Optional(Type.Boolean()),
+    }),
+  }),
+});
+
+export const InvokeResult = record('InvokeResult', {
+  messages: Type.Array(Message),
+  all_messages: Type.Array(Message),
+  state: Type.Optional(JsonObject),
+  context: Type.Optional(Json),
+  summary: Type.Optional(Type.String()),
+  iterations: Type.Integer({ minimum: 0 }),
+  recursion_limit_reached: Type.Boolean(),
+  metadata: ResponseMetadata,
+  meta: Type.Object({
+    thread_id: Type.String(),
+    run_id: Type.String(),
+    is_new_thread: Type.Boolean(),
+    status: words(['interrupted', 'completed', 'failed', 'stopped']),
+    resumes: Type.Optional(Type.String()),
+  }),
+});
+
+export const StreamChunk = record('StreamChunk', {
+  event: words(eventKinds),
+  data: Json,
+  thread_id: Type.String(),
+  run_id: Type.String(),
+  message: Type.Optional(Message),
+  state: Type.Optional(JsonObject),
+  metadata: JsonObject,
+  timestamp: Type.String({ format: 'date-time' }),
+});

@@ -1,0 +1,87 @@
+import { Type, type Static } from 'typebox';
+import { BodyId, Cursor, Done, Id, JsonObject, limitOf, nullable, paging, record, Timestamp, words } from './common.ts';
+
+export const MemoryType = words(
+  ['episodic', 'semantic', 'procedural', 'entity', 'relationship', 'custom', 'declarative'],
+  { title: 'MemoryType' },
+);
+export const RetrievalStrategy = words(['similarity', 'temporal', 'relevance', 'hybrid', 'graph_traversal'], {
+  title: 'RetrievalStrategy',
+});
+export const DistanceMetric = words(['cosine', 'euclidean', 'dot_product', 'manhattan'], { title: 'DistanceMetric' });
+
+/** `config` of the store's routes: further keys are allowed. */
+export const MemoryConfig = record('MemoryConfig', { thread_id: Type.Optional(BodyId) });
+export type MemoryConfig = Static<typeof MemoryConfig>;
+
+const context = { config: Type.Optional(MemoryConfig), options: Type.Optional(JsonObject) };
+const Content = Type.String({ minLength: 1 });
+const Category = Type.String({ maxLength: 1024 });
+
+export const MemoryParams = Type.Object({ memory_id: Id });
+export const MemoryInput = Type.Object(context);
+
+export const StoreMemory = record('StoreMemoryRequest', {
+  content: Content,
+  memory_type: MemoryType,
+  category: Category,
+  metadata: Type.Optional(JsonObject),
+  ...context,
+});
+
+export const UpdateMemory = record('UpdateMemoryRequest', {
+  content: Content,
+  metadata: Type.Optional(JsonObject),
+  ...context,
+});
+
+export const SearchMemories = record('SearchMemoryRequest', {
+  query: Type.String({ minLength: 1 }),
+  memory_type: Type.Optional(MemoryType),
+  category: Type.Optional(Category),
+  limit: limitOf(10),
+  score_threshold: Type.Number({ minimum: 0, maximum: 1, default: 0 }),
+  filters: Type.Optional(JsonObject),
+  retrieval_strategy: words(['similarity', 'temporal', 'relevance', 'hybrid', 'graph_traversal'], {
+    default: 'similarity',
+  }),
+  distance_metric: words(['cosine', 'euclidean', 'dot_product', 'manhattan'], { default: 'cosine' }),
+  max_tokens: Type.Integer({ minimum: 1, default: 4000 }),
+  ...context,
+});
+
+export const ListMemories = record('ListMemoriesRequest', { ...context, ...paging });
+
+export const ForgetMemories = record('ForgetMemoriesRequest', {
+  memory_type: Type.Optional(MemoryType),
+  category: Type.Optional(Category),
+  filters: Type.Optional(JsonObject),
+  ...context,
+});
+
+export const MemoryResult = record('MemoryResult', {
+  id: Type.String(),
+  content: Type.String(),
+  score: Type.Number({ minimum: 0, maximum: 1 }),
+  memory_type: MemoryType,
+  category: Type.String(),
+  metadata: JsonObject,
+  vector: Type.Array(Type.Number()),
+  user_id: nullable(Type.String()),
+  thread_id: Type.String(),
+  timestamp: Timestamp,
+});
+
+export const StoredMemory = record('StoredMemory', { memory_id: Type.String() });
+export const OneMemory = record('OneMemory', { memory: MemoryResult });
+export const FoundMemories = record('FoundMemories', { results: Type.Array(MemoryResult) });
+export const MemoryList = record('MemoryList', {
+  memories: Type.Array(MemoryResult),
+  total: Type.Integer({ minimum: 0 }),
+  cursor: Type.Optional(Cursor),
+});
+export const Forgotten = record('ForgottenMemories', {
+  deleted_count: Type.Integer({ minimum: 0 }),
+  memory_ids: Type.Array(Type.String()),
+});
+export const DeletedMemory = Done;

@@ -1,0 +1,38 @@
+import { Type } from 'typebox';
+import { BodyId, Cursor, Id, Json, JsonObject, nullable, paging, record, Timestamp } from './common.ts';
+
+export const ThreadParams = Type.Object({ thread_id: Id });
+
+export const ThreadsQuery = Type.Object({ search: Type.Optional(Type.String()), ...paging });
+
+/** What a deletion may carry beside its path; nothing in it changes what is deleted. */
+export const DeleteInput = Type.Object({ config: Type.Optional(JsonObject), options: Type.Optional(JsonObject) });
+
+/** `config` as the routes of one thread read it: further keys are allowed. */
+export const ThreadConfig = record('ThreadConfig', { thread_id: Type.Optional(BodyId) });
+
+export const UpdateState = record('UpdateStateRequest', { config: ThreadConfig, state: JsonObject });
+
+const threadFields = {
+  thread_id: Type.String(),
+  thread_name: nullable(Type.String()),
+  user_id: nullable(Type.String()),
+  metadata: nullable(JsonObject),
+  created_at: nullable(Timestamp),
+  updated_at: nullable(Timestamp),
+  run_id: nullable(Type.String()),
+};
+
+export const ThreadItem = record('ThreadItem', threadFields);
+export const ThreadList = record('ThreadList', { threads: Type.Array(ThreadItem), cursor: Type.Optional(Cursor) });
+export const ThreadDetails = record('ThreadDetails', {
+  ...threadFields,
+  thread_data: Type.Object({ thread: ThreadItem }),
+});
+export const ThreadState = record('ThreadState', {
+  state: Type.Unsafe<Record<string, unknown>>({
+    type: 'object',
+    properties: { context: { type: 'array' }, context_summary: { type: 'string' } },
+    additionalProperties: Json,
+  }),
+});

@@ -1,0 +1,112 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { settledWithin } from '@agent-workflow/kit/life';
+import type { Log } from '@agent-workflow/kit/log';
+import type { App } from './app.ts';
+import type { GatewayConfig } from './config.ts';
+import { drain } from './replies/events.ts';
+
+/** The edge, listening. Disposal drains it. */
+export interface HttpServer extends AsyncDisposable {
+  readonly host: string;
+  /** The port that was bound, also when 0 was asked for. */
+  readonly port: number;
+  readonly url: string;
+}
+
+export interface ServerOptions {
+  readonly app: App;
+  readonly host: string;
+  readonly config: Pick<GatewayConfig, 'PORT' | 'DRAIN_SECONDS'>;
+  readonly log: Log;
+}
+
+const limits = {
+  /** Request line and headers together, in bytes; more is 431. */
+  maxHeaderSize: 16 * 1024,
+  /** Milliseconds for the headers to arrive, and for the whole request. */
+  headersTimeout: 30_000,
+  requestTimeout: 120_000,
+  /** Longer than the idle time of common load balancers, so that they close first. */
+  keepAliveTimeout: 72_000,
+};
+
+/**
+ * Listens. Disposal stops accepting, lets running requests finish for `DRAIN_SECONDS`, then ends the streams that are
+ * left without a terminal event, and at last cuts what still hangs.
+ * @throws the error of the socket when the address cannot be bound.
+ */
+export async function openServer({ app, host, config, log }: ServerOptions): Promise<HttpServer> {
+  const respond = app.callback();
+  const server = createServer(limits, (request, response) => void respond(request, response));
+  server.on('clientError', refuseMalformed);
+  server.listen(config.PORT, host);
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    host,
+    port,
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${String(port)}`,
+    [Symbol.asyncDispose]: () => drainServer({ server, app, graceMs: config.DRAIN_SECONDS * 1000, log }),
+  };
+}
+
+interface DrainOptions {
+  readonly server: Server;
+  readonly app: App;
+  readonly graceMs: number;
+  readonly log: Log;
+}
+
+/** Milliseconds in which a stream that was told to end has ended. */
+const lastMs = 1000;
+
+async function drainServer({ server, app, graceMs, log }: DrainOptions): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  // A connection whose request ends from now on is idle, and nobody will use it again.
+  const sweep = setInterval(() => {
+    server.closeIdleConnections();
+  }, 50);
+  try {
+    if (await settledWithin(closed, graceMs)) return;
+    app.emit(drain);
+    if (await settledWithin(closed, lastMs)) return;
+    log.warn('connections cut while draining');
+    server.closeAllConnections();
+    await closed;
+  } finally {
+    clearInterval(sweep);
+  }
+}
+
+const malformed: Readonly<Record<string, readonly [status: string, code: string, message: string]>> = {
+  HPE_HEADER_OVERFLOW: [
+    '431 Request Header Fields Too Large',
+    'PAYLOAD_TOO_LARGE',
+    'the request line and headers are too large',
+  ],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'TIMEOUT', 'the request did not arrive in time'],
+};
+
+/** Answers what is not HTTP in the words of every other refusal; the connection cannot be used further. */
+function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const [status, code, message] = malformed[error.code ?? ''] ?? [
+    '400 Bad Request',
+    'BAD_REQUEST',
+    'the request is not valid HTTP',
+  ];
+  const body = JSON.stringify({
+    error: { code, message, details: [] },
+    metadata: { message, timestamp: new Date().toISOString() },
+  });
+  socket.end(
+    `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${String(Buffer.byteLength(body))}\r\n\r\n${body}`,
+  );
+}

@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import test from 'ava';
+import { format, resolveConfig } from 'prettier';
+import protobuf from 'protobufjs';
+import { contexts, generate } from './generate.ts';
+import { definitionOf, methodName } from './wire/definitions.ts';
+
+for (const context of contexts) {
+  const fileOf = (ending: string): string => fileURLToPath(new URL(`./${context}.${ending}`, import.meta.url));
+
+  test(`${context}.ts is what npm run proto writes`, async (t) => {
+    const file = fileOf('ts');
+    const options = (await resolveConfig(file)) ?? {};
+    t.is(readFileSync(file, 'utf8'), await format(generate(context), { ...options, filepath: file }));
+  });
+
+  test(`every method of ${context} can be called over gRPC`, (t) => {
+    const text = readFileSync(fileOf('ts'), 'utf8');
+    const service = new RegExp(`^export interface ${context}\\b.*?^}`, 'ims').exec(text)?.[0] ?? '';
+    const methods = [...service.matchAll(/^ {2}readonly (\w+): \(/gm)].map(([, name]) => name);
+    t.true(methods.length > 0);
+    t.deepEqual(Object.keys(definitionOf(context)).map(methodName), methods);
+  });
+
+  test(`${context}.proto uses only what reads the same on both sides of the wire`, (t) => {
+    const { root } = protobuf.parse(readFileSync(fileOf('proto'), 'utf8'));
+    for (const field of fieldsOf(root))
+      t.regex(field.type, /^(string|bytes|bool|int64|double|.*[A-Z]\w*)$/, field.fullName);
+  });
+}
+
+const fieldsOf = (space: protobuf.NamespaceBase): protobuf.Field[] =>
+  space.nestedArray.flatMap((node) => {
+    if (node instanceof protobuf.Type) return [...node.fieldsArray, ...fieldsOf(node)];
+    return node instanceof protobuf.Namespace ? fieldsOf(node) : [];
+  });

@@ -1,0 +1,121 @@
+import { isServiceError, unavailable, type ServiceError } from '@agent-workflow/kit/errors';
+import { sizes } from '@agent-workflow/kit/sizes';
+import {
+  Client,
+  credentials,
+  Metadata,
+  type ClientReadableStream,
+  type MethodDefinition,
+  type ServiceError as GrpcError,
+} from '@grpc/grpc-js';
+import type { Call } from '../call.ts';
+import { definitionOf, methodName, type Context, type Services } from './definitions.ts';
+import { refusal } from './leash.ts';
+import { errorKey, fromStatus } from './status.ts';
+
+/**
+ * The service of a context as served at `address` (`host:port`, whose every address is used in turn, or a gRPC target such
+ * as `ipv4:10.0.0.1:50051,10.0.0.2:50051`). It connects when first called. Disposal closes it: later calls are `Unavailable`.
+ */
+export function connect<C extends Context>(context: C, address: string): Services[C] & AsyncDisposable {
+  const client = new Client(targetOf(address), credentials.createInsecure(), channelOptions);
+  const methods = Object.entries(definitionOf(context)).map(([name, rpc]): [string, unknown] => [
+    methodName(name),
+    (request: object, call: Call) => (rpc.responseStream ? followStream : awaitReply)(client, { rpc, request, call }),
+  ]);
+  const close = (): Promise<void> => {
+    client.close();
+    return Promise.resolve();
+  };
+  return { ...Object.fromEntries(methods), [Symbol.asyncDispose]: close } as unknown as Services[C] & AsyncDisposable;
+}
+
+const targetOf = (address: string): string => (/^(dns|ipv4|ipv6|unix):/.test(address) ? address : `dns:///${address}`);
+
+// No retry policy: gRPC itself repeats what never left this process, and a step committed twice would be refused as stale.
+const channelOptions = {
+  'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
+  'grpc.max_receive_message_length': sizes.rpc,
+  'grpc.max_send_message_length': sizes.rpc,
+  'grpc.keepalive_time_ms': 30_000,
+  'grpc.keepalive_timeout_ms': 10_000,
+  'grpc.dns_min_time_between_resolutions_ms': 5_000,
+};
+
+interface Outgoing {
+  readonly rpc: MethodDefinition<object, object>;
+  readonly request: object;
+  readonly call: Call;
+}
+
+function awaitReply(client: Client, { rpc, request, call }: Outgoing): Promise<object> {
+  const refused = refusal(call);
+  if (refused) return Promise.reject(refused);
+  const { deadline, signal } = call;
+  return new Promise((resolve, reject) => {
+    const answer = (error: GrpcError | null, reply?: object): void => {
+      signal.removeEventListener('abort', cancel);
+      if (error) reject(translate(error));
+      else resolve(reply ?? {});
+    };
+    const cancel = (): void => {
+      sent.cancel();
+    };
+    const sent = client.makeUnaryRequest(
+      rpc.path,
+      rpc.requestSerialize,
+      rpc.responseDeserialize,
+      request,
+      new Metadata(),
+      { deadline },
+      answer,
+    );
+    signal.addEventListener('abort', cancel);
+  }).catch((error: unknown) => {
+    throw translate(error);
+  }) as Promise<object>;
+}
+
+async function* followStream(client: Client, outgoing: Outgoing): AsyncGenerator<object, undefined> {
+  const { signal } = outgoing.call;
+  const refused = refusal(outgoing.call);
+  if (refused) throw refused;
+  let stream: ClientReadableStream<object> | undefined;
+  const cancel = (): void => stream?.cancel();
+  signal.addEventListener('abort', cancel);
+  try {
+    stream = openStream(client, outgoing);
+    for await (const item of stream) yield item as object;
+  } catch (error) {
+    throw translate(error);
+  } finally {
+    signal.removeEventListener('abort', cancel);
+    cancel();
+  }
+}
+
+function openStream(client: Client, { rpc, request, call }: Outgoing): ClientReadableStream<object> {
+  const { path, requestSerialize, responseDeserialize } = rpc;
+  const options = { deadline: call.deadline };
+  const stream = client.makeServerStreamRequest(
+    path,
+    requestSerialize,
+    responseDeserialize,
+    request,
+    new Metadata(),
+    options,
+  );
+  // Iterating throws what matters; once it is left, the cancellation itself still arrives as an event.
+  stream.on('error', () => undefined);
+  return stream;
+}
+
+/** A failure of gRPC as the error that was sent or meant; a closed client throws an error of another kind. */
+function translate(error: unknown): ServiceError {
+  if (isServiceError(error)) return error;
+  if (!isGrpcError(error)) return unavailable('the connection is closed', error);
+  return fromStatus(error.code, error.metadata.get(errorKey)[0], error);
+}
+
+const isGrpcError = (error: unknown): error is GrpcError =>
+  error instanceof Error && 'metadata' in error && error.metadata instanceof Metadata;

@@ -1,0 +1,43 @@
+import { fileURLToPath } from 'node:url';
+import { logVerbosity, setLogVerbosity, type MethodDefinition } from '@grpc/grpc-js';
+import protoLoader from '@grpc/proto-loader';
+import type { Execution } from '../execution.ts';
+import type { Memory } from '../memory.ts';
+import type { Threads } from '../threads.ts';
+
+/** The contexts and the service that each speaks. */
+export interface Services {
+  readonly threads: Threads;
+  readonly execution: Execution;
+  readonly memory: Memory;
+}
+
+export type Context = keyof Services;
+
+// Failures are thrown or answered; gRPC would print some of them beside that, in a format of its own.
+setLogVerbosity(logVerbosity.NONE);
+
+/** The RPCs of a service by name. */
+export type Definition = Readonly<Record<string, MethodDefinition<object, object>>>;
+
+/** How gRPC reads and writes the service of a context, from its `.proto`. Absent optional fields stay absent. */
+export function definitionOf(context: Context): Definition {
+  const file = fileURLToPath(new URL(`../${context}.proto`, import.meta.url));
+  const loaded = protoLoader.loadSync(file, {
+    keepCase: false,
+    longs: Number,
+    enums: String,
+    defaults: true,
+    arrays: true,
+    objects: true,
+    oneofs: false,
+  });
+  return loaded[serviceName(context)] as unknown as Definition;
+}
+
+/** The full name of a context's service, as health checks ask for it. */
+export const serviceName = (context: Context): string =>
+  `agent_workflow.${context}.v1.${context.charAt(0).toUpperCase()}${context.slice(1)}`;
+
+/** The name of an RPC as a method of the service object. */
+export const methodName = (rpc: string): string => rpc.charAt(0).toLowerCase() + rpc.slice(1);

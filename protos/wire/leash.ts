@@ -1,0 +1,79 @@
+import { ServiceError, timeout } from '@agent-workflow/kit/errors';
+import { never, type Call } from '../call.ts';
+
+/** Holds one call to its deadline and its caller. */
+export interface Leash {
+  /** What the handler is given. Its signal is made when it is first read: most handlers never look. */
+  readonly call: Call;
+  /** Starts the clock; `onEnd` is called at most once, with `Timeout` or `Cancelled`. */
+  readonly hold: (onEnd: (error: ServiceError) => void) => void;
+  /** The call has its answer: nothing fires any more. */
+  readonly release: () => void;
+  /** The caller left: releases, and fires the handler's signal. */
+  readonly leave: () => void;
+}
+
+/**
+ * Why a call may not begin: its deadline is missing or over, or its caller has gone already.
+ * @returns `undefined` when it may.
+ */
+export function refusal({ deadline, signal }: Call): ServiceError | undefined {
+  if (!Number.isFinite(deadline)) return new ServiceError('BadRequest', 'a call needs a deadline');
+  if (signal.aborted) return cancelled();
+  return deadline <= Date.now() ? late() : undefined;
+}
+
+/** The leash of a call that {@link refusal} let through. */
+export function createLeash({ deadline, signal }: Call): Leash {
+  let controller: AbortController | undefined;
+  let ended: ServiceError | undefined;
+  let onEnd: ((error: ServiceError) => void) | undefined;
+  let timer: NodeJS.Timeout | undefined;
+
+  const release = (): void => {
+    clearTimeout(timer);
+    if (signal !== never) signal.removeEventListener('abort', cancel);
+  };
+  const end = (error: ServiceError): void => {
+    if (ended) return;
+    ended = error;
+    release();
+    controller?.abort(error);
+    onEnd?.(error);
+  };
+  const cancel = (): void => {
+    end(cancelled());
+  };
+
+  return {
+    call: {
+      deadline,
+      get signal() {
+        if (ended) return AbortSignal.abort(ended);
+        controller ??= new AbortController();
+        return controller.signal;
+      },
+    },
+    hold: (callback) => {
+      onEnd = callback;
+      timer = setTimeout(expire, Math.min(deadline - Date.now(), longestTimerMs), end);
+      // Most calls of a process share `never`: listening to it would only make one long list.
+      if (signal !== never) signal.addEventListener('abort', cancel);
+    },
+    release,
+    leave: () => {
+      onEnd = undefined;
+      cancel();
+    },
+  };
+}
+
+/** Node runs a longer timer at once. */
+const longestTimerMs = 2 ** 31 - 1;
+
+const expire = (end: (error: ServiceError) => void): void => {
+  end(late());
+};
+
+const late = (): ServiceError => timeout('the deadline passed before the answer was there');
+const cancelled = (): ServiceError => new ServiceError('Cancelled', 'the caller went away');

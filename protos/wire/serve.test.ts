@@ -1,0 +1,149 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { Client, credentials, Metadata } from '@grpc/grpc-js';
+import test, { type ExecutionContext } from 'ava';
+import { service as healthService } from 'grpc-health-check';
+import { ServiceError } from '@agent-workflow/kit/errors';
+import { never, within } from '../call.ts';
+import type { Execution } from '../execution.ts';
+import { connect } from './connect.ts';
+import { serve } from './serve.ts';
+import type { ServeOptions } from './serve.ts';
+
+const options: ServeOptions = { host: '127.0.0.1', port: 0, drainMs: 2000, onFailure: () => undefined };
+
+const notUsed = (): Promise<never> => Promise.reject(new ServiceError('BadRequest', 'not used here'));
+
+const idle: Execution = {
+  start: notUsed,
+  wait: notUsed,
+  async *follow() {
+    yield { events: [] };
+  },
+  getGraph: () => Promise.resolve({ graphJson: new Uint8Array(0), fieldsJson: new Uint8Array(0) }),
+  updateState: notUsed,
+  deleteThread: notUsed,
+};
+
+const addressOf = ({ port }: { readonly port: number }): string => `127.0.0.1:${String(port)}`;
+
+test('a failure that is ours is told to the server with its cause, not to the caller', async (t) => {
+  const told: ServiceError[] = [];
+  const getGraph = (): Promise<never> => Promise.reject(new Error('the inside'));
+  await using server = await serve(
+    { execution: { ...idle, getGraph } },
+    { ...options, onFailure: (error) => told.push(error) },
+  );
+  await using client = connect('execution', addressOf(server));
+  await t.throwsAsync(client.getGraph({}, within(5000)), { code: 'Internal', message: /our side/ });
+  t.is((told[0]?.cause as Error).message, 'the inside');
+});
+
+test('a server that is not there is Unavailable, with a time to wait', async (t) => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const { port } = taken.address() as { port: number };
+  taken.close();
+  await using client = connect('execution', addressOf({ port }));
+  await t.throwsAsync(client.getGraph({}, within(5000)), { code: 'Unavailable', message: 'a needed service is away' });
+});
+
+test('a closed client is Unavailable', async (t) => {
+  await using server = await serve({ execution: idle }, options);
+  const client = connect('execution', addressOf(server));
+  await client[Symbol.asyncDispose]();
+  await t.throwsAsync(client.getGraph({}, within(5000)), { code: 'Unavailable' });
+  await t.throwsAsync(firstOf(client.follow({ owner: 'anon', runId: 'r', after: 0 }, within(5000))), {
+    code: 'Unavailable',
+  });
+});
+
+test('a call that is under way when the server drains gets its answer', async (t) => {
+  const entered = Promise.withResolvers<undefined>();
+  const release = Promise.withResolvers<undefined>();
+  const getGraph: Execution['getGraph'] = async () => {
+    entered.resolve(undefined);
+    await release.promise;
+    return { graphJson: Buffer.from('{}'), fieldsJson: Buffer.from('{}') };
+  };
+  const server = await serve({ execution: { ...idle, getGraph } }, options);
+  await using client = connect('execution', addressOf(server));
+  const answer = client.getGraph({}, within(5000));
+  await entered.promise;
+  const drained = server[Symbol.asyncDispose]();
+  release.resolve(undefined);
+  t.is((await answer).graphJson.length, 2);
+  await drained;
+});
+
+test('a call that does not end is cut when the time to drain is over', async (t) => {
+  const entered = Promise.withResolvers<undefined>();
+  const getGraph = (): Promise<never> => {
+    entered.resolve(undefined);
+    return new Promise(() => undefined);
+  };
+  const server = await serve({ execution: { ...idle, getGraph } }, { ...options, drainMs: 50 });
+  await using client = connect('execution', addressOf(server));
+  const failed = t.throwsAsync(client.getGraph({}, within(5000)), { instanceOf: ServiceError });
+  await entered.promise;
+  await server[Symbol.asyncDispose]();
+  await failed;
+});
+
+test('the health service answers for the whole and for each context', async (t) => {
+  await using server = await serve({ execution: idle }, options);
+  t.is(await healthOf(t, server.port, ''), 'SERVING');
+  t.is(await healthOf(t, server.port, 'agent_workflow.execution.v1.Execution'), 'SERVING');
+});
+
+test('a message above the limit is TooLarge, and the connection goes on', async (t) => {
+  await using server = await serve({ execution: idle }, options);
+  await using client = connect('execution', addressOf(server));
+  const stateJson = new Uint8Array(17 * 1024 * 1024);
+  await t.throwsAsync(client.updateState({ owner: 'anon', threadId: 't', stateJson }, within(5000)), {
+    code: 'TooLarge',
+  });
+  await t.notThrowsAsync(client.getGraph({}, within(5000)));
+});
+
+test('an address that is taken refuses to serve', async (t) => {
+  await using server = await serve({ execution: idle }, options);
+  await t.throwsAsync(serve({ execution: idle }, { ...options, port: server.port }));
+});
+
+test('a foreign caller without a deadline is refused', async (t) => {
+  await using server = await serve({ execution: idle }, options);
+  const client = new Client(addressOf(server), credentials.createInsecure());
+  t.teardown(() => client.close());
+  const status = await new Promise((resolve) => {
+    const asIs = (bytes: Buffer): Buffer => bytes;
+    const path = '/agent_workflow.execution.v1.Execution/GetGraph';
+    client.makeUnaryRequest(path, asIs, asIs, Buffer.alloc(0), new Metadata(), {}, (error) => resolve(error?.details));
+  });
+  t.is(status, 'a call needs a deadline');
+  t.false(never.aborted);
+});
+
+async function firstOf<T>(stream: AsyncIterable<T>): Promise<T | undefined> {
+  for await (const item of stream) return item;
+  return undefined;
+}
+
+async function healthOf(t: ExecutionContext, port: number, name: string): Promise<string | undefined> {
+  const client = new Client(addressOf({ port }), credentials.createInsecure());
+  t.teardown(() => client.close());
+  const { Check } = healthService;
+  if (!Check) throw new Error('the health service has no Check');
+  const { path, requestSerialize, responseDeserialize } = Check;
+  return new Promise((resolve) => {
+    client.makeUnaryRequest(
+      path,
+      requestSerialize,
+      responseDeserialize,
+      { service: name },
+      new Metadata(),
+      {},
+      (_error, reply) => resolve((reply as { status?: string } | undefined)?.status),
+    );
+  });
+}

@@ -1,0 +1,239 @@
+import { openSqlite } from '@agent-workflow/kit/adapters/sqlite';
+import { stale } from '@agent-workflow/kit/errors';
+import type { RunEvent } from '@agent-workflow/protos/execution';
+import { isTerminal, type RunLog } from '../port.ts';
+
+const migrations = [
+  `CREATE TABLE events (
+     run_id TEXT NOT NULL,
+     first INTEGER NOT NULL,
+     last INTEGER NOT NULL,
+     lines BLOB NOT NULL,
+     PRIMARY KEY (run_id, first)
+   ) STRICT;
+   CREATE TABLE ends (
+     run_id TEXT PRIMARY KEY,
+     at INTEGER NOT NULL,
+     first INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX ends_by_time ON ends (at)`,
+];
+
+/** The live end of one run's log, while somebody writes or follows it. */
+interface Tail {
+  last: number;
+  ended: RunEvent | undefined;
+  /** The newest events, without a gap up to `last`. */
+  recent: RunEvent[];
+  /** Appended and not yet written. */
+  pending: RunEvent[];
+  followers: number;
+  writing: boolean;
+  readonly waiting: Set<() => void>;
+}
+
+/** Newest events of a live run that are kept in memory; a follower further behind reads the file. */
+const recentEvents = 1024;
+/** Rows that a follower reads at once. */
+const rowsAtOnce = 64;
+
+/**
+ * Opens the event logs in one SQLite file (`:memory:` keeps nothing). Events of one tick share a transaction, and those of
+ * one run a row.
+ */
+export function openSqliteRunLog({ path }: { readonly path: string }): RunLog {
+  const db = openSqlite({ path, durability: 'normal', migrations });
+  const { prepare } = db;
+  const tails = new Map<string, Tail>();
+  let dirty = new Map<string, Tail>();
+  let flushed: Promise<void> = Promise.resolve();
+
+  const storedLast = (runId: string): number =>
+    Number(prepare('SELECT last FROM events WHERE run_id = ? ORDER BY first DESC LIMIT 1').get(runId)?.['last'] ?? 0);
+
+  const storedEnd = (runId: string): RunEvent | undefined => {
+    const row = prepare('SELECT first, lines FROM events WHERE run_id = ? ORDER BY first DESC LIMIT 1').get(runId);
+    const event = row && toEvents(row).at(-1);
+    return event && isTerminal(event) ? event : undefined;
+  };
+
+  const tailOf = (runId: string): Tail => {
+    const known = tails.get(runId);
+    if (known) return known;
+    const ended = storedEnd(runId);
+    const tail: Tail = {
+      last: ended?.seq ?? storedLast(runId),
+      ended,
+      recent: [],
+      pending: [],
+      followers: 0,
+      writing: false,
+      waiting: new Set(),
+    };
+    tails.set(runId, tail);
+    return tail;
+  };
+
+  const release = (runId: string, tail: Tail): void => {
+    if (
+      tail.followers === 0 &&
+      !tail.writing &&
+      tail.pending.length === 0 &&
+      (tail.ended !== undefined || tail.last === 0)
+    )
+      tails.delete(runId);
+  };
+
+  const writeDirty = (): readonly (readonly [string, Tail, readonly RunEvent[]])[] => {
+    const group = [...dirty].map(([runId, tail]) => [runId, tail, tail.pending] as const);
+    dirty = new Map();
+    for (const [runId, tail, events] of group) {
+      tail.pending = [];
+      const first = events[0]?.seq ?? 0;
+      const end = events.at(-1);
+      prepare('INSERT INTO events (run_id, first, last, lines) VALUES (?, ?, ?, ?)').run(
+        runId,
+        first,
+        end?.seq ?? 0,
+        toLines(events),
+      );
+      if (end && isTerminal(end))
+        prepare('INSERT OR IGNORE INTO ends (run_id, at, first) VALUES (?, ?, ?)').run(runId, Date.now(), first);
+    }
+    return group;
+  };
+
+  const publish = (group: ReturnType<typeof writeDirty>): void => {
+    for (const [runId, tail, events] of group) {
+      const end = events.at(-1);
+      tail.recent = tail.recent.length === 0 ? [...events] : tail.recent.concat(events).slice(-recentEvents);
+      if (end && isTerminal(end)) tail.ended = end;
+      tail.writing = false;
+      for (const wake of tail.waiting) wake();
+      release(runId, tail);
+    }
+  };
+
+  const readStored = (runId: string, after: number): RunEvent[] =>
+    prepare('SELECT first, lines FROM events WHERE run_id = ? AND last > ? ORDER BY first LIMIT ?')
+      .all(runId, after, rowsAtOnce)
+      .flatMap(toEvents)
+      .filter(({ seq }) => seq > after);
+
+  /** What a follower at `after` can be given now; what is not published yet is not seen. */
+  const available = (runId: string, tail: Tail, after: number): readonly RunEvent[] => {
+    const oldest = tail.recent[0]?.seq;
+    if (oldest !== undefined && oldest <= after + 1) return tail.recent.slice(after + 1 - oldest);
+    return readStored(runId, after);
+  };
+
+  return {
+    append: async (runId, after, events) => {
+      const tail = tailOf(runId);
+      if (tail.last !== after || tail.ended) throw stale(`the log of run "${runId}" has gone on without this worker`);
+      tail.last = events.at(-1)?.seq ?? after;
+      tail.writing = true;
+      tail.pending.push(...events);
+      if (dirty.size === 0) flushed = db.write(writeDirty).then(publish);
+      dirty.set(runId, tail);
+      return flushed;
+    },
+
+    last: (runId) => Promise.resolve(tails.get(runId)?.last ?? storedLast(runId)),
+
+    async *follow(runId, after, signal) {
+      const tail = tailOf(runId);
+      tail.followers++;
+      try {
+        for (let at = after; ;) {
+          const batch = available(runId, tail, at);
+          const end = batch.at(-1);
+          if (end) {
+            at = end.seq;
+            yield batch;
+            if (isTerminal(end)) return;
+          } else if (tail.ended) {
+            return;
+          } else {
+            await changed(tail, signal);
+          }
+        }
+      } finally {
+        tail.followers--;
+        release(runId, tail);
+      }
+    },
+
+    end: async (runId, signal) => {
+      const tail = tailOf(runId);
+      tail.followers++;
+      try {
+        while (!tail.ended) await changed(tail, signal);
+        return tail.ended;
+      } finally {
+        tail.followers--;
+        release(runId, tail);
+      }
+    },
+
+    expire: (time, limit) =>
+      db.write(() => {
+        const ends = prepare('SELECT run_id FROM ends WHERE at < ? ORDER BY at LIMIT ?').all(time, limit);
+        for (const { run_id: runId } of ends) {
+          prepare('DELETE FROM events WHERE run_id = ?').run(runId as string);
+          prepare('DELETE FROM ends WHERE run_id = ?').run(runId as string);
+        }
+        return ends.length;
+      }),
+
+    [Symbol.asyncDispose]: async () => {
+      await flushed;
+      db[Symbol.dispose]();
+    },
+  };
+}
+
+/** Resolves when the tail has published more; rejects with the signal's reason when that comes first. */
+async function changed(tail: Tail, signal: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    signal.throwIfAborted();
+    const wake = (): void => {
+      tail.waiting.delete(wake);
+      signal.removeEventListener('abort', stop);
+      resolve();
+    };
+    const stop = (): void => {
+      tail.waiting.delete(wake);
+      reject(signal.reason as Error);
+    };
+    tail.waiting.add(wake);
+    signal.addEventListener('abort', stop, { once: true });
+  });
+}
+
+const newline = 0x0a;
+const newlineBytes = Buffer.from('\n');
+
+/** Events as stored: one JSON text a line. A line never holds a raw newline, because JSON escapes it. */
+const toLines = (events: readonly RunEvent[]): Uint8Array =>
+  Buffer.concat(events.flatMap(({ json }) => [json, newlineBytes]));
+
+function toEvents(row: Readonly<Record<string, unknown>>): RunEvent[] {
+  const bytes = row['lines'] as Uint8Array;
+  const events: RunEvent[] = [];
+  let seq = row['first'] as number;
+  for (let start = 0; start < bytes.length;) {
+    const stop = bytes.indexOf(newline, start);
+    const json = bytes.subarray(start, stop);
+    events.push({ seq: seq++, event: kindOf(json), json });
+    start = stop + 1;
+  }
+  return events;
+}
+
+const kindStart = Buffer.byteLength('{"event":"');
+const quote = 0x22;
+
+/** The kind stands first in every chunk (`events.ts` writes them). */
+const kindOf = (json: Uint8Array): string =>
+  Buffer.from(json.subarray(kindStart, json.indexOf(quote, kindStart))).toString('latin1');

@@ -1,0 +1,55 @@
+import { END, START } from './graph.ts';
+
+interface Parts {
+  readonly nodes: ReadonlyMap<string, unknown>;
+  readonly edges: ReadonlyMap<string, readonly string[]>;
+  readonly conditional: ReadonlyMap<string, readonly { readonly targets?: readonly string[] }[]>;
+}
+
+interface Edge {
+  readonly source: string;
+  readonly target: string;
+  readonly conditional: boolean;
+}
+
+/** The structure of a graph as data and as Mermaid text. An edge whose targets are not declared is drawn to every node. */
+export function drawGraph({ nodes, edges, conditional }: Parts): {
+  readonly nodes: readonly { readonly id: string; readonly type: string }[];
+  readonly edges: readonly Edge[];
+  readonly mermaid: string;
+} {
+  const drawn: Edge[] = [
+    ...[...edges].flatMap(([source, targets]) => targets.map((target) => ({ source, target, conditional: false }))),
+    ...[...conditional].flatMap(([source, list]) =>
+      list.flatMap(({ targets = [...nodes.keys(), END] }) =>
+        targets.map((target) => ({ source, target, conditional: true })),
+      ),
+    ),
+  ];
+  const ids = [START, ...nodes.keys(), END];
+  return {
+    nodes: ids.map((id) => ({ id, type: typeOf(id, nodes.get(id)) })),
+    edges: drawn,
+    mermaid: mermaid(ids, drawn),
+  };
+}
+
+function typeOf(id: string, node: unknown): string {
+  if (id === START) return 'start';
+  if (id === END) return 'end';
+  return typeof node === 'function' ? 'node' : 'tools';
+}
+
+function mermaid(ids: readonly string[], edges: readonly Edge[]): string {
+  // Node names are the author's and may hold anything; Mermaid's ids may not, so nodes are numbered and labelled.
+  const alias = new Map(ids.map((id, index) => [id, `n${String(index)}`]));
+  const label = (id: string): string => id.replaceAll('"', '#quot;');
+  return [
+    'graph TD',
+    ...ids.map((id) => `  ${alias.get(id) ?? ''}["${label(id)}"]`),
+    ...edges.map(
+      ({ source, target, conditional }) =>
+        `  ${alias.get(source) ?? ''} ${conditional ? '-.->' : '-->'} ${alias.get(target) ?? ''}`,
+    ),
+  ].join('\n');
+}

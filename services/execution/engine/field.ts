@@ -1,0 +1,61 @@
+/** JSON type names that a field may have. */
+export const fieldTypes = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'any'] as const;
+export type FieldType = (typeof fieldTypes)[number];
+
+/** How a state field looks and how an update changes it. */
+export interface FieldSpec<T> {
+  readonly type: FieldType;
+  readonly description?: string;
+  readonly default?: T;
+  readonly required?: boolean;
+  /** Gives the new value from the current one and an update; without it an update replaces. Must be pure. */
+  readonly reducer?: (current: T, update: T) => T;
+}
+
+declare const value: unique symbol;
+
+/** A declared field; `T`, what nodes read, exists for the type checker alone. */
+export interface Field<T> {
+  readonly spec: FieldSpec<unknown>;
+  readonly [value]?: T;
+}
+
+/** A field that is never absent, because it has a default. */
+export function field<T>(spec: FieldSpec<T> & { readonly default: T }): Field<T>;
+/** A field that nodes may find undefined. */
+export function field<T>(spec: FieldSpec<T>): Field<T | undefined>;
+export function field<T>(spec: FieldSpec<T>): Field<T> {
+  // The reducer is called with values of this very field only.
+  return { spec: spec as unknown as FieldSpec<unknown> };
+}
+
+export type Fields = Readonly<Record<string, Field<unknown>>>;
+
+/** Why a value does not fit a field; `undefined` when it fits. */
+export function misfit({ type }: Pick<FieldSpec<unknown>, 'type'>, value: unknown): string | undefined {
+  return fits(type, value) ? undefined : `must be ${article(type)} ${type}, not ${nameOf(value)}`;
+}
+
+function fits(type: FieldType, value: unknown): boolean {
+  switch (type) {
+    case 'any':
+      return value !== undefined;
+    case 'array':
+      return Array.isArray(value);
+    case 'object':
+      return typeof value === 'object' && value !== null && !Array.isArray(value);
+    case 'integer':
+      return Number.isSafeInteger(value);
+    case 'number':
+      return Number.isFinite(value);
+    default:
+      return typeof value === type;
+  }
+}
+
+const article = (type: string): string => (/^[aeio]/.test(type) ? 'an' : 'a');
+
+function nameOf(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : typeof value;
+}

@@ -1,0 +1,123 @@
+import type { NodeContext } from './context.ts';
+import { drawGraph } from './draw.ts';
+import type { Fields, FieldSpec } from './field.ts';
+import type { State, Update } from './state.ts';
+import type { Tool, ToolNode } from './tool.ts';
+
+/** Where a run enters a graph. */
+export const START = '__start__';
+/** Where it leaves. */
+export const END = '__end__';
+
+type Result<F extends Fields> = Update<F> | undefined;
+// A node that only emits returns nothing: `void` lets it be written without a `return`.
+// eslint-disable-next-line @typescript-eslint/no-invalid-void-type
+export type NodeFunction<F extends Fields> = (
+  state: State<F>,
+  context: NodeContext,
+) => Result<F> | void | Promise<Result<F> | void>;
+export type Route<F extends Fields> = (state: State<F>) => string | readonly string[];
+
+type AnyNode = NodeFunction<Record<string, never>> | ToolNode;
+
+interface ConditionalEdge {
+  readonly route: Route<Record<string, never>>;
+  /** Where it may lead; absent: anywhere. */
+  readonly targets?: readonly string[];
+}
+
+/** A graph that is checked and ready to run. */
+export interface CompiledGraph {
+  readonly fields: Readonly<Record<string, FieldSpec<unknown>>>;
+  /** In the order they were added, which is the order in which updates of one step are merged. */
+  readonly nodes: ReadonlyMap<string, AnyNode>;
+  readonly edges: ReadonlyMap<string, readonly string[]>;
+  readonly conditional: ReadonlyMap<string, readonly ConditionalEdge[]>;
+  readonly tools: readonly Tool[];
+  /** Nodes, edges and a Mermaid drawing. */
+  readonly drawing: ReturnType<typeof drawGraph>;
+}
+
+/** Builds a graph: declare fields, add nodes and edges, then {@link StateGraph.compile}. */
+export class StateGraph<F extends Fields> {
+  readonly #fields: F;
+  readonly #nodes = new Map<string, AnyNode>();
+  readonly #edges = new Map<string, string[]>();
+  readonly #conditional = new Map<string, ConditionalEdge[]>();
+
+  constructor(fields: F) {
+    for (const name of Object.keys(fields)) {
+      if (reservedFields.has(name)) throw new Error(`field "${name}" is the service's own name`);
+    }
+    this.#fields = fields;
+  }
+
+  /** Adds a node: a function of state and context, or a {@link toolNode}. */
+  addNode(name: string, node: NodeFunction<F> | ToolNode): this {
+    if (name === START || name === END || name === '') throw new Error(`"${name}" cannot be the name of a node`);
+    if (this.#nodes.has(name)) throw new Error(`node "${name}" is added twice`);
+    this.#nodes.set(name, node as AnyNode);
+    return this;
+  }
+
+  /** After `from`, go to `to`. */
+  addEdge(from: string, to: string): this {
+    this.#edges.set(from, [...(this.#edges.get(from) ?? []), to]);
+    return this;
+  }
+
+  /** After `from`, go where `route` says. `targets` lists where that may be, for the drawing and the check. */
+  addConditionalEdges(from: string, route: Route<F>, targets?: readonly string[]): this {
+    const edge = { route: route as ConditionalEdge['route'], ...(targets ? { targets } : {}) };
+    this.#conditional.set(from, [...(this.#conditional.get(from) ?? []), edge]);
+    return this;
+  }
+
+  /** @throws Error naming the first node or edge that cannot stand. */
+  compile(): CompiledGraph {
+    this.#refuseUnknownEnds();
+    this.#refuseUnreachable();
+    const parts = { nodes: this.#nodes, edges: this.#edges, conditional: this.#conditional };
+    return {
+      fields: Object.fromEntries(Object.entries(this.#fields).map(([name, { spec }]) => [name, spec])),
+      ...parts,
+      tools: [...this.#nodes.values()].flatMap((node) => (typeof node === 'function' ? [] : node.tools)),
+      drawing: drawGraph(parts),
+    };
+  }
+
+  #refuseUnknownEnds(): void {
+    const edges = [...this.#edges].flatMap(([from, targets]) => targets.map((to) => [from, to] as const));
+    const conditional = [...this.#conditional].flatMap(([from, list]) =>
+      list.flatMap(({ targets }) => [[from, END] as const, ...(targets ?? []).map((to) => [from, to] as const)]),
+    );
+    for (const [from, to] of [...edges, ...conditional]) {
+      if (from !== START && !this.#nodes.has(from)) throw new Error(`an edge leaves the unknown node "${from}"`);
+      if (to !== END && !this.#nodes.has(to))
+        throw new Error(`an edge from "${from}" leads to the unknown node "${to}"`);
+    }
+  }
+
+  #refuseUnreachable(): void {
+    const reached = new Set<string>();
+    const walk = (from: string): void => {
+      const free = this.#conditional.get(from)?.flatMap(({ targets }) => targets ?? [...this.#nodes.keys()]) ?? [];
+      for (const to of [...(this.#edges.get(from) ?? []), ...free]) {
+        if (to === END || reached.has(to)) continue;
+        reached.add(to);
+        walk(to);
+      }
+    };
+    walk(START);
+    if (reached.size === 0) throw new Error('no edge leaves START');
+    const lost = [...this.#nodes.keys()].find((name) => !reached.has(name));
+    if (lost !== undefined) throw new Error(`no edge leads to the node "${lost}"`);
+  }
+}
+
+/** Whether a value is what {@link StateGraph.compile} gives. */
+export const isCompiledGraph = (value: unknown): value is CompiledGraph =>
+  typeof value === 'object' && value !== null && 'nodes' in value && value.nodes instanceof Map && 'drawing' in value;
+
+/** Names in the state that the service fills itself. */
+const reservedFields: ReadonlySet<string> = new Set(['context', 'context_summary', 'messages']);

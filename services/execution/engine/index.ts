@@ -1,0 +1,7 @@
+export { callsTools, openCalls } from './calls.ts';
+export type { BoundMemory, MemoryFound, NodeContext, RunContext, ToolContext, ToolDeclaration } from './context.ts';
+export { field, type Field, type FieldSpec } from './field.ts';
+export { END, START, StateGraph, type CompiledGraph, type NodeFunction } from './graph.ts';
+export type { NewMessage, State, Update } from './state.ts';
+export { remoteTool, tool, toolNode, type Tool, type ToolNode } from './tool.ts';
+export { textOf, type Block, type Message } from '@agent-workflow/protos/message';

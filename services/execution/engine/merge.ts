@@ -1,0 +1,135 @@
+import type { Message } from '@agent-workflow/protos/message';
+import { RunFailure } from './failure.ts';
+import { misfit, type FieldSpec } from './field.ts';
+import { deepFreeze, withMessages, type EngineState } from './state.ts';
+
+/** What one step changes, as it will be committed. */
+export interface Delta {
+  /** Changed fields: their new values as JSON text. */
+  readonly fields: Readonly<Record<string, string>>;
+  readonly messages: readonly Message[];
+  /** Whether one of `messages` may stand in the log already. */
+  readonly mayReplace: boolean;
+}
+
+/** What one node gave back. */
+export interface NodeOutput {
+  readonly node: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly messages: readonly Message[];
+  readonly mayReplace: boolean;
+}
+
+type Specs = Readonly<Record<string, FieldSpec<unknown>>>;
+
+const summary: FieldSpec<unknown> = {
+  type: 'string',
+  description: 'Summary of what the context no longer holds',
+  default: '',
+};
+
+/** The fields of every graph: its own and those that the service fills. */
+export const allFields = (fields: Specs): Specs => ({
+  ...fields,
+  context: { type: 'array', description: 'Messages that the model sees', default: [] },
+  context_summary: summary,
+});
+
+/** The values that a thread without any starts from. */
+export const defaultValues = (fields: Specs): Record<string, unknown> =>
+  Object.fromEntries([
+    ...Object.entries(fields).flatMap(([name, spec]) =>
+      spec.default === undefined ? [] : [[name, spec.default] as const],
+    ),
+    ['context_summary', ''],
+  ]);
+
+/**
+ * Merges what the nodes of one step gave, in the order of `outputs`: the same outputs give the same state, whatever order
+ * the nodes finished in.
+ */
+export function mergeOutputs(
+  fields: Specs,
+  state: EngineState,
+  outputs: readonly NodeOutput[],
+): { readonly state: EngineState; readonly delta: Delta } {
+  const values: Record<string, unknown> = { ...state.values };
+  const writers = new Map<string, string>();
+  for (const { node, fields: update } of outputs) {
+    for (const [name, value] of Object.entries(update)) {
+      if (value === undefined) continue;
+      const spec = specOf(fields, name, node);
+      const other = writers.get(name);
+      if (other !== undefined && !spec.reducer) {
+        throw new RunFailure(
+          'GRAPH_ERROR',
+          `nodes "${other}" and "${node}" wrote field "${name}" in one step, and it has no reducer`,
+          { node },
+        );
+      }
+      writers.set(name, node);
+      values[name] = reduceField({ name, spec, current: values[name], update: value, node });
+    }
+  }
+  const changed = [...writers.keys()].map(
+    (name) => [name, toJsonValue(name, values[name], writers.get(name))] as const,
+  );
+  for (const [name, json] of changed) values[name] = deepFreeze(JSON.parse(json));
+  const messages = outputs.flatMap((output) => output.messages);
+  const mayReplace = outputs.some((output) => output.mayReplace);
+  return {
+    state: { values: Object.freeze(values), context: withMessages(state.context, messages, mayReplace) },
+    delta: { fields: Object.fromEntries(changed), messages, mayReplace },
+  };
+}
+
+interface Reduction {
+  readonly name: string;
+  readonly spec: FieldSpec<unknown>;
+  readonly current: unknown;
+  readonly update: unknown;
+  readonly node: string;
+}
+
+/** One field's new value. Both the update and what the reducer makes of it must fit the field. */
+function reduceField({ name, spec, current, update, node }: Reduction): unknown {
+  const value = spec.reducer ? callReducer(spec.reducer, current, update, name, node) : update;
+  const fault = misfit(spec, value);
+  if (fault !== undefined) throw new RunFailure('NODE_ERROR', `field "${name}" ${fault}`, { node });
+  return value;
+}
+
+function callReducer(
+  reducer: NonNullable<FieldSpec<unknown>['reducer']>,
+  current: unknown,
+  update: unknown,
+  name: string,
+  node: string,
+): unknown {
+  try {
+    return reducer(current, update);
+  } catch (cause) {
+    throw new RunFailure('NODE_ERROR', `the reducer of field "${name}" failed`, { node, cause });
+  }
+}
+
+function specOf(fields: Specs, name: string, node: string): FieldSpec<unknown> {
+  if (name === 'context_summary') return summary;
+  const spec = Object.hasOwn(fields, name) ? fields[name] : undefined;
+  if (!spec) throw new RunFailure('NODE_ERROR', `field "${name}" is not declared in the graph`, { node });
+  return spec;
+}
+
+function toJsonValue(name: string, value: unknown, node: string | undefined): string {
+  try {
+    const json = JSON.stringify(value) as string | undefined;
+    if (json !== undefined) return json;
+  } catch {
+    // A cycle or a bigint: refused below with whatever else JSON has no word for.
+  }
+  throw new RunFailure(
+    'NODE_ERROR',
+    `field "${name}" holds a value that is not JSON`,
+    node === undefined ? {} : { node },
+  );
+}

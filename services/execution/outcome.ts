@@ -1,0 +1,54 @@
+import type { ClaimedRun } from '@agent-workflow/protos/threads';
+import type { Message } from '@agent-workflow/protos/message';
+import { callingMessage, openCalls } from './engine/calls.ts';
+import type { EngineState } from './engine/state.ts';
+
+/** How a run ended, as far as it is not told by its events before. */
+export interface Outcome {
+  readonly status: 'completed' | 'interrupted' | 'stopped';
+  readonly iterations: number;
+  readonly recursionLimitReached: boolean;
+  /** Everything the run added. */
+  readonly added: readonly Message[];
+  readonly state: EngineState;
+}
+
+type RunIdentity = Pick<ClaimedRun, 'runId' | 'threadId' | 'requestId' | 'granularity' | 'isNewThread' | 'resumes'>;
+
+/** The whole state as replies show it. */
+export const toStateReply = ({ values, context }: EngineState): Record<string, unknown> => ({ ...values, context });
+
+/** What invoke answers with, and what a run's last event says. */
+export function toInvokeResult(run: RunIdentity, outcome: Outcome, at: number): Record<string, unknown> {
+  const { status, iterations, recursionLimitReached, added, state } = outcome;
+  const reply = replyOf(outcome);
+  return {
+    messages: reply ? [reply] : [],
+    all_messages: added,
+    ...(run.granularity === 'low' ? {} : { state: toStateReply(state), context: state.context }),
+    ...(run.granularity === 'full' ? { summary: state.values['context_summary'] } : {}),
+    iterations,
+    recursion_limit_reached: recursionLimitReached,
+    metadata: { message: status, request_id: run.requestId, timestamp: new Date(at).toISOString() },
+    meta: {
+      thread_id: run.threadId,
+      run_id: run.runId,
+      is_new_thread: run.isNewThread,
+      status,
+      ...(run.resumes === undefined ? {} : { resumes: run.resumes }),
+    },
+  };
+}
+
+/** The last assistant message of this run, or the one whose calls the caller is to answer, with only the open ones in it. */
+function replyOf({ status, added, state }: Outcome): Message | undefined {
+  const last = added.findLast(({ role }) => role === 'assistant');
+  if (status !== 'interrupted') return last;
+  const caller = callingMessage(state.context);
+  if (!caller || caller.message_id === last?.message_id) return last;
+  const open = new Set(openCalls(state.context).map(({ id }) => id));
+  return {
+    ...caller,
+    content: caller.content.filter((block) => block.type !== 'remote_tool_call' || open.has(String(block['id']))),
+  };
+}

@@ -1,0 +1,50 @@
+import type { RunEvent } from '@agent-workflow/protos/execution';
+
+/** A run that wants a worker. */
+export interface RunnableRun {
+  readonly owner: string;
+  readonly threadId: string;
+  readonly runId: string;
+}
+
+/**
+ * Runs that hold their thread and wait for a worker. A queue may lose or repeat: the run record decides what is run, and
+ * whatever was lost is put back from there.
+ */
+export interface RunQueue extends AsyncDisposable {
+  readonly enqueue: (run: RunnableRun) => Promise<void>;
+  /**
+   * The next run, as soon as there is one; owners take turns, so that one owner's many runs do not hold up another's.
+   * @throws the signal's reason when it fires first.
+   */
+  readonly take: (signal: AbortSignal) => Promise<RunnableRun>;
+}
+
+/** The kinds of event that end a run's log. */
+const terminalEvents: ReadonlySet<string> = new Set(['on_chain_end', 'error']);
+
+export const isTerminal = ({ event }: Pick<RunEvent, 'event'>): boolean => terminalEvents.has(event);
+
+/**
+ * The numbered events of each run: 1, 2, 3 … without a gap, the last one terminal. A log is a replay cache: losing it
+ * loses no run.
+ */
+export interface RunLog extends AsyncDisposable {
+  /**
+   * Adds events whose numbers follow `after`. What has resolved survives the death of the process, and nobody is shown
+   * an event before that. Appends of one run keep the order of the calls.
+   * @throws Stale when the log's last number is not `after`: another worker has the run.
+   */
+  readonly append: (runId: string, after: number, events: readonly RunEvent[]) => Promise<void>;
+  /** The last number; 0 when the run has no events. */
+  readonly last: (runId: string) => Promise<number>;
+  /**
+   * Batches of events above `after`, live until the terminal one. However many follow, the run is not slowed; a slow
+   * follower is fed from what is stored.
+   */
+  readonly follow: (runId: string, after: number, signal: AbortSignal) => AsyncIterable<readonly RunEvent[]>;
+  /** The terminal event, as soon as there is one. @throws the signal's reason when it fires first. */
+  readonly end: (runId: string, signal: AbortSignal) => Promise<RunEvent>;
+  /** Removes the logs that ended before `time` (milliseconds since 1970), at most `limit` of them; gives how many. */
+  readonly expire: (time: number, limit: number) => Promise<number>;
+}

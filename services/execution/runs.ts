@@ -1,0 +1,154 @@
+import { invalid, isServiceError, notFound } from '@agent-workflow/kit/errors';
+import { newId } from '@agent-workflow/kit/ids';
+import type { Call } from '@agent-workflow/protos/call';
+import type { Execution, StartRequest, UpdateStateRequest } from '@agent-workflow/protos/execution';
+import type { Memory } from '@agent-workflow/protos/memory';
+import { answeredCalls, type Message } from '@agent-workflow/protos/message';
+import type { AcceptRunRequest, State, Threads } from '@agent-workflow/protos/threads';
+import { LRUCache } from 'lru-cache';
+import { deleteThread } from './delete-thread.ts';
+import type { CompiledGraph } from './engine/graph.ts';
+import { allFields } from './engine/merge.ts';
+import { applyUpdate, refuseMisfits } from './update-state.ts';
+import { fromJson, toOptionsJson, toRunOptions } from './options.ts';
+import type { RunLog, RunQueue } from './port.ts';
+import type { Worker } from './worker.ts';
+
+export interface ExecutionOptions {
+  /** Absent: no agent is configured, and there is nothing to run. */
+  readonly graph: CompiledGraph | undefined;
+  readonly threads: Threads;
+  readonly memory: Memory;
+  readonly queue: RunQueue;
+  readonly log: RunLog;
+  /** Absent where this replica accepts runs and drives none. */
+  readonly worker: Worker | undefined;
+}
+
+/** The execution service. */
+export function createExecution(options: ExecutionOptions): Execution {
+  const { threads, queue, log, worker } = options;
+  // Whoever starts a run here mostly follows it here: the record need not be asked whose it is.
+  const startedHere = new LRUCache<string, string>({ max: rememberedRuns });
+
+  /** Absent and foreign runs are the same: not found. */
+  const refuseForeign = async (owner: string, runId: string, call: Call): Promise<void> => {
+    if (startedHere.get(runId) !== owner) await threads.getRun({ owner, runId }, call);
+  };
+
+  const graphOf = (): CompiledGraph => {
+    if (!options.graph) throw notFound('no agent is configured');
+    return options.graph;
+  };
+
+  return {
+    start: async (request, call) => {
+      const graph = graphOf();
+      refuseTakenNames(graph, request);
+      const threadId = request.threadId ?? newId();
+      const accept = toAccept(graph, request, threadId);
+      const slot = worker?.reserve(request.owner, threadId);
+      try {
+        const reply = await threads.acceptRun({ ...accept, ...(slot ? { claim: slot.intent } : {}) }, call);
+        if (slot && reply.claimed) slot.run(reply.claimed);
+        else slot?.release();
+        if (reply.runnable) await queue.enqueue({ owner: request.owner, threadId: reply.threadId, runId: reply.runId });
+        startedHere.set(reply.runId, request.owner);
+        return { runId: reply.runId, threadId: reply.threadId, isNewThread: reply.isNewThread, status: reply.status };
+      } catch (error) {
+        slot?.release();
+        throw error;
+      }
+    },
+
+    wait: async ({ runId, owner }, call) => {
+      await refuseForeign(owner, runId, call);
+      return log.end(runId, call.signal);
+    },
+
+    async *follow({ owner, runId, after }, call) {
+      await refuseForeign(owner, runId, call);
+      for await (const events of log.follow(runId, after, call.signal)) yield { events };
+    },
+
+    getGraph: () => {
+      const { drawing, fields } = graphOf();
+      return Promise.resolve({ graphJson: toJson(drawing), fieldsJson: toJson(describe(fields)) });
+    },
+
+    updateState: async (request, call) => updateState(graphOf(), threads, request, call),
+
+    deleteThread: async ({ owner, threadId }, call) => {
+      await deleteThread(options, { owner, threadId }, call);
+      return {};
+    },
+  };
+}
+
+const rememberedRuns = 10_000;
+
+function refuseTakenNames(graph: CompiledGraph, { tools }: StartRequest): void {
+  for (const [index, { name, nodeName }] of tools.entries()) {
+    if (graph.tools.some((tool) => tool.name === name)) {
+      throw invalid(['body', 'tools', index, 'name'], `"${name}" is a tool of the server`, 'tool_name');
+    }
+    if (nodeName !== '' && !graph.nodes.has(nodeName)) {
+      throw invalid(['body', 'tools', index, 'node_name'], `the graph has no node "${nodeName}"`, 'node_name');
+    }
+    if (tools.findIndex((other) => other.name === name) !== index) {
+      throw invalid(['body', 'tools', index, 'name'], `"${name}" is declared twice`, 'tool_name');
+    }
+  }
+}
+
+function toAccept(graph: CompiledGraph, request: StartRequest, threadId: string): AcceptRunRequest {
+  const options = toRunOptions(request);
+  refuseMisfits(graph, options.initialState, ['body', 'initial_state']);
+  const messages = request.messages.map(({ json }) => fromJson(json) as Message);
+  return {
+    owner: request.owner,
+    threadId,
+    runId: request.runId,
+    requestId: request.requestId,
+    ...(request.threadName === undefined ? {} : { threadName: request.threadName }),
+    ...(request.threadMetadataJson === undefined ? {} : { metadataJson: request.threadMetadataJson }),
+    messages: request.messages,
+    answers: messages.filter(({ role }) => role === 'tool').flatMap(answeredCalls),
+    hasNewInput: messages.some(({ role }) => role !== 'tool'),
+    optionsJson: toOptionsJson(options),
+    multitaskStrategy: request.multitaskStrategy,
+    granularity: request.granularity,
+  };
+}
+
+/** How often a state update is tried again when another write came first. */
+const updateAttempts = 5;
+
+async function updateState(
+  graph: CompiledGraph,
+  threads: Threads,
+  request: UpdateStateRequest,
+  call: Call,
+): Promise<State> {
+  const { owner, threadId } = request;
+  const update = fromJson(request.stateJson) as Readonly<Record<string, unknown>>;
+  for (let attempt = 1; ; attempt++) {
+    const current = await threads.getState({ owner, threadId }, call);
+    const { fields, messages } = applyUpdate(graph, current, update);
+    try {
+      return await threads.writeState({ owner, threadId, expectedVersion: current.version, fields, messages }, call);
+    } catch (error) {
+      if (!isServiceError(error, 'Conflict') || attempt === updateAttempts) throw error;
+    }
+  }
+}
+
+const toJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
+
+const describe = (fields: CompiledGraph['fields']): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(allFields(fields)).map(([name, { type, description, default: fallback, required }]) => [
+      name,
+      { type, description, default: fallback, required },
+    ]),
+  );

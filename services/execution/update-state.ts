@@ -1,0 +1,65 @@
+import { invalid, isServiceError, ServiceError, type ErrorDetail } from '@agent-workflow/kit/errors';
+import { newId } from '@agent-workflow/kit/ids';
+import type { MessageEntry, State } from '@agent-workflow/protos/threads';
+import { RunFailure } from './engine/failure.ts';
+import { misfit } from './engine/field.ts';
+import type { CompiledGraph } from './engine/graph.ts';
+import { allFields, mergeOutputs } from './engine/merge.ts';
+import { fromState } from './hot-threads.ts';
+
+type Values = Readonly<Record<string, unknown>>;
+type Loc = ErrorDetail['loc'];
+
+/** What a direct write of state comes to, with every field passed through its reducer. */
+export function applyUpdate(
+  graph: CompiledGraph,
+  current: State,
+  update: Values,
+): { readonly fields: Record<string, Uint8Array>; readonly messages: readonly MessageEntry[] } {
+  const at = ['body', 'state'];
+  const { context, ...given } = update;
+  const messages = context === undefined ? [] : toEntries(context, [...at, 'context']);
+  refuseMisfits(graph, given, at);
+  const output = { node: 'state', fields: given, messages: [], mayReplace: false };
+  const { delta } = reduceOrRefuse(() => mergeOutputs(graph.fields, fromState(graph, current).state, [output]), at);
+  const fields = Object.fromEntries(Object.entries(delta.fields).map(([name, json]) => [name, Buffer.from(json)]));
+  return { fields, messages };
+}
+
+/** @throws Invalid naming the first field that the graph does not declare, or whose value does not fit. */
+export function refuseMisfits(graph: CompiledGraph, values: Values, loc: Loc): void {
+  const known = allFields(graph.fields);
+  for (const [name, value] of Object.entries(values)) {
+    const spec = Object.hasOwn(known, name) ? known[name] : undefined;
+    if (!spec) throw invalid([...loc, name], 'is not a field of the state', 'unknown_field');
+    // What a reducer takes may differ from what it makes: only the result is held to the type.
+    const fault = spec.reducer ? undefined : misfit(spec, value);
+    if (fault !== undefined) throw invalid([...loc, name], fault, `${spec.type}_type`);
+  }
+}
+
+function reduceOrRefuse<T>(work: () => T, loc: Loc): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof RunFailure) throw invalid(loc, error.message);
+    throw isServiceError(error)
+      ? error
+      : new ServiceError('Internal', 'the state could not be updated', { cause: error });
+  }
+}
+
+/** Messages given as part of a state: they join log and context by id, as messages added any other way do. */
+function toEntries(context: unknown, loc: Loc): MessageEntry[] {
+  if (!Array.isArray(context)) throw invalid(loc, 'must be an array', 'array_type');
+  return context.map((message: unknown, index) => {
+    if (typeof message !== 'object' || message === null || !('role' in message) || !('content' in message)) {
+      throw invalid([...loc, index], 'must be a message with role and content', 'message_type');
+    }
+    const { message_id: id, content, ...rest } = message as { message_id?: unknown; content: unknown };
+    const messageId = typeof id === 'string' && id !== '' && id !== '0' ? id : newId();
+    const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
+    const whole = { message_id: messageId, content: blocks, timestamp: new Date().toISOString(), ...rest };
+    return { messageId, json: Buffer.from(JSON.stringify(whole)) };
+  });
+}

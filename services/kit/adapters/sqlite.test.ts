@@ -1,0 +1,161 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import test, { type ExecutionContext } from 'ava';
+import { conflict } from '../errors.ts';
+import { holdFolder, openSqlite, type Sqlite } from './sqlite.ts';
+
+const migrations = ['CREATE TABLE notes (id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT'];
+
+test('writes of one tick share one transaction', async (t) => {
+  const db = openNotes(t);
+  const versions = await Promise.all(['a', 'b', 'c'].map((id) => db.write(() => [add(db, id), changeCounter(db)])));
+  const before = fileVersion(db);
+  await Promise.all(Array.from({ length: 50 }, (_, index) => db.write(() => add(db, `n${String(index)}`))));
+  t.is(versions.length, 3);
+  t.is(fileVersion(db), before + 1, 'fifty writes were more than one commit');
+  t.is(count(db), 53);
+});
+
+test('a write resolves only after its commit: another connection sees it', async (t) => {
+  const folder = temporaryFolder(t);
+  const path = join(folder, 'notes.sqlite');
+  using db = openSqlite({ path, durability: 'full', migrations });
+  using reader = new DatabaseSync(path, { readOnly: true });
+  const seen = (): number => Number(reader.prepare('SELECT count(*) AS n FROM notes').get()?.['n']);
+  const written = db.write(() => add(db, 'a'));
+  t.is(seen(), 0);
+  await written;
+  t.is(seen(), 1);
+});
+
+test('a work that fails undoes only itself', async (t) => {
+  const db = openNotes(t);
+  const works = [
+    db.write(() => add(db, 'a')),
+    db.write(() => {
+      add(db, 'lost');
+      throw conflict('not this one');
+    }),
+    db.write(() => add(db, 'b')),
+  ];
+  const results = await Promise.allSettled(works);
+  t.deepEqual(
+    results.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  );
+  t.deepEqual(
+    db.prepare('SELECT id FROM notes ORDER BY id').all().map((row) => row['id']),
+    ['a', 'b'],
+  );
+});
+
+test('an error of ours passes through a write; one of SQLite becomes StorageFailed without its text', async (t) => {
+  const db = openNotes(t);
+  await db.write(() => add(db, 'a'));
+  await t.throwsAsync(
+    db.write(() => {
+      throw conflict('taken');
+    }),
+    { code: 'Conflict', message: 'taken' },
+  );
+  await t.throwsAsync(
+    db.write(() => add(db, 'a')),
+    { code: 'StorageFailed', message: 'the store failed' },
+  );
+});
+
+test('works run in order and see what those before them wrote', async (t) => {
+  const db = openNotes(t);
+  const counts = await Promise.all(['a', 'b', 'c'].map((id) => db.write(() => (add(db, id), count(db)))));
+  t.deepEqual(counts, [1, 2, 3]);
+});
+
+test('what waits when the file is closed is written first', async (t) => {
+  const path = join(temporaryFolder(t), 'notes.sqlite');
+  const db = openSqlite({ path, durability: 'normal', migrations });
+  const written = db.write(() => add(db, 'a'));
+  db[Symbol.dispose]();
+  await written;
+  using again = openSqlite({ path, durability: 'normal', migrations });
+  t.is(count(again), 1);
+});
+
+test('each migration is applied once, and a newer file is refused', (t) => {
+  const path = join(temporaryFolder(t), 'deep', 'notes.sqlite');
+  openSqlite({ path, durability: 'normal', migrations })[Symbol.dispose]();
+  const more = [...migrations, 'ALTER TABLE notes ADD COLUMN at INTEGER'];
+  openSqlite({ path, durability: 'normal', migrations: more })[Symbol.dispose]();
+  openSqlite({ path, durability: 'normal', migrations: more })[Symbol.dispose]();
+  t.throws(() => openSqlite({ path, durability: 'normal', migrations }), { message: /newer version \(schema 2, known 1\)/ });
+});
+
+test('a migration that fails leaves the file as it was', (t) => {
+  const path = join(temporaryFolder(t), 'notes.sqlite');
+  openSqlite({ path, durability: 'normal', migrations })[Symbol.dispose]();
+  const broken = [...migrations, 'CREATE TABLE half (id TEXT); SELECT nonsense'];
+  t.throws(() => openSqlite({ path, durability: 'normal', migrations: broken }), { message: /nonsense/ });
+  using db = openSqlite({ path, durability: 'normal', migrations });
+  t.deepEqual(db.prepare(`SELECT name FROM sqlite_master WHERE name = 'half'`).all(), []);
+});
+
+test('a folder is held once in a process, and free again when let go', (t) => {
+  const folder = temporaryFolder(t);
+  const first = holdFolder(folder);
+  t.truthy(first);
+  t.is(holdFolder(folder), undefined);
+  first?.[Symbol.dispose]();
+  const second = holdFolder(folder);
+  t.truthy(second);
+  second?.[Symbol.dispose]();
+});
+
+test('a folder that this process holds is refused to another, and a dead holder lets go', (t) => {
+  const folder = temporaryFolder(t);
+  t.is(holdElsewhere(folder), 'held');
+  const lock = holdFolder(folder);
+  t.truthy(lock);
+  t.is(holdElsewhere(folder), 'refused');
+  lock?.[Symbol.dispose]();
+});
+
+test('a folder that cannot be made is an error, not one that is held', (t) => {
+  const folder = temporaryFolder(t);
+  const lock = holdFolder(folder);
+  lock?.[Symbol.dispose]();
+  t.true(statSync(join(folder, 'lock.sqlite')).isFile());
+  t.throws(() => holdFolder(join(folder, 'lock.sqlite', 'below')), { code: 'ENOTDIR' });
+});
+
+const add = (db: Sqlite, id: string): unknown => db.prepare('INSERT INTO notes (id, body) VALUES (?, ?)').run(id, 'text');
+const count = (db: Sqlite): number => Number(db.prepare('SELECT count(*) AS n FROM notes').get()?.['n']);
+
+function openNotes(t: ExecutionContext): Sqlite {
+  const db = openSqlite({ path: join(temporaryFolder(t), 'notes.sqlite'), durability: 'normal', migrations });
+  t.teardown(() => {
+    db[Symbol.dispose]();
+  });
+  return db;
+}
+
+function temporaryFolder(t: ExecutionContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'kit-'));
+  t.teardown(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return folder;
+}
+
+/** Another process tries to hold the folder, and dies without letting go. */
+function holdElsewhere(folder: string): string {
+  const source = `import { holdFolder } from '${new URL('./sqlite.ts', import.meta.url).href}';
+    globalThis.lock = holdFolder(${JSON.stringify(folder)});
+    process.stdout.write(globalThis.lock ? 'held' : 'refused', () => process.kill(process.pid, 'SIGKILL'));`;
+  try {
+    return execFileSync(process.execPath, ['--input-type=module', '--eval', source], { encoding: 'utf8' });
+  } catch (error) {
+    return String((error as { stdout: unknown }).stdout);
+  }
+}

@@ -1,0 +1,41 @@
+import test from 'ava';
+import { choice, ConfigError, integer, printable, readEnv, text } from './env.ts';
+
+const settings = {
+  HOST: text('127.0.0.1', 'Address to listen on.'),
+  PORT: integer(8000, 'Port to listen on.', { min: 0, max: 65_535 }),
+  LOG_LEVEL: choice(['info', 'debug'], 'info', 'How much is logged'),
+  API_KEY: text<string | undefined>(undefined, 'Key of the model.', { secret: true }),
+  PIN: { ...integer(0, 'A secret number.'), secret: true },
+};
+
+test('what is not set, or set to nothing, takes its fallback', (t) => {
+  t.deepEqual(readEnv(settings, { PORT: '' }), { HOST: '127.0.0.1', PORT: 8000, LOG_LEVEL: 'info', API_KEY: undefined, PIN: 0 });
+});
+
+test('what is set is read', (t) => {
+  const values = readEnv(settings, { HOST: '::', PORT: '0', LOG_LEVEL: 'debug', API_KEY: 'k', PIN: '7', OTHER: 'x' });
+  t.deepEqual(values, { HOST: '::', PORT: 0, LOG_LEVEL: 'debug', API_KEY: 'k', PIN: 7 });
+});
+
+test('every fault is named at once, one line each, and a secret is not repeated', (t) => {
+  const error = t.throws(() => readEnv(settings, { PORT: '70000', LOG_LEVEL: 'loud', PIN: 'letmein' }), {
+    instanceOf: ConfigError,
+  });
+  t.deepEqual(error.message.split('\n'), [
+    'PORT must be a whole number from 0 to 65535, not "70000"',
+    'LOG_LEVEL must be one of info, debug, not "loud"',
+    `PIN must be a whole number from 0 to ${String(Number.MAX_SAFE_INTEGER)}, not (hidden)`,
+  ]);
+});
+
+test('a whole number is written in digits and nothing else', (t) => {
+  for (const given of ['1.5', '1e3', '0x10', ' 8', '-1', 'NaN', '99999999999999999999']) {
+    t.throws(() => readEnv({ PORT: settings.PORT }, { PORT: given }), { instanceOf: ConfigError }, given);
+  }
+});
+
+test('what a start prints masks secrets and leaves out what is off', (t) => {
+  const values = readEnv(settings, { PIN: '7' });
+  t.deepEqual(printable(settings, values), { HOST: '127.0.0.1', PORT: 8000, LOG_LEVEL: 'info', PIN: '***' });
+});

@@ -1,0 +1,45 @@
+import test from 'ava';
+import { conflict, errorCodes, fromUnknown, invalid, isServiceError, ServiceError, unavailable } from './errors.ts';
+
+test('codes are listed once each', (t) => {
+  t.is(new Set(errorCodes).size, errorCodes.length);
+});
+
+test('an invalid field is named in the message and in the details', (t) => {
+  const error = invalid(['query', 'limit'], 'must be at least 1, not 0', 'greater_than_equal');
+  t.is(error.message, 'query.limit: must be at least 1, not 0');
+  t.deepEqual(error.details, [
+    { loc: ['query', 'limit'], msg: 'must be at least 1, not 0', type: 'greater_than_equal' },
+  ]);
+});
+
+test('what is away says when to come back, and keeps its cause to itself', (t) => {
+  const cause = new Error('ECONNREFUSED 10.0.0.7');
+  const error = unavailable('the store is away', cause);
+  t.is(error.retryAfterMs, 1000);
+  t.is(error.cause, cause);
+  t.notRegex(JSON.stringify({ message: error.message, details: error.details }), /ECONNREFUSED/);
+});
+
+test('one of our errors passes as it is', (t) => {
+  const error = conflict('a run holds the thread');
+  t.is(fromUnknown(error), error);
+});
+
+test('anything else becomes Internal, its text only in the cause', (t) => {
+  for (const thrown of [new TypeError('secret'), 'secret', undefined, { code: 'NotFound', message: 'secret' }]) {
+    const error = fromUnknown(thrown);
+    t.is(error.code, 'Internal');
+    t.notRegex(error.message, /secret/);
+    t.is(error.cause, thrown);
+  }
+});
+
+test('errors are told apart by code', (t) => {
+  const error = new ServiceError('Stale', 'lost the lease');
+  t.true(isServiceError(error));
+  t.true(isServiceError(error, 'Stale'));
+  t.false(isServiceError(error, 'Conflict'));
+  t.false(isServiceError(new Error('Stale')));
+  t.is(error.name, 'Stale');
+});

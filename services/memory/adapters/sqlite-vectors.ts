@@ -1,0 +1,238 @@
+import type { Measure, MemoryHead } from '../port.ts';
+
+/** Looks at one memory, whose vector begins at `offset`. */
+export type Consider = (head: MemoryHead, vectors: Float32Array, offset: number) => void;
+
+/** The memories of one owner, their vectors side by side. */
+export interface OwnerVectors {
+  /** Adds a memory, or replaces the one with its id. `vector` is the bytes of its numbers. */
+  readonly put: (head: MemoryHead, vector: Uint8Array, metadataBytes: number) => void;
+  readonly remove: (memoryId: string) => void;
+  readonly headOf: (memoryId: string) => MemoryHead | undefined;
+  readonly scan: (consider: Consider) => void;
+}
+
+/** The owners whose vectors are in memory. */
+export interface VectorCache {
+  /** An owner's vectors, if they are here; it counts as used. */
+  readonly get: (owner: string) => OwnerVectors | undefined;
+  /** Makes room for an owner; `undefined` when that many never fit. */
+  readonly make: (owner: string, load: Load) => OwnerVectors | undefined;
+  readonly drop: (owner: string) => void;
+}
+
+interface Load {
+  readonly count: number;
+  readonly metadataBytes: number;
+}
+
+interface Held extends OwnerVectors {
+  bytes: number;
+}
+
+/** About what a head weighs in memory beside its metadata. */
+const headBytes = 400;
+/** How much more memory a parsed JSON value takes than its text. */
+const parsedShare = 4;
+
+const floatBytes = Float32Array.BYTES_PER_ELEMENT;
+
+/** Keeps the owners used last, as many as `maxBytes` hold. */
+export function createVectorCache(dimension: number, maxBytes: number): VectorCache {
+  // A Map gives its keys in the order they were set: the first is the one used longest ago.
+  const owners = new Map<string, Held>();
+  const memoryBytes = dimension * floatBytes + headBytes;
+  let total = 0;
+
+  const drop = (owner: string): void => {
+    total -= owners.get(owner)?.bytes ?? 0;
+    owners.delete(owner);
+  };
+  const weigh = (held: Held, change: number): void => {
+    held.bytes += change;
+    total += change;
+    for (const owner of owners.keys()) {
+      if (total <= maxBytes) break;
+      drop(owner);
+    }
+  };
+
+  return {
+    get: (owner) => {
+      const held = owners.get(owner);
+      if (!held) return undefined;
+      owners.delete(owner);
+      owners.set(owner, held);
+      return held;
+    },
+    make: (owner, { count, metadataBytes }) => {
+      if (count * memoryBytes + metadataBytes * parsedShare > maxBytes) return undefined;
+      const held: Held = createOwnerVectors({
+        dimension,
+        capacity: count,
+        onChange: (memories, bytes) => {
+          if (owners.get(owner) === held) weigh(held, memories * memoryBytes + bytes * parsedShare);
+        },
+      });
+      drop(owner);
+      owners.set(owner, held);
+      return held;
+    },
+    drop,
+  };
+}
+
+interface OwnerVectorsOptions {
+  readonly dimension: number;
+  readonly capacity: number;
+  /** Told by how many memories, and bytes of metadata, it grew. */
+  readonly onChange: (memories: number, metadataBytes: number) => void;
+}
+
+function createOwnerVectors({ dimension, capacity, onChange }: OwnerVectorsOptions): Held {
+  const heads: MemoryHead[] = [];
+  const weights: number[] = [];
+  const places = new Map<string, number>();
+  let vectors = new Float32Array(Math.max(capacity, 16) * dimension);
+
+  const growFor = (place: number): void => {
+    if ((place + 1) * dimension <= vectors.length) return;
+    const larger = new Float32Array(Math.ceil(place * 1.5) * dimension);
+    larger.set(vectors);
+    vectors = larger;
+  };
+
+  return {
+    bytes: 0,
+    put: (head, vector, metadataBytes) => {
+      const known = places.get(head.memoryId);
+      const place = known ?? heads.length;
+      const before = weights[place] ?? 0;
+      growFor(place);
+      heads[place] = head;
+      weights[place] = metadataBytes;
+      places.set(head.memoryId, place);
+      new Uint8Array(vectors.buffer).set(vector, place * dimension * floatBytes);
+      onChange(known === undefined ? 1 : 0, metadataBytes - before);
+    },
+    remove: (memoryId) => {
+      const place = places.get(memoryId);
+      if (place === undefined) return;
+      const last = heads.pop();
+      const lastWeight = weights.pop() ?? 0;
+      const weight = place === heads.length ? lastWeight : (weights[place] ?? 0);
+      if (last && place < heads.length) {
+        heads[place] = last;
+        weights[place] = lastWeight;
+        places.set(last.memoryId, place);
+        const from = heads.length * dimension;
+        vectors.copyWithin(place * dimension, from, from + dimension);
+      }
+      places.delete(memoryId);
+      onChange(-1, -weight);
+    },
+    headOf: (memoryId) => {
+      const place = places.get(memoryId);
+      return place === undefined ? undefined : heads[place];
+    },
+    scan: (consider) => {
+      for (const [place, head] of heads.entries()) consider(head, vectors, place * dimension);
+    },
+  };
+}
+
+type Closeness = (vectors: Float32Array, offset: number) => number;
+
+/** How near the vector at an offset is to `vector`: greater is nearer. */
+export function closenessTo(vector: Float32Array, measure: Measure): Closeness {
+  if (measure === 'dot') return dotWith(vector);
+  if (measure === 'euclidean') return (vectors, offset) => -Math.sqrt(squaresBetween(vector, vectors, offset));
+  return (vectors, offset) => -stepsBetween(vector, vectors, offset);
+}
+
+// Each loop keeps sums of its own, four or two at a time, so that no addition waits for the one before it.
+
+/** Hashed texts have few numbers that are not zero: only those are multiplied. */
+function dotWith(vector: Float32Array): Closeness {
+  const places = new Int32Array(Math.ceil(vector.length / 4) * 4);
+  const values = new Float32Array(places.length);
+  let used = 0;
+  for (const [place, value] of vector.entries()) {
+    if (value === 0) continue;
+    places[used] = place;
+    values[used] = value;
+    used += 1;
+  }
+  const end = Math.ceil(used / 4) * 4;
+  return (vectors, offset) => {
+    let [a, b, c, d] = [0, 0, 0, 0];
+    for (let i = 0; i < end; i += 4) {
+      a += at(values, i) * at(vectors, offset + (places[i] as number));
+      b += at(values, i + 1) * at(vectors, offset + (places[i + 1] as number));
+      c += at(values, i + 2) * at(vectors, offset + (places[i + 2] as number));
+      d += at(values, i + 3) * at(vectors, offset + (places[i + 3] as number));
+    }
+    return a + b + c + d;
+  };
+}
+
+function squaresBetween(vector: Float32Array, vectors: Float32Array, offset: number): number {
+  let [even, odd] = [0, 0];
+  const end = vector.length & ~1;
+  for (let i = 0; i < end; i += 2) {
+    const a = at(vector, i) - at(vectors, offset + i);
+    const b = at(vector, i + 1) - at(vectors, offset + i + 1);
+    even += a * a;
+    odd += b * b;
+  }
+  const last = end < vector.length ? at(vector, end) - at(vectors, offset + end) : 0;
+  return even + odd + last * last;
+}
+
+function stepsBetween(vector: Float32Array, vectors: Float32Array, offset: number): number {
+  let [even, odd] = [0, 0];
+  const end = vector.length & ~1;
+  for (let i = 0; i < end; i += 2) {
+    even += Math.abs(at(vector, i) - at(vectors, offset + i));
+    odd += Math.abs(at(vector, i + 1) - at(vectors, offset + i + 1));
+  }
+  return even + odd + (end < vector.length ? Math.abs(at(vector, end) - at(vectors, offset + end)) : 0);
+}
+
+/** An element that is known to be there. */
+const at = (numbers: Float32Array, index: number): number => numbers[index] as number;
+
+/** The first `limit` of what is added, in the order of `compare`. */
+export interface Top<T> {
+  /** Whether it would be among them as they stand. */
+  readonly wants: (item: T) => boolean;
+  readonly add: (item: T) => void;
+  readonly items: () => T[];
+}
+
+export function createTop<T>(limit: number, compare: (a: T, b: T) => number): Top<T> {
+  const items: T[] = [];
+  const isFull = (): boolean => items.length >= limit;
+  return {
+    wants: (item) => {
+      const last = items.at(-1);
+      return !isFull() || (last !== undefined && compare(item, last) < 0);
+    },
+    add: (item) => {
+      if (isFull()) items.pop();
+      items.splice(placeFor(item, items, compare), 0, item);
+    },
+    items: () => items,
+  };
+}
+
+function placeFor<T>(item: T, items: readonly T[], compare: (a: T, b: T) => number): number {
+  let low = 0;
+  let high = items.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (compare(item, items[middle] as T) < 0) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}

@@ -1,0 +1,353 @@
+import { createHash } from 'node:crypto';
+import type { SQLInputValue, SQLOutputValue } from 'node:sqlite';
+import { openSqlite, type Sqlite } from '@agent-workflow/kit/adapters/sqlite';
+import { ConfigError } from '@agent-workflow/kit/env';
+import type {
+  EmbedderIdentity,
+  KeywordHit,
+  ListMark,
+  ListPage,
+  ListQuery,
+  MemoryHead,
+  MemoryRecord,
+  MemoryStore,
+  Narrowing,
+  StoredMemory,
+  VectorHit,
+} from '../port.ts';
+import { closenessTo, createTop, createVectorCache, type Consider, type OwnerVectors } from './sqlite-vectors.ts';
+
+export interface SqliteMemoryStoreOptions {
+  /** A file, or `:memory:`. */
+  readonly path: string;
+  /** Whose vectors these are: a file written by another is refused. */
+  readonly embedder: EmbedderIdentity;
+  /** What the vectors kept in memory may weigh; the owners used longest ago go first. */
+  readonly cacheBytes?: number;
+}
+
+/**
+ * Memories in one SQLite file. Words are found by FTS5; vectors are compared with every vector of the owner, so what is
+ * nearest is exact. The vectors of the owners used last stay in memory.
+ * @throws ConfigError when the file holds memories of another embedder.
+ */
+export function openSqliteMemoryStore(options: SqliteMemoryStoreOptions): MemoryStore {
+  const { path, embedder, cacheBytes = 64 * 1024 * 1024 } = options;
+  const db = openSqlite({ path, durability: 'full', migrations });
+  try {
+    recordEmbedder(db, embedder);
+  } catch (error) {
+    db[Symbol.dispose]();
+    throw error;
+  }
+  const cache = createVectorCache(embedder.dimension, cacheBytes);
+
+  /** The vectors of an owner, in memory if they fit there. */
+  const vectorsOf = (owner: string): OwnerVectors | undefined => {
+    const known = cache.get(owner);
+    if (known) return known;
+    const sizes = db.prepare(selectSizes).get(owner);
+    const loaded = cache.make(owner, { count: Number(sizes?.['count']), metadataBytes: Number(sizes?.['bytes']) });
+    if (!loaded) return undefined;
+    for (const row of db.prepare(selectVectors).iterate(owner)) {
+      const metadata = bytesAt(row, 'metadata');
+      loaded.put(toHead(row), bytesAt(row, 'vector'), metadata.byteLength);
+    }
+    return loaded;
+  };
+
+  /** Runs a write whose effect on the cache is part of it; when it fails the cache may have run ahead, and is dropped. */
+  const writeFor = async <T>(owner: string, work: () => T): Promise<T> => {
+    try {
+      return await db.write(work);
+    } catch (error) {
+      cache.drop(owner);
+      throw error;
+    }
+  };
+
+  return {
+    put: async (owner, memory) =>
+      writeFor(owner, () => {
+        const { changes, lastInsertRowid } = db.prepare(insertMemory).run(owner, memory.memoryId, ...valuesOf(memory));
+        if (changes === 0) return false;
+        insertWords(db, Number(lastInsertRowid), owner, memory.content);
+        cache.get(owner)?.put(headOf(memory), toBytes(memory.vector), memory.metadataJson.byteLength);
+        return true;
+      }),
+
+    update: async (owner, memoryId, change) =>
+      writeFor(owner, () => {
+        const row = db.prepare(selectMemory).get(owner, memoryId);
+        if (!row) return undefined;
+        const memory = change(toStored(row));
+        const seq = Number(row['seq']);
+        db.prepare(updateMemory).run(...valuesOf(memory), seq);
+        db.prepare('DELETE FROM memory_words WHERE rowid = ?').run(seq);
+        insertWords(db, seq, owner, memory.content);
+        cache.get(owner)?.put(headOf(memory), toBytes(memory.vector), memory.metadataJson.byteLength);
+        return memory;
+      }),
+
+    get: async (owner, memoryIds) =>
+      Promise.resolve(
+        memoryIds.flatMap((memoryId) => {
+          const row = db.prepare(selectMemory).get(owner, memoryId);
+          return row ? [toStored(row)] : [];
+        }),
+      ),
+
+    remove: async (owner, memoryIds) =>
+      writeFor(owner, () =>
+        memoryIds.filter((memoryId) => {
+          const row = db
+            .prepare('DELETE FROM memories WHERE owner = ? AND memory_id = ? RETURNING seq')
+            .get(owner, memoryId);
+          if (!row) return false;
+          db.prepare('DELETE FROM memory_words WHERE rowid = ?').run(Number(row['seq']));
+          cache.get(owner)?.remove(memoryId);
+          return true;
+        }),
+      ),
+
+    list: async (query) => Promise.resolve(query.narrowing.memoryIds ? listNamed(db, query) : listAll(db, query)),
+
+    findByVector: async ({ owner, narrowing, accepts, limit, vector, measure, order }) => {
+      const top = createTop<VectorHit>(limit, order === 'nearest' ? nearestFirst : newestFirst);
+      const closeness = closenessTo(vector, measure);
+      const consider: Consider = (head, vectors, offset) => {
+        if (!isWithin(narrowing, head)) return;
+        const hit = { head, closeness: closeness(vectors, offset) };
+        if (top.wants(hit) && (accepts === undefined || accepts(hit))) top.add(hit);
+      };
+      const cached = vectorsOf(owner);
+      if (cached) cached.scan(consider);
+      else scanRows(db, { owner, dimension: embedder.dimension }, consider);
+      return Promise.resolve(top.items());
+    },
+
+    findByWords: async ({ owner, narrowing, accepts, limit, text }) => {
+      const top = createTop<KeywordHit>(limit, heaviestFirst);
+      const match = toMatch(owner, text);
+      if (match === undefined) return Promise.resolve(top.items());
+      const cached = vectorsOf(owner);
+      for (const row of db.prepare(selectByWords).iterate(match, owner)) {
+        const head = cached?.headOf(String(row['memory_id'])) ?? readHead(db, owner, String(row['memory_id']));
+        if (!head || !isWithin(narrowing, head)) continue;
+        const hit = { head, weight: Number(row['weight']) };
+        if (top.wants(hit) && (accepts === undefined || accepts(head))) top.add(hit);
+      }
+      return Promise.resolve(top.items());
+    },
+
+    [Symbol.asyncDispose]: async () => {
+      db[Symbol.dispose]();
+      return Promise.resolve();
+    },
+  };
+}
+
+type Row = Record<string, SQLOutputValue>;
+
+// Small columns first, the largest last: SQLite reads a row's overflow pages only as far as a query asks.
+const migrations = [
+  `CREATE TABLE memories (
+     seq INTEGER PRIMARY KEY, owner TEXT NOT NULL, memory_id TEXT NOT NULL,
+     memory_type TEXT NOT NULL, category TEXT NOT NULL, thread_id TEXT NOT NULL, timestamp INTEGER NOT NULL,
+     metadata BLOB NOT NULL, vector BLOB NOT NULL, content TEXT NOT NULL, vector_json BLOB NOT NULL,
+     UNIQUE (owner, memory_id)) STRICT;
+   CREATE INDEX memories_by_time ON memories (owner, timestamp DESC, memory_id DESC);
+   CREATE INDEX memories_by_type ON memories (owner, memory_type, timestamp DESC, memory_id DESC);
+   CREATE INDEX memories_by_thread ON memories (owner, thread_id) WHERE thread_id <> '';
+   CREATE VIRTUAL TABLE memory_words USING fts5 (owner, content, content = '', contentless_delete = 1,
+     tokenize = 'porter unicode61 remove_diacritics 2');
+   CREATE TABLE embedder (model TEXT NOT NULL, dimension INTEGER NOT NULL) STRICT;`,
+];
+
+const headColumns = 'memory_id, memory_type, category, thread_id, timestamp, metadata';
+const insertMemory = `INSERT INTO memories (owner, ${headColumns}, vector, content, vector_json)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
+const updateMemory = `UPDATE memories SET memory_type = ?, category = ?, thread_id = ?, timestamp = ?, metadata = ?,
+  vector = ?, content = ?, vector_json = ? WHERE seq = ?`;
+const selectMemory = `SELECT seq, ${headColumns}, content, vector_json FROM memories WHERE owner = ? AND memory_id = ?`;
+const selectSizes = 'SELECT count(*) AS count, total(length(metadata)) AS bytes FROM memories WHERE owner = ?';
+const selectHead = `SELECT ${headColumns} FROM memories WHERE owner = ? AND memory_id = ?`;
+const selectVectors = `SELECT ${headColumns}, vector FROM memories WHERE owner = ?`;
+const selectByWords = `SELECT memories.memory_id, -bm25(memory_words, 0.0, 1.0) AS weight
+  FROM memory_words JOIN memories ON seq = memory_words.rowid WHERE memory_words MATCH ? AND memories.owner = ?`;
+
+function recordEmbedder(db: Sqlite, { model, dimension }: EmbedderIdentity): void {
+  const known = db.prepare('SELECT model, dimension FROM embedder').get();
+  if (known?.['model'] === model && known['dimension'] === dimension) return;
+  if (known && db.prepare('SELECT 1 FROM memories LIMIT 1').get()) {
+    const was = `${String(known['model'])} (${String(known['dimension'])} numbers)`;
+    throw new ConfigError(
+      `the memories of this data folder were embedded by ${was}, not ${model} (${String(dimension)} numbers): ` +
+        'set EMBEDDINGS_PROVIDER, EMBEDDINGS_MODEL and EMBEDDINGS_DIMENSION as they were, or use another DATA_DIR',
+    );
+  }
+  db.prepare('DELETE FROM embedder').run();
+  db.prepare('INSERT INTO embedder VALUES (?, ?)').run(model, dimension);
+}
+
+function insertWords(db: Sqlite, seq: number, owner: string, content: string): void {
+  db.prepare('INSERT INTO memory_words (rowid, owner, content) VALUES (?, ?, ?)').run(seq, ownerWord(owner), content);
+}
+
+/** The owner as one word of the index, so that another owner's memories are never walked. */
+const ownerWord = (owner: string): string => createHash('sha256').update(owner).digest('hex').slice(0, 24);
+
+/** More words than this say no more about what is meant. */
+const maxWords = 64;
+
+/** A text as a query of FTS5: every word in quotes, where nothing is syntax. `undefined` when it has no word. */
+function toMatch(owner: string, text: string): string | undefined {
+  const words = new Set(text.toLowerCase().match(/[\p{L}\p{N}\p{M}\p{Co}]+/gu));
+  if (words.size === 0) return undefined;
+  const quoted = [...words].slice(0, maxWords).map((word) => `"${word}"`);
+  return `owner : "${ownerWord(owner)}" AND content : (${quoted.join(' OR ')})`;
+}
+
+/** The memories that are named: one look each. */
+function listNamed(db: Sqlite, query: ListQuery): ListPage {
+  const heads = [...(query.narrowing.memoryIds ?? [])].flatMap((memoryId) => {
+    const head = readHead(db, query.owner, memoryId);
+    return head && isWithin(query.narrowing, head) ? [head] : [];
+  });
+  return pageOf(heads.sort(byRecency), query);
+}
+
+function readHead(db: Sqlite, owner: string, memoryId: string): MemoryHead | undefined {
+  const row = db.prepare(selectHead).get(owner, memoryId);
+  return row && toHead(row);
+}
+
+function listAll(db: Sqlite, query: ListQuery): ListPage {
+  const { where, values } = toWhere(query);
+  if (query.accepts) {
+    const rows = db.prepare(`SELECT ${headColumns} FROM memories WHERE ${where} ${newestOrder}`).iterate(...values);
+    return pageOf(headsOf(rows), query);
+  }
+  const { offset = 0, limit, after } = query;
+  const counted = db.prepare(`SELECT count(*) AS total FROM memories WHERE ${where}`).get(...values);
+  const beyond = after ? 'AND (timestamp, memory_id) < (?, ?)' : '';
+  const page = `SELECT ${headColumns} FROM memories WHERE ${where} ${beyond} ${newestOrder} LIMIT ? OFFSET ?`;
+  const mark = after ? [after.timestamp, after.memoryId] : [];
+  const rows = db.prepare(page).all(...values, ...mark, Number.isFinite(limit) ? limit : -1, offset);
+  return { heads: rows.map(toHead), total: Number(counted?.['total']) };
+}
+
+function* headsOf(rows: Iterable<Row>): Generator<MemoryHead> {
+  for (const row of rows) yield toHead(row);
+}
+
+/** The page of heads that come newest first, and how many of them pass. */
+function pageOf(heads: Iterable<MemoryHead>, { accepts, after, offset = 0, limit }: ListQuery): ListPage {
+  const page: MemoryHead[] = [];
+  let total = 0;
+  let toSkip = offset;
+  for (const head of heads) {
+    if (accepts && !accepts(head)) continue;
+    total += 1;
+    if (page.length >= limit || (after && byRecency(head, after) <= 0)) continue;
+    if (toSkip > 0) toSkip -= 1;
+    else page.push(head);
+  }
+  return { heads: page, total };
+}
+
+const newestOrder = 'ORDER BY timestamp DESC, memory_id DESC';
+
+function toWhere({ owner, narrowing: { memoryType, category, threadId } }: ListQuery): Where {
+  const conditions = ['owner = ?'];
+  const values = [owner];
+  const narrow = (condition: string, value: string | undefined): void => {
+    if (value === undefined) return;
+    conditions.push(condition);
+    values.push(value);
+  };
+  narrow('memory_type = ?', memoryType);
+  narrow('category = ?', category);
+  // The second half lets SQLite use the index, which holds no memory without a thread.
+  narrow(threadId === '' ? 'thread_id = ?' : "thread_id = ? AND thread_id <> ''", threadId);
+  return { where: conditions.join(' AND '), values };
+}
+
+interface Where {
+  readonly where: string;
+  readonly values: string[];
+}
+
+/** Compares every vector of an owner whose vectors are too many to stay in memory. */
+function scanRows(db: Sqlite, { owner, dimension }: ScanOptions, consider: Consider): void {
+  for (const row of db.prepare(selectVectors).iterate(owner)) {
+    const vector = new Float32Array(dimension);
+    new Uint8Array(vector.buffer).set(bytesAt(row, 'vector'));
+    consider(toHead(row), vector, 0);
+  }
+}
+
+interface ScanOptions {
+  readonly owner: string;
+  readonly dimension: number;
+}
+
+const isWithin = ({ memoryType, category, threadId, memoryIds }: Narrowing, head: MemoryHead): boolean =>
+  (memoryType === undefined || memoryType === head.memoryType) &&
+  (category === undefined || category === head.category) &&
+  (threadId === undefined || threadId === head.threadId) &&
+  (memoryIds === undefined || memoryIds.has(head.memoryId));
+
+/** Newest first, then the greater id, in SQLite's order of texts. */
+const byRecency = (a: ListMark, b: ListMark): number =>
+  b.timestamp - a.timestamp || Buffer.compare(Buffer.from(b.memoryId), Buffer.from(a.memoryId));
+
+const newestFirst = (a: VectorHit, b: VectorHit): number => byRecency(a.head, b.head);
+const nearestFirst = (a: VectorHit, b: VectorHit): number => b.closeness - a.closeness || byRecency(a.head, b.head);
+
+const heaviestFirst = (a: KeywordHit, b: KeywordHit): number => b.weight - a.weight || byRecency(a.head, b.head);
+
+const valuesOf = (memory: MemoryRecord): SQLInputValue[] => [
+  memory.memoryType,
+  memory.category,
+  memory.threadId,
+  memory.timestamp,
+  memory.metadataJson,
+  toBytes(memory.vector),
+  memory.content,
+  memory.vectorJson,
+];
+
+const toBytes = ({ buffer, byteOffset, byteLength }: Float32Array): Uint8Array =>
+  new Uint8Array(buffer, byteOffset, byteLength);
+
+const bytesAt = (row: Row, column: string): Uint8Array => row[column] as Uint8Array;
+
+const fieldsOf = (row: Row): Omit<MemoryHead, 'metadata'> => ({
+  memoryId: String(row['memory_id']),
+  memoryType: String(row['memory_type']),
+  category: String(row['category']),
+  threadId: String(row['thread_id']),
+  timestamp: Number(row['timestamp']),
+});
+
+const toStored = (row: Row): StoredMemory => ({
+  ...fieldsOf(row),
+  content: String(row['content']),
+  metadataJson: bytesAt(row, 'metadata'),
+  vectorJson: bytesAt(row, 'vector_json'),
+});
+
+const toHead = (row: Row): MemoryHead => ({ ...fieldsOf(row), metadata: toMetadata(bytesAt(row, 'metadata')) });
+
+const headOf = ({ memoryId, memoryType, category, threadId, timestamp, metadataJson }: StoredMemory): MemoryHead => ({
+  memoryId,
+  memoryType,
+  category,
+  threadId,
+  timestamp,
+  metadata: toMetadata(metadataJson),
+});
+
+const toMetadata = ({ buffer, byteOffset, byteLength }: Uint8Array): MemoryHead['metadata'] =>
+  JSON.parse(Buffer.from(buffer, byteOffset, byteLength).toString()) as MemoryHead['metadata'];

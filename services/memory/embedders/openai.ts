@@ -1,0 +1,121 @@
+import { ServiceError, timeout, unavailable } from '@agent-workflow/kit/errors';
+import type { Call } from '@agent-workflow/protos/call';
+import type { Embedder } from '../port.ts';
+
+export interface OpenaiEmbedderOptions {
+  /** Where the API begins, `/v1` included. */
+  readonly baseUrl: string;
+  readonly apiKey: string | undefined;
+  readonly model: string;
+  readonly dimension: number;
+  /** How long one request may take, whatever the caller's deadline. */
+  readonly timeoutMs: number;
+  /** How many texts one request carries. */
+  readonly batchSize?: number;
+}
+
+/** Embeds with any endpoint that speaks OpenAI's `POST /embeddings`. */
+export function createOpenaiEmbedder(options: OpenaiEmbedderOptions): Embedder {
+  const { model, dimension, timeoutMs, batchSize = 128 } = options;
+  const url = `${options.baseUrl.replace(/\/+$/, '')}/embeddings`;
+  const headers = {
+    'content-type': 'application/json',
+    ...(options.apiKey !== undefined && { authorization: `Bearer ${options.apiKey}` }),
+  };
+
+  const embedBatch = async (input: readonly string[], call: Call): Promise<Float32Array[]> => {
+    const body = JSON.stringify({ model, input, encoding_format: 'float' });
+    const reply = await post({ url, headers, body, timeoutMs }, call);
+    return readVectors(reply, { count: input.length, dimension });
+  };
+
+  return {
+    model,
+    dimension,
+    embed: async (texts, call) => {
+      const vectors: Float32Array[] = [];
+      for (let from = 0; from < texts.length; from += batchSize) {
+        vectors.push(...(await embedBatch(texts.slice(from, from + batchSize), call)));
+      }
+      return vectors;
+    },
+  };
+}
+
+interface Post {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly timeoutMs: number;
+}
+
+/** The body of a 200, as JSON. */
+async function post({ url, headers, body, timeoutMs }: Post, call: Call): Promise<unknown> {
+  const remainingMs = Math.max(0, call.deadline - Date.now());
+  const late = AbortSignal.timeout(Math.min(timeoutMs, remainingMs));
+  try {
+    const signal = AbortSignal.any([call.signal, late]);
+    const response = await fetch(url, { method: 'POST', headers, body, signal, redirect: 'error' });
+    if (response.ok) return await response.json();
+    await response.body?.cancel();
+    throw refusal(response);
+  } catch (error) {
+    if (error instanceof ServiceError) throw error;
+    if (error instanceof SyntaxError)
+      throw new ServiceError('Internal', `${endpoint} answered no JSON`, { cause: error });
+    if (late.aborted) throw lateness(error, { isDeadline: remainingMs <= timeoutMs });
+    if (call.signal.aborted) throw departure(call);
+    throw unavailable(`${endpoint} cannot be reached`, error);
+  }
+}
+
+const endpoint = 'the embeddings endpoint';
+
+/** What is busy or broken may be asked again; what refuses is set up wrongly. */
+function refusal({ status, headers }: Response): ServiceError {
+  if (status !== 429 && status < 500) {
+    return new ServiceError('Internal', `${endpoint} refused the request with status ${String(status)}`);
+  }
+  const seconds = Number(headers.get('retry-after') ?? 1);
+  const retryAfterMs = seconds > 0 && seconds <= 3600 ? seconds * 1000 : 1000;
+  return unavailable(`${endpoint} answered with status ${String(status)}`, undefined, retryAfterMs);
+}
+
+const lateness = (error: unknown, { isDeadline }: { readonly isDeadline: boolean }): ServiceError =>
+  isDeadline
+    ? timeout(`${endpoint} did not answer before the deadline`)
+    : unavailable(`${endpoint} did not answer in time`, error);
+
+const departure = ({ deadline }: Call): ServiceError =>
+  Date.now() >= deadline
+    ? timeout(`${endpoint} did not answer before the deadline`)
+    : new ServiceError('Cancelled', 'the caller went away');
+
+interface Expected {
+  readonly count: number;
+  readonly dimension: number;
+}
+
+function readVectors(reply: unknown, { count, dimension }: Expected): Float32Array[] {
+  const data = fieldOf(reply, 'data');
+  if (!Array.isArray(data) || data.length !== count) {
+    throw new ServiceError('Internal', `${endpoint} did not answer one embedding a text`);
+  }
+  const vectors = new Map(data.map((item, place) => [fieldOf(item, 'index') ?? place, fieldOf(item, 'embedding')]));
+  return Array.from({ length: count }, (_, index) => readVector(vectors.get(index), dimension));
+}
+
+function readVector(numbers: unknown, dimension: number): Float32Array {
+  if (!Array.isArray(numbers)) throw new ServiceError('Internal', `${endpoint} did not answer one embedding a text`);
+  if (numbers.length !== dimension) {
+    const sizes = `${String(numbers.length)} numbers, EMBEDDINGS_DIMENSION is ${String(dimension)}`;
+    throw new ServiceError('Internal', `${endpoint} answered an embedding of ${sizes}`);
+  }
+  if (!numbers.every((number) => typeof number === 'number' && Number.isFinite(Math.fround(number)))) {
+    throw new ServiceError('Internal', `${endpoint} answered an embedding with something that is no number in it`);
+  }
+  return Float32Array.from(numbers as number[]);
+}
+
+const fieldOf = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[name] : undefined;

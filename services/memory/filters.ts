@@ -1,0 +1,91 @@
+import { isDeepStrictEqual } from 'node:util';
+import { invalid } from '@agent-workflow/kit/errors';
+import type { Selection } from '@agent-workflow/protos/memory';
+import { fieldOf, isObject, readObject } from './json.ts';
+import type { MemoryHead, Narrowing } from './port.ts';
+
+/** A selection, read: what a store narrows by itself, and the test for the rest. */
+export interface Selected {
+  readonly narrowing: Narrowing;
+  /** Absent when `narrowing` says it all. */
+  readonly accepts?: (head: MemoryHead) => boolean;
+}
+
+type Test = (value: unknown) => boolean;
+
+/**
+ * Reads what a memory must match. A field is compared by equality with any JSON value (`null` matches an absent field
+ * too), or by an object of operators that must all hold. `thread_id`, `memory_type` and `category` are the memory's
+ * own; every other name is a field of its metadata.
+ * @throws Invalid at the filter that does not hold together.
+ */
+export function readSelection({ memoryType, category, threadId, filtersJson }: Selection): Selected {
+  const narrowing = { memoryType, category, threadId };
+  if (filtersJson === undefined) return { narrowing };
+  const filters = Object.entries(readObject(filtersJson, ['body', 'filters']));
+  if (filters.length === 0) return { narrowing };
+  const tests = filters.map(([field, condition]) => [field, toTest(field, condition)] as const);
+  return { narrowing, accepts: (head) => tests.every(([field, test]) => test(valueOf(head, field))) };
+}
+
+/** Whether a selection leaves anything out. */
+export const narrows = ({ narrowing, accepts }: Selected): boolean =>
+  accepts !== undefined || Object.values(narrowing).some((value) => value !== undefined);
+
+const ownFields: Readonly<Record<string, (head: MemoryHead) => string>> = {
+  thread_id: (head) => head.threadId,
+  memory_type: (head) => head.memoryType,
+  category: (head) => head.category,
+};
+
+const valueOf = (head: MemoryHead, field: string): unknown =>
+  Object.hasOwn(ownFields, field) ? ownFields[field]?.(head) : fieldOf(head.metadata, field);
+
+const operators: Readonly<Record<string, (operand: unknown) => Test | undefined>> = {
+  $gt: ordered((order) => order > 0),
+  $gte: ordered((order) => order >= 0),
+  $lt: ordered((order) => order < 0),
+  $lte: ordered((order) => order <= 0),
+  $ne: (operand) => {
+    const equals = equalTo(operand);
+    return (value) => !equals(value);
+  },
+  $in: (operand) => {
+    if (!Array.isArray(operand)) return undefined;
+    const tests = operand.map(equalTo);
+    return (value) => tests.some((test) => test(value));
+  },
+};
+
+const operandOf = (operator: string): string => (operator === '$in' ? 'an array' : 'a number or a string');
+
+function toTest(field: string, condition: unknown): Test {
+  if (!isObject(condition) || !Object.keys(condition).some((key) => key.startsWith('$'))) return equalTo(condition);
+  const tests = Object.entries(condition).map(([operator, operand]) => toOperatorTest(field, operator, operand));
+  return (value) => tests.every((test) => test(value));
+}
+
+function toOperatorTest(field: string, operator: string, operand: unknown): Test {
+  const loc = ['body', 'filters', field, operator];
+  const make = Object.hasOwn(operators, operator) ? operators[operator] : undefined;
+  if (!make) throw invalid(loc, `must be one of ${Object.keys(operators).join(', ')}`, 'enum');
+  const test = make(operand);
+  if (!test) throw invalid(loc, `must be given ${operandOf(operator)}`);
+  return test;
+}
+
+/** Numbers are ordered among numbers and strings among strings; nothing else has an order. */
+function ordered(holds: (order: number) => boolean): (operand: unknown) => Test | undefined {
+  return (operand) => {
+    if (typeof operand !== 'number' && typeof operand !== 'string') return undefined;
+    return (value) => typeof value === typeof operand && holds(orderOf(value as typeof operand, operand));
+  };
+}
+
+const orderOf = (a: number | string, b: number | string): number => (a > b ? 1 : a < b ? -1 : 0);
+
+function equalTo(operand: unknown): Test {
+  if (operand === null) return (value) => value === null || value === undefined;
+  if (typeof operand !== 'object') return (value) => value === operand;
+  return (value) => isDeepStrictEqual(value, operand);
+}

@@ -1,0 +1,252 @@
+import { invalid, notFound, ServiceError, timeout, type ErrorDetail } from '@agent-workflow/kit/errors';
+import { sizes } from '@agent-workflow/kit/sizes';
+import type { Call } from '@agent-workflow/protos/call';
+import type { Memory, MemoryItem, SearchRequest } from '@agent-workflow/protos/memory';
+import { fromCursor, toCursor } from './cursor.ts';
+import { narrows, readSelection, type Selected } from './filters.ts';
+import { readObject, toJson } from './json.ts';
+import { readSearchOptions } from './options.ts';
+import type { Embedder, MemoryRecord, MemoryStore, StoredMemory } from './port.ts';
+import { distanceMetrics, toUnit, vectorToJson } from './rank.ts';
+import { retrievalStrategies, strategies, type Ranked } from './strategies.ts';
+import { countTokens, fitWithin } from './tokens.ts';
+
+export const memoryTypes = [
+  'episodic',
+  'semantic',
+  'procedural',
+  'entity',
+  'relationship',
+  'custom',
+  'declarative',
+] as const;
+
+export interface MemoriesOptions {
+  readonly store: MemoryStore;
+  readonly embedder: Embedder;
+  /** relevance: days after which one half of the recency is left, unless a search says otherwise. */
+  readonly halfLifeDays: number;
+  readonly now?: () => number;
+}
+
+const maxLimit = 1000;
+const maxOffset = 10_000;
+/** What all replies stay below: room for the frame around the items within one gRPC message. */
+const replyBytes = sizes.rpc - 2 * 1024 * 1024;
+
+/** The memory service on a store and an embedder. */
+export function createMemories({ store, embedder, halfLifeDays, now = Date.now }: MemoriesOptions): Memory {
+  const embed = async (text: string, call: Call): Promise<Float32Array> => {
+    const [vector] = await embedder.embed([text], call);
+    if (!vector) throw new ServiceError('Internal', 'the embedder gave no vector');
+    refuseLate(call);
+    return toUnit(vector);
+  };
+
+  const toRecord = (parts: Omit<MemoryRecord, 'vectorJson' | 'timestamp'>): MemoryRecord => ({
+    ...parts,
+    vectorJson: vectorToJson(parts.vector),
+    timestamp: now(),
+  });
+
+  const newest = async (owner: string, selected: Selected, limit: number): Promise<Ranked[]> => {
+    const { heads } = await store.list({ owner, ...selected, limit });
+    return heads.map((head) => ({ head, score: 1 }));
+  };
+
+  const rank = async (request: SearchRequest, call: Call): Promise<Ranked[]> => {
+    const { owner, query: text, scoreThreshold: threshold } = request;
+    const strategy = oneOf(retrievalStrategies, request.retrievalStrategy, ['body', 'retrieval_strategy']);
+    const metric = oneOf(distanceMetrics, request.distanceMetric, ['body', 'distance_metric']);
+    const limit = readCount(request.limit, ['body', 'limit']);
+    const options = readSearchOptions(request.optionsJson, halfLifeDays);
+    const selected = readSelection(checked(request.selection));
+    if (!Number.isFinite(threshold)) throw invalid(['body', 'score_threshold'], 'must be a number');
+    refuseLarge(text, ['body', 'query']);
+    if (text.trim() === '') return newest(owner, selected, limit);
+    const vector = await embed(text, call);
+    return strategies[strategy]({
+      store,
+      owner,
+      text,
+      vector,
+      metric,
+      selected,
+      limit,
+      threshold,
+      options,
+      now: now(),
+    });
+  };
+
+  return {
+    store: async ({ owner, memoryId, content, memoryType, category, metadataJson, threadId = '' }, call) => {
+      refuseLate(call);
+      refuseUnfit(content);
+      oneOf(memoryTypes, memoryType, ['body', 'memory_type']);
+      refuseLong(category, ['body', 'category']);
+      readMetadata(metadataJson);
+      const vector = await embed(content, call);
+      await store.put(owner, toRecord({ memoryId, content, memoryType, category, metadataJson, threadId, vector }));
+      return { memoryId };
+    },
+
+    search: async (request, call) => {
+      refuseLate(call);
+      const maxTokens = readCount(request.maxTokens, ['body', 'max_tokens'], { min: 0, max: Infinity });
+      const ranked = await rank(request, call);
+      const scores = new Map(ranked.map(({ head, score }) => [head.memoryId, score]));
+      const memories = await store.get(request.owner, [...scores.keys()]);
+      const affordable = fitWithin(memories, maxTokens, ({ content }) => countTokens(content));
+      const results = fitWithin(affordable, replyBytes, bytesOf);
+      return { results: results.map((memory) => toItem(memory, scores.get(memory.memoryId))) };
+    },
+
+    get: async ({ owner, memoryId }, call) => {
+      refuseLate(call);
+      const [memory] = await store.get(owner, [memoryId]);
+      if (!memory) throw absent(memoryId);
+      return toItem(memory);
+    },
+
+    update: async ({ owner, memoryId, content, metadataJson }, call) => {
+      refuseLate(call);
+      refuseUnfit(content);
+      const given = metadataJson && readMetadata(metadataJson);
+      const [known] = await store.get(owner, [memoryId]);
+      if (!known) throw absent(memoryId);
+      const vector = await embed(content, call);
+      const updated = await store.update(owner, memoryId, (standing) => {
+        const { memoryType, category, threadId } = standing;
+        const merged = given ? toJson({ ...readMetadata(standing.metadataJson), ...given }) : standing.metadataJson;
+        refuseLargeMetadata(merged);
+        return toRecord({ memoryId, content, memoryType, category, threadId, metadataJson: merged, vector });
+      });
+      if (!updated) throw absent(memoryId);
+      return toItem(updated);
+    },
+
+    delete: async ({ owner, memoryId }, call) => {
+      refuseLate(call);
+      const removed = await store.remove(owner, [memoryId]);
+      if (removed.length === 0) throw absent(memoryId);
+      return {};
+    },
+
+    list: async ({ owner, selection, limit: asked, offset: from, cursor }, call) => {
+      refuseLate(call);
+      const limit = readCount(asked, ['query', 'limit']);
+      const offset = cursor === undefined ? readOffset(from) : 0;
+      const after = cursor === undefined ? undefined : fromCursor(cursor);
+      const selected = readSelection(checked(selection));
+      const { heads, total } = await store.list({ owner, ...selected, limit: limit + 1, offset, after });
+      const found = await store.get(
+        owner,
+        heads.slice(0, limit).map(({ memoryId }) => memoryId),
+      );
+      const memories = pageWithin(found, replyBytes);
+      const last = memories.at(-1);
+      const more = heads.length > limit || memories.length < found.length;
+      return {
+        memories: memories.map((memory) => toItem(memory)),
+        total,
+        ...(more && last && { cursor: toCursor(last) }),
+      };
+    },
+
+    forget: async ({ owner, selection, all }, call) => {
+      refuseLate(call);
+      const selected = readSelection(checked(selection));
+      if (!all && !narrows(selected)) throw nothingNarrows();
+      const { heads } = await store.list({ owner, ...selected, limit: Infinity });
+      const memoryIds = await store.remove(
+        owner,
+        heads.map(({ memoryId }) => memoryId),
+      );
+      return { memoryIds };
+    },
+  };
+}
+
+function toItem(memory: StoredMemory, score = 1): MemoryItem {
+  const { memoryId, content, memoryType, category, metadataJson, vectorJson, threadId, timestamp } = memory;
+  return { memoryId, content, memoryType, category, metadataJson, score, vectorJson, threadId, timestamp };
+}
+
+const bytesOf = ({ content, metadataJson, vectorJson }: StoredMemory): number =>
+  Buffer.byteLength(content) + metadataJson.byteLength + vectorJson.byteLength;
+
+/** The first of the items, as many as `budget` bytes hold but at least one: the cursor goes on after them. */
+function pageWithin(memories: readonly StoredMemory[], budget: number): readonly StoredMemory[] {
+  let left = budget;
+  const end = memories.findIndex((memory, index) => (left -= bytesOf(memory)) < 0 && index > 0);
+  return end === -1 ? memories : memories.slice(0, end);
+}
+
+const absent = (memoryId: string): ServiceError => notFound(`memory "${memoryId}" does not exist`);
+
+const nothingNarrows = (): ServiceError =>
+  invalid(
+    ['body'],
+    'must have memory_type, category, filters or config.thread_id; options.all forgets everything',
+    'missing',
+  );
+
+function refuseLate({ deadline, signal }: Call): void {
+  if (Date.now() >= deadline) throw timeout('the deadline passed before the work was done');
+  if (signal.aborted) throw new ServiceError('Cancelled', 'the caller went away');
+}
+
+function refuseUnfit(content: unknown): void {
+  const loc = ['body', 'content'];
+  if (typeof content !== 'string') throw invalid(loc, 'must be a text', 'string_type');
+  if (content.trim() === '') throw invalid(loc, 'must not be empty', 'too_short');
+  refuseLarge(content, loc);
+}
+
+function refuseLarge(text: string, loc: ErrorDetail['loc']): void {
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= sizes.memory) return;
+  throw invalid(loc, `must not be larger than ${String(sizes.memory)} bytes, it has ${String(bytes)}`, 'too_long');
+}
+
+function refuseLargeMetadata({ byteLength }: Uint8Array): void {
+  const loc = ['body', 'metadata'];
+  if (byteLength <= sizes.memory) return;
+  throw invalid(loc, `must not be larger than ${String(sizes.memory)} bytes, it has ${String(byteLength)}`, 'too_long');
+}
+
+const maxCategory = 256;
+
+function refuseLong(category: string, loc: ErrorDetail['loc']): void {
+  if (category.length > maxCategory) {
+    throw invalid(loc, `must not be longer than ${String(maxCategory)} characters`, 'too_long');
+  }
+}
+
+function readMetadata(json: Uint8Array): Readonly<Record<string, unknown>> {
+  refuseLargeMetadata(json);
+  return readObject(json, ['body', 'metadata']);
+}
+
+/** The selection, its type being one there is. */
+function checked(selection: SearchRequest['selection']): SearchRequest['selection'] {
+  if (selection.memoryType !== undefined) oneOf(memoryTypes, selection.memoryType, ['body', 'memory_type']);
+  return selection;
+}
+
+function oneOf<T extends string>(allowed: readonly T[], given: string, loc: ErrorDetail['loc']): T {
+  const found = allowed.find((value) => value === given);
+  if (found === undefined) throw invalid(loc, `must be one of ${allowed.join(', ')}`, 'enum');
+  return found;
+}
+
+function readCount(given: number, loc: ErrorDetail['loc'], { min, max } = { min: 1, max: maxLimit }): number {
+  if (Number.isInteger(given) && given >= min) return Math.min(given, max);
+  throw invalid(loc, `must be a whole number of at least ${String(min)}`, 'greater_than_equal');
+}
+
+function readOffset(offset: number): number {
+  if (Number.isInteger(offset) && offset >= 0 && offset <= maxOffset) return offset;
+  throw invalid(['query', 'offset'], `must be a whole number from 0 to ${String(maxOffset)}`);
+}

@@ -1,0 +1,14 @@
+import { gatewaySettings } from '@agent-workflow/gateway/config';
+import { text, type Settings, type Values } from '@agent-workflow/kit/env';
+import { executionSettings } from '@agent-workflow/execution/config';
+import { memorySettings } from '@agent-workflow/memory/config';
+
+/** What the one process reads from the environment: every part's settings, and where the data lives. */
+export const standaloneSettings = {
+  DATA_DIR: text('.data', 'Folder of the data; `:memory:` keeps nothing'),
+  ...gatewaySettings,
+  ...executionSettings,
+  ...memorySettings,
+} satisfies Settings;
+
+export type StandaloneValues = Values<typeof standaloneSettings>;

@@ -1,0 +1,80 @@
+/**
+ * The schema, oldest first: only ever append. `ref` stands for (owner, thread_id) so that rows below a thread carry one
+ * small number; it is found through the whole key only.
+ */
+export const migrations: readonly string[] = [
+  `CREATE TABLE threads (
+     ref INTEGER PRIMARY KEY AUTOINCREMENT,
+     owner TEXT NOT NULL,
+     thread_id TEXT NOT NULL,
+     name TEXT,
+     metadata BLOB,
+     created_at INTEGER NOT NULL,
+     updated_at INTEGER NOT NULL,
+     version INTEGER NOT NULL,
+     epoch INTEGER NOT NULL,
+     step INTEGER NOT NULL,
+     active_run TEXT,
+     active_status TEXT,
+     newest_run TEXT,
+     queue TEXT NOT NULL,
+     next_position INTEGER NOT NULL,
+     open_calls TEXT NOT NULL,
+     next TEXT NOT NULL,
+     interrupted_run TEXT,
+     deleting INTEGER NOT NULL,
+     UNIQUE (owner, thread_id)
+   ) STRICT;
+   CREATE INDEX threads_by_recency ON threads (owner, deleting, updated_at, thread_id);
+   CREATE INDEX threads_deleting ON threads (deleting) WHERE deleting = 1;
+
+   CREATE TABLE fields (
+     ref INTEGER NOT NULL,
+     name TEXT NOT NULL,
+     json BLOB NOT NULL,
+     PRIMARY KEY (ref, name)
+   ) STRICT, WITHOUT ROWID;
+
+   CREATE TABLE messages (
+     ref INTEGER NOT NULL,
+     position INTEGER NOT NULL,
+     message_id TEXT NOT NULL,
+     json BLOB NOT NULL,
+     in_context INTEGER NOT NULL,
+     PRIMARY KEY (ref, position)
+   ) STRICT, WITHOUT ROWID;
+   CREATE UNIQUE INDEX messages_by_id ON messages (ref, message_id);
+
+   CREATE TABLE runs (
+     owner TEXT NOT NULL,
+     run_id TEXT NOT NULL,
+     ref INTEGER NOT NULL,
+     thread_id TEXT NOT NULL,
+     request_id TEXT NOT NULL,
+     status TEXT NOT NULL,
+     granularity TEXT NOT NULL,
+     is_new_thread INTEGER NOT NULL,
+     created_at INTEGER NOT NULL,
+     updated_at INTEGER NOT NULL,
+     resumes TEXT,
+     "end" TEXT,
+     options BLOB NOT NULL,
+     input BLOB,
+     answers TEXT NOT NULL,
+     has_new_input INTEGER NOT NULL,
+     PRIMARY KEY (owner, run_id)
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX runs_of_thread ON runs (ref);
+   CREATE INDEX runs_open ON runs (run_id) WHERE status IN ('queued', 'running');
+
+   CREATE TABLE checkpoints (
+     ref INTEGER NOT NULL,
+     version INTEGER NOT NULL,
+     run_id TEXT,
+     step INTEGER,
+     nodes TEXT NOT NULL,
+     at INTEGER NOT NULL,
+     metadata BLOB,
+     PRIMARY KEY (ref, version)
+   ) STRICT, WITHOUT ROWID`,
+];

@@ -1,0 +1,30 @@
+import type { MessageEntry } from '@agent-workflow/protos/threads';
+
+const comma = Buffer.from(',');
+const open = Buffer.from('[');
+const close = Buffer.from(']');
+
+/** JSON texts as one JSON array, without reading them. */
+export function jsonArray(items: readonly Uint8Array[]): Uint8Array {
+  const parts: Uint8Array[] = [open];
+  for (const [index, item] of items.entries()) {
+    if (index > 0) parts.push(comma);
+    parts.push(item);
+  }
+  parts.push(close);
+  return Buffer.concat(parts);
+}
+
+/** A value as JSON bytes. */
+export const toJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
+
+/** The value of JSON bytes that this service wrote. */
+export const fromJson = (json: Uint8Array): unknown =>
+  JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString());
+
+/** A run's waiting input as stored: ids beside texts, so that the claim need not look inside. */
+export const toInput = (messages: readonly MessageEntry[]): Uint8Array =>
+  toJson(messages.map(({ messageId, json }) => [messageId, Buffer.from(json).toString()]));
+
+export const fromInput = (input: Uint8Array): MessageEntry[] =>
+  (fromJson(input) as [string, string][]).map(([messageId, json]) => ({ messageId, json: Buffer.from(json) }));

@@ -1,0 +1,143 @@
+import type {
+  ListMessagesReply,
+  ListMessagesRequest,
+  ListThreadsReply,
+  ListThreadsRequest,
+  Run,
+  Thread,
+} from '@agent-workflow/protos/threads';
+import { textOf, type Message } from '@agent-workflow/protos/message';
+import { fromMessagesCursor, fromThreadsCursor, toMessagesCursor, toThreadsCursor } from './cursor.ts';
+import { fromJson, jsonArray } from './json.ts';
+import type { Head, LogEntry, RunRecord, ThreadKey, ThreadRow, ThreadStore } from './port.ts';
+
+/** How many of an owner's threads a search looks through, the most recent first. */
+const searchedThreads = 10_000;
+const pageOfSearch = 500;
+
+export async function listThreads(store: ThreadStore, request: ListThreadsRequest): Promise<ListThreadsReply> {
+  const { owner, limit, search } = request;
+  const after = request.cursor === undefined ? undefined : fromThreadsCursor(request.cursor);
+  const offset = after ? 0 : request.offset;
+  const start = after ? { after } : {};
+  const rows = search
+    ? await takeMatching(threadsFrom(store, owner, start), matchesThread(search.toLowerCase()), offset, limit + 1)
+    : await store.listThreads(owner, { limit: limit + 1, offset, ...start });
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  return {
+    threads: page.map(({ threadId, head }) => toThread(threadId, head)),
+    ...(rows.length > limit && last
+      ? { cursor: toThreadsCursor({ updatedAt: last.head.updatedAt, threadId: last.threadId }) }
+      : {}),
+  };
+}
+
+export async function listMessages(store: ThreadStore, request: ListMessagesRequest): Promise<ListMessagesReply> {
+  const { limit, search } = request;
+  const key: ThreadKey = { owner: request.owner, threadId: request.threadId };
+  const after = request.cursor === undefined ? -1 : fromMessagesCursor(request.cursor);
+  const offset = request.cursor === undefined ? request.offset : 0;
+  const entries = search
+    ? await takeMatching(messagesFrom(store, key, after), matchesMessage(search.toLowerCase()), offset, limit + 1)
+    : await store.listMessages(key, { limit: limit + 1, offset, after });
+  const page = entries.slice(0, limit);
+  const last = page.at(-1);
+  return {
+    messagesJson: jsonArray(page.map(({ json }) => json)),
+    ...(entries.length > limit && last ? { cursor: toMessagesCursor(last.position) } : {}),
+  };
+}
+
+/** A run as replies show it. */
+export const toRun = (owner: string, run: RunRecord, runnable: boolean): Run => ({
+  runId: run.runId,
+  threadId: run.threadId,
+  owner,
+  requestId: run.requestId,
+  status: run.status,
+  granularity: run.granularity,
+  createdAt: run.createdAt,
+  updatedAt: run.updatedAt,
+  ...(run.resumes === undefined ? {} : { resumes: run.resumes }),
+  ...(run.end === undefined ? {} : { end: run.end }),
+  isNewThread: run.isNewThread,
+  runnable,
+});
+
+/** A thread as replies show it. */
+export const toThread = (threadId: string, head: Head): Thread => ({
+  threadId,
+  ...(head.name === undefined ? {} : { threadName: head.name }),
+  ...(head.metadata === undefined ? {} : { metadataJson: head.metadata }),
+  createdAt: head.createdAt,
+  updatedAt: head.updatedAt,
+  ...(head.newestRun === undefined ? {} : { runId: head.newestRun }),
+  version: head.version,
+});
+
+async function* threadsFrom(
+  store: ThreadStore,
+  owner: string,
+  start: { after?: { updatedAt: number; threadId: string } },
+): AsyncGenerator<ThreadRow> {
+  let mark = start;
+  for (let seen = 0; seen < searchedThreads; seen += pageOfSearch) {
+    const rows = await store.listThreads(owner, { limit: pageOfSearch, ...mark });
+    yield* rows;
+    const last = rows.at(-1);
+    if (!last || rows.length < pageOfSearch) return;
+    mark = { after: { updatedAt: last.head.updatedAt, threadId: last.threadId } };
+  }
+}
+
+async function* messagesFrom(store: ThreadStore, key: ThreadKey, start: number): AsyncGenerator<LogEntry> {
+  let after = start;
+  for (;;) {
+    const entries = await store.listMessages(key, { limit: pageOfSearch, after });
+    yield* entries;
+    const last = entries.at(-1);
+    if (!last || entries.length < pageOfSearch) return;
+    after = last.position;
+  }
+}
+
+async function takeMatching<T>(
+  items: AsyncIterable<T>,
+  matches: (item: T) => boolean,
+  skip: number,
+  take: number,
+): Promise<T[]> {
+  const found: T[] = [];
+  let skipped = 0;
+  for await (const item of items) {
+    if (!matches(item)) continue;
+    if (skipped++ < skip) continue;
+    found.push(item);
+    if (found.length === take) break;
+  }
+  return found;
+}
+
+const matchesThread =
+  (needle: string) =>
+  ({ threadId, head }: ThreadRow): boolean =>
+    threadId.toLowerCase().includes(needle) ||
+    head.name?.toLowerCase().includes(needle) === true ||
+    (head.metadata !== undefined &&
+      valuesOf(fromJson(head.metadata)).some((value) => value.toLowerCase().includes(needle)));
+
+const matchesMessage =
+  (needle: string) =>
+  ({ json }: LogEntry): boolean =>
+    textOf(fromJson(json) as Message)
+      .toLowerCase()
+      .includes(needle);
+
+/** The values of a JSON document, however deep, as text; its keys are not among them. */
+function valuesOf(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  if (typeof value === 'number' || typeof value === 'boolean') return [String(value)];
+  if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(valuesOf);
+  return [];
+}

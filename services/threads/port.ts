@@ -1,0 +1,173 @@
+import type { OpenCall, RunEnd } from '@agent-workflow/protos/threads';
+
+/** Names one thread: the owner is part of the key, so another owner's thread is another thread. */
+export interface ThreadKey {
+  readonly owner: string;
+  readonly threadId: string;
+}
+
+/** What is true of a thread apart from its fields, messages and runs: everything that decides who may write. */
+export interface Head {
+  readonly name?: string;
+  /** A JSON object. */
+  readonly metadata?: Uint8Array;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  /**
+   * Grows with every change of fields, context or log. It starts from the clock, so that a thread deleted and made again
+   * never shows a version that its predecessor had.
+   */
+  readonly version: number;
+  /** The fence: raised by every claim and every stop. */
+  readonly epoch: number;
+  /** The step that the active run commits next. */
+  readonly step: number;
+  /** The run that holds the thread. */
+  readonly activeRun?: string;
+  readonly activeStatus?: 'queued' | 'running';
+  /** The run accepted last. */
+  readonly newestRun?: string;
+  /** Runs that wait for the thread, in order of acceptance. */
+  readonly queue: readonly string[];
+  /** Where the next message goes in the log. */
+  readonly nextPosition: number;
+  /** Tool calls of the log that nobody has answered. */
+  readonly openCalls: readonly OpenCall[];
+  /** The nodes that an interrupted run goes on with. */
+  readonly next: readonly string[];
+  readonly interruptedRun?: string;
+  readonly deleting: boolean;
+}
+
+export type RunStatus = 'queued' | 'running' | 'interrupted' | 'completed' | 'failed' | 'stopped';
+
+/** A message as it is stored: its place in the log is its order. */
+export interface LogEntry {
+  readonly position: number;
+  readonly messageId: string;
+  readonly json: Uint8Array;
+}
+
+/** A run on record. */
+export interface RunRecord {
+  readonly runId: string;
+  readonly threadId: string;
+  readonly requestId: string;
+  readonly status: RunStatus;
+  readonly granularity: string;
+  readonly isNewThread: boolean;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly resumes?: string;
+  readonly end?: RunEnd;
+  /** A JSON object that only the worker reads. */
+  readonly options: Uint8Array;
+  /** A JSON array of the messages that wait for the claim; absent once they stand in the log. */
+  readonly input?: Uint8Array;
+  /** The calls that the input answers. */
+  readonly answers: readonly string[];
+  /** Whether the input says something new beside answers. */
+  readonly hasNewInput: boolean;
+}
+
+/** What the record says of how a version came to be. */
+export interface Checkpoint {
+  readonly runId?: string;
+  readonly step?: number;
+  readonly nodes: readonly string[];
+  readonly at: number;
+  /** A JSON object. */
+  readonly metadata?: Uint8Array;
+}
+
+/** What a decision is made from: one moment of one thread. */
+export interface Snapshot {
+  /** Absent when the thread does not exist. */
+  readonly head: Head | undefined;
+  /** The runs asked for that stand in this thread. */
+  readonly runs: ReadonlyMap<string, RunRecord>;
+  /** Places in the log of the messages asked for. */
+  readonly positions: ReadonlyMap<string, number>;
+}
+
+/** What one decision writes, all of it or nothing. */
+export interface Change {
+  readonly head: Head;
+  readonly runs?: readonly RunRecord[];
+  /** Field name to JSON value. */
+  readonly fields?: Readonly<Record<string, Uint8Array>>;
+  /** Put at their positions, in log and context. */
+  readonly messages?: readonly LogEntry[];
+  /** Positions that leave the context and stay in the log. */
+  readonly removedFromContext?: readonly number[];
+  /** Positions that leave the log. */
+  readonly deleted?: readonly number[];
+  /** Clears every field and empties the context. */
+  readonly clearState?: boolean;
+  /** Stands on the new version. */
+  readonly checkpoint?: Checkpoint;
+}
+
+export interface Decision<T> {
+  readonly change?: Change;
+  readonly reply: T;
+}
+
+/** What a decision needs to see beside the head. */
+export interface Reads {
+  readonly runs?: readonly string[];
+  readonly messages?: readonly string[];
+}
+
+/** Fields and context of one moment. */
+export interface StoredState {
+  readonly fields: Readonly<Record<string, Uint8Array>>;
+  /** In order of the log. */
+  readonly context: readonly Uint8Array[];
+}
+
+export interface ThreadRow extends ThreadKey {
+  readonly head: Head;
+}
+
+/** A page of threads begins after this one, in order of recency. */
+export interface RecencyMark {
+  readonly updatedAt: number;
+  readonly threadId: string;
+}
+
+/**
+ * The record of threads. Every promise that resolves speaks of something durable. Reads see every write that has
+ * resolved. Rows of a thread are reached by its whole key only.
+ */
+export interface ThreadStore extends AsyncDisposable {
+  /**
+   * Reads what `reads` names, lets `decide` choose, and writes its change: atomically, against every other change of
+   * that thread. `decide` is pure and may be called again when another write came first; what it throws is thrown
+   * here, with nothing written.
+   */
+  readonly change: <T>(key: ThreadKey, reads: Reads, decide: (snapshot: Snapshot) => Decision<T>) => Promise<T>;
+  readonly getHead: (key: ThreadKey) => Promise<Head | undefined>;
+  /** Fields and context as of the head's version at the moment of the call. */
+  readonly getState: (key: ThreadKey) => Promise<StoredState>;
+  readonly getRun: (owner: string, runId: string) => Promise<RunRecord | undefined>;
+  /** An owner's threads that are not being deleted, most recently updated first; ties by thread id, descending. */
+  readonly listThreads: (
+    owner: string,
+    page: { readonly limit: number; readonly offset?: number; readonly after?: RecencyMark },
+  ) => Promise<readonly ThreadRow[]>;
+  /** The log in order, from the first position above `after`. */
+  readonly listMessages: (
+    key: ThreadKey,
+    page: { readonly limit: number; readonly offset?: number; readonly after?: number },
+  ) => Promise<readonly LogEntry[]>;
+  readonly getMessage: (key: ThreadKey, messageId: string) => Promise<Uint8Array | undefined>;
+  /** Runs of every owner that are queued or running, by run id, from the first above `after`. */
+  readonly listOpenRuns: (page: {
+    readonly limit: number;
+    readonly after?: string;
+  }) => Promise<readonly (RunRecord & ThreadKey)[]>;
+  readonly listDeleting: (limit: number) => Promise<readonly ThreadKey[]>;
+  /** Removes every row of a thread that is marked deleting; of any other thread, nothing. */
+  readonly purge: (key: ThreadKey) => Promise<void>;
+}

@@ -1,0 +1,94 @@
+import { badRequest, conflict, notFound } from '@agent-workflow/kit/errors';
+import { sizes } from '@agent-workflow/kit/sizes';
+import type { AcceptRunReply, AcceptRunRequest } from '@agent-workflow/protos/threads';
+import { toInput } from '../json.ts';
+import type { Decision, Head, RunRecord, Snapshot } from '../port.ts';
+import { claim } from './claim.ts';
+
+/** Stores a run and gives it the thread, or a place in its queue. */
+export function decideAccept(request: AcceptRunRequest, snapshot: Snapshot, now: number): Decision<AcceptRunReply> {
+  const known = snapshot.runs.get(request.runId);
+  if (known) return { reply: replyFor(known, snapshot.head) };
+  if (snapshot.head?.deleting) throw notFound(`thread "${request.threadId}" does not exist`);
+
+  const isNewThread = snapshot.head === undefined;
+  const head = snapshot.head ?? newHead(request, now);
+  const run = newRun(request, isNewThread, now);
+  if (head.activeRun !== undefined) return enqueue(request, head, run, now);
+
+  refuseUnknownAnswers(request, head);
+  const idle: Head = { ...head, updatedAt: now, newestRun: run.runId };
+  if (!request.claim) {
+    const active: Head = { ...idle, activeRun: run.runId, activeStatus: 'queued' };
+    return {
+      change: { head: active, runs: [{ ...run, input: toInput(request.messages) }] },
+      reply: replyFor(run, active),
+    };
+  }
+  const { change, reply } = claim({
+    head: { ...idle, activeRun: run.runId },
+    run,
+    input: request.messages,
+    hasNewInput: request.hasNewInput,
+    positions: snapshot.positions,
+    now,
+  });
+  return { change, reply: { ...replyFor(run, change.head), status: 'running', runnable: false, claimed: reply } };
+}
+
+function enqueue(request: AcceptRunRequest, head: Head, run: RunRecord, now: number): Decision<AcceptRunReply> {
+  const { runId, multitaskStrategy } = request;
+  if (multitaskStrategy === 'reject') throw conflict(`thread "${request.threadId}" has a run under way`);
+  if (head.queue.length >= sizes.queuedRuns)
+    throw conflict(`thread "${request.threadId}" has ${String(sizes.queuedRuns)} runs waiting`);
+  const queued: Head = { ...head, updatedAt: now, newestRun: runId, queue: [...head.queue, runId] };
+  return {
+    change: { head: queued, runs: [{ ...run, input: toInput(request.messages) }] },
+    reply: replyFor(run, queued),
+  };
+}
+
+function refuseUnknownAnswers({ answers }: AcceptRunRequest, { openCalls }: Head): void {
+  const unknown = answers.find((id) => !openCalls.some(({ callId }) => callId === id));
+  if (unknown !== undefined) throw badRequest(`messages: no open tool call has the id "${unknown}"`);
+}
+
+const replyFor = (run: RunRecord, head: Head | undefined): AcceptRunReply => ({
+  runId: run.runId,
+  threadId: run.threadId,
+  isNewThread: run.isNewThread,
+  status: run.status,
+  runnable: run.status === 'queued' && head?.activeRun === run.runId,
+});
+
+const newRun = (request: AcceptRunRequest, isNewThread: boolean, now: number): RunRecord => ({
+  runId: request.runId,
+  threadId: request.threadId,
+  requestId: request.requestId,
+  status: 'queued',
+  granularity: request.granularity,
+  isNewThread,
+  createdAt: now,
+  updatedAt: now,
+  options: request.optionsJson,
+  answers: request.answers,
+  hasNewInput: request.hasNewInput,
+});
+
+/** How much room a version leaves for changes within one millisecond. */
+const versionsPerMs = 1000;
+
+const newHead = ({ threadName, metadataJson }: AcceptRunRequest, now: number): Head => ({
+  ...(threadName === undefined ? {} : { name: threadName }),
+  ...(metadataJson === undefined ? {} : { metadata: metadataJson }),
+  createdAt: now,
+  updatedAt: now,
+  version: now * versionsPerMs,
+  epoch: 0,
+  step: 0,
+  queue: [],
+  nextPosition: 0,
+  openCalls: [],
+  next: [],
+  deleting: false,
+});

@@ -1,0 +1,35 @@
+import { notFound } from '@agent-workflow/kit/errors';
+import type { EndRunReply, EndRunRequest, RunEnd } from '@agent-workflow/protos/threads';
+import type { Decision, Snapshot } from '../port.ts';
+import { endRun } from './commit.ts';
+
+/** Ends a run from outside. The epoch rises, so that its worker commits nothing more. */
+export function decideEnd(request: EndRunRequest, { head, runs }: Snapshot, now: number): Decision<EndRunReply> {
+  const run = runs.get(request.runId);
+  if (!head || !run) throw notFound(`run "${request.runId}" does not exist`);
+  if (run.status !== 'queued' && run.status !== 'running') return { reply: { status: run.status, endedNow: false } };
+
+  const end: RunEnd = {
+    status: request.status,
+    iterations: 0,
+    recursionLimitReached: false,
+    ...(request.error === undefined ? {} : { error: request.error }),
+  };
+  const reply = { status: request.status, endedNow: true };
+  if (head.activeRun !== run.runId) {
+    const left = { ...head, queue: head.queue.filter((id) => id !== run.runId) };
+    return {
+      change: {
+        head: left,
+        runs: [{ ...run, status: request.status === 'stopped' ? 'stopped' : 'failed', updatedAt: now, end }],
+      },
+      reply,
+    };
+  }
+  const ended = endRun({ ...head, epoch: head.epoch + 1 }, run, end, now);
+  const nextRunId = ended.head.activeRun;
+  return {
+    change: { head: ended.head, runs: [ended.run] },
+    reply: { ...reply, ...(nextRunId === undefined ? {} : { nextRunId }) },
+  };
+}

@@ -1,0 +1,20 @@
+import type { MessageEntry } from '@agent-workflow/protos/threads';
+import type { LogEntry } from '../port.ts';
+
+/**
+ * Gives each message its place: the one it has when its id is in the log, else the next free one. Of two entries with
+ * one id the later wins, at the place of the first.
+ */
+export function placeMessages(
+  entries: readonly MessageEntry[],
+  nextPosition: number,
+  positions: ReadonlyMap<string, number>,
+): { readonly messages: readonly LogEntry[]; readonly nextPosition: number } {
+  const placed = new Map<string, LogEntry>();
+  let next = nextPosition;
+  for (const { messageId, json } of entries) {
+    const position = placed.get(messageId)?.position ?? positions.get(messageId) ?? next++;
+    placed.set(messageId, { position, messageId, json });
+  }
+  return { messages: [...placed.values()], nextPosition: next };
+}

@@ -1,0 +1,127 @@
+import { conflict, invalid, notFound } from '@agent-workflow/kit/errors';
+import { sizes } from '@agent-workflow/kit/sizes';
+import type {
+  AddMessagesReply,
+  AddMessagesRequest,
+  ClaimedRun,
+  State,
+  WriteStateRequest,
+} from '@agent-workflow/protos/threads';
+import { answeredCalls, callsOf, type Message } from '@agent-workflow/protos/message';
+import { LRUCache } from 'lru-cache';
+import { fromJson, jsonArray } from './json.ts';
+import type { Decision, Head, Snapshot, StoredState, ThreadKey, ThreadStore } from './port.ts';
+import { placeMessages } from './runs/place.ts';
+
+/** Encoded states that are kept, in bytes: a state whose version still stands is answered without reading its rows. */
+const cacheBytes = 16 * 1024 * 1024;
+
+/** Reads states, remembering those whose version is unchanged. */
+export function createStateReader(store: ThreadStore): (key: ThreadKey, head: Head) => Promise<State> {
+  const cache = new LRUCache<string, State>({ maxSize: cacheBytes, sizeCalculation: (state) => sizeOf(state) + 1 });
+  return async (key, head) => {
+    const name = `${key.owner}\n${key.threadId}`;
+    const known = cache.get(name);
+    if (known?.version === head.version) return known;
+    const state = toState(head.version, await store.getState(key));
+    // A write may have come between the two reads: what was read then belongs to no version that is known here.
+    if ((await store.getHead(key))?.version === head.version) cache.set(name, state);
+    return state;
+  };
+}
+
+/** The state right after a claim: the fence keeps it as it is until that worker commits. */
+export async function claimedState(store: ThreadStore, key: ThreadKey, claimed: ClaimedRun): Promise<State> {
+  const { version, isNewThread, appended } = claimed;
+  // A thread made by this very run holds nothing but its input: there is nothing to read.
+  if (isNewThread && claimed.epoch === 1)
+    return { version, fields: {}, contextJson: jsonArray(appended.map(({ json }) => json)) };
+  return toState(version, await store.getState(key));
+}
+
+const toState = (version: number, { fields, context }: StoredState): State => ({
+  version,
+  fields,
+  contextJson: jsonArray(context),
+});
+
+const sizeOf = ({ fields, contextJson }: State): number => contextJson.byteLength + weigh(fields);
+
+const weigh = (fields: Readonly<Record<string, Uint8Array>>): number =>
+  Object.entries(fields).reduce((sum, [name, json]) => sum + name.length + json.byteLength, 0);
+
+/** Refuses a direct write while a run holds the thread, and one to a thread that is absent. */
+export function writableHead({ head }: Snapshot, threadId: string): Head {
+  if (!head || head.deleting) throw notFound(`thread "${threadId}" does not exist`);
+  if (head.activeRun !== undefined) throw conflict(`thread "${threadId}" has a run under way`);
+  return head;
+}
+
+export function decideWriteState(
+  request: WriteStateRequest,
+  snapshot: Snapshot,
+  now: number,
+): Decision<{ head: Head }> {
+  const head = writableHead(snapshot, request.threadId);
+  if (head.version !== request.expectedVersion) throw conflict(`thread "${request.threadId}" has changed meanwhile`);
+  refuseHeavyState(request.fields);
+  const { messages, nextPosition } = placeMessages(request.messages, head.nextPosition, snapshot.positions);
+  const written: Head = { ...head, version: head.version + 1, updatedAt: now, nextPosition };
+  return {
+    change: { head: written, fields: request.fields, messages, checkpoint: { nodes: [], at: now } },
+    reply: { head: written },
+  };
+}
+
+export function decideClearState(threadId: string, snapshot: Snapshot, now: number): Decision<undefined> {
+  const { interruptedRun: _, ...head } = writableHead(snapshot, threadId);
+  const cleared: Head = { ...head, version: head.version + 1, updatedAt: now, openCalls: [], next: [] };
+  return { change: { head: cleared, clearState: true, checkpoint: { nodes: [], at: now } }, reply: undefined };
+}
+
+export function decideAddMessages(
+  request: AddMessagesRequest,
+  snapshot: Snapshot,
+  now: number,
+): Decision<AddMessagesReply> {
+  const head = writableHead(snapshot, request.threadId);
+  const { messages, nextPosition } = placeMessages(request.messages, head.nextPosition, snapshot.positions);
+  const version = head.version + 1;
+  const answered = request.messages.flatMap(({ json }) => answeredCalls(fromJson(json) as Message));
+  const { metadataJson: metadata } = request;
+  return {
+    change: {
+      head: { ...withoutCalls(head, answered), version, updatedAt: now, nextPosition },
+      messages,
+      checkpoint: { nodes: [], at: now, ...(metadata === undefined ? {} : { metadata }) },
+    },
+    reply: { version },
+  };
+}
+
+/** `json` is the message as it stands: the calls it makes go with it. */
+export function decideDeleteMessage(
+  { threadId, messageId, json }: { readonly threadId: string; readonly messageId: string; readonly json: Uint8Array },
+  snapshot: Snapshot,
+  now: number,
+): Decision<undefined> {
+  const head = withoutCalls(writableHead(snapshot, threadId), callsOf(fromJson(json) as Message));
+  const position = snapshot.positions.get(messageId);
+  if (position === undefined) throw notFound(`message "${messageId}" does not exist in thread "${threadId}"`);
+  const version = head.version + 1;
+  return {
+    change: { head: { ...head, version, updatedAt: now }, deleted: [position], checkpoint: { nodes: [], at: now } },
+    reply: undefined,
+  };
+}
+
+const withoutCalls = (head: Head, callIds: readonly string[]): Head =>
+  head.openCalls.length === 0
+    ? head
+    : { ...head, openCalls: head.openCalls.filter(({ callId }) => !callIds.includes(callId)) };
+
+function refuseHeavyState(fields: Readonly<Record<string, Uint8Array>>): void {
+  const bytes = weigh(fields);
+  if (bytes > sizes.state)
+    throw invalid(['body', 'state'], `weighs ${String(bytes)} bytes, more than ${String(sizes.state)}`, 'too_large');
+}

@@ -1,0 +1,160 @@
+import { notFound } from '@agent-workflow/kit/errors';
+import type { Threads } from '@agent-workflow/protos/threads';
+import { listMessages, listThreads, toRun, toThread } from './lists.ts';
+import type { Head, RunRecord, ThreadKey, ThreadStore } from './port.ts';
+import { decideAccept } from './runs/accept.ts';
+import { decideClaim, inputIds } from './runs/claim.ts';
+import { decideCommit } from './runs/commit.ts';
+import { decideEnd } from './runs/end.ts';
+import {
+  claimedState,
+  createStateReader,
+  decideAddMessages,
+  decideClearState,
+  decideDeleteMessage,
+  decideWriteState,
+} from './state.ts';
+
+/** The threads service on a store. Every decision is a pure function of one snapshot; the store makes it atomic. */
+export function createThreads({
+  store,
+  now = Date.now,
+}: {
+  readonly store: ThreadStore;
+  readonly now?: () => number;
+}): Threads {
+  const readState = createStateReader(store);
+
+  const liveHead = async (key: ThreadKey): Promise<Head> => {
+    const head = await store.getHead(key);
+    if (!head || head.deleting) throw notFound(`thread "${key.threadId}" does not exist`);
+    return head;
+  };
+
+  const runOf = async (owner: string, runId: string): Promise<RunRecord> => {
+    const run = await store.getRun(owner, runId);
+    if (!run) throw notFound(`run "${runId}" does not exist`);
+    return run;
+  };
+
+  const messageOf = async (key: ThreadKey, messageId: string): Promise<Uint8Array> => {
+    const json = await store.getMessage(key, messageId);
+    if (!json) throw notFound(`message "${messageId}" does not exist in thread "${key.threadId}"`);
+    return json;
+  };
+
+  return {
+    acceptRun: async (request) => {
+      const key = keyOf(request);
+      const reads = { runs: [request.runId], messages: request.messages.map(({ messageId }) => messageId) };
+      const reply = await store.change(key, reads, (snapshot) => decideAccept(request, snapshot, now()));
+      const { claimed } = reply;
+      if (!claimed || claimed.previousVersion === request.claim?.knownVersion) return reply;
+      return { ...reply, claimed: { ...claimed, state: await claimedState(store, key, claimed) } };
+    },
+
+    claimRun: async (request) => {
+      const key = keyOf(request);
+      const waiting = inputIds(await runOf(request.owner, request.runId));
+      const claimed = await store.change(key, { runs: [request.runId], messages: waiting }, (snapshot) =>
+        decideClaim(request, snapshot, now()),
+      );
+      if (claimed.previousVersion === request.knownVersion) return claimed;
+      return { ...claimed, state: await claimedState(store, key, claimed) };
+    },
+
+    commitStep: (request) => {
+      const replaced = request.replacesMessages ? request.messages.map(({ messageId }) => messageId) : [];
+      const reads = {
+        runs: request.end ? [request.runId] : [],
+        messages: [...replaced, ...request.removedFromContext],
+      };
+      return store.change(keyOf(request), reads, (snapshot) => decideCommit(request, snapshot));
+    },
+
+    endRun: async (request) => {
+      const { threadId } = await runOf(request.owner, request.runId);
+      return store.change({ owner: request.owner, threadId }, { runs: [request.runId] }, (snapshot) =>
+        decideEnd(request, snapshot, now()),
+      );
+    },
+
+    getRun: async ({ owner, runId }) => {
+      const run = await runOf(owner, runId);
+      const head = await liveHead({ owner, threadId: run.threadId });
+      return toRun(owner, run, head.activeRun === runId);
+    },
+
+    listOpenRuns: async ({ limit, cursor }) => {
+      const rows = await store.listOpenRuns({ limit, ...(cursor === undefined ? {} : { after: cursor }) });
+      const runs = await Promise.all(
+        rows.map(async (run) => toRun(run.owner, run, (await store.getHead(run))?.activeRun === run.runId)),
+      );
+      const last = rows.length === limit ? rows.at(-1) : undefined;
+      return { runs, ...(last ? { cursor: last.runId } : {}) };
+    },
+
+    getThread: async (key) => toThread(key.threadId, await liveHead(key)),
+
+    listThreads: (request) => listThreads(store, request),
+
+    beginDelete: (key) =>
+      store.change(key, {}, ({ head }) => {
+        if (!head) throw notFound(`thread "${key.threadId}" does not exist`);
+        const marked: Head = { ...head, deleting: true, epoch: head.epoch + 1 };
+        return {
+          change: { head: marked },
+          reply: { stoppedRunIds: [...(head.activeRun ? [head.activeRun] : []), ...head.queue] },
+        };
+      }),
+
+    finishDelete: async (key) => {
+      await store.purge(key);
+      return {};
+    },
+
+    listDeleting: async ({ limit }) => ({ threads: await store.listDeleting(limit) }),
+
+    getState: async (key) => readState(key, await liveHead(key)),
+
+    writeState: async (request) => {
+      const key = keyOf(request);
+      const reads = { messages: request.messages.map(({ messageId }) => messageId) };
+      const { head } = await store.change(key, reads, (snapshot) => decideWriteState(request, snapshot, now()));
+      return readState(key, head);
+    },
+
+    clearState: async (key) => {
+      await store.change(key, {}, (snapshot) => decideClearState(key.threadId, snapshot, now()));
+      return {};
+    },
+
+    listMessages: async (request) => {
+      await liveHead(keyOf(request));
+      return listMessages(store, request);
+    },
+
+    getMessage: async ({ messageId, ...key }) => {
+      await liveHead(key);
+      return { json: await messageOf(key, messageId) };
+    },
+
+    addMessages: (request) => {
+      const reads = { messages: request.messages.map(({ messageId }) => messageId) };
+      return store.change(keyOf(request), reads, (snapshot) => decideAddMessages(request, snapshot, now()));
+    },
+
+    deleteMessage: async (request) => {
+      const { messageId, ...key } = request;
+      const { threadId } = key;
+      await liveHead(key);
+      const json = await messageOf(key, messageId);
+      await store.change(key, { messages: [messageId] }, (snapshot) =>
+        decideDeleteMessage({ threadId, messageId, json }, snapshot, now()),
+      );
+      return {};
+    },
+  };
+}
+
+const keyOf = ({ owner, threadId }: ThreadKey): ThreadKey => ({ owner, threadId });
