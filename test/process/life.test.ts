@@ -1,0 +1,114 @@
+import test from 'ava';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createClient, user, type Chunk } from '../servers/client.ts';
+import { openGate } from '../servers/gate.ts';
+import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  test(`${signal} lets a running invoke and a running stream finish, and ends with exit code 0`, async (t) => {
+    await using workspace = await makeWorkspace('gated');
+    await using gate = await openGate();
+    const service = await startStandalone(workspace.env);
+    const client = createClient(service.url);
+    const config = { gate: gate.url };
+    const invoke = client.send('POST', '/v1/graph/invoke', { messages: [user('go')], config });
+    const stream = Array.fromAsync(client.stream({ messages: [user('go')], config }));
+    await gate.visited(2);
+
+    const stopped = service.stop(signal);
+    await t.throwsAsync(untilRefused(service.url), undefined, 'nothing new is let in');
+    gate.open();
+
+    t.is((await invoke).status, 200);
+    t.is((await stream).at(-1)?.event, 'on_chain_end');
+    t.is(await stopped, 0);
+  });
+}
+
+test('a stream that outlives the drain ends without a terminal event, and the exit code is 0', async (t) => {
+  await using workspace = await makeWorkspace('gated');
+  await using gate = await openGate();
+  const service = await startStandalone({ ...workspace.env, DRAIN_SECONDS: '1' });
+  const chunks: Chunk[] = [];
+  const stream = (async () => {
+    for await (const chunk of createClient(service.url).stream({ messages: [user('go')], config: { gate: gate.url } }))
+      chunks.push(chunk);
+  })();
+  await gate.visited(1);
+  t.is(await service.stop('SIGTERM'), 0);
+  await stream;
+  t.true(chunks.length > 0);
+  t.false(chunks.some(({ event }) => event === 'on_chain_end' || event === 'error'));
+});
+
+test('a second process on the same folder is refused with one line', async (t) => {
+  await using workspace = await makeWorkspace('echo');
+  await using _first = await startStandalone(workspace.env);
+  const error = await t.throwsAsync(startStandalone(workspace.env));
+  t.is(error.message, `exit code 1: DATA_DIR ${join(workspace.folder, 'data')} is in use by another process`);
+});
+
+test('what was written before a stop is there after the next start', async (t) => {
+  await using workspace = await makeWorkspace('echo');
+  const first = await startStandalone(workspace.env);
+  const before = createClient(first.url);
+  await before.send('POST', '/v1/graph/invoke', { messages: [user('hello')], config: { thread_id: 'kept' } });
+  const memory = { content: 'The harbour opens at six', memory_type: 'semantic', category: 'facts' };
+  await before.send('POST', '/v1/store/memories', memory);
+  const paths = ['/v1/threads/kept', '/v1/threads/kept/messages', '/v1/threads/kept/state', '/v1/store/memories'];
+  const read = async (client: typeof before): Promise<unknown[]> =>
+    Promise.all(paths.map(async (path) => (await client.send('GET', path)).body.data as unknown));
+  const written = await read(before);
+  t.is(await first.stop('SIGTERM'), 0);
+
+  await using second = await startStandalone(workspace.env);
+  t.deepEqual(await read(createClient(second.url)), written);
+});
+
+const broken: readonly (readonly [string, string, RegExp])[] = [
+  ['a file that is not JSON', '{', /^exit code 1: .*service\.json: is not JSON: .*$/],
+  [
+    'an unknown key',
+    '{"agents":"x:y"}',
+    /^exit code 1: .*service\.json: unknown key "agents"; known are agent, auth, authorization$/,
+  ],
+  [
+    'an agent without an object',
+    '{"agent":"./x.ts"}',
+    /^exit code 1: .*service\.json: agent must be "<module>:<object>", not "\.\/x\.ts"$/,
+  ],
+  [
+    'an agent that is not there',
+    '{"agent":"./x.ts:graph"}',
+    /^exit code 1: agent "\.\/x\.ts:graph": there is no module "\.\/x\.ts" in \S+$/,
+  ],
+  [
+    'a mode of authentication that is not known',
+    '{"auth":"basic"}',
+    /^exit code 1: .*service\.json: auth must be null, not "basic": .*$/,
+  ],
+];
+
+for (const [what, content, line] of broken) {
+  test(`${what} stops the start with one line that says what and where`, async (t) => {
+    await using workspace = await makeWorkspace('echo');
+    await writeFile(workspace.env['SERVICE_CONFIG'] ?? '', content);
+    const error = await t.throwsAsync(startStandalone(workspace.env));
+    t.regex(error.message, line);
+  });
+}
+
+test('settings that do not hold stop the start, all of them named', async (t) => {
+  await using workspace = await makeWorkspace('echo');
+  const error = await t.throwsAsync(startStandalone({ ...workspace.env, PORT: 'http', RUN_CONCURRENCY: '0' }));
+  t.is(
+    error.message,
+    'exit code 1: PORT must be a whole number from 0 to 65535, not "http"\nRUN_CONCURRENCY must be a whole number from 1 to 10000, not "0"',
+  );
+});
+
+/** Knocks until the door is closed. */
+async function untilRefused(url: string): Promise<never> {
+  for (;;) await fetch(`${url}/v1/ping`, { headers: { connection: 'close' } });
+}
