@@ -31,6 +31,8 @@ export interface Drive {
   readonly threads: Threads;
   readonly remembered: HotThread | undefined;
   readonly run: RunContext;
+  /** Whether the caller runs the tool of this name. */
+  readonly isRemote: (tool: string) => boolean;
   /** Appends to the run's log. Resolves when followers may see the events. */
   readonly append: (after: number, events: readonly RunEvent[]) => Promise<void>;
 }
@@ -126,17 +128,13 @@ async function step(drive: Drive, events: EventWriter, progress: Progress): Prom
       events.write('on_chain_stream', { node, step: progress.step, status: 'started' }, { node, step: progress.step }),
     ),
   );
-  const remote = new Set([
-    ...drive.options.tools.map(({ name }) => name),
-    ...graph.tools.flatMap((tool) => (tool.run ? [] : [tool.name])),
-  ]);
   return runStep({
     graph,
     nodes: progress.nodes,
     number: progress.step,
     state: progress.state,
     run,
-    isRemote: (name) => remote.has(name),
+    isRemote: drive.isRemote,
     onPiece: (node, piece) => {
       if (!run.signal.aborted) say(drive, events, [events.piece(node, progress.step, piece)]);
     },

@@ -1,5 +1,6 @@
 import { invalid, isServiceError, notFound } from '@agent-workflow/kit/errors';
 import { newId } from '@agent-workflow/kit/ids';
+import { sizes } from '@agent-workflow/kit/sizes';
 import type { Call } from '@agent-workflow/protos/call';
 import type { Execution, StartRequest, UpdateStateRequest } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
@@ -102,6 +103,7 @@ function refuseTakenNames(graph: CompiledGraph, { tools }: StartRequest): void {
 }
 
 function toAccept(graph: CompiledGraph, request: StartRequest, threadId: string): AcceptRunRequest {
+  refuseHeavy(request.initialStateJson);
   const options = toRunOptions(request);
   refuseMisfits(graph, options.initialState, ['body', 'initial_state']);
   const messages = request.messages.map(({ json }) => fromJson(json) as Message);
@@ -119,6 +121,16 @@ function toAccept(graph: CompiledGraph, request: StartRequest, threadId: string)
     multitaskStrategy: request.multitaskStrategy,
     granularity: request.granularity,
   };
+}
+
+function refuseHeavy(state: Uint8Array | undefined): void {
+  const bytes = state?.byteLength ?? 0;
+  if (bytes <= sizes.state) return;
+  throw invalid(
+    ['body', 'initial_state'],
+    `weighs ${String(bytes)} bytes, more than ${String(sizes.state)}`,
+    'too_large',
+  );
 }
 
 /** How often a state update is tried again when another write came first. */

@@ -88,6 +88,7 @@ export function createWorker(options: WorkerOptions): Worker {
         threads,
         remembered: hot.get(owner, threadId),
         run: contextOf(options, { owner, runId, threadId, runOptions, signal: controller.signal }),
+        isRemote: remoteTools(graph, runOptions),
         append: (after, events) => log.append(runId, after, events),
       });
       await settle(owner, threadId, runId, driven);
@@ -181,6 +182,12 @@ export function createWorker(options: WorkerOptions): Worker {
       for (const controller of running.values()) controller.abort(new Error('the worker drains'));
     },
   };
+}
+
+/** Names of the tools that the caller runs: declared with the request, or so marked by the graph. */
+function remoteTools(graph: CompiledGraph, { tools }: RunOptions): (name: string) => boolean {
+  const names = new Set([...tools, ...graph.tools.filter(({ run }) => !run)].map(({ name }) => name));
+  return (name) => names.has(name);
 }
 
 interface ContextParts {

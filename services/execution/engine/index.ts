@@ -4,4 +4,4 @@ export { field, type Field, type FieldSpec } from './field.ts';
 export { END, START, StateGraph, type CompiledGraph, type NodeFunction } from './graph.ts';
 export type { NewMessage, State, Update } from './state.ts';
 export { remoteTool, tool, toolNode, type Tool, type ToolNode } from './tool.ts';
-export { textOf, type Block, type Message } from '@agent-workflow/protos/message';
+export { isCall, textOf, type Block, type CallBlock, type Message } from '@agent-workflow/protos/message';

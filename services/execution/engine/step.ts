@@ -43,7 +43,10 @@ export const entryNodes = (graph: CompiledGraph, state: EngineState): readonly s
  */
 export async function runStep(step: Step): Promise<StepResult> {
   const streamed = new Set<string>();
-  const results = await Promise.all(step.nodes.map((name) => runNode(step, name, streamed)));
+  const results = await unlessAborted(
+    Promise.all(step.nodes.map((name) => runNode(step, name, streamed))),
+    step.run.signal,
+  );
   const { state, delta } = mergeOutputs(step.graph.fields, step.state, results);
   const waiting = results.filter((result) => result.waiting).map(({ node }) => node);
   const done = step.nodes.filter((name) => !waiting.includes(name));
@@ -54,6 +57,23 @@ export async function runStep(step: Step): Promise<StepResult> {
     streamed,
     waiting: waiting.length > 0,
   };
+}
+
+/** A node that does not heed its signal is left behind: a stopped run holds nobody up. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  let stop = (): void => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => {
+      reject(signal.reason as Error);
+    };
+    signal.addEventListener('abort', stop, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
 }
 
 type NodeResult = NodeOutput & { readonly waiting: boolean };
