@@ -10,7 +10,13 @@ const settings = {
 };
 
 test('what is not set, or set to nothing, takes its fallback', (t) => {
-  t.deepEqual(readEnv(settings, { PORT: '' }), { HOST: '127.0.0.1', PORT: 8000, LOG_LEVEL: 'info', API_KEY: undefined, PIN: 0 });
+  t.deepEqual(readEnv(settings, { PORT: '' }), {
+    HOST: '127.0.0.1',
+    PORT: 8000,
+    LOG_LEVEL: 'info',
+    API_KEY: undefined,
+    PIN: 0,
+  });
 });
 
 test('what is set is read', (t) => {

@@ -21,8 +21,9 @@ test('a task that is still going is not started again, and disposal waits for it
     await release.promise;
     ended = true;
   };
-  const clock = every(1, task, t.fail);
+  const clock = every(1, task, (error) => t.fail(String(error)));
   await begun.promise;
+  // Long enough for the clock to have struck again, many times over.
   await new Promise((resolve) => setTimeout(resolve, 20));
   const disposed = clock[Symbol.asyncDispose]();
   release.resolve(undefined);
@@ -77,7 +78,9 @@ async function spawnWaiting(after: string): Promise<ChildProcessByStdio<null, Re
     process.stdout.write('ready');
     process.stdout.write(await signal);
     ${after}`;
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', source], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', source], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   await once(child.stdout, 'data');
   return child;
 }

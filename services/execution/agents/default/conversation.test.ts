@@ -1,0 +1,61 @@
+import type { Block, Message } from '@agent-workflow/execution/graph';
+import test from 'ava';
+import { toModelMessages } from './conversation.ts';
+
+const message = (role: Message['role'], ...content: Block[]): Message => ({
+  message_id: 'm',
+  role,
+  content,
+  timestamp: '2025-11-21T12:00:00.000Z',
+});
+const text = (words: string): Block => ({ type: 'text', text: words });
+const call = (id: string): Block => ({ type: 'tool_call', id, name: 'look', args: { at: id } });
+const result = (id: string, rest: object = {}): Block => ({
+  type: 'tool_result',
+  call_id: id,
+  output: 'seen',
+  ...rest,
+});
+
+const read = (...context: Message[]) => toModelMessages({ context, context_summary: '', user_name: '' }).slice(1);
+
+test("the model is told the user's name and the summary of what it no longer sees", (t) => {
+  const [system] = toModelMessages({ context: [], context_summary: 'They spoke of tea.', user_name: 'Ada' });
+  t.regex(JSON.stringify(system), /The user is called Ada\.\\n\\nWhat was said before: They spoke of tea\."}$/);
+});
+
+test('each result of one message is a message of its own, and an error says so', (t) => {
+  const messages = read(
+    message('assistant', call('a'), call('b')),
+    message('tool', result('a'), result('b', { output: { no: 1 }, is_error: true })),
+  );
+  t.deepEqual(messages.slice(1), [
+    { role: 'tool', tool_call_id: 'a', content: 'seen' },
+    { role: 'tool', tool_call_id: 'b', content: 'Error: {"no":1}' },
+  ]);
+  t.like(messages[0], { role: 'assistant', content: null });
+});
+
+test('a call without its answer is not told, nor an answer without its call', (t) => {
+  const messages = read(
+    message('assistant', text('Let me look.'), call('a')),
+    message('assistant', call('b')),
+    message('tool', result('c')),
+    message('user', text('Well?')),
+  );
+  t.deepEqual(messages, [
+    { role: 'assistant', content: 'Let me look.' },
+    { role: 'user', content: 'Well?' },
+  ]);
+});
+
+test('what is not text is named by its kind, and past reasoning is left out', (t) => {
+  const messages = read(
+    message('user', text('See '), { type: 'image', url: 'https://pictures.example/1' }),
+    message('assistant', { type: 'reasoning', text: 'hm' }, text('I see.')),
+  );
+  t.deepEqual(messages, [
+    { role: 'user', content: 'See [image]' },
+    { role: 'assistant', content: 'I see.' },
+  ]);
+});

@@ -1,0 +1,35 @@
+import type { ToolResult } from './turn.ts';
+import { asYou, countShared } from './words.ts';
+
+/** Puts what a tool gave into words. */
+export function phraseResult(result: ToolResult): string {
+  const phrase = phrases[result.call.name] ?? phraseOther;
+  return result.isError ? `That did not work: ${toText(result.output)}.` : phrase(result);
+}
+
+const phrases: Readonly<Record<string, (result: ToolResult) => string>> = {
+  calculate: ({ call, output }) => `${argument(call.args, 'expression')} = ${toText(output)}`,
+  current_time: ({ output }) => {
+    const { date, time, time_zone: zone } = output as Readonly<Record<string, unknown>>;
+    return `It is ${toText(time)} on ${toText(date)} (${toText(zone)}).`;
+  },
+  remember: ({ call }) => `I will remember: ${asYou(argument(call.args, 'fact'))}.`,
+  recall: ({ call, output }) =>
+    phraseFacts(argument(call.args, 'query'), Array.isArray(output) ? output.map(toText) : []),
+};
+
+/** The nearest there is may still have nothing to do with the question: only what shares the most of its words is told. */
+function phraseFacts(question: string, found: readonly string[]): string {
+  const facts = [...new Set(found)].map((fact) => ({ fact, shared: countShared(question, fact) ?? 1 }));
+  const most = Math.max(1, ...facts.map(({ shared }) => shared));
+  const [first, ...rest] = facts.filter(({ shared }) => shared === most).map(({ fact }) => asYou(fact));
+  if (first === undefined) return 'I do not know that: nothing I remember answers it.';
+  return rest.length === 0 ? `I remember: ${first}.` : ['I remember:', first, ...rest].join('\n- ');
+}
+
+const phraseOther = ({ call, output }: ToolResult): string => `${call.name} answered: ${toText(output)}`;
+
+const argument = (args: unknown, name: string): string =>
+  toText((args as Readonly<Record<string, unknown>> | null)?.[name] ?? '');
+
+const toText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value ?? null));

@@ -1,0 +1,61 @@
+import type { ToolDeclaration } from '@agent-workflow/execution/graph';
+import { greeting, readers, readToolCall } from './readers.ts';
+
+/** A tool to call. */
+export interface PlannedCall {
+  readonly name: string;
+  readonly args: Readonly<Record<string, unknown>>;
+}
+
+/** What the agent knows while it plans. */
+export interface Known {
+  readonly userName: string;
+  readonly tools: readonly ToolDeclaration[];
+}
+
+/** What one sentence asks for: to say something, to call a tool, to call the user by a name. */
+export interface Step {
+  readonly words?: string;
+  readonly call?: PlannedCall;
+  readonly userName?: string;
+}
+
+/** A whole reply: what to say at once, which tools to call, and what the user is called from now on. */
+export interface Plan {
+  readonly words: string;
+  readonly calls: readonly PlannedCall[];
+  readonly userName: string;
+}
+
+/** Plans a reply to each sentence of what was said. */
+export function planReply(said: string, known: Known): Plan {
+  const steps = toSteps(said.trim(), known);
+  return {
+    words: [...new Set(steps.flatMap(({ words }) => words ?? []))].join(' '),
+    calls: steps.flatMap(({ call }) => call ?? []),
+    userName: steps.findLast(({ userName }) => userName !== undefined)?.userName ?? known.userName,
+  };
+}
+
+function toSteps(said: string, known: Known): readonly Step[] {
+  if (said === '') return [{ words: greeting(known) }];
+  const toolCall = readToolCall(said, known);
+  return toolCall ? [toolCall] : sentencesOf(said).map((sentence) => readSentence(sentence, known));
+}
+
+/** The last reader understands everything. */
+function readSentence(sentence: string, known: Known): Step {
+  for (const read of readers) {
+    const step = read(sentence, known);
+    if (step) return step;
+  }
+  return {};
+}
+
+const joint = /(?<=[.!?])\s+|\n+|,? and (?=what|how|who|when|where|which|tell|remember|calculate)/i;
+
+const sentencesOf = (said: string): readonly string[] =>
+  said
+    .split(joint)
+    .map((sentence) => sentence.trim())
+    .filter((sentence) => sentence !== '');

@@ -1,0 +1,33 @@
+import { isCall, textOf, type CallBlock, type Message } from '@agent-workflow/execution/graph';
+
+/** A call that was answered. */
+export interface ToolResult {
+  readonly call: CallBlock;
+  readonly output: unknown;
+  readonly isError: boolean;
+}
+
+/** What the conversation has come to. */
+export interface Turn {
+  /** What the user said since the agent last spoke. */
+  readonly said: string;
+  /** What the calls gave that the agent made last, when nobody has spoken since. */
+  readonly results: readonly ToolResult[];
+}
+
+/** Reads the end of a conversation: all that stands after the agent's last message, and the calls in that. */
+export function readTurn(context: readonly Message[]): Turn {
+  const last = context.findLastIndex(({ role }) => role === 'assistant');
+  const since = context.slice(last + 1);
+  const said = since.filter(({ role }) => role === 'user').map(textOf);
+  if (said.length > 0) return { said: said.join('\n'), results: [] };
+  return { said: '', results: answersTo(context[last]?.content.filter(isCall) ?? [], since) };
+}
+
+function answersTo(calls: readonly CallBlock[], messages: readonly Message[]): readonly ToolResult[] {
+  const blocks = messages.flatMap(({ content }) => content);
+  return calls.flatMap((call) => {
+    const answer = blocks.find((block) => block['call_id'] === call.id);
+    return answer ? [{ call, output: answer['output'], isError: answer['is_error'] === true }] : [];
+  });
+}

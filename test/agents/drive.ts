@@ -1,0 +1,96 @@
+import { createAgent } from '@agent-workflow/execution/agents/default';
+import type { Think } from '@agent-workflow/execution/agents/default/fields';
+import { bindMemory } from '@agent-workflow/execution/bound-memory';
+import { defaultValues } from '@agent-workflow/execution/engine/merge';
+import { entryNodes, runStep } from '@agent-workflow/execution/engine/step';
+import {
+  textOf,
+  type Block,
+  type BoundMemory,
+  type Message,
+  type ToolDeclaration,
+} from '@agent-workflow/execution/graph';
+import { readEnv } from '@agent-workflow/kit/env';
+import { newId } from '@agent-workflow/kit/ids';
+import { memorySettings } from '@agent-workflow/memory/config';
+import { openMemory } from '@agent-workflow/memory/open';
+
+/** What one turn of a conversation added. */
+export interface Turn {
+  readonly messages: readonly Message[];
+  /** The text that the agent said, message by message. */
+  readonly said: readonly string[];
+  /** What was streamed, piece by piece. */
+  readonly pieces: readonly unknown[];
+  readonly values: Readonly<Record<string, unknown>>;
+  /** Whether the turn waits for the caller's tools. */
+  readonly waiting: boolean;
+}
+
+interface TurnOptions {
+  readonly remoteTools?: readonly ToolDeclaration[];
+  readonly signal?: AbortSignal;
+  readonly onPiece?: (piece: unknown) => void;
+}
+
+/** A conversation with the agent, on a memory of its own. */
+export interface Conversation extends AsyncDisposable {
+  readonly memory: BoundMemory;
+  readonly say: (text: string, options?: TurnOptions) => Promise<Turn>;
+  /** Answers the caller's tools: results by call id. */
+  readonly answer: (results: Readonly<Record<string, unknown>>, options?: TurnOptions) => Promise<Turn>;
+}
+
+/** Opens a conversation that drives the engine step by step, as a worker would, without a thread to keep it in. */
+export async function converse(think: Think): Promise<Conversation> {
+  const graph = createAgent(think);
+  const opened = await openMemory({ path: ':memory:', values: readEnv(memorySettings, {}) });
+  const memory = bindMemory(opened.memory, { owner: 'anon', threadId: 't', signal: new AbortController().signal });
+  let state = { values: defaultValues(graph.fields), context: [] as readonly Message[] };
+
+  const run = async (input: Message, from: 'start' | 'tools', options: TurnOptions): Promise<Turn> => {
+    const { remoteTools = [], signal = new AbortController().signal, onPiece } = options;
+    state = { ...state, context: [...state.context, input] };
+    const before = state.context.length;
+    const pieces: unknown[] = [];
+    const names = new Set(remoteTools.map(({ name }) => name));
+    const context = { runId: newId(), threadId: 't', signal, config: {}, user: {}, memory };
+    let next = from === 'start' ? entryNodes(graph, state) : ['tools'];
+    let waiting = false;
+    for (let number = 1; next.length > 0 && !waiting; number += 1) {
+      const result = await runStep({
+        graph,
+        nodes: next,
+        number,
+        state,
+        run: { ...context, tools: [...graph.tools, ...remoteTools] },
+        isRemote: (name) => names.has(name),
+        onPiece: (_node, { piece }) => {
+          pieces.push(piece);
+          onPiece?.(piece);
+        },
+      });
+      ({ state, next, waiting } = result);
+    }
+    const messages = state.context.slice(before);
+    const said = messages.filter(({ role }) => role === 'assistant').map(textOf);
+    return { messages, said, pieces, values: state.values, waiting };
+  };
+
+  return {
+    memory,
+    say: async (text, options = {}) => run(message('user', [{ type: 'text', text }]), 'start', options),
+    answer: async (results, options = {}) => run(message('tool', toBlocks(results)), 'tools', options),
+    [Symbol.asyncDispose]: async () => opened[Symbol.asyncDispose](),
+  };
+}
+
+const message = (role: Message['role'], content: readonly Block[]): Message => ({
+  message_id: newId(),
+  role,
+  content,
+  timestamp: new Date().toISOString(),
+});
+
+const toBlocks = (results: Readonly<Record<string, unknown>>): Block[] =>
+  Object.entries(results).map(([id, output]) => ({ type: 'tool_result', call_id: id, output, is_error: false }));

@@ -1,0 +1,156 @@
+import { inspect } from 'node:util';
+import { createModelBrain } from '@agent-workflow/execution/agents/default/model';
+import test, { type ExecutionContext } from 'ava';
+import { startOpenaiChat, type OpenaiChat, type ScriptedReply } from '../servers/openai-chat.ts';
+import { converse, type Conversation } from './drive.ts';
+
+const apiKey = 'sk-very-secret';
+
+/** A conversation with an agent whose model gives these replies. */
+async function withModel(
+  t: ExecutionContext,
+  ...replies: ScriptedReply[]
+): Promise<{ readonly talk: Conversation; readonly server: OpenaiChat }> {
+  const server = await startOpenaiChat(replies);
+  const talk = await converse(createModelBrain({ baseUrl: server.baseUrl, apiKey, model: 'small-1' }));
+  t.teardown(async () => {
+    await talk[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  });
+  return { talk, server };
+}
+
+test("the model's words stream through", async (t) => {
+  const { talk, server } = await withModel(t, { text: 'Good day to you.' });
+  const { said, pieces } = await talk.say('Hello');
+  t.deepEqual(said, ['Good day to you.']);
+  t.deepEqual(pieces, ['Good', ' day', ' to', ' you.']);
+  const [request] = server.requests;
+  t.is(request?.authorization, `Bearer ${apiKey}`);
+  t.like(request?.body, { model: 'small-1', stream: true });
+  t.deepEqual(request?.body.messages.at(-1), { role: 'user', content: 'Hello' });
+  t.deepEqual(
+    request?.body.tools?.map((tool) => tool.function.name),
+    ['calculate', 'current_time', 'remember', 'recall'],
+  );
+});
+
+test('calls made at once are run, and the model is told their results', async (t) => {
+  const { talk, server } = await withModel(
+    t,
+    {
+      text: 'Let me see.',
+      calls: [
+        { id: 'call_1', name: 'calculate', json: '{"expression":"6 * 7"}' },
+        { id: 'call_2', name: 'remember', json: '{"fact":"The user likes sencha"}' },
+      ],
+    },
+    { text: 'It is 42.' },
+  );
+  const { said, messages } = await talk.say('What is 6 * 7? And I like sencha.');
+  t.deepEqual(said, ['Let me see.', 'It is 42.']);
+  t.is(messages.length, 4);
+  t.deepEqual(server.requests[1]?.body.messages.slice(2), [
+    {
+      role: 'assistant',
+      content: 'Let me see.',
+      tool_calls: [
+        { id: 'call_1', type: 'function', function: { name: 'calculate', arguments: '{"expression":"6 * 7"}' } },
+        {
+          id: 'call_2',
+          type: 'function',
+          function: { name: 'remember', arguments: '{"fact":"The user likes sencha"}' },
+        },
+      ],
+    },
+    { role: 'tool', tool_call_id: 'call_1', content: '42' },
+    { role: 'tool', tool_call_id: 'call_2', content: '{"remembered":"The user likes sencha"}' },
+  ]);
+  t.is((await talk.memory.search('sencha'))[0]?.content, 'The user likes sencha');
+});
+
+test('arguments that are no JSON, or break the schema, are told to the model', async (t) => {
+  const { talk, server } = await withModel(
+    t,
+    {
+      calls: [
+        { id: 'a', name: 'calculate', json: '{"expression": "1 +' },
+        { id: 'b', name: 'calculate', json: '' },
+      ],
+    },
+    { text: 'Sorry.' },
+  );
+  await talk.say('?');
+  t.deepEqual(
+    server.requests[1]?.body.messages.slice(-2).map(({ content }) => content),
+    ['Error: arguments must be object', "Error: arguments must have required property 'expression'"],
+  );
+});
+
+test("the model may call the caller's tools, and reads their results", async (t) => {
+  const { talk, server } = await withModel(
+    t,
+    { calls: [{ id: 'where', name: 'get_location', json: '{}' }] },
+    { text: 'You are in Porto.' },
+  );
+  const remoteTools = [{ name: 'get_location', description: 'Where the user is', parameters: { type: 'object' } }];
+  const asked = await talk.say('Where am I?', { remoteTools });
+  t.true(asked.waiting);
+  t.like(asked.messages[0]?.content[0], { type: 'remote_tool_call', id: 'where', name: 'get_location' });
+  const answered = await talk.answer({ where: { city: 'Porto' } }, { remoteTools });
+  t.deepEqual(answered.said, ['You are in Porto.']);
+  t.is(server.requests[0]?.body.tools?.at(-1)?.function.name, 'get_location');
+  t.deepEqual(server.requests[1]?.body.messages.at(-1), {
+    role: 'tool',
+    tool_call_id: 'where',
+    content: '{"city":"Porto"}',
+  });
+});
+
+const failures: readonly (readonly [title: string, replies: readonly ScriptedReply[], says: RegExp])[] = [
+  ['a key that is refused', [{ status: 401 }], /the model refused the key \(401\): check OPENAI_API_KEY$/],
+  ['a model that is not there', [{ status: 404 }], /the model is not there \(404\)/],
+  ['a busy model', Array<ScriptedReply>(3).fill({ status: 429 }), /the model is busy or its quota is used up \(429\)/],
+  ['a failing model', Array<ScriptedReply>(3).fill({ status: 503 }), /the model failed \(503\)$/],
+  ['a cut connection', [{ breaksOff: 'connection' }], /the model broke off its answer$/],
+  ['a stream that ends early', [{ breaksOff: 'stream' }], /the model broke off its answer$/],
+];
+
+for (const [title, replies, says] of failures) {
+  test(`${title} fails the node without a word of the key or the address`, async (t) => {
+    const { talk, server } = await withModel(t, ...replies);
+    const error = await t.throwsAsync(talk.say('Hello'), { message: /^node "agent" failed: / });
+    t.regex(error.message, says);
+    t.notRegex(inspect(error, { depth: 10 }), /secret|127\.0\.0\.1/);
+    t.is(server.requests.length, replies.length);
+  });
+}
+
+test('a model that is busy for a moment is asked again', async (t) => {
+  const { talk, server } = await withModel(t, { status: 429 }, { text: 'Here I am.' });
+  t.deepEqual((await talk.say('Hello')).said, ['Here I am.']);
+  t.is(server.requests.length, 2);
+});
+
+test('a model that cannot be reached fails the node', async (t) => {
+  const server = await startOpenaiChat([]);
+  await server[Symbol.asyncDispose]();
+  await using talk = await converse(createModelBrain({ baseUrl: server.baseUrl, apiKey, model: 'small-1' }));
+  const error = await t.throwsAsync(talk.say('Hello'));
+  t.is(error.message, 'node "agent" failed: the model cannot be reached: check OPENAI_BASE_URL');
+  t.notRegex(inspect(error, { depth: 10 }), /secret|127\.0\.0\.1/);
+});
+
+test('a stop hangs up on the model in the middle of its answer', async (t) => {
+  const { talk, server } = await withModel(t, { breaksOff: 'never' });
+  const stop = new AbortController();
+  const told = talk.say('Hello', {
+    signal: stop.signal,
+    onPiece: () => {
+      stop.abort();
+    },
+  });
+  await t.throwsAsync(told, { name: 'AbortError' });
+  await server.abandoned;
+  t.is(server.requests.length, 1);
+});

@@ -1,0 +1,269 @@
+import { globSync, readdirSync, readFileSync } from 'node:fs';
+import { posix } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import test from 'ava';
+
+/**
+ * A rule of the house. A file that `files` matches (and `except` does not) may hold neither an import that `imports`
+ * matches nor a text that `text` matches. Imports of ours are seen as paths from the root, as `/services/kit/errors`;
+ * those of others as written. `example` breaks the rule.
+ */
+interface Rule {
+  readonly says: string;
+  readonly files: RegExp;
+  readonly except?: RegExp;
+  readonly imports?: RegExp;
+  readonly text?: RegExp;
+  readonly example: readonly [file: string, text: string];
+}
+
+const tests = /\.test\.ts$|^test\//;
+const anyCode = /\.(ts|js)$/;
+
+const rules: readonly Rule[] = [
+  {
+    says: 'kit imports nothing of ours',
+    files: /^services\/kit\//,
+    except: tests,
+    imports: /^\/(?!services\/kit\/)/,
+    example: ['services/kit/ids.ts', `import type { Call } from '@agent-workflow/protos/call';`],
+  },
+  {
+    says: 'protos imports nothing of ours but the errors and sizes of kit',
+    files: /^protos\//,
+    except: tests,
+    imports: /^\/(?!protos\/|services\/kit\/(errors|sizes)$)/,
+    example: ['protos/wire/serve.ts', `import { createLog } from '@agent-workflow/kit/log';`],
+  },
+  {
+    says: 'whoever only links services in process does not load gRPC',
+    files: /^protos\/(?!wire\/)|^protos\/wire\/(link|leash|freeze)\.ts$/,
+    except: tests,
+    imports: /^@grpc\/|^\/protos\/wire\/(serve|connect|status|definitions)$/,
+    example: ['protos/wire/link.ts', `import { toStatus } from './status.ts';`],
+  },
+  {
+    says: 'a service never imports another service, nor the gateway',
+    files: /^services\/threads\//,
+    imports: /^\/(gateway|services\/(?!threads\/|kit\/))/,
+    example: ['services/threads/threads.ts', `import { createMemories } from '@agent-workflow/memory/memories';`],
+  },
+  {
+    says: 'a service never imports another service, nor the gateway',
+    files: /^services\/execution\//,
+    imports: /^\/(gateway|services\/(?!execution\/|kit\/))/,
+    example: ['services/execution/worker.ts', `import { createThreads } from '@agent-workflow/threads/threads';`],
+  },
+  {
+    says: 'a service never imports another service, nor the gateway',
+    files: /^services\/memory\//,
+    imports: /^\/(gateway|services\/(?!memory\/|kit\/))/,
+    example: ['services/memory/memories.ts', `import { createThreads } from '@agent-workflow/threads/threads';`],
+  },
+  {
+    says: 'the gateway never imports a service',
+    files: /^gateway\//,
+    imports: /^\/services\/(?!kit\/)/,
+    example: ['gateway/app.ts', `import { createThreads } from '@agent-workflow/threads/threads';`],
+  },
+  {
+    says: 'nobody imports test or standalone',
+    files: /^(protos|gateway|services\/(?!standalone\/))/,
+    imports: /^\/(test|services\/standalone)\//,
+    example: ['gateway/app.test.ts', `import { start } from '@agent-workflow/standalone/start';`],
+  },
+  {
+    says: 'nobody imports a main.ts',
+    files: anyCode,
+    except: tests,
+    imports: /\/main$/,
+    example: ['services/standalone/compose.ts', `import { run } from './main.ts';`],
+  },
+  {
+    says: 'a port is types of protos and nothing else',
+    files: /\/port\.ts$/,
+    imports: /^(?!\/protos\/)/,
+    example: ['services/threads/port.ts', `import type { Sqlite } from '@agent-workflow/kit/adapters/sqlite';`],
+  },
+  {
+    says: 'the engine knows neither queue, store nor HTTP',
+    files: /^services\/execution\/engine\//,
+    except: tests,
+    imports: /^\/services\/(?!kit\/(?!adapters)|execution\/engine\/)|^node:(http|sqlite|net)/,
+    example: ['services/execution/engine/step.ts', `import type { RunLog } from '../port.ts';`],
+  },
+  {
+    says: 'an adapter never imports the service it serves',
+    files: /\/adapters\//,
+    except: tests,
+    imports: /^\/services\/(threads\/threads|execution\/(runs|worker)|memory\/memories|\w+\/(config|open))$/,
+    example: ['services/memory/adapters/sqlite.ts', `import { createMemories } from '../memories.ts';`],
+  },
+  {
+    says: 'an adapter of SQLite never imports another adapter',
+    files: /\/adapters\/sqlite[^/]*\.ts$/,
+    except: tests,
+    imports: /\/adapters\/(?!sqlite)/,
+    example: ['services/memory/adapters/sqlite.ts', `import { open } from './weaviate.ts';`],
+  },
+  {
+    says: 'what SQLite adapters share is for adapters, and for standalone, which holds the folder',
+    files: anyCode,
+    except: /\/adapters\/|^services\/standalone\/|\.test\.ts$|^test\//,
+    imports: /^\/services\/kit\/adapters\//,
+    example: ['services/threads/threads.ts', `import { openSqlite } from '@agent-workflow/kit/adapters/sqlite';`],
+  },
+  {
+    says: 'drivers of stores stay in adapters',
+    files: anyCode,
+    except: /\/adapters\/|\.test\.ts$|^test\//,
+    imports: /^(node:sqlite|cassandra-driver|nats|@nats-io\/.*|weaviate-.*|redis|@redis\/.*)$/,
+    example: ['services/threads/threads.ts', `import { DatabaseSync } from 'node:sqlite';`],
+  },
+  {
+    says: 'gRPC stays in protos/wire',
+    files: anyCode,
+    except: /^protos\/wire\/|^test\//,
+    imports: /^(@grpc\/|grpc-)/,
+    example: ['services/threads/threads.ts', `import { status } from '@grpc/grpc-js';`],
+  },
+  {
+    says: 'Koa stays in the gateway',
+    files: anyCode,
+    except: /^gateway\/|^test\//,
+    imports: /^(@koa\/|koa)/,
+    example: ['services/execution/runs.ts', `import Koa from 'koa';`],
+  },
+  {
+    says: 'ajv checks requests in the gateway and the arguments of tools in execution, and is nowhere else',
+    files: anyCode,
+    except: /^(gateway|services\/execution|test)\//,
+    imports: /^ajv/,
+    example: ['services/memory/memories.ts', `import { Ajv2020 } from 'ajv/dist/2020.js';`],
+  },
+  {
+    says: 'the environment is read in kit/env.ts',
+    files: anyCode,
+    except: /^services\/kit\/env\.ts$|\.test\.ts$|^test\//,
+    text: /\bprocess\.env\b|\benv\b[^\n]*from 'node:process'/,
+    example: ['gateway/config.ts', `const port = process.env.PORT;`],
+  },
+  {
+    says: 'no process ends itself; it disposes what it opened',
+    files: anyCode,
+    except: /\.test\.ts$|^test\/|^services\/standalone\/preflight\.js$/,
+    text: /\bprocess\.exit\(/,
+    example: ['gateway/app.ts', `process.exit(1);`],
+  },
+  {
+    says: 'exports have names',
+    files: /\.ts$/,
+    text: /^export default\b|^export \{[^}]*\bas default\b/m,
+    example: ['gateway/app.ts', `export default createApp;`],
+  },
+  {
+    says: 'main holds no TODO',
+    files: anyCode,
+    except: /^test\/house\.test\.ts$/,
+    text: /\b(TODO|FIXME|XXX)\b/,
+    example: ['gateway/app.ts', `// TODO: later`],
+  },
+];
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const files = globSync(['protos/**/*.{ts,js}', 'services/**/*.{ts,js}', 'gateway/**/*.{ts,js}', 'test/**/*.{ts,js}'], {
+  cwd: root,
+  exclude: (name) => name.includes('node_modules'),
+}).map((file) => file.replaceAll('\\', '/'));
+
+for (const [index, rule] of rules.entries()) {
+  test(`rule ${String(index + 1)}: ${rule.says}`, (t) => {
+    t.true(breaks(rule, ...rule.example), 'the example that breaks the rule is not caught');
+    t.deepEqual(
+      files.filter((file) => breaks(rule, file, read(file))),
+      [],
+    );
+  });
+}
+
+test('a relative import stays in its workspace and names its file whole', (t) => {
+  t.deepEqual(strays('services/threads/threads.ts', `import { x } from '../kit/errors.ts';`), ['../kit/errors.ts']);
+  t.deepEqual(strays('gateway/app.ts', `import { x } from './config';`), ['./config']);
+  t.deepEqual(strays('gateway/endpoints/table.ts', `import { x } from '../app.ts';`), []);
+  const broken = files.flatMap((file) => strays(file, read(file)).map((specifier) => `${file}: ${specifier}`));
+  t.deepEqual(broken, []);
+});
+
+test('kit is a closed list', (t) => {
+  const known = ['adapters/sqlite.ts', 'env.ts', 'errors.ts', 'ids.ts', 'life.ts', 'log.ts', 'sizes.ts'];
+  const kit = files.filter((file) => file.startsWith('services/kit/') && !tests.test(file));
+  t.deepEqual(kit.map((file) => file.slice('services/kit/'.length)).toSorted(), known);
+});
+
+test('the top level is a closed list', (t) => {
+  const known = new Set(
+    'package.json package-lock.json tsconfig.base.json service.json README.md LICENSE protos services gateway deploy test'.split(
+      ' ',
+    ),
+  );
+  const left = /^\.|^node_modules$|^coverage$|\.log$/;
+  t.deepEqual(
+    readdirSync(root).filter((name) => !known.has(name) && !left.test(name)),
+    [],
+  );
+});
+
+test('files are named in kebab-case, for what they export', (t) => {
+  const name = /^[a-z0-9]+([-.][a-z0-9]+)*\.(ts|js)$/;
+  const nothing = /^(utils?|types?|helpers?|common-utils|misc)\.ts$/;
+  const bad = (file: string): boolean => !name.test(posix.basename(file)) || nothing.test(posix.basename(file));
+  t.deepEqual(['a/utils.ts', 'a/RunLog.ts', 'a/run_log.ts', 'a/run-log.ts', 'a/graph.stream.ts'].map(bad), [
+    true,
+    true,
+    true,
+    false,
+    false,
+  ]);
+  t.deepEqual(files.filter(bad), []);
+});
+
+test('the rules look at files that are there', (t) => {
+  for (const workspace of ['protos/', 'services/kit/', 'test/']) {
+    t.true(
+      files.some((file) => file.startsWith(workspace)),
+      workspace,
+    );
+  }
+});
+
+function breaks({ files: covered, except, imports, text }: Rule, file: string, source: string): boolean {
+  if (!covered.test(file) || except?.test(file)) return false;
+  if (text?.test(source)) return true;
+  return imports !== undefined && specifiersOf(source).some((specifier) => imports.test(targetOf(file, specifier)));
+}
+
+/** Every module that a source names: in `import … from`, `export … from`, `import '…'` and `import('…')`. */
+const specifiersOf = (source: string): string[] =>
+  [
+    ...source.matchAll(/^(?:import|export)\b[^;'"`]*?\bfrom\s*['"]([^'"]+)['"]|\bimport\s*\(?\s*['"]([^'"]+)['"]/gm),
+  ].flatMap(([, from, bare]) => from ?? bare ?? []);
+
+function targetOf(file: string, specifier: string): string {
+  if (specifier.startsWith('.')) return `/${posix.join(posix.dirname(file), specifier)}`.replace(/\.(ts|js)$/, '');
+  const [, folder, rest] = /^@agent-workflow\/([\w-]+)(.*)$/.exec(specifier) ?? [];
+  if (folder === undefined) return specifier;
+  const home = ['gateway', 'protos', 'test'].includes(folder) ? folder : `services/${folder}`;
+  return `/${home}${rest ?? ''}`;
+}
+
+function strays(file: string, source: string): string[] {
+  const relative = specifiersOf(source).filter((specifier) => specifier.startsWith('.'));
+  return relative.filter((specifier) => {
+    const target = posix.join(posix.dirname(file), specifier);
+    return workspaceOf(target) !== workspaceOf(file) || !/\.(ts|js|json)$/.test(specifier);
+  });
+}
+
+const workspaceOf = (file: string): string => /^(services\/)?[^/]+/.exec(file)?.[0] ?? '';
+
+const read = (file: string): string => readFileSync(posix.join(root, file), 'utf8');
