@@ -66,7 +66,7 @@ async function readWays(walk: Walk): Promise<Ways> {
   for (const head of relationships) {
     const ends = endsOf(head);
     const way = { memoryId: head.memoryId, ends: ends.map(placeOf) };
-    for (const place of new Set(way.ends)) waysAt.set(place, [...(waysAt.get(place) ?? []), way]);
+    for (const place of new Set(way.ends)) addWay(waysAt, place, way);
     for (const name of ends) addTo(standingAt, placeOf(name), name);
   }
   return { placeOf, waysAt, standingAt };
@@ -105,6 +105,12 @@ function raise(scores: Map<string, number>, key: string, score: number): boolean
   if (score <= (scores.get(key) ?? 0)) return false;
   scores.set(key, score);
   return true;
+}
+
+function addWay(ways: Map<string, Way[]>, place: string, way: Way): void {
+  const here = ways.get(place);
+  if (here) here.push(way);
+  else ways.set(place, [way]);
 }
 
 function addTo(sets: Map<string, Set<string>>, key: string, value: string): void {

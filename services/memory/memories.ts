@@ -1,25 +1,28 @@
-import { invalid, notFound, ServiceError, timeout, type ErrorDetail } from '@agent-workflow/kit/errors';
+import { invalid, notFound, ServiceError } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { Call } from '@agent-workflow/protos/call';
 import type { Memory, MemoryItem, SearchRequest } from '@agent-workflow/protos/memory';
+import {
+  checkedSelection,
+  memoryTypes,
+  oneOf,
+  readCount,
+  readMetadata,
+  readOffset,
+  refuseLarge,
+  refuseLargeMetadata,
+  refuseLate,
+  refuseLong,
+  refuseUnfit,
+} from './checks.ts';
 import { fromCursor, toCursor } from './cursor.ts';
 import { narrows, readSelection, type Selected } from './filters.ts';
-import { readObject, toJson } from './json.ts';
+import { toJson } from './json.ts';
 import { readSearchOptions } from './options.ts';
 import type { Embedder, MemoryRecord, MemoryStore, StoredMemory } from './port.ts';
 import { distanceMetrics, toUnit, vectorToJson } from './rank.ts';
 import { retrievalStrategies, strategies, type Ranked } from './strategies.ts';
 import { countTokens, fitWithin } from './tokens.ts';
-
-export const memoryTypes = [
-  'episodic',
-  'semantic',
-  'procedural',
-  'entity',
-  'relationship',
-  'custom',
-  'declarative',
-] as const;
 
 export interface MemoriesOptions {
   readonly store: MemoryStore;
@@ -29,8 +32,6 @@ export interface MemoriesOptions {
   readonly now?: () => number;
 }
 
-const maxLimit = 1000;
-const maxOffset = 10_000;
 /** What all replies stay below: room for the frame around the items within one gRPC message. */
 const replyBytes = sizes.rpc - 2 * 1024 * 1024;
 
@@ -60,7 +61,7 @@ export function createMemories({ store, embedder, halfLifeDays, now = Date.now }
     const metric = oneOf(distanceMetrics, request.distanceMetric, ['body', 'distance_metric']);
     const limit = readCount(request.limit, ['body', 'limit']);
     const options = readSearchOptions(request.optionsJson, halfLifeDays);
-    const selected = readSelection(checked(request.selection));
+    const selected = readSelection(checkedSelection(request.selection));
     if (!Number.isFinite(threshold)) throw invalid(['body', 'score_threshold'], 'must be a number');
     refuseLarge(text, ['body', 'query']);
     if (text.trim() === '') return newest(owner, selected, limit);
@@ -138,7 +139,7 @@ export function createMemories({ store, embedder, halfLifeDays, now = Date.now }
       const limit = readCount(asked, ['query', 'limit']);
       const offset = cursor === undefined ? readOffset(from) : 0;
       const after = cursor === undefined ? undefined : fromCursor(cursor);
-      const selected = readSelection(checked(selection));
+      const selected = readSelection(checkedSelection(selection));
       const { heads, total } = await store.list({ owner, ...selected, limit: limit + 1, offset, after });
       const found = await store.get(
         owner,
@@ -156,7 +157,7 @@ export function createMemories({ store, embedder, halfLifeDays, now = Date.now }
 
     forget: async ({ owner, selection, all }, call) => {
       refuseLate(call);
-      const selected = readSelection(checked(selection));
+      const selected = readSelection(checkedSelection(selection));
       if (!all && !narrows(selected)) throw nothingNarrows();
       const { heads } = await store.list({ owner, ...selected, limit: Infinity });
       const memoryIds = await store.remove(
@@ -191,62 +192,3 @@ const nothingNarrows = (): ServiceError =>
     'must have memory_type, category, filters or config.thread_id; options.all forgets everything',
     'missing',
   );
-
-function refuseLate({ deadline, signal }: Call): void {
-  if (Date.now() >= deadline) throw timeout('the deadline passed before the work was done');
-  if (signal.aborted) throw new ServiceError('Cancelled', 'the caller went away');
-}
-
-function refuseUnfit(content: unknown): void {
-  const loc = ['body', 'content'];
-  if (typeof content !== 'string') throw invalid(loc, 'must be a text', 'string_type');
-  if (content.trim() === '') throw invalid(loc, 'must not be empty', 'too_short');
-  refuseLarge(content, loc);
-}
-
-function refuseLarge(text: string, loc: ErrorDetail['loc']): void {
-  const bytes = Buffer.byteLength(text);
-  if (bytes <= sizes.memory) return;
-  throw invalid(loc, `must not be larger than ${String(sizes.memory)} bytes, it has ${String(bytes)}`, 'too_long');
-}
-
-function refuseLargeMetadata({ byteLength }: Uint8Array): void {
-  const loc = ['body', 'metadata'];
-  if (byteLength <= sizes.memory) return;
-  throw invalid(loc, `must not be larger than ${String(sizes.memory)} bytes, it has ${String(byteLength)}`, 'too_long');
-}
-
-const maxCategory = 256;
-
-function refuseLong(category: string, loc: ErrorDetail['loc']): void {
-  if (category.length > maxCategory) {
-    throw invalid(loc, `must not be longer than ${String(maxCategory)} characters`, 'too_long');
-  }
-}
-
-function readMetadata(json: Uint8Array): Readonly<Record<string, unknown>> {
-  refuseLargeMetadata(json);
-  return readObject(json, ['body', 'metadata']);
-}
-
-/** The selection, its type being one there is. */
-function checked(selection: SearchRequest['selection']): SearchRequest['selection'] {
-  if (selection.memoryType !== undefined) oneOf(memoryTypes, selection.memoryType, ['body', 'memory_type']);
-  return selection;
-}
-
-function oneOf<T extends string>(allowed: readonly T[], given: string, loc: ErrorDetail['loc']): T {
-  const found = allowed.find((value) => value === given);
-  if (found === undefined) throw invalid(loc, `must be one of ${allowed.join(', ')}`, 'enum');
-  return found;
-}
-
-function readCount(given: number, loc: ErrorDetail['loc'], { min, max } = { min: 1, max: maxLimit }): number {
-  if (Number.isInteger(given) && given >= min) return Math.min(given, max);
-  throw invalid(loc, `must be a whole number of at least ${String(min)}`, 'greater_than_equal');
-}
-
-function readOffset(offset: number): number {
-  if (Number.isInteger(offset) && offset >= 0 && offset <= maxOffset) return offset;
-  throw invalid(['query', 'offset'], `must be a whole number from 0 to ${String(maxOffset)}`);
-}

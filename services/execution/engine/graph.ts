@@ -9,13 +9,10 @@ export const START = '__start__';
 /** Where it leaves. */
 export const END = '__end__';
 
-type Result<F extends Fields> = Update<F> | undefined;
 // A node that only emits returns nothing: `void` lets it be written without a `return`.
 // eslint-disable-next-line @typescript-eslint/no-invalid-void-type
-export type NodeFunction<F extends Fields> = (
-  state: State<F>,
-  context: NodeContext,
-) => Result<F> | void | Promise<Result<F> | void>;
+type Result<F extends Fields> = Update<F> | undefined | void;
+export type NodeFunction<F extends Fields> = (state: State<F>, context: NodeContext) => Result<F> | Promise<Result<F>>;
 export type Route<F extends Fields> = (state: State<F>) => string | readonly string[];
 
 type AnyNode = NodeFunction<Record<string, never>> | ToolNode;

@@ -6,10 +6,17 @@ export type Consider = (head: MemoryHead, vectors: Float32Array, offset: number)
 /** The memories of one owner, their vectors side by side. */
 export interface OwnerVectors {
   /** Adds a memory, or replaces the one with its id. `vector` is the bytes of its numbers. */
-  readonly put: (head: MemoryHead, vector: Uint8Array, metadataBytes: number) => void;
+  readonly put: (head: MemoryHead, vector: Uint8Array, row: RowFacts) => void;
   readonly remove: (memoryId: string) => void;
-  readonly headOf: (memoryId: string) => MemoryHead | undefined;
+  /** The memory of a row. */
+  readonly headAt: (seq: number) => MemoryHead | undefined;
   readonly scan: (consider: Consider) => void;
+}
+
+export interface RowFacts {
+  /** The row's number. */
+  readonly seq: number;
+  readonly metadataBytes: number;
 }
 
 /** The owners whose vectors are in memory. */
@@ -91,7 +98,8 @@ interface OwnerVectorsOptions {
 
 function createOwnerVectors({ dimension, capacity, onChange }: OwnerVectorsOptions): Held {
   const heads: MemoryHead[] = [];
-  const weights: number[] = [];
+  const rows: RowFacts[] = [];
+  const headsBySeq = new Map<number, MemoryHead>();
   const places = new Map<string, number>();
   let vectors = new Float32Array(Math.max(capacity, 16) * dimension);
 
@@ -104,37 +112,36 @@ function createOwnerVectors({ dimension, capacity, onChange }: OwnerVectorsOptio
 
   return {
     bytes: 0,
-    put: (head, vector, metadataBytes) => {
+    put: (head, vector, row) => {
       const known = places.get(head.memoryId);
       const place = known ?? heads.length;
-      const before = weights[place] ?? 0;
+      const before = rows[place]?.metadataBytes ?? 0;
       growFor(place);
       heads[place] = head;
-      weights[place] = metadataBytes;
+      rows[place] = row;
       places.set(head.memoryId, place);
+      headsBySeq.set(row.seq, head);
       new Uint8Array(vectors.buffer).set(vector, place * dimension * floatBytes);
-      onChange(known === undefined ? 1 : 0, metadataBytes - before);
+      onChange(known === undefined ? 1 : 0, row.metadataBytes - before);
     },
     remove: (memoryId) => {
       const place = places.get(memoryId);
-      if (place === undefined) return;
-      const last = heads.pop();
-      const lastWeight = weights.pop() ?? 0;
-      const weight = place === heads.length ? lastWeight : (weights[place] ?? 0);
-      if (last && place < heads.length) {
-        heads[place] = last;
-        weights[place] = lastWeight;
-        places.set(last.memoryId, place);
-        const from = heads.length * dimension;
-        vectors.copyWithin(place * dimension, from, from + dimension);
-      }
+      const row = place === undefined ? undefined : rows[place];
+      const [lastHead, lastRow] = [heads.at(-1), rows.at(-1)];
+      if (place === undefined || !row || !lastHead || !lastRow) return;
+      // The last one takes the place, so that the vectors stay side by side.
+      const last = heads.length - 1;
+      heads[place] = lastHead;
+      rows[place] = lastRow;
+      places.set(lastHead.memoryId, place);
+      vectors.copyWithin(place * dimension, last * dimension, (last + 1) * dimension);
+      heads.pop();
+      rows.pop();
       places.delete(memoryId);
-      onChange(-1, -weight);
+      headsBySeq.delete(row.seq);
+      onChange(-1, -row.metadataBytes);
     },
-    headOf: (memoryId) => {
-      const place = places.get(memoryId);
-      return place === undefined ? undefined : heads[place];
-    },
+    headAt: (seq) => headsBySeq.get(seq),
     scan: (consider) => {
       for (const [place, head] of heads.entries()) consider(head, vectors, place * dimension);
     },

@@ -51,7 +51,7 @@ export function openSqliteMemoryStore(options: SqliteMemoryStoreOptions): Memory
     if (!loaded) return undefined;
     for (const row of db.prepare(selectVectors).iterate(owner)) {
       const metadata = bytesAt(row, 'metadata');
-      loaded.put(toHead(row), bytesAt(row, 'vector'), metadata.byteLength);
+      loaded.put(toHead(row), bytesAt(row, 'vector'), { seq: Number(row['seq']), metadataBytes: metadata.byteLength });
     }
     return loaded;
   };
@@ -66,13 +66,23 @@ export function openSqliteMemoryStore(options: SqliteMemoryStoreOptions): Memory
     }
   };
 
+  /** Brings what is derived from a row into line with it: its words, and the cache. */
+  const follow = (owner: string, seq: number, memory: MemoryRecord): void => {
+    db.prepare('INSERT INTO memory_words (rowid, owner, content) VALUES (?, ?, ?)').run(
+      seq,
+      ownerWord(owner),
+      memory.content,
+    );
+    const row = { seq, metadataBytes: memory.metadataJson.byteLength };
+    cache.get(owner)?.put(headOf(memory), toBytes(memory.vector), row);
+  };
+
   return {
     put: async (owner, memory) =>
       writeFor(owner, () => {
         const { changes, lastInsertRowid } = db.prepare(insertMemory).run(owner, memory.memoryId, ...valuesOf(memory));
         if (changes === 0) return false;
-        insertWords(db, Number(lastInsertRowid), owner, memory.content);
-        cache.get(owner)?.put(headOf(memory), toBytes(memory.vector), memory.metadataJson.byteLength);
+        follow(owner, Number(lastInsertRowid), memory);
         return true;
       }),
 
@@ -84,8 +94,7 @@ export function openSqliteMemoryStore(options: SqliteMemoryStoreOptions): Memory
         const seq = Number(row['seq']);
         db.prepare(updateMemory).run(...valuesOf(memory), seq);
         db.prepare('DELETE FROM memory_words WHERE rowid = ?').run(seq);
-        insertWords(db, seq, owner, memory.content);
-        cache.get(owner)?.put(headOf(memory), toBytes(memory.vector), memory.metadataJson.byteLength);
+        follow(owner, seq, memory);
         return memory;
       }),
 
@@ -131,8 +140,9 @@ export function openSqliteMemoryStore(options: SqliteMemoryStoreOptions): Memory
       const match = toMatch(owner, text);
       if (match === undefined) return Promise.resolve(top.items());
       const cached = vectorsOf(owner);
-      for (const row of db.prepare(selectByWords).iterate(match, owner)) {
-        const head = cached?.headOf(String(row['memory_id'])) ?? readHead(db, owner, String(row['memory_id']));
+      for (const row of db.prepare(selectByWords).iterate(match)) {
+        const seq = Number(row['seq']);
+        const head = cached ? cached.headAt(seq) : readHeadAt(db, owner, seq);
         if (!head || !isWithin(narrowing, head)) continue;
         const hit = { head, weight: Number(row['weight']) };
         if (top.wants(hit) && (accepts === undefined || accepts(head))) top.add(hit);
@@ -172,9 +182,10 @@ const updateMemory = `UPDATE memories SET memory_type = ?, category = ?, thread_
 const selectMemory = `SELECT seq, ${headColumns}, content, vector_json FROM memories WHERE owner = ? AND memory_id = ?`;
 const selectSizes = 'SELECT count(*) AS count, total(length(metadata)) AS bytes FROM memories WHERE owner = ?';
 const selectHead = `SELECT ${headColumns} FROM memories WHERE owner = ? AND memory_id = ?`;
-const selectVectors = `SELECT ${headColumns}, vector FROM memories WHERE owner = ?`;
-const selectByWords = `SELECT memories.memory_id, -bm25(memory_words, 0.0, 1.0) AS weight
-  FROM memory_words JOIN memories ON seq = memory_words.rowid WHERE memory_words MATCH ? AND memories.owner = ?`;
+const selectHeadAt = `SELECT ${headColumns} FROM memories WHERE seq = ? AND owner = ?`;
+const selectVectors = `SELECT seq, ${headColumns}, vector FROM memories WHERE owner = ?`;
+const selectByWords = `SELECT rowid AS seq, -bm25(memory_words, 0.0, 1.0) AS weight
+  FROM memory_words WHERE memory_words MATCH ?`;
 
 function recordEmbedder(db: Sqlite, { model, dimension }: EmbedderIdentity): void {
   const known = db.prepare('SELECT model, dimension FROM embedder').get();
@@ -188,10 +199,6 @@ function recordEmbedder(db: Sqlite, { model, dimension }: EmbedderIdentity): voi
   }
   db.prepare('DELETE FROM embedder').run();
   db.prepare('INSERT INTO embedder VALUES (?, ?)').run(model, dimension);
-}
-
-function insertWords(db: Sqlite, seq: number, owner: string, content: string): void {
-  db.prepare('INSERT INTO memory_words (rowid, owner, content) VALUES (?, ?, ?)').run(seq, ownerWord(owner), content);
 }
 
 /** The owner as one word of the index, so that another owner's memories are never walked. */
@@ -219,6 +226,11 @@ function listNamed(db: Sqlite, query: ListQuery): ListPage {
 
 function readHead(db: Sqlite, owner: string, memoryId: string): MemoryHead | undefined {
   const row = db.prepare(selectHead).get(owner, memoryId);
+  return row && toHead(row);
+}
+
+function readHeadAt(db: Sqlite, owner: string, seq: number): MemoryHead | undefined {
+  const row = db.prepare(selectHeadAt).get(seq, owner);
   return row && toHead(row);
 }
 

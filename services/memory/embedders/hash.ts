@@ -5,8 +5,6 @@ const dimension = 384;
 /** How much a word says, by its length: short ones are mostly grammar. */
 const wordWeights = [0, 0.2, 0.3, 0.5];
 const pairWeight = 0.6;
-const pieceWeight = 0.3;
-const longestPiece = 5;
 
 /**
  * Embeds without a model: words, pairs of words and pieces of words are counted, and each of them adds to one of 384
@@ -39,20 +37,29 @@ function wordsOf(text: string): readonly string[] {
   return folded.match(/[\p{L}\p{N}\p{M}_]+/gu) ?? folded.match(/\S+/g) ?? [];
 }
 
-/** Scripts that write no spaces, whose words are to be found inside what looks like one. */
+interface Pieces {
+  readonly shortest: number;
+  readonly longest: number;
+  /** How many places before and after the word count as its edge. */
+  readonly edges: number;
+  readonly weight: number;
+}
+
+/** Three to five characters in a row, so that inflections and typing errors stay near. */
+const spacedPieces: Pieces = { shortest: 3, longest: 5, edges: 1, weight: 0.3 };
+/** Scripts without spaces have their words inside what looks like one, most of them one or two characters long. */
+const unspacedPieces: Pieces = { shortest: 1, longest: 3, edges: 0, weight: 0.6 };
 const unspaced = /[\u2e80-\ud7ff]/;
 
-/** Three to five characters in a row, the word's edges counting as one each. */
 function addPieces(features: Features, word: string): void {
-  const shortest = unspaced.test(word) ? 1 : 3;
-  const size = word.length + 2;
-  for (let from = 0; from + shortest <= size; from += 1) {
-    const longest = Math.min(longestPiece, size - from);
+  const { shortest, longest, edges, weight } = unspaced.test(word) ? unspacedPieces : spacedPieces;
+  for (let from = -edges; from + shortest <= word.length + edges; from += 1) {
+    const end = Math.min(from + longest, word.length + edges);
     let hash = pieceSeed;
-    for (let length = 1; length <= longest; length += 1) {
-      const place = from + length - 2;
+    for (let place = from; place < end; place += 1) {
       hash = step(hash, place < 0 || place >= word.length ? edge : word.charCodeAt(place));
-      if (length >= shortest) features.add(mix(hash, length), pieceWeight);
+      const length = place - from + 1;
+      if (length >= shortest) features.add(mix(hash, length), weight);
     }
   }
 }
@@ -88,9 +95,9 @@ function createFeatures(words: readonly string[]): Features {
   };
 }
 
-/** A power of two with room for every feature there can be, and some to spare. */
+/** A power of two with room to spare for all there can be: three pieces a character, and the words and pairs. */
 function capacityFor(words: readonly string[]): number {
-  const pieces = words.reduce((sum, word) => sum + (word.length + 2) * longestPiece, 0);
+  const pieces = words.reduce((sum, word) => sum + (word.length + 2) * 4, 0);
   return 2 ** Math.ceil(Math.log2((pieces + 2) * 1.25));
 }
 

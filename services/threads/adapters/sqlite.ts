@@ -257,8 +257,10 @@ const toLogEntry = (row: Row): LogEntry => ({
 });
 
 /** A column as an optional key: SQLite's null is our absent. */
-const optional = <K extends string, T>(key: K, value: T | null): Partial<Record<K, T>> =>
-  value === null ? {} : ({ [key]: value } as Partial<Record<K, T>>);
+const optional = <K extends string, V extends string | Uint8Array | RunEnd>(
+  key: K,
+  value: V | null,
+): { readonly [P in K]?: V } => (value === null ? {} : { [key]: value }) as { readonly [P in K]?: V };
 
 const toHead = (row: Row): Head => ({
   ...optional('name', row['name'] as string | null),

@@ -1,10 +1,13 @@
 import { ConfigError, readEnv, text, type Env, type Settings } from '@agent-workflow/kit/env';
 
-/** The three that hand the agent to a model; without any of them it answers by rules of its own. */
+/** `MODEL` hands the agent to a model; without it the agent answers by rules of its own. */
 export const settings = {
-  OPENAI_BASE_URL: text(undefined, 'Where the OpenAI-compatible API of the agent’s model begins, `/v1` included'),
+  OPENAI_BASE_URL: text(undefined, 'Where the OpenAI-compatible API of `MODEL` begins, `/v1` included'),
   OPENAI_API_KEY: text(undefined, 'The key of that API', { secret: true }),
-  MODEL: text(undefined, 'The model that drives the agent'),
+  MODEL: text(
+    undefined,
+    'The model that drives the agent that `npm start` serves; without it the agent answers by rules of its own',
+  ),
 } satisfies Settings;
 
 /** How a model is reached. */
@@ -16,16 +19,15 @@ export interface ModelAccess {
 
 /**
  * The model that the environment names; `undefined` when it names none.
- * @throws ConfigError when only some of the three are set, or the address is none.
+ * @throws ConfigError when a model is named without the way to it, or the address is none.
  */
 export function readModelAccess(env: Env): ModelAccess | undefined {
   const { OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: apiKey, MODEL: model } = readEnv(settings, env);
-  if (baseUrl !== undefined && apiKey !== undefined && model !== undefined)
-    return { baseUrl: checked(baseUrl), apiKey, model };
-  const names = Object.keys(settings);
-  const missing = names.filter((name) => !env[name]);
-  if (missing.length === names.length) return undefined;
-  throw new ConfigError(`${missing.join(' and ')} must be set too: ${names.join(', ')} name a model only together`);
+  // A key in the environment may be there for another program: only a model says that this one is meant.
+  if (model === undefined) return undefined;
+  if (baseUrl !== undefined && apiKey !== undefined) return { baseUrl: checked(baseUrl), apiKey, model };
+  const missing = ['OPENAI_BASE_URL', 'OPENAI_API_KEY'].filter((name) => !env[name]);
+  throw new ConfigError(`${missing.join(' and ')} must be set too, because MODEL is`);
 }
 
 function checked(baseUrl: string): string {

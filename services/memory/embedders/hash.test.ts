@@ -1,0 +1,45 @@
+import test from 'ava';
+import fc from 'fast-check';
+import { within } from '@agent-workflow/protos/call';
+import { hashEmbedder } from './hash.ts';
+
+const embed = async (...texts: string[]): Promise<Float32Array[]> => hashEmbedder.embed(texts, within(1000));
+const dot = (a: Float32Array, b: Float32Array): number => a.reduce((sum, value, i) => sum + value * (b[i] ?? 0), 0);
+const nearness = async (a: string, b: string): Promise<number> => {
+  const [first, second] = await embed(a, b);
+  return dot(first ?? new Float32Array(), second ?? new Float32Array());
+};
+
+test('any text that is not blank has a vector of length 1', async (t) => {
+  const text = fc.string({ unit: 'grapheme', minLength: 1 }).filter((value) => value.trim() !== '');
+  await fc.assert(
+    fc.asyncProperty(text, async (value) => {
+      const [vector] = await embed(value);
+      t.true(Math.abs(Math.hypot(...(vector ?? [])) - 1) < 1e-5, value);
+    }),
+  );
+});
+
+test('texts are nearer the more words, or parts of words, they share', async (t) => {
+  const question = 'what is the colour of her bicycle';
+  t.true((await nearness(question, 'her bicycle has a green colour')) > 0.3);
+  t.true((await nearness(question, 'bicycles and colours')) > (await nearness(question, 'soup with leek')) + 0.1);
+  t.true((await nearness('北京的冬天很冷', '北京很冷')) > (await nearness('北京的冬天很冷', '今晚吃面条')) + 0.2);
+});
+
+test('case, width and accents composed either way make no difference', async (t) => {
+  t.deepEqual(await embed('CAFÉ ＡＢＣ'), await embed('cafe\u0301 abc'));
+});
+
+test('a vector stays what it is across versions, so that a store can be read again', async (t) => {
+  const [vector] = await embed('hello world');
+  const strongest = [...(vector ?? []).entries()].sort((a, b) => Math.abs(b[1]) - Math.abs(a[1])).slice(0, 3);
+  t.deepEqual(
+    strongest.map(([place, value]) => [place, Number(value.toFixed(6))]),
+    [
+      [108, 0.480015],
+      [260, -0.480015],
+      [283, -0.288009],
+    ],
+  );
+});

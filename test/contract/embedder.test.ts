@@ -1,0 +1,150 @@
+import test from 'ava';
+import { isServiceError, type ErrorCode } from '@agent-workflow/kit/errors';
+import { readEnv } from '@agent-workflow/kit/env';
+import { createEmbedder, memorySettings } from '@agent-workflow/memory/config';
+import { hashEmbedder } from '@agent-workflow/memory/embedders/hash';
+import { createOpenaiEmbedder } from '@agent-workflow/memory/embedders/openai';
+import { openMemory } from '@agent-workflow/memory/open';
+import type { Embedder } from '@agent-workflow/memory/port';
+import { within } from '@agent-workflow/protos/call';
+import { startOpenaiEmbeddings, type Behaviour, type OpenaiEmbeddings } from '../servers/openai-embeddings.ts';
+import { embedderContract } from './embedder.ts';
+
+const dimension = 8;
+
+const embedderOf = ({ url }: Pick<OpenaiEmbeddings, 'url'>, timeoutMs = 10_000): Embedder =>
+  createOpenaiEmbedder({ baseUrl: url, apiKey: 'sesame', model: 'letters', dimension, timeoutMs });
+
+const embed = async (embedder: Embedder, call = within(10_000)): Promise<Float32Array[]> =>
+  embedder.embed(['a text'], call);
+
+embedderContract(test, 'hash', async () => {
+  const opened = { embedder: hashEmbedder, [Symbol.asyncDispose]: async () => Promise.resolve() };
+  return Promise.resolve(opened);
+});
+
+embedderContract(test, 'openai', async () => {
+  const server = await startOpenaiEmbeddings({ dimension });
+  return { embedder: embedderOf(server), [Symbol.asyncDispose]: async () => server[Symbol.asyncDispose]() };
+});
+
+test('many texts go in batches, with model and key', async (t) => {
+  await using server = await startOpenaiEmbeddings({ dimension });
+  const texts = Array.from({ length: 129 }, (_, n) => 'a'.repeat(n % 5));
+  const vectors = await embedderOf(server).embed(texts, within(10_000));
+  t.deepEqual(
+    vectors.map((vector) => [...vector]),
+    texts.map(server.vectorOf),
+  );
+  t.deepEqual(
+    server.requests.map(({ path, authorization, model, input }) => [path, authorization, model, input.length]),
+    [
+      ['/v1/embeddings', 'Bearer sesame', 'letters', 128],
+      ['/v1/embeddings', 'Bearer sesame', 'letters', 1],
+    ],
+  );
+});
+
+const failures: readonly [behaviour: Behaviour, code: ErrorCode, message: RegExp][] = [
+  [{ kind: 'status', status: 500 }, 'Unavailable', /answered with status 500$/],
+  [{ kind: 'status', status: 503 }, 'Unavailable', /answered with status 503$/],
+  [{ kind: 'status', status: 429 }, 'Unavailable', /answered with status 429$/],
+  [{ kind: 'status', status: 401 }, 'Internal', /refused the request with status 401$/],
+  [{ kind: 'status', status: 302, headers: { location: 'http://127.0.0.1:1/' } }, 'Unavailable', /cannot be reached$/],
+  [{ kind: 'body', body: 'not json' }, 'Internal', /answered no JSON$/],
+  [{ kind: 'body', body: '{}' }, 'Internal', /did not answer one embedding a text$/],
+  [
+    { kind: 'body', body: '{"data":[{"index":5,"embedding":[1]}]}' },
+    'Internal',
+    /did not answer one embedding a text$/,
+  ],
+  [{ kind: 'vector', vector: [1, 2, 3] }, 'Internal', /an embedding of 3 numbers, EMBEDDINGS_DIMENSION is 8$/],
+  [{ kind: 'vector', vector: [1, 2, 3, 4, 5, 6, 7, null] }, 'Internal', /something that is no number in it$/],
+  [{ kind: 'vector', vector: [1, 2, 3, 4, 5, 6, 7, 1e300] }, 'Internal', /something that is no number in it$/],
+];
+
+for (const [behaviour, code, message] of failures) {
+  test(`an endpoint that gives ${JSON.stringify(behaviour)} is ${code}`, async (t) => {
+    await using server = await startOpenaiEmbeddings({ dimension });
+    server.behave(behaviour);
+    const error = await t.throwsAsync(embed(embedderOf(server)), { message });
+    t.true(isServiceError(error, code));
+  });
+}
+
+test('the wait that a busy endpoint asks for is passed on', async (t) => {
+  await using server = await startOpenaiEmbeddings({ dimension });
+  server.behave({ kind: 'status', status: 429, headers: { 'retry-after': '7' } });
+  const error = await t.throwsAsync(embed(embedderOf(server)));
+  t.is(isServiceError(error) ? error.retryAfterMs : undefined, 7000);
+});
+
+test('an endpoint that is not there is Unavailable', async (t) => {
+  const server = await startOpenaiEmbeddings({ dimension });
+  await server[Symbol.asyncDispose]();
+  const error = await t.throwsAsync(embed(embedderOf(server)));
+  t.true(isServiceError(error, 'Unavailable'));
+});
+
+test('a slow endpoint is Unavailable, and Timeout when the deadline comes first', async (t) => {
+  await using server = await startOpenaiEmbeddings({ dimension });
+  server.behave({ kind: 'hang' });
+  const slow = await t.throwsAsync(embed(embedderOf(server, 30)));
+  t.true(isServiceError(slow, 'Unavailable'));
+  const late = await t.throwsAsync(embed(embedderOf(server), within(30)));
+  t.true(isServiceError(late, 'Timeout'));
+});
+
+test('a caller that goes away ends the request to the endpoint', async (t) => {
+  await using server = await startOpenaiEmbeddings({ dimension });
+  server.behave({ kind: 'hang' });
+  const caller = new AbortController();
+  const embedding = embed(embedderOf(server), within(10_000, caller.signal));
+  await server.hanging;
+  caller.abort();
+  const error = await t.throwsAsync(embedding);
+  t.true(isServiceError(error, 'Cancelled'));
+  await t.notThrowsAsync(server.abandoned);
+});
+
+test('memories are stored and found through the endpoint, and nothing is stored while it is away', async (t) => {
+  await using server = await startOpenaiEmbeddings({ dimension });
+  const env = {
+    EMBEDDINGS_PROVIDER: 'openai',
+    EMBEDDINGS_BASE_URL: server.url,
+    EMBEDDINGS_MODEL: 'letters',
+    EMBEDDINGS_DIMENSION: '8',
+  };
+  await using opened = await openMemory({ path: ':memory:', values: readEnv(memorySettings, env) });
+  const { memory } = opened;
+  const parts = { owner: 'anon', memoryType: 'semantic', category: '', metadataJson: Buffer.from('{}') };
+  await memory.store({ ...parts, memoryId: 'a', content: 'aaa' }, within(10_000));
+  await memory.store({ ...parts, memoryId: 'b', content: 'bbb' }, within(10_000));
+  const query = {
+    selection: {},
+    limit: 1,
+    scoreThreshold: 0,
+    retrievalStrategy: 'similarity',
+    distanceMetric: 'cosine',
+    maxTokens: 10,
+  };
+  const { results } = await memory.search({ owner: 'anon', query: 'b', ...query }, within(10_000));
+  t.deepEqual(
+    results.map(({ memoryId, score, vectorJson }) => [memoryId, score, Buffer.from(vectorJson).toString()]),
+    [['b', 1, '[0,1,0,0,0,0,0,0]']],
+  );
+  t.is(server.requests[0]?.authorization, undefined);
+
+  server.behave({ kind: 'status', status: 503 });
+  const error = await t.throwsAsync(memory.store({ ...parts, memoryId: 'c', content: 'c' }, within(10_000)));
+  t.true(isServiceError(error, 'Unavailable'));
+  t.is((await memory.list({ owner: 'anon', selection: {}, limit: 10, offset: 0 }, within(10_000))).total, 2);
+});
+
+test('an address that is none stops the start', async (t) => {
+  const values = readEnv(memorySettings, { EMBEDDINGS_PROVIDER: 'openai', EMBEDDINGS_BASE_URL: 'localhost:11434' });
+  await t.throwsAsync(createEmbedder(values), {
+    name: 'ConfigError',
+    message: 'EMBEDDINGS_BASE_URL must be an http or https address, not "localhost:11434"',
+  });
+});

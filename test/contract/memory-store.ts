@@ -1,0 +1,264 @@
+import type { ExecutionContext, TestFn } from 'ava';
+import type { MemoryRecord, MemoryStore, VectorQuery } from '@agent-workflow/memory/port';
+
+/** The dimension that stores are opened with for this suite. */
+export const storeDimension = 4;
+
+type Parts = Partial<Omit<MemoryRecord, 'metadataJson' | 'vector'>> & {
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly vector?: readonly number[];
+};
+
+const owner = 'u:ada';
+
+const toMemory = ({ metadata = {}, vector = [1, 0, 0, 0], ...parts }: Parts & { memoryId: string }): MemoryRecord => ({
+  content: 'a note',
+  memoryType: 'semantic',
+  category: 'notes',
+  threadId: '',
+  timestamp: 1000,
+  vectorJson: Buffer.from(JSON.stringify(vector)),
+  ...parts,
+  metadataJson: Buffer.from(JSON.stringify(metadata)),
+  vector: Float32Array.from(vector),
+});
+
+/** What any memory store must promise, whatever keeps the memories. `open` gives an empty store of its own each time. */
+export function memoryStoreContract(test: TestFn, name: string, open: () => Promise<MemoryStore>): void {
+  const withStore = (title: string, run: (t: ExecutionContext, store: MemoryStore) => Promise<void>): void => {
+    test(`${name}: ${title}`, async (t) => {
+      await using store = await open();
+      await run(t, store);
+    });
+  };
+  const idsOf = (items: readonly { readonly memoryId: string }[]): string[] => items.map(({ memoryId }) => memoryId);
+  const near = (query: Partial<VectorQuery>): VectorQuery => ({
+    owner,
+    narrowing: {},
+    limit: 10,
+    vector: Float32Array.from([1, 0, 0, 0]),
+    measure: 'dot',
+    order: 'nearest',
+    ...query,
+  });
+
+  withStore('a memory comes back as it was put, byte for byte', async (t, store) => {
+    const memory = toMemory({
+      memoryId: 'm/1 ä',
+      content: 'nul \0, quote ", emoji 🧠',
+      category: '',
+      threadId: 't1',
+      metadata: { deep: { list: [1, null, 'x'] } },
+      vector: [0.5, -0.5, 0.5, -0.5],
+    });
+    t.true(await store.put(owner, memory));
+    const [found] = await store.get(owner, ['m/1 ä']);
+    const plain = ({ vector: _, ...stored }: Partial<MemoryRecord>): unknown => ({
+      ...stored,
+      metadataJson: Buffer.from(stored.metadataJson ?? []).toString(),
+      vectorJson: Buffer.from(stored.vectorJson ?? []).toString(),
+    });
+    t.deepEqual(plain(found ?? {}), plain(memory));
+  });
+
+  withStore('putting an id again changes nothing', async (t, store) => {
+    t.true(await store.put(owner, toMemory({ memoryId: 'a', content: 'first' })));
+    t.false(await store.put(owner, toMemory({ memoryId: 'a', content: 'second' })));
+    t.is((await store.get(owner, ['a']))[0]?.content, 'first');
+    t.deepEqual(await store.findByWords({ owner, text: 'second', narrowing: {}, limit: 10 }), []);
+  });
+
+  withStore('one id put by many at once is put once', async (t, store) => {
+    const puts = Array.from({ length: 20 }, async (_, n) =>
+      store.put(owner, toMemory({ memoryId: 'a', content: String(n) })),
+    );
+    t.is((await Promise.all(puts)).filter(Boolean).length, 1);
+    t.is((await store.findByVector(near({}))).length, 1);
+  });
+
+  withStore('owners share nothing, not even ids', async (t, store) => {
+    await store.put(owner, toMemory({ memoryId: 'a', content: 'mine' }));
+    await store.put('u:bob', toMemory({ memoryId: 'a', content: 'his' }));
+    t.deepEqual(
+      (await store.get('u:bob', ['a'])).map(({ content }) => content),
+      ['his'],
+    );
+    t.deepEqual(await store.remove('u:eve', ['a']), []);
+    t.is(await store.update('u:eve', 'a', () => t.fail()), undefined);
+    t.is((await store.list({ owner: 'u:eve', narrowing: {}, limit: 10 })).total, 0);
+    t.deepEqual(await store.findByVector(near({ owner: 'u:eve' })), []);
+    t.deepEqual(await store.findByWords({ owner: 'u:bob', text: 'mine', narrowing: {}, limit: 10 }), []);
+  });
+
+  withStore('get keeps the order asked for and leaves out what is absent', async (t, store) => {
+    for (const memoryId of ['a', 'b', 'c']) await store.put(owner, toMemory({ memoryId }));
+    t.deepEqual(idsOf(await store.get(owner, ['c', 'x', 'a'])), ['c', 'a']);
+  });
+
+  withStore('what is removed is found by nothing', async (t, store) => {
+    for (const memoryId of ['a', 'b', 'c']) await store.put(owner, toMemory({ memoryId, content: `note ${memoryId}` }));
+    t.is((await store.findByVector(near({}))).length, 3);
+    t.deepEqual(await store.remove(owner, ['a', 'x', 'c']), ['a', 'c']);
+    t.deepEqual(await store.remove(owner, ['a']), []);
+    t.deepEqual(idsOf((await store.list({ owner, narrowing: {}, limit: 10 })).heads), ['b']);
+    t.deepEqual(idsOf((await store.findByVector(near({}))).map(({ head }) => head)), ['b']);
+    t.deepEqual(
+      idsOf((await store.findByWords({ owner, text: 'note', narrowing: {}, limit: 10 })).map(({ head }) => head)),
+      ['b'],
+    );
+  });
+
+  withStore('an update is seen by every query, and the old content by none', async (t, store) => {
+    await store.put(owner, toMemory({ memoryId: 'a', content: 'tea', vector: [1, 0, 0, 0] }));
+    await store.findByVector(near({}));
+    const updated = await store.update(owner, 'a', ({ content }) =>
+      toMemory({
+        memoryId: 'a',
+        content: `no ${content} but coffee`,
+        vector: [0, 1, 0, 0],
+        timestamp: 2000,
+        metadata: { hot: true },
+      }),
+    );
+    t.is(updated?.content, 'no tea but coffee');
+    t.is((await store.findByVector(near({})))[0]?.closeness, 0);
+    t.deepEqual((await store.list({ owner, narrowing: {}, limit: 1 })).heads[0]?.metadata, { hot: true });
+    t.is((await store.findByWords({ owner, text: 'coffee', narrowing: {}, limit: 10 })).length, 1);
+    t.is(await store.update(owner, 'x', () => t.fail()), undefined);
+  });
+
+  withStore('an update that throws changes nothing', async (t, store) => {
+    await store.put(owner, toMemory({ memoryId: 'a', content: 'kept' }));
+    const refuse = (): never => {
+      throw new RangeError('no');
+    };
+    await t.throwsAsync(store.update(owner, 'a', refuse));
+    t.is((await store.get(owner, ['a']))[0]?.content, 'kept');
+    t.is((await store.findByVector(near({}))).length, 1);
+  });
+
+  withStore('updates of one memory at once all count', async (t, store) => {
+    await store.put(owner, toMemory({ memoryId: 'a', content: '' }));
+    const add = async (): Promise<unknown> =>
+      store.update(owner, 'a', ({ content }) => toMemory({ memoryId: 'a', content: `${content}x` }));
+    await Promise.all(Array.from({ length: 10 }, add));
+    t.is((await store.get(owner, ['a']))[0]?.content, 'xxxxxxxxxx');
+  });
+
+  withStore('a list is newest first, then the greater id, and counts all that pass', async (t, store) => {
+    for (const [memoryId, timestamp] of [
+      ['a', 5],
+      ['b', 7],
+      ['c', 5],
+      ['d', 9],
+    ] as const) {
+      await store.put(owner, toMemory({ memoryId, timestamp }));
+    }
+    const list = async (page: { offset?: number; limit: number; after?: { timestamp: number; memoryId: string } }) => {
+      const { heads, total } = await store.list({ owner, narrowing: {}, ...page });
+      return [idsOf(heads).join(''), total];
+    };
+    t.deepEqual(await list({ limit: Infinity }), ['dbca', 4]);
+    t.deepEqual(await list({ limit: 2, offset: 1 }), ['bc', 4]);
+    t.deepEqual(await list({ limit: 2, after: { timestamp: 5, memoryId: 'c' } }), ['a', 4]);
+    t.deepEqual(await list({ limit: 1, offset: 1, after: { timestamp: 9, memoryId: 'd' } }), ['c', 4]);
+  });
+
+  withStore('narrowing and the last word hold before the limit, in every query', async (t, store) => {
+    for (let n = 0; n < 40; n += 1) {
+      await store.put(
+        owner,
+        toMemory({
+          memoryId: `m${String(n).padStart(2, '0')}`,
+          memoryType: n % 2 ? 'semantic' : 'episodic',
+          category: n % 3 ? 'x' : 'y',
+          threadId: n % 5 ? '' : 't',
+          timestamp: n,
+          metadata: { n },
+          vector: [Math.cos(n), Math.sin(n), 0, 0],
+        }),
+      );
+    }
+    const narrowing = { memoryType: 'episodic', category: 'x' };
+    const expected = Array.from({ length: 40 }, (_, n) => n)
+      .filter((n) => n % 2 === 0 && n % 3 !== 0 && n > 5)
+      .reverse();
+    const passes = (head: { readonly metadata: Readonly<Record<string, unknown>> }): boolean =>
+      Number(head.metadata['n']) > 5;
+    const numbers = (heads: readonly { readonly metadata: Readonly<Record<string, unknown>> }[]): unknown[] =>
+      heads.map(({ metadata }) => metadata['n']);
+
+    const list = await store.list({ owner, narrowing, accepts: passes, limit: 3, offset: 1 });
+    t.deepEqual(numbers(list.heads), expected.slice(1, 4));
+    t.is(list.total, expected.length);
+    const newest = await store.findByVector(
+      near({ narrowing, accepts: ({ head }) => passes(head), limit: 3, order: 'newest' }),
+    );
+    t.deepEqual(numbers(newest.map(({ head }) => head)), expected.slice(0, 3));
+    const nearest = await store.findByVector(
+      near({ narrowing, accepts: ({ head, closeness }) => passes(head) && closeness < 0.5, limit: 2 }),
+    );
+    const byCosine = expected.filter((n) => Math.cos(n) < 0.5).sort((a, b) => Math.cos(b) - Math.cos(a));
+    t.deepEqual(numbers(nearest.map(({ head }) => head)), byCosine.slice(0, 2));
+    const words = await store.findByWords({ owner, text: 'note', narrowing, accepts: passes, limit: 3 });
+    t.deepEqual(numbers(words.map(({ head }) => head)), expected.slice(0, 3));
+    t.is((await store.list({ owner, narrowing: { threadId: 't' }, limit: 1 })).total, 8);
+    t.is((await store.list({ owner, narrowing: { threadId: '' }, limit: 1 })).total, 32);
+    const named = { memoryIds: new Set(['m01', 'm02', 'gone']), memoryType: 'semantic' };
+    t.deepEqual(numbers((await store.list({ owner, narrowing: named, limit: 5 })).heads), [1]);
+    t.deepEqual(numbers((await store.findByVector(near({ narrowing: named }))).map(({ head }) => head)), [1]);
+  });
+
+  withStore('each measure gives its own closeness', async (t, store) => {
+    await store.put(owner, toMemory({ memoryId: 'a', vector: [0.6, 0.8, 0, 0] }));
+    const closeness = async (measure: VectorQuery['measure']): Promise<number> =>
+      (await store.findByVector(near({ measure })))[0]?.closeness ?? NaN;
+    t.true(Math.abs((await closeness('dot')) - 0.6) < 1e-6);
+    t.true(Math.abs((await closeness('euclidean')) + Math.sqrt(0.8)) < 1e-6);
+    t.true(Math.abs((await closeness('manhattan')) + 1.2) < 1e-6);
+  });
+
+  withStore('the memory with more of the rarer words comes first', async (t, store) => {
+    const contents = {
+      a: 'the cat sat',
+      b: 'the dog sat',
+      c: 'the cat and the dog',
+      d: 'the bird',
+      e: 'the fish',
+      f: 'the fox',
+    };
+    for (const [memoryId, content] of Object.entries(contents)) await store.put(owner, toMemory({ memoryId, content }));
+    const hits = await store.findByWords({ owner, text: 'Cat, DOG?', narrowing: {}, limit: 10 });
+    t.is(hits[0]?.head.memoryId, 'c');
+    t.is(hits.length, 3);
+    t.true(hits.every(({ weight }) => weight > 0));
+  });
+
+  withStore('no text is a syntax error', async (t, store) => {
+    await store.put(owner, toMemory({ memoryId: 'a', content: 'near the café AND "quoted"' }));
+    const find = async (text: string): Promise<number> =>
+      (await store.findByWords({ owner, text, narrowing: {}, limit: 10 })).length;
+    for (const text of [
+      '"',
+      'a" OR "b',
+      'NEAR(',
+      '* ^',
+      'content : x',
+      '-',
+      "';--",
+      '\0',
+      '{a}',
+      '+',
+      '',
+      '   ',
+      '\ud800',
+    ]) {
+      await t.notThrowsAsync(find(text), JSON.stringify(text));
+    }
+    t.is(await find('AND'), 1);
+    t.is(await find('CAFE'), 1);
+    t.is(await find('"quoted'), 1);
+    t.is(await find('!?'), 0);
+    t.is(await find(Array.from({ length: 5000 }, (_, n) => `word${String(n)}`).join(' ')), 0);
+  });
+}
