@@ -4,5 +4,5 @@ import { integer, type Settings } from '@agent-workflow/kit/env';
 export const executionSettings = {
   RUN_CONCURRENCY: integer(128, 'Runs driven at once by this process', { min: 1, max: 10_000 }),
   HOT_STATE_MB: integer(64, 'Memory for states of threads run lately, in MiB of JSON', { min: 1, max: 65_536 }),
-  EVENTS_RETENTION_SECONDS: integer(3600, 'How long the events of an ended run can be replayed', { min: 1 }),
+  EVENTS_RETENTION: integer(3600, 'Seconds that the events of an ended run can be replayed', { min: 1 }),
 } satisfies Settings;

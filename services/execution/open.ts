@@ -54,7 +54,7 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
     });
   const sweep = async (): Promise<void> => {
     await finishDeletions({ threads, memory, log, worker });
-    await log.expire(Date.now() - values.EVENTS_RETENTION_SECONDS * 1000, logsPerSweep);
+    await log.expire(Date.now() - values.EVENTS_RETENTION * 1000, logsPerSweep);
   };
   const sweeper = every(sweepMs, sweep, (error) => {
     logger.error({ err: error }, 'the sweep failed; the next one tries again');

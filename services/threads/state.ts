@@ -4,6 +4,7 @@ import type {
   AddMessagesReply,
   AddMessagesRequest,
   ClaimedRun,
+  MessageEntry,
   State,
   WriteStateRequest,
 } from '@agent-workflow/protos/threads';
@@ -66,7 +67,13 @@ export function decideWriteState(
   if (head.version !== request.expectedVersion) throw conflict(`thread "${request.threadId}" has changed meanwhile`);
   refuseHeavyState(request.fields);
   const { messages, nextPosition } = placeMessages(request.messages, head.nextPosition, snapshot.positions);
-  const written: Head = { ...head, version: head.version + 1, updatedAt: now, nextPosition };
+  const answered = answersIn(request.messages);
+  const written: Head = {
+    ...withoutCalls(head, answered),
+    version: head.version + 1,
+    updatedAt: now,
+    nextPosition,
+  };
   return {
     change: { head: written, fields: request.fields, messages, checkpoint: { nodes: [], at: now } },
     reply: { head: written },
@@ -87,7 +94,7 @@ export function decideAddMessages(
   const head = writableHead(snapshot, request.threadId);
   const { messages, nextPosition } = placeMessages(request.messages, head.nextPosition, snapshot.positions);
   const version = head.version + 1;
-  const answered = request.messages.flatMap(({ json }) => answeredCalls(fromJson(json) as Message));
+  const answered = answersIn(request.messages);
   const { metadataJson: metadata } = request;
   return {
     change: {
@@ -114,6 +121,9 @@ export function decideDeleteMessage(
     reply: undefined,
   };
 }
+
+const answersIn = (messages: readonly MessageEntry[]): string[] =>
+  messages.flatMap(({ json }) => answeredCalls(fromJson(json) as Message));
 
 const withoutCalls = (head: Head, callIds: readonly string[]): Head =>
   head.openCalls.length === 0

@@ -87,9 +87,11 @@ export function createThreads({
 
     listOpenRuns: async ({ limit, cursor }) => {
       const rows = await store.listOpenRuns({ limit, ...(cursor === undefined ? {} : { after: cursor }) });
-      const runs = await Promise.all(
-        rows.map(async (run) => toRun(run.owner, run, (await store.getHead(run))?.activeRun === run.runId)),
-      );
+      const heads = await Promise.all(rows.map(async (run) => store.getHead(run)));
+      const runs = rows.flatMap((run, index) => {
+        const head = heads[index];
+        return !head || head.deleting ? [] : [toRun(run.owner, run, head.activeRun === run.runId)];
+      });
       const last = rows.length === limit ? rows.at(-1) : undefined;
       return { runs, ...(last ? { cursor: last.runId } : {}) };
     },

@@ -248,7 +248,8 @@ function putRun(db: Sqlite, ref: number, { owner }: ThreadKey, run: RunRecord): 
 
 const noList = '[]';
 const toList = (items: readonly unknown[]): string => (items.length === 0 ? noList : JSON.stringify(items));
-const fromList = <T>(json: unknown): readonly T[] => (json === noList ? [] : (JSON.parse(json as string) as T[]));
+const fromList = (json: unknown): readonly unknown[] =>
+  json === noList ? [] : (JSON.parse(json as string) as unknown[]);
 
 const toLogEntry = (row: Row): LogEntry => ({
   position: row['position'] as number,
@@ -260,7 +261,7 @@ const toLogEntry = (row: Row): LogEntry => ({
 const optional = <K extends string, V extends string | Uint8Array | RunEnd>(
   key: K,
   value: V | null,
-): { readonly [P in K]?: V } => (value === null ? {} : { [key]: value }) as { readonly [P in K]?: V };
+): Partial<Record<K, V>> => (value === null ? {} : { [key]: value }) as Partial<Record<K, V>>;
 
 const toHead = (row: Row): Head => ({
   ...optional('name', row['name'] as string | null),
@@ -273,10 +274,10 @@ const toHead = (row: Row): Head => ({
   ...optional('activeRun', row['active_run'] as string | null),
   ...optional('activeStatus', row['active_status'] as 'queued' | 'running' | null),
   ...optional('newestRun', row['newest_run'] as string | null),
-  queue: fromList<string>(row['queue']),
+  queue: fromList(row['queue']) as readonly string[],
   nextPosition: row['next_position'] as number,
-  openCalls: fromList<OpenCall>(row['open_calls']),
-  next: fromList<string>(row['next']),
+  openCalls: fromList(row['open_calls']) as readonly OpenCall[],
+  next: fromList(row['next']) as readonly string[],
   ...optional('interruptedRun', row['interrupted_run'] as string | null),
   deleting: row['deleting'] === 1,
 });
@@ -294,6 +295,6 @@ const toRun = (row: Row): RunRecord => ({
   ...optional('end', row['end'] === null ? null : (JSON.parse(row['end'] as string) as RunEnd)),
   options: row['options'] as Uint8Array,
   ...optional('input', row['input'] as Uint8Array | null),
-  answers: fromList<string>(row['answers']),
+  answers: fromList(row['answers']) as readonly string[],
   hasNewInput: row['has_new_input'] === 1,
 });

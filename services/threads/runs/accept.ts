@@ -7,9 +7,9 @@ import { claim } from './claim.ts';
 
 /** Stores a run and gives it the thread, or a place in its queue. */
 export function decideAccept(request: AcceptRunRequest, snapshot: Snapshot, now: number): Decision<AcceptRunReply> {
+  if (snapshot.head?.deleting) throw notFound(`thread "${request.threadId}" does not exist`);
   const known = snapshot.runs.get(request.runId);
   if (known) return { reply: replyFor(known, snapshot.head) };
-  if (snapshot.head?.deleting) throw notFound(`thread "${request.threadId}" does not exist`);
 
   const isNewThread = snapshot.head === undefined;
   const head = snapshot.head ?? newHead(request, now);

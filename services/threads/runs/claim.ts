@@ -95,10 +95,11 @@ function enter(
 ): Entry {
   const open = head.openCalls.filter(({ callId }) => !answers.includes(callId));
   const cancelled = isNew ? open : [];
+  const startsAnew = isNew && (cancelled.length > 0 || answers.length === 0);
   return {
     head: { ...head, openCalls: isNew ? [] : open, next: [] },
     appended: [...cancelled.map((call) => cancellation(call, now)), ...input],
-    next: cancelled.length > 0 ? [] : head.next,
+    next: startsAnew ? [] : head.next,
   };
 }
 

@@ -6,7 +6,7 @@ import { endRun } from './commit.ts';
 /** Ends a run from outside. The epoch rises, so that its worker commits nothing more. */
 export function decideEnd(request: EndRunRequest, { head, runs }: Snapshot, now: number): Decision<EndRunReply> {
   const run = runs.get(request.runId);
-  if (!head || !run) throw notFound(`run "${request.runId}" does not exist`);
+  if (!head || head.deleting || !run) throw notFound(`run "${request.runId}" does not exist`);
   if (run.status !== 'queued' && run.status !== 'running') return { reply: { status: run.status, endedNow: false } };
 
   const end: RunEnd = {

@@ -1,0 +1,67 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { globSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import type { Settings } from '@agent-workflow/kit/env';
+import test from 'ava';
+import { startStandalone } from './servers/standalone.ts';
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL('..', import.meta.url));
+const readme = await readFile(join(root, 'README.md'), 'utf8');
+
+interface TourStep {
+  readonly command: string;
+  /** What the answer must hold. */
+  readonly expected: readonly string[];
+}
+
+/** The commands of the tour: every `sh` block that calls curl, with the answers said below it. */
+const tour: readonly TourStep[] = [...readme.matchAll(/```sh\n(curl [\s\S]*?)```/g)].map(([, block = '']) => {
+  const lines = block.trimEnd().split('\n');
+  return {
+    command: lines.filter((line) => !line.startsWith('# ')).join('\n'),
+    expected: lines.filter((line) => line.startsWith('# ')).map((line) => line.slice(2)),
+  };
+});
+
+test('each command of the tour answers what the README says, in its order, on a fresh data folder', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'agent-workflow-tour-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  await using service = await startStandalone({ DATA_DIR: folder, SERVICE_CONFIG: join(root, 'service.json') });
+  t.true(tour.length >= 10);
+  for (const { command, expected } of tour) {
+    const { stdout } = await run('bash', [
+      '-c',
+      command.replaceAll('localhost:8000', service.url.replace('http://', '')),
+    ]);
+    t.true(expected.length > 0, command);
+    for (const text of expected) t.true(stdout.includes(text), `${command}\nanswered\n${stdout}\nand not\n${text}`);
+  }
+});
+
+test('the configuration table has every setting as it is in the code, and no other', async (t) => {
+  const files = globSync('{gateway,services/*}/config.ts', { cwd: root });
+  const modules = [...files, 'services/execution/agents/default/settings.ts'].map(
+    (file) => pathToFileURL(join(root, file)).href,
+  );
+  const known = new Map<string, string>();
+  for (const module of modules) {
+    for (const [name, value] of Object.entries((await import(module)) as Record<string, unknown>)) {
+      if (/settings$/i.test(name)) for (const [setting, row] of rowsOf(value as Settings)) known.set(setting, row);
+    }
+  }
+  const written = new Map(
+    [...readme.matchAll(/^\| `([A-Z][A-Z0-9_]+)` \|.*$/gm)].map(([row, name = '']) => [name, row]),
+  );
+  t.deepEqual(Object.fromEntries([...written].toSorted()), Object.fromEntries([...known].toSorted()));
+});
+
+const rowsOf = (settings: Settings): [string, string][] =>
+  Object.entries(settings).map(([name, { fallback, doc, secret }]) => {
+    const shown = fallback === undefined ? '' : `\`${String(fallback as string | number)}\``;
+    return [name, `| \`${name}\` | ${shown} | ${doc}${secret ? ' (secret)' : ''} |`];
+  });
