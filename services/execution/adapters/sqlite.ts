@@ -1,5 +1,5 @@
 import { openSqlite } from '@agent-workflow/kit/adapters/sqlite';
-import { stale } from '@agent-workflow/kit/errors';
+import { stale, unavailable, type ServiceError } from '@agent-workflow/kit/errors';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import { isTerminal, type RunLog } from '../port.ts';
 
@@ -13,8 +13,7 @@ const migrations = [
    ) STRICT;
    CREATE TABLE ends (
      run_id TEXT PRIMARY KEY,
-     at INTEGER NOT NULL,
-     first INTEGER NOT NULL
+     at INTEGER NOT NULL
    ) STRICT, WITHOUT ROWID;
    CREATE INDEX ends_by_time ON ends (at)`,
 ];
@@ -23,6 +22,8 @@ const migrations = [
 interface Tail {
   last: number;
   ended: RunEvent | undefined;
+  /** Set when its events could not be written. */
+  failure: ServiceError | undefined;
   /** The newest events, without a gap up to `last`. */
   recent: RunEvent[];
   /** Appended and not yet written. */
@@ -31,6 +32,9 @@ interface Tail {
   writing: boolean;
   readonly waiting: Set<() => void>;
 }
+
+/** What one write holds: the events of each run that were appended since the last. */
+type Group = readonly { readonly runId: string; readonly tail: Tail; readonly events: readonly RunEvent[] }[];
 
 /** Newest events of a live run that are kept in memory; a follower further behind reads the file. */
 const recentEvents = 1024;
@@ -64,6 +68,7 @@ export function openSqliteRunLog({ path }: { readonly path: string }): RunLog {
     const tail: Tail = {
       last: ended?.seq ?? storedLast(runId),
       ended,
+      failure: undefined,
       recent: [],
       pending: [],
       followers: 0,
@@ -84,11 +89,15 @@ export function openSqliteRunLog({ path }: { readonly path: string }): RunLog {
       tails.delete(runId);
   };
 
-  const writeDirty = (): readonly (readonly [string, Tail, readonly RunEvent[]])[] => {
-    const group = [...dirty].map(([runId, tail]) => [runId, tail, tail.pending] as const);
+  const takeDirty = (): Group => {
+    const group = [...dirty].map(([runId, tail]) => ({ runId, tail, events: tail.pending }));
     dirty = new Map();
-    for (const [runId, tail, events] of group) {
-      tail.pending = [];
+    for (const { tail } of group) tail.pending = [];
+    return group;
+  };
+
+  const writeGroup = (group: Group): void => {
+    for (const { runId, events } of group) {
       const first = events[0]?.seq ?? 0;
       const end = events.at(-1);
       prepare('INSERT INTO events (run_id, first, last, lines) VALUES (?, ?, ?, ?)').run(
@@ -98,20 +107,40 @@ export function openSqliteRunLog({ path }: { readonly path: string }): RunLog {
         toLines(events),
       );
       if (end && isTerminal(end))
-        prepare('INSERT OR IGNORE INTO ends (run_id, at, first) VALUES (?, ?, ?)').run(runId, Date.now(), first);
+        prepare('INSERT OR IGNORE INTO ends (run_id, at) VALUES (?, ?)').run(runId, Date.now());
     }
-    return group;
   };
 
-  const publish = (group: ReturnType<typeof writeDirty>): void => {
-    for (const [runId, tail, events] of group) {
+  const publish = (group: Group): void => {
+    for (const { runId, tail, events } of group) {
       const end = events.at(-1);
       tail.recent = tail.recent.length === 0 ? [...events] : tail.recent.concat(events).slice(-recentEvents);
       if (end && isTerminal(end)) tail.ended = end;
-      tail.writing = false;
+      tail.writing = tail.pending.length > 0;
       for (const wake of tail.waiting) wake();
       release(runId, tail);
     }
+  };
+
+  /** What could not be written was shown to nobody: the runs' logs end here, for whoever follows them and for their workers. */
+  const abandon = (group: Group, error: unknown): never => {
+    for (const { runId, tail } of group) {
+      tail.failure = unavailable('the event log cannot be written right now', error);
+      tails.delete(runId);
+      for (const wake of tail.waiting) wake();
+    }
+    throw error;
+  };
+
+  const flush = (): Promise<void> => {
+    let group: Group | undefined;
+    return db
+      .write(() => {
+        group ??= takeDirty();
+        writeGroup(group);
+        return group;
+      })
+      .then(publish, (error: unknown) => abandon(group ?? takeDirty(), error));
   };
 
   const readStored = (runId: string, after: number): RunEvent[] =>
@@ -134,7 +163,7 @@ export function openSqliteRunLog({ path }: { readonly path: string }): RunLog {
       tail.last = events.at(-1)?.seq ?? after;
       tail.writing = true;
       tail.pending.push(...events);
-      if (dirty.size === 0) flushed = db.write(writeDirty).then(publish);
+      if (dirty.size === 0) flushed = flush();
       dirty.set(runId, tail);
       return flushed;
     },
@@ -187,13 +216,13 @@ export function openSqliteRunLog({ path }: { readonly path: string }): RunLog {
       }),
 
     [Symbol.asyncDispose]: async () => {
-      await flushed;
+      await flushed.catch(() => undefined);
       db[Symbol.dispose]();
     },
   };
 }
 
-/** Resolves when the tail has published more; rejects with the signal's reason when that comes first. */
+/** Resolves when the tail has published more; rejects when it cannot, or with the signal's reason when that comes first. */
 async function changed(tail: Tail, signal: AbortSignal): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     signal.throwIfAborted();
@@ -209,6 +238,7 @@ async function changed(tail: Tail, signal: AbortSignal): Promise<void> {
     tail.waiting.add(wake);
     signal.addEventListener('abort', stop, { once: true });
   });
+  if (tail.failure) throw tail.failure;
 }
 
 const newline = 0x0a;

@@ -9,7 +9,8 @@ export interface Sqlite extends Disposable {
   readonly prepare: (sql: string) => StatementSync;
   /**
    * Runs `work` inside the next shared transaction and resolves after its COMMIT. `work` is atomic: when it throws,
-   * only its own writes are undone. Works run in the order of the calls and see each other's writes.
+   * only its own writes are undone. Works run in the order of the calls and see each other's writes. `work` may be run
+   * again after its writes were undone, so it changes nothing but the file.
    */
   readonly write: <T>(work: () => T) => Promise<T>;
 }
@@ -84,10 +85,14 @@ export function openSqlite({ path, durability, migrations }: SqliteOptions): Sql
 
 /** One transaction for the whole group: one fsync, however many runs commit in this tick. */
 function commitGroup(group: readonly Pending[], prepare: Sqlite['prepare']): void {
-  const done: Pending[] = [];
+  // Savepoints cost as much as the writes they guard, and failures are rare: a group in which something fails is undone and
+  // run once more, each work behind a savepoint of its own.
+  let done = tryTogether(group, prepare);
   try {
-    prepare('BEGIN IMMEDIATE').run();
-    for (const pending of group) if (runAlone(pending, prepare)) done.push(pending);
+    if (!done) {
+      prepare('BEGIN IMMEDIATE').run();
+      done = group.filter((pending) => runAlone(pending, prepare));
+    }
     prepare('COMMIT').run();
   } catch (error) {
     rollBack(prepare);
@@ -95,6 +100,18 @@ function commitGroup(group: readonly Pending[], prepare: Sqlite['prepare']): voi
     return;
   }
   for (const pending of done) pending.resolve();
+}
+
+/** Runs the group in a transaction that is left open; `undefined`, with nothing written, when any of it fails. */
+function tryTogether(group: readonly Pending[], prepare: Sqlite['prepare']): readonly Pending[] | undefined {
+  try {
+    prepare('BEGIN IMMEDIATE').run();
+    for (const pending of group) pending.run();
+    return group;
+  } catch {
+    rollBack(prepare);
+    return undefined;
+  }
 }
 
 /** Runs one work inside a savepoint; a failure undoes it alone and rejects it. */
