@@ -14,7 +14,7 @@ import { openCalls } from './engine/calls.ts';
 import type { RunContext } from './engine/context.ts';
 import { RunFailure } from './engine/failure.ts';
 import type { CompiledGraph } from './engine/graph.ts';
-import { mergeOutputs, type Delta } from './engine/merge.ts';
+import { mergeOutputs, type Delta, type NodeOutput } from './engine/merge.ts';
 import type { EngineState } from './engine/state.ts';
 import { entryNodes, runStep, type StepResult } from './engine/step.ts';
 import { createEventWriter, type EventWriter } from './events.ts';
@@ -114,9 +114,20 @@ function begin({ claimed, graph, options, remembered }: Drive): Progress {
   if (unmatched !== undefined)
     throw new RunFailure('BAD_REQUEST', `messages: no open tool call has the id "${unmatched}"`);
   const given = { node: 'initial_state', fields: options.initialState, messages: [], mayReplace: false };
-  const { state, delta } = mergeOutputs(graph.fields, hot.state, [given]);
+  const { state, delta } = mergeInitial(graph, hot.state, given);
   const nodes = claimed.next.length > 0 ? claimed.next : entryNodes(graph, state);
   return { state, bytes: hot.bytes, nodes, step: claimed.step, pending: delta, added: [], visits: new Map() };
+}
+
+/** What does not fit came with the request, so that the caller is told, not the author of a node. */
+function mergeInitial(graph: CompiledGraph, state: EngineState, given: NodeOutput): ReturnType<typeof mergeOutputs> {
+  try {
+    return mergeOutputs(graph.fields, state, [given]);
+  } catch (error) {
+    if (error instanceof RunFailure)
+      throw new RunFailure('BAD_REQUEST', `initial_state: ${error.message}`, { cause: error });
+    throw error;
+  }
 }
 
 async function step(drive: Drive, events: EventWriter, progress: Progress): Promise<StepResult> {

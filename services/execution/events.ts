@@ -75,7 +75,8 @@ export function createEventWriter(scope: EventScope, after: number): EventWriter
   };
 }
 
-const pieceOf = (block: Block): unknown => (block.type === 'text' ? block['text'] : block);
+const pieceOf = (block: Block): unknown =>
+  block.type === 'text' && typeof block['text'] === 'string' ? block['text'] : block;
 
 /** ISO 8601 of a time in milliseconds; the text is remembered, because many events share a millisecond. */
 function createClock(): (at: number) => string {

@@ -2,7 +2,7 @@ import { invalid, isServiceError, notFound } from '@agent-workflow/kit/errors';
 import { newId } from '@agent-workflow/kit/ids';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { Call } from '@agent-workflow/protos/call';
-import type { Execution, StartRequest, UpdateStateRequest } from '@agent-workflow/protos/execution';
+import type { Execution, RunEvent, StartRequest, UpdateStateRequest } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
 import { answeredCalls, type Message } from '@agent-workflow/protos/message';
 import type { AcceptRunRequest, State, Threads } from '@agent-workflow/protos/threads';
@@ -10,7 +10,7 @@ import { LRUCache } from 'lru-cache';
 import { deleteThread } from './delete-thread.ts';
 import type { CompiledGraph } from './engine/graph.ts';
 import { allFields } from './engine/merge.ts';
-import { applyUpdate, refuseMisfits } from './update-state.ts';
+import { applyUpdate, refuseInitialState } from './update-state.ts';
 import { fromJson, toOptionsJson, toRunOptions } from './options.ts';
 import type { RunLog, RunQueue } from './port.ts';
 import type { Worker } from './worker.ts';
@@ -69,7 +69,9 @@ export function createExecution(options: ExecutionOptions): Execution {
 
     async *follow({ owner, runId, after }, call) {
       await refuseForeign(owner, runId, call);
-      for await (const events of log.follow(runId, after, call.signal)) yield { events };
+      for await (const batch of log.follow(runId, after, call.signal)) {
+        for (const events of inParts(batch)) yield { events };
+      }
     },
 
     getGraph: () => {
@@ -80,13 +82,36 @@ export function createExecution(options: ExecutionOptions): Execution {
     updateState: async (request, call) => updateState(graphOf(), threads, request, call),
 
     deleteThread: async ({ owner, threadId }, call) => {
-      await deleteThread(options, { owner, threadId }, call);
+      try {
+        await deleteThread(options, { owner, threadId }, call);
+      } finally {
+        // From here on the record is asked, and says that the thread's runs are gone with it.
+        startedHere.clear();
+      }
       return {};
     },
   };
 }
 
 const rememberedRuns = 10_000;
+
+/** What one reply of a stream may weigh before the next begins: well under what a wire lets through. */
+const partBytes = sizes.rpc / 4;
+
+/** A batch in parts that a wire lets through; a heavier event is a part of its own. */
+function* inParts(batch: readonly RunEvent[]): Generator<readonly RunEvent[]> {
+  let start = 0;
+  let bytes = 0;
+  for (const [index, { json }] of batch.entries()) {
+    if (index > start && bytes + json.byteLength > partBytes) {
+      yield batch.slice(start, index);
+      start = index;
+      bytes = 0;
+    }
+    bytes += json.byteLength;
+  }
+  yield start === 0 ? batch : batch.slice(start);
+}
 
 function refuseTakenNames(graph: CompiledGraph, { tools }: StartRequest): void {
   for (const [index, { name, nodeName }] of tools.entries()) {
@@ -105,7 +130,7 @@ function refuseTakenNames(graph: CompiledGraph, { tools }: StartRequest): void {
 function toAccept(graph: CompiledGraph, request: StartRequest, threadId: string): AcceptRunRequest {
   refuseHeavy(request.initialStateJson);
   const options = toRunOptions(request);
-  refuseMisfits(graph, options.initialState, ['body', 'initial_state']);
+  refuseInitialState(graph, options.initialState);
   const messages = request.messages.map(({ json }) => fromJson(json) as Message);
   return {
     owner: request.owner,

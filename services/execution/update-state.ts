@@ -4,7 +4,7 @@ import type { MessageEntry, State } from '@agent-workflow/protos/threads';
 import { RunFailure } from './engine/failure.ts';
 import { misfit } from './engine/field.ts';
 import type { CompiledGraph } from './engine/graph.ts';
-import { allFields, mergeOutputs } from './engine/merge.ts';
+import { allFields, defaultValues, mergeOutputs } from './engine/merge.ts';
 import { fromState } from './hot-threads.ts';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -26,8 +26,23 @@ export function applyUpdate(
   return { fields, messages };
 }
 
+/**
+ * Refuses an initial state that no thread could take, before its run is accepted: reducers are tried on the defaults.
+ * @throws Invalid naming the field.
+ */
+export function refuseInitialState(graph: CompiledGraph, given: Values): void {
+  const at = ['body', 'initial_state'];
+  if ('context' in given) throw invalid([...at, 'context'], 'is made of messages only', 'context_field');
+  refuseMisfits(graph, given, at);
+  const state = { values: defaultValues(graph.fields), context: [] };
+  for (const [name, value] of Object.entries(given)) {
+    const output = { node: 'initial_state', fields: { [name]: value }, messages: [], mayReplace: false };
+    reduceOrRefuse(() => mergeOutputs(graph.fields, state, [output]), [...at, name]);
+  }
+}
+
 /** @throws Invalid naming the first field that the graph does not declare, or whose value does not fit. */
-export function refuseMisfits(graph: CompiledGraph, values: Values, loc: Loc): void {
+function refuseMisfits(graph: CompiledGraph, values: Values, loc: Loc): void {
   const known = allFields(graph.fields);
   for (const [name, value] of Object.entries(values)) {
     const spec = Object.hasOwn(known, name) ? known[name] : undefined;

@@ -8,7 +8,7 @@ import { bindMemory } from './bound-memory.ts';
 import { driveRun, type Driven } from './drive.ts';
 import type { RunContext } from './engine/context.ts';
 import type { CompiledGraph } from './engine/graph.ts';
-import { createHotThreads } from './hot-threads.ts';
+import { createHotThreads, type HotThread } from './hot-threads.ts';
 import { fromOptionsJson, type RunOptions } from './options.ts';
 import { publishEnd } from './publish-end.ts';
 import type { RunLog, RunnableRun, RunQueue } from './port.ts';
@@ -68,13 +68,16 @@ export function createWorker(options: WorkerOptions): Worker {
     slots--;
   };
 
-  const intentFor = (owner: string, threadId: string): ClaimIntent => {
-    const version = hot.get(owner, threadId)?.version;
-    return { workerId, ...(version === undefined ? {} : { knownVersion: version }) };
-  };
+  const intentOf = (remembered: HotThread | undefined): ClaimIntent => ({
+    workerId,
+    ...(remembered === undefined ? {} : { knownVersion: remembered.version }),
+  });
 
-  /** Drives one claimed run to its end; the slot is the caller's. */
-  const drive = async (owner: string, claimed: ClaimedRun): Promise<void> => {
+  /**
+   * Drives one claimed run to its end; the slot is the caller's. `remembered` is what the claim was asked with: it may have
+   * left the memory since.
+   */
+  const drive = async (owner: string, claimed: ClaimedRun, remembered: HotThread | undefined): Promise<void> => {
     const { runId, threadId } = claimed;
     const controller = new AbortController();
     running.set(runId, controller);
@@ -86,7 +89,7 @@ export function createWorker(options: WorkerOptions): Worker {
         options: runOptions,
         graph,
         threads,
-        remembered: hot.get(owner, threadId),
+        remembered,
         run: contextOf(options, { owner, runId, threadId, runOptions, signal: controller.signal }),
         isRemote: remoteTools(graph, runOptions),
         append: (after, events) => log.append(runId, after, events),
@@ -128,19 +131,17 @@ export function createWorker(options: WorkerOptions): Worker {
   };
 
   const claimAndDrive = async ({ owner, threadId, runId }: RunnableRun): Promise<void> => {
+    const remembered = hot.get(owner, threadId);
     let claimed: ClaimedRun;
     try {
-      claimed = await threads.claimRun(
-        { owner, threadId, runId, ...intentFor(owner, threadId) },
-        within(callTimeoutMs),
-      );
+      claimed = await threads.claimRun({ owner, threadId, runId, ...intentOf(remembered) }, within(callTimeoutMs));
     } catch (error) {
       const { code } = fromUnknown(error);
       // Stale and NotFound are the answer to a repeated or outdated delivery: the run is no longer to be had.
       if (code !== 'Stale' && code !== 'NotFound') logger.error({ err: error, runId }, 'a run could not be claimed');
       return;
     }
-    await drive(owner, claimed);
+    await drive(owner, claimed, remembered);
   };
 
   const consume = async (): Promise<void> => {
@@ -160,9 +161,10 @@ export function createWorker(options: WorkerOptions): Worker {
     reserve: (owner, threadId) => {
       if (slots === 0 || draining.signal.aborted) return undefined;
       slots--;
+      const remembered = hot.get(owner, threadId);
       return {
-        intent: intentFor(owner, threadId),
-        run: (claimed) => void drive(owner, claimed).finally(release),
+        intent: intentOf(remembered),
+        run: (claimed) => void drive(owner, claimed, remembered).finally(release),
         release,
       };
     },

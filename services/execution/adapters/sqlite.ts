@@ -22,20 +22,34 @@ const migrations = [
 interface Tail {
   last: number;
   ended: RunEvent | undefined;
+  /** Whether the last event was appended, written or not: nothing comes behind it. */
+  closed: boolean;
   /** Set when its events could not be written. */
   failure: ServiceError | undefined;
   /** The newest events, without a gap up to `last`. */
   recent: RunEvent[];
   /** Appended and not yet written. */
   pending: RunEvent[];
+  /** Settles when what is pending has been written. */
+  stored: PromiseWithResolvers<void> | undefined;
+  /** Whoever wants to hear of the run, also of its end alone. */
+  listeners: number;
+  /** Those of them that want every event. */
   followers: number;
   writing: boolean;
   readonly waiting: Set<() => void>;
 }
 
 /** What one write holds: the events of each run that were appended since the last. */
-type Group = readonly { readonly runId: string; readonly tail: Tail; readonly events: readonly RunEvent[] }[];
+type Group = readonly {
+  readonly runId: string;
+  readonly tail: Tail;
+  readonly events: readonly RunEvent[];
+  readonly stored: Tail['stored'];
+}[];
 
+/** How long events that nobody follows may wait to be written together, in milliseconds. */
+const holdMs = 20;
 /** Newest events of a live run that are kept in memory; a follower further behind reads the file. */
 const recentEvents = 1024;
 /** Rows that a follower reads at once. */
@@ -50,6 +64,9 @@ export function openSqliteRunLog({ path }: { readonly path: string }): RunLog {
   const { prepare } = db;
   const tails = new Map<string, Tail>();
   let dirty = new Map<string, Tail>();
+  /** Live runs that nobody follows, whose events wait to be written. */
+  let held = new Map<string, Tail>();
+  let timer: NodeJS.Timeout | undefined;
   let flushed: Promise<void> = Promise.resolve();
 
   const storedLast = (runId: string): number =>
@@ -68,9 +85,12 @@ export function openSqliteRunLog({ path }: { readonly path: string }): RunLog {
     const tail: Tail = {
       last: ended?.seq ?? storedLast(runId),
       ended,
+      closed: ended !== undefined,
       failure: undefined,
       recent: [],
       pending: [],
+      stored: undefined,
+      listeners: 0,
       followers: 0,
       writing: false,
       waiting: new Set(),
@@ -81,7 +101,7 @@ export function openSqliteRunLog({ path }: { readonly path: string }): RunLog {
 
   const release = (runId: string, tail: Tail): void => {
     if (
-      tail.followers === 0 &&
+      tail.listeners === 0 &&
       !tail.writing &&
       tail.pending.length === 0 &&
       (tail.ended !== undefined || tail.last === 0)
@@ -90,9 +110,12 @@ export function openSqliteRunLog({ path }: { readonly path: string }): RunLog {
   };
 
   const takeDirty = (): Group => {
-    const group = [...dirty].map(([runId, tail]) => ({ runId, tail, events: tail.pending }));
+    const group = [...dirty].map(([runId, tail]) => ({ runId, tail, events: tail.pending, stored: tail.stored }));
     dirty = new Map();
-    for (const { tail } of group) tail.pending = [];
+    for (const { tail } of group) {
+      tail.pending = [];
+      tail.stored = undefined;
+    }
     return group;
   };
 
@@ -112,24 +135,25 @@ export function openSqliteRunLog({ path }: { readonly path: string }): RunLog {
   };
 
   const publish = (group: Group): void => {
-    for (const { runId, tail, events } of group) {
+    for (const { runId, tail, events, stored } of group) {
       const end = events.at(-1);
       tail.recent = tail.recent.length === 0 ? [...events] : tail.recent.concat(events).slice(-recentEvents);
       if (end && isTerminal(end)) tail.ended = end;
       tail.writing = tail.pending.length > 0;
       for (const wake of tail.waiting) wake();
+      stored?.resolve();
       release(runId, tail);
     }
   };
 
   /** What could not be written was shown to nobody: the runs' logs end here, for whoever follows them and for their workers. */
-  const abandon = (group: Group, error: unknown): never => {
-    for (const { runId, tail } of group) {
+  const abandon = (group: Group, error: unknown): void => {
+    for (const { runId, tail, stored } of group) {
       tail.failure = unavailable('the event log cannot be written right now', error);
       tails.delete(runId);
       for (const wake of tail.waiting) wake();
+      stored?.reject(tail.failure);
     }
-    throw error;
   };
 
   const flush = (): Promise<void> => {
@@ -141,6 +165,27 @@ export function openSqliteRunLog({ path }: { readonly path: string }): RunLog {
         return group;
       })
       .then(publish, (error: unknown) => abandon(group ?? takeDirty(), error));
+  };
+
+  const writeSoon = (runId: string, tail: Tail): void => {
+    held.delete(runId);
+    if (tail.pending.length === 0) return;
+    if (dirty.size === 0) flushed = flush();
+    dirty.set(runId, tail);
+  };
+
+  const writeHeld = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+    const waiting = held;
+    held = new Map();
+    for (const [runId, tail] of waiting) writeSoon(runId, tail);
+  };
+
+  /** A step of a run that nobody watches is in no hurry: many of them share a row, and a transaction. */
+  const hold = (runId: string, tail: Tail): void => {
+    held.set(runId, tail);
+    timer ??= setTimeout(writeHeld, holdMs);
   };
 
   const readStored = (runId: string, after: number): RunEvent[] =>
@@ -159,20 +204,26 @@ export function openSqliteRunLog({ path }: { readonly path: string }): RunLog {
   return {
     append: async (runId, after, events) => {
       const tail = tailOf(runId);
-      if (tail.last !== after || tail.ended) throw stale(`the log of run "${runId}" has gone on without this worker`);
-      tail.last = events.at(-1)?.seq ?? after;
+      if (tail.last !== after || tail.closed) throw stale(`the log of run "${runId}" has gone on without this worker`);
+      const end = events.at(-1);
+      tail.last = end?.seq ?? after;
+      tail.closed = end !== undefined && isTerminal(end);
       tail.writing = true;
       tail.pending.push(...events);
-      if (dirty.size === 0) flushed = flush();
-      dirty.set(runId, tail);
-      return flushed;
+      tail.stored ??= Promise.withResolvers();
+      const { promise } = tail.stored;
+      if (tail.followers > 0 || tail.closed) writeSoon(runId, tail);
+      else hold(runId, tail);
+      return promise;
     },
 
     last: (runId) => Promise.resolve(tails.get(runId)?.last ?? storedLast(runId)),
 
     async *follow(runId, after, signal) {
       const tail = tailOf(runId);
+      tail.listeners++;
       tail.followers++;
+      writeSoon(runId, tail);
       try {
         for (let at = after; ;) {
           const batch = available(runId, tail, at);
@@ -188,6 +239,7 @@ export function openSqliteRunLog({ path }: { readonly path: string }): RunLog {
           }
         }
       } finally {
+        tail.listeners--;
         tail.followers--;
         release(runId, tail);
       }
@@ -195,12 +247,12 @@ export function openSqliteRunLog({ path }: { readonly path: string }): RunLog {
 
     end: async (runId, signal) => {
       const tail = tailOf(runId);
-      tail.followers++;
+      tail.listeners++;
       try {
         while (!tail.ended) await changed(tail, signal);
         return tail.ended;
       } finally {
-        tail.followers--;
+        tail.listeners--;
         release(runId, tail);
       }
     },
@@ -216,7 +268,8 @@ export function openSqliteRunLog({ path }: { readonly path: string }): RunLog {
       }),
 
     [Symbol.asyncDispose]: async () => {
-      await flushed.catch(() => undefined);
+      writeHeld();
+      await flushed;
       db[Symbol.dispose]();
     },
   };

@@ -34,7 +34,9 @@ export function draftMessage(toBlock: (block: Block) => Block): MessageDraft {
       closeText();
       const block = toBlock(piece);
       content.push(block);
-      return { messageId, role: 'assistant', piece: block };
+      // Text is streamed as text, however it was emitted: the pieces joined are what the message says.
+      const isText = block.type === 'text' && typeof block['text'] === 'string';
+      return { messageId, role: 'assistant', piece: isText ? (block['text'] as string) : block };
     },
     finish: () => {
       closeText();

@@ -30,12 +30,16 @@ interface Pending {
   readonly reject: (error: unknown) => void;
 }
 
+/** Pages of the write-ahead log after which it is worked into the file: pages written often are then copied once. */
+const checkpointPages = 4000;
+
 /** Opens the file, making it and its folder when needed, and brings its schema up to date. */
 export function openSqlite({ path, durability, migrations }: SqliteOptions): Sqlite {
   if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true });
   const db = new DatabaseSync(path, { timeout: 5000 });
   db.exec(
-    `PRAGMA journal_mode = WAL; PRAGMA synchronous = ${durability}; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;`,
+    `PRAGMA journal_mode = WAL; PRAGMA synchronous = ${durability}; PRAGMA foreign_keys = ON;
+     PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = ${String(checkpointPages)};`,
   );
   try {
     migrate(db, migrations);
