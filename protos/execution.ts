@@ -106,6 +106,8 @@ export interface UpdateStateRequest {
   readonly threadId: string;
   /** A JSON object. */
   readonly stateJson: Uint8Array;
+  /** Of a request that is to be done once. */
+  readonly onceKey?: string;
 }
 
 export interface DeleteThreadRequest {

@@ -55,6 +55,13 @@ export interface Threads {
   readonly addMessages: (request: AddMessagesRequest, call: Call) => Promise<AddMessagesReply>;
   /** Removes one message from log and context. Conflict while a run holds the thread. */
   readonly deleteMessage: (request: DeleteMessageRequest, call: Call) => Promise<DeleteMessageReply>;
+  /**
+   * Puts a request that is to be done once on record, and says how far an earlier one with its key came. Invalid when that
+   * one had another body.
+   */
+  readonly beginOnce: (request: BeginOnceRequest, call: Call) => Promise<BeginOnceReply>;
+  /** Keeps the reply for whoever sends the request again. */
+  readonly endOnce: (request: EndOnceRequest, call: Call) => Promise<EndOnceReply>;
 }
 
 /** A message of the log: its id beside its whole JSON, which has the same id inside. */
@@ -321,6 +328,8 @@ export interface WriteStateRequest {
   readonly expectedVersion: number;
   readonly fields: Readonly<Record<string, Uint8Array>>;
   readonly messages: readonly MessageEntry[];
+  /** Marks the request of this key applied in the same write; a request that is applied already changes nothing. */
+  readonly onceKey?: string;
 }
 
 export interface ClearStateRequest {
@@ -375,3 +384,24 @@ export interface DeleteMessageRequest {
 }
 
 export type DeleteMessageReply = Readonly<Record<string, never>>;
+
+export interface BeginOnceRequest {
+  readonly owner: string;
+  readonly onceKey: string;
+  readonly bodyHash: string;
+}
+
+export interface BeginOnceReply {
+  /** Whether no request with this key came before. */
+  readonly isNew: boolean;
+  /** Absent until an earlier request has ended. */
+  readonly replyJson?: Uint8Array;
+}
+
+export interface EndOnceRequest {
+  readonly owner: string;
+  readonly onceKey: string;
+  readonly replyJson: Uint8Array;
+}
+
+export type EndOnceReply = Readonly<Record<string, never>>;

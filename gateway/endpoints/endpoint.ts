@@ -35,16 +35,8 @@ export interface Ask<Params = unknown, Input = unknown> {
   readonly owner: string;
   readonly user: Principal['user'];
   readonly requestId: string;
-  /** For one call to a service; its signal fires when the caller goes away. */
-  readonly call: () => Call;
-  /** A call whose signal also fires when `ms` have passed. Dispose it when the answer is there. */
-  readonly callFor: (ms: number) => LimitedCall;
-}
-
-export interface LimitedCall extends Disposable {
-  readonly call: Call;
-  /** Whether the time was up. */
-  readonly isLate: () => boolean;
+  /** For a call to a service that may take `ms`, `CALL_TIMEOUT_MS` unless told; its signal fires when the caller goes away. */
+  readonly call: (ms?: number) => Call;
 }
 
 /** A run to follow, as the reply of a stream. */

@@ -1,4 +1,4 @@
-import { ServiceError, timeout } from '@agent-workflow/kit/errors';
+import { isServiceError, ServiceError, timeout } from '@agent-workflow/kit/errors';
 import type { RunEvent, StartReply } from '@agent-workflow/protos/execution';
 import { errorOf } from '../middleware/errors.ts';
 import { jsonText } from '../replies/json.ts';
@@ -9,12 +9,11 @@ import { toStartRequest } from './run-request.ts';
 /** Runs the graph to its end and gives the result; when that takes too long, the run goes on without its caller. */
 export async function invokeGraph(ask: Ask<unknown, RunInput>, { execution, config }: Services): Promise<string> {
   const run = await execution.start(toStartRequest(ask, 'full'), ask.call());
-  using limit = ask.callFor(config.INVOKE_TIMEOUT_MS);
-  try {
-    return resultOf(await execution.wait({ owner: ask.owner, runId: run.runId }, limit.call));
-  } catch (error) {
-    throw limit.isLate() ? tooLate(run, config.INVOKE_TIMEOUT_MS) : error;
-  }
+  const waiting = ask.call(config.INVOKE_TIMEOUT_MS);
+  const last = await execution.wait({ owner: ask.owner, runId: run.runId }, waiting).catch((error: unknown) => {
+    throw isServiceError(error, 'Timeout') ? tooLate(run, config.INVOKE_TIMEOUT_MS) : error;
+  });
+  return resultOf(last);
 }
 
 const tooLate = ({ runId, threadId }: StartReply, ms: number): ServiceError =>

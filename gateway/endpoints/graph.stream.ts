@@ -8,8 +8,6 @@ const streamMs = 24 * 60 * 60 * 1000;
 /** Starts a run and follows it from its first event. The caller going away does not end the run. */
 export async function streamGraph(ask: Ask<unknown, RunInput>, { execution }: Services): Promise<RunStream> {
   const { owner } = ask;
-  const call = ask.call();
-  const { runId } = await execution.start(toStartRequest(ask, 'low'), call);
-  const following = { deadline: Date.now() + streamMs, signal: call.signal };
-  return { runId, events: execution.follow({ owner, runId, after: 0 }, following) };
+  const { runId } = await execution.start(toStartRequest(ask, 'low'), ask.call());
+  return { runId, events: execution.follow({ owner, runId, after: 0 }, ask.call(streamMs)) };
 }

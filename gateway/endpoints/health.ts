@@ -6,10 +6,12 @@ export const ping = (): string => '"pong"';
 /** Whether the process lives: nothing behind it is asked. */
 export const healthz = (): string => '"ok"';
 
+/** Probes are asked every few seconds and want to know now. */
+const probeMs = 2000;
+
 /** Whether requests can be served: the record answers. */
 export async function readyz(ask: Ask, { threads }: Services): Promise<string> {
-  using limit = ask.callFor(2000);
-  await threads.listOpenRuns({ limit: 1 }, limit.call);
+  await threads.listOpenRuns({ limit: 1 }, ask.call(probeMs));
   return '"ready"';
 }
 

@@ -1,6 +1,5 @@
-import { timeout } from '@agent-workflow/kit/errors';
-import { within, type Call } from '@agent-workflow/protos/call';
-import type { Ask, Endpoint, LimitedCall, Services } from '../endpoints/endpoint.ts';
+import { within } from '@agent-workflow/protos/call';
+import type { Ask, Endpoint, Services } from '../endpoints/endpoint.ts';
 import { writeData, writeJson } from '../replies/envelope.ts';
 import { writeEvents } from '../replies/events.ts';
 import type { Context, Middleware } from './context.ts';
@@ -16,11 +15,11 @@ export function answer({ handle, answer: kind }: Endpoint, services: Services): 
   };
 }
 
-type Life = Pick<Ask, 'call' | 'callFor'> & { readonly abort: () => void };
+type Life = Pick<Ask, 'call'> & { readonly abort: () => void };
 
-function askOf({ state }: Context, { call, callFor }: Life): Ask {
+function askOf({ state }: Context, { call }: Life): Ask {
   const { params, input, requestId, principal } = state;
-  return { params, input, requestId, owner: principal.owner, user: principal.user, call, callFor };
+  return { params, input, requestId, owner: principal.owner, user: principal.user, call };
 }
 
 /** The calls of one request: they end when its caller goes away. */
@@ -36,25 +35,9 @@ function lifeOf({ res }: Context, callTimeoutMs: number): Life {
     return controller;
   };
   return {
-    call: () => within(callTimeoutMs, controller().signal),
-    callFor: (ms) => limitedCall(within(ms, controller().signal), controller(), ms),
+    call: (ms = callTimeoutMs) => within(ms, controller().signal),
     abort: () => {
       controller().abort();
-    },
-  };
-}
-
-function limitedCall(call: Call, controller: AbortController, ms: number): LimitedCall {
-  let late = false;
-  const timer = setTimeout(() => {
-    late = true;
-    controller.abort(timeout(`no answer within ${String(ms)} ms`));
-  }, ms);
-  return {
-    call,
-    isLate: () => late,
-    [Symbol.dispose]: () => {
-      clearTimeout(timer);
     },
   };
 }

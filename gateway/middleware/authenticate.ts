@@ -1,4 +1,5 @@
 import { anonymousOwner } from '@agent-workflow/kit/ids';
+import type { Next } from 'koa';
 import type { Context, Middleware, Principal } from './context.ts';
 
 /** Tells who calls, or throws `Unauthenticated`. */
@@ -11,8 +12,14 @@ const nobody: Principal = { owner: anonymousOwner };
 
 /** Runs before any path is matched, so that no route can be without it. */
 export function authentication(authenticate: Authenticate): Middleware {
-  return async (ctx, next) => {
-    ctx.state.principal = openPaths.has(ctx.path) ? nobody : await authenticate(ctx);
-    await next();
+  return (ctx, next) => {
+    const principal = openPaths.has(ctx.path) ? nobody : authenticate(ctx);
+    if (principal instanceof Promise) return principal.then((known) => enter(ctx, known, next));
+    return enter(ctx, principal, next);
   };
 }
+
+const enter = (ctx: Context, principal: Principal, next: Next): Promise<unknown> => {
+  ctx.state.principal = principal;
+  return next();
+};

@@ -73,6 +73,7 @@ const isFlat = ({ request }: Context): boolean =>
 function toServiceError(error: Error, maxBytes: number): ServiceError {
   const status = 'status' in error ? Number(error.status) : 400;
   if (status === 413) return new ServiceError('TooLarge', `the body is larger than ${String(maxBytes)} bytes`);
+  if (error.message.includes('forbidden prototype')) return badBody('the body may not hold the key "__proto__"');
   return badBody('the body is not JSON', error);
 }
 
@@ -80,7 +81,6 @@ const notAnObject = (): ServiceError => badBody('the body must be a JSON object'
 
 const badBody = (msg: string, cause?: unknown): ServiceError =>
   new ServiceError('BadRequest', msg, { cause, details: [{ loc: ['body'], msg, type: 'json_invalid' }] });
-
 
 /** The connection stays usable only when the rest of the body is taken off it. */
 function discardRest({ req }: Pick<Context, 'req'>): void {

@@ -12,7 +12,7 @@ export const maxFlatLength = 2 * maxDepth;
  */
 export function guardJson(value: unknown, where: string): void {
   let level = childrenOf([value], where);
-  for (let depth = 0; level.length > 0; depth += 1) {
+  for (let depth = 2; level.length > 0; depth += 1) {
     if (depth > maxDepth) throw badRequest(`${where} is nested deeper than ${String(maxDepth)} levels`);
     level = childrenOf(level, where);
   }

@@ -1,4 +1,5 @@
 import Router from '@koa/router';
+import compose from 'koa-compose';
 import type { Endpoint, Route, Services } from '../endpoints/endpoint.ts';
 import { answer } from './answer.ts';
 import { authorization, type Authorize } from './authorize.ts';
@@ -14,17 +15,22 @@ export interface Routing {
 
 /**
  * Finds the row of a request and takes it through the row's own steps. Where two paths match, the one with fewer
- * parameters is meant: `memories/forget` is never a memory's id.
+ * parameters is meant: `memories/forget` is never a memory's id. So a path without parameters is looked up as it
+ * stands; the router, which tries every pattern, has the rest.
  */
 export function routing({ endpoints, services, authorize }: Routing): Middleware {
   const router = new Router<RequestState>({ exclusive: 'specificity', sensitive: true });
+  const direct = new Map<string, Middleware>();
   const body = jsonBody(services.config.MAX_BODY_BYTES);
   for (const row of endpoints) {
     for (const route of [row, ...row.aliases]) {
-      router.register(toPattern(route), [route.method], stepsOf({ row, route, services, authorize, body }));
+      const steps = stepsOf({ row, route, services, authorize, body });
+      router.register(toPattern(route), [route.method], steps);
+      if (!route.path.includes('{')) direct.set(`${route.method} ${route.path}`, compose(steps));
     }
   }
-  return router.routes() as unknown as Middleware;
+  const routed = router.routes() as unknown as Middleware;
+  return (ctx, next): unknown => (direct.get(`${ctx.method} ${ctx.path}`) ?? routed)(ctx, next);
 }
 
 interface StepsOptions {

@@ -6,7 +6,7 @@ const ajv = new Ajv2020({
   useDefaults: true,
   allowUnionTypes: true,
   strictTypes: false,
-  formats: { 'date-time': true },
+  formats: { 'date-time': true, 'well-formed': (text: string) => text.isWellFormed() },
 });
 
 /** Where a validated value came from: the first part of every `loc`. */
@@ -57,6 +57,7 @@ function sentence({ keyword, params, message = 'is not valid' }: ErrorObject): s
   if (keyword === 'required') return 'is required';
   if (keyword === 'enum') return `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`;
   if (keyword === 'type') return `must be ${[params['type']].flat().join(' or ')}`;
+  if (keyword === 'format') return 'must be well-formed Unicode';
   if (keyword === 'pattern') return 'must not hold a slash or a control character';
   return message;
 }

@@ -1,5 +1,6 @@
 import type { ErrorDetail } from '@agent-workflow/kit/errors';
 import type { Context } from '../middleware/context.ts';
+import { nowText } from './json.ts';
 
 const contentType = 'application/json; charset=utf-8';
 
@@ -31,4 +32,4 @@ export function writeJson(ctx: Context, status: number, json: string): void {
 }
 
 const metadata = (ctx: Context, message: string): string =>
-  `{"message":${message},"request_id":${JSON.stringify(ctx.state.requestId)},"timestamp":"${new Date().toISOString()}"}`;
+  `{"message":${message},"request_id":${JSON.stringify(ctx.state.requestId)},"timestamp":${nowText()}}`;

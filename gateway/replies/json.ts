@@ -22,3 +22,16 @@ export const textOrNull = (value: string | undefined): string => (value === unde
 
 /** A time in milliseconds as an ISO 8601 JSON text. */
 export const timeText = (ms: number): string => `"${new Date(ms).toISOString()}"`;
+
+let lastMs = 0;
+let lastText = '';
+
+/** This moment as an ISO 8601 JSON text, which the replies of one millisecond share. */
+export function nowText(): string {
+  const ms = Date.now();
+  if (ms !== lastMs) {
+    lastMs = ms;
+    lastText = timeText(ms);
+  }
+  return lastText;
+}

@@ -83,7 +83,9 @@ const requestBody = (input: TSchema, { method }: Route, components: Components):
 function successContent({ answer, reply }: Endpoint, components: Components): Json {
   const schema = hoist(reply, components);
   if (answer === 'bare') return { 'application/json': { schema } };
-  if (answer === 'events') return { [mediaType(sseType)]: { schema }, [mediaType(ndjsonType)]: { schema } };
+  if (answer === 'events') {
+    return { [mediaType(sseType)]: { schema: sseEvent(schema) }, [mediaType(ndjsonType)]: { schema } };
+  }
   const metadata = hoist(ResponseMetadata, components);
   return {
     'application/json': {
@@ -91,6 +93,17 @@ function successContent({ answer, reply }: Endpoint, components: Components): Js
     },
   };
 }
+
+/** One server-sent event, whose `data` is a chunk on one line. */
+const sseEvent = (chunk: Json): Json => ({
+  type: 'object',
+  required: ['id', 'event', 'data'],
+  properties: {
+    id: { type: 'string', description: '`{run_id}:{seq}`' },
+    event: { type: 'string' },
+    data: { type: 'string', contentMediaType: 'application/json', contentSchema: chunk },
+  },
+});
 
 const mediaType = (contentType: string): string => contentType.split(';', 1)[0] ?? contentType;
 

@@ -17,28 +17,27 @@ export const nullable = <T extends TSchema>(schema: T) =>
 export const record = <P extends TProperties>(title: string, properties: P) => Type.Object(properties, { title });
 
 /** No slash, no control character, no half of a surrogate pair: whatever is named can be addressed in a path. */
-const idCharacters = '[^/\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]';
-
-const idLength = 256;
+const idCharacters = '[^/\\u0000-\\u001f\\u007f-\\u009f]';
+const idRules = { maxLength: 256, format: 'well-formed' };
 
 /** An identifier as it stands in a path. */
-export const Id = Type.String({ title: 'Id', minLength: 1, maxLength: idLength, pattern: `^${idCharacters}+$` });
+export const Id = Type.String({ title: 'Id', minLength: 1, pattern: `^${idCharacters}+$`, ...idRules });
 
 /** An identifier in a body, where a number stands for its decimal text. */
 export const BodyId = Type.Unsafe<string | number>({
   title: 'BodyId',
   type: ['string', 'number'],
   minLength: 1,
-  maxLength: idLength,
   pattern: `^${idCharacters}+$`,
+  ...idRules,
 });
 
 /** A message's identifier in a body: null, empty and 0 ask for a new one. */
 export const NewId = Type.Unsafe<string | number | null>({
   title: 'NewId',
   type: ['string', 'number', 'null'],
-  maxLength: idLength,
   pattern: `^${idCharacters}*$`,
+  ...idRules,
 });
 
 /** The text of an identifier that came as a text or a number. */

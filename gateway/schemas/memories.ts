@@ -16,7 +16,7 @@ export type MemoryConfig = Static<typeof MemoryConfig>;
 
 const context = { config: Type.Optional(MemoryConfig), options: Type.Optional(JsonObject) };
 const Content = Type.String({ minLength: 1 });
-const Category = Type.String({ maxLength: 1024 });
+const Category = Type.String({ maxLength: 256 });
 
 export const MemoryParams = Type.Object({ memory_id: Id });
 export const MemoryInput = Type.Object(context);

@@ -30,7 +30,7 @@ export const Block = Type.Unsafe<{ type: string; [key: string]: unknown }>({
   required: ['type'],
   properties: { type: { type: 'string', minLength: 1 } },
   allOf: Object.entries(knownBlocks).map(([type, fields]) => ({
-    if: { properties: { type: { const: type } } },
+    if: { required: ['type'], properties: { type: { const: type } } },
     then: {
       required: Object.keys(fields),
       properties: {
@@ -48,7 +48,7 @@ export const NewMessage = record('NewMessage', {
   content: Type.Unsafe<string | Static<typeof Block>[]>({ type: ['string', 'array'], items: Block }),
   tools_calls: Type.Optional(Type.Array(Type.Unknown())),
   metadata: Type.Optional(JsonObject),
-  timestamp: Type.Optional(Type.String()),
+  timestamp: Type.Optional(Timestamp),
 });
 export type NewMessage = Static<typeof NewMessage>;
 

@@ -167,13 +167,23 @@ async function updateState(
   request: UpdateStateRequest,
   call: Call,
 ): Promise<State> {
-  const { owner, threadId } = request;
+  const { owner, threadId, onceKey } = request;
   const update = fromJson(request.stateJson) as Readonly<Record<string, unknown>>;
   for (let attempt = 1; ; attempt++) {
     const current = await threads.getState({ owner, threadId }, call);
     const { fields, messages } = applyUpdate(graph, current, update);
     try {
-      return await threads.writeState({ owner, threadId, expectedVersion: current.version, fields, messages }, call);
+      return await threads.writeState(
+        {
+          owner,
+          threadId,
+          expectedVersion: current.version,
+          fields,
+          messages,
+          ...(onceKey === undefined ? {} : { onceKey }),
+        },
+        call,
+      );
     } catch (error) {
       if (!isServiceError(error, 'Conflict') || attempt === updateAttempts) throw error;
     }

@@ -88,6 +88,8 @@ export interface Snapshot {
   readonly runs: ReadonlyMap<string, RunRecord>;
   /** Places in the log of the messages asked for. */
   readonly positions: ReadonlyMap<string, number>;
+  /** Whether the request asked for has been applied by an earlier change. */
+  readonly isApplied: boolean;
 }
 
 /** What one decision writes, all of it or nothing. */
@@ -106,6 +108,8 @@ export interface Change {
   readonly clearState?: boolean;
   /** Stands on the new version. */
   readonly checkpoint?: Checkpoint;
+  /** The request that this change applies, of those that are to be done once. */
+  readonly appliesOnce?: string;
 }
 
 export interface Decision<T> {
@@ -117,6 +121,8 @@ export interface Decision<T> {
 export interface Reads {
   readonly runs?: readonly string[];
   readonly messages?: readonly string[];
+  /** A request that is to be done once. */
+  readonly once?: string;
 }
 
 /** Fields and context of one moment. */
@@ -134,6 +140,12 @@ export interface ThreadRow extends ThreadKey {
 export interface RecencyMark {
   readonly updatedAt: number;
   readonly threadId: string;
+}
+
+/** A request that is to be done once, as far as it came. */
+export interface OnceRecord {
+  readonly bodyHash: string;
+  readonly reply?: Uint8Array;
 }
 
 /**
@@ -168,6 +180,15 @@ export interface ThreadStore extends AsyncDisposable {
     readonly after?: string;
   }) => Promise<readonly (RunRecord & ThreadKey)[]>;
   readonly listDeleting: (limit: number) => Promise<readonly ThreadKey[]>;
+  /** Notes the request if its key is new; gives what stood under the key before. */
+  readonly beginOnce: (
+    owner: string,
+    key: string,
+    record: { readonly bodyHash: string; readonly at: number },
+  ) => Promise<OnceRecord | undefined>;
+  readonly endOnce: (owner: string, key: string, reply: Uint8Array) => Promise<void>;
+  /** Forgets requests noted before `time` (milliseconds since 1970), at most `limit` of them. */
+  readonly expireOnce: (time: number, limit: number) => Promise<void>;
   /** Removes every row of a thread that is marked deleting; of any other thread, nothing. */
   readonly purge: (key: ThreadKey) => Promise<void>;
 }

@@ -63,6 +63,7 @@ export function decideWriteState(
   snapshot: Snapshot,
   now: number,
 ): Decision<{ head: Head }> {
+  if (snapshot.isApplied && snapshot.head) return { reply: { head: snapshot.head } };
   const head = writableHead(snapshot, request.threadId);
   if (head.version !== request.expectedVersion) throw conflict(`thread "${request.threadId}" has changed meanwhile`);
   refuseHeavyState(request.fields);
@@ -75,7 +76,13 @@ export function decideWriteState(
     nextPosition,
   };
   return {
-    change: { head: written, fields: request.fields, messages, checkpoint: { nodes: [], at: now } },
+    change: {
+      head: written,
+      fields: request.fields,
+      messages,
+      checkpoint: { nodes: [], at: now },
+      ...(request.onceKey === undefined ? {} : { appliesOnce: request.onceKey }),
+    },
     reply: { head: written },
   };
 }

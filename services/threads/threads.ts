@@ -1,4 +1,4 @@
-import { notFound } from '@agent-workflow/kit/errors';
+import { invalid, notFound } from '@agent-workflow/kit/errors';
 import type { Threads } from '@agent-workflow/protos/threads';
 import { listMessages, listThreads, toRun, toThread } from './lists.ts';
 import type { Head, RunRecord, ThreadKey, ThreadStore } from './port.ts';
@@ -121,7 +121,10 @@ export function createThreads({
 
     writeState: async (request) => {
       const key = keyOf(request);
-      const reads = { messages: request.messages.map(({ messageId }) => messageId) };
+      const reads = {
+        messages: request.messages.map(({ messageId }) => messageId),
+        ...(request.onceKey === undefined ? {} : { once: request.onceKey }),
+      };
       const { head } = await store.change(key, reads, (snapshot) => decideWriteState(request, snapshot, now()));
       return readState(key, head);
     },
@@ -156,7 +159,27 @@ export function createThreads({
       );
       return {};
     },
+
+    beginOnce: async ({ owner, onceKey, bodyHash }) => {
+      const at = now();
+      await store.expireOnce(at - onceKeptMs, expiredAtOnce);
+      const known = await store.beginOnce(owner, onceKey, { bodyHash, at });
+      if (known && known.bodyHash !== bodyHash) {
+        throw invalid(['header', 'Idempotency-Key'], 'was used with another body', 'idempotency_key');
+      }
+      return { isNew: known === undefined, ...(known?.reply === undefined ? {} : { replyJson: known.reply }) };
+    },
+
+    endOnce: async ({ owner, onceKey, replyJson }) => {
+      await store.endOnce(owner, onceKey, replyJson);
+      return {};
+    },
   };
 }
+
+/** How long a request is known by its key, in milliseconds. */
+const onceKeptMs = 24 * 60 * 60 * 1000;
+/** Each new key makes room for itself: more than one is forgotten for every one that comes. */
+const expiredAtOnce = 10;
 
 const keyOf = ({ owner, threadId }: ThreadKey): ThreadKey => ({ owner, threadId });

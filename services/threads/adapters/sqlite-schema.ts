@@ -77,4 +77,14 @@ export const migrations: readonly string[] = [
      metadata BLOB,
      PRIMARY KEY (ref, version)
    ) STRICT, WITHOUT ROWID`,
+  `CREATE TABLE once (
+     owner TEXT NOT NULL,
+     key TEXT NOT NULL,
+     body_hash TEXT NOT NULL,
+     applied INTEGER NOT NULL DEFAULT 0,
+     reply BLOB,
+     at INTEGER NOT NULL,
+     PRIMARY KEY (owner, key)
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX once_by_time ON once (at)`,
 ];

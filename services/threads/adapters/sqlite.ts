@@ -80,6 +80,30 @@ export function openSqliteThreadStore({ path }: { readonly path: string }): Thre
       );
     },
 
+    beginOnce: (owner, key, { bodyHash, at }) =>
+      db.write(() => {
+        const row = prepare('SELECT body_hash, reply FROM once WHERE owner = ? AND key = ?').get(owner, key);
+        if (row)
+          return { bodyHash: row['body_hash'] as string, ...optional('reply', row['reply'] as Uint8Array | null) };
+        prepare('INSERT INTO once (owner, key, body_hash, at) VALUES (?, ?, ?, ?)').run(owner, key, bodyHash, at);
+        return undefined;
+      }),
+
+    endOnce: (owner, key, reply) =>
+      db.write(() => {
+        prepare('UPDATE once SET reply = ? WHERE owner = ? AND key = ?').run(reply, owner, key);
+      }),
+
+    expireOnce: (time, limit) =>
+      db.write(() => {
+        for (const { owner, key } of prepare('SELECT owner, key FROM once WHERE at < ? ORDER BY at LIMIT ?').all(
+          time,
+          limit,
+        )) {
+          prepare('DELETE FROM once WHERE owner = ? AND key = ?').run(owner as string, key as string);
+        }
+      }),
+
     purge: (key) =>
       db.write(() => {
         const row = selectHead(db, key);
@@ -123,7 +147,11 @@ function toSnapshot(db: Sqlite, row: HeadRow | undefined, key: ThreadKey, reads:
       if (place) positions.set(messageId, place['position'] as number);
     }
   }
-  return { head: row?.head, runs, positions };
+  const once =
+    reads.once === undefined
+      ? undefined
+      : db.prepare('SELECT applied FROM once WHERE owner = ? AND key = ?').get(key.owner, reads.once);
+  return { head: row?.head, runs, positions, isApplied: once?.['applied'] === 1 };
 }
 
 function applyChange(
@@ -158,6 +186,9 @@ function applyChange(
     db.prepare('DELETE FROM messages WHERE ref = ? AND position = ?').run(ref, position);
   }
   for (const run of change.runs ?? []) putRun(db, ref, key, run);
+  if (change.appliesOnce !== undefined) {
+    db.prepare('UPDATE once SET applied = 1 WHERE owner = ? AND key = ?').run(key.owner, change.appliesOnce);
+  }
   if (change.checkpoint) {
     const { runId = null, step = null, nodes, at, metadata = null } = change.checkpoint;
     db.prepare(

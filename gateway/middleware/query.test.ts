@@ -1,0 +1,26 @@
+import { isServiceError } from '@agent-workflow/kit/errors';
+import test from 'ava';
+import { ListMemories } from '../schemas/memories.ts';
+import { ThreadsQuery } from '../schemas/threads.ts';
+import { readQuery } from './query.ts';
+
+test('parameters are read as their schema asks', (t) => {
+  t.deepEqual(readQuery(ThreadsQuery, { limit: '5', offset: '0', search: '7' }), { limit: 5, offset: 0, search: '7' });
+  t.deepEqual(readQuery(ListMemories, { config: '{"thread_id":"a"}' }), { config: { thread_id: 'a' } });
+});
+
+test('parameters that the endpoint does not know are left out', (t) => {
+  t.deepEqual(readQuery(ThreadsQuery, { limit: '5', colour: 'red' }), { limit: 5 });
+});
+
+test('what does not read as its type is left for the validator', (t) => {
+  for (const limit of ['', ' 5', '5.0', '0x10', '1e3', 'five', '5;'])
+    t.deepEqual(readQuery(ThreadsQuery, { limit }), { limit });
+  t.deepEqual(readQuery(ThreadsQuery, { limit: ['1', '2'] }), { limit: ['1', '2'] });
+  t.deepEqual(readQuery(ListMemories, { config: '{' }), { config: '{' });
+});
+
+test('JSON in a query may not set a prototype', (t) => {
+  const error = t.throws(() => readQuery(ListMemories, { options: '{"__proto__":{"all":true}}' }));
+  t.true(isServiceError(error, 'BadRequest'));
+});

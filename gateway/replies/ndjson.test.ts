@@ -1,0 +1,30 @@
+import test from 'ava';
+import fc from 'fast-check';
+import { jsonBytes } from './json.ts';
+import { prefersNdjson, toNdjson } from './ndjson.ts';
+
+test('every chunk is one line', (t) => {
+  fc.assert(
+    fc.property(fc.array(fc.jsonValue(), { minLength: 1 }), (values) => {
+      const text = toNdjson(
+        'r',
+        values.map((value, index) => ({ seq: index + 1, event: 'messages_chunk', json: jsonBytes(value) })),
+      );
+      const lines = text.split('\n');
+      t.is(lines.pop(), '');
+      t.deepEqual(
+        lines.map((line) => JSON.stringify(JSON.parse(line))),
+        values.map((value) => JSON.stringify(value)),
+      );
+    }),
+  );
+});
+
+test('NDJSON is for callers that name it, and not server-sent events before it', (t) => {
+  t.true(prefersNdjson('application/x-ndjson'));
+  t.true(prefersNdjson('Application/X-NDJSON;q=1, text/event-stream'));
+  t.false(prefersNdjson('text/event-stream, application/x-ndjson'));
+  t.false(prefersNdjson('text/event-stream'));
+  t.false(prefersNdjson('*/*'));
+  t.false(prefersNdjson(undefined));
+});

@@ -1,0 +1,69 @@
+import test from 'ava';
+import { endpoints } from '../endpoints/table.ts';
+import { toOpenApi } from './openapi.ts';
+
+interface Operation {
+  readonly operationId: string;
+  readonly parameters?: readonly { readonly in: string; readonly name: string }[];
+  readonly requestBody?: object;
+}
+
+const document = JSON.parse(JSON.stringify(toOpenApi(endpoints))) as {
+  readonly openapi: string;
+  readonly paths: Record<string, Record<string, Operation>>;
+  readonly components: { readonly schemas: Record<string, object> };
+};
+
+const routes = endpoints.flatMap((row) => [row, ...row.aliases].map(({ method, path }) => ({ row, method, path })));
+
+test('every row of the table is in the document, with its aliases', (t) => {
+  t.true(document.openapi.startsWith('3.1'));
+  const described = Object.entries(document.paths).flatMap(([path, operations]) =>
+    Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  t.deepEqual(described.sort(), routes.map(({ method, path }) => `${method} ${path}`).sort());
+});
+
+test('every reference leads to a component, and every component is used', (t) => {
+  const used = new Set(
+    [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name),
+  );
+  t.deepEqual([...used].sort(), Object.keys(document.components.schemas).sort());
+});
+
+test('operation ids are unique, and each path parameter is described', (t) => {
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.values(methods).map((operation) => ({ path, operation })),
+  );
+  t.is(new Set(operations.map(({ operation }) => operation.operationId)).size, operations.length);
+  for (const { path, operation } of operations) {
+    const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+    const described = (operation.parameters ?? []).filter((parameter) => parameter.in === 'path');
+    t.deepEqual(
+      described.map(({ name }) => name),
+      named,
+      path,
+    );
+  }
+});
+
+test('what has a default is not asked of the caller', (t) => {
+  t.deepEqual((document.components.schemas['RunRequest'] as { required: string[] }).required, ['messages']);
+  t.deepEqual((document.components.schemas['SearchMemoryRequest'] as { required: string[] }).required, ['query']);
+});
+
+test('titles name one schema each', (t) => {
+  const seen = new Map<string, string>();
+  const visit = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return;
+    const { title, type } = value as { title?: unknown; type?: unknown };
+    if (typeof title === 'string' && type !== undefined) {
+      const text = JSON.stringify(value);
+      t.is(seen.get(title) ?? text, text, title);
+      seen.set(title, text);
+    }
+    Object.values(value).forEach(visit);
+  };
+  for (const { params, input, reply } of endpoints) [params, input, reply].forEach(visit);
+  t.true(seen.size > 10);
+});

@@ -1,0 +1,45 @@
+import type { RunEvent } from '@agent-workflow/protos/execution';
+import test from 'ava';
+import fc from 'fast-check';
+import { jsonBytes } from './json.ts';
+import { sseComment, toSse } from './sse.ts';
+
+const kinds = fc.constantFrom('metadata', 'on_chain_start', 'messages_chunk', 'state_chunk', 'on_chain_end', 'error');
+const events = fc
+  .array(fc.tuple(kinds, fc.jsonValue()))
+  .map((pairs) =>
+    pairs.map(([event, data], index): RunEvent => ({ seq: index + 1, event, json: jsonBytes({ event, data }) })),
+  );
+
+test('a reader of server-sent events gets every event back as it was, in order', (t) => {
+  fc.assert(
+    fc.property(events, fc.uuid(), (given, runId) => {
+      const expected = given.map(({ seq, event, json }) => ({
+        id: `${runId}:${String(seq)}`,
+        event,
+        data: Buffer.from(json).toString(),
+      }));
+      t.deepEqual(readSse(toSse(runId, given)), expected);
+    }),
+  );
+});
+
+test('batches are the same stream as their events one by one, and comments in between change nothing', (t) => {
+  fc.assert(
+    fc.property(events, (given) => {
+      const oneByOne = given.map((event) => toSse('r', [event]) + sseComment).join('');
+      t.deepEqual(readSse(oneByOne), readSse(toSse('r', given)));
+    }),
+  );
+});
+
+/** Reads as the HTML standard says: fields up to an empty line are one event, lines that begin with a colon are none. */
+function readSse(text: string): Record<string, string>[] {
+  return text
+    .split('\n\n')
+    .map((block) => block.split(/\r\n|\r|\n/).filter((line) => line !== '' && !line.startsWith(':')))
+    .filter((lines) => lines.length > 0)
+    .map((lines) =>
+      Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)])),
+    );
+}

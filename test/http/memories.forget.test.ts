@@ -1,0 +1,57 @@
+import test from 'ava';
+import { codeOf, serve } from './service.ts';
+
+const { send, data, refused } = serve(test);
+
+const forget = (body?: object) => send('POST', '/v1/store/memories/forget', body);
+const store = async (body: object): Promise<string> => {
+  const given = { content: 'x', memory_type: 'semantic', category: 'any', ...body };
+  return ((await send('POST', '/v1/store/memories', given)).body.data as { memory_id: string }).memory_id;
+};
+
+test.serial('what matches is forgotten, and named', async (t) => {
+  const kept = await store({ category: 'kept' });
+  for (const [fields, narrowing] of [
+    [{ memory_type: 'episodic' }, { memory_type: 'episodic' }],
+    [{ category: 'gone' }, { category: 'gone' }],
+    [{ config: { thread_id: 't' } }, { config: { thread_id: 't' } }],
+    [{ metadata: { level: 3 } }, { filters: { level: { $gt: 2 } } }],
+  ]) {
+    const id = await store(fields ?? {});
+    const forgotten = await data(t, 'forgetMemories', forget(narrowing));
+    t.deepEqual(forgotten, { deleted_count: 1, memory_ids: [id] } as never);
+    await refused(t, send('GET', `/v1/store/memories/${id}`), 404, codeOf(404));
+  }
+  t.is((await send('GET', `/v1/store/memories/${kept}`)).status, 200);
+});
+
+test.serial('nothing that narrows is 422, and nothing is forgotten', async (t) => {
+  const id = await store({});
+  for (const body of [
+    undefined,
+    {},
+    { config: {} },
+    { filters: {} },
+    { options: {} },
+    { options: { all: false } },
+    { options: { all: 'true' } },
+  ]) {
+    t.deepEqual(await refused(t, forget(body), 422, codeOf(422)), [['body']]);
+  }
+  t.is((await send('GET', `/v1/store/memories/${id}`)).status, 200);
+});
+
+test.serial('all of the owner is forgotten when that is asked for', async (t) => {
+  await store({});
+  const { deleted_count: count } = (await data(t, 'forgetMemories', forget({ options: { all: true } }))) as {
+    deleted_count: number;
+  };
+  t.true(count >= 1);
+  t.like(await data(t, 'listMemories', send('GET', '/v1/store/memories')), { total: 0 });
+});
+
+test('fields of the wrong type or range are 422 and named', async (t) => {
+  t.deepEqual(await refused(t, forget({ memory_type: 'vague' }), 422, codeOf(422)), [['body', 'memory_type']]);
+  t.deepEqual(await refused(t, forget({ category: 5 }), 422, codeOf(422)), [['body', 'category']]);
+  t.deepEqual(await refused(t, forget({ filters: 'x' }), 422, codeOf(422)), [['body', 'filters']]);
+});

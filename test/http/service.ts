@@ -1,0 +1,82 @@
+import { endpoints } from '@agent-workflow/gateway/endpoints/table';
+import { validator } from '@agent-workflow/gateway/middleware/validator';
+import type { ExecutionContext, TestFn } from 'ava';
+import { createClient, user, type Client, type Reply } from '../servers/client.ts';
+import { openEmbedded } from '../servers/embedded.ts';
+
+/** A service for the tests of one file. */
+export interface Service extends Client {
+  readonly url: () => string;
+  /** The data of a success that must be the reply which the table promises for the endpoint of this name. */
+  readonly data: (t: ExecutionContext, name: string, reply: Promise<Reply>) => Promise<never>;
+  /** Checks that a reply refuses with this status and code, and gives the places that it names. */
+  readonly refused: (t: ExecutionContext, reply: Promise<Reply>, status: number, code: string) => Promise<unknown[]>;
+  /** Makes a thread with one turn on it. */
+  readonly thread: (id: string, text?: string) => Promise<void>;
+}
+
+const statuses: Readonly<Record<number, string>> = {
+  400: 'BAD_REQUEST',
+  404: 'RESOURCE_NOT_FOUND',
+  409: 'CONFLICT',
+  422: 'VALIDATION_ERROR',
+};
+
+/** The code that goes with a status where there is but one. */
+export const codeOf = (status: number): string => statuses[status] ?? '';
+
+/** Opens the service before the tests of the file and closes it after them; `null`: without an agent. */
+export function serve(
+  test: TestFn,
+  agent: string | null = 'obedient',
+  env: Readonly<Record<string, string>> = {},
+): Service {
+  let service: Awaited<ReturnType<typeof openEmbedded>> | undefined;
+  test.serial.before(async () => {
+    service = await openEmbedded(agent, env);
+  });
+  test.after.always(async () => {
+    await service?.[Symbol.asyncDispose]();
+  });
+  const url = (): string => service?.url ?? '';
+  const send: Client['send'] = (method, path, body) => createClient(url()).send(method, path, body);
+  return {
+    url,
+    send,
+    stream: (body) => createClient(url()).stream(body),
+    data: async (t, name, reply) => {
+      const { status, headers, body } = await reply;
+      t.is(status, 200, JSON.stringify(body));
+      t.is(body.metadata['request_id'], headers.get('x-request-id') ?? '');
+      t.regex(body.metadata['timestamp'] ?? '', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+      validator(schemaOf(name))(body.data, () => 'body');
+      return body.data;
+    },
+    refused: async (t, reply, status, code) => {
+      const { status: actual, headers, body } = await reply;
+      const { error, metadata } = body as unknown as Refused;
+      t.deepEqual([actual, error.code], [status, code], JSON.stringify(body));
+      t.is(metadata['request_id'], headers.get('x-request-id') ?? '');
+      t.false(/\\n +at |node_modules|SELECT /.test(JSON.stringify(body)), 'nothing of the inside is told');
+      return error.details.map(({ loc }) => loc);
+    },
+    thread: async (id, text = 'hello') => {
+      await send('POST', '/v1/graph/invoke', { messages: [user(text)], config: { thread_id: id } });
+    },
+  };
+}
+
+interface Refused {
+  readonly error: { readonly code: string; readonly details: readonly { readonly loc: unknown }[] };
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+function schemaOf(name: string): Parameters<typeof validator>[0] {
+  const row = endpoints.find((endpoint) => endpoint.name === name);
+  if (!row) throw new Error(`the table has no endpoint ${name}`);
+  return row.reply;
+}
+
+/** The text of a message's text blocks. */
+export const said = (message: { readonly content: readonly { readonly text?: string }[] } | undefined): string =>
+  (message?.content ?? []).map(({ text = '' }) => text).join('');

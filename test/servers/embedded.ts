@@ -1,0 +1,20 @@
+import { writeFile } from 'node:fs/promises';
+import { openStandalone } from '@agent-workflow/standalone/standalone';
+import { makeWorkspace } from './standalone.ts';
+
+export interface Embedded extends AsyncDisposable {
+  readonly url: string;
+}
+
+/**
+ * Opens the whole service in this process on a free port; it keeps nothing. `agent` is a file of `test/agents` without
+ * its ending; `null`: none is configured.
+ */
+export async function openEmbedded(
+  agent: string | null,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Embedded> {
+  await using workspace = await makeWorkspace(agent ?? 'echo');
+  if (agent === null) await writeFile(String(workspace.env['SERVICE_CONFIG']), '{}');
+  return await openStandalone({ ...workspace.env, DATA_DIR: ':memory:', PORT: '0', LOG_LEVEL: 'silent', ...env });
+}
