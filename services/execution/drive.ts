@@ -43,6 +43,8 @@ export interface Driven {
   readonly nextRunId?: string;
   /** Why the run failed, for the log. */
   readonly failure?: RunFailure;
+  /** Settles when the last event is written, or cannot be: whatever waits for the thread need not wait for it. */
+  readonly told: Promise<void>;
 }
 
 /** How long one commit may take before the record counts as away, in milliseconds. */
@@ -202,8 +204,11 @@ async function commitResult(
     };
   }
   const last = events.write('on_chain_end', toInvokeResult(drive.claimed, outcome, at), {}, { at });
-  await drive.append(events.last() - told.length - 1, [...told, last]);
-  return { done: true, driven: { thread, ...(reply.nextRunId === undefined ? {} : { nextRunId: reply.nextRunId }) } };
+  const written = drive.append(events.last() - told.length - 1, [...told, last]);
+  return {
+    done: true,
+    driven: { thread, told: written, ...(reply.nextRunId === undefined ? {} : { nextRunId: reply.nextRunId }) },
+  };
 }
 
 const nothing: Delta = { fields: {}, messages: [], mayReplace: false };
@@ -381,6 +386,6 @@ async function fail(
         at,
       });
   const last = events.write('error', error, node === undefined ? {} : { node }, { at });
-  await drive.append(events.last() - 1, [last]);
-  return { failure, ...(reply.nextRunId === undefined ? {} : { nextRunId: reply.nextRunId }) };
+  const told = drive.append(events.last() - 1, [last]);
+  return { failure, told, ...(reply.nextRunId === undefined ? {} : { nextRunId: reply.nextRunId }) };
 }

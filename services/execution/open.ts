@@ -31,7 +31,7 @@ export interface OpenExecution extends AsyncDisposable {
 }
 
 const sweepMs = 60_000;
-const logsPerSweep = 1000;
+const logsAtOnce = 200;
 const bytesPerMiB = 1024 * 1024;
 
 /** Puts the runs of a dead process in order, then starts to drive runs. */
@@ -54,7 +54,8 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
     });
   const sweep = async (): Promise<void> => {
     await finishDeletions({ threads, memory, log, worker });
-    await log.expire(Date.now() - values.EVENTS_RETENTION * 1000, logsPerSweep);
+    const kept = Date.now() - values.EVENTS_RETENTION * 1000;
+    while ((await log.expire(kept, logsAtOnce)) === logsAtOnce);
   };
   const sweeper = every(sweepMs, sweep, (error) => {
     logger.error({ err: error }, 'the sweep failed; the next one tries again');

@@ -37,9 +37,9 @@ const metadataOf = ({ requestId, threadId, runId, isNewThread }: Run): Record<st
 function endOf(run: Run): Record<string, unknown> {
   const state = { values: { context_summary: '' }, context: [] };
   const outcome = {
-    status: 'stopped',
+    status: run.status === 'completed' || run.status === 'interrupted' ? run.status : 'stopped',
     iterations: run.end?.iterations ?? 0,
-    recursionLimitReached: false,
+    recursionLimitReached: run.end?.recursionLimitReached ?? false,
     added: [],
     state,
   } as const;

@@ -94,7 +94,7 @@ export function createWorker(options: WorkerOptions): Worker {
         isRemote: remoteTools(graph, runOptions),
         append: (after, events) => log.append(runId, after, events),
       });
-      await settle(owner, threadId, runId, driven);
+      await Promise.all([settle(owner, threadId, runId, driven), driven.told]);
     } catch (error) {
       hot.forget(owner, threadId);
       // Whoever fired the signal, or took the run, says how it ended.

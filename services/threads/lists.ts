@@ -9,7 +9,7 @@ import type {
 import { textOf, type Message } from '@agent-workflow/protos/message';
 import { fromMessagesCursor, fromThreadsCursor, toMessagesCursor, toThreadsCursor } from './cursor.ts';
 import { fromJson, jsonArray } from './json.ts';
-import type { Head, LogEntry, RunRecord, ThreadKey, ThreadRow, ThreadStore } from './port.ts';
+import type { LogEntry, RunRecord, ThreadKey, ThreadRow, ThreadStore } from './port.ts';
 
 /** How many of an owner's threads a search looks through, the most recent first. */
 const searchedThreads = 10_000;
@@ -26,10 +26,8 @@ export async function listThreads(store: ThreadStore, request: ListThreadsReques
   const page = rows.slice(0, limit);
   const last = page.at(-1);
   return {
-    threads: page.map(({ threadId, head }) => toThread(threadId, head)),
-    ...(rows.length > limit && last
-      ? { cursor: toThreadsCursor({ updatedAt: last.head.updatedAt, threadId: last.threadId }) }
-      : {}),
+    threads: page.map(toThread),
+    ...(rows.length > limit && last ? { cursor: toThreadsCursor(last) } : {}),
   };
 }
 
@@ -66,14 +64,22 @@ export const toRun = (owner: string, run: RunRecord, runnable: boolean): Run => 
 });
 
 /** A thread as replies show it. */
-export const toThread = (threadId: string, head: Head): Thread => ({
+export const toThread = ({
   threadId,
-  ...(head.name === undefined ? {} : { threadName: head.name }),
-  ...(head.metadata === undefined ? {} : { metadataJson: head.metadata }),
-  createdAt: head.createdAt,
-  updatedAt: head.updatedAt,
-  ...(head.newestRun === undefined ? {} : { runId: head.newestRun }),
-  version: head.version,
+  name,
+  metadata,
+  createdAt,
+  updatedAt,
+  newestRun,
+  version,
+}: ThreadRow): Thread => ({
+  threadId,
+  ...(name === undefined ? {} : { threadName: name }),
+  ...(metadata === undefined ? {} : { metadataJson: metadata }),
+  createdAt,
+  updatedAt,
+  ...(newestRun === undefined ? {} : { runId: newestRun }),
+  version,
 });
 
 async function* threadsFrom(
@@ -87,7 +93,7 @@ async function* threadsFrom(
     yield* rows;
     const last = rows.at(-1);
     if (!last || rows.length < pageOfSearch) return;
-    mark = { after: { updatedAt: last.head.updatedAt, threadId: last.threadId } };
+    mark = { after: last };
   }
 }
 
@@ -121,11 +127,10 @@ async function takeMatching<T>(
 
 const matchesThread =
   (needle: string) =>
-  ({ threadId, head }: ThreadRow): boolean =>
+  ({ threadId, name, metadata }: ThreadRow): boolean =>
     threadId.toLowerCase().includes(needle) ||
-    head.name?.toLowerCase().includes(needle) === true ||
-    (head.metadata !== undefined &&
-      valuesOf(fromJson(head.metadata)).some((value) => value.toLowerCase().includes(needle)));
+    name?.toLowerCase().includes(needle) === true ||
+    (metadata !== undefined && valuesOf(fromJson(metadata)).some((value) => value.toLowerCase().includes(needle)));
 
 const matchesMessage =
   (needle: string) =>

@@ -132,8 +132,12 @@ export interface StoredState {
   readonly context: readonly Uint8Array[];
 }
 
-export interface ThreadRow extends ThreadKey {
-  readonly head: Head;
+/** A thread as lists show it: nothing of what decides who may write. */
+export interface ThreadRow extends Pick<
+  Head,
+  'name' | 'metadata' | 'createdAt' | 'updatedAt' | 'newestRun' | 'version'
+> {
+  readonly threadId: string;
 }
 
 /** A page of threads begins after this one, in order of recency. */

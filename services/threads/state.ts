@@ -63,7 +63,7 @@ export function decideWriteState(
   snapshot: Snapshot,
   now: number,
 ): Decision<{ head: Head }> {
-  if (snapshot.isApplied && snapshot.head) return { reply: { head: snapshot.head } };
+  if (snapshot.isApplied && snapshot.head && !snapshot.head.deleting) return { reply: { head: snapshot.head } };
   const head = writableHead(snapshot, request.threadId);
   if (head.version !== request.expectedVersion) throw conflict(`thread "${request.threadId}" has changed meanwhile`);
   refuseHeavyState(request.fields);

@@ -96,7 +96,7 @@ export function createThreads({
       return { runs, ...(last ? { cursor: last.runId } : {}) };
     },
 
-    getThread: async (key) => toThread(key.threadId, await liveHead(key)),
+    getThread: async (key) => toThread({ threadId: key.threadId, ...(await liveHead(key)) }),
 
     listThreads: (request) => listThreads(store, request),
 

@@ -11,11 +11,11 @@ const migrations = [
      lines BLOB NOT NULL,
      PRIMARY KEY (run_id, first)
    ) STRICT;
+   -- In order of time, as its rowids are: the oldest are the first to go.
    CREATE TABLE ends (
-     run_id TEXT PRIMARY KEY,
-     at INTEGER NOT NULL
-   ) STRICT, WITHOUT ROWID;
-   CREATE INDEX ends_by_time ON ends (at)`,
+     at INTEGER NOT NULL,
+     run_id TEXT NOT NULL
+   ) STRICT`,
 ];
 
 /** The live end of one run's log, while somebody writes or follows it. */
@@ -129,8 +129,7 @@ export function openSqliteRunLog({ path }: { readonly path: string }): RunLog {
         end?.seq ?? 0,
         toLines(events),
       );
-      if (end && isTerminal(end))
-        prepare('INSERT OR IGNORE INTO ends (run_id, at) VALUES (?, ?)').run(runId, Date.now());
+      if (end && isTerminal(end)) prepare('INSERT INTO ends (at, run_id) VALUES (?, ?)').run(Date.now(), runId);
     }
   };
 
@@ -259,10 +258,11 @@ export function openSqliteRunLog({ path }: { readonly path: string }): RunLog {
 
     expire: (time, limit) =>
       db.write(() => {
-        const ends = prepare('SELECT run_id FROM ends WHERE at < ? ORDER BY at LIMIT ?').all(time, limit);
-        for (const { run_id: runId } of ends) {
+        const oldest = prepare('SELECT rowid, at, run_id FROM ends ORDER BY rowid LIMIT ?').all(limit);
+        const ends = oldest.filter(({ at }) => Number(at) < time);
+        for (const { rowid, run_id: runId } of ends) {
           prepare('DELETE FROM events WHERE run_id = ?').run(runId as string);
-          prepare('DELETE FROM ends WHERE run_id = ?').run(runId as string);
+          prepare('DELETE FROM ends WHERE rowid = ?').run(rowid as number);
         }
         return ends.length;
       }),
@@ -275,8 +275,13 @@ export function openSqliteRunLog({ path }: { readonly path: string }): RunLog {
   };
 }
 
+function refuseFailed({ failure }: Tail): void {
+  if (failure) throw failure;
+}
+
 /** Resolves when the tail has published more; rejects when it cannot, or with the signal's reason when that comes first. */
 async function changed(tail: Tail, signal: AbortSignal): Promise<void> {
+  refuseFailed(tail);
   await new Promise<void>((resolve, reject) => {
     signal.throwIfAborted();
     const wake = (): void => {
@@ -291,7 +296,7 @@ async function changed(tail: Tail, signal: AbortSignal): Promise<void> {
     tail.waiting.add(wake);
     signal.addEventListener('abort', stop, { once: true });
   });
-  if (tail.failure) throw tail.failure;
+  refuseFailed(tail);
 }
 
 const newline = 0x0a;

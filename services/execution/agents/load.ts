@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { createRequire, registerHooks } from 'node:module';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ConfigError } from '@agent-workflow/kit/env';
@@ -33,23 +33,41 @@ async function importModule(
   name: string,
   folder: string,
 ): Promise<Readonly<Record<string, unknown>>> {
-  const url = locate(name, folder);
-  if (url === undefined) throw refuse(location, `there is no module "${name}" in ${folder}`);
+  const found = locate(name, folder);
+  if (found === undefined) throw refuse(location, `there is no module "${name}" in ${folder}`);
   try {
-    return (await import(url)) as Record<string, unknown>;
+    return await importFrom(folder, found);
   } catch (error) {
     throw refuse(location, `"${name}" does not load: ${oneLine(error)}`);
   }
 }
 
+/** The address of a file, or the name of a package that is installed. */
 function locate(name: string, folder: string): string | undefined {
   const file = resolve(folder, name);
   if (existsSync(file)) return pathToFileURL(file).href;
   if (name.startsWith('.') || name.startsWith('/')) return undefined;
   try {
-    return pathToFileURL(createRequire(resolve(folder, 'service.json')).resolve(name)).href;
-  } catch {
-    return undefined;
+    createRequire(resolve(folder, 'service.json')).resolve(name);
+  } catch (error) {
+    // A package may be there and export nothing for `require`: what it exports for `import` is looked up when it is imported.
+    if (error instanceof Error && 'code' in error && error.code === 'MODULE_NOT_FOUND') return undefined;
+  }
+  return name;
+}
+
+type Exports = Readonly<Record<string, unknown>>;
+
+/** Imports as a module that stands in `folder` would: left to itself, `import` looks for packages beside this file. */
+async function importFrom(folder: string, specifier: string): Promise<Exports> {
+  const parentURL = pathToFileURL(resolve(folder, 'service.json')).href;
+  const hooks = registerHooks({
+    resolve: (name, context, next) => next(name, name === specifier ? { ...context, parentURL } : context),
+  });
+  try {
+    return (await import(specifier)) as Exports;
+  } finally {
+    hooks.deregister();
   }
 }
 

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import test from 'ava';
 import fc from 'fast-check';
 import { textOf, type Block, type Message } from '@agent-workflow/protos/message';
@@ -119,7 +120,7 @@ test('nodes of one step see the same state, each a context of its own', async (t
 test('a node cannot change the state it is given', async (t) => {
   const failure = await failureOf(
     one((state) => {
-      (state.list as string[]).push('x');
+      state.list.push('x');
     }),
   );
   t.is(failure.code, 'NODE_ERROR');
@@ -283,6 +284,30 @@ for (const [what, node, says] of [
   });
 }
 
+test('of nodes side by side the one that fails is named, and what the others say later is kept nowhere', async (t) => {
+  const gate = Promise.withResolvers<undefined>();
+  let later: Promise<void> | undefined;
+  const told: string[] = [];
+  const graph = build()
+    .addNode('slow', (_state, ctx) => {
+      later = gate.promise.then(() => {
+        ctx.emit('late');
+      });
+      return later;
+    })
+    .addNode('bad', () => {
+      throw new Error('no tea');
+    })
+    .addEdge(START, 'slow')
+    .addEdge(START, 'bad')
+    .compile();
+  const failure = await failureOf(graph, { onPiece: (node) => told.push(node) });
+  t.like(failure, { node: 'bad', message: 'node "bad" failed: no tea' });
+  gate.resolve(undefined);
+  await later;
+  t.deepEqual(told, []);
+});
+
 test('a node that does not heed the signal is left behind', async (t) => {
   const controller = new AbortController();
   const reason = new Error('stopped');
@@ -332,9 +357,10 @@ for (const [returned, output] of [
   ['text', 'text'],
   [{ n: 1, gone: undefined }, { n: 1 }],
   [undefined, null],
+  [Number.NaN, null],
   [new Date(0), '1970-01-01T00:00:00.000Z'],
 ] as const) {
-  test(`a tool that gives ${JSON.stringify(returned) ?? 'nothing'} is answered with ${JSON.stringify(output)}`, async (t) => {
+  test(`a tool that gives ${inspect(returned)} is answered with ${JSON.stringify(output)}`, async (t) => {
     const given = tool({ name: 'give', description: '', parameters: { type: 'object' } }, () => returned);
     const [block] = resultsOf(await stepOf(one(toolNode([given])), { context: [calling(['give'])] }));
     t.deepEqual(block?.['output'], output);

@@ -43,10 +43,7 @@ export const entryNodes = (graph: CompiledGraph, state: EngineState): readonly s
  */
 export async function runStep(step: Step): Promise<StepResult> {
   const streamed = new Set<string>();
-  const results = await unlessAborted(
-    Promise.all(step.nodes.map((name) => runNode(step, name, streamed))),
-    step.run.signal,
-  );
+  const results = await runNodes(step, streamed);
   const { state, delta } = mergeOutputs(step.graph.fields, step.state, results);
   const waiting = results.filter((result) => result.waiting).map(({ node }) => node);
   const done = step.nodes.filter((name) => !waiting.includes(name));
@@ -57,6 +54,21 @@ export async function runStep(step: Step): Promise<StepResult> {
     streamed,
     waiting: waiting.length > 0,
   };
+}
+
+/** Once the step is over, by a failure too, nobody hears what a node that was left running still says. */
+async function runNodes(step: Step, streamed: Set<string>): Promise<readonly NodeResult[]> {
+  let over = false;
+  const onPiece: Step['onPiece'] = (node, piece) => {
+    if (!over) step.onPiece(node, piece);
+  };
+  const heard = { ...step, onPiece };
+  try {
+    const work = Promise.all(step.nodes.map((name) => runNode(heard, name, streamed)));
+    return await unlessAborted(work, step.run.signal);
+  } finally {
+    over = true;
+  }
 }
 
 /** A node that does not heed its signal is left behind: a stopped run holds nobody up. */

@@ -4,7 +4,7 @@
  */
 export const migrations: readonly string[] = [
   `CREATE TABLE threads (
-     ref INTEGER PRIMARY KEY AUTOINCREMENT,
+     ref INTEGER PRIMARY KEY,
      owner TEXT NOT NULL,
      thread_id TEXT NOT NULL,
      name TEXT,

@@ -1,7 +1,18 @@
 import { openSqlite, type Sqlite } from '@agent-workflow/kit/adapters/sqlite';
 import { conflict } from '@agent-workflow/kit/errors';
 import type { OpenCall, RunEnd } from '@agent-workflow/protos/threads';
-import type { Change, Head, LogEntry, Reads, RunRecord, RunStatus, Snapshot, ThreadKey, ThreadStore } from '../port.ts';
+import type {
+  Change,
+  Head,
+  LogEntry,
+  Reads,
+  RunRecord,
+  RunStatus,
+  Snapshot,
+  ThreadKey,
+  ThreadRow,
+  ThreadStore,
+} from '../port.ts';
 import { migrations } from './sqlite-schema.ts';
 
 /** Opens the record in one SQLite file (`:memory:` keeps nothing). Every write is on disk when it resolves. */
@@ -39,14 +50,14 @@ export function openSqliteThreadStore({ path }: { readonly path: string }): Thre
     listThreads: (owner, { limit, offset = 0, after }) => {
       const rows = after
         ? prepare(
-            `SELECT * FROM threads WHERE owner = ? AND deleting = 0 AND (updated_at, thread_id) < (?, ?)
+            `SELECT ${listed} FROM threads WHERE owner = ? AND deleting = 0 AND (updated_at, thread_id) < (?, ?)
              ORDER BY updated_at DESC, thread_id DESC LIMIT ?`,
           ).all(owner, after.updatedAt, after.threadId, limit)
         : prepare(
-            `SELECT * FROM threads WHERE owner = ? AND deleting = 0
+            `SELECT ${listed} FROM threads WHERE owner = ? AND deleting = 0
              ORDER BY updated_at DESC, thread_id DESC LIMIT ? OFFSET ?`,
           ).all(owner, limit, offset);
-      return Promise.resolve(rows.map((row) => ({ owner, threadId: row['thread_id'] as string, head: toHead(row) })));
+      return Promise.resolve(rows.map(toThreadRow));
     },
 
     listMessages: (key, { limit, offset = 0, after = -1 }) => {
@@ -293,6 +304,18 @@ const optional = <K extends string, V extends string | Uint8Array | RunEnd>(
   key: K,
   value: V | null,
 ): Partial<Record<K, V>> => (value === null ? {} : { [key]: value }) as Partial<Record<K, V>>;
+
+const listed = 'thread_id, name, metadata, created_at, updated_at, newest_run, version';
+
+const toThreadRow = (row: Row): ThreadRow => ({
+  threadId: row['thread_id'] as string,
+  ...optional('name', row['name'] as string | null),
+  ...optional('metadata', row['metadata'] as Uint8Array | null),
+  createdAt: row['created_at'] as number,
+  updatedAt: row['updated_at'] as number,
+  ...optional('newestRun', row['newest_run'] as string | null),
+  version: row['version'] as number,
+});
 
 const toHead = (row: Row): Head => ({
   ...optional('name', row['name'] as string | null),

@@ -55,7 +55,7 @@ export function claim({ head, run, input, hasNewInput, positions, now }: Claim):
     ...(resumes === undefined ? {} : { resumes }),
   };
   return {
-    change: { head: claimed, runs: [record], messages, checkpoint: { runId: run.runId, nodes: [], at: now } },
+    change: { head: claimed, runs: [record], messages },
     reply: {
       runId: run.runId,
       threadId: run.threadId,

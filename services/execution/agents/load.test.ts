@@ -1,0 +1,87 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import test from 'ava';
+import { ConfigError } from '@agent-workflow/kit/env';
+import { isCompiledGraph } from '../engine/graph.ts';
+import { loadAgent } from './load.ts';
+
+const folder = await mkdtemp(join(tmpdir(), 'load-'));
+test.after.always(async () => rm(folder, { recursive: true }));
+
+const engine = fileURLToPath(new URL('../engine/index.ts', import.meta.url));
+const source = (type = ''): string => `
+  import { START, StateGraph } from ${JSON.stringify(engine)};
+  const draft = new StateGraph({}).addNode('a', (state${type}) => undefined).addEdge(START, 'a');
+  export const graph = draft.compile();
+  export { draft };
+`;
+
+const put = async (name: string, text: string): Promise<void> => {
+  await mkdir(dirname(join(folder, name)), { recursive: true });
+  await writeFile(join(folder, name), text);
+};
+
+test.before(async () => {
+  await put('package.json', '{"type":"module"}');
+  await put('agent.js', source());
+  await put('typed.ts', source(': { readonly context: readonly unknown[] }'));
+  await put('agents/deep.mjs', source());
+  await put('with:colon.js', source());
+  await put('throws.js', `throw new TypeError('no key is set\\nsecond line');`);
+  await put('broken.js', `export const graph = ;`);
+  await put('imports.js', `import './gone.js'; export const graph = 1;`);
+  await put('empty.js', '');
+  await put('plain.js', 'export const graph = { nodes: [] }; export const other = 1;');
+  const manifest = { name: 'esm-agent', type: 'module', exports: { '.': { import: './index.js' } } };
+  await put('node_modules/esm-agent/package.json', JSON.stringify(manifest));
+  await put('node_modules/esm-agent/index.js', source());
+  await put('node_modules/old-agent/package.json', '{"name":"old-agent","main":"main.mjs"}');
+  await put('node_modules/old-agent/main.mjs', source());
+});
+
+for (const [what, location] of [
+  ['a JavaScript file', 'agent.js:graph'],
+  ['a file named from here', './agent.js:graph'],
+  ['a TypeScript file', './typed.ts:graph'],
+  ['a file in a folder', 'agents/deep.mjs:graph'],
+  ['a file with a colon in its name', 'with:colon.js:graph'],
+  ['an absolute file', `${folder}/agent.js:graph`],
+  ['a package that exports for import alone', 'esm-agent:graph'],
+  ['a package with a main', 'old-agent:graph'],
+  ['a file inside a package', 'old-agent/main.mjs:graph'],
+] as const) {
+  test(`the graph is loaded from ${what}`, async (t) => {
+    t.true(isCompiledGraph(await loadAgent(location, folder)));
+  });
+}
+
+for (const [location, says] of [
+  ['agent.js', 'must be written <module>:<object>'],
+  [':graph', 'must be written <module>:<object>'],
+  ['agent.js:', 'must be written <module>:<object>'],
+  ['', 'must be written <module>:<object>'],
+  ['gone.js:graph', `there is no module "gone.js" in ${folder}`],
+  ['./gone.js:graph', `there is no module "./gone.js" in ${folder}`],
+  ['no-such-package:graph', `there is no module "no-such-package" in ${folder}`],
+  ['agent.js:nothing', 'agent.js exports no "nothing", only draft, graph'],
+  ['agent.js:toString', 'agent.js exports no "toString", only draft, graph'],
+  ['empty.js:graph', 'empty.js exports no "graph", only nothing'],
+  ['agent.js:draft', '"draft" is not a compiled graph (is .compile() missing?)'],
+  ['plain.js:graph', '"graph" is not a compiled graph (is .compile() missing?)'],
+  ['plain.js:other', '"other" is not a compiled graph (is .compile() missing?)'],
+  ['throws.js:graph', '"throws.js" does not load: TypeError: no key is set'],
+  ['broken.js:graph', `"broken.js" does not load: SyntaxError: Unexpected token ';'`],
+] as const) {
+  test(`${JSON.stringify(location)} is refused with one line that says why`, async (t) => {
+    const error = await t.throwsAsync(loadAgent(location, folder), { instanceOf: ConfigError });
+    t.is(error.message, `agent ${JSON.stringify(location)}: ${says}`);
+  });
+}
+
+test('a module that imports one that is not there is refused with one line that names it', async (t) => {
+  const error = await t.throwsAsync(loadAgent('imports.js:graph', folder), { instanceOf: ConfigError });
+  t.regex(error.message, /^agent "imports\.js:graph": "imports\.js" does not load: .*gone\.js.*$/);
+  t.notRegex(error.message, /\n/);
+});

@@ -1,0 +1,78 @@
+import {
+  END,
+  START,
+  StateGraph,
+  field,
+  textOf,
+  tool,
+  toolNode,
+  callsTools,
+  type Message,
+} from '@agent-workflow/execution/graph';
+
+/** One node that says what it heard. */
+export const echo = new StateGraph({ turns: field<number>({ type: 'number', default: 0, reducer: (a, b) => a + b }) })
+  .addNode('echo', (state, ctx) => {
+    ctx.emit(lastText(state.context));
+    return { turns: 1 };
+  })
+  .addEdge(START, 'echo')
+  .addEdge('echo', END)
+  .compile();
+
+/** Rounds of agent and tool before the agent answers. */
+export const toolRounds = 10;
+
+const add = tool(
+  {
+    name: 'add',
+    description: 'Adds one to a number.',
+    parameters: { type: 'object', properties: { to: { type: 'integer' } }, required: ['to'] },
+  },
+  ({ to }) => to + 1,
+);
+
+/** Calls a tool ten times, one call a round, then answers. */
+export const toolLoop = new StateGraph({
+  rounds: field<number>({ type: 'number', default: 0, reducer: (a, b) => a + b }),
+})
+  .addNode('agent', (state, ctx) => {
+    if (state.rounds === toolRounds) {
+      ctx.emit('done');
+      return {};
+    }
+    const call = { type: 'tool_call', id: `call-${String(state.rounds)}`, name: 'add', args: { to: state.rounds } };
+    return { rounds: 1, messages: [{ role: 'assistant', content: [call] }] };
+  })
+  .addNode('tools', toolNode([add]))
+  .addEdge(START, 'agent')
+  .addConditionalEdges('agent', (state) => (callsTools(state) ? 'tools' : END))
+  .addEdge('tools', 'agent')
+  .compile();
+
+/** Tokens of one answer of the streamer. */
+export const streamedTokens = 200;
+
+/**
+ * Emits 200 tokens, each as soon as it is there. Told `paced`, they come as a model's do: one a turn of the event loop;
+ * else as fast as an async iterator gives them.
+ */
+export const streamer = new StateGraph({})
+  .addNode('model', async (state, ctx) => {
+    for await (const token of tokens(lastText(state.context) === 'paced')) ctx.emit(token);
+  })
+  .addEdge(START, 'model')
+  .addEdge('model', END)
+  .compile();
+
+async function* tokens(paced: boolean): AsyncGenerator<string> {
+  for (let index = 0; index < streamedTokens; index++) {
+    if (paced) await new Promise(setImmediate);
+    yield `token-${String(index)} `;
+  }
+}
+
+const lastText = (context: readonly Message[]): string => {
+  const last = context.at(-1);
+  return last ? textOf(last) : '';
+};

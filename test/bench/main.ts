@@ -1,0 +1,66 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { pinLoad } from './cores.ts';
+import { toTable, type Figure } from './figure.ts';
+import { invoke } from './invoke.ts';
+import { longThread } from './long-thread.ts';
+import type { Bench } from './measure.ts';
+import { memories } from './memories.ts';
+import { ping } from './ping.ts';
+import { summarise } from './profile.ts';
+import { reads } from './reads.ts';
+import { startBareKoa } from './servers.ts';
+import { start } from './start.ts';
+import { stream } from './stream.ts';
+import { toolLoop } from './tool-loop.ts';
+
+const groups: Readonly<Record<string, (bench: Bench) => Promise<Figure[]>>> = {
+  invoke,
+  'tool-loop': toolLoop,
+  'long-thread': longThread,
+  stream,
+  reads,
+  memories,
+  ping,
+  start,
+};
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string', multiple: true },
+    seconds: { type: 'string', default: '3' },
+    profile: { type: 'boolean', default: false },
+  },
+});
+const chosen = values.only ?? Object.keys(groups);
+const seconds = Number(values.seconds);
+const unknown = chosen.filter((name) => !Object.hasOwn(groups, name));
+if (unknown.length > 0) throw new Error(`--only ${unknown.join(', ')}: there are ${Object.keys(groups).join(', ')}`);
+if (!(seconds > 0)) throw new Error(`--seconds must be above 0, not ${values.seconds}`);
+
+const startedAt = new Date().toISOString();
+const results = fileURLToPath(new URL('./results/', import.meta.url));
+mkdirSync(results, { recursive: true });
+const pinned = pinLoad();
+console.log(
+  `Node ${process.versions.node}; ${pinned}; ${values.seconds} s a side${values.profile ? '; profiled' : ''}`,
+);
+
+const figures: Figure[] = [];
+await using bare = await startBareKoa();
+for (const name of chosen) {
+  process.stderr.write(`${name} …\n`);
+  const profileTo = values.profile ? join(results, `profile-${startedAt.replaceAll(':', '')}`, name) : undefined;
+  figures.push(...((await groups[name]?.({ seconds, bare, profileTo })) ?? []));
+  if (profileTo !== undefined) console.log(`\n${name}: time of their own\n${summarise(profileTo)}`);
+}
+
+console.log(`\n${toTable(figures)}`);
+const file = join(results, `${startedAt.replaceAll(':', '')}.json`);
+writeFileSync(
+  file,
+  `${JSON.stringify({ startedAt, node: process.versions.node, pinned, seconds, figures }, null, 2)}\n`,
+);
+console.log(`\n${file}`);

@@ -1,0 +1,130 @@
+import { median } from './figure.ts';
+import { callOnce, openCaller, type Caller, type Watch } from './load.ts';
+import type { BareKoa, Server } from './servers.ts';
+
+/** What every group measures with. */
+export interface Bench {
+  /** About how long each side of one figure is measured. */
+  readonly seconds: number;
+  readonly bare: BareKoa;
+  /** Folder for CPU profiles of the service, when they are asked for. */
+  readonly profileTo: string | undefined;
+}
+
+export interface SideBySide {
+  readonly ours: number;
+  readonly bare: number;
+  readonly ratio: number;
+  /** Ours and the bare one's, round by round: how far they spread says how much the figure is worth. */
+  readonly rounds: readonly (readonly [number, number])[];
+}
+
+/** Gives the request of a call by its number, so that no two are the same where that matters. */
+export type Requests = (index: number) => Buffer;
+
+const rounds = 5;
+
+/**
+ * Measures both servers in turns, A B A B, on the same requests; the bare one answers what ours answers to the first.
+ * Each figure is the median of the rounds, and the ratio the median of the ratios.
+ */
+export async function sideBySide(
+  { seconds, bare }: Bench,
+  service: Server,
+  requests: Requests,
+  measure: (port: number, requests: Requests, seconds: number) => Promise<number>,
+): Promise<SideBySide> {
+  const { type, body } = await callOnce(service.port, requests(0));
+  await bare.answer({ type, body });
+  const slice = seconds / rounds;
+  for (const { port } of [service, bare]) await measure(port, requests, slice);
+  const measured: [number, number][] = [];
+  for (let round = 0; round < rounds; round++) {
+    const ours = await measure(service.port, requests, slice);
+    measured.push([ours, await measure(bare.port, requests, slice)]);
+  }
+  return {
+    ours: median(measured.map(([ours]) => ours)),
+    bare: median(measured.map(([, theirs]) => theirs)),
+    ratio: median(measured.map(([ours, theirs]) => ours / theirs)),
+    rounds: measured,
+  };
+}
+
+/** Replies a second with so many callers at once. */
+export const perSecond =
+  (callers: number) =>
+  async (port: number, requests: Requests, seconds: number): Promise<number> => {
+    let replies = 0;
+    const ms = await together(port, callers, seconds, async (caller, index) => {
+      await caller.send(requests(index));
+      replies++;
+    });
+    return (replies * 1000) / ms;
+  };
+
+/** The median time of one caller's replies, in milliseconds. */
+export async function p50(port: number, requests: Requests, seconds: number): Promise<number> {
+  const times: number[] = [];
+  await together(port, 1, seconds, async (caller, index) => {
+    times.push((await caller.send(requests(index))).ms);
+  });
+  return median(times);
+}
+
+/** How often a text arrives a second, in the replies of so many callers at once. */
+export const marksPerSecond =
+  (callers: number, mark: Buffer) =>
+  async (port: number, requests: Requests, seconds: number): Promise<number> => {
+    let marks = 0;
+    const ms = await together(port, callers, seconds, async (caller, index) => {
+      const reply = await caller.send(requests(index), { mark });
+      marks += reply.marks;
+    });
+    return (marks * 1000) / ms;
+  };
+
+/** The median time until a text first arrives with one caller, in milliseconds. */
+export const firstMarkP50 =
+  (mark: Buffer) =>
+  async (port: number, requests: Requests, seconds: number): Promise<number> => {
+    const times: number[] = [];
+    const watch: Watch = { mark };
+    await together(port, 1, seconds, async (caller, index) => {
+      times.push((await caller.send(requests(index), watch)).firstMarkMs);
+    });
+    return median(times);
+  };
+
+/** Sends so many requests, several at once: what a figure needs to stand on. */
+export async function prepare(port: number, requests: Requests, total: number, callers = 16): Promise<void> {
+  let index = 0;
+  await Promise.all(
+    Array.from({ length: callers }, async () => {
+      using caller = await openCaller(port);
+      while (index < total) await caller.send(requests(index++));
+    }),
+  );
+}
+
+let sent = 0;
+
+/** Lets callers work, each one call after the other, for so long. @returns the milliseconds until the last was done. */
+async function together(
+  port: number,
+  callers: number,
+  seconds: number,
+  work: (caller: Caller, index: number) => Promise<void>,
+): Promise<number> {
+  const open = await Promise.all(Array.from({ length: callers }, () => openCaller(port)));
+  const start = performance.now();
+  const until = start + seconds * 1000;
+  await Promise.all(
+    open.map(async (caller) => {
+      using mine = caller;
+      do await work(mine, sent++);
+      while (performance.now() < until);
+    }),
+  );
+  return performance.now() - start;
+}

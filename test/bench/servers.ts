@@ -1,0 +1,120 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { processEnv } from '@agent-workflow/kit/env';
+import type { CannedReply } from './bare-koa.ts';
+import { onServerCore } from './cores.ts';
+
+/** A server in a process of its own. */
+export interface Server extends AsyncDisposable {
+  readonly port: number;
+  readonly pid: number;
+}
+
+export interface BareKoa extends Server {
+  /** Sets what every request is answered with from now on. */
+  readonly answer: (reply: CannedReply) => Promise<void>;
+}
+
+export interface ServiceOptions {
+  /** An export of `agents.ts`; without it the agent of the repository's `service.json`. */
+  readonly agent?: 'echo' | 'toolLoop' | 'streamer';
+  /** Folder that a CPU profile of the process is written to. */
+  readonly profileTo?: string | undefined;
+}
+
+const pathTo = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
+const root = pathTo('../../');
+
+/** A new folder on the disk that the repository is on: the usual place for temporary files may be memory. */
+export function makeFolder(): string {
+  const base = join(root, '.cache', 'bench');
+  mkdirSync(base, { recursive: true });
+  return mkdtempSync(join(base, 'run-'));
+}
+
+export const removeFolder = (folder: string): void => {
+  rmSync(folder, { recursive: true, force: true });
+};
+
+/** Starts the service on an empty data folder. Disposal stops it as an operator would and removes the folder. */
+export async function startService({ agent, profileTo }: ServiceOptions = {}): Promise<Server> {
+  const folder = makeFolder();
+  const profiling =
+    profileTo === undefined ? [] : ['--cpu-prof', '--cpu-prof-interval', '250', '--cpu-prof-dir', profileTo];
+  const [command, ...args] = onServerCore([
+    process.execPath,
+    ...profiling,
+    pathTo('../../services/standalone/main.ts'),
+  ]);
+  const child = spawn(command, args, {
+    cwd: root,
+    env: {
+      ...processEnv(),
+      PORT: '0',
+      DATA_DIR: join(folder, 'data'),
+      SERVICE_CONFIG: agent === undefined ? join(root, 'service.json') : writeConfig(folder, agent),
+      LOG_LEVEL: 'warn',
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const port = await portSaid(child);
+  return {
+    port,
+    pid: pidOf(child),
+    [Symbol.asyncDispose]: async () => {
+      await end(child, () => child.kill('SIGTERM'));
+      removeFolder(folder);
+    },
+  };
+}
+
+/** Starts the bare Koa app. */
+export async function startBareKoa(): Promise<BareKoa> {
+  const [command, ...args] = onServerCore([process.execPath, pathTo('./bare-koa.ts')]);
+  const child = spawn(command, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const [{ port }] = (await once(child, 'message')) as [{ port: number }];
+  return {
+    port,
+    pid: pidOf(child),
+    answer: async (reply) => {
+      child.send(reply);
+      await once(child, 'message');
+    },
+    [Symbol.asyncDispose]: () => end(child, () => child.disconnect()),
+  };
+}
+
+function writeConfig(folder: string, agent: string): string {
+  const path = join(folder, 'service.json');
+  writeFileSync(path, JSON.stringify({ agent: `${pathTo('./agents.ts')}:${agent}`, auth: null }));
+  return path;
+}
+
+async function portSaid(child: ChildProcess): Promise<number> {
+  if (child.stdout)
+    for await (const line of createInterface({ input: child.stdout })) {
+      const port = /listens on http:\/\/.*:(\d+)$/.exec(line)?.[1];
+      if (port === undefined) process.stderr.write(`${line}\n`);
+      else {
+        child.stdout.pipe(process.stderr, { end: false });
+        return Number(port);
+      }
+    }
+  throw new Error('the service did not start');
+}
+
+function pidOf({ pid }: ChildProcess): number {
+  if (pid === undefined) throw new Error('the server did not start');
+  return pid;
+}
+
+async function end(child: ChildProcess, ask: () => void): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  ask();
+  await exited;
+}

@@ -1,0 +1,171 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { openMemoryRunQueue } from '@agent-workflow/execution/adapters/memory';
+import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite';
+import { executionSettings } from '@agent-workflow/execution/config';
+import { END, field, START, StateGraph, textOf } from '@agent-workflow/execution/graph';
+import { openExecution } from '@agent-workflow/execution/open';
+import type { RunLog } from '@agent-workflow/execution/port';
+import { readEnv } from '@agent-workflow/kit/env';
+import { silentLog } from '@agent-workflow/kit/log';
+import { memorySettings } from '@agent-workflow/memory/config';
+import { openMemory } from '@agent-workflow/memory/open';
+import { connect } from '@agent-workflow/protos/wire/connect';
+import type { Services as WireServices } from '@agent-workflow/protos/wire/definitions';
+import { link } from '@agent-workflow/protos/wire/link';
+import { serve } from '@agent-workflow/protos/wire/serve';
+import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite';
+import { createThreads } from '@agent-workflow/threads/threads';
+import {
+  call,
+  endOf,
+  executionContract,
+  followAll,
+  gates,
+  logOf,
+  owner,
+  passGate,
+  resultOf,
+  start,
+  toChunk,
+  user,
+  type OpenServices,
+  type Services,
+} from './execution.ts';
+
+/** Puts one service behind a transport. */
+type Via = <C extends keyof WireServices>(
+  context: C,
+  service: WireServices[C],
+  opened: AsyncDisposableStack,
+) => Promise<WireServices[C]>;
+
+const inProcess: Via = async (_context, service) => link(service);
+
+const overGrpc: Via = async (context, service, opened) => {
+  const options = { host: '127.0.0.1', port: 0, drainMs: 1000, onFailure: () => undefined };
+  const server = opened.use(await serve({ [context]: service }, options));
+  return opened.use(connect(context, `127.0.0.1:${String(server.port)}`));
+};
+
+/** Composes the services as the one process does. `die` closes the files under them and ends nothing. */
+async function openServices(
+  via: Via,
+  { graph, folder, env = {} }: OpenServices,
+): Promise<Services & { die: () => Promise<void>; log: RunLog }> {
+  const opened = new AsyncDisposableStack();
+  const pathOf = (name: string): string => (folder === undefined ? ':memory:' : join(folder, name));
+  const store = opened.use(openSqliteThreadStore({ path: pathOf('threads.sqlite') }));
+  const threads = await via('threads', createThreads({ store }), opened);
+  const memoryValues = readEnv(memorySettings, {});
+  const ownMemory = opened.use(await openMemory({ path: pathOf('memory.sqlite'), values: memoryValues }));
+  const memory = await via('memory', ownMemory.memory, opened);
+  const log = openSqliteRunLog({ path: pathOf('execution.sqlite') });
+  const own = opened.use(
+    await openExecution({
+      graph,
+      threads,
+      memory,
+      queue: openMemoryRunQueue(),
+      log,
+      logger: silentLog,
+      values: readEnv(executionSettings, env),
+    }),
+  );
+  const execution = await via('execution', own.execution, opened);
+  return {
+    execution,
+    threads,
+    memory,
+    log,
+    die: async () => opened.disposeAsync(),
+    [Symbol.asyncDispose]: async () => {
+      await own.drain(1000);
+      await opened.disposeAsync();
+    },
+  };
+}
+
+executionContract(test, 'in process', async (options) => openServices(inProcess, options));
+executionContract(test, 'over gRPC', async (options) => openServices(overGrpc, options));
+
+const steps = new StateGraph({ topic: field<string>({ type: 'string', default: '' }) })
+  .addNode('first', (_state, ctx) => {
+    ctx.emit('first');
+    return { topic: 'kept' };
+  })
+  .addNode('second', async (state, ctx) => {
+    await passGate(state.context, ctx);
+    ctx.emit('second');
+  })
+  .addEdge(START, 'first')
+  .addEdge('first', 'second')
+  .addEdge('second', END)
+  .compile();
+
+test('after a death, what ran has failed with its steps kept, and what waited is run', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'execution-'));
+  t.teardown(async () => rm(folder, { recursive: true }));
+  const gate = gates.next();
+  const dying = await openServices(inProcess, { graph: steps, folder });
+  const running = await start(dying.execution, { threadId: 't1', messages: [user(gate.name)] });
+  const waiting = await Promise.all(
+    ['a', 'b', 'c'].map(async (text) => start(dying.execution, { threadId: 't1', messages: [user(text)] })),
+  );
+  await gate.entered;
+  await dying.die();
+
+  await using services = await openServices(inProcess, { graph: steps, folder });
+  const { execution, threads } = services;
+  const events = await followAll(execution, running.runId);
+  t.deepEqual(
+    events.map(({ seq }) => seq),
+    events.map((_, index) => index + 1),
+  );
+  t.like(toChunk(events.at(-1)), { event: 'error', data: { code: 'INTERNAL_ERROR' } });
+  t.is((await threads.getRun({ owner, runId: running.runId }, call())).status, 'failed');
+  for (const { runId } of waiting) t.is(resultOf(await endOf(execution, runId)).meta.status, 'completed');
+  t.deepEqual((await logOf(threads, 't1')).map(textOf), [
+    gate.name,
+    'first',
+    ...['a', 'b', 'c'].flatMap((text) => [text, 'first', 'second']),
+  ]);
+  gate.open();
+});
+
+test('after a death in the middle of a deletion the thread is absent, and the next start removes it', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'execution-'));
+  t.teardown(async () => rm(folder, { recursive: true }));
+  const gate = gates.next();
+  const dying = await openServices(inProcess, { graph: steps, folder });
+  const { runId } = await start(dying.execution, { threadId: 't1', messages: [user(gate.name)] });
+  await gate.entered;
+  await dying.threads.beginDelete({ owner, threadId: 't1' }, call());
+  await dying.die();
+
+  await using services = await openServices(inProcess, { graph: steps, folder });
+  t.deepEqual((await services.threads.listDeleting({ limit: 10 }, call())).threads, []);
+  const error = await t.throwsAsync<Error & { code: string }>(services.threads.getRun({ owner, runId }, call()));
+  t.is(error.code, 'NotFound');
+  t.true((await start(services.execution, { threadId: 't1' })).isNewThread);
+  gate.open();
+});
+
+test('an event log that cannot be written holds up no run', async (t) => {
+  const services = await openServices(inProcess, { graph: steps });
+  const { execution, threads, log } = services;
+  const gate = gates.next();
+  const { runId } = await start(execution, { threadId: 't1', messages: [user(gate.name)] });
+  const waiting = await start(execution, { threadId: 't1' });
+  await gate.entered;
+  await log[Symbol.asyncDispose]();
+  gate.open();
+  for (const id of [runId, waiting.runId]) {
+    while (['queued', 'running'].includes((await threads.getRun({ owner, runId: id }, call())).status))
+      await new Promise((resolve) => setImmediate(resolve));
+    t.is((await threads.getRun({ owner, runId: id }, call())).status, 'completed');
+  }
+  t.deepEqual((await logOf(threads, 't1')).map(textOf), [gate.name, 'first', 'second', 'hi', 'first', 'second']);
+});

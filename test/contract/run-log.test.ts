@@ -1,0 +1,19 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite';
+import { runLogContract } from './run-log.ts';
+
+const folder = await mkdtemp(join(tmpdir(), 'run-log-'));
+test.after.always(async () => rm(folder, { recursive: true }));
+
+runLogContract(test, 'sqlite in memory', {
+  open: async () => openSqliteRunLog({ path: ':memory:' }),
+  keeps: false,
+});
+
+runLogContract(test, 'sqlite file', {
+  open: async (place) => openSqliteRunLog({ path: join(folder, `${place}.sqlite`) }),
+  keeps: true,
+});

@@ -1,0 +1,333 @@
+import type { ExecutionContext, TestFn } from 'ava';
+import fc from 'fast-check';
+import { isServiceError } from '@agent-workflow/kit/errors';
+import { never } from '@agent-workflow/protos/call';
+import type { RunEvent } from '@agent-workflow/protos/execution';
+import { isTerminal, type RunLog } from '@agent-workflow/execution/port';
+
+export interface RunLogPlaces {
+  /** Opens the logs of a place; every place is empty at first. */
+  readonly open: (place: string) => Promise<RunLog>;
+  /** Whether a place still holds what was written when it is opened again. */
+  readonly keeps: boolean;
+}
+
+let places = 0;
+
+/** What any keeper of event logs must promise. */
+export function runLogContract(test: TestFn, name: string, { open, keeps }: RunLogPlaces): void {
+  const newPlace = (): string => `logs-${String((places += 1))}`;
+  const check = (title: string, body: (t: ExecutionContext, log: RunLog) => Promise<void>): void => {
+    test(`${name}: ${title}`, async (t) => {
+      await using log = await open(newPlace());
+      await body(t, log);
+    });
+  };
+
+  check('a run without events has the last number 0', async (t, log) => {
+    t.is(await log.last('r'), 0);
+  });
+
+  check('events are numbered on, and the last number is known', async (t, log) => {
+    await log.append('r', 0, pieces(1, 2));
+    t.is(await log.last('r'), 2);
+    await log.append('r', 2, pieces(3, 3));
+    t.is(await log.last('r'), 3);
+    t.is(await log.last('other'), 0);
+  });
+
+  check('events come back as they were written', async (t, log) => {
+    const events = [...pieces(1, 3), piece(4, 'line\nbreak "quoted" Ω 🫖 \\'), end(5)];
+    await log.append('r', 0, events);
+    t.deepEqual(plain(await followAll(log, 'r')), plain(events));
+  });
+
+  for (const after of [0, 1, 3, 7]) {
+    check(`an append after ${String(after)} is stale when the last number is 2`, async (t, log) => {
+      await log.append('r', 0, pieces(1, 2));
+      await stale(t, log.append('r', after, [piece(after + 1)]));
+      await log.append('r', 2, [end(3)]);
+      t.deepEqual(numbers(await followAll(log, 'r')), [1, 2, 3]);
+    });
+  }
+
+  check('nothing is appended behind the last event', async (t, log) => {
+    await log.append('r', 0, [piece(1), end(2)]);
+    await stale(t, log.append('r', 2, [piece(3)]));
+    await stale(t, log.append('r', 2, [end(3)]));
+    t.deepEqual(numbers(await followAll(log, 'r')), [1, 2]);
+  });
+
+  check('nothing is appended behind a last event that is just being written', async (t, log) => {
+    const writing = log.append('r', 0, [piece(1), end(2)]);
+    await stale(t, log.append('r', 2, [end(3)]));
+    await writing;
+    t.deepEqual(numbers(await followAll(log, 'r')), [1, 2]);
+  });
+
+  check('of two who append after the same number at once one is stale', async (t, log) => {
+    const results = await Promise.allSettled([log.append('r', 0, pieces(1, 2)), log.append('r', 0, pieces(1, 3))]);
+    t.is(results.filter(({ status }) => status === 'fulfilled').length, 1);
+  });
+
+  check('appends that nobody waited for keep their order', async (t, log) => {
+    const writes = Array.from({ length: 500 }, async (_, index) => log.append('r', index, [piece(index + 1)]));
+    await Promise.all([...writes, log.append('r', 500, [end(501)])]);
+    t.deepEqual(numbers(await followAll(log, 'r')), range(1, 501));
+  });
+
+  check('runs do not meet', async (t, log) => {
+    const runs = Array.from({ length: 50 }, (_, index) => `r${String(index)}`);
+    await Promise.all(runs.map(async (run) => log.append(run, 0, [piece(1, run), end(2)])));
+    for (const run of runs) t.deepEqual(plain(await followAll(log, run)), plain([piece(1, run), end(2)]));
+  });
+
+  check('a follower has what was there before, and then what comes', async (t, log) => {
+    await log.append('r', 0, pieces(1, 3));
+    const follower = listen(log, 'r');
+    await follower.reaches(3);
+    await log.append('r', 3, [piece(4)]);
+    await follower.reaches(4);
+    await log.append('r', 4, [end(5)]);
+    t.deepEqual(numbers(await follower.done), [1, 2, 3, 4, 5]);
+  });
+
+  check('a follower may come before the first event', async (t, log) => {
+    const follower = listen(log, 'r');
+    await log.append('r', 0, [piece(1), end(2)]);
+    t.deepEqual(numbers(await follower.done), [1, 2]);
+  });
+
+  check('nobody is shown an event before its append has resolved', async (t, log) => {
+    const follower = listen(log, 'r');
+    let resolved = false;
+    const append = log.append('r', 0, [end(1)]).then(() => {
+      resolved = true;
+    });
+    t.deepEqual(numbers(follower.seen), []);
+    await follower.done;
+    await append;
+    t.true(resolved);
+  });
+
+  check('many followers, each from another number, see the same run', async (t, log) => {
+    await log.append('r', 0, pieces(1, 10));
+    const followers = range(0, 20).map((after) => listen(log, 'r', after));
+    for (let seq = 11; seq < 20; seq++) await log.append('r', seq - 1, [piece(seq)]);
+    await log.append('r', 19, [end(20)]);
+    for (const [after, { done }] of followers.entries()) t.deepEqual(numbers(await done), range(after + 1, 20));
+  });
+
+  check('a slow follower is given everything in the end, and holds up nobody', async (t, log) => {
+    const slow = log.follow('r', 0, never)[Symbol.asyncIterator]();
+    const first = slow.next();
+    await log.append('r', 0, [piece(1)]);
+    t.deepEqual(numbers((await first).value as RunEvent[]), [1]);
+    const quick = listen(log, 'r');
+    for (let seq = 2; seq < 4000; seq += 3) await log.append('r', seq - 1, pieces(seq, seq + 2));
+    const last = await log.last('r');
+    await log.append('r', last, [end(last + 1)]);
+    t.deepEqual(numbers(await quick.done), range(1, last + 1));
+    t.deepEqual(numbers(await rest(slow)), range(2, last + 1));
+  });
+
+  check('a follower that leaves takes nothing from the others', async (t, log) => {
+    await log.append('r', 0, pieces(1, 2));
+    const leaving = log.follow('r', 0, never)[Symbol.asyncIterator]();
+    const staying = listen(log, 'r');
+    await leaving.next();
+    await leaving.return?.();
+    await log.append('r', 2, [end(3)]);
+    t.deepEqual(numbers(await staying.done), [1, 2, 3]);
+    t.deepEqual(numbers(await followAll(log, 'r')), [1, 2, 3]);
+  });
+
+  check('a follower that waits ends when its signal fires, with the reason', async (t, log) => {
+    await log.append('r', 0, [piece(1)]);
+    const controller = new AbortController();
+    const reason = new Error('enough');
+    const iterator = log.follow('r', 0, controller.signal)[Symbol.asyncIterator]();
+    await iterator.next();
+    const waiting = iterator.next();
+    controller.abort(reason);
+    t.is(await t.throwsAsync(waiting), reason);
+    await log.append('r', 1, [end(2)]);
+    t.deepEqual(numbers(await followAll(log, 'r')), [1, 2]);
+  });
+
+  check('following behind the last event of an ended run ends at once', async (t, log) => {
+    await log.append('r', 0, [piece(1), end(2)]);
+    t.deepEqual(await followAll(log, 'r', 2), []);
+    t.deepEqual(await followAll(log, 'r', 9), []);
+  });
+
+  check('the end is told to all who wait for it, and at once when it is there', async (t, log) => {
+    const waiting = [log.end('r', never), log.end('r', never)];
+    await log.append('r', 0, pieces(1, 2));
+    await log.append('r', 2, [end(3, 'error')]);
+    for (const each of [...waiting, log.end('r', never)]) t.deepEqual(plain([await each]), plain([end(3, 'error')]));
+  });
+
+  check('whoever waits for the end goes when its signal fires', async (t, log) => {
+    const controller = new AbortController();
+    const reason = new Error('enough');
+    const waiting = log.end('r', controller.signal);
+    controller.abort(reason);
+    t.is(await t.throwsAsync(waiting), reason);
+    t.is(await t.throwsAsync(log.end('r', controller.signal)), reason);
+  });
+
+  check('events of 512 KiB pass, live and stored', async (t, log) => {
+    const heavy = 'x'.repeat(512 * 1024);
+    const live = listen(log, 'r');
+    for (const seq of range(1, 8)) await log.append('r', seq - 1, [piece(seq, heavy)]);
+    await log.append('r', 8, [end(9)]);
+    t.deepEqual(weights(await live.done), weights(await followAll(log, 'r')));
+    t.true(
+      weights(await live.done)
+        .slice(0, 8)
+        .every((weight) => weight > heavy.length),
+    );
+  });
+
+  check('logs that ended before a time expire, at most as many as asked for', async (t, log) => {
+    for (const run of ['a', 'b', 'c']) await log.append(run, 0, [piece(1), end(2)]);
+    await log.append('open', 0, [piece(1)]);
+    t.is(await log.expire(Date.now() - 60_000, 10), 0);
+    t.is(await log.expire(Date.now() + 1000, 2), 2);
+    t.is(await log.expire(Date.now() + 1000, 10), 1);
+    t.is(await log.expire(Date.now() + 1000, 10), 0);
+    for (const run of ['a', 'b', 'c']) t.is(await log.last(run), 0);
+    await log.append('open', 1, [end(2)]);
+    t.deepEqual(numbers(await followAll(log, 'open')), [1, 2]);
+  });
+
+  test(`${name}: resuming after any number gives what an uncut log has behind it`, async (t) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 8 }), async (batches) => {
+        await using log = await open(newPlace());
+        const total = batches.reduce((sum, size) => sum + size, 0);
+        // Each number is resumed from while the run is still going, and again once it has ended.
+        const live = range(0, total).map((after) => listen(log, 'r', after));
+        let seq = 0;
+        for (const size of batches) {
+          const first = seq + 1;
+          seq += size;
+          await log.append('r', first - 1, seq === total ? [...pieces(first, seq - 1), end(seq)] : pieces(first, seq));
+        }
+        const uncut = plain(await followAll(log, 'r'));
+        t.deepEqual(
+          uncut.map(([number]) => number),
+          range(1, total),
+        );
+        for (const after of range(0, total)) {
+          t.deepEqual(plain(await followAll(log, 'r', after)), uncut.slice(after));
+          if (after < total) t.deepEqual(plain((await live[after]?.done) ?? []), uncut.slice(after));
+        }
+      }),
+      { numRuns: 15 },
+    );
+  });
+
+  if (!keeps) return;
+
+  test(`${name}: logs are there when they are opened again, and go on where they stood`, async (t) => {
+    const place = newPlace();
+    {
+      await using log = await open(place);
+      await log.append('ended', 0, [piece(1), end(2)]);
+      await log.append('open', 0, pieces(1, 3));
+      await log.append('open', 3, pieces(4, 5));
+    }
+    await using log = await open(place);
+    t.deepEqual(plain(await followAll(log, 'ended')), plain([piece(1), end(2)]));
+    t.deepEqual(plain([await log.end('ended', never)]), plain([end(2)]));
+    await stale(t, log.append('ended', 2, [piece(3)]));
+    t.is(await log.last('open'), 5);
+    await stale(t, log.append('open', 4, [piece(5)]));
+    const follower = listen(log, 'open', 4);
+    await log.append('open', 5, [end(6)]);
+    t.deepEqual(numbers(await follower.done), [5, 6]);
+    t.deepEqual(numbers(await followAll(log, 'open')), range(1, 6));
+  });
+
+  test(`${name}: what an append resolved for is on record before the log is closed`, async (t) => {
+    const place = newPlace();
+    await using log = await open(place);
+    await log.append('r', 0, [piece(1), end(2)]);
+    await using beside = await open(place);
+    t.deepEqual(plain(await followAll(beside, 'r')), plain([piece(1), end(2)]));
+  });
+}
+
+/** An event as the service writes it: one line of JSON that begins with its kind. */
+const event = (seq: number, kind: string, data: unknown): RunEvent => ({
+  seq,
+  event: kind,
+  json: Buffer.from(`{"event":"${kind}","data":${JSON.stringify(data)},"metadata":{}}`),
+});
+const piece = (seq: number, text = `piece ${String(seq)}`): RunEvent => event(seq, 'messages_chunk', text);
+const end = (seq: number, kind = 'on_chain_end'): RunEvent => event(seq, kind, { last: seq });
+const pieces = (first: number, last: number): RunEvent[] => range(first, last).map((seq) => piece(seq));
+
+const range = (first: number, last: number): number[] =>
+  Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index);
+
+const numbers = (events: readonly RunEvent[]): number[] => events.map(({ seq }) => seq);
+const weights = (events: readonly RunEvent[]): number[] => events.map(({ json }) => json.byteLength);
+const plain = (events: readonly RunEvent[]): [number, string, string][] =>
+  events.map(({ seq, event: kind, json }) => [seq, kind, Buffer.from(json).toString()]);
+
+async function stale(t: ExecutionContext, work: Promise<unknown>): Promise<void> {
+  const error = await t.throwsAsync(work);
+  t.true(isServiceError(error, 'Stale'), String(error));
+}
+
+async function followAll(log: RunLog, runId: string, after = 0): Promise<RunEvent[]> {
+  const events: RunEvent[] = [];
+  for await (const batch of log.follow(runId, after, never)) events.push(...batch);
+  return events;
+}
+
+async function rest(iterator: AsyncIterator<readonly RunEvent[]>): Promise<RunEvent[]> {
+  const events: RunEvent[] = [];
+  for (;;) {
+    const item = await iterator.next();
+    if (item.done) return events;
+    events.push(...item.value);
+  }
+}
+
+interface Follower {
+  readonly seen: readonly RunEvent[];
+  /** Everything seen, once the run has ended. */
+  readonly done: Promise<readonly RunEvent[]>;
+  /** Resolves when an event of this number was seen. */
+  readonly reaches: (seq: number) => Promise<void>;
+}
+
+function listen(log: RunLog, runId: string, after = 0): Follower {
+  const seen: RunEvent[] = [];
+  const watchers = new Set<() => void>();
+  const run = async (): Promise<readonly RunEvent[]> => {
+    for await (const batch of log.follow(runId, after, never)) {
+      seen.push(...batch);
+      for (const look of watchers) look();
+    }
+    return seen;
+  };
+  return {
+    seen,
+    done: run(),
+    reaches: async (seq) =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          if (!seen.some((each) => each.seq >= seq || isTerminal(each))) return;
+          watchers.delete(look);
+          resolve();
+        };
+        watchers.add(look);
+        look();
+      }),
+  };
+}

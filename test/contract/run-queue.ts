@@ -1,0 +1,118 @@
+import type { ExecutionContext, TestFn } from 'ava';
+import fc from 'fast-check';
+import { never } from '@agent-workflow/protos/call';
+import type { RunnableRun, RunQueue } from '@agent-workflow/execution/port';
+
+/** What any queue of runnable runs must promise. `open` gives an empty one each time. */
+export function runQueueContract(test: TestFn, name: string, open: () => Promise<RunQueue>): void {
+  const check = (title: string, body: (t: ExecutionContext, queue: RunQueue) => Promise<void>): void => {
+    test(`${name}: ${title}`, async (t) => {
+      await using queue = await open();
+      await body(t, queue);
+    });
+  };
+
+  check('a run is taken as it was put', async (t, queue) => {
+    await queue.enqueue(run('u:ada', 'r1'));
+    t.deepEqual(await queue.take(never), run('u:ada', 'r1'));
+  });
+
+  check('runs of one owner are taken in the order they were put', async (t, queue) => {
+    const ids = ['r3', 'r1', 'r2', 'r9', 'r0'];
+    for (const id of ids) await queue.enqueue(run('u:ada', id));
+    t.deepEqual(await take(queue, 5), ids);
+  });
+
+  check('owners take turns, however many runs one of them has', async (t, queue) => {
+    for (const id of ['a1', 'a2', 'a3', 'a4']) await queue.enqueue(run('u:ada', id));
+    for (const id of ['b1', 'b2']) await queue.enqueue(run('u:bob', id));
+    await queue.enqueue(run('u:cyd', 'c1'));
+    t.deepEqual(await take(queue, 7), ['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4']);
+  });
+
+  check('an owner who comes later has a turn before the runs that an earlier one has left', async (t, queue) => {
+    for (const id of ['a1', 'a2', 'a3']) await queue.enqueue(run('u:ada', id));
+    t.deepEqual(await take(queue, 1), ['a1']);
+    await queue.enqueue(run('u:bob', 'b1'));
+    t.deepEqual((await take(queue, 3)).indexOf('b1') < 2, true);
+  });
+
+  check('whoever takes from an empty queue waits, and the first who waits is served first', async (t, queue) => {
+    const order: string[] = [];
+    const takers = ['first', 'second'].map(async (taker) => {
+      const { runId } = await queue.take(never);
+      order.push(`${taker} ${runId}`);
+    });
+    await queue.enqueue(run('u:ada', 'r1'));
+    await queue.enqueue(run('u:ada', 'r2'));
+    await Promise.all(takers);
+    t.deepEqual(order, ['first r1', 'second r2']);
+  });
+
+  check('each run is given to one taker only', async (t, queue) => {
+    const takers = Array.from({ length: 50 }, async () => queue.take(never));
+    for (let index = 0; index < 100; index++) await queue.enqueue(run(`u:${String(index % 7)}`, `r${String(index)}`));
+    const early = await Promise.all(takers);
+    const late = await take(queue, 50);
+    t.is(new Set([...early.map(({ runId }) => runId), ...late]).size, 100);
+  });
+
+  check('a taker whose signal fires goes with the reason, and takes no run with it', async (t, queue) => {
+    const controller = new AbortController();
+    const reason = new Error('enough');
+    const leaving = queue.take(controller.signal);
+    const staying = queue.take(never);
+    controller.abort(reason);
+    t.is(await t.throwsAsync(leaving), reason);
+    await queue.enqueue(run('u:ada', 'r1'));
+    t.is((await staying).runId, 'r1');
+  });
+
+  check('a signal that has fired takes nothing', async (t, queue) => {
+    await queue.enqueue(run('u:ada', 'r1'));
+    const reason = new Error('enough');
+    t.is(await t.throwsAsync(queue.take(AbortSignal.abort(reason))), reason);
+    t.deepEqual(await take(queue, 1), ['r1']);
+  });
+
+  check('a signal that fires after its run was taken changes nothing', async (t, queue) => {
+    const controller = new AbortController();
+    const taking = queue.take(controller.signal);
+    await queue.enqueue(run('u:ada', 'r1'));
+    controller.abort(new Error('late'));
+    t.is((await taking).runId, 'r1');
+    await queue.enqueue(run('u:ada', 'r2'));
+    t.deepEqual(await take(queue, 1), ['r2']);
+  });
+
+  test(`${name}: nothing is lost, and nobody waits longer than the others take turns`, async (t) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 40 }), async (owners) => {
+        await using queue = await open();
+        const runs = owners.map((owner, index) => run(`u:${String(owner)}`, `r${String(index)}`));
+        for (const each of runs) await queue.enqueue(each);
+        const taken: RunnableRun[] = [];
+        for (const _ of runs) taken.push(await queue.take(never));
+        for (const owner of new Set(runs.map((each) => each.owner))) {
+          const mine = (list: readonly RunnableRun[]): RunnableRun[] => list.filter((each) => each.owner === owner);
+          t.deepEqual(mine(taken), mine(runs));
+        }
+        // While an owner has runs left, no other has two turns before it has one.
+        for (const [index, { owner }] of taken.entries()) {
+          const nextTurn = taken.findIndex((each, later) => later > index && each.owner === owner);
+          const between = taken.slice(index + 1, nextTurn === -1 ? index + 1 : nextTurn).map((each) => each.owner);
+          t.is(new Set(between).size, between.length);
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+}
+
+const run = (owner: string, runId: string): RunnableRun => ({ owner, threadId: `t-${runId}`, runId });
+
+async function take(queue: RunQueue, count: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let index = 0; index < count; index++) ids.push((await queue.take(never)).runId);
+  return ids;
+}

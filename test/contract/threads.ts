@@ -1,0 +1,958 @@
+import type { ExecutionContext, TestFn } from 'ava';
+import { isServiceError, type ErrorCode } from '@agent-workflow/kit/errors';
+import { sizes } from '@agent-workflow/kit/sizes';
+import { within } from '@agent-workflow/protos/call';
+import type {
+  AcceptRunReply,
+  AcceptRunRequest,
+  ClaimedRun,
+  CommitStepReply,
+  CommitStepRequest,
+  MessageEntry,
+  State,
+  Threads,
+} from '@agent-workflow/protos/threads';
+
+export type OpenThreads = () => Promise<Threads & AsyncDisposable>;
+
+/** What the record promises to whoever speaks to it, in process or over a wire. `open` gives an empty one each time. */
+export function threadsContract(test: TestFn, name: string, open: OpenThreads): void {
+  const check = (title: string, body: (t: ExecutionContext, threads: Threads) => Promise<void>): void => {
+    test(`${name}: ${title}`, async (t) => {
+      await using threads = await open();
+      await body(t, threads);
+    });
+  };
+
+  // Accepting
+
+  check('the first run of a thread makes it', async (t, threads) => {
+    const reply = await accept(threads, 'r1', { threadName: 'Tea', metadataJson: bytes('{"k":1}') });
+    t.like(reply, { runId: 'r1', threadId: 't1', isNewThread: true, status: 'queued', runnable: true });
+    const thread = await threads.getThread(thread1, call());
+    t.like(thread, { threadId: 't1', threadName: 'Tea', runId: 'r1' });
+    t.is(text(thread.metadataJson), '{"k":1}');
+    t.true(thread.createdAt > 0 && thread.updatedAt >= thread.createdAt);
+  });
+
+  check('a run on a known thread leaves its name and metadata', async (t, threads) => {
+    await finishedTurn(threads, 'r1', { threadName: 'Tea' });
+    const reply = await accept(threads, 'r2', { threadName: 'Coffee', metadataJson: bytes('{}') });
+    t.like(reply, { isNewThread: false, runnable: true });
+    const thread = await threads.getThread(thread1, call());
+    t.like(thread, { threadName: 'Tea', runId: 'r2' });
+    t.false('metadataJson' in thread);
+  });
+
+  check('the same run accepted again changes nothing and gives the same reply', async (t, threads) => {
+    const first = await accept(threads, 'r1');
+    const before = await threads.getThread(thread1, call());
+    t.deepEqual(await accept(threads, 'r1', { messages: [user('m9')] }), first);
+    t.deepEqual(await threads.getThread(thread1, call()), before);
+    await claim(threads, 'r1');
+    t.like(await accept(threads, 'r1'), { status: 'running', runnable: false, isNewThread: true });
+    await commit(threads, 'r1', 1, { end: completed });
+    t.like(await accept(threads, 'r1'), { status: 'completed', runnable: false });
+    t.deepEqual(await logOf(threads), ['m-r1']);
+  });
+
+  check('a run of another thread is not accepted under the same id', async (t, threads) => {
+    await accept(threads, 'r1');
+    await refused(t, accept(threads, 'r1', { threadId: 't2' }), 'Conflict');
+    await refused(t, threads.getThread({ owner, threadId: 't2' }, call()), 'NotFound');
+  });
+
+  check('the same run accepted many times at once is one run', async (t, threads) => {
+    const replies = await Promise.all(Array.from({ length: 20 }, async () => accept(threads, 'r1')));
+    t.is(new Set(replies.map((reply) => JSON.stringify(reply))).size, 1);
+    await claim(threads, 'r1');
+    await commit(threads, 'r1', 1, { end: completed });
+    t.deepEqual(await logOf(threads), ['m-r1']);
+  });
+
+  check('input stands in no log before its run is claimed', async (t, threads) => {
+    await accept(threads, 'r1');
+    await accept(threads, 'r2');
+    t.deepEqual(await logOf(threads), []);
+    await claim(threads, 'r1');
+    t.deepEqual(await logOf(threads), ['m-r1']);
+    await commit(threads, 'r1', 1, { messages: [assistant('a1')], end: completed });
+    await claim(threads, 'r2');
+    t.deepEqual(await logOf(threads), ['m-r1', 'a1', 'm-r2']);
+  });
+
+  check('while a run is under way, reject is a conflict that leaves no trace', async (t, threads) => {
+    await accept(threads, 'r1');
+    await refused(t, accept(threads, 'r2', { multitaskStrategy: 'reject' }), 'Conflict');
+    await refused(t, threads.getRun({ owner, runId: 'r2' }, call()), 'NotFound');
+    t.like(await threads.getThread(thread1, call()), { runId: 'r1' });
+    await claim(threads, 'r1');
+    t.is((await commit(threads, 'r1', 1, { end: completed })).nextRunId, undefined);
+    t.true((await accept(threads, 'r2', { multitaskStrategy: 'reject' })).runnable);
+  });
+
+  check('waiting runs get the thread in order of acceptance', async (t, threads) => {
+    const ids = ['r5', 'r1', 'r4', 'r2'];
+    for (const id of ids) t.is((await accept(threads, id)).runnable, id === 'r5');
+    const order: string[] = [];
+    for (let next: string | undefined = 'r5'; next !== undefined;) {
+      order.push(next);
+      t.true((await threads.getRun({ owner, runId: next }, call())).runnable);
+      const { epoch } = await claim(threads, next);
+      next = (await commit(threads, next, epoch, { end: completed })).nextRunId;
+    }
+    t.deepEqual(order, ids);
+  });
+
+  check('a waiting run cannot be claimed before its turn', async (t, threads) => {
+    await accept(threads, 'r1');
+    await accept(threads, 'r2');
+    await refused(t, claim(threads, 'r2'), 'Stale');
+    t.deepEqual(await logOf(threads), []);
+  });
+
+  check(`no more than ${String(sizes.queuedRuns)} runs wait for one thread`, async (t, threads) => {
+    await accept(threads, 'first');
+    await Promise.all(
+      Array.from({ length: sizes.queuedRuns }, async (_, index) => accept(threads, `r${String(index)}`, noInput)),
+    );
+    const error = await refused(t, accept(threads, 'last', noInput), 'Conflict');
+    t.regex(error, /1000 runs waiting/);
+    t.like(await accept(threads, 'elsewhere', { ...noInput, threadId: 't2' }), { runnable: true });
+  });
+
+  check('accept with a claim gives an idle thread to the worker in the same write', async (t, threads) => {
+    const reply = await accept(threads, 'r1', { claim: { workerId: 'w1' } });
+    t.like(reply, { status: 'running', runnable: false, isNewThread: true });
+    t.like(reply.claimed, { epoch: 1, step: 0, runId: 'r1', isNewThread: true, next: [], openCalls: [] });
+    t.deepEqual(idsIn(reply.claimed?.state?.contextJson), ['m-r1']);
+    t.deepEqual(await logOf(threads), ['m-r1']);
+    await refused(t, claim(threads, 'r1'), 'Stale');
+    t.is((await commit(threads, 'r1', 1, { end: completed })).nextRunId, undefined);
+  });
+
+  check('accept with a claim on a busy thread only queues', async (t, threads) => {
+    await accept(threads, 'r1', { claim: { workerId: 'w1' } });
+    const reply = await accept(threads, 'r2', { claim: { workerId: 'w1' } });
+    t.like(reply, { status: 'queued', runnable: false });
+    t.is(reply.claimed, undefined);
+  });
+
+  // Claiming
+
+  check('a claim gives everything a worker needs', async (t, threads) => {
+    await accept(threads, 'r1', { granularity: 'full', optionsJson: bytes('{"o":1}') });
+    const claimed = await claim(threads, 'r1');
+    t.like(claimed, { runId: 'r1', threadId: 't1', requestId: 'q', granularity: 'full', epoch: 1, step: 0 });
+    t.like(claimed, { isNewThread: true, replaced: false, unmatchedAnswers: [], next: [], openCalls: [] });
+    t.is(text(claimed.optionsJson), '{"o":1}');
+    t.deepEqual(entriesOf(claimed.appended), ['m-r1']);
+    t.deepEqual(idsIn(claimed.state?.contextJson), ['m-r1']);
+    t.is(claimed.state?.version, claimed.version);
+    t.true(claimed.version > claimed.previousVersion);
+    t.is((await threads.getRun({ owner, runId: 'r1' }, call())).status, 'running');
+  });
+
+  check('every claim of a thread has a higher epoch', async (t, threads) => {
+    const first = await finishedTurn(threads, 'r1');
+    const second = await finishedTurn(threads, 'r2');
+    t.true(second.epoch > first.epoch);
+  });
+
+  check('of many who claim a run at once exactly one has it', async (t, threads) => {
+    await accept(threads, 'r1');
+    const claims = await Promise.allSettled(Array.from({ length: 20 }, async () => claim(threads, 'r1')));
+    t.is(claims.filter(({ status }) => status === 'fulfilled').length, 1);
+    for (const each of claims) if (each.status === 'rejected') t.true(isServiceError(each.reason, 'Stale'));
+    t.deepEqual(await logOf(threads), ['m-r1']);
+  });
+
+  check('a claim that knows the version is told no state, one that knows another is', async (t, threads) => {
+    const { version } = await finishedTurn(threads, 'r1');
+    await accept(threads, 'r2');
+    const unchanged = await claim(threads, 'r2', { knownVersion: version });
+    t.is(unchanged.previousVersion, version);
+    t.false('state' in unchanged);
+    await commit(threads, 'r2', unchanged.epoch, { fields: { a: bytes('1') }, end: completed });
+    const changed = await accept(threads, 'r3', { claim: { workerId: 'w', knownVersion: version } });
+    t.deepEqual(idsIn(changed.claimed?.state?.contextJson), ['m-r1', 'm-r2', 'm-r3']);
+    t.is(text(changed.claimed?.state?.fields['a']), '1');
+  });
+
+  check('a direct write between two runs is seen by the version', async (t, threads) => {
+    const { version } = await finishedTurn(threads, 'r1');
+    await threads.addMessages({ ...thread1, messages: [user('m2')] }, call());
+    const { claimed } = await accept(threads, 'r2', { claim: { workerId: 'w', knownVersion: version } });
+    t.deepEqual(idsIn(claimed?.state?.contextJson), ['m-r1', 'm2', 'm-r2']);
+  });
+
+  check('input whose id stands in the log replaces it in place', async (t, threads) => {
+    await accept(threads, 'r1', { messages: [user('a'), user('b')] });
+    await claim(threads, 'r1');
+    await commit(threads, 'r1', 1, { end: completed });
+    await accept(threads, 'r2', { messages: [user('a', 'again'), user('c')] });
+    const claimed = await claim(threads, 'r2');
+    t.true(claimed.replaced);
+    t.deepEqual(idsIn(claimed.state?.contextJson), ['a', 'b', 'c']);
+    t.is(contentOf(await threads.getMessage({ ...thread1, messageId: 'a' }, call())), 'again');
+  });
+
+  check('an id given twice in one input is one message, the later one', async (t, threads) => {
+    await accept(threads, 'r1', { messages: [user('a', 'one'), user('b'), user('a', 'two')] });
+    await claim(threads, 'r1');
+    t.deepEqual(await logOf(threads), ['a', 'b']);
+    t.is(contentOf(await threads.getMessage({ ...thread1, messageId: 'a' }, call())), 'two');
+  });
+
+  // Tools of the caller
+
+  check('answers close their calls, and the run goes on where the one before stood', async (t, threads) => {
+    await interruptedTurn(threads, 'r1');
+    await accept(threads, 'r2', answering('c1', 'c2'));
+    const claimed = await claim(threads, 'r2');
+    t.like(claimed, { next: ['tools'], openCalls: [], resumes: 'r1', unmatchedAnswers: [] });
+    t.deepEqual(entriesOf(claimed.appended), ['answer-c1', 'answer-c2']);
+    await commit(threads, 'r2', claimed.epoch, { end: completed });
+    t.like(await threads.getRun({ owner, runId: 'r2' }, call()), { resumes: 'r1', status: 'completed' });
+    t.is((await threads.getRun({ owner, runId: 'r1' }, call())).status, 'interrupted');
+  });
+
+  check('answers to some calls leave the others open, run after run', async (t, threads) => {
+    await interruptedTurn(threads, 'r1');
+    await accept(threads, 'r2', answering('c2'));
+    const claimed = await claim(threads, 'r2');
+    t.like(claimed, { next: ['tools'], openCalls: [{ callId: 'c1', name: 'look' }], resumes: 'r1' });
+    const { openCalls, next, epoch } = claimed;
+    await commit(threads, 'r2', epoch, { openCalls, next, end: interrupted });
+    await accept(threads, 'r3', answering('c1'));
+    t.like(await claim(threads, 'r3'), { next: ['tools'], openCalls: [], resumes: 'r2' });
+  });
+
+  check('a new user message answers the open calls as cancelled and begins anew', async (t, threads) => {
+    await interruptedTurn(threads, 'r1');
+    await accept(threads, 'r2');
+    const claimed = await claim(threads, 'r2');
+    t.like(claimed, { next: [], openCalls: [] });
+    t.is(claimed.appended.length, 3);
+    t.is(claimed.appended[2]?.messageId, 'm-r2');
+    const [first] = (await messagesOf(threads)).slice(2) as { role: string; content: Record<string, unknown>[] }[];
+    t.is(first?.role, 'tool');
+    t.like(first?.content[0], { type: 'tool_result', call_id: 'c1', is_error: true, status: 'cancelled' });
+  });
+
+  check('an answer beside a new message keeps its result and cancels the rest', async (t, threads) => {
+    await interruptedTurn(threads, 'r1');
+    await accept(threads, 'r2', { ...answering('c1'), messages: [answer('c1'), user('u')], hasNewInput: true });
+    const claimed = await claim(threads, 'r2');
+    t.like(claimed, { openCalls: [], unmatchedAnswers: [] });
+    t.is(claimed.appended.length, 3);
+    t.deepEqual(
+      (await messagesOf(threads)).slice(2).map((message) => resultOf(message)),
+      [
+        ['c2', true],
+        ['c1', false],
+        [undefined, undefined],
+      ],
+    );
+  });
+
+  check('an answer to a call nobody made is refused at once on an idle thread', async (t, threads) => {
+    const error = await refused(t, accept(threads, 'r1', answering('c9')), 'BadRequest');
+    t.regex(error, /"c9"/);
+    await refused(t, threads.getThread(thread1, call()), 'NotFound');
+    await interruptedTurn(threads, 'r1');
+    await refused(t, accept(threads, 'r2', answering('c1', 'c9')), 'BadRequest');
+    t.like(await threads.getThread(thread1, call()), { runId: 'r1' });
+  });
+
+  check('an answer that waited and has no call left appends nothing and takes nothing', async (t, threads) => {
+    await accept(threads, 'r1');
+    await accept(threads, 'r2', answering('c9'));
+    await accept(threads, 'r3', answering('c1', 'c2'));
+    await claim(threads, 'r1');
+    const end = { openCalls: twoCalls, next: ['tools'], messages: [calling], end: interrupted };
+    t.is((await commit(threads, 'r1', 1, end)).nextRunId, 'r2');
+    const lost = await claim(threads, 'r2');
+    t.like(lost, { unmatchedAnswers: ['c9'], appended: [], openCalls: twoCalls, next: ['tools'] });
+    t.deepEqual(await logOf(threads), ['m-r1', 'calling']);
+    const { openCalls, next, epoch } = lost;
+    await commit(threads, 'r2', epoch, { openCalls, next, end: { ...completed, status: 'failed' } });
+    t.like(await claim(threads, 'r3'), { unmatchedAnswers: [], openCalls: [], next: ['tools'], resumes: 'r1' });
+  });
+
+  // Committing
+
+  check('a commit writes fields and messages, and raises version and step', async (t, threads) => {
+    await accept(threads, 'r1');
+    const { version } = await claim(threads, 'r1');
+    const fields = { a: bytes('1'), b: bytes('"x"') };
+    const first = await commit(threads, 'r1', 1, { fields, messages: [assistant('a1')] });
+    t.true(first.version > version);
+    const second = await commit(threads, 'r1', 1, { step: 1, fields: { a: bytes('2') }, messages: [assistant('a2')] });
+    t.true(second.version > first.version);
+    const state = await threads.getState(thread1, call());
+    t.is(state.version, second.version);
+    t.deepEqual(fieldsOf(state), { a: '2', b: '"x"' });
+    t.deepEqual(idsIn(state.contextJson), ['m-r1', 'a1', 'a2']);
+    t.deepEqual(await logOf(threads), ['m-r1', 'a1', 'a2']);
+  });
+
+  for (const [what, part] of [
+    ['an older epoch', { epoch: 0 }],
+    ['an epoch that never was', { epoch: 2 }],
+    ['a step that is committed', { step: 0 }],
+    ['a step ahead', { step: 2 }],
+    ['another run', { runId: 'r2' }],
+    ['an absent run', { runId: 'r9' }],
+    ['another owner', { owner: 'u:bob' }],
+    ['another thread', { threadId: 't2' }],
+  ] as const) {
+    check(`a commit of ${what} is stale and writes nothing`, async (t, threads) => {
+      await accept(threads, 'r1');
+      await accept(threads, 'r2');
+      await claim(threads, 'r1');
+      await commit(threads, 'r1', 1, {});
+      const request = { step: 1, fields: { a: bytes('1') }, messages: [assistant('a1')], end: completed, ...part };
+      await refused(t, commit(threads, 'r1', 1, request), 'Stale');
+      t.deepEqual(fieldsOf(await threads.getState(thread1, call())), {});
+      t.deepEqual(await logOf(threads), ['m-r1']);
+      t.is((await commit(threads, 'r1', 1, { step: 1, end: completed })).nextRunId, 'r2');
+    });
+  }
+
+  check('of many commits of one step exactly one is taken', async (t, threads) => {
+    await accept(threads, 'r1');
+    await claim(threads, 'r1');
+    const commits = await Promise.allSettled(
+      Array.from({ length: 20 }, async (_, index) =>
+        commit(threads, 'r1', 1, { messages: [assistant(`a${String(index)}`)] }),
+      ),
+    );
+    t.is(commits.filter(({ status }) => status === 'fulfilled').length, 1);
+    t.is((await logOf(threads)).length, 2);
+  });
+
+  check('a commit that replaces does so in place, and may add beside', async (t, threads) => {
+    await accept(threads, 'r1', { messages: [user('a'), user('b')] });
+    await claim(threads, 'r1');
+    const messages = [user('a', 'replaced'), assistant('c')];
+    await commit(threads, 'r1', 1, { messages, replacesMessages: true, removedFromContext: ['b'] });
+    t.deepEqual(await logOf(threads), ['a', 'b', 'c']);
+    t.deepEqual(idsIn((await threads.getState(thread1, call())).contextJson), ['a', 'c']);
+    t.is(contentOf(await threads.getMessage({ ...thread1, messageId: 'a' }, call())), 'replaced');
+  });
+
+  check('an ended run says how, and commits nothing more', async (t, threads) => {
+    await accept(threads, 'r1');
+    await claim(threads, 'r1');
+    const error = { code: 'NODE_ERROR', message: 'no', node: 'a' };
+    const end = { status: 'failed', iterations: 4, recursionLimitReached: true, error };
+    await commit(threads, 'r1', 1, { end });
+    const run = await threads.getRun({ owner, runId: 'r1' }, call());
+    t.like(run, { status: 'failed', runnable: false });
+    t.deepEqual(run.end, end);
+    await refused(t, commit(threads, 'r1', 1, { step: 1 }), 'Stale');
+  });
+
+  check('an interrupted end keeps where to go on, a completed one does not', async (t, threads) => {
+    await interruptedTurn(threads, 'r1');
+    await accept(threads, 'r2', answering('c1', 'c2'));
+    const claimed = await claim(threads, 'r2');
+    t.deepEqual(claimed.next, ['tools']);
+    await commit(threads, 'r2', claimed.epoch, { next: ['tools'], end: completed });
+    const { claimed: third } = await accept(threads, 'r3', { claim: { workerId: 'w' } });
+    t.deepEqual(third?.next, []);
+    t.is(third?.resumes, undefined);
+  });
+
+  // Ending from outside
+
+  check('an ended run cannot be committed by its worker, and the next one has the thread', async (t, threads) => {
+    await accept(threads, 'r1');
+    await accept(threads, 'r2');
+    await claim(threads, 'r1');
+    const reply = await threads.endRun({ owner, runId: 'r1', status: 'stopped' }, call());
+    t.deepEqual(reply, { status: 'stopped', endedNow: true, nextRunId: 'r2' });
+    await refused(t, commit(threads, 'r1', 1, { end: completed }), 'Stale');
+    const { epoch } = await claim(threads, 'r2');
+    await refused(t, commit(threads, 'r1', epoch, { end: completed }), 'Stale');
+    await commit(threads, 'r2', epoch, { end: completed });
+    t.is((await threads.getRun({ owner, runId: 'r1' }, call())).status, 'stopped');
+  });
+
+  check('an ended run stays as it ended', async (t, threads) => {
+    await finishedTurn(threads, 'r1');
+    const reply = await threads.endRun({ owner, runId: 'r1', status: 'stopped' }, call());
+    t.deepEqual(reply, { status: 'completed', endedNow: false });
+  });
+
+  check('a waiting run that is ended never has its turn', async (t, threads) => {
+    for (const runId of ['r1', 'r2', 'r3']) await accept(threads, runId);
+    const error = { code: 'INTERNAL_ERROR', message: 'gone' };
+    const reply = await threads.endRun({ owner, runId: 'r2', status: 'failed', error }, call());
+    t.deepEqual(reply, { status: 'failed', endedNow: true });
+    t.deepEqual((await threads.getRun({ owner, runId: 'r2' }, call())).end?.error, error);
+    await claim(threads, 'r1');
+    t.is((await commit(threads, 'r1', 1, { end: completed })).nextRunId, 'r3');
+  });
+
+  check('a run that is ended before its claim leaves the thread waiting as it was', async (t, threads) => {
+    await interruptedTurn(threads, 'r1');
+    await accept(threads, 'r2', answering('c1', 'c2'));
+    await threads.endRun({ owner, runId: 'r2', status: 'stopped' }, call());
+    await accept(threads, 'r3', answering('c1', 'c2'));
+    t.like(await claim(threads, 'r3'), { next: ['tools'], resumes: 'r1', openCalls: [] });
+  });
+
+  check('commit and end at once: one of them decides', async (t, threads) => {
+    await accept(threads, 'r1');
+    await claim(threads, 'r1');
+    const [committed, ended] = await Promise.allSettled([
+      commit(threads, 'r1', 1, { end: completed }),
+      threads.endRun({ owner, runId: 'r1', status: 'stopped' }, call()),
+    ]);
+    const { status } = await threads.getRun({ owner, runId: 'r1' }, call());
+    t.is(status, committed.status === 'fulfilled' ? 'completed' : 'stopped');
+    t.is(ended.status === 'fulfilled' ? ended.value.endedNow : undefined, committed.status === 'rejected');
+  });
+
+  check('an absent run cannot be ended', async (t, threads) => {
+    await refused(t, threads.endRun({ owner, runId: 'r9', status: 'stopped' }, call()), 'NotFound');
+  });
+
+  check('open runs of every owner are listed page by page', async (t, threads) => {
+    for (const threadId of ['t1', 't2', 't3']) {
+      await accept(threads, `a-${threadId}`, { threadId });
+      await accept(threads, `b-${threadId}`, { threadId, owner: 'u:bob' });
+    }
+    await accept(threads, 'c-waits');
+    await claim(threads, 'a-t1');
+    const runs: string[] = [];
+    for (let cursor: string | undefined, pages = 0; pages === 0 || cursor !== undefined; pages++) {
+      const page = await threads.listOpenRuns({ limit: 2, ...(cursor === undefined ? {} : { cursor }) }, call());
+      runs.push(...page.runs.map((each) => `${each.owner} ${each.runId} ${each.status} ${String(each.runnable)}`));
+      ({ cursor } = page);
+    }
+    t.deepEqual(runs, [
+      'u:ada a-t1 running true',
+      'u:ada a-t2 queued true',
+      'u:ada a-t3 queued true',
+      'u:bob b-t1 queued true',
+      'u:bob b-t2 queued true',
+      'u:bob b-t3 queued true',
+      'u:ada c-waits queued false',
+    ]);
+  });
+
+  // Deleting
+
+  check('from beginDelete on a thread is absent to everyone', async (t, threads) => {
+    await accept(threads, 'r1', { messages: [user('m1')] });
+    await accept(threads, 'r2');
+    await accept(threads, 'r3');
+    await claim(threads, 'r1');
+    const { stoppedRunIds } = await threads.beginDelete(thread1, call());
+    t.deepEqual(stoppedRunIds, ['r1', 'r2', 'r3']);
+    await absentToAll(t, threads, thread1);
+    for (const runId of ['r1', 'r2', 'r3']) await refused(t, threads.getRun({ owner, runId }, call()), 'NotFound');
+    await refused(t, threads.endRun({ owner, runId: 'r1', status: 'stopped' }, call()), 'NotFound');
+    await refused(t, accept(threads, 'r4'), 'NotFound');
+    await refused(t, accept(threads, 'r1'), 'NotFound');
+    await refused(t, claim(threads, 'r2'), 'Stale');
+    await refused(t, commit(threads, 'r1', 1, { end: completed }), 'Stale');
+    t.deepEqual((await threads.listOpenRuns({ limit: 10 }, call())).runs, []);
+    t.deepEqual((await threads.listDeleting({ limit: 10 }, call())).threads, [thread1]);
+    await threads.finishDelete(thread1, call());
+    t.deepEqual((await threads.listDeleting({ limit: 10 }, call())).threads, []);
+    await absentToAll(t, threads, thread1);
+  });
+
+  check('a deletion that stopped half way can be begun again', async (t, threads) => {
+    await accept(threads, 'r1');
+    await threads.beginDelete(thread1, call());
+    t.deepEqual((await threads.beginDelete(thread1, call())).stoppedRunIds, ['r1']);
+    await threads.finishDelete(thread1, call());
+    await refused(t, threads.beginDelete(thread1, call()), 'NotFound');
+  });
+
+  check('a thread that is not marked is not removed', async (t, threads) => {
+    await accept(threads, 'r1');
+    await threads.finishDelete(thread1, call());
+    t.is((await threads.getThread(thread1, call())).threadId, 't1');
+    await threads.finishDelete({ owner, threadId: 'absent' }, call());
+    t.pass();
+  });
+
+  check('a thread made again is fresh, and admits no worker of the old one', async (t, threads) => {
+    await accept(threads, 'old', { threadName: 'Old' });
+    const old = await claim(threads, 'old');
+    await commit(threads, 'old', 1, { fields: { a: bytes('1') }, messages: [assistant('a1')] });
+    const oldState = await threads.getState(thread1, call());
+    await threads.beginDelete(thread1, call());
+    await threads.finishDelete(thread1, call());
+    t.like(await accept(threads, 'new'), { isNewThread: true });
+    const fresh = await claim(threads, 'new');
+    t.is(fresh.epoch, old.epoch);
+    t.deepEqual(fieldsOf(fresh.state), {});
+    t.deepEqual(idsIn(fresh.state?.contextJson), ['m-new']);
+    await refused(t, commit(threads, 'old', 1, { step: 1 }), 'Stale');
+    await refused(t, commit(threads, 'old', 1, { step: 0 }), 'Stale');
+    const state = await threads.getState(thread1, call());
+    t.not(state.version, oldState.version);
+    t.deepEqual(fieldsOf(state), {});
+    t.false('threadName' in (await threads.getThread(thread1, call())));
+    t.deepEqual(await logOf(threads), ['m-new']);
+  });
+
+  // State
+
+  check('a state is written when its version is still the one that was read', async (t, threads) => {
+    const { version } = await finishedTurn(threads, 'r1');
+    const fields = { a: bytes('{"x":[1]}') };
+    const written = await threads.writeState(
+      { ...thread1, expectedVersion: version, fields, messages: [user('u1')] },
+      call(),
+    );
+    t.true(written.version > version);
+    t.deepEqual(fieldsOf(written), { a: '{"x":[1]}' });
+    t.deepEqual(idsIn(written.contextJson), ['m-r1', 'u1']);
+    t.deepEqual(await threads.getState(thread1, call()), written);
+    const again = { ...thread1, expectedVersion: version, fields: {}, messages: [] };
+    await refused(t, threads.writeState(again, call()), 'Conflict');
+  });
+
+  check('of many writes on one version exactly one is taken', async (t, threads) => {
+    const { version } = await finishedTurn(threads, 'r1');
+    const writes = await Promise.allSettled(
+      Array.from({ length: 10 }, async (_, index) =>
+        threads.writeState(
+          { ...thread1, expectedVersion: version, fields: { a: bytes(String(index)) }, messages: [] },
+          call(),
+        ),
+      ),
+    );
+    const taken = writes.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+    t.is(taken.length, 1);
+    t.deepEqual(fieldsOf(await threads.getState(thread1, call())), fieldsOf(taken[0]));
+  });
+
+  check('a state write that is to be done once is done once, whatever came in between', async (t, threads) => {
+    const { version } = await finishedTurn(threads, 'r1');
+    const once = { owner, onceKey: 'k' };
+    t.deepEqual(await threads.beginOnce({ ...once, bodyHash: 'h' }, call()), { isNew: true });
+    const write = { ...thread1, expectedVersion: version, messages: [], onceKey: 'k' };
+    await threads.writeState({ ...write, fields: { a: bytes('1') } }, call());
+    await threads.addMessages({ ...thread1, messages: [user('u')] }, call());
+    const again = await threads.writeState({ ...write, fields: { a: bytes('2') } }, call());
+    t.deepEqual(fieldsOf(again), { a: '1' });
+    t.deepEqual(again, await threads.getState(thread1, call()));
+    t.deepEqual(await threads.beginOnce({ ...once, bodyHash: 'h' }, call()), { isNew: false });
+    await threads.endOnce({ ...once, replyJson: bytes('{}') }, call());
+    t.is(text((await threads.beginOnce({ ...once, bodyHash: 'h' }, call())).replyJson), '{}');
+    await refused(t, threads.beginOnce({ ...once, bodyHash: 'other' }, call()), 'Invalid');
+    t.true((await threads.beginOnce({ owner: 'u:bob', onceKey: 'k', bodyHash: 'other' }, call())).isNew);
+    await threads.beginDelete(thread1, call());
+    await refused(t, threads.writeState({ ...write, fields: {} }, call()), 'NotFound');
+  });
+
+  check('messages given with a state join log and context by id', async (t, threads) => {
+    const { version } = await finishedTurn(threads, 'r1');
+    const messages = [user('m-r1', 'edited'), user('u2')];
+    const state = await threads.writeState({ ...thread1, expectedVersion: version, fields: {}, messages }, call());
+    t.deepEqual(idsIn(state.contextJson), ['m-r1', 'u2']);
+    t.is(contentOf(await threads.getMessage({ ...thread1, messageId: 'm-r1' }, call())), 'edited');
+  });
+
+  check('a tool result given with a state answers its call', async (t, threads) => {
+    const version = await interruptedTurn(threads, 'r1');
+    const messages = [answer('c1')];
+    await threads.writeState({ ...thread1, expectedVersion: version, fields: {}, messages }, call());
+    await accept(threads, 'r2', answering('c2'));
+    t.like(await claim(threads, 'r2'), { openCalls: [], next: ['tools'] });
+  });
+
+  check('a state that is too heavy is refused and names its bound', async (t, threads) => {
+    const { version } = await finishedTurn(threads, 'r1');
+    const fields = { a: Buffer.alloc(sizes.state + 1, 49) };
+    const error = await refused(
+      t,
+      threads.writeState({ ...thread1, expectedVersion: version, fields, messages: [] }, call()),
+      'Invalid',
+    );
+    t.regex(error, new RegExp(String(sizes.state)));
+  });
+
+  check('a cleared state keeps thread and log, and forgets what it waited for', async (t, threads) => {
+    await interruptedTurn(threads, 'r1');
+    const before = await threads.getState(thread1, call());
+    await threads.clearState(thread1, call());
+    const state = await threads.getState(thread1, call());
+    t.true(state.version > before.version);
+    t.deepEqual(fieldsOf(state), {});
+    t.is(text(state.contextJson), '[]');
+    t.deepEqual(await logOf(threads), ['m-r1', 'calling']);
+    await refused(t, accept(threads, 'r2', answering('c1')), 'BadRequest');
+    const { claimed } = await accept(threads, 'r3', { claim: { workerId: 'w' } });
+    t.like(claimed, { next: [], openCalls: [] });
+    t.is(claimed?.resumes, undefined);
+    t.deepEqual(idsIn(claimed?.state?.contextJson), ['m-r3']);
+  });
+
+  check('a state read while others write is one that stood', async (t, threads) => {
+    await accept(threads, 'r1');
+    await claim(threads, 'r1');
+    const reads: Promise<State>[] = [];
+    for (let step = 0; step < 30; step++) {
+      const n = bytes(String(step));
+      const write = commit(threads, 'r1', 1, {
+        step,
+        fields: { a: n, b: n },
+        messages: [assistant(`a${String(step)}`)],
+      });
+      reads.push(threads.getState(thread1, call()));
+      await write;
+      reads.push(threads.getState(thread1, call()));
+    }
+    for (const state of await Promise.all(reads)) {
+      const { a, b } = fieldsOf(state);
+      t.is(a, b);
+      t.is(idsIn(state.contextJson).length, a === undefined ? 1 : Number(a) + 2);
+    }
+  });
+
+  // Messages
+
+  check('messages are added to log and context, and replaced in place', async (t, threads) => {
+    const { version } = await finishedTurn(threads, 'r1');
+    const messages = [user('m-r1', 'edited'), user('u2')];
+    const reply = await threads.addMessages({ ...thread1, messages, metadataJson: bytes('{"by":"me"}') }, call());
+    t.true(reply.version > version);
+    t.deepEqual(await logOf(threads), ['m-r1', 'u2']);
+    t.deepEqual(idsIn((await threads.getState(thread1, call())).contextJson), ['m-r1', 'u2']);
+    t.is(contentOf(await threads.getMessage({ ...thread1, messageId: 'm-r1' }, call())), 'edited');
+  });
+
+  check('a tool result that is added answers its call', async (t, threads) => {
+    await interruptedTurn(threads, 'r1');
+    await threads.addMessages({ ...thread1, messages: [answer('c1')] }, call());
+    await accept(threads, 'r2', answering('c2'));
+    t.like(await claim(threads, 'r2'), { openCalls: [], next: ['tools'], resumes: 'r1' });
+  });
+
+  check('a deleted message is gone from log and context, with the calls it made', async (t, threads) => {
+    await interruptedTurn(threads, 'r1');
+    await threads.deleteMessage({ ...thread1, messageId: 'calling' }, call());
+    t.deepEqual(await logOf(threads), ['m-r1']);
+    t.deepEqual(idsIn((await threads.getState(thread1, call())).contextJson), ['m-r1']);
+    for (const again of [threads.deleteMessage, threads.getMessage])
+      await refused(t, again({ ...thread1, messageId: 'calling' }, call()), 'NotFound');
+    await refused(t, accept(threads, 'r2', answering('c1')), 'BadRequest');
+    t.like(await acceptAndClaim(threads, 'r3'), { next: [], openCalls: [] });
+  });
+
+  check('messages are listed oldest first by offset and by cursor', async (t, threads) => {
+    await finishedTurn(threads, 'r1');
+    const ids = Array.from({ length: 9 }, (_, index) => `u${String(index)}`);
+    await threads.addMessages({ ...thread1, messages: ids.map((id) => user(id)) }, call());
+    const all = ['m-r1', ...ids];
+    t.deepEqual(await pagesOfMessages(threads, 3), all);
+    t.deepEqual(await pagesOfMessages(threads, 10), all);
+    const page = await threads.listMessages({ ...thread1, limit: 3, offset: 8 }, call());
+    t.deepEqual(idsIn(page.messagesJson), ['u7', 'u8']);
+    t.false('cursor' in page);
+  });
+
+  check('a cursor of messages skips and repeats nothing while the log changes', async (t, threads) => {
+    await finishedTurn(threads, 'r1');
+    await threads.addMessages({ ...thread1, messages: ['a', 'b', 'c', 'd'].map((id) => user(id)) }, call());
+    const first = await threads.listMessages({ ...thread1, limit: 3, offset: 0 }, call());
+    await threads.deleteMessage({ ...thread1, messageId: 'a' }, call());
+    await threads.addMessages({ ...thread1, messages: [user('e')] }, call());
+    const cursor = first.cursor ?? '';
+    const rest = await threads.listMessages({ ...thread1, limit: 10, offset: 5, cursor }, call());
+    t.deepEqual([...idsIn(first.messagesJson), ...idsIn(rest.messagesJson)], ['m-r1', 'a', 'b', 'c', 'd', 'e']);
+  });
+
+  check('messages are found by their text alone, whatever the case', async (t, threads) => {
+    await finishedTurn(threads, 'r1');
+    const messages = [user('a', 'Green TEA'), user('b', 'coffee'), user('c', 'tea again'), user('tea', 'milk')];
+    await threads.addMessages({ ...thread1, messages }, call());
+    const search = async (limit: number, cursor?: string) =>
+      threads.listMessages(
+        { ...thread1, limit, offset: 0, search: 'tEa', ...(cursor === undefined ? {} : { cursor }) },
+        call(),
+      );
+    t.deepEqual(idsIn((await search(10)).messagesJson), ['a', 'c']);
+    const first = await search(1);
+    t.deepEqual(idsIn(first.messagesJson), ['a']);
+    const second = await search(1, first.cursor);
+    t.deepEqual(idsIn(second.messagesJson), ['c']);
+    t.is(second.cursor, undefined);
+  });
+
+  check('what is not a cursor of ours is refused', async (t, threads) => {
+    await finishedTurn(threads, 'r1');
+    for (const cursor of ['', 'x', 'bnVsbA', '[]', Buffer.from('["a"]').toString('base64url')]) {
+      await refused(t, threads.listMessages({ ...thread1, limit: 1, offset: 0, cursor }, call()), 'Invalid');
+      await refused(t, threads.listThreads({ owner, limit: 1, offset: 0, cursor }, call()), 'Invalid');
+    }
+  });
+
+  // Lists of threads
+
+  check('threads are listed most recently updated first, page by page', async (t, threads) => {
+    for (const threadId of ['t1', 't2', 't3', 't4', 't5']) {
+      await finishedTurn(threads, `r-${threadId}`, { threadId });
+      await passMillisecond();
+    }
+    await threads.addMessages({ owner, threadId: 't2', messages: [user('u')] }, call());
+    const all = ['t2', 't5', 't4', 't3', 't1'];
+    t.deepEqual(await pagesOfThreads(threads, 2), all);
+    t.deepEqual(await pagesOfThreads(threads, 5), all);
+    const page = await threads.listThreads({ owner, limit: 2, offset: 3 }, call());
+    t.deepEqual(
+      page.threads.map(({ threadId }) => threadId),
+      ['t3', 't1'],
+    );
+    t.false('cursor' in page);
+    t.deepEqual((await threads.listThreads({ owner: 'u:bob', limit: 2, offset: 0 }, call())).threads, []);
+  });
+
+  check('threads are found by name, id and metadata values, not by metadata keys', async (t, threads) => {
+    await finishedTurn(threads, 'r1', { threadId: 'a', threadName: 'Buying TEA' });
+    await finishedTurn(threads, 'r2', { threadId: 'tea-2' });
+    await finishedTurn(threads, 'r3', { threadId: 'b', metadataJson: bytes('{"x":{"y":["green tea"]}}') });
+    await finishedTurn(threads, 'r4', { threadId: 'c', metadataJson: bytes('{"tea":1}') });
+    await finishedTurn(threads, 'r5', { threadId: 'd', threadName: 'Coffee' });
+    const found = await threads.listThreads({ owner, limit: 10, offset: 0, search: 'Tea' }, call());
+    t.deepEqual(found.threads.map(({ threadId }) => threadId).toSorted(), ['a', 'b', 'tea-2']);
+    t.deepEqual((await pagesOfThreads(threads, 1, 'Tea')).toSorted(), ['a', 'b', 'tea-2']);
+    t.deepEqual((await threads.listThreads({ owner, limit: 10, offset: 3, search: 'Tea' }, call())).threads, []);
+  });
+
+  // Who may write, and who sees
+
+  check('while a run holds the thread, direct writes are a conflict that changes nothing', async (t, threads) => {
+    await accept(threads, 'r1');
+    const busy = async (): Promise<void> => {
+      const state = await threads.getState(thread1, call());
+      const write = { ...thread1, expectedVersion: state.version, fields: { a: bytes('1') }, messages: [] };
+      await refused(t, threads.writeState(write, call()), 'Conflict');
+      await refused(t, threads.clearState(thread1, call()), 'Conflict');
+      await refused(t, threads.addMessages({ ...thread1, messages: [user('u')] }, call()), 'Conflict');
+      t.deepEqual(await threads.getState(thread1, call()), state);
+    };
+    await busy();
+    await claim(threads, 'r1');
+    await busy();
+    await refused(t, threads.deleteMessage({ ...thread1, messageId: 'm-r1' }, call()), 'Conflict');
+    await commit(threads, 'r1', 1, { end: completed });
+    await threads.deleteMessage({ ...thread1, messageId: 'm-r1' }, call());
+    t.deepEqual(await logOf(threads), []);
+  });
+
+  check("another owner's thread is absent, in the same words as one that never was", async (t, threads) => {
+    await finishedTurn(threads, 'r1');
+    await absentToAll(t, threads, { owner: 'u:bob', threadId: 't1' });
+    await absentToAll(t, threads, { owner: 'anon', threadId: 't1' });
+    const foreign = await refused(t, threads.getThread({ owner: 'u:bob', threadId: 't1' }, call()), 'NotFound');
+    await threads.beginDelete(thread1, call());
+    await threads.finishDelete(thread1, call());
+    t.is(await refused(t, threads.getThread({ owner: 'u:bob', threadId: 't1' }, call()), 'NotFound'), foreign);
+    await refused(t, threads.getRun({ owner: 'u:bob', runId: 'r1' }, call()), 'NotFound');
+    await refused(t, threads.endRun({ owner: 'u:bob', runId: 'r1', status: 'stopped' }, call()), 'NotFound');
+    await refused(t, claim(threads, 'r1', { owner: 'u:bob' }), 'NotFound');
+  });
+}
+
+const owner = 'u:ada';
+const thread1 = { owner, threadId: 't1' };
+const call = (): ReturnType<typeof within> => within(30_000);
+
+const bytes = (value: string): Uint8Array => new Uint8Array(Buffer.from(value));
+const text = (json: Uint8Array | undefined): string | undefined => json && Buffer.from(json).toString();
+const parse = (json: Uint8Array | undefined): unknown => JSON.parse(text(json) ?? 'null');
+
+const message = (messageId: string, role: string, content: unknown): MessageEntry => ({
+  messageId,
+  json: bytes(JSON.stringify({ message_id: messageId, role, content, timestamp: '2026-01-01T00:00:00.000Z' })),
+});
+const user = (id: string, content = 'hello'): MessageEntry => message(id, 'user', [{ type: 'text', text: content }]);
+const assistant = (id: string): MessageEntry => message(id, 'assistant', [{ type: 'text', text: 'hi' }]);
+const answer = (callId: string): MessageEntry =>
+  message(`answer-${callId}`, 'tool', [{ type: 'tool_result', call_id: callId, output: 'ok', is_error: false }]);
+
+const twoCalls = [
+  { callId: 'c1', name: 'look' },
+  { callId: 'c2', name: 'listen' },
+];
+const calling = message(
+  'calling',
+  'assistant',
+  twoCalls.map(({ callId, name }) => ({ type: 'remote_tool_call', id: callId, name, args: {} })),
+);
+
+const completed = { status: 'completed', iterations: 1, recursionLimitReached: false };
+const interrupted = { ...completed, status: 'interrupted' };
+const noInput = { messages: [], hasNewInput: false };
+
+const answering = (...answers: string[]): Partial<AcceptRunRequest> => ({
+  answers,
+  messages: answers.map(answer),
+  hasNewInput: false,
+});
+
+const accept = async (
+  threads: Threads,
+  runId: string,
+  parts: Partial<AcceptRunRequest> = {},
+): Promise<AcceptRunReply> =>
+  threads.acceptRun(
+    {
+      ...thread1,
+      runId,
+      requestId: 'q',
+      messages: [user(`m-${runId}`)],
+      answers: [],
+      hasNewInput: true,
+      optionsJson: bytes('{}'),
+      multitaskStrategy: 'enqueue',
+      granularity: 'low',
+      ...parts,
+    },
+    call(),
+  );
+
+const claim = async (
+  threads: Threads,
+  runId: string,
+  parts: { readonly owner?: string; readonly threadId?: string; readonly knownVersion?: number } = {},
+): Promise<ClaimedRun> => threads.claimRun({ ...thread1, runId, workerId: 'w1', ...parts }, call());
+
+async function acceptAndClaim(threads: Threads, runId: string): Promise<ClaimedRun> {
+  await accept(threads, runId);
+  return claim(threads, runId);
+}
+
+const commit = async (
+  threads: Threads,
+  runId: string,
+  epoch: number,
+  parts: Partial<CommitStepRequest>,
+): Promise<CommitStepReply> =>
+  threads.commitStep(
+    {
+      ...thread1,
+      runId,
+      epoch,
+      step: 0,
+      at: Date.now(),
+      fields: {},
+      messages: [],
+      replacesMessages: false,
+      removedFromContext: [],
+      nodes: ['a'],
+      next: [],
+      openCalls: [],
+      ...parts,
+    },
+    call(),
+  );
+
+/** A run that is accepted, claimed and completed in one step. */
+async function finishedTurn(
+  threads: Threads,
+  runId: string,
+  parts: Partial<AcceptRunRequest> = {},
+): Promise<CommitStepReply & { readonly epoch: number }> {
+  await accept(threads, runId, parts);
+  const place = parts.threadId === undefined ? {} : { threadId: parts.threadId };
+  const { epoch } = await claim(threads, runId, place);
+  return { ...(await commit(threads, runId, epoch, { ...place, end: completed })), epoch };
+}
+
+/** A run that ends waiting for the answers to two calls; gives the version it left. */
+async function interruptedTurn(threads: Threads, runId: string): Promise<number> {
+  const { epoch } = await acceptAndClaim(threads, runId);
+  const end = { messages: [calling], openCalls: twoCalls, next: ['tools'], end: interrupted };
+  return (await commit(threads, runId, epoch, end)).version;
+}
+
+/** Holds that the call is refused with this code; gives the message. */
+async function refused(t: ExecutionContext, work: Promise<unknown>, code: ErrorCode): Promise<string> {
+  const error = await t.throwsAsync(work, undefined, `nothing was refused with ${code}`);
+  t.true(isServiceError(error, code), `${code} was expected, not ${String(error)}`);
+  return error.message;
+}
+
+async function absentToAll(
+  t: ExecutionContext,
+  threads: Threads,
+  key: { readonly owner: string; readonly threadId: string },
+): Promise<void> {
+  const page = { limit: 10, offset: 0 };
+  const calls = [
+    threads.getThread(key, call()),
+    threads.getState(key, call()),
+    threads.writeState({ ...key, expectedVersion: 1, fields: {}, messages: [] }, call()),
+    threads.clearState(key, call()),
+    threads.listMessages({ ...key, ...page }, call()),
+    threads.getMessage({ ...key, messageId: 'm1' }, call()),
+    threads.addMessages({ ...key, messages: [user('u')] }, call()),
+    threads.deleteMessage({ ...key, messageId: 'm1' }, call()),
+  ];
+  for (const each of calls) {
+    const error = await refused(t, each, 'NotFound');
+    t.is(error, `thread "${key.threadId}" does not exist`);
+  }
+  t.deepEqual((await threads.listThreads({ owner: key.owner, ...page }, call())).threads, []);
+}
+
+const messagesOf = async (threads: Threads): Promise<Record<string, unknown>[]> =>
+  parse((await threads.listMessages({ ...thread1, limit: 1000, offset: 0 }, call())).messagesJson) as never;
+
+const logOf = async (threads: Threads): Promise<unknown[]> =>
+  (await messagesOf(threads)).map((each) => each['message_id']);
+
+const idsIn = (json: Uint8Array | undefined): unknown[] =>
+  (parse(json) as { message_id: string }[]).map((each) => each.message_id);
+
+const entriesOf = (entries: readonly MessageEntry[]): string[] => entries.map(({ messageId }) => messageId);
+
+const fieldsOf = (state: State | undefined): Record<string, string | undefined> =>
+  Object.fromEntries(Object.entries(state?.fields ?? {}).map(([field, json]) => [field, text(json)]));
+
+const contentOf = ({ json }: { readonly json: Uint8Array }): unknown =>
+  (parse(json) as { content: { text: string }[] }).content[0]?.text;
+
+const resultOf = (each: Readonly<Record<string, unknown>>): unknown[] => {
+  const [block] = each['content'] as Record<string, unknown>[];
+  return [block?.['call_id'], block?.['is_error']];
+};
+
+async function pagesOfMessages(threads: Threads, limit: number): Promise<unknown[]> {
+  const ids: unknown[] = [];
+  for (let cursor: string | undefined, pages = 0; pages === 0 || cursor !== undefined; pages++) {
+    const after = cursor === undefined ? {} : { cursor };
+    const page = await threads.listMessages({ ...thread1, limit, offset: 0, ...after }, call());
+    ids.push(...idsIn(page.messagesJson));
+    ({ cursor } = page);
+  }
+  return ids;
+}
+
+async function pagesOfThreads(threads: Threads, limit: number, search?: string): Promise<string[]> {
+  const ids: string[] = [];
+  for (let cursor: string | undefined, pages = 0; pages === 0 || cursor !== undefined; pages++) {
+    const parts = { ...(cursor === undefined ? {} : { cursor }), ...(search === undefined ? {} : { search }) };
+    const page = await threads.listThreads({ owner, limit, offset: 0, ...parts }, call());
+    ids.push(...page.threads.map(({ threadId }) => threadId));
+    ({ cursor } = page);
+  }
+  return ids;
+}
+
+/** Until the clock has gone on, so that what comes next is later. */
+async function passMillisecond(): Promise<void> {
+  for (const start = Date.now(); Date.now() === start;) await new Promise((resolve) => setImmediate(resolve));
+}
