@@ -35,6 +35,10 @@ export interface Ask<Params = unknown, Input = unknown> {
   readonly owner: string;
   readonly user: Principal['user'];
   readonly requestId: string;
+  /** What the services know the request by, when it is to be done once. */
+  readonly onceKey: string | undefined;
+  /** An id for what the request makes; `what` tells several of them apart, because one that is done once gets them again. */
+  readonly newId: (what: string) => string;
   /** For a call to a service that may take `ms`, `CALL_TIMEOUT_MS` unless told; its signal fires when the caller goes away. */
   readonly call: (ms?: number) => Call;
 }

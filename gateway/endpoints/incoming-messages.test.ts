@@ -1,4 +1,5 @@
 import { ServiceError } from '@agent-workflow/kit/errors';
+import { newId } from '@agent-workflow/kit/ids';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { Message } from '@agent-workflow/protos/message';
 import test from 'ava';
@@ -7,7 +8,7 @@ import { toEntries } from './incoming-messages.ts';
 
 const now = new Date('2026-01-02T03:04:05.678Z');
 const normalised = (given: NewMessage): Message =>
-  JSON.parse(Buffer.from(toEntries([given], now)[0]?.json ?? []).toString()) as Message;
+  JSON.parse(Buffer.from(toEntries([given], newId, now)[0]?.json ?? []).toString()) as Message;
 
 test('a text becomes one text block, and the time of arrival its timestamp', (t) => {
   const { message_id, ...message } = normalised({ role: 'user', content: 'hello' });
@@ -51,10 +52,13 @@ test('a given time is told in UTC, one that is none is refused by name', (t) => 
 test('a message of more than its bound is refused by name', (t) => {
   const error = t.throws(
     () =>
-      toEntries([
-        { role: 'user', content: 'a' },
-        { role: 'user', content: 'ä'.repeat(sizes.message / 2) },
-      ]),
+      toEntries(
+        [
+          { role: 'user', content: 'a' },
+          { role: 'user', content: 'ä'.repeat(sizes.message / 2) },
+        ],
+        newId,
+      ),
     { instanceOf: ServiceError },
   );
   t.is(error.code, 'Invalid');

@@ -1,5 +1,4 @@
 import { invalid } from '@agent-workflow/kit/errors';
-import { newId } from '@agent-workflow/kit/ids';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { Message } from '@agent-workflow/protos/message';
 import type { MessageEntry } from '@agent-workflow/protos/threads';
@@ -12,9 +11,13 @@ import type { NewMessage } from '../schemas/messages.ts';
  * know are kept.
  * @throws Invalid naming the message that is too large, or whose time cannot be read.
  */
-export function toEntries(messages: readonly NewMessage[], now = new Date()): MessageEntry[] {
+export function toEntries(
+  messages: readonly NewMessage[],
+  newId: (what: string) => string,
+  now = new Date(),
+): MessageEntry[] {
   return messages.map((given, index) => {
-    const message = toMessage(given, index, now);
+    const message = toMessage(given, index, { now, newId });
     const json = jsonBytes(message);
     if (json.length > sizes.message) {
       throw invalid(['body', 'messages', index], `is larger than ${String(sizes.message)} bytes`, 'too_large');
@@ -23,10 +26,16 @@ export function toEntries(messages: readonly NewMessage[], now = new Date()): Me
   });
 }
 
-function toMessage(given: NewMessage, index: number, now: Date): Message {
+/** What a message gets where it brings none. */
+interface Fresh {
+  readonly now: Date;
+  readonly newId: (what: string) => string;
+}
+
+function toMessage(given: NewMessage, index: number, { now, newId }: Fresh): Message {
   const { message_id, role, content, timestamp, ...rest } = given;
   return {
-    message_id: toMessageId(message_id),
+    message_id: toMessageId(message_id) ?? newId(`message ${String(index)}`),
     role,
     content: typeof content === 'string' ? [{ type: 'text', text: content }] : content,
     ...rest,
@@ -35,9 +44,9 @@ function toMessage(given: NewMessage, index: number, now: Date): Message {
 }
 
 /** Absent, null, empty and 0 ask for a new id. */
-function toMessageId(id: string | number | null | undefined): string {
+function toMessageId(id: string | number | null | undefined): string | undefined {
   const text = idText(id ?? '');
-  return text === '' || text === '0' ? newId() : text;
+  return text === '' || text === '0' ? undefined : text;
 }
 
 function toTimestamp(given: string | undefined, index: number, now: Date): string {

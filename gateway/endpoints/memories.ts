@@ -1,4 +1,4 @@
-import { newId, userIdOf } from '@agent-workflow/kit/ids';
+import { userIdOf } from '@agent-workflow/kit/ids';
 import type { MemoryItem, Selection } from '@agent-workflow/protos/memory';
 import type { Static } from 'typebox';
 import { jsonBytes, jsonObject, jsonText, textOrNull, timeText } from '../replies/json.ts';
@@ -22,7 +22,7 @@ export async function storeMemory(
 ): Promise<string> {
   const { input, owner } = ask;
   const { content, category, memory_type: memoryType, metadata = {} } = input;
-  const memoryId = newId();
+  const memoryId = ask.newId('memory');
   const request = { owner, memoryId, content, category, memoryType, metadataJson: jsonBytes(metadata) };
   const stored = await memory.store({ ...request, ...threadOf(input.config) }, ask.call());
   return jsonObject({ memory_id: JSON.stringify(stored.memoryId) });

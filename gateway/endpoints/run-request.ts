@@ -1,5 +1,4 @@
 import { invalid } from '@agent-workflow/kit/errors';
-import { newId } from '@agent-workflow/kit/ids';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { RemoteTool, StartRequest } from '@agent-workflow/protos/execution';
 import { jsonBytes } from '../replies/json.ts';
@@ -10,19 +9,21 @@ import { toEntries } from './incoming-messages.ts';
 
 /** The body of invoke and stream as a run to start. */
 export function toStartRequest(
-  { input, owner, user, requestId }: Ask<unknown, RunInput>,
+  { input, owner, user, requestId, newId, onceKey }: Ask<unknown, RunInput>,
   granularity: string,
 ): StartRequest {
   const { config, initial_state: initialState, tools = [] } = input;
   return {
     owner,
     requestId,
-    runId: newId(),
-    messages: toEntries(input.messages),
+    runId: newId('run'),
+    messages: toEntries(input.messages, newId),
     tools: tools.map(toRemoteTool),
     recursionLimit: input.recursion_limit,
     granularity: input.response_granularity ?? granularity,
     multitaskStrategy: config?.multitask_strategy ?? 'enqueue',
+    // Without a name the thread is new; done again, the request means the thread that it made.
+    ...(onceKey !== undefined && { threadId: newId('thread') }),
     ...(config && threadOf(config)),
     ...(initialState && { initialStateJson: stateBytes(initialState) }),
     ...(user && { userJson: jsonBytes(user) }),

@@ -31,7 +31,7 @@ export async function addMessages(
   { threads }: Services,
 ): Promise<string> {
   const { params, input, owner } = ask;
-  const messages = toEntries(input.messages);
+  const messages = toEntries(input.messages, ask.newId);
   const metadata = input.metadata && { metadataJson: jsonBytes(input.metadata) };
   await threads.addMessages({ owner, threadId: params.thread_id, messages, ...metadata }, ask.call());
   return jsonObject({

@@ -19,7 +19,7 @@ export async function getState(ask: Ask<Params>, services: Services): Promise<st
 
 /** Passes the given fields through their reducers and gives the whole state. */
 export async function updateState(ask: Ask<Params, Static<typeof UpdateState>>, services: Services): Promise<string> {
-  const { params, input, owner } = ask;
+  const { params, input, owner, onceKey } = ask;
   const named = input.config.thread_id;
   if (named !== undefined && idText(named) !== params.thread_id) {
     throw badRequest(`config.thread_id "${idText(named)}" is not the thread of the path, "${params.thread_id}"`);
@@ -29,7 +29,8 @@ export async function updateState(ask: Ask<Params, Static<typeof UpdateState>>, 
     throw invalid(['body', 'state'], `is larger than ${String(sizes.state)} bytes`, 'too_large');
   }
   const call = ask.call();
-  const state = await services.execution.updateState({ owner, threadId: params.thread_id, stateJson }, call);
+  const once = onceKey === undefined ? {} : { onceKey };
+  const state = await services.execution.updateState({ owner, threadId: params.thread_id, stateJson, ...once }, call);
   return stateText(state, await fieldDefaults(services.execution, call));
 }
 

@@ -3,12 +3,20 @@ import type { Ask, Endpoint, Services } from '../endpoints/endpoint.ts';
 import { writeData, writeJson } from '../replies/envelope.ts';
 import { writeEvents } from '../replies/events.ts';
 import type { Context, Middleware } from './context.ts';
+import { idMaker, readOnce, type DoOnce, type Once } from './once.ts';
 
 /** The last step of every row: calls its handler and answers with what it gives. */
-export function answer({ handle, answer: kind }: Endpoint, services: Services): Middleware {
+export function answer(
+  { handle, answer: kind, access, method }: Endpoint,
+  services: Services,
+  doOnce: DoOnce,
+): Middleware {
+  const changes = method !== 'GET' && access?.action !== 'read';
   return async (ctx) => {
     const life = lifeOf(ctx, services.config.CALL_TIMEOUT_MS);
-    const reply = await handle(askOf(ctx, life), services);
+    const once = changes ? readOnce(ctx) : undefined;
+    const ask = askOf(ctx, life, once);
+    const reply = await (once ? doOnce(ctx, once, life.call(), () => handle(ask, services)) : handle(ask, services));
     if (typeof reply !== 'string') await writeEvents(ctx, reply, { ...services, abort: life.abort });
     else if (kind === 'bare') writeJson(ctx, 200, reply);
     else writeData(ctx, reply);
@@ -17,9 +25,10 @@ export function answer({ handle, answer: kind }: Endpoint, services: Services): 
 
 type Life = Pick<Ask, 'call'> & { readonly abort: () => void };
 
-function askOf({ state }: Context, { call }: Life): Ask {
+function askOf({ state }: Context, { call }: Life, once: Once | undefined): Ask {
   const { params, input, requestId, principal } = state;
-  return { params, input, requestId, owner: principal.owner, user: principal.user, call };
+  const { owner, user } = principal;
+  return { params, input, requestId, owner, user, call, onceKey: once?.key, newId: idMaker(once) };
 }
 
 /** The calls of one request: they end when its caller goes away. */

@@ -23,6 +23,9 @@ const answers: Readonly<Record<ErrorCode, readonly [status: number, code: string
   Timeout: [504, 'TIMEOUT'],
 };
 
+/** The HTTP status of a way to fail. */
+export const statusOf = (code: ErrorCode): number => answers[code][0];
+
 const byHttpCode = new Map(Object.entries(answers).map(([code, [, httpCode]]) => [httpCode, code as ErrorCode]));
 
 /** The error that a code of the error envelope stands for; one we do not know is `Internal`. */

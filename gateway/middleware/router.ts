@@ -5,6 +5,7 @@ import { answer } from './answer.ts';
 import { authorization, type Authorize } from './authorize.ts';
 import { jsonBody } from './body.ts';
 import type { Middleware, RequestState } from './context.ts';
+import { createOnce, type DoOnce } from './once.ts';
 import { validation } from './validate.ts';
 
 export interface Routing {
@@ -22,9 +23,10 @@ export function routing({ endpoints, services, authorize }: Routing): Middleware
   const router = new Router<RequestState>({ exclusive: 'specificity', sensitive: true });
   const direct = new Map<string, Middleware>();
   const body = jsonBody(services.config.MAX_BODY_BYTES);
+  const doOnce = createOnce(services.threads);
   for (const row of endpoints) {
     for (const route of [row, ...row.aliases]) {
-      const steps = stepsOf({ row, route, services, authorize, body });
+      const steps = stepsOf({ row, route, services, authorize, body, doOnce });
       router.register(toPattern(route), [route.method], steps);
       if (!route.path.includes('{')) direct.set(`${route.method} ${route.path}`, compose(steps));
     }
@@ -39,16 +41,17 @@ interface StepsOptions {
   readonly services: Services;
   readonly authorize: Authorize | undefined;
   readonly body: Middleware;
+  readonly doOnce: DoOnce;
 }
 
 /** What a request passes once its row is known; steps that the row does not need are not there. */
-function stepsOf({ row, route, services, authorize, body }: StepsOptions): Middleware[] {
+function stepsOf({ row, route, services, authorize, body, doOnce }: StepsOptions): Middleware[] {
   const { access, params, input } = row;
   return [
     ...(authorize && access ? [authorization(authorize, access)] : []),
     ...(input && route.method !== 'GET' ? [body] : []),
     ...((params ?? input) ? [validation(row, route.method)] : []),
-    answer(row, services),
+    answer(row, services, doOnce),
   ];
 }
 

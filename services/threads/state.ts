@@ -17,11 +17,18 @@ import { placeMessages } from './runs/place.ts';
 /** Encoded states that are kept, in bytes: a state whose version still stands is answered without reading its rows. */
 const cacheBytes = 16 * 1024 * 1024;
 
+export interface StateReader {
+  readonly read: (key: ThreadKey, head: Head) => Promise<State>;
+  /** Of a thread that was removed: one made again in the same millisecond begins with the same version. */
+  readonly forget: (key: ThreadKey) => void;
+}
+
 /** Reads states, remembering those whose version is unchanged. */
-export function createStateReader(store: ThreadStore): (key: ThreadKey, head: Head) => Promise<State> {
+export function createStateReader(store: ThreadStore): StateReader {
   const cache = new LRUCache<string, State>({ maxSize: cacheBytes, sizeCalculation: (state) => sizeOf(state) + 1 });
-  return async (key, head) => {
-    const name = `${key.owner}\n${key.threadId}`;
+  const nameOf = ({ owner, threadId }: ThreadKey): string => `${owner}\n${threadId}`;
+  const read: StateReader['read'] = async (key, head) => {
+    const name = nameOf(key);
     const known = cache.get(name);
     if (known?.version === head.version) return known;
     const state = toState(head.version, await store.getState(key));
@@ -29,6 +36,7 @@ export function createStateReader(store: ThreadStore): (key: ThreadKey, head: He
     if ((await store.getHead(key))?.version === head.version) cache.set(name, state);
     return state;
   };
+  return { read, forget: (key) => void cache.delete(nameOf(key)) };
 }
 
 /** The state right after a claim: the fence keeps it as it is until that worker commits. */

@@ -23,7 +23,7 @@ export function createThreads({
   readonly store: ThreadStore;
   readonly now?: () => number;
 }): Threads {
-  const readState = createStateReader(store);
+  const states = createStateReader(store);
 
   const liveHead = async (key: ThreadKey): Promise<Head> => {
     const head = await store.getHead(key);
@@ -112,12 +112,13 @@ export function createThreads({
 
     finishDelete: async (key) => {
       await store.purge(key);
+      states.forget(key);
       return {};
     },
 
     listDeleting: async ({ limit }) => ({ threads: await store.listDeleting(limit) }),
 
-    getState: async (key) => readState(key, await liveHead(key)),
+    getState: async (key) => states.read(key, await liveHead(key)),
 
     writeState: async (request) => {
       const key = keyOf(request);
@@ -126,7 +127,7 @@ export function createThreads({
         ...(request.onceKey === undefined ? {} : { once: request.onceKey }),
       };
       const { head } = await store.change(key, reads, (snapshot) => decideWriteState(request, snapshot, now()));
-      return readState(key, head);
+      return states.read(key, head);
     },
 
     clearState: async (key) => {

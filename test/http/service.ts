@@ -39,11 +39,11 @@ export function serve(
     await service?.[Symbol.asyncDispose]();
   });
   const url = (): string => service?.url ?? '';
-  const send: Client['send'] = (method, path, body) => createClient(url()).send(method, path, body);
+  const send: Client['send'] = (...request) => createClient(url()).send(...request);
   return {
     url,
     send,
-    stream: (body) => createClient(url()).stream(body),
+    stream: (...request) => createClient(url()).stream(...request),
     data: async (t, name, reply) => {
       const { status, headers, body } = await reply;
       t.is(status, 200, JSON.stringify(body));

@@ -14,26 +14,30 @@ export interface Chunk {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
+/** Headers beside those that the body brings. */
+export type Sent = Readonly<Record<string, string>>;
+
 export interface Client {
-  readonly send: (method: string, path: string, body?: unknown) => Promise<Reply>;
+  readonly send: (method: string, path: string, body?: unknown, headers?: Sent) => Promise<Reply>;
   /** Chunks as they arrive; leaving the loop closes the connection. */
-  readonly stream: (body: unknown) => AsyncGenerator<Chunk>;
+  readonly stream: (body: unknown, headers?: Sent) => AsyncGenerator<Chunk>;
 }
 
-/** Speaks to the service as a user's program would. */
-export function createClient(url: string): Client {
-  const post = (path: string, body: unknown, method = 'POST'): Promise<Response> =>
+/** Speaks to the service as a user's program would. `always` goes with every request. */
+export function createClient(url: string, always: Sent = {}): Client {
+  const ask = (method: string, path: string, body: unknown, headers: Sent = {}): Promise<Response> =>
     fetch(`${url}${path}`, {
       method,
-      ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+      headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...always, ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
   return {
-    send: async (method, path, body) => {
-      const response = await post(path, body, method);
+    send: async (method, path, body, headers) => {
+      const response = await ask(method, path, body, headers);
       return { status: response.status, headers: response.headers, body: (await response.json()) as Reply['body'] };
     },
-    stream: async function* (body) {
-      const response = await post('/v1/graph/stream', body);
+    stream: async function* (body, headers) {
+      const response = await ask('POST', '/v1/graph/stream', body, headers);
       if (!response.ok || !response.body) throw new Error(`stream answered ${String(response.status)}`);
       let text = '';
       for await (const bytes of response.body.pipeThrough(new TextDecoderStream())) {

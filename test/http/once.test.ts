@@ -1,0 +1,137 @@
+import test from 'ava';
+import { createClient, user, type Client, type Reply } from '../servers/client.ts';
+import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
+import { said, serve } from './service.ts';
+
+const service = serve(test);
+
+interface Turn {
+  readonly messages: readonly {
+    readonly message_id: string;
+    readonly content: readonly { readonly text?: string }[];
+  }[];
+  readonly meta: { readonly run_id: string; readonly thread_id: string };
+}
+
+const key = (text: string): Readonly<Record<string, string>> => ({ 'idempotency-key': text });
+const dataOf = (reply: Reply): unknown => reply.body.data;
+
+/** Sends the same request twenty times at once. */
+const twenty = (
+  client: Pick<Client, 'send'>,
+  method: string,
+  path: string,
+  body: unknown,
+  name: string,
+): Promise<Reply[]> => Promise.all(Array.from({ length: 20 }, () => client.send(method, path, body, key(name))));
+
+const messagesOf = async (client: Pick<Client, 'send'>, thread: string): Promise<Turn['messages']> =>
+  ((await client.send('GET', `/v1/threads/${thread}/messages`)).body.data as { messages: Turn['messages'] }).messages;
+
+test('an invoke sent twenty times at once under one key runs once, and every reply is the same', async (t) => {
+  const body = { messages: [user('once')], config: { thread_id: 'once-invoke' } };
+  const replies = await twenty(service, 'POST', '/v1/graph/invoke', body, 'invoke-1');
+  t.true(replies.every(({ status }) => status === 200));
+  t.is(new Set(replies.map((reply) => JSON.stringify(dataOf(reply)))).size, 1);
+  t.deepEqual((await messagesOf(service, 'once-invoke')).map(said), ['once', 'you said once']);
+});
+
+test('without a thread named, every attempt means the thread that the first one made', async (t) => {
+  const replies = await twenty(service, 'POST', '/v1/graph/invoke', { messages: [user('new')] }, 'invoke-2');
+  const threads = new Set(replies.map((reply) => (dataOf(reply) as Turn).meta.thread_id));
+  t.is(threads.size, 1);
+});
+
+test('a stream sent again under its key follows the same run from its start', async (t) => {
+  const body = { messages: [user('streamed')] };
+  const streams = await Promise.all(
+    Array.from({ length: 20 }, () => Array.fromAsync(service.stream(body, key('stream-1')))),
+  );
+  t.is(new Set(streams.map((chunks) => JSON.stringify(chunks))).size, 1);
+  t.is(streams[0]?.at(-1)?.event, 'on_chain_end');
+});
+
+test('the same key with another body is refused, and other paths have keys of their own', async (t) => {
+  const first = await service.send('POST', '/v1/graph/invoke', { messages: [user('a')] }, key('body-1'));
+  t.is(first.status, 200);
+  const other = service.send('POST', '/v1/graph/invoke', { messages: [user('b')] }, key('body-1'));
+  t.deepEqual(await service.refused(t, other, 422, 'VALIDATION_ERROR'), [['header', 'Idempotency-Key']]);
+  const memory = { content: 'x', memory_type: 'semantic', category: 'c' };
+  t.is((await service.send('POST', '/v1/store/memories', memory, key('body-1'))).status, 200);
+});
+
+for (const [what, bad] of [
+  ['empty', ''],
+  ['of more than 255 characters', 'k'.repeat(256)],
+  ['with a space in it', 'a b'],
+] as const) {
+  test(`a key that is ${what} is refused by name`, async (t) => {
+    const reply = service.send('POST', '/v1/graph/invoke', { messages: [user('a')] }, key(bad));
+    t.deepEqual(await service.refused(t, reply, 422, 'VALIDATION_ERROR'), [['header', 'Idempotency-Key']]);
+  });
+}
+
+test('a state update whose reducer adds is applied once', async (t) => {
+  await service.thread('once-state');
+  const body = { config: {}, state: { notes: ['n'] } };
+  const replies = await twenty(service, 'POST', '/v1/threads/once-state/state', body, 'state-1');
+  t.true(replies.every(({ status }) => status === 200));
+  const { state } = (await service.send('GET', '/v1/threads/once-state/state')).body.data as {
+    state: { notes: string[] };
+  };
+  t.deepEqual(state.notes, ['n']);
+});
+
+test('messages are added once, with the same ids in every reply', async (t) => {
+  await service.thread('once-messages');
+  const replies = await twenty(
+    service,
+    'POST',
+    '/v1/threads/once-messages/messages',
+    { messages: [user('m')] },
+    'messages-1',
+  );
+  t.is(new Set(replies.map((reply) => JSON.stringify(dataOf(reply)))).size, 1);
+  t.is((await messagesOf(service, 'once-messages')).length, 3);
+});
+
+test('a memory is stored once', async (t) => {
+  const body = { content: 'only once', memory_type: 'semantic', category: 'once' };
+  const replies = await twenty(service, 'POST', '/v1/store/memories', body, 'memory-1');
+  t.is(new Set(replies.map((reply) => JSON.stringify(dataOf(reply)))).size, 1);
+  const { results } = (await service.send('POST', '/v1/store/search', { query: 'only once', category: 'once' })).body
+    .data as { results: unknown[] };
+  t.is(results.length, 1);
+});
+
+test('a deletion sent again says what the first said, and a refusal stays one', async (t) => {
+  await service.thread('once-delete');
+  const replies = await twenty(service, 'DELETE', '/v1/threads/once-delete', undefined, 'delete-1');
+  t.deepEqual([...new Set(replies.map(({ status }) => status))], [200]);
+  t.is((await service.send('DELETE', '/v1/threads/once-delete', undefined, key('delete-2'))).status, 404);
+  await service.thread('once-delete');
+  t.is((await service.send('DELETE', '/v1/threads/once-delete', undefined, key('delete-2'))).status, 404);
+});
+
+test('a key holds across a restart of the process', async (t) => {
+  await using workspace = await makeWorkspace('obedient');
+  const requests = [
+    ['POST', '/v1/graph/invoke', { messages: [user('kept')], config: { thread_id: 'kept' } }],
+    ['POST', '/v1/threads/kept/state', { config: {}, state: { notes: ['n'] } }],
+    ['POST', '/v1/threads/kept/messages', { messages: [user('m')] }],
+    ['POST', '/v1/store/memories', { content: 'c', memory_type: 'semantic', category: 'c' }],
+  ] as const;
+  const sendAll = async ({ send }: Client): Promise<unknown[]> => {
+    const replies: unknown[] = [];
+    for (const [method, path, body] of requests) replies.push(dataOf(await send(method, path, body, key('restart'))));
+    return replies;
+  };
+  const first = await startStandalone(workspace.env);
+  const before = await sendAll(createClient(first.url));
+  await first.stop('SIGKILL');
+
+  await using second = await startStandalone(workspace.env);
+  const client = createClient(second.url);
+  t.deepEqual(await sendAll(client), before);
+  t.is((await messagesOf(client, 'kept')).length, 3);
+});
