@@ -1,15 +1,7 @@
-import { sizes } from '@agent-workflow/kit/sizes';
-import { within } from '@agent-workflow/protos/call';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { Message } from '@agent-workflow/protos/message';
-import type {
-  ClaimedRun,
-  CommitStepReply,
-  MessageEntry,
-  OpenCall,
-  RunEnd,
-  Threads,
-} from '@agent-workflow/protos/threads';
+import type { ClaimedRun, OpenCall, Threads } from '@agent-workflow/protos/threads';
+import { commitStep, type StepCommit, type Weight } from './commit-step.ts';
 import { openCalls } from './engine/calls.ts';
 import type { RunContext } from './engine/context.ts';
 import { RunFailure } from './engine/failure.ts';
@@ -19,8 +11,9 @@ import type { EngineState } from './engine/state.ts';
 import { entryNodes, runStep, type StepResult } from './engine/step.ts';
 import { createEventWriter, type EventWriter } from './events.ts';
 import { claimedState, type HotThread } from './hot-threads.ts';
-import { toInvokeResult, type Outcome } from './outcome.ts';
 import type { RunOptions } from './options.ts';
+import { toInvokeResult, type Outcome } from './outcome.ts';
+import { tellStep } from './tell-step.ts';
 
 /** Everything one claimed run is driven with. */
 export interface Drive {
@@ -47,29 +40,16 @@ export interface Driven {
   readonly told: Promise<void>;
 }
 
-/** How long one commit may take before the record counts as away, in milliseconds. */
-const commitTimeoutMs = 30_000;
-
 /** Where a run stands between two steps. */
 interface Progress {
   readonly state: EngineState;
-  readonly bytes: number;
+  readonly weight: Weight;
   readonly nodes: readonly string[];
   readonly step: number;
   /** Changes that came with the input and wait for the first commit. */
   readonly pending: Delta;
   readonly added: readonly Message[];
   readonly visits: ReadonlyMap<string, number>;
-}
-
-interface Commit {
-  readonly progress: Progress;
-  readonly delta: Delta;
-  readonly state: EngineState;
-  readonly next: readonly string[];
-  readonly openCalls?: readonly OpenCall[];
-  readonly end?: RunEnd;
-  readonly at: number;
 }
 
 /**
@@ -118,7 +98,7 @@ function begin({ claimed, graph, options, remembered }: Drive): Progress {
   const given = { node: 'initial_state', fields: options.initialState, messages: [], mayReplace: false };
   const { state, delta } = mergeInitial(graph, hot.state, given);
   const nodes = claimed.next.length > 0 ? claimed.next : entryNodes(graph, state);
-  return { state, bytes: hot.bytes, nodes, step: claimed.step, pending: delta, added: [], visits: new Map() };
+  return { state, weight: hot.weight, nodes, step: claimed.step, pending: delta, added: [], visits: new Map() };
 }
 
 /** What does not fit came with the request, so that the caller is told, not the author of a node. */
@@ -172,22 +152,26 @@ async function commitResult(
     recursionLimitReached: outcome.recursionLimitReached,
   };
   const next = outcome && outcome.status !== 'interrupted' ? [] : result.next;
-  const { reply, bytes } = await commit(drive, {
-    progress,
+  const { owner, claimed, threads } = drive;
+  const { reply, weight } = await commitStep({
+    owner,
+    claimed,
+    threads,
+    place: progress,
     delta,
-    state: result.state,
     next,
+    openCalls: openOf(result.state),
+    weight: progress.weight,
     at,
     ...(end ? { end } : {}),
   });
-
   const told = tellStep(events, drive.claimed.granularity, progress, {
     delta,
     streamed: result.streamed,
     state: result.state,
     at,
   });
-  const thread: HotThread = { version: reply.version, state: result.state, bytes: progress.bytes + bytes };
+  const thread: HotThread = { version: reply.version, state: result.state, weight };
   if (!outcome) {
     say(drive, events, told);
     return {
@@ -251,115 +235,6 @@ function outcomeOf(
   };
 }
 
-interface Told {
-  readonly delta: Delta;
-  readonly streamed: ReadonlySet<string>;
-  readonly state: EngineState;
-  readonly at: number;
-}
-
-/** What a committed step is told with: whole messages, changes of state and context, and that it is over. */
-function tellStep(
-  events: EventWriter,
-  granularity: string,
-  progress: Progress,
-  { delta, streamed, state, at }: Told,
-): RunEvent[] {
-  const place = { step: progress.step, ...(progress.nodes.length === 1 ? { node: progress.nodes[0] ?? '' } : {}) };
-  const told = delta.messages.flatMap((message) =>
-    events.message(message, place, at, streamed.has(message.message_id)),
-  );
-  if (granularity !== 'low') {
-    const changed = Object.fromEntries(Object.keys(delta.fields).map((name) => [name, state.values[name]]));
-    if (Object.keys(changed).length > 0) told.push(events.write('state_chunk', changed, place, { at, state: changed }));
-    if (delta.messages.length > 0)
-      told.push(events.write('context_chunk', { messages: delta.messages, removed: [] }, place, { at }));
-  }
-  if (granularity === 'full' && delta.fields['context_summary'] !== undefined) {
-    told.push(events.write('summary_chunk', state.values['context_summary'], place, { at }));
-  }
-  for (const node of progress.nodes) {
-    told.push(
-      events.write(
-        'on_chain_stream',
-        { node, step: progress.step, status: 'completed' },
-        { node, step: progress.step },
-        { at },
-      ),
-    );
-  }
-  return told;
-}
-
-async function commit(
-  drive: Drive,
-  { progress, delta, state, next, openCalls: open = openOf(state), end, at }: Commit,
-): Promise<{ readonly reply: CommitStepReply; readonly bytes: number }> {
-  const { owner, claimed, threads } = drive;
-  const messages: MessageEntry[] = delta.messages.map((message) => ({
-    messageId: message.message_id,
-    json: Buffer.from(JSON.stringify(message)),
-  }));
-  const fields = Object.fromEntries(Object.entries(delta.fields).map(([name, json]) => [name, Buffer.from(json)]));
-  const bytes = weigh(messages, fields, progress.nodes);
-  const reply = await threads.commitStep(
-    {
-      owner,
-      threadId: claimed.threadId,
-      runId: claimed.runId,
-      epoch: claimed.epoch,
-      step: progress.step,
-      at,
-      fields,
-      messages,
-      replacesMessages: delta.mayReplace,
-      removedFromContext: [],
-      nodes: progress.nodes,
-      next,
-      openCalls: open,
-      ...(end ? { end } : {}),
-    },
-    within(commitTimeoutMs),
-  );
-  return { reply, bytes };
-}
-
-const openOf = ({ context }: EngineState): OpenCall[] =>
-  openCalls(context).map(({ id, name }) => ({ callId: id, name }));
-
-/** What a step adds, in bytes. @throws RunFailure when a message or the whole step is over its bound. */
-function weigh(
-  messages: readonly MessageEntry[],
-  fields: Readonly<Record<string, Uint8Array>>,
-  nodes: readonly string[],
-): number {
-  const node = nodes.length === 1 && nodes[0] !== undefined ? { node: nodes[0] } : {};
-  const heavy = messages.find(({ json }) => json.byteLength > sizes.message);
-  if (heavy)
-    throw new RunFailure(
-      'NODE_ERROR',
-      `a message of ${String(heavy.json.byteLength)} bytes is over the bound of ${String(sizes.message)}`,
-      node,
-    );
-  const state = Object.values(fields).reduce((sum, json) => sum + json.byteLength, 0);
-  if (state > sizes.state)
-    throw new RunFailure(
-      'NODE_ERROR',
-      `state fields of ${String(state)} bytes are over the bound of ${String(sizes.state)}`,
-      node,
-    );
-  const total = messages.reduce((sum, { json }) => sum + json.byteLength, state);
-  if (total > sizes.step)
-    throw new RunFailure(
-      'NODE_ERROR',
-      `a step of ${String(total)} bytes is over the bound of ${String(sizes.step)}`,
-      node,
-    );
-  return total;
-}
-
-const noState: EngineState = { values: {}, context: [] };
-
 async function fail(
   drive: Drive,
   events: EventWriter,
@@ -371,21 +246,36 @@ async function fail(
   const at = Date.now();
   const visits = progress ? count(progress) : new Map<string, number>();
   const end = { status: 'failed', iterations: Math.max(0, ...visits.values()), recursionLimitReached: false, error };
-  const { claimed } = drive;
-  // A run that could not begin leaves the thread as its claim found it.
-  const start = { state: noState, bytes: 0, nodes: [], step: claimed.step, pending: nothing, added: [], visits };
-  const { reply } = progress
-    ? await commit(drive, { progress, delta: progress.pending, state: progress.state, next: [], end, at })
-    : await commit(drive, {
-        progress: start,
-        delta: nothing,
-        state: noState,
-        next: claimed.next,
-        openCalls: claimed.openCalls,
-        end,
-        at,
-      });
+  const { reply } = await commitFailure(drive, progress, { end, at });
   const last = events.write('error', error, node === undefined ? {} : { node }, { at });
   const told = drive.append(events.last() - 1, [last]);
   return { failure, told, ...(reply.nextRunId === undefined ? {} : { nextRunId: reply.nextRunId }) };
 }
+
+/** The last commit of a run that failed: what came with its input is kept, unless that is what is too large. */
+async function commitFailure(
+  { owner, claimed, threads }: Drive,
+  progress: Progress | undefined,
+  ended: Pick<StepCommit, 'end' | 'at'>,
+): ReturnType<typeof commitStep> {
+  const who = { owner, claimed, threads, ...ended };
+  if (!progress) {
+    // A run that could not begin leaves the thread as its claim found it.
+    const { next, openCalls: open, step: first } = claimed;
+    const place = { step: first, nodes: [] };
+    return commitStep({ ...who, place, delta: nothing, next, openCalls: open, weight: weightless });
+  }
+  const { pending, state, weight } = progress;
+  const rest = { ...who, place: progress, next: [], openCalls: openOf(state), weight };
+  try {
+    return await commitStep({ ...rest, delta: pending });
+  } catch (error) {
+    if (error instanceof RunFailure) return commitStep({ ...rest, delta: nothing });
+    throw error;
+  }
+}
+
+const weightless: Weight = { messages: 0, fields: {} };
+
+const openOf = ({ context }: EngineState): OpenCall[] =>
+  openCalls(context).map(({ id, name }) => ({ callId: id, name }));

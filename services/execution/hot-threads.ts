@@ -1,6 +1,7 @@
 import type { ClaimedRun, State } from '@agent-workflow/protos/threads';
 import type { Message } from '@agent-workflow/protos/message';
 import { LRUCache } from 'lru-cache';
+import { total, type Weight } from './commit-step.ts';
 import type { CompiledGraph } from './engine/graph.ts';
 import { defaultValues } from './engine/merge.ts';
 import { deepFreeze, withMessages, type EngineState } from './engine/state.ts';
@@ -10,8 +11,7 @@ import { fromJson } from './options.ts';
 export interface HotThread {
   readonly version: number;
   readonly state: EngineState;
-  /** About what the state weighs, in bytes of JSON. */
-  readonly bytes: number;
+  readonly weight: Weight;
 }
 
 export interface HotThreads {
@@ -25,7 +25,7 @@ export interface HotThreads {
 export function createHotThreads(maxBytes: number): HotThreads {
   const cache = new LRUCache<string, HotThread>({
     maxSize: maxBytes,
-    sizeCalculation: ({ bytes }) => bytes + overheadBytes,
+    sizeCalculation: ({ weight }) => weight.messages + total(weight.fields) + overheadBytes,
   });
   const name = (owner: string, threadId: string): string => `${owner}\n${threadId}`;
   return {
@@ -48,18 +48,20 @@ export function claimedState(graph: CompiledGraph, claimed: ClaimedRun, remember
   if (!remembered) throw new Error('the claim left out a state that this worker does not have');
   const messages = appended.map(({ json }) => deepFreeze(fromJson(json) as Message));
   const context = withMessages(remembered.state.context, messages, claimed.replaced);
-  const bytes = appended.reduce((sum, { json }) => sum + json.byteLength, remembered.bytes);
-  return { version, state: { ...remembered.state, context }, bytes };
+  const added = appended.reduce((sum, { json }) => sum + json.byteLength, 0);
+  const weight = { ...remembered.weight, messages: remembered.weight.messages + added };
+  return { version, state: { ...remembered.state, context }, weight };
 }
 
 /** A stored state as the engine reads it: defaults filled in, fields that the graph does not declare left out. */
 export function fromState(graph: CompiledGraph, { version, fields, contextJson }: State): HotThread {
   const values = defaultValues(graph.fields);
-  let bytes = contextJson.byteLength;
+  const weights: Record<string, number> = {};
   for (const [name, json] of Object.entries(fields)) {
     if (name !== 'context_summary' && !Object.hasOwn(graph.fields, name)) continue;
     values[name] = fromJson(json);
-    bytes += json.byteLength;
+    weights[name] = json.byteLength;
   }
-  return { version, state: deepFreeze({ values, context: fromJson(contextJson) as Message[] }), bytes };
+  const state = deepFreeze({ values, context: fromJson(contextJson) as Message[] });
+  return { version, state, weight: { messages: contextJson.byteLength, fields: weights } };
 }

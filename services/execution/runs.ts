@@ -48,17 +48,18 @@ export function createExecution(options: ExecutionOptions): Execution {
       refuseTakenNames(graph, request);
       const threadId = request.threadId ?? newId();
       const accept = toAccept(graph, request, threadId);
-      const slot = worker?.reserve(request.owner, threadId);
+      let slot = worker?.reserve(request.owner, threadId);
       try {
         const reply = await threads.acceptRun({ ...accept, ...(slot ? { claim: slot.intent } : {}) }, call);
-        if (slot && reply.claimed) slot.run(reply.claimed);
-        else slot?.release();
+        if (slot && reply.claimed) {
+          slot.run(reply.claimed);
+          slot = undefined;
+        }
         if (reply.runnable) await queue.enqueue({ owner: request.owner, threadId: reply.threadId, runId: reply.runId });
         startedHere.set(reply.runId, request.owner);
         return { runId: reply.runId, threadId: reply.threadId, isNewThread: reply.isNewThread, status: reply.status };
-      } catch (error) {
+      } finally {
         slot?.release();
-        throw error;
       }
     },
 

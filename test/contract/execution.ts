@@ -340,12 +340,24 @@ export function executionContract(
   });
 
   check(
+    'fields that are too heavy together fail the node that made them so, and those before are kept',
+    tooHeavyTogether,
+    async (t, { execution, threads }) => {
+      const { data } = await endOf(execution, (await start(execution, { threadId: 't1' })).runId);
+      t.like(data, { code: 'NODE_ERROR', node: 'second' });
+      t.regex((data as { message: string }).message, /^the state weighs \d+ bytes, more than 2097152$/);
+      t.is(((await fieldOf(threads, 't1', 'one')) as string).length, halfState);
+      t.is(await fieldOf(threads, 't1', 'two'), undefined);
+    },
+  );
+
+  check(
     'a message that is too heavy fails its node with the bound in the message',
     tooHeavy,
     async (t, { execution }) => {
       const { data } = await endOf(execution, (await start(execution)).runId);
       t.like(data, { code: 'NODE_ERROR', node: 'heavy' });
-      t.regex((data as { message: string }).message, /bound of 2097152/);
+      t.regex((data as { message: string }).message, /more than 2097152/);
     },
   );
 
@@ -910,6 +922,20 @@ const echo = new StateGraph({ turns })
   })
   .addEdge(START, 'echo')
   .addEdge('echo', END)
+  .compile();
+
+/** Characters of which one field may hold as many, and two may not. */
+const halfState = 1_200_000;
+
+const tooHeavyTogether = new StateGraph({
+  one: field<string>({ type: 'string', default: '' }),
+  two: field<string>({ type: 'string', default: '' }),
+})
+  .addNode('first', () => ({ one: 'x'.repeat(halfState) }))
+  .addNode('second', () => ({ two: 'x'.repeat(halfState) }))
+  .addEdge(START, 'first')
+  .addEdge('first', 'second')
+  .addEdge('second', END)
   .compile();
 
 const heavyState = new StateGraph({ turns, ballast: field<string>({ type: 'string', default: '' }) })

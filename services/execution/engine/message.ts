@@ -32,7 +32,7 @@ export function draftMessage(toBlock: (block: Block) => Block): MessageDraft {
         return { messageId, role: 'assistant', piece };
       }
       closeText();
-      const block = toBlock(piece);
+      const block = toBlock(plain(piece));
       content.push(block);
       // Text is streamed as text, however it was emitted: the pieces joined are what the message says.
       const isText = block.type === 'text' && typeof block['text'] === 'string';
@@ -55,6 +55,10 @@ export function toMessage(given: NewMessage, toBlock: (block: Block) => Block): 
     timestamp = new Date().toISOString(),
     ...rest
   } = given;
-  const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : content.map(toBlock);
-  return deepFreeze({ message_id: id, role, content: blocks, ...rest, timestamp });
+  const blocks =
+    typeof content === 'string' ? [{ type: 'text', text: content }] : content.map((block) => toBlock(plain(block)));
+  return deepFreeze({ message_id: id, role, content: blocks, ...plain(rest), timestamp });
 }
+
+/** A value as JSON says it, so that it is the same here and wherever it is read again. @throws when JSON has no word for it. */
+const plain = <T extends object>(value: T): T => JSON.parse(JSON.stringify(value)) as T;

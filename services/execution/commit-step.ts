@@ -1,0 +1,101 @@
+import { sizes } from '@agent-workflow/kit/sizes';
+import { within } from '@agent-workflow/protos/call';
+import type {
+  ClaimedRun,
+  CommitStepReply,
+  MessageEntry,
+  OpenCall,
+  RunEnd,
+  Threads,
+} from '@agent-workflow/protos/threads';
+import { RunFailure } from './engine/failure.ts';
+import type { Delta } from './engine/merge.ts';
+import type { StepPlace } from './tell-step.ts';
+
+/** What a thread weighs, in bytes of JSON. */
+export interface Weight {
+  readonly messages: number;
+  /** Each field by its name. */
+  readonly fields: Readonly<Record<string, number>>;
+}
+
+/** One step as it is to be committed. */
+export interface StepCommit {
+  readonly owner: string;
+  readonly claimed: ClaimedRun;
+  readonly threads: Threads;
+  readonly place: StepPlace;
+  readonly delta: Delta;
+  readonly next: readonly string[];
+  readonly openCalls: readonly OpenCall[];
+  /** What the thread weighed before. */
+  readonly weight: Weight;
+  readonly end?: RunEnd;
+  readonly at: number;
+}
+
+/** How long one commit may take before the record counts as away, in milliseconds. */
+const commitTimeoutMs = 30_000;
+
+/**
+ * Commits a step behind the fence; gives what the thread weighs now.
+ * @throws RunFailure when it is over a bound: nothing is sent then, because a store tells such a thing late and unclearly.
+ * @throws Stale when the run is no longer this worker's.
+ */
+export async function commitStep(
+  commit: StepCommit,
+): Promise<{ readonly reply: CommitStepReply; readonly weight: Weight }> {
+  const { owner, claimed, threads, place, delta, next, openCalls, end, at } = commit;
+  const messages: MessageEntry[] = delta.messages.map((message) => ({
+    messageId: message.message_id,
+    json: Buffer.from(JSON.stringify(message)),
+  }));
+  const fields = Object.fromEntries(Object.entries(delta.fields).map(([name, json]) => [name, Buffer.from(json)]));
+  const weight = weigh(commit.weight, messages, fields, place);
+  const reply = await threads.commitStep(
+    {
+      owner,
+      threadId: claimed.threadId,
+      runId: claimed.runId,
+      epoch: claimed.epoch,
+      step: place.step,
+      at,
+      fields,
+      messages,
+      replacesMessages: delta.mayReplace,
+      removedFromContext: [],
+      nodes: place.nodes,
+      next,
+      openCalls,
+      ...(end ? { end } : {}),
+    },
+    within(commitTimeoutMs),
+  );
+  return { reply, weight };
+}
+
+function weigh(
+  before: Weight,
+  messages: readonly MessageEntry[],
+  changed: Readonly<Record<string, Uint8Array>>,
+  { nodes }: StepPlace,
+): Weight {
+  const refuse = (what: string, bytes: number, bound: number): void => {
+    if (bytes <= bound) return;
+    const node = nodes.length === 1 && nodes[0] !== undefined ? { node: nodes[0] } : {};
+    throw new RunFailure('NODE_ERROR', `${what} weighs ${String(bytes)} bytes, more than ${String(bound)}`, node);
+  };
+  let added = 0;
+  for (const { json } of messages) {
+    refuse('a message', json.byteLength, sizes.message);
+    added += json.byteLength;
+  }
+  const entries = Object.entries(changed).map(([name, json]) => [name, json.byteLength] as const);
+  const fields = entries.length === 0 ? before.fields : { ...before.fields, ...Object.fromEntries(entries) };
+  refuse('the state', total(fields), sizes.state);
+  refuse('a step', added + entries.reduce((sum, [, bytes]) => sum + bytes, 0), sizes.step);
+  return { messages: before.messages + added, fields };
+}
+
+/** What all fields weigh together. */
+export const total = (fields: Weight['fields']): number => Object.values(fields).reduce((sum, bytes) => sum + bytes, 0);
