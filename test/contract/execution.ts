@@ -347,7 +347,7 @@ export function executionContract(
       t.like(data, { code: 'NODE_ERROR', node: 'second' });
       t.regex((data as { message: string }).message, /^the state weighs \d+ bytes, more than 2097152$/);
       t.is(((await fieldOf(threads, 't1', 'one')) as string).length, halfState);
-      t.is(await fieldOf(threads, 't1', 'two'), undefined);
+      t.is(await fieldOf(threads, 't1', 'two'), null);
     },
   );
 
