@@ -2,22 +2,31 @@ import { isServiceError } from '@agent-workflow/kit/errors';
 import type { Log } from '@agent-workflow/kit/log';
 import Koa from 'koa';
 import { withoutAuthentication } from './auth/none.ts';
+import type { GatewayConfig } from './config.ts';
 import type { Services } from './endpoints/endpoint.ts';
 import { endpoints } from './endpoints/table.ts';
+import type { Counter } from './limits/port.ts';
+import { failureRate, requestRate } from './limits/rates.ts';
+import { requestsOf } from './limits/settings.ts';
+import { boundedStreams } from './limits/streams.ts';
 import { authentication, type Authenticate } from './middleware/authenticate.ts';
 import type { Authorize } from './middleware/authorize.ts';
-import type { RequestState } from './middleware/context.ts';
+import type { Middleware, RequestState } from './middleware/context.ts';
+import { cors } from './middleware/cors.ts';
 import { errors } from './middleware/errors.ts';
 import { accessLog } from './middleware/log.ts';
-import { decodablePath } from './middleware/path.ts';
+import { readablePath } from './middleware/path.ts';
 import { requestId } from './middleware/request-id.ts';
 import { routing } from './middleware/router.ts';
+import { security } from './middleware/security.ts';
 import { unmatched } from './middleware/unmatched.ts';
 import { toOpenApi } from './replies/openapi.ts';
 
 export type App = Koa<RequestState>;
 
 export type AppOptions = Omit<Services, 'openApi'> & {
+  /** Counts what callers do. */
+  readonly counter: Counter;
   /** Who calls; without it everybody is the anonymous owner. */
   readonly authenticate?: Authenticate;
   /** What a caller may; without it, everything. */
@@ -25,19 +34,46 @@ export type AppOptions = Omit<Services, 'openApi'> & {
 };
 
 /** The HTTP interface on these services. The order of the steps is the order in which a request can be refused. */
-export function createApp({ authenticate = withoutAuthentication, authorize, ...deps }: AppOptions): App {
+export function createApp({ authenticate = withoutAuthentication, authorize, counter, ...deps }: AppOptions): App {
   const services: Services = { ...deps, openApi: once(() => JSON.stringify(toOpenApi(endpoints))) };
+  const limits = limitsOf(deps.config, counter, authenticate !== withoutAuthentication);
   const app: App = new Koa<RequestState>();
   app.setMaxListeners(0);
-  app.use(requestId);
-  app.use(accessLog(deps.log));
-  app.use(errors);
-  app.use(decodablePath);
-  app.use(authentication(authenticate));
-  app.use(routing({ endpoints, services, authorize }));
-  app.use(unmatched);
+  const steps = [
+    requestId,
+    security(deps.config),
+    accessLog(deps.log),
+    errors,
+    cors(deps.config),
+    readablePath,
+    limits.failures,
+    authentication(authenticate),
+    limits.requests,
+    routing({ endpoints, services, authorize, streams: limits.streams }),
+    unmatched,
+  ];
+  for (const step of steps) if (step) app.use(step);
   app.on('error', reportTo(deps.log));
   return app;
+}
+
+interface Limits {
+  readonly failures: Middleware | undefined;
+  readonly requests: Middleware | undefined;
+  readonly streams: Middleware;
+}
+
+/** The bounds that are set; one that is not costs nothing. `signIn`: callers say who they are. */
+function limitsOf(config: GatewayConfig, counter: Counter, signIn: boolean): Limits {
+  const windowMs = config.RATE_LIMIT_WINDOW_SECONDS * 1000;
+  const hops = config.TRUST_PROXY_HOPS;
+  const failures = signIn ? config.RATE_LIMIT_AUTH_FAILURES : 0;
+  const requests = requestsOf(config, signIn);
+  return {
+    failures: failures === 0 ? undefined : failureRate({ counter, hops, rate: { limit: failures, windowMs } }),
+    requests: requests === 0 ? undefined : requestRate({ counter, hops, rate: { limit: requests, windowMs } }),
+    streams: boundedStreams({ counter, hops, limit: config.MAX_STREAMS_PER_PRINCIPAL }),
+  };
 }
 
 /** What fails outside the middleware: a connection that broke is its caller's business. */

@@ -17,12 +17,24 @@ function serviceFile(t: ExecutionContext, content: string): string {
 
 test('keys that are absent stand for their defaults', (t) => {
   const path = serviceFile(t, '{}');
-  t.deepEqual(readServiceFile(path), { agent: undefined, auth: null, folder: join(path, '..') });
+  t.deepEqual(readServiceFile(path), {
+    agent: undefined,
+    auth: null,
+    authorization: undefined,
+    folder: join(path, '..'),
+  });
 });
 
 test('the agent is kept as it is written', (t) => {
   const path = serviceFile(t, '{"agent": "./agents/support.ts:graph", "auth": null}');
   t.is(readServiceFile(path).agent, './agents/support.ts:graph');
+});
+
+test('the modes of authentication are read as they are written', (t) => {
+  for (const auth of [null, 'jwt', { method: 'custom', path: './auth.ts:Door' }]) {
+    const path = serviceFile(t, JSON.stringify({ auth, authorization: './auth.ts:rights' }));
+    t.like(readServiceFile(path), { auth, authorization: './auth.ts:rights' });
+  }
 });
 
 test('a file that does not hold is refused in one line that says where and what', (t) => {
@@ -32,9 +44,21 @@ test('a file that does not hold is refused in one line that says where and what'
     ['{"agnet": "a:b"}', /^.*service\.json: unknown key "agnet"; known are agent, auth, authorization$/],
     ['{"agent": 3}', /^.*service\.json: agent must be "<module>:<object>", not 3$/],
     ['{"agent": "./graph.ts"}', /^.*service\.json: agent must be "<module>:<object>", not ".\/graph\.ts"$/],
-    ['{"auth": "jwt"}', /^.*service\.json: auth must be null, not "jwt": no other mode is supported$/],
-    ['{"auth": {"method": "custom", "path": "a:B"}}', /^.*service\.json: auth must be null, not \{.+$/],
-    ['{"authorization": "a:b"}', /^.*service\.json: authorization must be absent .+$/],
+    ...[
+      '"basic"',
+      '"JWT"',
+      '""',
+      'false',
+      '["jwt"]',
+      '{}',
+      '{"method": "jwt"}',
+      '{"method": "custom", "path": "a"}',
+    ].map(
+      (auth) => [`{"auth": ${auth}}`, /^.*service\.json: auth must be null, "jwt" or \{"method": .+, not .+$/] as const,
+    ),
+    ['{"auth": {"method": "custom", "path": "a:B", "paht": 1}}', /^.*service\.json: auth must be null, .+$/],
+    ['{"authorization": "a"}', /^.*service\.json: authorization must be null or "<module>:<object>", not "a"$/],
+    ['{"authorization": {}}', /^.*service\.json: authorization must be null or "<module>:<object>", not \{\}$/],
   ] as const;
   for (const [content, message] of cases) {
     t.throws(() => readServiceFile(serviceFile(t, content)), { instanceOf: ConfigError, message }, content);

@@ -3,6 +3,8 @@ import { dirname, resolve } from 'node:path';
 import { choice, ConfigError, integer, text, type Settings, type Values } from '@agent-workflow/kit/env';
 import { logLevels } from '@agent-workflow/kit/log';
 import { sizes } from '@agent-workflow/kit/sizes';
+import { authSettings } from './auth/settings.ts';
+import { limitSettings } from './limits/settings.ts';
 
 /** What the environment says about the edge. */
 export const gatewaySettings = {
@@ -23,16 +25,22 @@ export const gatewaySettings = {
   DRAIN_SECONDS: integer(10, 'Seconds that running requests have left when the process is told to stop', {
     max: 86_400,
   }),
+  ...authSettings,
+  ...limitSettings,
 } satisfies Settings;
 
 export type GatewayConfig = Values<typeof gatewaySettings>;
+
+/** How callers are authenticated: not at all, by a token, or by a backend of the operator (`<module>:<class>`). */
+export type AuthMode = null | 'jwt' | { readonly method: 'custom'; readonly path: string };
 
 /** What the operator chose in `service.json`. */
 export interface ServiceFile {
   /** The graph object as `<module>:<object>`; relative modules are relative to `folder`. */
   readonly agent: string | undefined;
-  /** Without authentication: the one mode there is. */
-  readonly auth: null;
+  readonly auth: AuthMode;
+  /** The authorization backend as `<module>:<object>`. */
+  readonly authorization: string | undefined;
   /** The folder that the file stands in, absolute. */
   readonly folder: string;
 }
@@ -53,9 +61,16 @@ export function readServiceFile(path: string): ServiceFile {
   const { agent, auth = null, authorization = null } = object;
   if (agent !== undefined && agent !== null && !isLocation(agent))
     throw fail(`agent must be "<module>:<object>", not ${show(agent)}`);
-  if (auth !== null) throw fail(`auth must be null, not ${show(auth)}: no other mode is supported`);
-  if (authorization !== null) throw fail(`authorization must be absent while auth is null, not ${show(authorization)}`);
-  return { agent: agent ?? undefined, auth, folder: dirname(resolve(path)) };
+  if (!isAuthMode(auth))
+    throw fail(`auth must be null, "jwt" or {"method": "custom", "path": "<module>:<class>"}, not ${show(auth)}`);
+  if (authorization !== null && !isLocation(authorization))
+    throw fail(`authorization must be null or "<module>:<object>", not ${show(authorization)}`);
+  return {
+    agent: agent ?? undefined,
+    auth,
+    authorization: authorization ?? undefined,
+    folder: dirname(resolve(path)),
+  };
 }
 
 function readText(path: string, fail: (problem: string) => ConfigError): string {
@@ -79,6 +94,13 @@ function parseObject(content: string, fail: (problem: string) => ConfigError): R
 }
 
 const isLocation = (value: unknown): value is string => typeof value === 'string' && /^.+:[^:/\\]+$/s.test(value);
+
+function isAuthMode(value: unknown): value is AuthMode {
+  if (value === null || value === 'jwt') return true;
+  if (typeof value !== 'object') return false;
+  const { method, path, ...more } = value as Record<string, unknown>;
+  return method === 'custom' && isLocation(path) && Object.keys(more).length === 0;
+}
 
 /** A value as one short line of an error. */
 const show = (value: unknown): string => {

@@ -3,8 +3,10 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
+import { sizes } from '@agent-workflow/kit/sizes';
 import type { App } from './app.ts';
 import type { GatewayConfig } from './config.ts';
+import { safeHeaders } from './middleware/security.ts';
 import { drain } from './replies/events.ts';
 
 /** The edge, listening. Disposal drains it. */
@@ -23,8 +25,8 @@ export interface ServerOptions {
 }
 
 const limits = {
-  /** Request line and headers together, in bytes; more is 431. */
-  maxHeaderSize: 16 * 1024,
+  /** More is 431. */
+  maxHeaderSize: sizes.headers,
   /** Milliseconds for the headers to arrive, and for the whole request. */
   headersTimeout: 30_000,
   requestTimeout: 120_000,
@@ -90,6 +92,8 @@ const malformed: Readonly<Record<string, readonly [status: string, code: string,
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'TIMEOUT', 'the request did not arrive in time'],
 };
 
+const safeLines = safeHeaders.map((part, index) => (index % 2 === 0 ? `${part}: ` : `${part}\r\n`)).join('');
+
 /** Answers what is not HTTP in the words of every other refusal; the connection cannot be used further. */
 function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
@@ -107,6 +111,6 @@ function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
   });
   socket.end(
     `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${String(Buffer.byteLength(body))}\r\n\r\n${body}`,
+      `Cache-Control: no-store\r\n${safeLines}Content-Length: ${String(Buffer.byteLength(body))}\r\n\r\n${body}`,
   );
 }

@@ -10,7 +10,11 @@ export interface Principal {
 /** What the middleware of one request tells the next. */
 export interface RequestState {
   requestId: string;
+  /** Headers of the reply, whatever it will be: names and values in turn. */
+  headers: string[];
   principal: Principal;
+  /** What koa-jwt verified. */
+  claims?: Readonly<Record<string, unknown>>;
   /** The parsed body, `undefined` when none was sent. */
   body?: Record<string, unknown> | undefined;
   params: unknown;

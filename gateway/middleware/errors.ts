@@ -1,6 +1,7 @@
 import { fromUnknown, ServiceError, type ErrorCode } from '@agent-workflow/kit/errors';
 import { writeRefusal } from '../replies/envelope.ts';
 import type { Context, Middleware } from './context.ts';
+import { HttpRefusal } from './http-refusal.ts';
 
 /** What each way to fail is over HTTP: its status, and the code in the error envelope. */
 const answers: Readonly<Record<ErrorCode, readonly [status: number, code: string]>> = {
@@ -44,11 +45,16 @@ function refuse(ctx: Context, thrown: unknown): void {
   const error = ctx.res.destroyed ? new ServiceError('Cancelled', 'the caller went away') : toError(thrown);
   ctx.state.error = error;
   if (ctx.headerSent) return;
-  const [status, code] = answers[error.code];
-  if (status === 401) ctx.set('WWW-Authenticate', 'Bearer');
+  const [usual, code] = answers[error.code];
+  const status = error instanceof HttpRefusal ? error.status : usual;
+  if (status === 401 && !ctx.res.hasHeader('WWW-Authenticate')) ctx.set('WWW-Authenticate', challengeTo(ctx));
   if (status === 429 || status === 503) ctx.set('Retry-After', String(Math.ceil((error.retryAfterMs ?? 1000) / 1000)));
   writeRefusal(ctx, { status, code, message: error.message, details: error.details });
 }
+
+/** RFC 6750: a caller who brought a token learns that it is not good, and no more. */
+const challengeTo = ({ req }: Context): string =>
+  req.headers.authorization === undefined ? 'Bearer' : 'Bearer error="invalid_token"';
 
 /** Koa and what it stands on throw errors with a `status`; those of 4xx are the caller's own. */
 function toError(thrown: unknown): ServiceError {

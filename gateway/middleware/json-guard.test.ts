@@ -26,3 +26,15 @@ test('a key that would set a prototype is refused at any depth', (t) => {
     message: 'the body may not hold the key "__proto__"',
   });
 });
+
+test('so many keys pass, one more is refused, wherever they stand; items of arrays are not counted', (t) => {
+  const holding = (keys: number): unknown => ({
+    list: Array.from({ length: 1000 }, () => 1),
+    left: Object.fromEntries(Array.from({ length: keys - 3 }, (_, index) => [`k${String(index)}`, 1])),
+    right: {},
+  });
+  t.notThrows(() => {
+    guardJson(holding(100_000), 'the body');
+  });
+  t.throws(() => guardJson(holding(100_001), 'the body'), { message: 'the body holds more than 100000 keys' });
+});

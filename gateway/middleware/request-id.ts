@@ -11,6 +11,5 @@ export const requestId: Middleware = (ctx, next) => {
   const given = ctx.req.headers['x-request-id'];
   const id = typeof given === 'string' && visibleAscii.test(given) ? given : randomUUIDv7();
   ctx.state.requestId = id;
-  ctx.res.setHeader('X-Request-Id', id);
   return next();
 };

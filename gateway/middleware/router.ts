@@ -12,6 +12,8 @@ export interface Routing {
   readonly endpoints: readonly Endpoint[];
   readonly services: Services;
   readonly authorize: Authorize | undefined;
+  /** Bounds the streams of a principal. */
+  readonly streams: Middleware;
 }
 
 /**
@@ -19,14 +21,14 @@ export interface Routing {
  * parameters is meant: `memories/forget` is never a memory's id. So a path without parameters is looked up as it
  * stands; the router, which tries every pattern, has the rest.
  */
-export function routing({ endpoints, services, authorize }: Routing): Middleware {
+export function routing({ endpoints, services, authorize, streams }: Routing): Middleware {
   const router = new Router<RequestState>({ exclusive: 'specificity', sensitive: true });
   const direct = new Map<string, Middleware>();
   const body = jsonBody(services.config.MAX_BODY_BYTES);
   const doOnce = createOnce(services.threads);
   for (const row of endpoints) {
     for (const route of [row, ...row.aliases]) {
-      const steps = stepsOf({ row, route, services, authorize, body, doOnce });
+      const steps = stepsOf({ row, route, services, authorize, streams, body, doOnce });
       router.register(toPattern(route), [route.method], steps);
       if (!route.path.includes('{')) direct.set(`${route.method} ${route.path}`, compose(steps));
     }
@@ -35,22 +37,21 @@ export function routing({ endpoints, services, authorize }: Routing): Middleware
   return (ctx, next): unknown => (direct.get(`${ctx.method} ${ctx.path}`) ?? routed)(ctx, next);
 }
 
-interface StepsOptions {
+interface StepsOptions extends Omit<Routing, 'endpoints'> {
   readonly row: Endpoint;
   readonly route: Route;
-  readonly services: Services;
-  readonly authorize: Authorize | undefined;
   readonly body: Middleware;
   readonly doOnce: DoOnce;
 }
 
 /** What a request passes once its row is known; steps that the row does not need are not there. */
-function stepsOf({ row, route, services, authorize, body, doOnce }: StepsOptions): Middleware[] {
+function stepsOf({ row, route, services, authorize, streams, body, doOnce }: StepsOptions): Middleware[] {
   const { access, params, input } = row;
   return [
     ...(authorize && access ? [authorization(authorize, access)] : []),
     ...(input && route.method !== 'GET' ? [body] : []),
     ...((params ?? input) ? [validation(row, route.method)] : []),
+    ...(row.answer === 'events' ? [streams] : []),
     answer(row, services, doOnce),
   ];
 }

@@ -72,6 +72,7 @@ const types: Readonly<Record<string, string>> = {
   minimum: 'greater_than_equal',
   maximum: 'less_than_equal',
   minItems: 'too_short',
+  maxItems: 'too_long',
   minLength: 'string_too_short',
   maxLength: 'string_too_long',
   pattern: 'string_pattern_mismatch',

@@ -1,5 +1,6 @@
 import type { ErrorDetail } from '@agent-workflow/kit/errors';
 import type { Context } from '../middleware/context.ts';
+import { sendHead } from './head.ts';
 import { nowText } from './json.ts';
 
 const contentType = 'application/json; charset=utf-8';
@@ -26,9 +27,8 @@ export function writeRefusal(ctx: Context, { status, code, message, details = []
 
 /** Answers with JSON text as it is, without the envelope. */
 export function writeJson(ctx: Context, status: number, json: string): void {
-  ctx.status = status;
-  ctx.res.setHeader('Content-Type', contentType);
-  ctx.body = json;
+  sendHead(ctx, status, ['Content-Type', contentType, 'Content-Length', String(Buffer.byteLength(json))]);
+  ctx.res.end(json);
 }
 
 const metadata = (ctx: Context, message: string): string =>

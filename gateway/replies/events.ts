@@ -3,11 +3,18 @@ import type { Log } from '@agent-workflow/kit/log';
 import type { GatewayConfig } from '../config.ts';
 import type { RunStream } from '../endpoints/endpoint.ts';
 import type { Context } from '../middleware/context.ts';
+import { sendHead } from './head.ts';
 import { ndjsonType, prefersNdjson, toNdjson } from './ndjson.ts';
 import { sseComment, sseType, toSse } from './sse.ts';
 
+/** No proxy is to keep, change or hold back a stream. */
+const streamHeaders = ['Cache-Control', 'no-store, no-transform', 'X-Accel-Buffering', 'no'];
+
 /** Headers wait this long for the first event, so that both leave in one packet. */
 const headDelayMs = 100;
+
+/** A reader that has taken nothing of what waits for it in this time is gone, whatever its connection says. */
+const stalledMs = 5 * 60_000;
 
 /** What the application emits when its streams are to end; their readers resume elsewhere. */
 export const drain = 'drain';
@@ -55,10 +62,8 @@ type PipeOptions = EventsOptions & {
 function openPipe(ctx: Context, { type, idle, config, abort }: PipeOptions): Pipe {
   const { res, app } = ctx;
   let drained = false;
-  const sendHead = (): void => {
-    if (res.headersSent) return;
-    ctx.respond = false;
-    res.writeHead(200, { 'Content-Type': type, 'Cache-Control': 'no-store, no-transform', 'X-Accel-Buffering': 'no' });
+  const begin = (): void => {
+    if (!res.headersSent) sendHead(ctx, 200, ['Content-Type', type, ...streamHeaders]);
   };
   const onDrain = (): void => {
     drained = true;
@@ -66,22 +71,22 @@ function openPipe(ctx: Context, { type, idle, config, abort }: PipeOptions): Pip
   };
   app.once(drain, onDrain);
   const head = setTimeout(() => {
-    sendHead();
+    begin();
     res.flushHeaders();
   }, headDelayMs);
   const comment = setInterval(() => {
-    sendHead();
+    begin();
     if (idle !== '' && !res.writableNeedDrain) res.write(idle);
   }, config.STREAM_COMMENT_SECONDS * 1000);
 
   return {
     write: (text) => {
       comment.refresh();
-      sendHead();
+      begin();
       return res.write(text) ? undefined : untilWritable(res);
     },
     end: () => {
-      sendHead();
+      begin();
       res.end();
     },
     isOver: () => drained || res.destroyed,
@@ -97,7 +102,9 @@ function openPipe(ctx: Context, { type, idle, config, abort }: PipeOptions): Pip
 async function untilWritable(res: ServerResponse): Promise<void> {
   if (res.destroyed) return;
   await new Promise<void>((resolve) => {
+    const stalled = setTimeout(() => res.destroy(), stalledMs);
     const done = (): void => {
+      clearTimeout(stalled);
       res.off('drain', done);
       res.off('close', done);
       resolve();

@@ -1,6 +1,7 @@
+import { sizes } from '@agent-workflow/kit/sizes';
 import { Type, type Static } from 'typebox';
 import { BodyId, JsonObject, record, Json, ResponseMetadata, words } from './common.ts';
-import { Message, NewMessage } from './messages.ts';
+import { Message, NewMessages } from './messages.ts';
 
 export const granularities = ['low', 'partial', 'full'] as const;
 
@@ -35,12 +36,12 @@ export const Tool = record('RemoteTool', {
 
 /** The body of invoke and stream. */
 export const RunInput = record('RunRequest', {
-  messages: Type.Array(NewMessage, { minItems: 1 }),
+  messages: NewMessages,
   initial_state: Type.Optional(JsonObject),
   config: Type.Optional(RunConfig),
   recursion_limit: Type.Integer({ minimum: 1, maximum: 1000, default: 25 }),
   response_granularity: Type.Optional(words(granularities)),
-  tools: Type.Optional(Type.Array(Tool)),
+  tools: Type.Optional(Type.Array(Tool, { maxItems: sizes.tools })),
 });
 export type RunInput = Static<typeof RunInput>;
 

@@ -1,3 +1,4 @@
+import { sizes } from '@agent-workflow/kit/sizes';
 import { roles } from '@agent-workflow/protos/message';
 import { Type, type Static } from 'typebox';
 import { Cursor, Done, Id, JsonObject, NewId, paging, record, Timestamp, words } from './common.ts';
@@ -45,12 +46,19 @@ export const Block = Type.Unsafe<{ type: string; [key: string]: unknown }>({
 export const NewMessage = record('NewMessage', {
   message_id: Type.Optional(NewId),
   role: words(roles),
-  content: Type.Unsafe<string | Static<typeof Block>[]>({ type: ['string', 'array'], items: Block }),
-  tools_calls: Type.Optional(Type.Array(Type.Unknown())),
+  content: Type.Unsafe<string | Static<typeof Block>[]>({
+    type: ['string', 'array'],
+    items: Block,
+    maxItems: sizes.blocks,
+  }),
+  tools_calls: Type.Optional(Type.Array(Type.Unknown(), { maxItems: sizes.blocks })),
   metadata: Type.Optional(JsonObject),
   timestamp: Type.Optional(Timestamp),
 });
 export type NewMessage = Static<typeof NewMessage>;
+
+/** The messages of one request. */
+export const NewMessages = Type.Array(NewMessage, { minItems: 1, maxItems: sizes.messages });
 
 /** A message as it stands in the log. */
 export const Message = record('Message', {
@@ -67,7 +75,7 @@ export const MessageParams = Type.Object({ thread_id: Id, message_id: Id });
 export const MessagesQuery = Type.Object({ search: Type.Optional(Type.String()), ...paging });
 
 export const AddMessages = record('AddMessagesRequest', {
-  messages: Type.Array(NewMessage, { minItems: 1 }),
+  messages: NewMessages,
   config: Type.Optional(JsonObject),
   metadata: Type.Optional(JsonObject),
 });

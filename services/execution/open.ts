@@ -63,7 +63,7 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
   await sweep();
 
   return {
-    execution: createExecution({ graph, threads, memory, queue, log, worker }),
+    execution: createExecution({ graph, threads, memory, queue, log, worker, backlog: values.RUN_BACKLOG }),
     drain: async (ms) => {
       await worker?.drain(ms);
     },

@@ -18,6 +18,8 @@ export interface RunQueue extends AsyncDisposable {
    * @throws the signal's reason when it fires first.
    */
   readonly take: (signal: AbortSignal) => Promise<RunnableRun>;
+  /** How many runs wait to be taken, as far as is known here: a hint to refuse more by. */
+  readonly waiting: () => number;
 }
 
 /** The kinds of event that end a run's log. */

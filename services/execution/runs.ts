@@ -1,4 +1,4 @@
-import { invalid, isServiceError, notFound } from '@agent-workflow/kit/errors';
+import { invalid, isServiceError, notFound, unavailable } from '@agent-workflow/kit/errors';
 import { newId } from '@agent-workflow/kit/ids';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { Call } from '@agent-workflow/protos/call';
@@ -24,11 +24,13 @@ export interface ExecutionOptions {
   readonly log: RunLog;
   /** Absent where this replica accepts runs and drives none. */
   readonly worker: Worker | undefined;
+  /** Runs that may wait in the queue; while so many do, no more are accepted. */
+  readonly backlog: number;
 }
 
 /** The execution service. */
 export function createExecution(options: ExecutionOptions): Execution {
-  const { threads, queue, log, worker } = options;
+  const { threads, queue, log, worker, backlog } = options;
   // Whoever starts a run here mostly follows it here: the record need not be asked whose it is.
   const startedHere = new LRUCache<string, string>({ max: rememberedRuns });
 
@@ -46,6 +48,8 @@ export function createExecution(options: ExecutionOptions): Execution {
     start: async (request, call) => {
       const graph = graphOf();
       refuseTakenNames(graph, request);
+      if (queue.waiting() >= backlog)
+        throw unavailable(`${String(backlog)} runs wait already, which is as many as may`);
       const threadId = request.threadId ?? newId();
       const accept = toAccept(graph, request, threadId);
       let slot = worker?.reserve(request.owner, threadId);

@@ -31,12 +31,12 @@ export const text = <T extends string | undefined>(
   read: (value) => value,
 });
 
-/** A whole number from `min` to `max`, both included. */
-export const integer = (
-  fallback: number,
+/** A whole number from `min` to `max`, both included; `fallback` may be `undefined` for one that depends on others. */
+export const integer = <T extends number | undefined>(
+  fallback: T,
   doc: string,
   { min = 0, max = Number.MAX_SAFE_INTEGER } = {},
-): Setting<number> => ({
+): Setting<number | T> => ({
   doc,
   fallback,
   read: (value) => {

@@ -20,4 +20,18 @@ export const sizes = {
   rpc: 16 * MiB,
   /** Runs that may wait on one thread (a count). */
   queuedRuns: 1000,
+  /** Path and query of a request, in bytes. */
+  url: 8 * KiB,
+  /** Request line and headers together, in bytes. */
+  headers: 16 * KiB,
+  /** Levels of nesting of a request's JSON: far below what a recursive walk further in could overflow on (a count). */
+  depth: 128,
+  /** Keys of all objects in a request's JSON together (a count). */
+  keys: 100_000,
+  /** Messages of one request (a count). */
+  messages: 1000,
+  /** Content blocks of one message, and tool calls beside them (a count). */
+  blocks: 1000,
+  /** Tools that one request declares (a count). */
+  tools: 256,
 } as const;

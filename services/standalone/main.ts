@@ -9,6 +9,7 @@ const { openStandalone } = await import('./standalone.ts');
 
 try {
   await using service = await openStandalone(processEnv());
+  process.stdout.write(`${service.says}\n`);
   process.stdout.write(`Agent Workflow Service listens on ${service.url}\n`);
   await untilSignal();
 } catch (error) {

@@ -58,6 +58,7 @@ export async function startService({ agent, profileTo }: ServiceOptions = {}): P
       DATA_DIR: join(folder, 'data'),
       SERVICE_CONFIG: agent === undefined ? join(root, 'service.json') : writeConfig(folder, agent),
       LOG_LEVEL: 'warn',
+      RATE_LIMIT_REQUESTS: '0',
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

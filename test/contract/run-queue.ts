@@ -37,6 +37,17 @@ export function runQueueContract(test: TestFn, name: string, open: () => Promise
     t.deepEqual((await take(queue, 3)).indexOf('b1') < 2, true);
   });
 
+  check('it says how many runs wait', async (t, queue) => {
+    t.is(queue.waiting(), 0);
+    for (const id of ['a1', 'a2']) await queue.enqueue(run('u:ada', id));
+    await queue.enqueue(run('u:bob', 'b1'));
+    t.is(queue.waiting(), 3);
+    await take(queue, 2);
+    t.is(queue.waiting(), 1);
+    await take(queue, 1);
+    t.is(queue.waiting(), 0);
+  });
+
   check('whoever takes from an empty queue waits, and the first who waits is served first', async (t, queue) => {
     const order: string[] = [];
     const takers = ['first', 'second'].map(async (taker) => {

@@ -86,7 +86,7 @@ const broken: readonly (readonly [string, string, RegExp])[] = [
   [
     'a mode of authentication that is not known',
     '{"auth":"basic"}',
-    /^exit code 1: .*service\.json: auth must be null, not "basic": .*$/,
+    /^exit code 1: .*service\.json: auth must be null, "jwt" or .*, not "basic"$/,
   ],
 ];
 

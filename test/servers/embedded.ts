@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises';
 import { openStandalone } from '@agent-workflow/standalone/standalone';
 import { makeWorkspace } from './standalone.ts';
 
@@ -8,13 +7,13 @@ export interface Embedded extends AsyncDisposable {
 
 /**
  * Opens the whole service in this process on a free port; it keeps nothing. `agent` is a file of `test/agents` without
- * its ending; `null`: none is configured.
+ * its ending; `null`: none is configured. `service` adds to `service.json`.
  */
 export async function openEmbedded(
   agent: string | null,
   env: Readonly<Record<string, string>> = {},
+  service: Readonly<Record<string, unknown>> = {},
 ): Promise<Embedded> {
-  await using workspace = await makeWorkspace(agent ?? 'echo');
-  if (agent === null) await writeFile(String(workspace.env['SERVICE_CONFIG']), '{}');
+  await using workspace = await makeWorkspace(agent, service);
   return await openStandalone({ ...workspace.env, DATA_DIR: ':memory:', PORT: '0', LOG_LEVEL: 'silent', ...env });
 }

@@ -60,12 +60,15 @@ export interface Workspace extends AsyncDisposable {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Makes the folder; `agent` is a file of `test/agents`, without its ending. */
-export async function makeWorkspace(agent: string): Promise<Workspace> {
+/** Makes the folder; `agent` is a file of `test/agents`, without its ending. `service` adds to `service.json`. */
+export async function makeWorkspace(
+  agent: string | null,
+  service: Readonly<Record<string, unknown>> = {},
+): Promise<Workspace> {
   const folder = await mkdtemp(join(tmpdir(), 'agent-workflow-'));
-  const module = fileURLToPath(new URL(`../agents/${agent}.ts`, import.meta.url));
+  const module = fileURLToPath(new URL(`../agents/${String(agent)}.ts`, import.meta.url));
   const config = join(folder, 'service.json');
-  await writeFile(config, JSON.stringify({ agent: `${module}:graph` }));
+  await writeFile(config, JSON.stringify({ agent: agent === null ? null : `${module}:graph`, ...service }));
   return {
     folder,
     env: { SERVICE_CONFIG: config, DATA_DIR: join(folder, 'data') },

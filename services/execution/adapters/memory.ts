@@ -9,31 +9,44 @@ export function openMemoryRunQueue(): RunQueue {
   // A map keeps its keys in order of insertion: the first owner is the one whose turn it is.
   const lanes = new Map<string, RunnableRun[]>();
   const takers = new Set<Taker>();
+  let waiting = 0;
 
   const next = (): RunnableRun | undefined => {
     for (const [owner, lane] of lanes) {
       const run = lane.shift();
       lanes.delete(owner);
       if (lane.length > 0) lanes.set(owner, lane);
-      if (run) return run;
+      if (run) {
+        waiting--;
+        return run;
+      }
     }
     return undefined;
+  };
+
+  const wait = (run: RunnableRun): void => {
+    const lane = lanes.get(run.owner);
+    if (lane) lane.push(run);
+    else lanes.set(run.owner, [run]);
+    waiting++;
   };
 
   return {
     enqueue: (run) => {
       const [taker] = takers;
       if (taker) taker.give(run);
-      else lanes.set(run.owner, [...(lanes.get(run.owner) ?? []), run]);
+      else wait(run);
       return Promise.resolve();
     },
+
+    waiting: () => waiting,
 
     take: (signal) =>
       new Promise((resolve, reject) => {
         signal.throwIfAborted();
-        const waiting = next();
-        if (waiting) {
-          resolve(waiting);
+        const first = next();
+        if (first) {
+          resolve(first);
           return;
         }
         const stop = (): void => {
@@ -53,6 +66,7 @@ export function openMemoryRunQueue(): RunQueue {
 
     [Symbol.asyncDispose]: () => {
       lanes.clear();
+      waiting = 0;
       return Promise.resolve();
     },
   };

@@ -2,6 +2,8 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { ServiceError, unavailable } from '../errors.ts';
+import { createCheckpointer } from './sqlite-checkpoint.ts';
+import { openLogSync } from './sqlite-sync.ts';
 
 /** A file of SQLite as the adapters use it: prepared statements, and writes that share one transaction per tick. */
 export interface Sqlite extends Disposable {
@@ -30,16 +32,15 @@ interface Pending {
   readonly reject: (error: unknown) => void;
 }
 
-/** Pages of the write-ahead log after which it is worked into the file: pages written often are then copied once. */
-const checkpointPages = 4000;
-
 /** Opens the file, making it and its folder when needed, and brings its schema up to date. */
 export function openSqlite({ path, durability, migrations }: SqliteOptions): Sqlite {
-  if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true });
+  const onDisk = path !== ':memory:';
+  if (onDisk) mkdirSync(dirname(path), { recursive: true });
   const db = new DatabaseSync(path, { timeout: 5000 });
+  // Syncs and checkpoints are done beside the event loop: SQLite itself would do them in the middle of a COMMIT.
   db.exec(
-    `PRAGMA journal_mode = WAL; PRAGMA synchronous = ${durability}; PRAGMA foreign_keys = ON;
-     PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = ${String(checkpointPages)};`,
+    `PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0; PRAGMA foreign_keys = ON;
+     PRAGMA temp_store = MEMORY;`,
   );
   try {
     migrate(db, migrations);
@@ -57,17 +58,37 @@ export function openSqlite({ path, durability, migrations }: SqliteOptions): Sql
     return made;
   };
 
+  let broken: ServiceError | undefined;
+  const sync =
+    onDisk && durability === 'full'
+      ? openLogSync(path, (error) => {
+          broken = storageError(error);
+        })
+      : undefined;
+  const checkpointer = onDisk
+    ? createCheckpointer(path, () => {
+        prepare('PRAGMA wal_checkpoint(PASSIVE)').get();
+      })
+    : undefined;
+
   let waiting: Pending[] = [];
   const flush = (): void => {
     const group = waiting;
     waiting = [];
-    commitGroup(group, prepare);
+    const written = commitGroup(group, prepare);
+    checkpointer?.noteWrites(written.length);
+    if (sync && written.length > 0) sync.settle(written);
+    else for (const write of written) write.resolve();
   };
 
   return {
     prepare,
     write: <T>(work: () => T) =>
       new Promise<T>((resolve, reject) => {
+        if (broken) {
+          reject(broken);
+          return;
+        }
         let result: T;
         if (waiting.length === 0) setImmediate(flush);
         waiting.push({
@@ -77,18 +98,22 @@ export function openSqlite({ path, durability, migrations }: SqliteOptions): Sql
           resolve: () => {
             resolve(result);
           },
-          reject,
+          reject: (error) => {
+            reject(storageError(error));
+          },
         });
       }),
     [Symbol.dispose]: () => {
       if (waiting.length > 0) flush();
+      checkpointer?.[Symbol.dispose]();
+      sync?.[Symbol.dispose]();
       db.close();
     },
   };
 }
 
-/** One transaction for the whole group: one fsync, however many runs commit in this tick. */
-function commitGroup(group: readonly Pending[], prepare: Sqlite['prepare']): void {
+/** One transaction for the whole group, however many runs commit in this tick; gives what is in the log now. */
+function commitGroup(group: readonly Pending[], prepare: Sqlite['prepare']): readonly Pending[] {
   // Savepoints cost as much as the writes they guard, and failures are rare: a group in which something fails is undone and
   // run once more, each work behind a savepoint of its own.
   let done = tryTogether(group, prepare);
@@ -100,10 +125,10 @@ function commitGroup(group: readonly Pending[], prepare: Sqlite['prepare']): voi
     prepare('COMMIT').run();
   } catch (error) {
     rollBack(prepare);
-    for (const pending of group) pending.reject(storageError(error));
-    return;
+    for (const pending of group) pending.reject(error);
+    return [];
   }
-  for (const pending of done) pending.resolve();
+  return done;
 }
 
 /** Runs the group in a transaction that is left open; `undefined`, with nothing written, when any of it fails. */
@@ -128,7 +153,7 @@ function runAlone(pending: Pending, prepare: Sqlite['prepare']): boolean {
   } catch (error) {
     prepare('ROLLBACK TO work').run();
     prepare('RELEASE work').run();
-    pending.reject(error instanceof ServiceError ? error : storageError(error));
+    pending.reject(error);
     return false;
   }
 }

@@ -1,0 +1,82 @@
+import { createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
+import { ConfigError } from '@agent-workflow/kit/env';
+import type { Log } from '@agent-workflow/kit/log';
+import { isSymmetric, minSecretBytes, misfit, type Algorithm } from './algorithms.ts';
+import { jwksFault, openJwks } from './jwks.ts';
+import type { AuthConfig } from './settings.ts';
+
+/** What tokens are verified with. */
+export interface Keys extends Disposable {
+  /** Where they come from, for the line that a start prints. */
+  readonly origin: string;
+  /** The key for a token whose header names `kid`. @throws as {@link openJwks} does. */
+  readonly find: (kid: unknown) => KeyObject | Promise<KeyObject>;
+}
+
+export interface KeysOptions {
+  readonly config: AuthConfig;
+  readonly log: Log;
+}
+
+/**
+ * The keys that the settings name.
+ * @throws ConfigError: one line for whatever is missing, too weak, or does not fit `JWT_ALGORITHM`.
+ */
+export function openKeys({ config, log }: KeysOptions): Keys {
+  const { JWT_ALGORITHM: algorithm } = config;
+  const given = (['JWT_SECRET_KEY', 'JWT_PUBLIC_KEY', 'JWT_JWKS_URL'] as const).filter((name) => config[name]);
+  const [name, more] = given;
+  const usable = isSymmetric(algorithm) ? 'JWT_SECRET_KEY' : 'one of JWT_PUBLIC_KEY, JWT_JWKS_URL, JWT_SECRET_KEY';
+  if (name === undefined) throw new ConfigError(`auth is jwt with ${algorithm}: ${usable} must be set`);
+  if (more !== undefined || (isSymmetric(algorithm) && name !== 'JWT_SECRET_KEY'))
+    throw new ConfigError(`auth is jwt with ${algorithm}: ${usable} must be set, not ${given.join(' and ')}`);
+  const text = config[name] ?? '';
+  if (name === 'JWT_JWKS_URL') return published(text, { config, log });
+  const key = isSymmetric(algorithm) ? secretKey(algorithm, text) : publicKey(algorithm, { name, text });
+  return { origin: name, find: () => key, [Symbol.dispose]: () => undefined };
+}
+
+function published(url: string, { config, log }: KeysOptions): Keys {
+  const fault = jwksFault(url);
+  if (fault !== undefined) throw new ConfigError(`JWT_JWKS_URL ${fault}`);
+  const jwks = openJwks({
+    url,
+    algorithm: config.JWT_ALGORITHM,
+    timeoutMs: config.AUTH_TIMEOUT_MS,
+    cooldownMs: config.JWT_JWKS_COOLDOWN_SECONDS * 1000,
+    maxAgeMs: config.JWT_JWKS_MAX_AGE_SECONDS * 1000,
+    now: () => performance.now(),
+    log,
+  });
+  return { origin: 'JWT_JWKS_URL', find: jwks.find, [Symbol.dispose]: () => jwks[Symbol.dispose]() };
+}
+
+function secretKey(algorithm: Algorithm, text: string): KeyObject {
+  const bytes = Buffer.from(text, 'utf8');
+  if (text.includes('-----BEGIN')) throw new ConfigError(`JWT_SECRET_KEY holds a PEM key; ${algorithm} needs a secret`);
+  const min = minSecretBytes(algorithm);
+  if (bytes.length < min)
+    throw new ConfigError(`JWT_SECRET_KEY has ${bytes.length} bytes; ${algorithm} needs at least ${min}`);
+  return createSecretKey(bytes);
+}
+
+interface NamedText {
+  readonly name: string;
+  readonly text: string;
+}
+
+function publicKey(algorithm: Algorithm, { name, text }: NamedText): KeyObject {
+  if (text.includes('PRIVATE KEY'))
+    throw new ConfigError(`${name} holds a private key; the service needs the public one, and nobody else's secret`);
+  const fault = (why: string): ConfigError => new ConfigError(`${name} ${why}`);
+  let key: KeyObject;
+  try {
+    // Many ways to set a variable keep one line only: the line breaks of PEM arrive as a backslash and an n.
+    key = createPublicKey(text.replaceAll('\\n', '\n'));
+  } catch {
+    throw fault('is not a public key in PEM');
+  }
+  const why = misfit(algorithm, key);
+  if (why !== undefined) throw fault(why);
+  return key;
+}

@@ -1,0 +1,31 @@
+import { choice, integer, text, type Settings, type Values } from '@agent-workflow/kit/env';
+import { algorithms } from './algorithms.ts';
+
+/** What the environment says about who is let in; the `JWT_` ones count while `auth` is `jwt`. */
+export const authSettings = {
+  AUTH_TIMEOUT_MS: integer(
+    5000,
+    'How long a custom authentication or authorization backend, or the key set, may take, in milliseconds',
+    { min: 1, max: 600_000 },
+  ),
+  JWT_ALGORITHM: choice(algorithms, 'HS256', 'The one algorithm that tokens may be signed with'),
+  JWT_SECRET_KEY: text(
+    undefined,
+    'The secret of HS algorithms, at least as long as the hash; for the others it may hold the public key',
+    { secret: true },
+  ),
+  JWT_PUBLIC_KEY: text(undefined, 'The public key (or certificate) of RS and ES algorithms, in PEM'),
+  JWT_JWKS_URL: text(undefined, 'Where the issuer publishes its public keys (JWKS), in place of a key'),
+  JWT_JWKS_COOLDOWN_SECONDS: integer(30, 'A key that is not known is asked for at most once in this time, in seconds', {
+    min: 1,
+    max: 86_400,
+  }),
+  JWT_JWKS_MAX_AGE_SECONDS: integer(600, 'Age after which the keys are read again in the background, in seconds', {
+    min: 1,
+    max: 86_400,
+  }),
+  JWT_ISSUER: text(undefined, 'The `iss` that tokens must carry; unset, any'),
+  JWT_AUDIENCE: text(undefined, 'The `aud` that tokens must carry, alone or among others; unset, any'),
+} satisfies Settings;
+
+export type AuthConfig = Values<typeof authSettings>;

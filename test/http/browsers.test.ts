@@ -1,0 +1,174 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { endpoints } from '@agent-workflow/gateway/endpoints/table';
+import test, { type ExecutionContext } from 'ava';
+import { user } from '../servers/client.ts';
+import { openEmbedded } from '../servers/embedded.ts';
+
+const page = 'https://app.example.com';
+
+async function open(
+  t: ExecutionContext,
+  env: Readonly<Record<string, string>>,
+  auth: 'jwt' | null = null,
+): Promise<string> {
+  const always = { HOST: '127.0.0.1', JWT_SECRET_KEY: 's'.repeat(32), MAX_BODY_BYTES: '2048' };
+  const service = await openEmbedded('echo', { ...always, ...env }, { auth });
+  t.teardown(() => service[Symbol.asyncDispose]());
+  return service.url;
+}
+
+const preflight = (url: string, origin: string): Promise<Response> =>
+  fetch(url, {
+    method: 'OPTIONS',
+    headers: {
+      origin,
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'authorization, content-type',
+    },
+  });
+
+function isSafe(t: ExecutionContext, headers: Headers, what: string): void {
+  t.like(
+    Object.fromEntries(headers),
+    {
+      'x-content-type-options': 'nosniff',
+      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+      'referrer-policy': 'no-referrer',
+      'cross-origin-resource-policy': 'same-origin',
+    },
+    what,
+  );
+  t.regex(headers.get('cache-control') ?? '', /^no-store(, no-transform)?$/, what);
+  t.truthy(headers.get('x-request-id'), what);
+  for (const banner of ['server', 'x-powered-by']) t.false(headers.has(banner), what);
+}
+
+test('every reply has the headers that keep a browser from harm, and no banner', async (t) => {
+  const url = await open(t, { CORS_ORIGINS: page });
+  const json = { 'content-type': 'application/json' };
+  const asks: [string, RequestInit][] = [
+    ...endpoints.map(({ method, path }): [string, RequestInit] => [path.replaceAll(/\{\w+\}/g, 'x'), { method }]),
+    ['/v1/graph/invoke', { method: 'POST', headers: json, body: JSON.stringify({ messages: [user('x')] }) }],
+    ['/v1/graph/stream', { method: 'POST', headers: json, body: JSON.stringify({ messages: [user('x')] }) }],
+    ['/v1/graph/invoke', { method: 'POST', headers: json, body: '{' }],
+    ['/v1/graph/invoke', { method: 'POST', headers: json, body: ' '.repeat(4096) }],
+    ['/v1/graph/invoke', { method: 'POST', body: 'text' }],
+    ['/v1/ping', { method: 'PATCH' }],
+    ['/v1/ping', { method: 'HEAD' }],
+    ['/nothing', {}],
+    ['/v1/threads/%', {}],
+    [`/v1/threads?search=${'x'.repeat(9000)}`, {}],
+  ];
+  for (const [path, init] of asks) {
+    const reply = await fetch(`${url}${path}`, init);
+    await reply.arrayBuffer();
+    isSafe(t, reply.headers, `${init.method ?? 'GET'} ${path} ${String(reply.status)}`);
+  }
+  isSafe(t, (await preflight(`${url}/v1/ping`, page)).headers, 'preflight');
+});
+
+test('what is not HTTP is answered with them too', async (t) => {
+  const url = await open(t, {});
+  for (const [sent, status] of [
+    ['nonsense\r\n\r\n', 400],
+    [`GET / HTTP/1.1\r\nHost: x\r\nx: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
+  ] as const) {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    await once(socket, 'connect');
+    socket.end(sent);
+    const reply = await text(socket);
+    t.true(reply.startsWith(`HTTP/1.1 ${String(status)} `), reply);
+    for (const line of [
+      'X-Content-Type-Options: nosniff',
+      "Content-Security-Policy: default-src 'none'",
+      'Cache-Control: no-store',
+    ])
+      t.true(reply.includes(`\r\n${line}`), line);
+  }
+});
+
+test('Strict-Transport-Security is sent when the operator says for how long', async (t) => {
+  const without = await fetch(`${await open(t, {})}/v1/ping`);
+  t.is(without.headers.get('strict-transport-security'), null);
+  const reply = await fetch(`${await open(t, { HSTS_SECONDS: '31536000' })}/v1/ping`);
+  t.is(reply.headers.get('strict-transport-security'), 'max-age=31536000');
+});
+
+test('a page of a listed origin may call: its preflight needs no credentials and names exactly what may be sent', async (t) => {
+  const url = await open(t, { CORS_ORIGINS: `https://other.example.com, ${page}`, CORS_CREDENTIALS: 'true' }, 'jwt');
+  const { status, headers } = await preflight(`${url}/v1/graph/invoke`, page);
+  t.is(status, 204);
+  t.is(headers.get('access-control-allow-origin'), page);
+  t.is(headers.get('access-control-allow-credentials'), 'true');
+  t.is(headers.get('access-control-allow-methods'), 'GET,POST,PUT,DELETE');
+  t.is(
+    headers.get('access-control-allow-headers'),
+    'Authorization,Content-Type,Idempotency-Key,Last-Event-ID,X-Request-Id,traceparent',
+  );
+  t.is(headers.get('access-control-max-age'), '600');
+  t.is(headers.get('vary'), 'Origin');
+
+  const refused = await fetch(`${url}/v1/ping`, { headers: { origin: page } });
+  t.is(refused.status, 401);
+  t.is(refused.headers.get('access-control-allow-origin'), page, 'the page may read why');
+  t.regex(refused.headers.get('access-control-expose-headers') ?? '', /X-Request-Id/);
+  t.is(refused.headers.get('vary'), 'Origin');
+});
+
+test('a page of another origin gets no word of permission', async (t) => {
+  const url = await open(t, { CORS_ORIGINS: page, CORS_CREDENTIALS: 'true' });
+  const lookalikes = [
+    'https://evil.example',
+    'https://app.example.com.evil.example',
+    'http://app.example.com',
+    'https://app.example.com:8443',
+    'https://APP.example.com',
+    'https://app.example.com/',
+    'https://sub.app.example.com',
+    'null',
+    '*',
+  ];
+  for (const origin of lookalikes) {
+    const asked = await preflight(`${url}/v1/graph/invoke`, origin);
+    t.is(asked.status, 405, origin);
+    const reply = await fetch(`${url}/v1/ping`, { headers: { origin } });
+    for (const { headers } of [asked, reply]) {
+      for (const name of headers.keys()) t.false(name.startsWith('access-control-'), `${origin}: ${name}`);
+      t.is(headers.get('vary'), 'Origin');
+    }
+  }
+});
+
+test('all origins may be let in, without credentials', async (t) => {
+  const url = await open(t, { CORS_ORIGINS: '*' });
+  for (const reply of [
+    await preflight(`${url}/v1/ping`, page),
+    await fetch(`${url}/v1/ping`, { headers: { origin: page } }),
+  ]) {
+    t.is(reply.headers.get('access-control-allow-origin'), '*');
+    t.is(reply.headers.get('access-control-allow-credentials'), null);
+  }
+});
+
+test('streams may be read by pages, too', async (t) => {
+  const url = await open(t, { CORS_ORIGINS: page });
+  const { headers, body } = await fetch(`${url}/v1/graph/stream`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', origin: page },
+    body: JSON.stringify({ messages: [user('x')] }),
+  });
+  await body?.cancel();
+  t.is(headers.get('access-control-allow-origin'), page);
+  t.is(headers.get('cache-control'), 'no-store, no-transform');
+});
+
+test('unless origins are listed, no page may call', async (t) => {
+  const url = await open(t, {});
+  for (const reply of [
+    await preflight(`${url}/v1/ping`, page),
+    await fetch(`${url}/v1/ping`, { headers: { origin: page } }),
+  ])
+    for (const name of reply.headers.keys()) t.false(name.startsWith('access-control-'), name);
+});

@@ -1,0 +1,196 @@
+import { endpoints } from '@agent-workflow/gateway/endpoints/table';
+import type { Endpoint, Route } from '@agent-workflow/gateway/endpoints/endpoint';
+import test from 'ava';
+import { createClient, user, type Client } from '../servers/client.ts';
+import { openEmbedded, type Embedded } from '../servers/embedded.ts';
+import { audience, goodClaims, inSeconds, issuer, makeToken } from '../servers/tokens.ts';
+import { sampleOf } from './sample.ts';
+
+/**
+ * Every route of the table, by everybody who could send it, for every kind of object. A row that is added to the table is
+ * in the matrix without a line here; one whose body cannot be made from its schema alone says so in `inputs`.
+ */
+const secret = 'a secret that is long enough for any of them, 64 bytes and more!!';
+const env = { JWT_ALGORITHM: 'HS256', JWT_SECRET_KEY: secret, JWT_ISSUER: issuer, JWT_AUDIENCE: audience };
+
+const claimsOf = (sub: string): Readonly<Record<string, unknown>> => goodClaims({ user_id: sub });
+const bearer = (token: string): Readonly<Record<string, string>> => ({ authorization: `Bearer ${token}` });
+const signedIn = (sub: string): Readonly<Record<string, string>> =>
+  bearer(makeToken('HS256', secret, { claims: claimsOf(sub) }));
+
+/** Those who are not let in, each claiming to be the owner. */
+const strangers: Readonly<Record<string, () => Readonly<Record<string, string>>>> = {
+  'nobody, without a token': () => ({}),
+  'an expired token': () =>
+    bearer(makeToken('HS256', secret, { claims: { ...claimsOf('alice'), exp: inSeconds(-3600) } })),
+  'a token for another audience': () =>
+    bearer(makeToken('HS256', secret, { claims: { ...claimsOf('alice'), aud: 'others' } })),
+  'a token of another algorithm': () => bearer(makeToken('HS512', secret, { claims: claimsOf('alice') })),
+};
+
+/** Bodies that a schema alone cannot tell. */
+const inputs: Readonly<Record<string, (ids: Ids) => object>> = {
+  forgetMemories: ({ thread_id }) => ({ config: { thread_id } }),
+};
+
+interface Ids {
+  readonly thread_id: string;
+  readonly message_id: string;
+  readonly memory_id: string;
+}
+
+const lookFor = { node_name: 'tools', name: 'look', parameters: { type: 'object', properties: {} } };
+
+/** Kinds of thread: what makes one, beside its id. */
+const threadKinds: Readonly<Record<string, object>> = {
+  'of one turn': { messages: [user('hello')] },
+  'with name and metadata': {
+    messages: [user('hello')],
+    config: { thread_name: 'private', metadata: { secret: 'cabbage' } },
+  },
+  'with state': { messages: [user('hello')], initial_state: { notes: ['cabbage'] } },
+  'that waits for a tool': { messages: [user('call look')], tools: [lookFor] },
+  'whose run failed': { messages: [user('fail')] },
+};
+
+const memoryTypes = ['episodic', 'semantic', 'procedural', 'entity', 'relationship', 'custom', 'declarative'];
+
+/** A thread with what hangs on it, and a memory, of the owner's own. */
+type Kind = readonly [name: string, thread: object, memoryType: string];
+
+const kinds: readonly Kind[] = memoryTypes.map((memoryType, index) => {
+  const [name = '', thread = {}] = Object.entries(threadKinds)[index % Object.keys(threadKinds).length] ?? [];
+  return [`a thread ${name}, a memory that is ${memoryType}`, thread, memoryType];
+});
+
+let url = '';
+let service: Embedded | undefined;
+
+let made = 0;
+
+/** Makes the objects of a kind for a user. */
+async function make(owner: Client, [, thread, memoryType]: Kind): Promise<Ids> {
+  const thread_id = `thread-${String(++made)}`;
+  const { config = {}, ...body } = thread as { config?: object };
+  await owner.send('POST', '/v1/graph/invoke', { ...body, config: { ...config, thread_id } });
+  const added = await owner.send('POST', `/v1/threads/${thread_id}/messages`, { messages: [user('a cabbage')] });
+  const { messages } = added.body.data as { messages: { message_id: string }[] };
+  const memory = { content: 'I grow cabbage', memory_type: memoryType, category: 'garden', config: { thread_id } };
+  const stored = await owner.send('POST', '/v1/store/memories', memory);
+  const { memory_id } = stored.body.data as { memory_id: string };
+  return { thread_id, message_id: messages[0]?.message_id ?? '', memory_id };
+}
+
+const clientOf = (sub: string): Client => createClient(url, signedIn(sub));
+
+interface Sent {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** Sends a route with these ids in its path and, where it names a thread there, in its body. */
+async function sendTo(row: Endpoint, route: Route, ids: Ids, headers: Readonly<Record<string, string>>): Promise<Sent> {
+  const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(ids[name as keyof Ids]));
+  const reply = await fetch(`${url}${path}`, {
+    method: route.method,
+    headers: { 'content-type': 'application/json', ...headers },
+    ...(route.method === 'GET' ? {} : { body: JSON.stringify(bodyOf(row, ids)) }),
+  });
+  return { status: reply.status, body: await reply.text() };
+}
+
+function bodyOf(row: Endpoint, ids: Ids): object {
+  const special = inputs[row.name];
+  if (special) return special(ids);
+  const sample = (row.input ? sampleOf(row.input) : {}) as { config?: object; messages?: object[] };
+  const named = row.input && 'config' in ((row.input as { properties?: object }).properties ?? {});
+  return named ? { ...sample, config: { ...sample.config, thread_id: ids.thread_id } } : sample;
+}
+
+/** Ids of the same form that nobody has. */
+const absentAs = ({ thread_id, message_id, memory_id }: Ids): Ids => ({
+  thread_id: `absent-${thread_id}`,
+  message_id: `absent-${message_id}`,
+  memory_id: `absent-${memory_id}`,
+});
+
+const varying = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g;
+
+/** A reply without what differs between any two requests: the ids asked for, ids made, and times. */
+const constant = ({ status, body }: Sent, ids: Ids, sub: string): string =>
+  `${String(status)} ${[ids.thread_id, ids.message_id, ids.memory_id, sub].reduce((text, id) => text.replaceAll(id, '…'), body).replace(varying, '…')}`;
+
+const open = (row: Endpoint): boolean => !row.path.startsWith('/v1');
+const routes = endpoints.flatMap((row) => [row, ...row.aliases].map((route) => ({ row, route })));
+let cases = 0;
+
+/** What the owner has, one of each kind. */
+let hers: readonly Ids[] = [];
+let before = '';
+
+test.before(async () => {
+  service = await openEmbedded('obedient', env, { auth: 'jwt' });
+  ({ url } = service);
+  hers = await Promise.all(kinds.map((kind) => make(clientOf('alice'), kind)));
+  before = await readAll();
+});
+test.after.always(() => service?.[Symbol.asyncDispose]());
+
+/** All that the owner can read. */
+async function readAll(): Promise<string> {
+  const paths = hers.flatMap(({ thread_id, memory_id }) => [
+    `/v1/threads/${thread_id}`,
+    `/v1/threads/${thread_id}/state`,
+    `/v1/threads/${thread_id}/messages`,
+    `/v1/store/memories/${memory_id}`,
+  ]);
+  const replies = await Promise.all(
+    paths.map(async (path) => (await clientOf('alice').send('GET', path)).body.data as unknown),
+  );
+  return JSON.stringify(replies);
+}
+
+for (const { row, route } of routes) {
+  const name = `${route.method} ${route.path}`;
+
+  test(`${name}: to another user, the owner's objects are as absent as any`, async (t) => {
+    for (const [index, ids] of hers.entries()) {
+      const [mallory, trent] = [`mallory-${name}-${String(index)}`, `trent-${name}-${String(index)}`];
+      const nowhere = absentAs(ids);
+      const foreign = await sendTo(row, route, ids, signedIn(mallory));
+      const absent = await sendTo(row, route, nowhere, signedIn(trent));
+      t.is(constant(foreign, ids, mallory), constant(absent, nowhere, trent), `${name}: ${kinds[index]?.[0] ?? ''}`);
+      t.false(foreign.body.includes('cabbage'), 'nothing of the owner is told');
+      cases += 1;
+    }
+  });
+
+  for (const [who, headers] of Object.entries(strangers)) {
+    test(`${name}: ${who} is ${open(row) && route.path !== '/ping' ? 'served, because it tells nothing of anyone' : 'refused'}`, async (t) => {
+      for (const ids of hers) {
+        const { status, body } = await sendTo(row, route, ids, headers());
+        t.is(status, open(row) && route.path !== '/ping' ? 200 : 401, body);
+        t.false(body.includes('cabbage'));
+        cases += 1;
+      }
+    });
+  }
+
+  test(`${name}: the owner is served`, async (t) => {
+    for (const [index, kind] of kinds.entries()) {
+      // A deletion takes the object with it: each owner brings objects of their own.
+      const own = `owner-${name}-${String(index)}`;
+      const client = clientOf(own);
+      const ids = await make(client, kind);
+      const { status, body } = await sendTo(row, route, ids, signedIn(own));
+      t.is(status, 200, `${name}: ${kind[0]}: ${body}`);
+      cases += 1;
+    }
+  });
+}
+
+test.after('the matrix is as large as it is meant to be, and all that is the owner’s is as it was', async (t) => {
+  t.true(cases >= 600, `${String(cases)} cases`);
+  t.log(`${String(cases)} cases`);
+  t.is(await readAll(), before);
+});
