@@ -92,16 +92,9 @@ export function selectionOf(input: {
 export const memoriesText = (items: readonly MemoryItem[], owner: string): string =>
   `[${items.map((item) => memoryText(item, owner)).join(',')}]`;
 
+/** Written out, because a list holds up to a thousand of them. */
 const memoryText = (item: MemoryItem, owner: string): string =>
-  jsonObject({
-    id: JSON.stringify(item.memoryId),
-    content: JSON.stringify(item.content),
-    score: String(item.score),
-    memory_type: JSON.stringify(item.memoryType),
-    category: JSON.stringify(item.category),
-    metadata: jsonText(item.metadataJson),
-    vector: jsonText(item.vectorJson),
-    user_id: textOrNull(userIdOf(owner)),
-    thread_id: JSON.stringify(item.threadId),
-    timestamp: timeText(item.timestamp),
-  });
+  `{"id":${JSON.stringify(item.memoryId)},"content":${JSON.stringify(item.content)},"score":${String(item.score)},` +
+  `"memory_type":${JSON.stringify(item.memoryType)},"category":${JSON.stringify(item.category)},` +
+  `"metadata":${jsonText(item.metadataJson)},"vector":${jsonText(item.vectorJson)},` +
+  `"user_id":${textOrNull(userIdOf(owner))},"thread_id":${JSON.stringify(item.threadId)},"timestamp":${timeText(item.timestamp)}}`;

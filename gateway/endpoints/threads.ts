@@ -44,13 +44,8 @@ export const pageOf = (input: Static<typeof ThreadsQuery>) => ({
   ...(input.search && { search: input.search }),
 });
 
+/** Written out, because a list holds up to a thousand of them. */
 const threadText = (thread: Thread, owner: string): string =>
-  jsonObject({
-    thread_id: JSON.stringify(thread.threadId),
-    thread_name: textOrNull(thread.threadName),
-    user_id: textOrNull(userIdOf(owner)),
-    metadata: thread.metadataJson ? jsonText(thread.metadataJson) : 'null',
-    created_at: timeText(thread.createdAt),
-    updated_at: timeText(thread.updatedAt),
-    run_id: textOrNull(thread.runId),
-  });
+  `{"thread_id":${JSON.stringify(thread.threadId)},"thread_name":${textOrNull(thread.threadName)},` +
+  `"user_id":${textOrNull(userIdOf(owner))},"metadata":${thread.metadataJson ? jsonText(thread.metadataJson) : 'null'},` +
+  `"created_at":${timeText(thread.createdAt)},"updated_at":${timeText(thread.updatedAt)},"run_id":${textOrNull(thread.runId)}}`;

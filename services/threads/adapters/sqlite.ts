@@ -307,15 +307,20 @@ const optional = <K extends string, V extends string | Uint8Array | RunEnd>(
 
 const listed = 'thread_id, name, metadata, created_at, updated_at, newest_run, version';
 
-const toThreadRow = (row: Row): ThreadRow => ({
-  threadId: row['thread_id'] as string,
-  ...optional('name', row['name'] as string | null),
-  ...optional('metadata', row['metadata'] as Uint8Array | null),
-  createdAt: row['created_at'] as number,
-  updatedAt: row['updated_at'] as number,
-  ...optional('newestRun', row['newest_run'] as string | null),
-  version: row['version'] as number,
-});
+const toThreadRow = (row: Row): ThreadRow => {
+  const name = row['name'] as string | null;
+  const metadata = row['metadata'] as Uint8Array | null;
+  const newestRun = row['newest_run'] as string | null;
+  return {
+    threadId: row['thread_id'] as string,
+    createdAt: row['created_at'] as number,
+    updatedAt: row['updated_at'] as number,
+    version: row['version'] as number,
+    ...(name !== null && { name }),
+    ...(metadata !== null && { metadata }),
+    ...(newestRun !== null && { newestRun }),
+  };
+};
 
 const toHead = (row: Row): Head => ({
   ...optional('name', row['name'] as string | null),
