@@ -13,6 +13,11 @@ export interface Execution {
   readonly wait: (request: WaitRequest, call: Call) => Promise<RunEvent>;
   /** Every event after `after`, in order, each once, until the run's last one. */
   readonly follow: (request: FollowRequest, call: Call) => AsyncIterable<RunEvents>;
+  /**
+   * Ends a run at once, also in the middle of a node: from this reply on nothing of it commits. A run that has ended stays as
+   * it ended, and so says the reply.
+   */
+  readonly stopRun: (request: StopRunRequest, call: Call) => Promise<StopRunReply>;
   /** NotFound when no graph is configured. */
   readonly getGraph: (request: GetGraphRequest, call: Call) => Promise<Graph>;
   /** Passes each given field through its reducer, as a node's update would, and gives the whole state. */
@@ -45,7 +50,7 @@ export interface StartRequest {
   readonly recursionLimit: number;
   /** low, partial or full. */
   readonly granularity: string;
-  /** enqueue or reject. */
+  /** enqueue, reject or interrupt. */
   readonly multitaskStrategy: string;
 }
 
@@ -90,6 +95,17 @@ export interface RunEvent {
   readonly event: string;
   /** The whole stream chunk on one line. */
   readonly json: Uint8Array;
+}
+
+export interface StopRunRequest {
+  readonly owner: string;
+  readonly runId: string;
+}
+
+export interface StopRunReply {
+  /** How the run ended: stopped, or as it had ended before. */
+  readonly status: string;
+  readonly stoppedNow: boolean;
 }
 
 export type GetGraphRequest = Readonly<Record<string, never>>;

@@ -26,6 +26,10 @@ export interface Threads {
   /** Ends a run without its worker: from this reply on, nothing that worker commits is taken. An ended run stays as it ended. */
   readonly endRun: (request: EndRunRequest, call: Call) => Promise<EndRunReply>;
   readonly getRun: (request: GetRunRequest, call: Call) => Promise<Run>;
+  /** The runs of a thread, newest first. */
+  readonly listRuns: (request: ListRunsRequest, call: Call) => Promise<ListRunsReply>;
+  /** What the run's steps added to the log, in order; its input is not part of it. */
+  readonly listRunMessages: (request: ListRunMessagesRequest, call: Call) => Promise<ListRunMessagesReply>;
   /** Runs of every owner that have not ended, in an order that pages follow. */
   readonly listOpenRuns: (request: ListOpenRunsRequest, call: Call) => Promise<ListOpenRunsReply>;
   readonly getThread: (request: GetThreadRequest, call: Call) => Promise<Thread>;
@@ -93,7 +97,7 @@ export interface AcceptRunRequest {
   readonly hasNewInput: boolean;
   /** What the worker needs beside the messages; the record keeps it and does not look inside. */
   readonly optionsJson: Uint8Array;
-  /** enqueue or reject. */
+  /** enqueue, reject, or interrupt: ends the run that holds the thread, with its steps kept, and takes its place. */
   readonly multitaskStrategy: string;
   readonly granularity: string;
   /** Claims the run for this worker in the same write when the thread is idle. */
@@ -115,6 +119,8 @@ export interface AcceptRunReply {
   readonly runnable: boolean;
   /** Present when `claim` was asked for and the thread was idle. */
   readonly claimed?: ClaimedRun;
+  /** The run that was ended to make room for this one. */
+  readonly stoppedRunId?: string;
 }
 
 export interface ClaimRunRequest {
@@ -245,6 +251,30 @@ export interface Run {
   readonly isNewThread: boolean;
 }
 
+export interface ListRunsRequest {
+  readonly owner: string;
+  readonly threadId: string;
+  readonly limit: number;
+  readonly offset: number;
+  readonly cursor?: string;
+}
+
+export interface ListRunsReply {
+  readonly runs: readonly Run[];
+  /** Absent on the last page. */
+  readonly cursor?: string;
+}
+
+export interface ListRunMessagesRequest {
+  readonly owner: string;
+  readonly runId: string;
+}
+
+export interface ListRunMessagesReply {
+  /** A JSON array. */
+  readonly messagesJson: Uint8Array;
+}
+
 export interface ListOpenRunsRequest {
   readonly limit: number;
   readonly cursor?: string;
@@ -269,6 +299,8 @@ export interface Thread {
   /** The newest run. */
   readonly runId?: string;
   readonly version: number;
+  /** The run that holds the thread; lists leave it out. */
+  readonly activeRunId?: string;
 }
 
 export interface ListThreadsRequest {

@@ -1,14 +1,11 @@
 import { within, type Call } from '@agent-workflow/protos/call';
 import type { Memory } from '@agent-workflow/protos/memory';
-import type { ThreadKey, Threads } from '@agent-workflow/protos/threads';
-import { publishEnd } from './publish-end.ts';
-import type { RunLog } from './port.ts';
+import type { ThreadKey } from '@agent-workflow/protos/threads';
+import { publishEnd, type EndParts } from './publish-end.ts';
 import type { Worker } from './worker.ts';
 
-export interface DeleteParts {
-  readonly threads: Threads;
+export interface DeleteParts extends EndParts {
   readonly memory: Memory;
-  readonly log: RunLog;
   readonly worker: Worker | undefined;
 }
 
@@ -26,16 +23,11 @@ export async function deleteThread(parts: DeleteParts, { owner, threadId }: Thre
 }
 
 /** Whoever waits for a run of the thread hears that it was stopped. */
-async function endFollowers(
-  { log, worker }: DeleteParts,
-  owner: string,
-  runId: string,
-  threadId: string,
-): Promise<void> {
-  worker?.stop(runId);
+async function endFollowers(parts: DeleteParts, owner: string, runId: string, threadId: string): Promise<void> {
+  parts.worker?.stop(runId);
   const now = Date.now();
   const ended = { status: 'stopped', iterations: 0, recursionLimitReached: false };
-  await publishEnd(log, {
+  await publishEnd(parts, {
     runId,
     threadId,
     owner,

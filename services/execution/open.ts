@@ -37,7 +37,7 @@ const bytesPerMiB = 1024 * 1024;
 /** Puts the runs of a dead process in order, then starts to drive runs. */
 export async function openExecution(options: OpenExecutionOptions): Promise<OpenExecution> {
   const { graph, threads, memory, queue, log, logger, values } = options;
-  const recovered = await recoverRuns({ threads, log, queue });
+  const recovered = await recoverRuns({ threads, log, queue, graph });
   if (recovered.failed + recovered.queued > 0) logger.info(recovered, 'runs of the process before were put in order');
   const worker =
     graph &&
@@ -53,14 +53,16 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
       hotBytes: values.HOT_STATE_MB * bytesPerMiB,
     });
   const sweep = async (): Promise<void> => {
-    await finishDeletions({ threads, memory, log, worker });
+    await finishDeletions({ threads, memory, log, worker, graph });
     const kept = Date.now() - values.EVENTS_RETENTION * 1000;
     while ((await log.expire(kept, logsAtOnce)) === logsAtOnce);
   };
   const sweeper = every(sweepMs, sweep, (error) => {
     logger.error({ err: error }, 'the sweep failed; the next one tries again');
   });
-  await sweep();
+  await sweep().catch((error: unknown) => {
+    logger.error({ err: error }, 'the first sweep failed; the next one tries again');
+  });
 
   return {
     execution: createExecution({ graph, threads, memory, queue, log, worker, backlog: values.RUN_BACKLOG }),

@@ -39,6 +39,8 @@ export interface RunLog extends AsyncDisposable {
    * @throws Stale when the log's last number is not `after`: another worker has the run.
    */
   readonly append: (runId: string, after: number, events: readonly RunEvent[]) => Promise<void>;
+  /** Whether the terminal event is there, or on its way. */
+  readonly isEnded: (runId: string) => Promise<boolean>;
   /** The last number; 0 when the run has no events. */
   readonly last: (runId: string) => Promise<number>;
   /**

@@ -1,11 +1,9 @@
 import { within } from '@agent-workflow/protos/call';
-import type { Run, Threads } from '@agent-workflow/protos/threads';
-import { publishEnd } from './publish-end.ts';
-import type { RunLog, RunQueue } from './port.ts';
+import type { Run } from '@agent-workflow/protos/threads';
+import { publishEnd, type EndParts } from './publish-end.ts';
+import type { RunQueue } from './port.ts';
 
-export interface RecoverParts {
-  readonly threads: Threads;
-  readonly log: RunLog;
+export interface RecoverParts extends EndParts {
   readonly queue: RunQueue;
 }
 
@@ -41,13 +39,14 @@ export async function recoverRuns(parts: RecoverParts): Promise<{ readonly faile
   }
 }
 
-async function failRun({ threads, log, queue }: RecoverParts, run: Run): Promise<void> {
+async function failRun(parts: RecoverParts, run: Run): Promise<void> {
+  const { threads, queue } = parts;
   const { owner, threadId, runId } = run;
   const end = { status: 'failed', iterations: 0, recursionLimitReached: false, error: workerDied };
   const { nextRunId } = await threads.endRun(
     { owner, runId, status: 'failed', error: workerDied },
     within(callTimeoutMs),
   );
-  await publishEnd(log, { ...run, status: 'failed', end });
+  await publishEnd(parts, { ...run, status: 'failed', end });
   if (nextRunId !== undefined) await queue.enqueue({ owner, threadId, runId: nextRunId });
 }

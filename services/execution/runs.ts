@@ -13,6 +13,7 @@ import { allFields } from './engine/merge.ts';
 import { applyUpdate, refuseInitialState } from './update-state.ts';
 import { fromJson, toOptionsJson, toRunOptions } from './options.ts';
 import type { RunLog, RunQueue } from './port.ts';
+import { publishEnd } from './publish-end.ts';
 import type { Worker } from './worker.ts';
 
 export interface ExecutionOptions {
@@ -34,9 +35,22 @@ export function createExecution(options: ExecutionOptions): Execution {
   // Whoever starts a run here mostly follows it here: the record need not be asked whose it is.
   const startedHere = new LRUCache<string, string>({ max: rememberedRuns });
 
-  /** Absent and foreign runs are the same: not found. */
-  const refuseForeign = async (owner: string, runId: string, call: Call): Promise<void> => {
-    if (startedHere.get(runId) !== owner) await threads.getRun({ owner, runId }, call);
+  /**
+   * Makes sure that a run can be followed to its end. Absent and foreign runs are the same: not found. One that has ended
+   * on record, and whose log does not say so, is told from the record.
+   */
+  const prepareLog = async (owner: string, runId: string, call: Call): Promise<void> => {
+    if (startedHere.get(runId) === owner && (worker?.drives(runId) === true || (await log.isEnded(runId)))) return;
+    const run = await threads.getRun({ owner, runId }, call);
+    if (run.end && worker?.drives(runId) !== true) await publishEnd(options, run);
+  };
+
+  /** After a stop on record: fires the signal, tells the followers, and lets the next run go on. */
+  const settleStop = async (owner: string, runId: string, nextRunId: string | undefined, call: Call): Promise<void> => {
+    worker?.stop(runId);
+    const run = await threads.getRun({ owner, runId }, call);
+    await publishEnd(options, run);
+    if (nextRunId !== undefined) await queue.enqueue({ owner, threadId: run.threadId, runId: nextRunId });
   };
 
   const graphOf = (): CompiledGraph => {
@@ -61,6 +75,7 @@ export function createExecution(options: ExecutionOptions): Execution {
         }
         if (reply.runnable) await queue.enqueue({ owner: request.owner, threadId: reply.threadId, runId: reply.runId });
         startedHere.set(reply.runId, request.owner);
+        if (reply.stoppedRunId !== undefined) await settleStop(request.owner, reply.stoppedRunId, undefined, call);
         return { runId: reply.runId, threadId: reply.threadId, isNewThread: reply.isNewThread, status: reply.status };
       } finally {
         slot?.release();
@@ -68,15 +83,21 @@ export function createExecution(options: ExecutionOptions): Execution {
     },
 
     wait: async ({ runId, owner }, call) => {
-      await refuseForeign(owner, runId, call);
+      await prepareLog(owner, runId, call);
       return log.end(runId, call.signal);
     },
 
     async *follow({ owner, runId, after }, call) {
-      await refuseForeign(owner, runId, call);
+      await prepareLog(owner, runId, call);
       for await (const batch of log.follow(runId, after, call.signal)) {
         for (const events of inParts(batch)) yield { events };
       }
+    },
+
+    stopRun: async ({ owner, runId }, call) => {
+      const { status, endedNow, nextRunId } = await threads.endRun({ owner, runId, status: 'stopped' }, call);
+      if (endedNow) await settleStop(owner, runId, nextRunId, call);
+      return { status, stoppedNow: endedNow };
     },
 
     getGraph: () => {

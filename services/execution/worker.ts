@@ -33,6 +33,8 @@ export interface Worker {
   readonly reserve: (owner: string, threadId: string) => Reservation | undefined;
   /** Fires the signal of a run that is driven here. What it says and commits from now on is dropped. */
   readonly stop: (runId: string) => void;
+  /** Whether the run is driven here, so that its end will be said here. */
+  readonly drives: (runId: string) => boolean;
   /** What is remembered of a thread is dropped. */
   readonly forget: (owner: string, threadId: string) => void;
   /** Takes no more runs; resolves when those under way have ended, or after `ms`, when they are left to a later claim. */
@@ -123,7 +125,7 @@ export function createWorker(options: WorkerOptions): Worker {
     try {
       const error = { code: 'INTERNAL_ERROR', message: 'the run could not be driven to its end' };
       const { nextRunId } = await threads.endRun({ owner, runId, status: 'failed', error }, within(callTimeoutMs));
-      await publishEnd(log, await threads.getRun({ owner, runId }, within(callTimeoutMs)));
+      await publishEnd(options, await threads.getRun({ owner, runId }, within(callTimeoutMs)));
       if (nextRunId !== undefined) await queue.enqueue({ owner, threadId, runId: nextRunId });
     } catch (error) {
       logger.error({ err: error, runId }, 'a run could not be ended; the next start ends it');
@@ -170,6 +172,8 @@ export function createWorker(options: WorkerOptions): Worker {
     },
 
     stop: (runId) => running.get(runId)?.abort(new Error('the run was stopped')),
+
+    drives: (runId) => running.has(runId),
 
     forget: hot.forget,
 

@@ -1,5 +1,5 @@
 import { invalid } from '@agent-workflow/kit/errors';
-import type { RecencyMark } from './port.ts';
+import type { RecencyMark, RunMark } from './port.ts';
 
 /** A cursor is opaque to callers: base64url of what the next page begins after. */
 const encode = (mark: readonly (string | number)[]): string => Buffer.from(JSON.stringify(mark)).toString('base64url');
@@ -32,4 +32,12 @@ export function fromMessagesCursor(cursor: string): number {
   const [position, ...rest] = decode(cursor);
   if (!Number.isSafeInteger(position) || rest.length > 0) throw refuse();
   return position as number;
+}
+
+export const toRunsCursor = ({ createdAt, runId }: RunMark): string => encode([createdAt, runId]);
+
+/** @throws Invalid for a text that {@link toRunsCursor} never gave. */
+export function fromRunsCursor(cursor: string): RunMark {
+  const { updatedAt: createdAt, threadId: runId } = fromThreadsCursor(cursor);
+  return { createdAt, runId };
 }

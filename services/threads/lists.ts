@@ -1,15 +1,24 @@
 import type {
   ListMessagesReply,
   ListMessagesRequest,
+  ListRunsReply,
+  ListRunsRequest,
   ListThreadsReply,
   ListThreadsRequest,
   Run,
   Thread,
 } from '@agent-workflow/protos/threads';
 import { textOf, type Message } from '@agent-workflow/protos/message';
-import { fromMessagesCursor, fromThreadsCursor, toMessagesCursor, toThreadsCursor } from './cursor.ts';
+import {
+  fromMessagesCursor,
+  fromRunsCursor,
+  fromThreadsCursor,
+  toMessagesCursor,
+  toRunsCursor,
+  toThreadsCursor,
+} from './cursor.ts';
 import { fromJson, jsonArray } from './json.ts';
-import type { LogEntry, RunRecord, ThreadKey, ThreadRow, ThreadStore } from './port.ts';
+import type { Head, LogEntry, RunRecord, ThreadKey, ThreadRow, ThreadStore } from './port.ts';
 
 /** How many of an owner's threads a search looks through, the most recent first. */
 const searchedThreads = 10_000;
@@ -45,6 +54,29 @@ export async function listMessages(store: ThreadStore, request: ListMessagesRequ
     messagesJson: jsonArray(page.map(({ json }) => json)),
     ...(entries.length > limit && last ? { cursor: toMessagesCursor(last.position) } : {}),
   };
+}
+
+export async function listRuns(store: ThreadStore, request: ListRunsRequest, head: Head): Promise<ListRunsReply> {
+  const { owner, threadId, limit } = request;
+  const start = request.cursor === undefined ? { offset: request.offset } : { after: fromRunsCursor(request.cursor) };
+  const rows = await store.listRuns({ owner, threadId }, { limit: limit + 1, ...start });
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  return {
+    runs: page.map((run) => toRun(owner, run, head.activeRun === run.runId)),
+    ...(rows.length > limit && last ? { cursor: toRunsCursor(last) } : {}),
+  };
+}
+
+/** More than the steps of one run can add. */
+const messagesOfRun = 1_000_000;
+
+/** What a run's steps added, in order. */
+export async function listRunMessages(store: ThreadStore, owner: string, run: RunRecord): Promise<Uint8Array> {
+  if (run.outputFrom === undefined) return jsonArray([]);
+  const range = { after: run.outputFrom - 1, ...(run.outputTo === undefined ? {} : { below: run.outputTo }) };
+  const entries = await store.listMessages({ owner, threadId: run.threadId }, { limit: messagesOfRun, ...range });
+  return jsonArray(entries.map(({ json }) => json));
 }
 
 /** A run as replies show it. */

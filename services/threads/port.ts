@@ -68,6 +68,10 @@ export interface RunRecord {
   readonly answers: readonly string[];
   /** Whether the input says something new beside answers. */
   readonly hasNewInput: boolean;
+  /** Where in the log what the run adds begins: behind its input. Absent before the claim. */
+  readonly outputFrom?: number;
+  /** Where it ends. Absent before the end. */
+  readonly outputTo?: number;
 }
 
 /** What the record says of how a version came to be. */
@@ -120,6 +124,8 @@ export interface Decision<T> {
 /** What a decision needs to see beside the head. */
 export interface Reads {
   readonly runs?: readonly string[];
+  /** The run that holds the thread, whichever it is. */
+  readonly activeRun?: boolean;
   readonly messages?: readonly string[];
   /** A request that is to be done once. */
   readonly once?: string;
@@ -146,6 +152,12 @@ export interface RecencyMark {
   readonly threadId: string;
 }
 
+/** A page of runs begins after this one, in order of their making. */
+export interface RunMark {
+  readonly createdAt: number;
+  readonly runId: string;
+}
+
 /** A request that is to be done once, as far as it came. */
 export interface OnceRecord {
   readonly bodyHash: string;
@@ -167,15 +179,20 @@ export interface ThreadStore extends AsyncDisposable {
   /** Fields and context as of the head's version at the moment of the call. */
   readonly getState: (key: ThreadKey) => Promise<StoredState>;
   readonly getRun: (owner: string, runId: string) => Promise<RunRecord | undefined>;
+  /** The runs of a thread, the newest first, ties by run id, descending; from the first behind `after`. */
+  readonly listRuns: (
+    key: ThreadKey,
+    page: { readonly limit: number; readonly offset?: number; readonly after?: RunMark },
+  ) => Promise<readonly RunRecord[]>;
   /** An owner's threads that are not being deleted, most recently updated first; ties by thread id, descending. */
   readonly listThreads: (
     owner: string,
     page: { readonly limit: number; readonly offset?: number; readonly after?: RecencyMark },
   ) => Promise<readonly ThreadRow[]>;
-  /** The log in order, from the first position above `after`. */
+  /** The log in order, from the first position above `after`, and up to those at `below`. */
   readonly listMessages: (
     key: ThreadKey,
-    page: { readonly limit: number; readonly offset?: number; readonly after?: number },
+    page: { readonly limit: number; readonly offset?: number; readonly after?: number; readonly below?: number },
   ) => Promise<readonly LogEntry[]>;
   readonly getMessage: (key: ThreadKey, messageId: string) => Promise<Uint8Array | undefined>;
   /** Runs of every owner that are queued or running, by run id, from the first above `after`. */

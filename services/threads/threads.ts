@@ -1,6 +1,6 @@
 import { invalid, notFound } from '@agent-workflow/kit/errors';
 import type { Threads } from '@agent-workflow/protos/threads';
-import { listMessages, listThreads, toRun, toThread } from './lists.ts';
+import { listMessages, listRunMessages, listRuns, listThreads, toRun, toThread } from './lists.ts';
 import type { Head, RunRecord, ThreadKey, ThreadStore } from './port.ts';
 import { decideAccept } from './runs/accept.ts';
 import { decideClaim, inputIds } from './runs/claim.ts';
@@ -46,7 +46,11 @@ export function createThreads({
   return {
     acceptRun: async (request) => {
       const key = keyOf(request);
-      const reads = { runs: [request.runId], messages: request.messages.map(({ messageId }) => messageId) };
+      const reads = {
+        runs: [request.runId],
+        activeRun: request.multitaskStrategy === 'interrupt',
+        messages: request.messages.map(({ messageId }) => messageId),
+      };
       const reply = await store.change(key, reads, (snapshot) => decideAccept(request, snapshot, now()));
       const { claimed } = reply;
       if (!claimed || claimed.previousVersion === request.claim?.knownVersion) return reply;
@@ -85,6 +89,14 @@ export function createThreads({
       return toRun(owner, run, head.activeRun === runId);
     },
 
+    listRuns: async (request) => listRuns(store, request, await liveHead(keyOf(request))),
+
+    listRunMessages: async ({ owner, runId }) => {
+      const run = await runOf(owner, runId);
+      await liveHead({ owner, threadId: run.threadId });
+      return { messagesJson: await listRunMessages(store, owner, run) };
+    },
+
     listOpenRuns: async ({ limit, cursor }) => {
       const rows = await store.listOpenRuns({ limit, ...(cursor === undefined ? {} : { after: cursor }) });
       const heads = await Promise.all(rows.map(async (run) => store.getHead(run)));
@@ -96,7 +108,14 @@ export function createThreads({
       return { runs, ...(last ? { cursor: last.runId } : {}) };
     },
 
-    getThread: async (key) => toThread({ threadId: key.threadId, ...(await liveHead(key)) }),
+    getThread: async (key) => {
+      const head = await liveHead(key);
+      const { activeRun } = head;
+      return {
+        ...toThread({ threadId: key.threadId, ...head }),
+        ...(activeRun !== undefined && { activeRunId: activeRun }),
+      };
+    },
 
     listThreads: (request) => listThreads(store, request),
 

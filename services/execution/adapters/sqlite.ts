@@ -28,6 +28,8 @@ interface Tail {
   failure: ServiceError | undefined;
   /** The newest events, without a gap up to `last`. */
   recent: RunEvent[];
+  /** What they weigh. */
+  recentBytes: number;
   /** Appended and not yet written. */
   pending: RunEvent[];
   /** Settles when what is pending has been written. */
@@ -52,8 +54,11 @@ type Group = readonly {
 const holdMs = 20;
 /** Newest events of a live run that are kept in memory; a follower further behind reads the file. */
 const recentEvents = 1024;
-/** Rows that a follower reads at once. */
+/** And what they may weigh: it is held for as long as the slowest follower takes. */
+const maxRecentBytes = 512 * 1024;
+/** Rows that a follower reads at once, and what they may weigh together: a heavier one comes alone. */
 const rowsAtOnce = 64;
+const readBytes = 512 * 1024;
 
 /**
  * Opens the event logs in one SQLite file (`:memory:` keeps nothing). Events of one tick share a transaction, and those of
@@ -88,6 +93,7 @@ export function openSqliteRunLog({ path }: { readonly path: string }): RunLog {
       closed: ended !== undefined,
       failure: undefined,
       recent: [],
+      recentBytes: 0,
       pending: [],
       stored: undefined,
       listeners: 0,
@@ -136,7 +142,7 @@ export function openSqliteRunLog({ path }: { readonly path: string }): RunLog {
   const publish = (group: Group): void => {
     for (const { runId, tail, events, stored } of group) {
       const end = events.at(-1);
-      tail.recent = tail.recent.length === 0 ? [...events] : tail.recent.concat(events).slice(-recentEvents);
+      remember(tail, events);
       if (end && isTerminal(end)) tail.ended = end;
       tail.writing = tail.pending.length > 0;
       for (const wake of tail.waiting) wake();
@@ -187,11 +193,17 @@ export function openSqliteRunLog({ path }: { readonly path: string }): RunLog {
     timer ??= setTimeout(writeHeld, holdMs);
   };
 
-  const readStored = (runId: string, after: number): RunEvent[] =>
-    prepare('SELECT first, lines FROM events WHERE run_id = ? AND last > ? ORDER BY first LIMIT ?')
-      .all(runId, after, rowsAtOnce)
-      .flatMap(toEvents)
-      .filter(({ seq }) => seq > after);
+  const readStored = (runId: string, after: number): RunEvent[] => {
+    const events: RunEvent[] = [];
+    let bytes = 0;
+    const rows = prepare('SELECT first, lines FROM events WHERE run_id = ? AND last > ? ORDER BY first LIMIT ?');
+    for (const row of rows.iterate(runId, after, rowsAtOnce)) {
+      for (const event of toEvents(row)) if (event.seq > after) events.push(event);
+      bytes += (row['lines'] as Uint8Array).byteLength;
+      if (bytes >= readBytes) break;
+    }
+    return events;
+  };
 
   /** What a follower at `after` can be given now; what is not published yet is not seen. */
   const available = (runId: string, tail: Tail, after: number): readonly RunEvent[] => {
@@ -215,6 +227,8 @@ export function openSqliteRunLog({ path }: { readonly path: string }): RunLog {
       else hold(runId, tail);
       return promise;
     },
+
+    isEnded: (runId) => Promise.resolve(tails.get(runId)?.closed ?? storedEnd(runId) !== undefined),
 
     last: (runId) => Promise.resolve(tails.get(runId)?.last ?? storedLast(runId)),
 
@@ -273,6 +287,18 @@ export function openSqliteRunLog({ path }: { readonly path: string }): RunLog {
       db[Symbol.dispose]();
     },
   };
+}
+
+/** Adds the newest events and forgets the oldest that are too many or weigh too much. */
+function remember(tail: Tail, events: readonly RunEvent[]): void {
+  const all = tail.recent.length === 0 ? [...events] : tail.recent.concat(events);
+  let bytes = tail.recentBytes;
+  for (const { json } of events) bytes += json.byteLength;
+  let first = 0;
+  for (; all.length - first > recentEvents || bytes > maxRecentBytes; first++)
+    bytes -= all[first]?.json.byteLength ?? 0;
+  tail.recent = first === 0 ? all : all.slice(first);
+  tail.recentBytes = bytes;
 }
 
 function refuseFailed({ failure }: Tail): void {

@@ -62,9 +62,11 @@ export const migrations: readonly string[] = [
      input BLOB,
      answers TEXT NOT NULL,
      has_new_input INTEGER NOT NULL,
+     output_from INTEGER,
+     output_to INTEGER,
      PRIMARY KEY (owner, run_id)
    ) STRICT, WITHOUT ROWID;
-   CREATE INDEX runs_of_thread ON runs (ref);
+   CREATE INDEX runs_of_thread ON runs (ref, created_at, run_id);
    CREATE INDEX runs_open ON runs (run_id) WHERE status IN ('queued', 'running');
 
    CREATE TABLE checkpoints (

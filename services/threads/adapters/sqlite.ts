@@ -47,6 +47,16 @@ export function openSqliteThreadStore({ path }: { readonly path: string }): Thre
       return Promise.resolve(row && toRun(row));
     },
 
+    listRuns: (key, { limit, offset = 0, after }) => {
+      const { createdAt, runId } = after ?? { createdAt: Number.MAX_SAFE_INTEGER, runId: '' };
+      const rows = prepare(
+        `SELECT * FROM runs
+         WHERE ref = (SELECT ref FROM threads WHERE owner = ? AND thread_id = ?) AND (created_at, run_id) < (?, ?)
+         ORDER BY created_at DESC, run_id DESC LIMIT ? OFFSET ?`,
+      ).all(key.owner, key.threadId, createdAt, runId, limit, offset);
+      return Promise.resolve(rows.map(toRun));
+    },
+
     listThreads: (owner, { limit, offset = 0, after }) => {
       const rows = after
         ? prepare(
@@ -60,12 +70,12 @@ export function openSqliteThreadStore({ path }: { readonly path: string }): Thre
       return Promise.resolve(rows.map(toThreadRow));
     },
 
-    listMessages: (key, { limit, offset = 0, after = -1 }) => {
+    listMessages: (key, { limit, offset = 0, after = -1, below = Number.MAX_SAFE_INTEGER }) => {
       const rows = prepare(
         `SELECT position, message_id, json FROM messages
-         WHERE ref = (SELECT ref FROM threads WHERE owner = ? AND thread_id = ?) AND position > ?
+         WHERE ref = (SELECT ref FROM threads WHERE owner = ? AND thread_id = ?) AND position > ? AND position < ?
          ORDER BY position LIMIT ? OFFSET ?`,
-      ).all(key.owner, key.threadId, after, limit, offset);
+      ).all(key.owner, key.threadId, after, below, limit, offset);
       return Promise.resolve(rows.map(toLogEntry));
     },
 
@@ -147,7 +157,8 @@ function toSnapshot(db: Sqlite, row: HeadRow | undefined, key: ThreadKey, reads:
   const runs = new Map<string, RunRecord>();
   const positions = new Map<string, number>();
   if (row) {
-    for (const runId of reads.runs ?? []) {
+    const active = reads.activeRun ? row.head.activeRun : undefined;
+    for (const runId of [...(reads.runs ?? []), ...(active === undefined ? [] : [active])]) {
       const run = db.prepare('SELECT * FROM runs WHERE owner = ? AND run_id = ?').get(key.owner, runId);
       if (run?.['ref'] === row.ref) runs.set(runId, toRun(run));
     }
@@ -262,10 +273,11 @@ function putRun(db: Sqlite, ref: number, { owner }: ThreadKey, run: RunRecord): 
   const { changes } = db
     .prepare(
       `INSERT INTO runs (owner, run_id, ref, thread_id, request_id, status, granularity, is_new_thread, created_at, updated_at,
-       resumes, "end", options, input, answers, has_new_input)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       resumes, "end", options, input, answers, has_new_input, output_from, output_to)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET status = excluded.status, updated_at = excluded.updated_at, resumes = excluded.resumes,
-       "end" = excluded."end", input = excluded.input WHERE ref = excluded.ref`,
+       "end" = excluded."end", input = excluded.input, output_from = excluded.output_from, output_to = excluded.output_to
+       WHERE ref = excluded.ref`,
     )
     .run(
       owner,
@@ -284,6 +296,8 @@ function putRun(db: Sqlite, ref: number, { owner }: ThreadKey, run: RunRecord): 
       run.input ?? null,
       toList(run.answers),
       Number(run.hasNewInput),
+      run.outputFrom ?? null,
+      run.outputTo ?? null,
     );
   if (changes === 0) throw conflict(`run "${run.runId}" belongs to another thread`);
 }
@@ -300,7 +314,7 @@ const toLogEntry = (row: Row): LogEntry => ({
 });
 
 /** A column as an optional key: SQLite's null is our absent. */
-const optional = <K extends string, V extends string | Uint8Array | RunEnd>(
+const optional = <K extends string, V extends string | number | Uint8Array | RunEnd>(
   key: K,
   value: V | null,
 ): Partial<Record<K, V>> => (value === null ? {} : { [key]: value }) as Partial<Record<K, V>>;
@@ -356,4 +370,6 @@ const toRun = (row: Row): RunRecord => ({
   ...optional('input', row['input'] as Uint8Array | null),
   answers: fromList(row['answers']) as readonly string[],
   hasNewInput: row['has_new_input'] === 1,
+  ...optional('outputFrom', row['output_from'] as number | null),
+  ...optional('outputTo', row['output_to'] as number | null),
 });

@@ -1,9 +1,10 @@
-import { badRequest, conflict, notFound } from '@agent-workflow/kit/errors';
+import { badRequest, conflict, notFound, ServiceError } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { AcceptRunReply, AcceptRunRequest } from '@agent-workflow/protos/threads';
 import { toInput } from '../json.ts';
 import type { Decision, Head, RunRecord, Snapshot } from '../port.ts';
 import { claim } from './claim.ts';
+import { endRun } from './commit.ts';
 
 /** Stores a run and gives it the thread, or a place in its queue. */
 export function decideAccept(request: AcceptRunRequest, snapshot: Snapshot, now: number): Decision<AcceptRunReply> {
@@ -14,26 +15,45 @@ export function decideAccept(request: AcceptRunRequest, snapshot: Snapshot, now:
   const isNewThread = snapshot.head === undefined;
   const head = snapshot.head ?? newHead(request, now);
   const run = newRun(request, isNewThread, now);
-  if (head.activeRun !== undefined) return enqueue(request, head, run, now);
+  if (head.activeRun === undefined) return begin(request, { ...snapshot, head }, run, now);
+  if (request.multitaskStrategy !== 'interrupt') return enqueue(request, head, run, now);
 
+  const { free, stopped } = stopActive(snapshot, head, now);
+  const { change, reply } = begin(request, { ...snapshot, head: free }, run, now);
+  return {
+    ...(change ? { change: { ...change, runs: [stopped, ...(change.runs ?? [])] } } : {}),
+    reply: { ...reply, stoppedRunId: stopped.runId },
+  };
+}
+
+/** Gives an idle thread to the run, and claims it when that was asked for. */
+function begin(
+  request: AcceptRunRequest,
+  { head, positions }: Snapshot & { readonly head: Head },
+  run: RunRecord,
+  now: number,
+): Decision<AcceptRunReply> {
   refuseUnknownAnswers(request, head);
-  const idle: Head = { ...head, updatedAt: now, newestRun: run.runId };
+  const idle: Head = { ...head, updatedAt: now, newestRun: run.runId, activeRun: run.runId };
   if (!request.claim) {
-    const active: Head = { ...idle, activeRun: run.runId, activeStatus: 'queued' };
+    const active: Head = { ...idle, activeStatus: 'queued' };
     return {
       change: { head: active, runs: [{ ...run, input: toInput(request.messages) }] },
       reply: replyFor(run, active),
     };
   }
-  const { change, reply } = claim({
-    head: { ...idle, activeRun: run.runId },
-    run,
-    input: request.messages,
-    hasNewInput: request.hasNewInput,
-    positions: snapshot.positions,
-    now,
-  });
+  const { messages: input, hasNewInput } = request;
+  const { change, reply } = claim({ head: idle, run, input, hasNewInput, positions, now });
   return { change, reply: { ...replyFor(run, change.head), status: 'running', runnable: false, claimed: reply } };
+}
+
+/** Ends the run that holds the thread; those that wait go on waiting behind whoever takes its place. */
+function stopActive({ runs }: Snapshot, head: Head, now: number): { readonly free: Head; readonly stopped: RunRecord } {
+  const active = runs.get(head.activeRun ?? '');
+  if (!active) throw new ServiceError('Internal', 'the run that holds the thread is not on record');
+  const end = { status: 'stopped', iterations: 0, recursionLimitReached: false };
+  const ended = endRun({ ...head, epoch: head.epoch + 1, queue: [] }, active, end, now);
+  return { free: { ...ended.head, queue: head.queue }, stopped: ended.run };
 }
 
 function enqueue(request: AcceptRunRequest, head: Head, run: RunRecord, now: number): Decision<AcceptRunReply> {

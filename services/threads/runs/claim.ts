@@ -52,6 +52,7 @@ export function claim({ head, run, input, hasNewInput, positions, now }: Claim):
     ...rest,
     status: 'running',
     updatedAt: now,
+    outputFrom: nextPosition,
     ...(resumes === undefined ? {} : { resumes }),
   };
   return {

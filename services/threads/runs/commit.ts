@@ -66,6 +66,6 @@ export function endRun(
       ...interrupted,
       ...(nextRun === undefined ? {} : { activeRun: nextRun, activeStatus: 'queued' as const }),
     },
-    run: { ...run, status: end.status as RunStatus, updatedAt: at, end },
+    run: { ...run, status: end.status as RunStatus, updatedAt: at, end, outputTo: head.nextPosition },
   };
 }
