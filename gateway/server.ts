@@ -27,9 +27,10 @@ export interface ServerOptions {
 const limits = {
   /** More is 431. */
   maxHeaderSize: sizes.headers,
-  /** Milliseconds for the headers to arrive, and for the whole request. */
-  headersTimeout: 30_000,
+  /** Milliseconds for the headers to arrive, and for the whole request; how often it is looked who is late. */
+  headersTimeout: 10_000,
   requestTimeout: 120_000,
+  connectionsCheckingInterval: 2000,
   /** Longer than the idle time of common load balancers, so that they close first. */
   keepAliveTimeout: 72_000,
 };

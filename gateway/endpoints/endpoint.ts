@@ -39,6 +39,10 @@ export interface Ask<Params = unknown, Input = unknown> {
   readonly onceKey: string | undefined;
   /** An id for what the request makes; `what` tells several of them apart, because one that is done once gets them again. */
   readonly newId: (what: string) => string;
+  /** The last event that the reader of a stream has seen, as its header says it. */
+  readonly lastEventId: string | undefined;
+  /** Calls `act` if the caller goes away before the reply has been sent. */
+  readonly whenGone: (act: () => void) => void;
   /** For a call to a service that may take `ms`, `CALL_TIMEOUT_MS` unless told; its signal fires when the caller goes away. */
   readonly call: (ms?: number) => Call;
 }
@@ -76,12 +80,14 @@ export interface Endpoint extends Route {
   readonly reply: TSchema;
   /** `data`: in the envelope. `bare`: as it is. `events`: a stream. */
   readonly answer: 'data' | 'bare' | 'events';
+  /** Of a success. */
+  readonly status: number;
   readonly handle: Handler;
 }
 
 type Row<P extends TSchema, I extends TSchema> = Route &
   Pick<Endpoint, 'name' | 'summary' | 'tag' | 'access' | 'reply'> &
-  Partial<Pick<Endpoint, 'aliases' | 'answer'>> & {
+  Partial<Pick<Endpoint, 'aliases' | 'answer' | 'status'>> & {
     readonly params?: P;
     readonly input?: I;
     readonly handle: Handler<Static<P>, Static<I>>;
@@ -91,6 +97,7 @@ type Row<P extends TSchema, I extends TSchema> = Route &
 export const endpoint = <P extends TSchema = TSchema, I extends TSchema = TSchema>(row: Row<P, I>): Endpoint => ({
   aliases: [],
   answer: 'data',
+  status: 200,
   ...row,
   handle: row.handle as Handler,
 });

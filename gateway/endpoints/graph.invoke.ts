@@ -1,43 +1,13 @@
-import { isServiceError, ServiceError, timeout } from '@agent-workflow/kit/errors';
-import type { RunEvent, StartReply } from '@agent-workflow/protos/execution';
-import { errorOf } from '../middleware/errors.ts';
-import { jsonText } from '../replies/json.ts';
 import type { RunInput } from '../schemas/graph.ts';
 import type { Ask, Services } from './endpoint.ts';
+import { stopWhenGone } from './on-disconnect.ts';
 import { toStartRequest } from './run-request.ts';
+import { resultOfRun } from './run-result.ts';
 
-/** Runs the graph to its end and gives the result; when that takes too long, the run goes on without its caller. */
-export async function invokeGraph(ask: Ask<unknown, RunInput>, { execution, config }: Services): Promise<string> {
-  const run = await execution.start(toStartRequest(ask, 'full'), ask.call());
-  const waiting = ask.call(config.INVOKE_TIMEOUT_MS);
-  const last = await execution.wait({ owner: ask.owner, runId: run.runId }, waiting).catch((error: unknown) => {
-    throw isServiceError(error, 'Timeout') ? tooLate(run, config.INVOKE_TIMEOUT_MS) : error;
-  });
-  return resultOf(last);
-}
-
-const tooLate = ({ runId, threadId }: StartReply, ms: number): ServiceError =>
-  timeout(`run "${runId}" of thread "${threadId}" did not end within ${String(ms)} ms and goes on`);
-
-function resultOf({ event, json }: RunEvent): string {
-  const chunk = jsonText(json);
-  if (event === 'on_chain_end') return dataOf(chunk);
-  const { data } = JSON.parse(chunk) as { data: { code: string; message: string; node?: string } };
-  throw new ServiceError(errorOf(data.code), data.message, {
-    details:
-      data.node === undefined ? [] : [{ loc: ['graph', 'nodes', data.node], msg: data.message, type: 'node_error' }],
-  });
-}
-
-const dataStart = '{"event":"on_chain_end","data":';
-const dataEnd = ',"thread_id":';
-
-/**
- * The `data` of a terminal chunk, cut out unparsed: after it come the ids, and no `thread_id` key comes later. Quotes
- * inside a JSON text are escaped, so nothing that a caller wrote looks like that key.
- */
-function dataOf(chunk: string): string {
-  const end = chunk.lastIndexOf(dataEnd);
-  if (chunk.startsWith(dataStart) && end !== -1) return chunk.slice(dataStart.length, end);
-  return JSON.stringify((JSON.parse(chunk) as { data: unknown }).data);
+/** Runs the graph to its end and gives the result. */
+export async function invokeGraph(ask: Ask<unknown, RunInput>, services: Services): Promise<string> {
+  const { owner, call } = ask;
+  const { runId, threadId } = await services.execution.start(toStartRequest(ask, 'full'), call());
+  stopWhenGone(ask, runId, services);
+  return resultOfRun({ owner, runId, threadId, call }, services);
 }

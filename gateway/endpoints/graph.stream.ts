@@ -1,13 +1,16 @@
 import type { RunInput } from '../schemas/graph.ts';
 import type { Ask, RunStream, Services } from './endpoint.ts';
+import { stopWhenGone } from './on-disconnect.ts';
 import { toStartRequest } from './run-request.ts';
 
 /** A day: a stream lasts as long as its run does, or its reader stays. */
-const streamMs = 24 * 60 * 60 * 1000;
+export const streamMs = 24 * 60 * 60 * 1000;
 
-/** Starts a run and follows it from its first event. The caller going away does not end the run. */
-export async function streamGraph(ask: Ask<unknown, RunInput>, { execution }: Services): Promise<RunStream> {
+/** Starts a run and follows it from its first event. The caller going away does not end the run, unless it asked for that. */
+export async function streamGraph(ask: Ask<unknown, RunInput>, services: Services): Promise<RunStream> {
   const { owner } = ask;
+  const { execution } = services;
   const { runId } = await execution.start(toStartRequest(ask, 'low'), ask.call());
+  stopWhenGone(ask, runId, services);
   return { runId, events: execution.follow({ owner, runId, after: 0 }, ask.call(streamMs)) };
 }

@@ -24,6 +24,17 @@ import {
   OneMessage,
 } from '../schemas/messages.ts';
 import {
+  AcceptedRun,
+  NoInput,
+  Run,
+  RunList,
+  RunParams,
+  RunsQuery,
+  StopInput,
+  StoppedRun,
+  StreamQuery,
+} from '../schemas/runs.ts';
+import {
   DeleteInput,
   ThreadDetails,
   ThreadList,
@@ -40,6 +51,7 @@ import { healthz, openApi, ping, readyz } from './health.ts';
 import { forgetMemories } from './memories.forget.ts';
 import { searchMemories } from './memories.search.ts';
 import { deleteMemory, getMemory, listMemories, storeMemory, updateMemory } from './memories.ts';
+import { cancelRun, createRun, getRun, listRuns, stopThread, streamRun, waitForRun } from './runs.ts';
 import { addMessages, deleteMessage, getMessage, listMessages } from './threads.messages.ts';
 import { clearState, getState, updateState } from './threads.state.ts';
 import { deleteThread, getThread, listThreads } from './threads.ts';
@@ -137,6 +149,89 @@ export const endpoints: readonly Endpoint[] = [
     input: RunInput,
     reply: StreamChunk,
     handle: streamGraph,
+  }),
+
+  endpoint({
+    name: 'stopThread',
+    tag: 'runs',
+    summary: 'Stop the run of a thread at once',
+    method: 'POST',
+    path: '/v1/graph/stop',
+    ...can('graph', 'stop'),
+    input: StopInput,
+    reply: StoppedRun,
+    handle: stopThread,
+  }),
+  endpoint({
+    name: 'createRun',
+    tag: 'runs',
+    summary: 'Accept a run and answer before it ends',
+    method: 'POST',
+    path: '/v1/runs',
+    ...can('graph', 'invoke'),
+    status: 202,
+    input: RunInput,
+    reply: AcceptedRun,
+    handle: createRun,
+  }),
+  endpoint({
+    name: 'getRun',
+    tag: 'runs',
+    summary: 'Get a run',
+    method: 'GET',
+    path: '/v1/runs/{run_id}',
+    ...can('graph', 'read'),
+    params: RunParams,
+    reply: Run,
+    handle: getRun,
+  }),
+  endpoint({
+    name: 'waitForRun',
+    tag: 'runs',
+    summary: 'Get the result of a run as soon as it has ended',
+    method: 'GET',
+    path: '/v1/runs/{run_id}/wait',
+    ...can('graph', 'read'),
+    params: RunParams,
+    reply: InvokeResult,
+    handle: waitForRun,
+  }),
+  endpoint({
+    name: 'streamRun',
+    tag: 'runs',
+    summary: 'Follow a run, from the event after the last one seen',
+    method: 'GET',
+    path: '/v1/runs/{run_id}/stream',
+    answer: 'events',
+    ...can('graph', 'stream'),
+    params: RunParams,
+    input: StreamQuery,
+    reply: StreamChunk,
+    handle: streamRun,
+  }),
+  endpoint({
+    name: 'cancelRun',
+    tag: 'runs',
+    summary: 'Stop a run at once',
+    method: 'POST',
+    path: '/v1/runs/{run_id}/cancel',
+    ...can('graph', 'stop'),
+    params: RunParams,
+    input: NoInput,
+    reply: StoppedRun,
+    handle: cancelRun,
+  }),
+  endpoint({
+    name: 'listRuns',
+    tag: 'runs',
+    summary: 'List the runs of a thread, newest first',
+    method: 'GET',
+    path: `${thread}/runs`,
+    ...can('checkpointer', 'read'),
+    params: ThreadParams,
+    input: RunsQuery,
+    reply: RunList,
+    handle: listRuns,
   }),
 
   endpoint({

@@ -7,7 +7,7 @@ import { idMaker, readOnce, type DoOnce, type Once } from './once.ts';
 
 /** The last step of every row: calls its handler and answers with what it gives. */
 export function answer(
-  { handle, answer: kind, access, method }: Endpoint,
+  { handle, answer: kind, access, method, status }: Endpoint,
   services: Services,
   doOnce: DoOnce,
 ): Middleware {
@@ -18,17 +18,33 @@ export function answer(
     const ask = askOf(ctx, life, once);
     const reply = await (once ? doOnce(ctx, once, life.call(), () => handle(ask, services)) : handle(ask, services));
     if (typeof reply !== 'string') await writeEvents(ctx, reply, { ...services, abort: life.abort });
-    else if (kind === 'bare') writeJson(ctx, 200, reply);
-    else writeData(ctx, reply);
+    else if (kind === 'bare') writeJson(ctx, status, reply);
+    else writeData(ctx, reply, status);
   };
 }
 
 type Life = Pick<Ask, 'call'> & { readonly abort: () => void };
 
-function askOf({ state }: Context, { call }: Life, once: Once | undefined): Ask {
+function askOf({ state, req, res }: Context, { call }: Life, once: Once | undefined): Ask {
   const { params, input, requestId, principal } = state;
   const { owner, user } = principal;
-  return { params, input, requestId, owner, user, call, onceKey: once?.key, newId: idMaker(once) };
+  const given = req.headers['last-event-id'];
+  return {
+    params,
+    input,
+    requestId,
+    owner,
+    user,
+    call,
+    onceKey: once?.key,
+    newId: idMaker(once),
+    lastEventId: typeof given === 'string' && given !== '' ? given : undefined,
+    whenGone: (act) => {
+      res.once('close', () => {
+        if (!res.writableFinished) act();
+      });
+    },
+  };
 }
 
 /** The calls of one request: they end when its caller goes away. */

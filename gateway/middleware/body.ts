@@ -39,8 +39,15 @@ const encodings: readonly unknown[] = [undefined, 'identity', 'gzip', 'deflate',
 /** Why the body cannot be read as what it says it is. */
 function refusedType(ctx: Context): string | undefined {
   if (!encodings.includes(ctx.req.headers['content-encoding'])) return 'the content encoding of the body is not known';
-  return ctx.is('application/json') ? undefined : 'the body must be sent as application/json';
+  if (!ctx.is('application/json')) return 'the body must be sent as application/json';
+  return isUnicode(ctx.req.headers['content-type'] ?? '') ? undefined : 'the body must be in UTF-8';
 }
+
+/** JSON is UTF-8 (RFC 8259): another charset would be read as what it is not. */
+const isUnicode = (contentType: string): boolean => {
+  const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(contentType)?.[1];
+  return charset === undefined || /^(utf-?8|us-ascii)$/i.test(charset);
+};
 
 /** The parser brings readers of forms and files along: it is loaded with the first body. */
 async function openParser(maxBytes: number): Promise<Middleware> {
@@ -85,6 +92,8 @@ const badBody = (msg: string, cause?: unknown): ServiceError =>
 /** The connection stays usable only when the rest of the body is taken off it. */
 function discardRest({ req }: Pick<Context, 'req'>): void {
   let discarded = 0;
+  // What unpacks the body has stopped reading, and would hold its sender up for good.
+  req.unpipe();
   req.on('data', (chunk: Buffer) => {
     discarded += chunk.length;
     if (discarded > maxDiscardedBytes) req.destroy();

@@ -15,8 +15,8 @@ export interface Refusal {
 }
 
 /** Answers with `data`, which is JSON text already. */
-export function writeData(ctx: Context, data: string): void {
-  writeJson(ctx, 200, `{"data":${data},"metadata":${metadata(ctx, '"OK"')}}`);
+export function writeData(ctx: Context, data: string, status: number): void {
+  writeJson(ctx, status, `{"data":${data},"metadata":${metadata(ctx, '"OK"')}}`);
 }
 
 /** Answers with the error envelope. */

@@ -48,7 +48,7 @@ function operation({ row, route, id, components }: OperationOptions): Json {
     ...(parameters.length > 0 && { parameters }),
     ...(row.input && route.method !== 'GET' && { requestBody: requestBody(row.input, route, components) }),
     responses: {
-      200: { description: 'Success', content: successContent(row, components) },
+      [row.status]: { description: 'Success', content: successContent(row, components) },
       ...Object.fromEntries(refusalsOf(row, route).map((status) => [status, refusal(status, components)])),
     },
   };

@@ -1,0 +1,47 @@
+import { isServiceError, ServiceError, timeout } from '@agent-workflow/kit/errors';
+import type { RunEvent } from '@agent-workflow/protos/execution';
+import { errorOf } from '../middleware/errors.ts';
+import { jsonText } from '../replies/json.ts';
+import type { Ask, Services } from './endpoint.ts';
+
+/** The run whose result is waited for. */
+export interface Awaited extends Pick<Ask, 'owner' | 'call'> {
+  readonly runId: string;
+  readonly threadId: string;
+}
+
+/** The result of a run as soon as it has ended; when that takes too long, the run goes on without its caller. */
+export async function resultOfRun(run: Awaited, { execution, config }: Services): Promise<string> {
+  const { owner, runId, call } = run;
+  try {
+    return resultOf(await execution.wait({ owner, runId }, call(config.INVOKE_TIMEOUT_MS)));
+  } catch (error) {
+    throw isServiceError(error, 'Timeout') ? tooLate(run, config.INVOKE_TIMEOUT_MS) : error;
+  }
+}
+
+const tooLate = ({ runId, threadId }: Awaited, ms: number): ServiceError =>
+  timeout(`run "${runId}" of thread "${threadId}" did not end within ${String(ms)} ms and goes on`);
+
+function resultOf({ event, json }: RunEvent): string {
+  const chunk = jsonText(json);
+  if (event === 'on_chain_end') return dataOf(chunk);
+  const { data } = JSON.parse(chunk) as { data: { code: string; message: string; node?: string } };
+  throw new ServiceError(errorOf(data.code), data.message, {
+    details:
+      data.node === undefined ? [] : [{ loc: ['graph', 'nodes', data.node], msg: data.message, type: 'node_error' }],
+  });
+}
+
+const dataStart = '{"event":"on_chain_end","data":';
+const dataEnd = ',"thread_id":';
+
+/**
+ * The `data` of a terminal chunk, cut out unparsed: after it come the ids, and no `thread_id` key comes later. Quotes
+ * inside a JSON text are escaped, so nothing that a caller wrote looks like that key.
+ */
+function dataOf(chunk: string): string {
+  const end = chunk.lastIndexOf(dataEnd);
+  if (chunk.startsWith(dataStart) && end !== -1) return chunk.slice(dataStart.length, end);
+  return JSON.stringify((JSON.parse(chunk) as { data: unknown }).data);
+}
