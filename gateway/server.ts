@@ -1,3 +1,4 @@
+import { randomUUIDv7 } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -106,12 +107,13 @@ function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
     'BAD_REQUEST',
     'the request is not valid HTTP',
   ];
+  const requestId = randomUUIDv7();
   const body = JSON.stringify({
     error: { code, message, details: [] },
-    metadata: { message, timestamp: new Date().toISOString() },
+    metadata: { message, request_id: requestId, timestamp: new Date().toISOString() },
   });
   socket.end(
     `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Cache-Control: no-store\r\n${safeLines}Content-Length: ${String(Buffer.byteLength(body))}\r\n\r\n${body}`,
+      `X-Request-Id: ${requestId}\r\nCache-Control: no-store\r\n${safeLines}Content-Length: ${String(Buffer.byteLength(body))}\r\n\r\n${body}`,
   );
 }

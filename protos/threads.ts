@@ -15,7 +15,8 @@ export interface Threads {
   readonly acceptRun: (request: AcceptRunRequest, call: Call) => Promise<AcceptRunReply>;
   /**
    * Gives the run to a worker: raises the thread's epoch, appends the run's input to the log, marks the run running.
-   * Stale when the run does not hold the thread, or has ended.
+   * Stale when the run does not hold the thread, has ended, or is running and `takeover` is not set. A run that is taken over
+   * goes on at the step after its last commit; at its third claim without a commit it is ended instead, as `given_up` says.
    */
   readonly claimRun: (request: ClaimRunRequest, call: Call) => Promise<ClaimedRun>;
   /**
@@ -129,6 +130,8 @@ export interface ClaimRunRequest {
   readonly runId: string;
   readonly workerId: string;
   readonly knownVersion?: number;
+  /** Takes the run from a worker that is known to be dead. */
+  readonly takeover: boolean;
 }
 
 /** Everything a worker needs to go on with a run. */
@@ -158,6 +161,15 @@ export interface ClaimedRun {
   readonly resumes?: string;
   /** Whether any of `appended` replaced a message that stood in the log. */
   readonly replaced: boolean;
+  /** Which claim of the run this is since its last commit, from 1. */
+  readonly attempt: number;
+  /** Whether an earlier claim had the run: what its steps added, and what the worker kept with the last commit. */
+  readonly isTakeover: boolean;
+  readonly outputJson?: Uint8Array;
+  readonly progressJson?: Uint8Array;
+  /** The run was ended instead of claimed: why, and the run that holds the thread now. */
+  readonly givenUp?: RunError;
+  readonly nextRunId?: string;
   /** Answers of the input to calls that nobody made. When there are any, nothing was appended and the worker ends the run. */
   readonly unmatchedAnswers: readonly string[];
 }
@@ -192,6 +204,8 @@ export interface CommitStepRequest {
   readonly next: readonly string[];
   readonly openCalls: readonly OpenCall[];
   readonly end?: RunEnd;
+  /** What the worker wants back at a later claim of the run. */
+  readonly progressJson?: Uint8Array;
 }
 
 export interface RunEnd {

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Log } from '@agent-workflow/kit/log';
+import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { GatewayConfig } from '../config.ts';
 import type { RunStream } from '../endpoints/endpoint.ts';
 import type { Context } from '../middleware/context.ts';
@@ -36,7 +37,10 @@ export async function writeEvents(ctx: Context, { runId, events }: RunStream, op
   using pipe = openPipe(ctx, { type: ndjson ? ndjsonType : sseType, idle: ndjson ? '' : sseComment, ...options });
   try {
     for await (const batch of events) {
-      await pipe.write(encode(runId, batch.events));
+      for (const part of inParts(batch.events)) {
+        await pipe.write(encode(runId, part));
+        if (pipe.isOver()) break;
+      }
       if (pipe.isOver()) break;
     }
   } catch (error) {
@@ -44,6 +48,24 @@ export async function writeEvents(ctx: Context, { runId, events }: RunStream, op
     if (!pipe.isOver()) options.log.warn({ err: error, request_id: ctx.state.requestId, run_id: runId }, 'stream cut');
   }
   pipe.end();
+}
+
+/** What is encoded and handed to the socket at once: a reader that stands still keeps that much of it, several times over. */
+const partBytes = 64 * 1024;
+
+/** Events in parts of about that weight; a heavier one is a part of its own. */
+function* inParts(events: readonly RunEvent[]): Generator<readonly RunEvent[]> {
+  let start = 0;
+  let bytes = 0;
+  for (const [index, { json }] of events.entries()) {
+    if (index > start && bytes + json.byteLength > partBytes) {
+      yield events.slice(start, index);
+      start = index;
+      bytes = 0;
+    }
+    bytes += json.byteLength;
+  }
+  yield start === 0 ? events : events.slice(start);
 }
 
 interface Pipe extends Disposable {

@@ -31,6 +31,8 @@ export interface StepCommit {
   /** What the thread weighed before. */
   readonly weight: Weight;
   readonly end?: RunEnd;
+  /** What whoever claims the run after this worker is to get. */
+  readonly progressJson?: Uint8Array;
   readonly at: number;
 }
 
@@ -45,7 +47,7 @@ const commitTimeoutMs = 30_000;
 export async function commitStep(
   commit: StepCommit,
 ): Promise<{ readonly reply: CommitStepReply; readonly weight: Weight }> {
-  const { owner, claimed, threads, place, delta, next, openCalls, end, at } = commit;
+  const { owner, claimed, threads, place, delta, next, openCalls, end, progressJson, at } = commit;
   const messages: MessageEntry[] = delta.messages.map((message) => ({
     messageId: message.message_id,
     json: Buffer.from(JSON.stringify(message)),
@@ -68,6 +70,7 @@ export async function commitStep(
       next,
       openCalls,
       ...(end ? { end } : {}),
+      ...(progressJson ? { progressJson } : {}),
     },
     within(commitTimeoutMs),
   );

@@ -9,10 +9,12 @@ import type { CompiledGraph } from './engine/graph.ts';
 import { mergeOutputs, type Delta, type NodeOutput } from './engine/merge.ts';
 import type { EngineState } from './engine/state.ts';
 import { entryNodes, runStep, type StepResult } from './engine/step.ts';
-import { createEventWriter, type EventWriter } from './events.ts';
+import type { EventWriter } from './events.ts';
 import { claimedState, type HotThread } from './hot-threads.ts';
+import { earlierOf, openEvents, toProgressJson, type Earlier } from './opening.ts';
 import type { RunOptions } from './options.ts';
 import { toInvokeResult, type Outcome } from './outcome.ts';
+import type { RunLog } from './port.ts';
 import { tellStep } from './tell-step.ts';
 
 /** Everything one claimed run is driven with. */
@@ -26,8 +28,7 @@ export interface Drive {
   readonly run: RunContext;
   /** Whether the caller runs the tool of this name. */
   readonly isRemote: (tool: string) => boolean;
-  /** Appends to the run's log. Resolves when followers may see the events. */
-  readonly append: (after: number, events: readonly RunEvent[]) => Promise<void>;
+  readonly log: RunLog;
 }
 
 export interface Driven {
@@ -58,20 +59,12 @@ interface Progress {
  */
 export async function driveRun(drive: Drive): Promise<Driven> {
   const { claimed, run } = drive;
-  const { runId, threadId, requestId } = claimed;
-  const events = createEventWriter({ runId, threadId, requestId }, 0);
-  say(drive, events, [
-    events.write('metadata', {
-      request_id: requestId,
-      thread_id: threadId,
-      run_id: runId,
-      is_new_thread: claimed.isNewThread,
-    }),
-    events.write('on_chain_start', {}),
-  ]);
+  const earlier = earlierOf(claimed);
+  const { events, opening } = await openEvents(drive.log, claimed, earlier);
+  say(drive, events, opening);
   let progress: Progress | undefined;
   try {
-    progress = begin(drive);
+    progress = begin(drive, earlier);
     for (;;) {
       const result = await step(drive, events, progress);
       const ended = await commitResult(drive, events, progress, result);
@@ -84,21 +77,27 @@ export async function driveRun(drive: Drive): Promise<Driven> {
   }
 }
 
-function say({ append }: Drive, events: EventWriter, list: readonly RunEvent[]): void {
+/** Appends what was just written. Resolves when followers may see it. */
+const append = ({ log, claimed }: Drive, events: EventWriter, list: readonly RunEvent[]): Promise<void> =>
+  log.append(claimed.runId, events.last() - list.length, list);
+
+function say(drive: Drive, events: EventWriter, list: readonly RunEvent[]): void {
   if (list.length === 0) return;
   // A log that cannot be written holds up no run: its last append is awaited and reported.
-  append(events.last() - list.length, list).catch(() => undefined);
+  append(drive, events, list).catch(() => undefined);
 }
 
-function begin({ claimed, graph, options, remembered }: Drive): Progress {
+function begin({ claimed, graph, options, remembered }: Drive, { added, visits }: Earlier): Progress {
   const hot = claimedState(graph, claimed, remembered);
   const [unmatched] = claimed.unmatchedAnswers;
   if (unmatched !== undefined)
     throw new RunFailure('BAD_REQUEST', `messages: no open tool call has the id "${unmatched}"`);
-  const given = { node: 'initial_state', fields: options.initialState, messages: [], mayReplace: false };
+  // A commit has taken it in when an earlier claim got as far as one.
+  const fields = claimed.step === 0 ? options.initialState : {};
+  const given = { node: 'initial_state', fields, messages: [], mayReplace: false };
   const { state, delta } = mergeInitial(graph, hot.state, given);
   const nodes = claimed.next.length > 0 ? claimed.next : entryNodes(graph, state);
-  return { state, weight: hot.weight, nodes, step: claimed.step, pending: delta, added: [], visits: new Map() };
+  return { state, weight: hot.weight, nodes, step: claimed.step, pending: delta, added, visits };
 }
 
 /** What does not fit came with the request, so that the caller is told, not the author of a node. */
@@ -114,12 +113,12 @@ function mergeInitial(graph: CompiledGraph, state: EngineState, given: NodeOutpu
 
 async function step(drive: Drive, events: EventWriter, progress: Progress): Promise<StepResult> {
   const { graph, run } = drive;
+  const { nodes, step: number } = progress;
+  const begun = statusOf(drive.claimed, number);
   say(
     drive,
     events,
-    progress.nodes.map((node) =>
-      events.write('on_chain_stream', { node, step: progress.step, status: 'started' }, { node, step: progress.step }),
-    ),
+    nodes.map((node) => events.write('on_chain_stream', { node, step: number, ...begun }, { node, step: number })),
   );
   return runStep({
     graph,
@@ -133,6 +132,10 @@ async function step(drive: Drive, events: EventWriter, progress: Progress): Prom
     },
   });
 }
+
+/** A step that an earlier claim had begun and not committed runs again: what it streamed then was dropped. */
+const statusOf = ({ isTakeover, attempt, step: first }: ClaimedRun, number: number): Record<string, unknown> =>
+  isTakeover && number === first ? { status: 'restarted', attempt } : { status: 'started' };
 
 type Advance = { readonly done: false; readonly progress: Progress } | { readonly done: true; readonly driven: Driven };
 
@@ -163,7 +166,7 @@ async function commitResult(
     openCalls: openOf(result.state),
     weight: progress.weight,
     at,
-    ...(end ? { end } : {}),
+    ...(end ? { end } : { progressJson: toProgressJson(visits) }),
   });
   const told = tellStep(events, drive.claimed.granularity, progress, {
     delta,
@@ -188,7 +191,7 @@ async function commitResult(
     };
   }
   const last = events.write('on_chain_end', toInvokeResult(drive.claimed, outcome, at), {}, { at });
-  const written = drive.append(events.last() - told.length - 1, [...told, last]);
+  const written = append(drive, events, [...told, last]);
   return {
     done: true,
     driven: { thread, told: written, ...(reply.nextRunId === undefined ? {} : { nextRunId: reply.nextRunId }) },
@@ -248,7 +251,7 @@ async function fail(
   const end = { status: 'failed', iterations: Math.max(0, ...visits.values()), recursionLimitReached: false, error };
   const { reply } = await commitFailure(drive, progress, { end, at });
   const last = events.write('error', error, node === undefined ? {} : { node }, { at });
-  const told = drive.append(events.last() - 1, [last]);
+  const told = append(drive, events, [last]);
   return { failure, told, ...(reply.nextRunId === undefined ? {} : { nextRunId: reply.nextRunId }) };
 }
 

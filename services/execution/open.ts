@@ -37,8 +37,8 @@ const bytesPerMiB = 1024 * 1024;
 /** Puts the runs of a dead process in order, then starts to drive runs. */
 export async function openExecution(options: OpenExecutionOptions): Promise<OpenExecution> {
   const { graph, threads, memory, queue, log, logger, values } = options;
-  const recovered = await recoverRuns({ threads, log, queue, graph });
-  if (recovered.failed + recovered.queued > 0) logger.info(recovered, 'runs of the process before were put in order');
+  const recovered = await recoverRuns({ threads, queue });
+  if (recovered > 0) logger.info({ runs: recovered }, 'runs of the process before go on');
   const worker =
     graph &&
     createWorker({

@@ -5,6 +5,8 @@ export interface RunnableRun {
   readonly owner: string;
   readonly threadId: string;
   readonly runId: string;
+  /** Whether a worker had it that is known to be dead. */
+  readonly takeover?: boolean;
 }
 
 /**

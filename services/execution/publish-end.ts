@@ -92,7 +92,7 @@ async function outputOf(threads: Threads, { owner, runId }: Run): Promise<readon
 }
 
 /** Ids of the messages that the log tells whole, up to event number `last`. */
-async function messagesTold(log: RunLog, runId: string, last: number): Promise<ReadonlySet<string>> {
+export async function messagesTold(log: RunLog, runId: string, last: number): Promise<ReadonlySet<string>> {
   const told = new Set<string>();
   if (last === 0) return told;
   for await (const batch of log.follow(runId, 0, AbortSignal.timeout(callTimeoutMs))) {

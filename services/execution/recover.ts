@@ -1,52 +1,32 @@
 import { within } from '@agent-workflow/protos/call';
-import type { Run } from '@agent-workflow/protos/threads';
-import { publishEnd, type EndParts } from './publish-end.ts';
+import type { Threads } from '@agent-workflow/protos/threads';
 import type { RunQueue } from './port.ts';
 
-export interface RecoverParts extends EndParts {
+export interface RecoverParts {
+  readonly threads: Threads;
   readonly queue: RunQueue;
 }
 
 const runsAtOnce = 500;
 const callTimeoutMs = 30_000;
 
-const workerDied = { code: 'INTERNAL_ERROR', message: 'the process ended while the run was under way' };
-
 /**
- * Puts the runs of a process that died in order, before any run is driven: one that was under way is failed, with what it
- * committed kept; one that waited is queued again. Gives how many of each.
+ * Puts the runs of a process that died back into the queue, before any run is driven: those that waited, and those that
+ * were under way, which go on at the step after their last commit. Gives how many.
  */
-export async function recoverRuns(parts: RecoverParts): Promise<{ readonly failed: number; readonly queued: number }> {
-  const { threads, queue } = parts;
-  let failed = 0;
-  let queued = 0;
+export async function recoverRuns({ threads, queue }: RecoverParts): Promise<number> {
+  let recovered = 0;
   for (let cursor: string | undefined; ;) {
     const page = await threads.listOpenRuns(
       { limit: runsAtOnce, ...(cursor === undefined ? {} : { cursor }) },
       within(callTimeoutMs),
     );
-    for (const run of page.runs) {
-      if (run.status === 'running') {
-        await failRun(parts, run);
-        failed++;
-      } else if (run.runnable) {
-        await queue.enqueue(run);
-        queued++;
-      }
+    for (const { owner, threadId, runId, runnable, status } of page.runs) {
+      if (!runnable) continue;
+      await queue.enqueue({ owner, threadId, runId, takeover: status === 'running' });
+      recovered++;
     }
     ({ cursor } = page);
-    if (cursor === undefined) return { failed, queued };
+    if (cursor === undefined) return recovered;
   }
-}
-
-async function failRun(parts: RecoverParts, run: Run): Promise<void> {
-  const { threads, queue } = parts;
-  const { owner, threadId, runId } = run;
-  const end = { status: 'failed', iterations: 0, recursionLimitReached: false, error: workerDied };
-  const { nextRunId } = await threads.endRun(
-    { owner, runId, status: 'failed', error: workerDied },
-    within(callTimeoutMs),
-  );
-  await publishEnd(parts, { ...run, status: 'failed', end });
-  if (nextRunId !== undefined) await queue.enqueue({ owner, threadId, runId: nextRunId });
 }

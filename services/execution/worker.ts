@@ -94,7 +94,7 @@ export function createWorker(options: WorkerOptions): Worker {
         remembered,
         run: contextOf(options, { owner, runId, threadId, runOptions, signal: controller.signal }),
         isRemote: remoteTools(graph, runOptions),
-        append: (after, events) => log.append(runId, after, events),
+        log,
       });
       await Promise.all([settle(owner, threadId, runId, driven), driven.told]);
     } catch (error) {
@@ -132,18 +132,29 @@ export function createWorker(options: WorkerOptions): Worker {
     }
   };
 
-  const claimAndDrive = async ({ owner, threadId, runId }: RunnableRun): Promise<void> => {
+  const claimAndDrive = async ({ owner, threadId, runId, takeover = false }: RunnableRun): Promise<void> => {
     const remembered = hot.get(owner, threadId);
     let claimed: ClaimedRun;
     try {
-      claimed = await threads.claimRun({ owner, threadId, runId, ...intentOf(remembered) }, within(callTimeoutMs));
+      claimed = await threads.claimRun(
+        { owner, threadId, runId, takeover, ...intentOf(remembered) },
+        within(callTimeoutMs),
+      );
     } catch (error) {
       const { code } = fromUnknown(error);
       // Stale and NotFound are the answer to a repeated or outdated delivery: the run is no longer to be had.
       if (code !== 'Stale' && code !== 'NotFound') logger.error({ err: error, runId }, 'a run could not be claimed');
       return;
     }
-    await drive(owner, claimed, remembered);
+    if (claimed.givenUp) await tellGivenUp(owner, claimed);
+    else await drive(owner, claimed, remembered);
+  };
+
+  /** The record has given the run up: its followers hear of it, and the next run goes on. */
+  const tellGivenUp = async (owner: string, { runId, threadId, nextRunId }: ClaimedRun): Promise<void> => {
+    logger.error({ runId, threadId }, 'a run was claimed too often without a commit');
+    await publishEnd(options, await threads.getRun({ owner, runId }, within(callTimeoutMs)));
+    if (nextRunId !== undefined) await queue.enqueue({ owner, threadId, runId: nextRunId });
   };
 
   const consume = async (): Promise<void> => {

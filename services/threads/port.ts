@@ -33,8 +33,12 @@ export interface Head {
   readonly nextPosition: number;
   /** Tool calls of the log that nobody has answered. */
   readonly openCalls: readonly OpenCall[];
-  /** The nodes that an interrupted run goes on with. */
+  /** The nodes that come next: of the run that holds the thread, or of one that is interrupted. */
   readonly next: readonly string[];
+  /** Claims of the active run since its last commit. */
+  readonly claims: number;
+  /** What the worker of the active run kept with its last commit. */
+  readonly progress?: Uint8Array;
   readonly interruptedRun?: string;
   readonly deleting: boolean;
 }

@@ -37,6 +37,9 @@ export function createThreads({
     return run;
   };
 
+  const outputOf = async (owner: string, runId: string): Promise<Uint8Array> =>
+    listRunMessages(store, owner, await runOf(owner, runId));
+
   const messageOf = async (key: ThreadKey, messageId: string): Promise<Uint8Array> => {
     const json = await store.getMessage(key, messageId);
     if (!json) throw notFound(`message "${messageId}" does not exist in thread "${key.threadId}"`);
@@ -63,8 +66,10 @@ export function createThreads({
       const claimed = await store.change(key, { runs: [request.runId], messages: waiting }, (snapshot) =>
         decideClaim(request, snapshot, now()),
       );
-      if (claimed.previousVersion === request.knownVersion) return claimed;
-      return { ...claimed, state: await claimedState(store, key, claimed) };
+      if (claimed.givenUp) return claimed;
+      const output = claimed.isTakeover ? { outputJson: await outputOf(request.owner, claimed.runId) } : {};
+      if (claimed.previousVersion === request.knownVersion) return { ...claimed, ...output };
+      return { ...claimed, ...output, state: await claimedState(store, key, claimed) };
     },
 
     commitStep: (request) => {
@@ -92,9 +97,9 @@ export function createThreads({
     listRuns: async (request) => listRuns(store, request, await liveHead(keyOf(request))),
 
     listRunMessages: async ({ owner, runId }) => {
-      const run = await runOf(owner, runId);
-      await liveHead({ owner, threadId: run.threadId });
-      return { messagesJson: await listRunMessages(store, owner, run) };
+      const { threadId } = await runOf(owner, runId);
+      await liveHead({ owner, threadId });
+      return { messagesJson: await outputOf(owner, runId) };
     },
 
     listOpenRuns: async ({ limit, cursor }) => {

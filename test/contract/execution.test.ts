@@ -105,7 +105,7 @@ const steps = new StateGraph({ topic: field<string>({ type: 'string', default: '
   .addEdge('second', END)
   .compile();
 
-test('after a death, what ran has failed with its steps kept, and what waited is run', async (t) => {
+test('after a death, what ran goes on after its last commit, and what waited is run behind it', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'execution-'));
   t.teardown(async () => rm(folder, { recursive: true }));
   const gate = gates.next();
@@ -119,20 +119,50 @@ test('after a death, what ran has failed with its steps kept, and what waited is
 
   await using services = await openServices(inProcess, { graph: steps, folder });
   const { execution, threads } = services;
+  gate.open();
   const events = await followAll(execution, running.runId);
   t.deepEqual(
     events.map(({ seq }) => seq),
     events.map((_, index) => index + 1),
   );
-  t.like(toChunk(events.at(-1)), { event: 'error', data: { code: 'INTERNAL_ERROR' } });
-  t.is((await threads.getRun({ owner, runId: running.runId }, call())).status, 'failed');
+  const chunks = events.map(toChunk);
+  t.is(chunks.filter(({ event }) => event === 'metadata').length, 1);
+  t.deepEqual(
+    chunks.filter(({ event }) => event === 'on_chain_stream').map(({ data }) => data),
+    [
+      { node: 'first', step: 0, status: 'started' },
+      { node: 'first', step: 0, status: 'completed' },
+      { node: 'second', step: 1, status: 'started' },
+      { node: 'second', step: 1, status: 'restarted', attempt: 1 },
+      { node: 'second', step: 1, status: 'completed' },
+    ],
+  );
+  const result = resultOf(chunks.at(-1));
+  t.is(result.meta.status, 'completed');
+  t.deepEqual(result.all_messages.map(textOf), ['first', 'second']);
+  t.is((await threads.getRun({ owner, runId: running.runId }, call())).status, 'completed');
   for (const { runId } of waiting) t.is(resultOf(await endOf(execution, runId)).meta.status, 'completed');
   t.deepEqual((await logOf(threads, 't1')).map(textOf), [
     gate.name,
     'first',
+    'second',
     ...['a', 'b', 'c'].flatMap((text) => [text, 'first', 'second']),
   ]);
   gate.open();
+});
+
+test('a run whose events are no longer kept is told again from the record', async (t) => {
+  await using services = await openServices(inProcess, { graph: steps });
+  const { execution, log } = services;
+  const { runId } = await start(execution, { threadId: 't1', messages: [user('plain')] });
+  const kept = (await followAll(execution, runId)).map(toChunk);
+  t.is(await log.expire(Date.now() + 1, 10), 1);
+
+  const rebuilt = (await followAll(execution, runId)).map(toChunk);
+  t.like(rebuilt[0], { event: 'metadata', data: { run_id: runId, rebuilt: true } });
+  const wholeOf = (chunks: typeof kept): unknown[] => chunks.flatMap(({ message }) => message ?? []);
+  t.deepEqual(wholeOf(rebuilt), wholeOf(kept));
+  t.deepEqual(rebuilt.at(-1)?.data, kept.at(-1)?.data);
 });
 
 test('after a death in the middle of a deletion the thread is absent, and the next start removes it', async (t) => {

@@ -131,6 +131,43 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads): 
     t.is((await commit(threads, 'r1', 1, { end: completed })).nextRunId, undefined);
   });
 
+  check(
+    'a run is taken from a dead worker, goes on after its last commit, and the old worker commits no more',
+    async (t, threads) => {
+      const first = await acceptAndClaim(threads, 'r1');
+      await refused(t, claim(threads, 'r1'), 'Stale');
+      await commit(threads, 'r1', first.epoch, {
+        messages: [assistant('m1')],
+        progressJson: bytes('{"a":1}'),
+        next: ['b'],
+      });
+      const second = await claim(threads, 'r1', { takeover: true });
+      t.like(second, { isTakeover: true, step: 1, next: ['b'], appended: [], attempt: 1 });
+      t.true(second.epoch > first.epoch);
+      t.deepEqual(idsIn(second.outputJson), ['m1']);
+      t.is(text(second.progressJson), '{"a":1}');
+      t.deepEqual(idsIn(second.state?.contextJson), ['m-r1', 'm1']);
+      await refused(t, commit(threads, 'r1', first.epoch, { step: 1 }), 'Stale');
+      await commit(threads, 'r1', second.epoch, { step: 1, end: completed });
+      t.is((await threads.getRun({ owner, runId: 'r1' }, call())).status, 'completed');
+    },
+  );
+
+  check(
+    'a run claimed three times without a commit is given up, with the reason, and the next one goes on',
+    async (t, threads) => {
+      await acceptAndClaim(threads, 'r1');
+      await accept(threads, 'r2');
+      t.is((await claim(threads, 'r1', { takeover: true })).attempt, 2);
+      t.is((await claim(threads, 'r1', { takeover: true })).attempt, 3);
+      const last = await claim(threads, 'r1', { takeover: true });
+      t.regex(last.givenUp?.message ?? '', /^the run was claimed 3 times and committed nothing$/);
+      t.is(last.nextRunId, 'r2');
+      t.like(await threads.getRun({ owner, runId: 'r1' }, call()), { status: 'failed' });
+      t.like(await claim(threads, 'r2'), { runId: 'r2', attempt: 1 });
+    },
+  );
+
   check('accept with a claim on a busy thread only queues', async (t, threads) => {
     await accept(threads, 'r1', { claim: { workerId: 'w1' } });
     const reply = await accept(threads, 'r2', { claim: { workerId: 'w1' } });
@@ -826,8 +863,13 @@ const accept = async (
 const claim = async (
   threads: Threads,
   runId: string,
-  parts: { readonly owner?: string; readonly threadId?: string; readonly knownVersion?: number } = {},
-): Promise<ClaimedRun> => threads.claimRun({ ...thread1, runId, workerId: 'w1', ...parts }, call());
+  parts: {
+    readonly owner?: string;
+    readonly threadId?: string;
+    readonly knownVersion?: number;
+    readonly takeover?: boolean;
+  } = {},
+): Promise<ClaimedRun> => threads.claimRun({ ...thread1, runId, workerId: 'w1', takeover: false, ...parts }, call());
 
 async function acceptAndClaim(threads: Threads, runId: string): Promise<ClaimedRun> {
   await accept(threads, runId);

@@ -1,39 +1,71 @@
 import test from 'ava';
-import { createClient, user } from '../servers/client.ts';
+import { createClient, user, type Client } from '../servers/client.ts';
 import { openGate } from '../servers/gate.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
 
-test('a process killed in the middle of a run keeps what was committed, and the thread can be used', async (t) => {
+interface Told {
+  readonly messages: readonly { readonly role: string; readonly content: readonly { readonly text: string }[] }[];
+}
+
+const textsOf = async ({ send }: Client, thread: string): Promise<string[]> => {
+  const { messages } = (await send('GET', `/v1/threads/${thread}/messages`)).body.data as Told;
+  return messages.map(({ content }) => content.map(({ text }) => text).join(''));
+};
+
+test('a run whose process was killed goes on after its last commit, and the thread can be used', async (t) => {
   await using workspace = await makeWorkspace('gated');
   await using gate = await openGate();
   const killed = await startStandalone(workspace.env);
-  const invoke = createClient(killed.url).send('POST', '/v1/graph/invoke', {
-    messages: [user('go')],
-    config: { thread_id: 'held', gate: gate.url },
-  });
-  const refused = t.throwsAsync(invoke, undefined, 'the connection dies with the process');
+  const config = { thread_id: 'held', gate: gate.url };
+  const accepted = await createClient(killed.url).send('POST', '/v1/runs', { messages: [user('go')], config });
+  const { run_id: runId } = accepted.body.data as { run_id: string };
   await gate.visited(1);
   await killed.stop('SIGKILL');
-  await refused;
 
   await using again = await startStandalone(workspace.env);
-  const { send } = createClient(again.url);
-  const texts = async (): Promise<string[]> => {
-    const { body } = await send('GET', '/v1/threads/held/messages');
-    const { messages } = body.data as { messages: { content: { text: string }[] }[] };
-    return messages.map(({ content }) => content.map(({ text }) => text).join(''));
-  };
-  t.deepEqual(await texts(), ['go', 'before the gate']);
-  const state = (await send('GET', '/v1/threads/held/state')).body.data as { state: { steps: number } };
-  t.is(state.state.steps, 1);
+  const client = createClient(again.url);
+  await gate.visited(2);
+  t.deepEqual(await textsOf(client, 'held'), ['go', 'before the gate']);
+  gate.open();
+  const result = (await client.send('GET', `/v1/runs/${runId}/wait`)).body.data as { meta: { status: string } };
+  t.is(result.meta.status, 'completed');
+  t.deepEqual(await textsOf(client, 'held'), ['go', 'before the gate', 'after the gate']);
+  const state = (await client.send('GET', '/v1/threads/held/state')).body.data as { state: { steps: number } };
+  t.is(state.state.steps, 2);
+
+  t.is((await client.send('POST', '/v1/graph/invoke', { messages: [user('again')], config })).status, 200);
+  t.is((await textsOf(client, 'held')).length, 6);
+});
+
+test('a stream cut by the death of the process is gone on with from its last event, as if it had not been', async (t) => {
+  await using workspace = await makeWorkspace('gated');
+  await using gate = await openGate();
+  const killed = await startStandalone(workspace.env);
+  const seen: string[] = [];
+  const cut = (async () => {
+    for await (const { id } of createClient(killed.url).stream({ messages: [user('go')], config: { gate: gate.url } }))
+      seen.push(id);
+  })();
+  await gate.visited(1);
+  await killed.stop('SIGKILL');
+  await t.throwsAsync(cut);
+  const last = seen.at(-1) ?? '';
+  const [runId = ''] = last.split(':');
 
   gate.open();
-  const next = await send('POST', '/v1/graph/invoke', {
-    messages: [user('again')],
-    config: { thread_id: 'held', gate: gate.url },
-  });
-  t.is(next.status, 200);
-  t.deepEqual(await texts(), ['go', 'before the gate', 'again', 'before the gate', 'after the gate']);
+  await using again = await startStandalone(workspace.env);
+  const follow = async (headers: Record<string, string>): Promise<string> =>
+    (await fetch(`${again.url}/v1/runs/${runId}/stream`, { headers })).text();
+  const rest = await follow({ 'last-event-id': last });
+  const whole = await follow({});
+  t.true(whole.endsWith(rest));
+  const ids = [...whole.matchAll(/^id: (.*)$/gm)].map(([, id]) => id);
+  t.deepEqual(
+    ids,
+    ids.map((_, index) => `${runId}:${String(index + 1)}`),
+  );
+  t.deepEqual(ids.slice(0, seen.length), seen);
+  t.regex(rest, /event: on_chain_end\n/);
 });
 
 test('runs that waited when the process died are run by the next one, in their order', async (t) => {

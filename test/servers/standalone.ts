@@ -1,9 +1,10 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
 /** The service as a process of its own: what a user starts. */
@@ -18,12 +19,15 @@ export interface StandaloneProcess extends AsyncDisposable {
 
 const main = fileURLToPath(import.meta.resolve('@agent-workflow/standalone/main'));
 
-/** Starts the service and waits until it says where it listens. @throws Error with what it printed when it ends instead. */
-export async function startStandalone(env: Readonly<Record<string, string>>): Promise<StandaloneProcess> {
-  const child = spawn(process.execPath, [main], {
+/**
+ * Starts the service and waits until it says where it listens. An `entry` of the tests' own can be talked to.
+ * @throws Error with what it printed when it ends instead.
+ */
+export async function startStandalone(env: Readonly<Record<string, string>>, entry = main): Promise<StandaloneProcess> {
+  const child = spawn(process.execPath, [entry], {
     env: { ...process.env, PORT: '0', LOG_LEVEL: 'info', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+    stdio: ['ignore', 'pipe', 'pipe', ...(entry === main ? [] : ['ipc' as const])],
+  }) as ChildProcessByStdio<null, Readable, Readable>;
   const lines: string[] = [];
   let complaint = '';
   child.stderr.on('data', (text: Buffer) => (complaint += text.toString()));

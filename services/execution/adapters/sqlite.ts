@@ -1,5 +1,5 @@
 import { openSqlite } from '@agent-workflow/kit/adapters/sqlite';
-import { stale, unavailable, type ServiceError } from '@agent-workflow/kit/errors';
+import { notFound, stale, unavailable, type ServiceError } from '@agent-workflow/kit/errors';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import { isTerminal, type RunLog } from '../port.ts';
 
@@ -21,7 +21,9 @@ const migrations = [
 /** The live end of one run's log, while somebody writes or follows it. */
 interface Tail {
   last: number;
-  ended: RunEvent | undefined;
+  ended: boolean;
+  /** The last event, unless it weighs so much that it is better read when it is asked for. */
+  end: RunEvent | undefined;
   /** Whether the last event was appended, written or not: nothing comes behind it. */
   closed: boolean;
   /** Set when its events could not be written. */
@@ -86,11 +88,12 @@ export function openSqliteRunLog({ path }: { readonly path: string }): RunLog {
   const tailOf = (runId: string): Tail => {
     const known = tails.get(runId);
     if (known) return known;
-    const ended = storedEnd(runId);
+    const end = storedEnd(runId);
     const tail: Tail = {
-      last: ended?.seq ?? storedLast(runId),
-      ended,
-      closed: ended !== undefined,
+      last: end?.seq ?? storedLast(runId),
+      ended: end !== undefined,
+      end: kept(end),
+      closed: end !== undefined,
       failure: undefined,
       recent: [],
       recentBytes: 0,
@@ -106,12 +109,7 @@ export function openSqliteRunLog({ path }: { readonly path: string }): RunLog {
   };
 
   const release = (runId: string, tail: Tail): void => {
-    if (
-      tail.listeners === 0 &&
-      !tail.writing &&
-      tail.pending.length === 0 &&
-      (tail.ended !== undefined || tail.last === 0)
-    )
+    if (tail.listeners === 0 && !tail.writing && tail.pending.length === 0 && (tail.ended || tail.last === 0))
       tails.delete(runId);
   };
 
@@ -143,7 +141,10 @@ export function openSqliteRunLog({ path }: { readonly path: string }): RunLog {
     for (const { runId, tail, events, stored } of group) {
       const end = events.at(-1);
       remember(tail, events);
-      if (end && isTerminal(end)) tail.ended = end;
+      if (end && isTerminal(end)) {
+        tail.ended = true;
+        tail.end = kept(end);
+      }
       tail.writing = tail.pending.length > 0;
       for (const wake of tail.waiting) wake();
       stored?.resolve();
@@ -263,7 +264,9 @@ export function openSqliteRunLog({ path }: { readonly path: string }): RunLog {
       tail.listeners++;
       try {
         while (!tail.ended) await changed(tail, signal);
-        return tail.ended;
+        const end = tail.end ?? storedEnd(runId);
+        if (!end) throw notFound(`the events of run "${runId}" are kept no more`);
+        return end;
       } finally {
         tail.listeners--;
         release(runId, tail);
@@ -288,6 +291,9 @@ export function openSqliteRunLog({ path }: { readonly path: string }): RunLog {
     },
   };
 }
+
+const kept = (event: RunEvent | undefined): RunEvent | undefined =>
+  event && event.json.byteLength <= maxRecentBytes ? event : undefined;
 
 /** Adds the newest events and forgets the oldest that are too many or weigh too much. */
 function remember(tail: Tail, events: readonly RunEvent[]): void {

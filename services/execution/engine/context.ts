@@ -45,7 +45,10 @@ export interface BoundMemory {
 export interface RunContext {
   readonly runId: string;
   readonly threadId: string;
-  /** Fires when the run is stopped: pass it on to whatever may take long. */
+  /**
+   * Fires when the run is stopped, when the time of this attempt is over, and when it, or a node beside it, has failed:
+   * pass it on to whatever may take long.
+   */
   readonly signal: AbortSignal;
   /** The request's `config`. */
   readonly config: Readonly<Record<string, unknown>>;
@@ -59,12 +62,18 @@ export interface RunContext {
 export interface NodeContext extends RunContext {
   readonly node: string;
   readonly step: number;
+  /** The same for every attempt at this node in this step: for services that take such a key. */
+  readonly idempotencyKey: string;
   /** Streams a piece of text, or one block, at once; the pieces of a node become one assistant message. */
   readonly emit: (piece: string | Block) => void;
+  /** What the function `interrupt` does, also where the async context is lost. */
+  readonly interrupt: (value: unknown) => unknown;
 }
 
 export interface ToolContext extends RunContext {
   readonly callId: string;
   /** The same for every attempt at this call: for services that take such a key. */
   readonly idempotencyKey: string;
+  /** What the function `interrupt` does, also where the async context is lost. */
+  readonly interrupt: (value: unknown) => unknown;
 }

@@ -1,8 +1,10 @@
-import { END, START } from './graph.ts';
+import { END, START, type AnyNode } from './graph.ts';
+import type { Join } from './join.ts';
 
 interface Parts {
-  readonly nodes: ReadonlyMap<string, unknown>;
+  readonly nodes: ReadonlyMap<string, AnyNode>;
   readonly edges: ReadonlyMap<string, readonly string[]>;
+  readonly joins: readonly Join[];
   readonly conditional: ReadonlyMap<string, readonly { readonly targets?: readonly string[] }[]>;
 }
 
@@ -13,13 +15,14 @@ interface Edge {
 }
 
 /** The structure of a graph as data and as Mermaid text. An edge whose targets are not declared is drawn to every node. */
-export function drawGraph({ nodes, edges, conditional }: Parts): {
+export function drawGraph({ nodes, edges, joins, conditional }: Parts): {
   readonly nodes: readonly { readonly id: string; readonly type: string }[];
   readonly edges: readonly Edge[];
   readonly mermaid: string;
 } {
   const drawn: Edge[] = [
     ...[...edges].flatMap(([source, targets]) => targets.map((target) => ({ source, target, conditional: false }))),
+    ...joins.flatMap(({ from, to }) => from.map((source) => ({ source, target: to, conditional: false }))),
     ...[...conditional].flatMap(([source, list]) =>
       list.flatMap(({ targets = [...nodes.keys(), END] }) =>
         targets.map((target) => ({ source, target, conditional: true })),
@@ -34,10 +37,11 @@ export function drawGraph({ nodes, edges, conditional }: Parts): {
   };
 }
 
-function typeOf(id: string, node: unknown): string {
+function typeOf(id: string, node: AnyNode | undefined): string {
   if (id === START) return 'start';
-  if (id === END) return 'end';
-  return typeof node === 'function' ? 'node' : 'tools';
+  if (id === END || !node) return 'end';
+  if (typeof node === 'function') return 'node';
+  return 'nodes' in node ? 'graph' : 'tools';
 }
 
 function mermaid(ids: readonly string[], edges: readonly Edge[]): string {

@@ -1,6 +1,8 @@
 import type { NodeContext } from './context.ts';
 import { drawGraph } from './draw.ts';
 import type { Fields, FieldSpec } from './field.ts';
+import { createJoin, type Join } from './join.ts';
+import { checkPolicy, type NodePolicy } from './policy.ts';
 import type { State, Update } from './state.ts';
 import type { Tool, ToolNode } from './tool.ts';
 
@@ -15,7 +17,8 @@ type Result<F extends Fields> = Update<F> | undefined | void;
 export type NodeFunction<F extends Fields> = (state: State<F>, context: NodeContext) => Result<F> | Promise<Result<F>>;
 export type Route<F extends Fields> = (state: State<F>) => string | readonly string[];
 
-type AnyNode = NodeFunction<Record<string, never>> | ToolNode;
+/** A function, a tool node, or a graph that is run as one node. */
+export type AnyNode = NodeFunction<Record<string, never>> | ToolNode | CompiledGraph;
 
 interface ConditionalEdge {
   readonly route: Route<Record<string, never>>;
@@ -28,8 +31,12 @@ export interface CompiledGraph {
   readonly fields: Readonly<Record<string, FieldSpec<unknown>>>;
   /** In the order they were added, which is the order in which updates of one step are merged. */
   readonly nodes: ReadonlyMap<string, AnyNode>;
+  /** How nodes are run that have something to say about it. */
+  readonly policies: ReadonlyMap<string, NodePolicy>;
   readonly edges: ReadonlyMap<string, readonly string[]>;
+  readonly joins: readonly Join[];
   readonly conditional: ReadonlyMap<string, readonly ConditionalEdge[]>;
+  /** Those of sub-graphs among them. */
   readonly tools: readonly Tool[];
   /** Nodes, edges and a Mermaid drawing. */
   readonly drawing: ReturnType<typeof drawGraph>;
@@ -39,7 +46,9 @@ export interface CompiledGraph {
 export class StateGraph<F extends Fields> {
   readonly #fields: F;
   readonly #nodes = new Map<string, AnyNode>();
+  readonly #policies = new Map<string, NodePolicy>();
   readonly #edges = new Map<string, string[]>();
+  readonly #joins: Join[] = [];
   readonly #conditional = new Map<string, ConditionalEdge[]>();
 
   constructor(fields: F) {
@@ -49,17 +58,31 @@ export class StateGraph<F extends Fields> {
     this.#fields = fields;
   }
 
-  /** Adds a node: a function of state and context, or a {@link toolNode}. */
-  addNode(name: string, node: NodeFunction<F> | ToolNode): this {
+  /**
+   * Adds a node: a function of state and context, a {@link toolNode}, or a compiled graph, which is run to its end as one
+   * node. A sub-graph shares context and summary, and the fields that both graphs declare: it reads their values, and what
+   * its nodes write to them passes this graph's reducers too, in the order it was written. Its other fields begin anew
+   * each time that it is run.
+   * @throws Error when the name is taken, or the policy holds a value that is out of bounds.
+   */
+  addNode(name: string, node: NodeFunction<F> | ToolNode | CompiledGraph, policy: NodePolicy = {}): this {
     if (name === START || name === END || name === '') throw new Error(`"${name}" cannot be the name of a node`);
     if (this.#nodes.has(name)) throw new Error(`node "${name}" is added twice`);
+    checkPolicy(name, policy);
     this.#nodes.set(name, node as AnyNode);
+    if (Object.keys(policy).length > 0) this.#policies.set(name, policy);
     return this;
   }
 
-  /** After `from`, go to `to`. */
-  addEdge(from: string, to: string): this {
-    this.#edges.set(from, [...(this.#edges.get(from) ?? []), to]);
+  /** After `from`, go to `to`. After a list, go there when all of its nodes have finished, be it in different steps. */
+  addEdge(from: string | readonly string[], to: string): this {
+    if (typeof from === 'string') {
+      this.#edges.set(from, [...(this.#edges.get(from) ?? []), to]);
+      return this;
+    }
+    if (from.length === 0) throw new Error(`an edge to "${to}" leaves no node`);
+    if (from.includes(START)) throw new Error(`an edge to "${to}" waits for START, which is no node`);
+    this.#joins.push(createJoin(from, to));
     return this;
   }
 
@@ -74,11 +97,13 @@ export class StateGraph<F extends Fields> {
   compile(): CompiledGraph {
     this.#refuseUnknownEnds();
     this.#refuseUnreachable();
-    const parts = { nodes: this.#nodes, edges: this.#edges, conditional: this.#conditional };
+    this.#refuseStrangers();
+    const parts = { nodes: this.#nodes, edges: this.#edges, joins: this.#joins, conditional: this.#conditional };
     return {
       fields: Object.fromEntries(Object.entries(this.#fields).map(([name, { spec }]) => [name, spec])),
       ...parts,
-      tools: [...this.#nodes.values()].flatMap((node) => (typeof node === 'function' ? [] : node.tools)),
+      policies: this.#policies,
+      tools: [...new Set([...this.#nodes.values()].flatMap((node) => (typeof node === 'function' ? [] : node.tools)))],
       drawing: drawGraph(parts),
     };
   }
@@ -88,7 +113,8 @@ export class StateGraph<F extends Fields> {
     const conditional = [...this.#conditional].flatMap(([from, list]) =>
       list.flatMap(({ targets }) => [[from, END] as const, ...(targets ?? []).map((to) => [from, to] as const)]),
     );
-    for (const [from, to] of [...edges, ...conditional]) {
+    const joins = this.#joins.flatMap(({ from, to }) => from.map((name) => [name, to] as const));
+    for (const [from, to] of [...edges, ...joins, ...conditional]) {
       if (from !== START && !this.#nodes.has(from)) throw new Error(`an edge leaves the unknown node "${from}"`);
       if (to !== END && !this.#nodes.has(to))
         throw new Error(`an edge from "${from}" leads to the unknown node "${to}"`);
@@ -99,7 +125,8 @@ export class StateGraph<F extends Fields> {
     const reached = new Set<string>();
     const walk = (from: string): void => {
       const free = this.#conditional.get(from)?.flatMap(({ targets }) => targets ?? [...this.#nodes.keys()]) ?? [];
-      for (const to of [...(this.#edges.get(from) ?? []), ...free]) {
+      const joined = this.#joins.filter((join) => join.from.includes(from)).map(({ to }) => to);
+      for (const to of [...(this.#edges.get(from) ?? []), ...joined, ...free]) {
         if (to === END || reached.has(to)) continue;
         reached.add(to);
         walk(to);
@@ -109,6 +136,18 @@ export class StateGraph<F extends Fields> {
     if (reached.size === 0) throw new Error('no edge leaves START');
     const lost = [...this.#nodes.keys()].find((name) => !reached.has(name));
     if (lost !== undefined) throw new Error(`no edge leads to the node "${lost}"`);
+  }
+
+  /** A field that two graphs share must be the same thing to both. */
+  #refuseStrangers(): void {
+    for (const [name, node] of this.#nodes) {
+      if (typeof node === 'function' || !('nodes' in node)) continue;
+      for (const [field, { type }] of Object.entries(node.fields)) {
+        const own = Object.hasOwn(this.#fields, field) ? this.#fields[field]?.spec.type : undefined;
+        if (own !== undefined && own !== type)
+          throw new Error(`field "${field}" is of type ${own}, and of type ${type} in the sub-graph "${name}"`);
+      }
+    }
   }
 }
 

@@ -60,7 +60,8 @@ export function mergeOutputs(
       if (value === undefined) continue;
       const spec = specOf(fields, name, node);
       const other = writers.get(name);
-      if (other !== undefined && !spec.reducer) {
+      // A sub-graph gives one output for each node that ran in it, in their order: the last one's word holds.
+      if (other !== undefined && other !== node && !spec.reducer) {
         throw new RunFailure(
           'GRAPH_ERROR',
           `nodes "${other}" and "${node}" wrote field "${name}" in one step, and it has no reducer`,

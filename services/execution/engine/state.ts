@@ -45,7 +45,8 @@ export function withMessages(
   mayReplace: boolean,
 ): readonly Message[] {
   // New ids are the rule, and looking for old ones would make a step cost what the thread is long.
-  if (!mayReplace) return messages.length === 0 ? context : context.concat(messages);
+  // `concat` is many times slower than a spread where the context is frozen.
+  if (!mayReplace) return messages.length === 0 ? context : [...context, ...messages];
   const byId = new Map(messages.map((message) => [message.message_id, message]));
   const replaced = context.map((message) => {
     const newer = byId.get(message.message_id);

@@ -1,13 +1,14 @@
-import type { Block, Message } from '@agent-workflow/protos/message';
-import { openCalls } from './calls.ts';
-import type { NodeContext, RunContext } from './context.ts';
-import { messageOf, RunFailure } from './failure.ts';
-import { END, START, type CompiledGraph, type NodeFunction } from './graph.ts';
+import { fenced, unlessAborted } from './attempt.ts';
+import { openInterrupts, toCarry, type Carry, type GraphPlace } from './carry.ts';
+import type { RunContext } from './context.ts';
+import type { CompiledGraph } from './graph.ts';
+import type { Interrupt } from './interrupt.ts';
+import { arrive } from './join.ts';
 import { mergeOutputs, type Delta, type NodeOutput } from './merge.ts';
-import { draftMessage, toMessage, type Piece } from './message.ts';
-import type { EngineState, NewMessage } from './state.ts';
-import type { ToolNode } from './tool.ts';
-import { answerCall } from './tools.ts';
+import type { Piece } from './message.ts';
+import { runNode, type NodeResult } from './node.ts';
+import type { EngineState } from './state.ts';
+import { successors, successorsOfStart } from './successors.ts';
 
 /** One super-step: the nodes that run side by side on one state. */
 export interface Step {
@@ -16,10 +17,21 @@ export interface Step {
   readonly number: number;
   readonly state: EngineState;
   readonly run: RunContext;
+  /** What the step before gave to carry. */
+  readonly carry?: Carry | undefined;
+  /** Answers to open interrupts, by their ids; what names no open one is passed over. */
+  readonly answers?: Readonly<Record<string, unknown>> | undefined;
   /** Whether the caller runs the tool of this name. */
   readonly isRemote: (tool: string) => boolean;
   /** Hears every piece as it is emitted. */
   readonly onPiece: (node: string, piece: Piece) => void;
+  /**
+   * Hears that a node begins again because it failed: what it emitted before will not be kept. `attempt` is 2 for the
+   * second. For a node of a sub-graph the one that holds the sub-graph is told.
+   */
+  readonly onRestart?: ((node: string, attempt: number) => void) | undefined;
+  /** The place of a sub-graph's step in the run, in place of the run's id in keys and ids. */
+  readonly within?: string;
 }
 
 export interface StepResult {
@@ -27,167 +39,67 @@ export interface StepResult {
   readonly delta: Delta;
   /** The nodes of the next step; none when the graph has ended. */
   readonly next: readonly string[];
+  /** To be kept with the commit and given to the next step. */
+  readonly carry: Carry | undefined;
   /** Messages that were streamed as they were made. */
   readonly streamed: ReadonlySet<string>;
-  /** Whether a tool node waits for the caller: the run is interrupted and goes on with `next`. */
+  /** Whether a node waits for the caller: the run is interrupted and goes on with `next`. */
   readonly waiting: boolean;
+  /** The questions among what it waits for. */
+  readonly interrupts: readonly Interrupt[];
 }
 
+/** A step with what each of its nodes gave. */
+export type TakenStep = StepResult & { readonly outputs: readonly NodeOutput[] };
+export type TakeStep = (step: Step) => Promise<TakenStep>;
+
 /** The nodes that a run begins with. */
-export const entryNodes = (graph: CompiledGraph, state: EngineState): readonly string[] =>
-  successors(graph, [START], state);
+export const entryNodes = successorsOfStart;
 
 /**
  * Runs the nodes of a step side by side and merges what they give.
- * @throws RunFailure naming the node; the other nodes of the step are told by nothing, their results are dropped.
+ * @throws RunFailure naming the node; the signals of the step's other nodes fire, and their results are dropped.
  */
-export async function runStep(step: Step): Promise<StepResult> {
-  const streamed = new Set<string>();
-  const results = await runNodes(step, streamed);
-  const { state, delta } = mergeOutputs(step.graph.fields, step.state, results);
-  const waiting = results.filter((result) => result.waiting).map(({ node }) => node);
-  const done = step.nodes.filter((name) => !waiting.includes(name));
+export const runStep: (step: Step) => Promise<StepResult> = takeStep;
+
+async function takeStep(step: Step): Promise<TakenStep> {
+  const results = await runNodes(step);
+  const outputs = results.flatMap((result) => result.outputs);
+  const { state, delta } = mergeOutputs(step.graph.fields, step.state, outputs);
+  const waiting = step.nodes.filter((_, index) => results[index]?.waiting);
+  const done = step.nodes.filter((_, index) => !results[index]?.waiting);
+  const { reached, arrivals } = arrive(step.graph.joins, step.carry?.joins ?? {}, done);
+  const next = new Set([...waiting, ...successors(step.graph, done, state, reached)]);
+  const carry = next.size === 0 ? undefined : carryOf(step, results, arrivals);
   return {
     state,
     delta,
-    next: [...waiting, ...successors(step.graph, done, state)],
-    streamed,
+    next: [...next],
+    carry,
+    streamed: new Set(results.flatMap((result) => result.streamed)),
     waiting: waiting.length > 0,
+    interrupts: openInterrupts(carry),
+    outputs,
   };
 }
 
-/** Once the step is over, by a failure too, nobody hears what a node that was left running still says. */
-async function runNodes(step: Step, streamed: Set<string>): Promise<readonly NodeResult[]> {
-  let over = false;
-  const onPiece: Step['onPiece'] = (node, piece) => {
-    if (!over) step.onPiece(node, piece);
-  };
-  const heard = { ...step, onPiece };
-  try {
-    const work = Promise.all(step.nodes.map((name) => runNode(heard, name, streamed)));
-    return await unlessAborted(work, step.run.signal);
-  } finally {
-    over = true;
-  }
-}
-
-/** A node that does not heed its signal is left behind: a stopped run holds nobody up. */
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  signal.throwIfAborted();
-  let stop = (): void => undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => {
-      reject(signal.reason as Error);
-    };
-    signal.addEventListener('abort', stop, { once: true });
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
-}
-
-type NodeResult = NodeOutput & { readonly waiting: boolean };
-
-async function runNode(step: Step, name: string, streamed: Set<string>): Promise<NodeResult> {
-  const node = step.graph.nodes.get(name);
-  if (!node) throw new RunFailure('GRAPH_ERROR', `the graph has no node "${name}"`, { node: name });
-  try {
-    return typeof node === 'function'
-      ? await runFunction(step, name, node, streamed)
-      : await runTools(step, name, node);
-  } catch (error) {
-    if (error instanceof RunFailure || step.run.signal.aborted) throw error;
-    throw new RunFailure('NODE_ERROR', `node "${name}" failed: ${messageOf(error)}`, { node: name, cause: error });
-  }
-}
-
-async function runFunction(
-  step: Step,
-  name: string,
-  node: NodeFunction<Record<string, never>>,
-  streamed: Set<string>,
-): Promise<NodeResult> {
-  const toBlock = (block: Block): Block => markRemote(block, step.isRemote);
-  const draft = draftMessage(toBlock);
-  let over = false;
-  const context: NodeContext = {
-    ...step.run,
-    node: name,
-    step: step.number,
-    emit: (piece) => {
-      // Work that a node left behind must not add to a message that is finished.
-      if (over || piece === '') return;
-      step.onPiece(name, draft.add(piece));
-    },
-  };
-  try {
-    const update = await node({ ...step.state.values, context: step.state.context.slice() } as never, context);
-    const emitted = draft.finish();
-    if (emitted) streamed.add(emitted.message_id);
-    return toOutput(name, update ?? {}, emitted, toBlock);
-  } finally {
-    over = true;
-  }
-}
-
-function toOutput(
-  node: string,
-  update: object,
-  emitted: Message | undefined,
-  toBlock: (block: Block) => Block,
-): NodeResult {
-  if (typeof update !== 'object' || Array.isArray(update))
-    throw new RunFailure('NODE_ERROR', `node "${node}" returned no object of fields`, { node });
-  const { messages = [], ...fields } = update as { messages?: readonly NewMessage[] } & Record<string, unknown>;
-  const whole = messages.map((message) => toMessage(message, toBlock));
-  const mayReplace = messages.some((message) => message.message_id !== undefined);
-  return { node, fields, messages: emitted ? [emitted, ...whole] : whole, mayReplace, waiting: false };
-}
-
-async function runTools(step: Step, name: string, { tools }: ToolNode): Promise<NodeResult> {
-  const open = openCalls(step.state.context);
-  const here = open.filter((call) => !step.isRemote(call.name));
-  const messages = await Promise.all(here.map((call) => answerCall(tools, call, { run: step.run, step: step.number })));
-  return { node: name, fields: {}, messages, mayReplace: false, waiting: here.length < open.length };
-}
-
-const markRemote = (block: Block, isRemote: (tool: string) => boolean): Block =>
-  block.type === 'tool_call' && typeof block['name'] === 'string' && isRemote(block['name'])
-    ? { ...block, type: 'remote_tool_call' }
-    : block;
-
-/** Where edges lead from these nodes, each once, in the order of the graph. */
-function successors(graph: CompiledGraph, from: readonly string[], state: EngineState): readonly string[] {
-  const reached = new Set(from.flatMap((name) => [...(graph.edges.get(name) ?? []), ...routed(graph, name, state)]));
-  reached.delete(END);
-  if (reached.size <= 1) return [...reached];
-  return [...graph.nodes.keys()].filter((name) => reached.has(name));
-}
-
-function routed(graph: CompiledGraph, name: string, { values, context }: EngineState): string[] {
-  const edges = graph.conditional.get(name);
-  if (!edges) return [];
-  return edges.flatMap(({ route }) => {
-    const targets = [callRoute(route, name, { ...values, context })].flat();
-    const lost = targets.find((target) => target !== END && !graph.nodes.has(target));
-    if (lost !== undefined)
-      throw new RunFailure('GRAPH_ERROR', `the edge from "${name}" leads to the unknown node "${lost}"`, {
-        node: name,
-      });
-    return targets;
+/** A node alone needs no fence: nobody fails beside it. */
+async function runNodes(step: Step): Promise<readonly NodeResult[]> {
+  const { signal } = step.run;
+  const [only] = step.nodes;
+  if (only !== undefined && step.nodes.length === 1)
+    return [await unlessAborted(signal, async () => runNode(step, only, takeStep))];
+  return fenced({ signal }, async (own) => {
+    const heard = { ...step, run: { ...step.run, signal: own } };
+    return Promise.all(step.nodes.map(async (name) => runNode(heard, name, takeStep)));
   });
 }
 
-function callRoute(
-  route: (state: never) => string | readonly string[],
-  node: string,
-  state: object,
-): string | readonly string[] {
-  try {
-    return route(state as never);
-  } catch (cause) {
-    throw new RunFailure('GRAPH_ERROR', `the edge from "${node}" failed: ${messageOf(cause)}`, { node, cause });
-  }
+function carryOf(step: Step, results: readonly NodeResult[], joins: NonNullable<Carry['joins']>): Carry | undefined {
+  const graphs: Record<string, GraphPlace> = {};
+  results.forEach(({ place }, index) => {
+    const name = step.nodes[index];
+    if (place && name !== undefined) graphs[name] = place;
+  });
+  return toCarry({ joins, asking: results.flatMap(({ asking = [] }) => asking), graphs });
 }

@@ -1,29 +1,22 @@
 import { newId } from '@agent-workflow/kit/ids';
 import type { CallBlock, Message } from '@agent-workflow/protos/message';
 import { Ajv, type ValidateFunction } from 'ajv';
-import type { RunContext, ToolContext } from './context.ts';
+import type { ToolContext } from './context.ts';
 import { messageOf } from './failure.ts';
 import { deepFreeze } from './state.ts';
 import type { Tool } from './tool.ts';
 
-/** What answering one call needs to know of the step it belongs to. */
-export interface CallSite {
-  readonly run: RunContext;
-  readonly step: number;
-}
-
 /** Runs one server call and answers it: also what goes wrong in it is an answer, so that the model can mend it. */
-export async function answerCall(tools: readonly Tool[], call: CallBlock, { run, step }: CallSite): Promise<Message> {
+export async function answerCall(tools: readonly Tool[], call: CallBlock, context: ToolContext): Promise<Message> {
   const tool = tools.find(({ name }) => name === call.name);
   if (!tool?.run) return toolMessage(call, `There is no tool named ${call.name}.`, true);
   const fault = checkArgs(tool, call.args);
   if (fault !== undefined) return toolMessage(call, fault, true);
-  const context: ToolContext = { ...run, callId: call.id, idempotencyKey: `${run.runId}/${String(step)}/${call.id}` };
   try {
     const output = await tool.run(call.args as Record<string, unknown>, context);
     return toolMessage(call, toOutput(output), false);
   } catch (error) {
-    if (run.signal.aborted) throw error;
+    if (context.signal.aborted) throw error;
     return toolMessage(call, messageOf(error), true);
   }
 }

@@ -5,12 +5,12 @@ import { Worker } from 'node:worker_threads';
  * the event loop would stand still. The thread is made when a log first grows, and is shared by all files.
  */
 export interface Checkpointer extends Disposable {
-  /** A group of `writes` has been committed. */
-  readonly noteWrites: (writes: number) => void;
+  /** The log has grown: so many of its pages are not in the file yet. */
+  readonly note: (pages: number) => void;
 }
 
-/** Writes after which a log is worked into its file. */
-const writesPerCheckpoint = 2000;
+/** Pages after which a log is worked into its file: it then starts over, within the room that was reserved for it. */
+const pagesPerCheckpoint = 900;
 
 let thread: Worker | undefined;
 let users = 0;
@@ -19,13 +19,10 @@ const underWay = new Map<string, () => void>();
 
 /** `finish` is called when most of the log has been copied: what is left is little, and only the writer itself can end it. */
 export function createCheckpointer(path: string, finish: () => void): Checkpointer {
-  let writes = 0;
   users++;
   return {
-    noteWrites: (more) => {
-      writes += more;
-      if (writes < writesPerCheckpoint || underWay.has(path)) return;
-      writes = 0;
+    note: (pages) => {
+      if (pages < pagesPerCheckpoint || underWay.has(path)) return;
       underWay.set(path, finish);
       threadOf().postMessage(path);
     },

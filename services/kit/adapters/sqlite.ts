@@ -71,12 +71,17 @@ export function openSqlite({ path, durability, migrations }: SqliteOptions): Sql
       })
     : undefined;
 
+  const unsettledPages = (): number => {
+    const state = prepare('PRAGMA wal_checkpoint(NOOP)').get();
+    return Number(state?.['log']) - Number(state?.['checkpointed']);
+  };
+
   let waiting: Pending[] = [];
   const flush = (): void => {
     const group = waiting;
     waiting = [];
     const written = commitGroup(group, prepare);
-    checkpointer?.noteWrites(written.length);
+    if (written.length > 0) checkpointer?.note(unsettledPages());
     if (sync && written.length > 0) sync.settle(written);
     else for (const write of written) write.resolve();
   };

@@ -66,13 +66,8 @@ export function openSqliteMemoryStore(options: SqliteMemoryStoreOptions): Memory
     }
   };
 
-  /** Brings what is derived from a row into line with it: its words, and the cache. */
+  /** Brings the cache into line with a row. */
   const follow = (owner: string, seq: number, memory: MemoryRecord): void => {
-    db.prepare('INSERT INTO memory_words (rowid, owner, content) VALUES (?, ?, ?)').run(
-      seq,
-      ownerWord(owner),
-      memory.content,
-    );
     const row = { seq, metadataBytes: memory.metadataJson.byteLength };
     cache.get(owner)?.put(headOf(memory), toBytes(memory.vector), row);
   };
@@ -82,7 +77,11 @@ export function openSqliteMemoryStore(options: SqliteMemoryStoreOptions): Memory
       writeFor(owner, () => {
         const { changes, lastInsertRowid } = db.prepare(insertMemory).run(owner, memory.memoryId, ...valuesOf(memory));
         if (changes === 0) return false;
-        follow(owner, Number(lastInsertRowid), memory);
+        const seq = Number(lastInsertRowid);
+        const indexed = indexedUntil(db);
+        if (seq <= indexed) indexWords(db, { seq, owner, content: memory.content });
+        else if (seq - indexed >= wordsAtOnce) indexWaiting(db);
+        follow(owner, seq, memory);
         return true;
       }),
 
@@ -93,7 +92,10 @@ export function openSqliteMemoryStore(options: SqliteMemoryStoreOptions): Memory
         const memory = change(toStored(row));
         const seq = Number(row['seq']);
         db.prepare(updateMemory).run(...valuesOf(memory), seq);
-        db.prepare('DELETE FROM memory_words WHERE rowid = ?').run(seq);
+        if (seq <= indexedUntil(db)) {
+          db.prepare(deleteWords).run(seq);
+          indexWords(db, { seq, owner, content: memory.content });
+        }
         follow(owner, seq, memory);
         return memory;
       }),
@@ -113,7 +115,8 @@ export function openSqliteMemoryStore(options: SqliteMemoryStoreOptions): Memory
             .prepare('DELETE FROM memories WHERE owner = ? AND memory_id = ? RETURNING seq')
             .get(owner, memoryId);
           if (!row) return false;
-          db.prepare('DELETE FROM memory_words WHERE rowid = ?').run(Number(row['seq']));
+          const seq = Number(row['seq']);
+          if (seq <= indexedUntil(db)) db.prepare(deleteWords).run(seq);
           cache.get(owner)?.remove(memoryId);
           return true;
         }),
@@ -138,7 +141,12 @@ export function openSqliteMemoryStore(options: SqliteMemoryStoreOptions): Memory
     findByWords: async ({ owner, narrowing, accepts, limit, text }) => {
       const top = createTop<KeywordHit>(limit, heaviestFirst);
       const match = toMatch(owner, text);
-      if (match === undefined) return Promise.resolve(top.items());
+      if (match === undefined) return top.items();
+      if (db.prepare(selectWaiting).get(indexedUntil(db))) {
+        await db.write(() => {
+          indexWaiting(db);
+        });
+      }
       const cached = vectorsOf(owner);
       for (const row of db.prepare(selectByWords).iterate(match)) {
         const seq = Number(row['seq']);
@@ -147,7 +155,7 @@ export function openSqliteMemoryStore(options: SqliteMemoryStoreOptions): Memory
         const hit = { head, weight: Number(row['weight']) };
         if (top.wants(hit) && (accepts === undefined || accepts(head))) top.add(hit);
       }
-      return Promise.resolve(top.items());
+      return top.items();
     },
 
     [Symbol.asyncDispose]: async () => {
@@ -166,11 +174,12 @@ const migrations = [
      memory_type TEXT NOT NULL, category TEXT NOT NULL, thread_id TEXT NOT NULL, timestamp INTEGER NOT NULL,
      metadata BLOB NOT NULL, vector BLOB NOT NULL, content TEXT NOT NULL, vector_json BLOB NOT NULL,
      UNIQUE (owner, memory_id)) STRICT;
-   CREATE INDEX memories_by_time ON memories (owner, timestamp DESC, memory_id DESC);
-   CREATE INDEX memories_by_type ON memories (owner, memory_type, timestamp DESC, memory_id DESC);
+   CREATE INDEX memories_by_time ON memories (owner, timestamp, memory_id, memory_type, category);
    CREATE INDEX memories_by_thread ON memories (owner, thread_id) WHERE thread_id <> '';
    CREATE VIRTUAL TABLE memory_words USING fts5 (owner, content, content = '', contentless_delete = 1,
      tokenize = 'porter unicode61 remove_diacritics 2');
+   CREATE TABLE indexed (until INTEGER NOT NULL) STRICT;
+   INSERT INTO indexed VALUES (0);
    CREATE TABLE embedder (model TEXT NOT NULL, dimension INTEGER NOT NULL) STRICT;`,
 ];
 
@@ -184,6 +193,8 @@ const selectSizes = 'SELECT count(*) AS count, total(length(metadata)) AS bytes 
 const selectHead = `SELECT ${headColumns} FROM memories WHERE owner = ? AND memory_id = ?`;
 const selectHeadAt = `SELECT ${headColumns} FROM memories WHERE seq = ? AND owner = ?`;
 const selectVectors = `SELECT seq, ${headColumns}, vector FROM memories WHERE owner = ?`;
+const deleteWords = 'DELETE FROM memory_words WHERE rowid = ?';
+const selectWaiting = 'SELECT seq, owner, content FROM memories WHERE seq > ? ORDER BY seq';
 const selectByWords = `SELECT rowid AS seq, -bm25(memory_words, 0.0, 1.0) AS weight
   FROM memory_words WHERE memory_words MATCH ?`;
 
@@ -199,6 +210,27 @@ function recordEmbedder(db: Sqlite, { model, dimension }: EmbedderIdentity): voi
   }
   db.prepare('DELETE FROM embedder').run();
   db.prepare('INSERT INTO embedder VALUES (?, ?)').run(model, dimension);
+}
+
+/**
+ * Memories whose words wait to be indexed together: alone, each would cost more than its row. Those after `indexed.until`
+ * wait; a search by words has them indexed first.
+ */
+const wordsAtOnce = 32;
+
+const indexedUntil = (db: Sqlite): number => Number(db.prepare('SELECT until FROM indexed').get()?.['until']);
+
+function indexWaiting(db: Sqlite): void {
+  let until = indexedUntil(db);
+  for (const row of db.prepare(selectWaiting).all(until)) {
+    until = Number(row['seq']);
+    indexWords(db, { seq: until, owner: String(row['owner']), content: String(row['content']) });
+  }
+  db.prepare('UPDATE indexed SET until = ?').run(until);
+}
+
+function indexWords(db: Sqlite, { seq, owner, content }: { seq: number; owner: string; content: string }): void {
+  db.prepare('INSERT INTO memory_words (rowid, owner, content) VALUES (?, ?, ?)').run(seq, ownerWord(owner), content);
 }
 
 /** The owner as one word of the index, so that another owner's memories are never walked. */

@@ -22,6 +22,8 @@ export const migrations: readonly string[] = [
      open_calls TEXT NOT NULL,
      next TEXT NOT NULL,
      interrupted_run TEXT,
+     claims INTEGER NOT NULL,
+     progress BLOB,
      deleting INTEGER NOT NULL,
      UNIQUE (owner, thread_id)
    ) STRICT;

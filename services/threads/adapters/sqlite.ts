@@ -227,8 +227,9 @@ function insertThread(db: Sqlite, { owner, threadId }: ThreadKey, head: Head): n
   const { lastInsertRowid } = db
     .prepare(
       `INSERT INTO threads (name, metadata, created_at, updated_at, owner, thread_id, version, epoch, step, active_run,
-         active_status, newest_run, queue, next_position, open_calls, next, interrupted_run, deleting)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         active_status, newest_run, queue, next_position, open_calls, next, interrupted_run, claims, progress,
+         deleting)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     .run(
       head.name ?? null,
@@ -245,7 +246,7 @@ function insertThread(db: Sqlite, { owner, threadId }: ThreadKey, head: Head): n
 function updateHead(db: Sqlite, ref: number, head: Head, before: Head | undefined): void {
   db.prepare(
     `UPDATE threads SET version = ?, epoch = ?, step = ?, active_run = ?, active_status = ?, newest_run = ?, queue = ?,
-       next_position = ?, open_calls = ?, next = ?, interrupted_run = ? WHERE ref = ?`,
+       next_position = ?, open_calls = ?, next = ?, interrupted_run = ?, claims = ?, progress = ? WHERE ref = ?`,
   ).run(...headColumns(head).slice(0, -1), ref);
   // Columns of an index are written only when they change: SQLite rewrites the index entry of every column it is told to set.
   if (head.updatedAt !== before?.updatedAt)
@@ -254,7 +255,7 @@ function updateHead(db: Sqlite, ref: number, head: Head, before: Head | undefine
     db.prepare('UPDATE threads SET deleting = ? WHERE ref = ?').run(Number(head.deleting), ref);
 }
 
-const headColumns = (head: Head): (string | number | null)[] => [
+const headColumns = (head: Head): (string | number | Uint8Array | null)[] => [
   head.version,
   head.epoch,
   head.step,
@@ -266,6 +267,8 @@ const headColumns = (head: Head): (string | number | null)[] => [
   toList(head.openCalls),
   toList(head.next),
   head.interruptedRun ?? null,
+  head.claims,
+  head.progress ?? null,
   Number(head.deleting),
 ];
 
@@ -352,6 +355,8 @@ const toHead = (row: Row): Head => ({
   openCalls: fromList(row['open_calls']) as readonly OpenCall[],
   next: fromList(row['next']) as readonly string[],
   ...optional('interruptedRun', row['interrupted_run'] as string | null),
+  claims: row['claims'] as number,
+  ...optional('progress', row['progress'] as Uint8Array | null),
   deleting: row['deleting'] === 1,
 });
 

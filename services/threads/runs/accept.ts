@@ -34,7 +34,7 @@ function begin(
   now: number,
 ): Decision<AcceptRunReply> {
   refuseUnknownAnswers(request, head);
-  const idle: Head = { ...head, updatedAt: now, newestRun: run.runId, activeRun: run.runId };
+  const idle: Head = { ...head, updatedAt: now, newestRun: run.runId, activeRun: run.runId, claims: 0 };
   if (!request.claim) {
     const active: Head = { ...idle, activeStatus: 'queued' };
     return {
@@ -110,5 +110,6 @@ const newHead = ({ threadName, metadataJson }: AcceptRunRequest, now: number): H
   nextPosition: 0,
   openCalls: [],
   next: [],
+  claims: 0,
   deleting: false,
 });

@@ -4,18 +4,76 @@ import type { Message } from '@agent-workflow/protos/message';
 import type { ClaimedRun, ClaimRunRequest, MessageEntry, OpenCall } from '@agent-workflow/protos/threads';
 import { fromInput, toJson } from '../json.ts';
 import type { Change, Decision, Head, RunRecord, Snapshot } from '../port.ts';
+import { endRun } from './commit.ts';
 import { placeMessages } from './place.ts';
+
+/** Claims of a run without a commit, after which it is given up. */
+const maxClaims = 3;
 
 /** Gives a run that holds its thread to a worker. `input` of the reply's `appended` is not in the log before this. */
 export function decideClaim(request: ClaimRunRequest, snapshot: Snapshot, now: number): Decision<ClaimedRun> {
   const { head } = snapshot;
   const run = snapshot.runs.get(request.runId);
-  if (!head || head.deleting || !run || head.activeRun !== run.runId || head.activeStatus !== 'queued') {
+  if (!head || head.deleting || !run || head.activeRun !== run.runId || !isFree(head, request.takeover)) {
     throw stale(`run "${request.runId}" is not waiting for a worker`);
   }
+  if (head.claims >= maxClaims) return giveUp(head, run, now);
+  if (head.activeStatus === 'running' && !run.input) return takeOver(head, run, now);
   const input = run.input ? fromInput(run.input) : [];
   return claim({ head, run, input, hasNewInput: run.hasNewInput, positions: snapshot.positions, now });
 }
+
+const isFree = ({ activeStatus }: Head, takeover: boolean): boolean =>
+  activeStatus === 'queued' || (takeover && activeStatus === 'running');
+
+/** The run goes on where its last commit left it; what it was begun with stands in the log already. */
+function takeOver(head: Head, run: RunRecord, now: number): Decision<ClaimedRun> {
+  const taken: Head = { ...head, version: head.version + 1, epoch: head.epoch + 1, claims: head.claims + 1 };
+  return {
+    change: { head: taken, runs: [{ ...run, updatedAt: now }] },
+    reply: {
+      ...replyOf(run, head, taken),
+      isTakeover: true,
+      ...(head.progress === undefined ? {} : { progressJson: head.progress }),
+    },
+  };
+}
+
+function giveUp(head: Head, run: RunRecord, now: number): Decision<ClaimedRun> {
+  const error = {
+    code: 'INTERNAL_ERROR',
+    message: `the run was claimed ${String(maxClaims)} times and committed nothing`,
+  };
+  const end = { status: 'failed', iterations: 0, recursionLimitReached: false, error };
+  const ended = endRun({ ...head, epoch: head.epoch + 1 }, run, end, now);
+  const nextRunId = ended.head.activeRun;
+  return {
+    change: { head: ended.head, runs: [ended.run] },
+    reply: { ...replyOf(run, head, ended.head), givenUp: error, ...(nextRunId === undefined ? {} : { nextRunId }) },
+  };
+}
+
+/** What every claim says, before anything is appended. */
+const replyOf = (run: RunRecord, before: Head, head: Head): ClaimedRun => ({
+  runId: run.runId,
+  threadId: run.threadId,
+  requestId: run.requestId,
+  granularity: run.granularity,
+  isNewThread: run.isNewThread,
+  epoch: head.epoch,
+  step: head.step,
+  optionsJson: run.options,
+  previousVersion: before.version,
+  version: head.version,
+  appended: [],
+  replaced: false,
+  next: head.next,
+  openCalls: head.openCalls,
+  unmatchedAnswers: [],
+  attempt: head.claims,
+  isTakeover: false,
+  ...(run.resumes === undefined ? {} : { resumes: run.resumes }),
+});
 
 /** The ids that a claim of this run looks up in the log. */
 export const inputIds = (run: RunRecord | undefined): string[] =>
@@ -46,10 +104,13 @@ export function claim({ head, run, input, hasNewInput, positions, now }: Claim):
     activeRun: run.runId,
     activeStatus: 'running',
     nextPosition,
+    next: entry.next,
+    claims: head.claims + 1,
   };
   const { input: _inLogNow, ...rest } = run;
   const record: RunRecord = {
-    ...rest,
+    // Input that is refused stays with the run: a later claim refuses it again.
+    ...(unmatched.length > 0 ? run : rest),
     status: 'running',
     updatedAt: now,
     outputFrom: nextPosition,
@@ -58,22 +119,10 @@ export function claim({ head, run, input, hasNewInput, positions, now }: Claim):
   return {
     change: { head: claimed, runs: [record], messages },
     reply: {
-      runId: run.runId,
-      threadId: run.threadId,
-      requestId: run.requestId,
-      granularity: run.granularity,
-      isNewThread: run.isNewThread,
-      epoch: claimed.epoch,
-      step: claimed.step,
-      optionsJson: run.options,
-      previousVersion: head.version,
-      version: claimed.version,
+      ...replyOf(record, head, claimed),
       appended: entry.appended,
       replaced: nextPosition < head.nextPosition + entry.appended.length,
-      next: entry.next,
-      openCalls: claimed.openCalls,
       unmatchedAnswers: unmatched,
-      ...(resumes === undefined ? {} : { resumes }),
     },
   };
 }

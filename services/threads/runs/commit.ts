@@ -20,13 +20,16 @@ export function decideCommit(
   }
   const { messages, nextPosition } = placeMessages(request.messages, head.nextPosition, positions);
   const removedFromContext = request.removedFromContext.flatMap((id) => positions.get(id) ?? []);
+  const { progress: _, ...before } = head;
   const stepped: Head = {
-    ...head,
+    ...before,
     version: head.version + 1,
     step: step + 1,
     nextPosition,
     openCalls: request.openCalls,
     next: request.next,
+    claims: 0,
+    ...(request.progressJson === undefined ? {} : { progress: request.progressJson }),
   };
   const run = runs.get(runId);
   const ended = end && run ? endRun(stepped, run, end, at) : undefined;
@@ -53,7 +56,7 @@ export function endRun(
   end: RunEnd,
   at: number,
 ): { readonly head: Head; readonly run: RunRecord } {
-  const { activeRun: _run, activeStatus: _status, ...free } = head;
+  const { activeRun: _run, activeStatus: _status, progress: _progress, ...free } = head;
   const [nextRun, ...queue] = head.queue;
   const interrupted = end.status === 'interrupted' ? { interruptedRun: run.runId } : {};
   const waits = end.status === 'interrupted' || head.interruptedRun !== undefined;
@@ -61,6 +64,7 @@ export function endRun(
     head: {
       ...free,
       queue,
+      claims: 0,
       updatedAt: Math.max(at, head.updatedAt),
       next: waits ? head.next : [],
       ...interrupted,

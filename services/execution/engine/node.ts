@@ -1,0 +1,151 @@
+import type { Block, CallBlock, Message } from '@agent-workflow/protos/message';
+import { tryOften } from './attempt.ts';
+import { openCalls } from './calls.ts';
+import { answersFor, type Asking, type GraphPlace } from './carry.ts';
+import type { NodeContext, ToolContext } from './context.ts';
+import { messageOf, RunFailure } from './failure.ts';
+import type { AnyNode, NodeFunction } from './graph.ts';
+import { askingAs, createAsker } from './interrupt.ts';
+import type { NodeOutput } from './merge.ts';
+import { draftMessage, toMessage } from './message.ts';
+import { NodeTimeout } from './policy.ts';
+import type { NewMessage } from './state.ts';
+import type { Step, TakeStep } from './step.ts';
+import { runSubgraph } from './subgraph.ts';
+import type { Tool, ToolNode } from './tool.ts';
+import { answerCall } from './tools.ts';
+
+/** What running one node came to. */
+export interface NodeResult {
+  /** One, or for a sub-graph one for each node that ran in it. */
+  readonly outputs: readonly NodeOutput[];
+  /** Ids of messages that were streamed as they were made. */
+  readonly streamed: readonly string[];
+  /** Whether the run goes on at this node, when its caller has answered. */
+  readonly waiting: boolean;
+  readonly asking?: readonly Asking[];
+  /** Where a sub-graph stands that waits. */
+  readonly place?: GraphPlace;
+}
+
+/**
+ * Runs one node of a step under its policy. `takeStep` is what the steps of a sub-graph are taken with.
+ * @throws RunFailure naming the node.
+ */
+export async function runNode(step: Step, name: string, takeStep: TakeStep): Promise<NodeResult> {
+  const node = step.graph.nodes.get(name);
+  if (!node) throw new RunFailure('GRAPH_ERROR', `the graph has no node "${name}"`, { node: name });
+  const policy = step.graph.policies.get(name);
+  const { signal } = step.run;
+  try {
+    if (!policy) return await runOnce(step, name, node, takeStep);
+    const onRestart = (attempt: number): void => step.onRestart?.(name, attempt);
+    return await tryOften({ policy, signal, onRestart }, async (own) =>
+      runOnce({ ...step, run: { ...step.run, signal: own } }, name, node, takeStep),
+    );
+  } catch (error) {
+    if (error instanceof RunFailure || signal.aborted) throw error;
+    const says = error instanceof NodeTimeout ? error.message : `failed: ${messageOf(error)}`;
+    throw new RunFailure('NODE_ERROR', `node "${name}" ${says}`, { node: name, cause: error });
+  }
+}
+
+async function runOnce(step: Step, name: string, node: AnyNode, takeStep: TakeStep): Promise<NodeResult> {
+  if (typeof node === 'function') return runFunction(step, name, node);
+  return 'nodes' in node ? runSubgraph(step, name, node, takeStep) : runTools(step, name, node);
+}
+
+async function runFunction(step: Step, name: string, node: NodeFunction<Record<string, never>>): Promise<NodeResult> {
+  const turn = answersFor({ node: name }, step.carry, step.answers);
+  if ('waits' in turn) return waiting(name, [turn.waits]);
+  const idempotencyKey = keyOf(step, name);
+  const asker = createAsker(idempotencyKey, name, turn.answers);
+  const toBlock = (block: Block): Block => markRemote(block, step.isRemote);
+  const draft = draftMessage(toBlock);
+  const { signal } = step.run;
+  let over = false;
+  const context: NodeContext = {
+    ...step.run,
+    node: name,
+    step: step.number,
+    idempotencyKey,
+    interrupt: asker.interrupt,
+    emit: (piece) => {
+      // Work that a node left behind must not add to a message that is finished, nor to one that is given up.
+      if (over || signal.aborted || piece === '') return;
+      step.onPiece(name, draft.add(piece));
+    },
+  };
+  let update: unknown;
+  try {
+    // Where the context is frozen, as after a claim, `slice` takes fifty times as long as a spread.
+    const state = { ...step.state.values, context: [...step.state.context] };
+    update = await askingAs(asker, () => node(state as never, context));
+  } catch (error) {
+    if (!asker.asked()) throw error;
+  } finally {
+    over = true;
+  }
+  const open = asker.asked();
+  if (open) return waiting(name, [{ node: name, answers: turn.answers, open }]);
+  return toResult(name, update ?? {}, draft.finish(), toBlock);
+}
+
+function toResult(
+  node: string,
+  update: object,
+  emitted: Message | undefined,
+  toBlock: (block: Block) => Block,
+): NodeResult {
+  if (typeof update !== 'object' || Array.isArray(update))
+    throw new RunFailure('NODE_ERROR', `node "${node}" returned no object of fields`, { node });
+  const { messages = [], ...fields } = update as { messages?: readonly NewMessage[] } & Record<string, unknown>;
+  const whole = messages.map((message) => toMessage(message, toBlock));
+  const mayReplace = messages.some((message) => message.message_id !== undefined);
+  return {
+    outputs: [{ node, fields, messages: emitted ? [emitted, ...whole] : whole, mayReplace }],
+    streamed: emitted ? [emitted.message_id] : [],
+    waiting: false,
+  };
+}
+
+async function runTools(step: Step, name: string, { tools }: ToolNode): Promise<NodeResult> {
+  const open = openCalls(step.state.context);
+  const here = open.filter((call) => !step.isRemote(call.name));
+  const results = await Promise.all(here.map(async (call) => runCall(step, name, tools, call)));
+  const messages = results.flatMap(({ message }) => message ?? []);
+  const asking = results.flatMap((result) => result.asking ?? []);
+  return { ...waiting(name, asking, messages), waiting: messages.length < open.length };
+}
+
+async function runCall(
+  step: Step,
+  node: string,
+  tools: readonly Tool[],
+  call: CallBlock,
+): Promise<{ readonly message?: Message; readonly asking?: Asking }> {
+  const turn = answersFor({ node, call: call.id }, step.carry, step.answers);
+  if ('waits' in turn) return { asking: turn.waits };
+  const idempotencyKey = keyOf(step, call.id);
+  const asker = createAsker(idempotencyKey, node, turn.answers);
+  const context: ToolContext = { ...step.run, callId: call.id, idempotencyKey, interrupt: asker.interrupt };
+  const message = await askingAs(asker, () => answerCall(tools, call, context));
+  const open = asker.asked();
+  return open ? { asking: { node, call: call.id, answers: turn.answers, open } } : { message };
+}
+
+/** What a node comes to that asks or waits: nothing of its own, but for the calls it has answered. */
+const waiting = (node: string, asking: readonly Asking[], messages: readonly Message[] = []): NodeResult => ({
+  outputs: [{ node, fields: {}, messages, mayReplace: false }],
+  streamed: [],
+  waiting: true,
+  asking,
+});
+
+const keyOf = ({ within, run, number }: Step, what: string): string =>
+  `${within ?? run.runId}/${String(number)}/${what}`;
+
+const markRemote = (block: Block, isRemote: (tool: string) => boolean): Block =>
+  block.type === 'tool_call' && typeof block['name'] === 'string' && isRemote(block['name'])
+    ? { ...block, type: 'remote_tool_call' }
+    : block;

@@ -1,0 +1,50 @@
+import type { RunEvent } from '@agent-workflow/protos/execution';
+import type { ClaimedRun } from '@agent-workflow/protos/threads';
+import type { Message } from '@agent-workflow/protos/message';
+import { createEventWriter, type EventWriter } from './events.ts';
+import { fromJson } from './options.ts';
+import { messagesTold } from './publish-end.ts';
+import type { RunLog } from './port.ts';
+
+/** What an earlier claim of the run left behind; empty at the first. */
+export interface Earlier {
+  readonly added: readonly Message[];
+  readonly visits: ReadonlyMap<string, number>;
+}
+
+/** What the worker keeps with each commit for whoever claims the run after it. */
+export const toProgressJson = (visits: ReadonlyMap<string, number>): Uint8Array =>
+  Buffer.from(JSON.stringify({ visits: Object.fromEntries(visits) }));
+
+export function earlierOf({ outputJson, progressJson }: ClaimedRun): Earlier {
+  const progress = progressJson ? (fromJson(progressJson) as { visits: Record<string, number> }) : { visits: {} };
+  return {
+    added: outputJson ? (fromJson(outputJson) as Message[]) : [],
+    visits: new Map(Object.entries(progress.visits)),
+  };
+}
+
+/**
+ * Goes on with the run's log, or begins it. Whole messages of committed steps that a dead worker did not get to tell come
+ * first.
+ */
+export async function openEvents(
+  log: RunLog,
+  claimed: ClaimedRun,
+  { added }: Earlier,
+): Promise<{ readonly events: EventWriter; readonly opening: readonly RunEvent[] }> {
+  const { runId, threadId, requestId, isNewThread, isTakeover } = claimed;
+  const after = isTakeover ? await log.last(runId) : 0;
+  const events = createEventWriter({ runId, threadId, requestId }, after);
+  const opening: RunEvent[] = [];
+  if (after === 0) {
+    const data = { request_id: requestId, thread_id: threadId, run_id: runId, is_new_thread: isNewThread };
+    opening.push(events.write('metadata', data), events.write('on_chain_start', {}));
+  }
+  if (added.length > 0) {
+    const told = await messagesTold(log, runId, after);
+    const untold = added.filter(({ message_id: id }) => !told.has(id));
+    opening.push(...untold.flatMap((message) => events.message(message, {}, Date.parse(message.timestamp), false)));
+  }
+  return { events, opening };
+}

@@ -1,0 +1,44 @@
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { makeWorkspace, startStandalone } from './standalone.ts';
+
+/** What a process of the service holds, garbage collected. */
+export interface Holdings {
+  /** Replies that are not over, streams among them. */
+  readonly replies: number;
+  /** Requests that have calls to services, or follow a run. */
+  readonly calls: number;
+  readonly sockets: number;
+  /** In the heap, and what it keeps outside of it. */
+  readonly heapBytes: number;
+  readonly residentBytes: number;
+}
+
+/** The service in a process of its own that says what it holds. */
+export interface Watched extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  readonly isAlive: () => boolean;
+  readonly holdings: () => Promise<Holdings>;
+}
+
+const main = fileURLToPath(new URL('./watched-main.ts', import.meta.url));
+
+/** Starts it on a data folder of its own. `agent` is a file of `test/agents` without its ending. */
+export async function startWatched(agent: string, env: Readonly<Record<string, string>> = {}): Promise<Watched> {
+  await using opened = new AsyncDisposableStack();
+  const workspace = opened.use(await makeWorkspace(agent));
+  const service = opened.use(await startStandalone({ ...workspace.env, LOG_LEVEL: 'error', ...env }, main));
+  const everything = opened.move();
+  return {
+    url: service.url,
+    port: Number(new URL(service.url).port),
+    isAlive: () => service.child.exitCode === null && service.child.signalCode === null,
+    holdings: async () => {
+      service.child.send('holdings');
+      const [holdings] = (await once(service.child, 'message')) as [Holdings];
+      return holdings;
+    },
+    [Symbol.asyncDispose]: () => everything.disposeAsync(),
+  };
+}
