@@ -1,6 +1,7 @@
-import type { Block, Message } from '@agent-workflow/protos/message';
+import type { Message } from '@agent-workflow/protos/message';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { Piece } from './engine/message.ts';
+import { untoldPieces, type Told } from './told.ts';
 
 /** Whose events these are: stands on each. */
 export interface EventScope {
@@ -29,8 +30,8 @@ export interface EventWriter {
   readonly write: (event: string, data: unknown, place?: Place, extra?: Extra & { readonly at?: number }) => RunEvent;
   /** One piece of a message: the path that every token takes. */
   readonly piece: (node: string, step: number, piece: Piece) => RunEvent;
-  /** The events that say a whole message: its pieces unless they were streamed before, then the message itself. */
-  readonly message: (message: Message, place: Place, at: number, streamed: boolean) => RunEvent[];
+  /** The events that say a whole message: the pieces that were not told before, then the message itself. */
+  readonly message: (message: Message, place: Place, at: number, told: Told) => RunEvent[];
 }
 
 /** Starts writing after event number `after`. */
@@ -65,18 +66,13 @@ export function createEventWriter(scope: EventScope, after: number): EventWriter
     write,
     piece: (node, step, piece) =>
       toEvent('messages_chunk', JSON.stringify(piece.piece), metadataOf(node, step, piece), Date.now()),
-    message: (message, place, at, streamed) => {
+    message: (message, place, at, told) => {
       const whole = { ...place, message_id: message.message_id, role: message.role };
-      const pieces = streamed
-        ? []
-        : message.content.map((block) => write('messages_chunk', pieceOf(block), whole, { at }));
+      const pieces = untoldPieces(message, told).map((piece) => write('messages_chunk', piece, whole, { at }));
       return [...pieces, write('messages_chunk', '', whole, { at, message })];
     },
   };
 }
-
-const pieceOf = (block: Block): unknown =>
-  block.type === 'text' && typeof block['text'] === 'string' ? block['text'] : block;
 
 /** ISO 8601 of a time in milliseconds; the text is remembered, because many events share a millisecond. */
 function createClock(): (at: number) => string {

@@ -3,8 +3,8 @@ import type { ClaimedRun } from '@agent-workflow/protos/threads';
 import type { Message } from '@agent-workflow/protos/message';
 import { createEventWriter, type EventWriter } from './events.ts';
 import { fromJson } from './options.ts';
-import { messagesTold } from './publish-end.ts';
 import type { RunLog } from './port.ts';
+import { nothingTold, readTold, untold } from './told.ts';
 
 /** What an earlier claim of the run left behind; empty at the first. */
 export interface Earlier {
@@ -42,9 +42,11 @@ export async function openEvents(
     opening.push(events.write('metadata', data), events.write('on_chain_start', {}));
   }
   if (added.length > 0) {
-    const told = await messagesTold(log, runId, after);
-    const untold = added.filter(({ message_id: id }) => !told.has(id));
-    opening.push(...untold.flatMap((message) => events.message(message, {}, Date.parse(message.timestamp), false)));
+    const told = await readTold(log, runId, after);
+    for (const message of untold(added, told)) {
+      const before = told.get(message.message_id) ?? nothingTold;
+      opening.push(...events.message(message, {}, Date.parse(message.timestamp), before));
+    }
   }
   return { events, opening };
 }

@@ -10,6 +10,7 @@ import { fromState } from './hot-threads.ts';
 import { fromJson } from './options.ts';
 import { toInvokeResult } from './outcome.ts';
 import type { RunLog } from './port.ts';
+import { nothingTold, readTold, untold } from './told.ts';
 
 export interface EndParts {
   readonly threads: Threads;
@@ -60,10 +61,10 @@ async function missingEvents(parts: EndParts, run: Run, events: EventWriter, aft
       ? [events.write('metadata', metadataOf(run), {}, { at }), events.write('on_chain_start', {}, {}, { at })]
       : [];
   const output = await outputOf(parts.threads, run);
-  const told = await messagesTold(parts.log, run.runId, after);
-  const whole = output
-    .filter(({ message_id: id }) => !told.has(id))
-    .flatMap((message) => events.message(message, {}, at, false));
+  const told = await readTold(parts.log, run.runId, after);
+  const whole = untold(output, told).flatMap((message) =>
+    events.message(message, {}, at, told.get(message.message_id) ?? nothingTold),
+  );
   if (run.status === 'failed')
     return [...opening, ...whole, events.write('error', run.end?.error ?? unknownError, {}, { at })];
   return [...opening, ...whole, events.write('on_chain_end', await endOf(parts, run, output), {}, { at })];
@@ -89,21 +90,6 @@ async function outputOf(threads: Threads, { owner, runId }: Run): Promise<readon
     if (isServiceError(error, 'NotFound')) return [];
     throw error;
   }
-}
-
-/** Ids of the messages that the log tells whole, up to event number `last`. */
-export async function messagesTold(log: RunLog, runId: string, last: number): Promise<ReadonlySet<string>> {
-  const told = new Set<string>();
-  if (last === 0) return told;
-  for await (const batch of log.follow(runId, 0, AbortSignal.timeout(callTimeoutMs))) {
-    for (const { event, json } of batch) {
-      if (event !== 'messages_chunk') continue;
-      const { message } = fromJson(json) as { message?: Message };
-      if (message) told.add(message.message_id);
-    }
-    if ((batch.at(-1)?.seq ?? last) >= last) break;
-  }
-  return told;
 }
 
 async function endOf(

@@ -2,6 +2,7 @@ import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { Delta } from './engine/merge.ts';
 import type { EngineState } from './engine/state.ts';
 import type { EventWriter } from './events.ts';
+import { allPiecesTold, nothingTold } from './told.ts';
 
 /** Which step it was. */
 export interface StepPlace {
@@ -10,7 +11,7 @@ export interface StepPlace {
 }
 
 /** A step that has been committed. */
-export interface Told {
+export interface CommittedStep {
   readonly delta: Delta;
   readonly streamed: ReadonlySet<string>;
   readonly state: EngineState;
@@ -22,11 +23,11 @@ export function tellStep(
   events: EventWriter,
   granularity: string,
   { step, nodes }: StepPlace,
-  { delta, streamed, state, at }: Told,
+  { delta, streamed, state, at }: CommittedStep,
 ): RunEvent[] {
   const place = { step, ...(nodes.length === 1 ? { node: nodes[0] ?? '' } : {}) };
   const told = delta.messages.flatMap((message) =>
-    events.message(message, place, at, streamed.has(message.message_id)),
+    events.message(message, place, at, streamed.has(message.message_id) ? allPiecesTold : nothingTold),
   );
   if (granularity !== 'low') {
     const changed = Object.fromEntries(Object.keys(delta.fields).map((name) => [name, state.values[name]]));

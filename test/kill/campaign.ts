@@ -1,0 +1,104 @@
+import fc from 'fast-check';
+import { user, createClient, type Client } from '../servers/client.ts';
+import { makeWorkspace, startStandalone, type StandaloneProcess } from '../servers/standalone.ts';
+import { checkRun, checkThread } from './check.ts';
+
+export interface Campaign {
+  readonly seed: number;
+  readonly kills: number;
+  /** Runs that are kept under way. */
+  readonly runs: number;
+}
+
+export interface Findings {
+  readonly accepted: number;
+  /** What does not hold, each in a sentence; empty when all does. */
+  readonly faults: readonly string[];
+  /** Steps that were begun again after a kill. */
+  readonly restarted: number;
+}
+
+/** Threads that runs are spread over: some runs wait for others. */
+const threads = 8;
+/** Longest time between two kills, in milliseconds. */
+const longestLifeMs = 150;
+
+/**
+ * Kills the process again and again while runs are under way, restarts it on the same data, and then holds what is on record
+ * and in the event logs against what was promised.
+ */
+export async function runCampaign({ seed, kills, runs }: Campaign): Promise<Findings> {
+  await using workspace = await makeWorkspace('steps');
+  const random = generator(seed);
+  const accepted = new Map<string, string>();
+  let sent = 0;
+  let service = await startStandalone(workspace.env);
+  try {
+    for (let kill = 0; kill < kills; kill++) {
+      const client = createClient(service.url);
+      const open = await countOpen(client, accepted);
+      const sending = Array.from({ length: Math.max(0, runs - open) }, async () => accept(client, sent++, accepted).catch(lost));
+      await aliveFor(service, random() * longestLifeMs);
+      await service.stop('SIGKILL');
+      await Promise.all(sending);
+      service = await startStandalone(workspace.env);
+    }
+    return await check(createClient(service.url), service.url, accepted);
+  } finally {
+    await service[Symbol.asyncDispose]();
+  }
+}
+
+/** The process died before it answered: the run may be on record or not, and is held to nothing but its thread's log. */
+const lost = (): void => undefined;
+
+/** Sends a run; its key makes sure that a lost reply is no second run, and what was told to be accepted is remembered. */
+async function accept(client: Client, index: number, accepted: Map<string, string>): Promise<void> {
+  const thread_id = `thread-${String(index % threads)}`;
+  const reply = await client.send(
+    'POST',
+    '/v1/runs',
+    { messages: [user(`run ${String(index)}`)], config: { thread_id }, response_granularity: 'full' },
+    { 'idempotency-key': `run-${String(index)}` },
+  );
+  if (reply.status === 202) accepted.set((reply.body.data as { run_id: string }).run_id, thread_id);
+}
+
+async function countOpen(client: Client, accepted: ReadonlyMap<string, string>): Promise<number> {
+  const statuses = await Promise.all(
+    [...accepted.keys()].map(
+      async (id) => ((await client.send('GET', `/v1/runs/${id}`)).body.data as { status: string }).status,
+    ),
+  );
+  return statuses.filter((status) => status === 'queued' || status === 'running').length;
+}
+
+/** The process is let live so long: the one place where time itself is what is tested. */
+async function aliveFor({ child }: StandaloneProcess, ms: number): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    child.once('exit', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+async function check(client: Client, url: string, accepted: ReadonlyMap<string, string>): Promise<Findings> {
+  const faults: string[] = [];
+  let restarted = 0;
+  for (const runId of accepted.keys()) {
+    const found = await checkRun(client, url, runId);
+    faults.push(...found.faults);
+    restarted += found.restarted;
+  }
+  for (const thread of new Set(accepted.values())) faults.push(...(await checkThread(client, thread)));
+  return { accepted: accepted.size, faults, restarted };
+}
+
+/** Numbers from 0 to 1 that a seed gives again. */
+function generator(seed: number): () => number {
+  const numbers = fc.sample(fc.double({ min: 0, max: 1, noNaN: true }), { seed, numRuns: 10_000 });
+  let next = 0;
+  return () => numbers[next++ % numbers.length] ?? 0;
+}

@@ -1,0 +1,94 @@
+import { stepsPerRun } from '../agents/steps.ts';
+import type { Client } from '../servers/client.ts';
+
+interface Message {
+  readonly message_id: string;
+  readonly role: string;
+  readonly content: readonly { readonly type: string; readonly text?: string }[];
+}
+
+interface Chunk {
+  readonly event: string;
+  readonly data: unknown;
+  readonly message?: Message;
+  readonly metadata: { readonly message_id?: string };
+}
+
+const textOf = ({ content }: Message): string => content.map(({ text = '' }) => text).join('');
+const expectedSteps = Array.from({ length: stepsPerRun }, (_, step) => `step ${String(step)}`);
+const assistants = (messages: readonly Message[]): string[] =>
+  messages.filter(({ role }) => role === 'assistant').map(textOf);
+
+/** Holds one run against what was promised of it: it ends once, each step is committed once, its events are whole. */
+export async function checkRun(
+  client: Client,
+  url: string,
+  runId: string,
+): Promise<{ readonly faults: string[]; readonly restarted: number }> {
+  const faults: string[] = [];
+  const fault = (what: string): void => void faults.push(`run ${runId}: ${what}`);
+  const { status, body } = await client.send('GET', `/v1/runs/${runId}/wait`);
+  const result = body.data as { meta?: { status: string }; all_messages?: Message[] } | undefined;
+  if (status !== 200 || result?.meta?.status !== 'completed')
+    fault(`ended with ${String(status)} ${JSON.stringify(body)}`);
+  const steps = assistants(result?.all_messages ?? []);
+  if (String(steps) !== String(expectedSteps)) fault(`committed ${JSON.stringify(steps)}`);
+
+  const events = (await (await fetch(`${url}/v1/runs/${runId}/stream`)).text())
+    .split('\n\n')
+    .filter((event) => event !== '');
+  const chunks = events.map((event) => JSON.parse(/^data: (.*)$/m.exec(event)?.[1] ?? '') as Chunk);
+  const ids = events.map((event) => /^id: (.*)$/m.exec(event)?.[1]);
+  if (ids.some((id, index) => id !== `${runId}:${String(index + 1)}`)) fault('its events have a gap or a double');
+  const ends = chunks.filter(({ event }) => event === 'on_chain_end' || event === 'error');
+  if (ends.length !== 1 || ends[0] !== chunks.at(-1)) fault(`its log ends ${String(ends.length)} times`);
+  for (const what of checkPieces(chunks)) fault(what);
+  return { faults, restarted: chunks.filter(isRestart).length };
+}
+
+const isRestart = ({ event, data }: Chunk): boolean =>
+  event === 'on_chain_stream' && (data as { status: string }).status === 'restarted';
+
+/** Pieces of a message joined are its text, and every message is told whole exactly once. */
+function checkPieces(chunks: readonly Chunk[]): string[] {
+  const pieces = new Map<string, string>();
+  const whole = new Map<string, number>();
+  const faults: string[] = [];
+  for (const { event, data, message, metadata } of chunks) {
+    if (event !== 'messages_chunk') continue;
+    const id = metadata.message_id ?? '';
+    if (typeof data === 'string') pieces.set(id, (pieces.get(id) ?? '') + data);
+    if (!message) continue;
+    whole.set(id, (whole.get(id) ?? 0) + 1);
+    if (pieces.get(id) !== textOf(message)) faults.push(`message ${id} was streamed as ${String(pieces.get(id))}`);
+  }
+  for (const [id, times] of whole) if (times > 1) faults.push(`message ${id} was told whole ${String(times)} times`);
+  return faults;
+}
+
+/** Holds a thread's log against its runs: each one's input once, followed by its steps, and nothing between. */
+export async function checkThread(client: Client, threadId: string): Promise<string[]> {
+  const messages: Message[] = [];
+  for (let cursor: string | undefined; ;) {
+    const page = await client.send(
+      'GET',
+      `/v1/threads/${threadId}/messages?limit=1000${cursor === undefined ? '' : `&cursor=${cursor}`}`,
+    );
+    const data = page.body.data as { messages: Message[]; cursor?: string };
+    messages.push(...data.messages);
+    ({ cursor } = data);
+    if (cursor === undefined) break;
+  }
+  const said = messages
+    .filter(({ role }) => role !== 'tool')
+    .map((message) => (message.role === 'user' ? 'user' : textOf(message)));
+  const runs = said.filter((text) => text === 'user').length;
+  const expected = Array.from({ length: runs }, () => ['user', ...expectedSteps]).flat();
+  const faults = String(said) === String(expected) ? [] : [`thread ${threadId}: its log is ${JSON.stringify(said)}`];
+  const { state } = (await client.send('GET', `/v1/threads/${threadId}/state`)).body.data as {
+    state: { steps: number };
+  };
+  if (state.steps !== runs * stepsPerRun)
+    faults.push(`thread ${threadId}: ${String(state.steps)} steps of ${String(runs)} runs`);
+  return faults;
+}

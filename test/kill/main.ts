@@ -1,0 +1,18 @@
+import { parseArgs } from 'node:util';
+import { runCampaign } from './campaign.ts';
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    kills: { type: 'string', default: '40' },
+    runs: { type: 'string', default: '20' },
+  },
+});
+const campaign = { seed: Number(values.seed), kills: Number(values.kills), runs: Number(values.runs) };
+const { accepted, faults, restarted } = await runCampaign(campaign);
+
+for (const fault of faults) console.log(fault);
+console.log(
+  `seed ${values.seed}: ${values.kills} kills, ${String(accepted)} accepted runs, ${String(restarted)} steps begun again, ${String(faults.length)} faults`,
+);
+process.exitCode = faults.length === 0 && accepted > 0 ? 0 : 1;
