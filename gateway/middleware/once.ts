@@ -106,11 +106,11 @@ interface Kept {
 /** Keeps a reply, also one that refuses; but not one that says to try again. */
 async function keep(threads: Threads, { owner, key, reply, call }: Kept): Promise<void> {
   if (reply instanceof ServiceError && (statusOf(reply.code) === 429 || statusOf(reply.code) >= 499)) return;
-  const replyJson = jsonBytes(
-    typeof reply === 'string' ? { data: reply } : { refused: { ...reply, message: reply.message } },
-  );
+  const replyJson = jsonBytes(typeof reply === 'string' ? { data: reply } : { refused: refusalOf(reply) });
   if (replyJson.length <= maxKeptBytes) await threads.endOnce({ owner, onceKey: key, replyJson }, call);
 }
+
+const refusalOf = ({ code, message, details }: ServiceError): Record<string, unknown> => ({ code, message, details });
 
 function replay(json: string): string {
   const { data, refused } = JSON.parse(json) as {

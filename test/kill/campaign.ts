@@ -37,7 +37,9 @@ export async function runCampaign({ seed, kills, runs }: Campaign): Promise<Find
     for (let kill = 0; kill < kills; kill++) {
       const client = createClient(service.url);
       const open = await countOpen(client, accepted);
-      const sending = Array.from({ length: Math.max(0, runs - open) }, async () => accept(client, sent++, accepted).catch(lost));
+      const sending = Array.from({ length: Math.max(0, runs - open) }, async () =>
+        accept(client, sent++, accepted).catch(lost),
+      );
       await aliveFor(service, random() * longestLifeMs);
       await service.stop('SIGKILL');
       await Promise.all(sending);

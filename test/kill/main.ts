@@ -11,8 +11,8 @@ const { values } = parseArgs({
 const campaign = { seed: Number(values.seed), kills: Number(values.kills), runs: Number(values.runs) };
 const { accepted, faults, restarted } = await runCampaign(campaign);
 
-for (const fault of faults) console.log(fault);
-console.log(
-  `seed ${values.seed}: ${values.kills} kills, ${String(accepted)} accepted runs, ${String(restarted)} steps begun again, ${String(faults.length)} faults`,
+for (const fault of faults) process.stdout.write(`${fault}\n`);
+process.stdout.write(
+  `seed ${values.seed}: ${values.kills} kills, ${String(accepted)} accepted runs, ${String(restarted)} steps begun again, ${String(faults.length)} faults\n`,
 );
 process.exitCode = faults.length === 0 && accepted > 0 ? 0 : 1;
