@@ -52,6 +52,8 @@ export interface StartRequest {
   readonly granularity: string;
   /** enqueue, reject or interrupt. */
   readonly multitaskStrategy: string;
+  /** Any JSON: answers what the thread's interrupted run asked. */
+  readonly resumeJson?: Uint8Array;
 }
 
 /** A tool that the caller runs. */

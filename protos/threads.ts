@@ -103,6 +103,14 @@ export interface AcceptRunRequest {
   readonly granularity: string;
   /** Claims the run for this worker in the same write when the thread is idle. */
   readonly claim?: ClaimIntent;
+  /** Answers questions that an interrupted run has asked. */
+  readonly resume?: Resume;
+}
+
+/** Answers to open questions: by their ids, or one bare answer, which only a single open question allows. */
+export interface Resume {
+  /** The keys of the answer when it is an object; empty otherwise. */
+  readonly keys: readonly string[];
 }
 
 export interface ClaimIntent {
@@ -170,6 +178,8 @@ export interface ClaimedRun {
   /** The run was ended instead of claimed: why, and the run that holds the thread now. */
   readonly givenUp?: RunError;
   readonly nextRunId?: string;
+  /** Whether the run answers questions that nobody asked; then, too, nothing was appended and the worker ends the run. */
+  readonly resumeUnmatched: boolean;
   /** Answers of the input to calls that nobody made. When there are any, nothing was appended and the worker ends the run. */
   readonly unmatchedAnswers: readonly string[];
 }
@@ -206,6 +216,8 @@ export interface CommitStepRequest {
   readonly end?: RunEnd;
   /** What the worker wants back at a later claim of the run. */
   readonly progressJson?: Uint8Array;
+  /** Ids of the questions that wait for an answer. */
+  readonly openInterrupts: readonly string[];
 }
 
 export interface RunEnd {
@@ -214,6 +226,8 @@ export interface RunEnd {
   readonly iterations: number;
   readonly recursionLimitReached: boolean;
   readonly error?: RunError;
+  /** What an interrupted run asks: a JSON array, as text. */
+  readonly interruptsJson?: string;
 }
 
 export interface RunError {

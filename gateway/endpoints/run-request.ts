@@ -12,7 +12,10 @@ export function toStartRequest(
   { input, owner, user, requestId, newId, onceKey }: Ask<unknown, RunInput>,
   granularity: string,
 ): StartRequest {
-  const { config, initial_state: initialState, tools = [] } = input;
+  const { config, initial_state: initialState, tools = [], resume } = input;
+  if (input.messages.length === 0 && resume === undefined) {
+    throw invalid(['body', 'messages'], 'must hold a message, unless resume is given', 'too_short');
+  }
   return {
     owner,
     requestId,
@@ -26,6 +29,7 @@ export function toStartRequest(
     ...(onceKey !== undefined && { threadId: newId('thread') }),
     ...(config && threadOf(config)),
     ...(initialState && { initialStateJson: stateBytes(initialState) }),
+    ...(resume !== undefined && { resumeJson: jsonBytes(resume) }),
     ...(user && { userJson: jsonBytes(user) }),
   };
 }

@@ -20,8 +20,19 @@ export function jsonObject(members: Readonly<Record<string, string | undefined>>
 /** A text, or null when there is none, as JSON. */
 export const textOrNull = (value: string | undefined): string => (value === undefined ? 'null' : JSON.stringify(value));
 
-/** A time in milliseconds as an ISO 8601 JSON text. */
-export const timeText = (ms: number): string => `"${new Date(ms).toISOString()}"`;
+const millisecondsText = '000Z'.length;
+let knownSecond = Number.NaN;
+let secondText = '';
+
+/** A time in milliseconds as an ISO 8601 JSON text. The times of a list are near each other: most share their second. */
+export function timeText(ms: number): string {
+  const second = Math.floor(ms / 1000);
+  if (second !== knownSecond) {
+    secondText = new Date(second * 1000).toISOString().slice(0, -millisecondsText);
+    knownSecond = second;
+  }
+  return `"${secondText}${String(ms - second * 1000).padStart(3, '0')}Z"`;
+}
 
 let lastMs = 0;
 let lastText = '';

@@ -20,6 +20,9 @@ export const record = <P extends TProperties>(title: string, properties: P) => T
 const idCharacters = '[^/\\u0000-\\u001f\\u007f-\\u009f]';
 const idRules = { maxLength: 256, format: 'well-formed' };
 
+/** Numbers whose decimal text is no longer than an identifier may be. */
+const idNumbers = { minimum: -1e254, maximum: 1e255 };
+
 /** An identifier as it stands in a path. */
 export const Id = Type.String({ title: 'Id', minLength: 1, pattern: `^${idCharacters}+$`, ...idRules });
 
@@ -30,6 +33,7 @@ export const BodyId = Type.Unsafe<string | number>({
   minLength: 1,
   pattern: `^${idCharacters}+$`,
   ...idRules,
+  ...idNumbers,
 });
 
 /** A message's identifier in a body: null, empty and 0 ask for a new one. */
@@ -38,6 +42,7 @@ export const NewId = Type.Unsafe<string | number | null>({
   type: ['string', 'number', 'null'],
   pattern: `^${idCharacters}*$`,
   ...idRules,
+  ...idNumbers,
 });
 
 /** The text of an identifier that came as a text or a number. */

@@ -1,7 +1,7 @@
 import { sizes } from '@agent-workflow/kit/sizes';
 import { Type, type Static } from 'typebox';
 import { BodyId, JsonObject, record, Json, ResponseMetadata, words } from './common.ts';
-import { Message, NewMessages } from './messages.ts';
+import { Message, RunMessages } from './messages.ts';
 
 export const granularities = ['low', 'partial', 'full'] as const;
 
@@ -37,12 +37,14 @@ export const Tool = record('RemoteTool', {
 
 /** The body of invoke and stream. */
 export const RunInput = record('RunRequest', {
-  messages: NewMessages,
+  messages: RunMessages,
   initial_state: Type.Optional(JsonObject),
   config: Type.Optional(RunConfig),
   recursion_limit: Type.Integer({ minimum: 1, maximum: 1000, default: 25 }),
   response_granularity: Type.Optional(words(granularities)),
   tools: Type.Optional(Type.Array(Tool, { maxItems: sizes.tools })),
+  /** Answers what the thread's interrupted run asked. */
+  resume: Type.Optional(Json),
 });
 export type RunInput = Static<typeof RunInput>;
 
@@ -75,6 +77,7 @@ export const InvokeResult = record('InvokeResult', {
     is_new_thread: Type.Boolean(),
     status: words(['interrupted', 'completed', 'failed', 'stopped']),
     resumes: Type.Optional(Type.String()),
+    interrupts: Type.Optional(Type.Array(record('Interrupt', { id: Type.String(), node: Type.String(), value: Json }))),
   }),
 });
 

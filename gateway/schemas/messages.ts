@@ -60,6 +60,9 @@ export type NewMessage = Static<typeof NewMessage>;
 /** The messages of one request. */
 export const NewMessages = Type.Array(NewMessage, { minItems: 1, maxItems: sizes.messages });
 
+/** The input of a run: empty only where it answers a question. */
+export const RunMessages = Type.Array(NewMessage, { maxItems: sizes.messages });
+
 /** A message as it stands in the log. */
 export const Message = record('Message', {
   message_id: Type.String(),

@@ -28,6 +28,8 @@ export interface StepCommit {
   readonly delta: Delta;
   readonly next: readonly string[];
   readonly openCalls: readonly OpenCall[];
+  /** Ids of the questions that wait for an answer. */
+  readonly openInterrupts: readonly string[];
   /** What the thread weighed before. */
   readonly weight: Weight;
   readonly end?: RunEnd;
@@ -47,7 +49,7 @@ const commitTimeoutMs = 30_000;
 export async function commitStep(
   commit: StepCommit,
 ): Promise<{ readonly reply: CommitStepReply; readonly weight: Weight }> {
-  const { owner, claimed, threads, place, delta, next, openCalls, end, progressJson, at } = commit;
+  const { owner, claimed, threads, place, delta, next, openCalls, openInterrupts, end, progressJson, at } = commit;
   const messages: MessageEntry[] = delta.messages.map((message) => ({
     messageId: message.message_id,
     json: Buffer.from(JSON.stringify(message)),
@@ -69,6 +71,7 @@ export async function commitStep(
       nodes: place.nodes,
       next,
       openCalls,
+      openInterrupts,
       ...(end ? { end } : {}),
       ...(progressJson ? { progressJson } : {}),
     },

@@ -3,9 +3,11 @@ import type { Message } from '@agent-workflow/protos/message';
 import type { ClaimedRun, OpenCall, Threads } from '@agent-workflow/protos/threads';
 import { commitStep, type StepCommit, type Weight } from './commit-step.ts';
 import { openCalls } from './engine/calls.ts';
+import { openInterrupts, type Carry } from './engine/carry.ts';
 import type { RunContext } from './engine/context.ts';
 import { RunFailure } from './engine/failure.ts';
 import type { CompiledGraph } from './engine/graph.ts';
+import { readAnswers } from './engine/interrupt.ts';
 import { mergeOutputs, type Delta, type NodeOutput } from './engine/merge.ts';
 import type { EngineState } from './engine/state.ts';
 import { entryNodes, runStep, type StepResult } from './engine/step.ts';
@@ -51,6 +53,9 @@ interface Progress {
   readonly pending: Delta;
   readonly added: readonly Message[];
   readonly visits: ReadonlyMap<string, number>;
+  readonly carry: Carry | undefined;
+  /** Answers to what the interrupted run before this one asked: for the first step. */
+  readonly answers: Readonly<Record<string, unknown>> | undefined;
 }
 
 /**
@@ -87,17 +92,21 @@ function say(drive: Drive, events: EventWriter, list: readonly RunEvent[]): void
   append(drive, events, list).catch(() => undefined);
 }
 
-function begin({ claimed, graph, options, remembered }: Drive, { added, visits }: Earlier): Progress {
+function begin({ claimed, graph, options, remembered }: Drive, { added, visits, carry }: Earlier): Progress {
   const hot = claimedState(graph, claimed, remembered);
   const [unmatched] = claimed.unmatchedAnswers;
   if (unmatched !== undefined)
     throw new RunFailure('BAD_REQUEST', `messages: no open tool call has the id "${unmatched}"`);
+  if (claimed.resumeUnmatched)
+    throw new RunFailure('BAD_REQUEST', 'resume: answers no question that the thread has open');
   // A commit has taken it in when an earlier claim got as far as one.
   const fields = claimed.step === 0 ? options.initialState : {};
   const given = { node: 'initial_state', fields, messages: [], mayReplace: false };
   const { state, delta } = mergeInitial(graph, hot.state, given);
   const nodes = claimed.next.length > 0 ? claimed.next : entryNodes(graph, state);
-  return { state, weight: hot.weight, nodes, step: claimed.step, pending: delta, added, visits };
+  const answers =
+    claimed.step === 0 && 'resume' in options ? readAnswers(openInterrupts(carry), options.resume) : undefined;
+  return { state, weight: hot.weight, nodes, step: claimed.step, pending: delta, added, visits, carry, answers };
 }
 
 /** What does not fit came with the request, so that the caller is told, not the author of a node. */
@@ -126,7 +135,13 @@ async function step(drive: Drive, events: EventWriter, progress: Progress): Prom
     number: progress.step,
     state: progress.state,
     run,
+    carry: progress.carry,
+    answers: progress.answers,
     isRemote: drive.isRemote,
+    onRestart: (node, attempt) => {
+      const data = { node, step: number, status: 'restarted', attempt };
+      if (!run.signal.aborted) say(drive, events, [events.write('on_chain_stream', data, { node, step: number })]);
+    },
     onPiece: (node, piece) => {
       if (!run.signal.aborted) say(drive, events, [events.piece(node, progress.step, piece)]);
     },
@@ -153,6 +168,7 @@ async function commitResult(
     status: outcome.status,
     iterations: outcome.iterations,
     recursionLimitReached: outcome.recursionLimitReached,
+    ...(outcome.interrupts.length === 0 ? {} : { interruptsJson: JSON.stringify(outcome.interrupts) }),
   };
   const next = outcome && outcome.status !== 'interrupted' ? [] : result.next;
   const { owner, claimed, threads } = drive;
@@ -164,9 +180,11 @@ async function commitResult(
     delta,
     next,
     openCalls: openOf(result.state),
+    openInterrupts: result.interrupts.map(({ id }) => id),
     weight: progress.weight,
     at,
-    ...(end ? { end } : { progressJson: toProgressJson(visits) }),
+    ...(end ? { end } : {}),
+    ...(next.length === 0 ? {} : { progressJson: toProgressJson(visits, result.carry) }),
   });
   const told = tellStep(events, drive.claimed.granularity, progress, {
     delta,
@@ -187,6 +205,8 @@ async function commitResult(
         pending: nothing,
         added: [...progress.added, ...result.delta.messages],
         visits,
+        carry: result.carry,
+        answers: undefined,
       },
     };
   }
@@ -229,8 +249,10 @@ function outcomeOf(
   if (!result.waiting && !recursionLimitReached && result.next.length > 0) return undefined;
   const asksCaller =
     !recursionLimitReached && openCalls(result.state.context).some(({ type }) => type === 'remote_tool_call');
+  const interrupts = recursionLimitReached ? [] : result.interrupts;
   return {
-    status: asksCaller ? 'interrupted' : 'completed',
+    status: asksCaller || interrupts.length > 0 ? 'interrupted' : 'completed',
+    interrupts,
     iterations,
     recursionLimitReached,
     added,
@@ -266,10 +288,10 @@ async function commitFailure(
     // A run that could not begin leaves the thread as its claim found it.
     const { next, openCalls: open, step: first } = claimed;
     const place = { step: first, nodes: [] };
-    return commitStep({ ...who, place, delta: nothing, next, openCalls: open, weight: weightless });
+    return commitStep({ ...who, place, delta: nothing, next, openCalls: open, openInterrupts: [], weight: weightless });
   }
   const { pending, state, weight } = progress;
-  const rest = { ...who, place: progress, next: [], openCalls: openOf(state), weight };
+  const rest = { ...who, place: progress, next: [], openCalls: openOf(state), openInterrupts: [], weight };
   try {
     return await commitStep({ ...rest, delta: pending });
   } catch (error) {

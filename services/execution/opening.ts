@@ -1,26 +1,37 @@
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { ClaimedRun } from '@agent-workflow/protos/threads';
 import type { Message } from '@agent-workflow/protos/message';
+import type { Carry } from './engine/carry.ts';
 import { createEventWriter, type EventWriter } from './events.ts';
 import { fromJson } from './options.ts';
 import type { RunLog } from './port.ts';
 import { nothingTold, readTold, untold } from './told.ts';
 
-/** What an earlier claim of the run left behind; empty at the first. */
+/** What an earlier claim of the run left behind. */
 export interface Earlier {
   readonly added: readonly Message[];
   readonly visits: ReadonlyMap<string, number>;
+  /** Also what an interrupted run left for the one that goes on with it. */
+  readonly carry: Carry | undefined;
 }
 
 /** What the worker keeps with each commit for whoever claims the run after it. */
-export const toProgressJson = (visits: ReadonlyMap<string, number>): Uint8Array =>
-  Buffer.from(JSON.stringify({ visits: Object.fromEntries(visits) }));
+export const toProgressJson = (visits: ReadonlyMap<string, number>, carry: Carry | undefined): Uint8Array =>
+  Buffer.from(JSON.stringify({ visits: Object.fromEntries(visits), carry }));
 
-export function earlierOf({ outputJson, progressJson }: ClaimedRun): Earlier {
-  const progress = progressJson ? (fromJson(progressJson) as { visits: Record<string, number> }) : { visits: {} };
+interface Kept {
+  readonly visits: Readonly<Record<string, number>>;
+  readonly carry?: Carry;
+}
+
+export function earlierOf({ outputJson, progressJson, isTakeover, step }: ClaimedRun): Earlier {
+  const kept: Kept = progressJson ? (fromJson(progressJson) as Kept) : { visits: {} };
+  // Before its own first commit a run finds what the run before it kept: its iterations are not this one's.
+  const visits = isTakeover && step > 0 ? kept.visits : {};
   return {
     added: outputJson ? (fromJson(outputJson) as Message[]) : [],
-    visits: new Map(Object.entries(progress.visits)),
+    visits: new Map(Object.entries(visits)),
+    carry: kept.carry,
   };
 }
 

@@ -7,6 +7,8 @@ export interface RunOptions {
   readonly initialState: Readonly<Record<string, unknown>>;
   readonly tools: readonly RemoteToolOption[];
   readonly recursionLimit: number;
+  /** Answers what the thread's interrupted run asked; the key is absent when nothing is answered. */
+  readonly resume?: unknown;
 }
 
 export interface RemoteToolOption {
@@ -35,6 +37,7 @@ export const toRunOptions = (request: StartRequest): RunOptions => ({
     parameters: objectOf(parametersJson),
   })),
   recursionLimit: request.recursionLimit,
+  ...(request.resumeJson ? { resume: fromJson(request.resumeJson) } : {}),
 });
 
 export const toOptionsJson = (options: RunOptions): Uint8Array => Buffer.from(JSON.stringify(options));

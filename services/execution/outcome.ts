@@ -1,6 +1,7 @@
 import type { ClaimedRun } from '@agent-workflow/protos/threads';
 import type { Message } from '@agent-workflow/protos/message';
 import { callingMessage, openCalls } from './engine/calls.ts';
+import type { Interrupt } from './engine/interrupt.ts';
 import type { EngineState } from './engine/state.ts';
 
 /** How a run ended, as far as it is not told by its events before. */
@@ -11,6 +12,8 @@ export interface Outcome {
   /** Everything the run added. */
   readonly added: readonly Message[];
   readonly state: EngineState;
+  /** What an interrupted run asks. */
+  readonly interrupts: readonly Interrupt[];
 }
 
 type RunIdentity = Pick<ClaimedRun, 'runId' | 'threadId' | 'requestId' | 'granularity' | 'isNewThread' | 'resumes'>;
@@ -20,7 +23,7 @@ export const toStateReply = ({ values, context }: EngineState): Record<string, u
 
 /** What invoke answers with, and what a run's last event says. */
 export function toInvokeResult(run: RunIdentity, outcome: Outcome, at: number): Record<string, unknown> {
-  const { status, iterations, recursionLimitReached, added, state } = outcome;
+  const { status, iterations, recursionLimitReached, added, state, interrupts } = outcome;
   const reply = replyOf(outcome);
   return {
     messages: reply ? [reply] : [],
@@ -36,6 +39,7 @@ export function toInvokeResult(run: RunIdentity, outcome: Outcome, at: number): 
       is_new_thread: run.isNewThread,
       status,
       ...(run.resumes === undefined ? {} : { resumes: run.resumes }),
+      ...(interrupts.length === 0 ? {} : { interrupts }),
     },
   };
 }

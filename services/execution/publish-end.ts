@@ -4,6 +4,7 @@ import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { Message } from '@agent-workflow/protos/message';
 import type { Run, Threads } from '@agent-workflow/protos/threads';
 import type { CompiledGraph } from './engine/graph.ts';
+import type { Interrupt } from './engine/interrupt.ts';
 import type { EngineState } from './engine/state.ts';
 import { createEventWriter, type EventWriter } from './events.ts';
 import { fromState } from './hot-threads.ts';
@@ -102,6 +103,7 @@ async function endOf(
     iterations: run.end?.iterations ?? 0,
     recursionLimitReached: run.end?.recursionLimitReached ?? false,
     added,
+    interrupts: JSON.parse(run.end?.interruptsJson ?? '[]') as Interrupt[],
     state: await stateOf(threads, graph, run),
   } as const;
   return toInvokeResult(run, outcome, run.updatedAt);

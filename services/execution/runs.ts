@@ -170,9 +170,14 @@ function toAccept(graph: CompiledGraph, request: StartRequest, threadId: string)
     hasNewInput: messages.some(({ role }) => role !== 'tool'),
     optionsJson: toOptionsJson(options),
     multitaskStrategy: request.multitaskStrategy,
+    ...('resume' in options ? { resume: { keys: keysOf(options.resume) } } : {}),
     granularity: request.granularity,
   };
 }
+
+/** The keys of an answer that is an object: ids of questions, if they are open. */
+const keysOf = (resume: unknown): string[] =>
+  typeof resume === 'object' && resume !== null && !Array.isArray(resume) ? Object.keys(resume) : [];
 
 function refuseHeavy(state: Uint8Array | undefined): void {
   const bytes = state?.byteLength ?? 0;

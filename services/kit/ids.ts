@@ -1,7 +1,18 @@
-import { v7 } from 'uuid';
+import { randomFillSync } from 'node:crypto';
 
-/** A new identifier: UUIDv7, so that ids made later sort later. */
-export const newId = (): string => v7();
+/**
+ * A new identifier: UUIDv7, so that ids made later sort later. Those of one process are strictly increasing: within a
+ * millisecond they count (RFC 9562, section 6.2, method 1), and no clock set back is followed. Written here because a
+ * request makes five of them.
+ */
+export function newId(): string {
+  count(Date.now());
+  const at = draw();
+  const time = lastMs.toString(16).padStart(12, '0');
+  const variant = hex[0x80 | (byteAt(at) & 0x3f)] ?? '';
+  const counted = (counter + 0x7000).toString(16);
+  return `${time.slice(0, 8)}-${time.slice(8)}-${counted}-${variant}${hexAt(at + 1)}-${hexAt(at + 2)}${hexAt(at + 3)}${hexAt(at + 4)}${hexAt(at + 5)}${hexAt(at + 6)}${hexAt(at + 7)}`;
+}
 
 /** The owner of what is made without authentication. No user's id can be spelled like it: those begin with `u:`. */
 export const anonymousOwner = 'anon';
@@ -11,3 +22,32 @@ export const ownerOf = (userId: string): string => `u:${userId}`;
 
 /** The user's id that an owner key stands for; `undefined` for the anonymous owner. */
 export const userIdOf = (owner: string): string | undefined => (owner.startsWith('u:') ? owner.slice(2) : undefined);
+
+let lastMs = 0;
+let counter = 0;
+const counterEnd = 0x1000;
+
+/** Sets time and counter for the next id. A counter that is full borrows from the time to come. */
+function count(now: number): void {
+  if (now <= lastMs && ++counter < counterEnd) return;
+  lastMs = Math.max(now, lastMs + 1);
+  counter = 0;
+}
+
+const randomBytes = 8;
+const pool = Buffer.allocUnsafeSlow(randomBytes * 512);
+let drawn = pool.length;
+
+/** Where the next random bytes stand: they are fetched for many ids at once, and used once. */
+function draw(): number {
+  if (drawn === pool.length) {
+    randomFillSync(pool);
+    drawn = 0;
+  }
+  drawn += randomBytes;
+  return drawn - randomBytes;
+}
+
+const hex = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+const byteAt = (at: number): number => pool[at] ?? 0;
+const hexAt = (at: number): string => hex[byteAt(at)] ?? '';

@@ -96,23 +96,13 @@ export const toRun = (owner: string, run: RunRecord, runnable: boolean): Run => 
 });
 
 /** A thread as replies show it. */
-export const toThread = ({
-  threadId,
-  name,
-  metadata,
-  createdAt,
-  updatedAt,
-  newestRun,
-  version,
-}: ThreadRow): Thread => ({
-  threadId,
-  ...(name === undefined ? {} : { threadName: name }),
-  ...(metadata === undefined ? {} : { metadataJson: metadata }),
-  createdAt,
-  updatedAt,
-  ...(newestRun === undefined ? {} : { runId: newestRun }),
-  version,
-});
+export function toThread({ threadId, name, metadata, createdAt, updatedAt, newestRun, version }: ThreadRow): Thread {
+  const thread: { -readonly [K in keyof Thread]: Thread[K] } = { threadId, createdAt, updatedAt, version };
+  if (name !== undefined) thread.threadName = name;
+  if (metadata !== undefined) thread.metadataJson = metadata;
+  if (newestRun !== undefined) thread.runId = newestRun;
+  return thread;
+}
 
 async function* threadsFrom(
   store: ThreadStore,

@@ -35,9 +35,11 @@ export interface Head {
   readonly openCalls: readonly OpenCall[];
   /** The nodes that come next: of the run that holds the thread, or of one that is interrupted. */
   readonly next: readonly string[];
+  /** Ids of the questions that an interrupted run asked. */
+  readonly openInterrupts: readonly string[];
   /** Claims of the active run since its last commit. */
   readonly claims: number;
-  /** What the worker of the active run kept with its last commit. */
+  /** What the worker kept with its last commit: of the active run, or of one that is interrupted. */
   readonly progress?: Uint8Array;
   readonly interruptedRun?: string;
   readonly deleting: boolean;
@@ -72,6 +74,8 @@ export interface RunRecord {
   readonly answers: readonly string[];
   /** Whether the input says something new beside answers. */
   readonly hasNewInput: boolean;
+  /** Keys of the answers to open questions; empty for one bare answer. Absent when it answers none. */
+  readonly resume?: readonly string[];
   /** Where in the log what the run adds begins: behind its input. Absent before the claim. */
   readonly outputFrom?: number;
   /** Where it ends. Absent before the end. */

@@ -96,8 +96,15 @@ export function decideWriteState(
 }
 
 export function decideClearState(threadId: string, snapshot: Snapshot, now: number): Decision<undefined> {
-  const { interruptedRun: _, ...head } = writableHead(snapshot, threadId);
-  const cleared: Head = { ...head, version: head.version + 1, updatedAt: now, openCalls: [], next: [] };
+  const { interruptedRun: _, progress: _progress, ...head } = writableHead(snapshot, threadId);
+  const cleared: Head = {
+    ...head,
+    version: head.version + 1,
+    updatedAt: now,
+    openCalls: [],
+    openInterrupts: [],
+    next: [],
+  };
   return { change: { head: cleared, clearState: true, checkpoint: { nodes: [], at: now } }, reply: undefined };
 }
 

@@ -38,6 +38,7 @@ test('a thread made again within one tick of the clock shows its own state', asy
         nodes: [],
         next: [],
         openCalls: [],
+        openInterrupts: [],
         end: { status: 'completed', iterations: 1, recursionLimitReached: false },
       },
       within(5000),

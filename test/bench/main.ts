@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { pinLoad } from './cores.ts';
+import { engine } from './engine.ts';
 import { toTable, type Figure } from './figure.ts';
 import { invoke } from './invoke.ts';
 import { longThread } from './long-thread.ts';
@@ -24,6 +25,7 @@ const groups: Readonly<Record<string, (bench: Bench) => Promise<Figure[]>>> = {
   reads,
   memories,
   ping,
+  engine,
   start,
 };
 

@@ -554,6 +554,7 @@ const newHead: Head = {
   nextPosition: 0,
   openCalls: [],
   next: [],
+  openInterrupts: [],
   claims: 0,
   deleting: false,
 };

@@ -896,6 +896,7 @@ const commit = async (
       nodes: ['a'],
       next: [],
       openCalls: [],
+      openInterrupts: [],
       ...parts,
     },
     call(),

@@ -7,9 +7,11 @@ import { inSeconds, makeToken } from '../servers/tokens.ts';
 
 const secret = 's'.repeat(32);
 const as = (userId: string): Sent => ({
-  authorization: `Bearer ${makeToken('HS256', secret, { claims: { exp: inSeconds(300), sub: userId } })}`,
+  authorization: `Bearer ${makeToken('HS256', secret, { claims: { exp: inSeconds(300), user_id: userId } })}`,
 });
-const badToken: Sent = { authorization: `Bearer ${makeToken('HS256', 'x'.repeat(32), { claims: { sub: 'eve' } })}` };
+const badToken: Sent = {
+  authorization: `Bearer ${makeToken('HS256', 'x'.repeat(32), { claims: { user_id: 'eve' } })}`,
+};
 
 async function open(t: ExecutionContext, env: Sent, agent = 'echo', auth: 'jwt' | null = 'jwt'): Promise<Client> {
   const always = { HOST: '127.0.0.1', JWT_SECRET_KEY: secret, RATE_LIMIT_WINDOW_SECONDS: '3600' };

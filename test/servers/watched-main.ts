@@ -3,7 +3,7 @@ import { queryObjects } from 'node:v8';
 import type { Holdings } from './watched.ts';
 
 // The service as `npm start` runs it, which also says what it holds when its parent asks. Counting collects garbage first.
-const count = (constructor: unknown): number => Number(queryObjects(constructor as () => void, { format: 'count' }));
+const count = (constructor: unknown): number => queryObjects(constructor as () => void, { format: 'count' });
 
 process.on('message', () => {
   const holdings: Holdings = {

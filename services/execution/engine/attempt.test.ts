@@ -141,20 +141,6 @@ test('a time that ran out is tried again, each attempt with a signal of its own'
   );
 });
 
-test('a stop ends the wait between attempts at once', async (t) => {
-  const controller = new AbortController();
-  const reason = new Error('stopped');
-  const { graph, tries } = trying(
-    () => {
-      setImmediate(() => controller.abort(reason));
-      throw new Error('no tea');
-    },
-    { retry: { maxAttempts: 2, initialDelayMs: 3_600_000, maxDelayMs: 3_600_000, jitter: false } },
-  );
-  t.is(await t.throwsAsync(walk(graph, { run: { signal: controller.signal } })), reason);
-  t.is(tries(), 1);
-});
-
 test('a stop ends an attempt, which is not made again', async (t) => {
   const controller = new AbortController();
   const { graph, tries } = trying(
@@ -176,8 +162,25 @@ test('a run that was stopped before its step runs no node of it', async (t) => {
   t.is(tries(), 0);
 });
 
+const timers = (): number => getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+
+test.serial('a stop ends the wait between attempts at once, and its timer', async (t) => {
+  const before = timers();
+  const controller = new AbortController();
+  const reason = new Error('stopped');
+  const { graph, tries } = trying(
+    () => {
+      setImmediate(() => controller.abort(reason));
+      throw new Error('no tea');
+    },
+    { retry: { maxAttempts: 2, initialDelayMs: 3_600_000, maxDelayMs: 3_600_000, jitter: false } },
+  );
+  t.is(await t.throwsAsync(walk(graph, { run: { signal: controller.signal } })), reason);
+  t.is(tries(), 1);
+  t.is(timers(), before);
+});
+
 test.serial('no timer outlives its node', async (t) => {
-  const timers = (): number => getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
   const before = timers();
   const policy = { timeoutMs: 3_600_000, retry: { maxAttempts: 1 } };
   await walk(trying(() => ({ done: 1 }), policy).graph);

@@ -54,8 +54,6 @@ export async function fenced<T>(
     outer.throwIfAborted();
     return await unlessAborted(signal, async () => work(signal));
   } catch (error) {
-    // Work that heeds the signal throws an error of its own choice: why it was ended says more.
-    signal.throwIfAborted();
     controller.abort(error);
     throw error;
   } finally {
@@ -68,6 +66,7 @@ export async function fenced<T>(
 export async function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   let stop = (): void => undefined;
+  // It listens before the work does: why it was ended says more than what work that heeds the signal throws.
   const aborted = new Promise<never>((_, reject) => {
     stop = () => reject(signal.reason as Error);
     signal.addEventListener('abort', stop, { once: true });

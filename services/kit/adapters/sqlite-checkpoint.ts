@@ -5,24 +5,36 @@ import { Worker } from 'node:worker_threads';
  * the event loop would stand still. The thread is made when a log first grows, and is shared by all files.
  */
 export interface Checkpointer extends Disposable {
-  /** The log has grown: so many of its pages are not in the file yet. */
-  readonly note: (pages: number) => void;
+  /** A group of `writes` has been committed. */
+  readonly note: (writes: number) => void;
 }
 
 /** Pages after which a log is worked into its file: it then starts over, within the room that was reserved for it. */
-const pagesPerCheckpoint = 900;
+const pagesPerCheckpoint = 800;
+/** Writes between two looks at how far the log has grown. */
+const writesPerLook = 16;
 
 let thread: Worker | undefined;
 let users = 0;
 /** Files whose logs are being worked in, and what is to be done then. */
 const underWay = new Map<string, () => void>();
 
-/** `finish` is called when most of the log has been copied: what is left is little, and only the writer itself can end it. */
-export function createCheckpointer(path: string, finish: () => void): Checkpointer {
+interface Log {
+  /** How many of its pages are not in the file yet. */
+  readonly unsettledPages: () => number;
+  /** Called when most of the log has been copied: what is left is little, and only the writer itself can end it. */
+  readonly finish: () => void;
+}
+
+export function createCheckpointer(path: string, { unsettledPages, finish }: Log): Checkpointer {
+  let writes = 0;
   users++;
   return {
-    note: (pages) => {
-      if (pages < pagesPerCheckpoint || underWay.has(path)) return;
+    note: (more) => {
+      writes += more;
+      if (writes < writesPerLook || underWay.has(path)) return;
+      writes = 0;
+      if (unsettledPages() < pagesPerCheckpoint) return;
       underWay.set(path, finish);
       threadOf().postMessage(path);
     },

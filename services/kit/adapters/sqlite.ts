@@ -66,22 +66,23 @@ export function openSqlite({ path, durability, migrations }: SqliteOptions): Sql
         })
       : undefined;
   const checkpointer = onDisk
-    ? createCheckpointer(path, () => {
-        prepare('PRAGMA wal_checkpoint(PASSIVE)').get();
+    ? createCheckpointer(path, {
+        unsettledPages: () => {
+          const log = prepare('PRAGMA wal_checkpoint(NOOP)').get();
+          return Number(log?.['log']) - Number(log?.['checkpointed']);
+        },
+        finish: () => {
+          prepare('PRAGMA wal_checkpoint(PASSIVE)').get();
+        },
       })
     : undefined;
-
-  const unsettledPages = (): number => {
-    const state = prepare('PRAGMA wal_checkpoint(NOOP)').get();
-    return Number(state?.['log']) - Number(state?.['checkpointed']);
-  };
 
   let waiting: Pending[] = [];
   const flush = (): void => {
     const group = waiting;
     waiting = [];
     const written = commitGroup(group, prepare);
-    if (written.length > 0) checkpointer?.note(unsettledPages());
+    if (written.length > 0) checkpointer?.note(written.length);
     if (sync && written.length > 0) sync.settle(written);
     else for (const write of written) write.resolve();
   };

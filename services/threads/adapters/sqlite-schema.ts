@@ -22,6 +22,7 @@ export const migrations: readonly string[] = [
      open_calls TEXT NOT NULL,
      next TEXT NOT NULL,
      interrupted_run TEXT,
+     open_interrupts TEXT NOT NULL,
      claims INTEGER NOT NULL,
      progress BLOB,
      deleting INTEGER NOT NULL,
@@ -64,6 +65,7 @@ export const migrations: readonly string[] = [
      input BLOB,
      answers TEXT NOT NULL,
      has_new_input INTEGER NOT NULL,
+     resume TEXT,
      output_from INTEGER,
      output_to INTEGER,
      PRIMARY KEY (owner, run_id)

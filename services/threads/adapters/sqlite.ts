@@ -1,3 +1,4 @@
+import type { StatementSync } from 'node:sqlite';
 import { openSqlite, type Sqlite } from '@agent-workflow/kit/adapters/sqlite';
 import { conflict } from '@agent-workflow/kit/errors';
 import type { OpenCall, RunEnd } from '@agent-workflow/protos/threads';
@@ -59,15 +60,19 @@ export function openSqliteThreadStore({ path }: { readonly path: string }): Thre
 
     listThreads: (owner, { limit, offset = 0, after }) => {
       const rows = after
-        ? prepare(
-            `SELECT ${listed} FROM threads WHERE owner = ? AND deleting = 0 AND (updated_at, thread_id) < (?, ?)
-             ORDER BY updated_at DESC, thread_id DESC LIMIT ?`,
+        ? arraysOf(
+            prepare(
+              `SELECT ${listed} FROM threads WHERE owner = ? AND deleting = 0 AND (updated_at, thread_id) < (?, ?)
+               ORDER BY updated_at DESC, thread_id DESC LIMIT ?`,
+            ),
           ).all(owner, after.updatedAt, after.threadId, limit)
-        : prepare(
-            `SELECT ${listed} FROM threads WHERE owner = ? AND deleting = 0
-             ORDER BY updated_at DESC, thread_id DESC LIMIT ? OFFSET ?`,
+        : arraysOf(
+            prepare(
+              `SELECT ${listed} FROM threads WHERE owner = ? AND deleting = 0
+               ORDER BY updated_at DESC, thread_id DESC LIMIT ? OFFSET ?`,
+            ),
           ).all(owner, limit, offset);
-      return Promise.resolve(rows.map(toThreadRow));
+      return Promise.resolve(rows.map((row) => toThreadRow(row as unknown as ListedRow)));
     },
 
     listMessages: (key, { limit, offset = 0, after = -1, below = Number.MAX_SAFE_INTEGER }) => {
@@ -227,9 +232,9 @@ function insertThread(db: Sqlite, { owner, threadId }: ThreadKey, head: Head): n
   const { lastInsertRowid } = db
     .prepare(
       `INSERT INTO threads (name, metadata, created_at, updated_at, owner, thread_id, version, epoch, step, active_run,
-         active_status, newest_run, queue, next_position, open_calls, next, interrupted_run, claims, progress,
-         deleting)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         active_status, newest_run, queue, next_position, open_calls, next, interrupted_run, open_interrupts,
+         claims, progress, deleting)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     .run(
       head.name ?? null,
@@ -246,7 +251,7 @@ function insertThread(db: Sqlite, { owner, threadId }: ThreadKey, head: Head): n
 function updateHead(db: Sqlite, ref: number, head: Head, before: Head | undefined): void {
   db.prepare(
     `UPDATE threads SET version = ?, epoch = ?, step = ?, active_run = ?, active_status = ?, newest_run = ?, queue = ?,
-       next_position = ?, open_calls = ?, next = ?, interrupted_run = ?, claims = ?, progress = ? WHERE ref = ?`,
+       next_position = ?, open_calls = ?, next = ?, interrupted_run = ?, open_interrupts = ?, claims = ?, progress = ? WHERE ref = ?`,
   ).run(...headColumns(head).slice(0, -1), ref);
   // Columns of an index are written only when they change: SQLite rewrites the index entry of every column it is told to set.
   if (head.updatedAt !== before?.updatedAt)
@@ -267,6 +272,7 @@ const headColumns = (head: Head): (string | number | Uint8Array | null)[] => [
   toList(head.openCalls),
   toList(head.next),
   head.interruptedRun ?? null,
+  toList(head.openInterrupts),
   head.claims,
   head.progress ?? null,
   Number(head.deleting),
@@ -276,8 +282,8 @@ function putRun(db: Sqlite, ref: number, { owner }: ThreadKey, run: RunRecord): 
   const { changes } = db
     .prepare(
       `INSERT INTO runs (owner, run_id, ref, thread_id, request_id, status, granularity, is_new_thread, created_at, updated_at,
-       resumes, "end", options, input, answers, has_new_input, output_from, output_to)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       resumes, "end", options, input, answers, has_new_input, resume, output_from, output_to)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET status = excluded.status, updated_at = excluded.updated_at, resumes = excluded.resumes,
        "end" = excluded."end", input = excluded.input, output_from = excluded.output_from, output_to = excluded.output_to
        WHERE ref = excluded.ref`,
@@ -299,6 +305,7 @@ function putRun(db: Sqlite, ref: number, { owner }: ThreadKey, run: RunRecord): 
       run.input ?? null,
       toList(run.answers),
       Number(run.hasNewInput),
+      run.resume ? toList(run.resume) : null,
       run.outputFrom ?? null,
       run.outputTo ?? null,
     );
@@ -324,20 +331,22 @@ const optional = <K extends string, V extends string | number | Uint8Array | Run
 
 const listed = 'thread_id, name, metadata, created_at, updated_at, newest_run, version';
 
-const toThreadRow = (row: Row): ThreadRow => {
-  const name = row['name'] as string | null;
-  const metadata = row['metadata'] as Uint8Array | null;
-  const newestRun = row['newest_run'] as string | null;
-  return {
-    threadId: row['thread_id'] as string,
-    createdAt: row['created_at'] as number,
-    updatedAt: row['updated_at'] as number,
-    version: row['version'] as number,
-    ...(name !== null && { name }),
-    ...(metadata !== null && { metadata }),
-    ...(newestRun !== null && { newestRun }),
-  };
-};
+/** The columns of `listed`, in their order. */
+type ListedRow = [string, string | null, Uint8Array | null, number, number, string | null, number];
+
+/** Rows as arrays: a list is read in two thirds of the time that named columns take. */
+function arraysOf(statement: StatementSync): StatementSync {
+  statement.setReturnArrays(true);
+  return statement;
+}
+
+function toThreadRow([threadId, name, metadata, createdAt, updatedAt, newestRun, version]: ListedRow): ThreadRow {
+  const row: { -readonly [K in keyof ThreadRow]: ThreadRow[K] } = { threadId, createdAt, updatedAt, version };
+  if (name !== null) row.name = name;
+  if (metadata !== null) row.metadata = metadata;
+  if (newestRun !== null) row.newestRun = newestRun;
+  return row;
+}
 
 const toHead = (row: Row): Head => ({
   ...optional('name', row['name'] as string | null),
@@ -355,6 +364,7 @@ const toHead = (row: Row): Head => ({
   openCalls: fromList(row['open_calls']) as readonly OpenCall[],
   next: fromList(row['next']) as readonly string[],
   ...optional('interruptedRun', row['interrupted_run'] as string | null),
+  openInterrupts: fromList(row['open_interrupts']) as readonly string[],
   claims: row['claims'] as number,
   ...optional('progress', row['progress'] as Uint8Array | null),
   deleting: row['deleting'] === 1,
@@ -375,6 +385,7 @@ const toRun = (row: Row): RunRecord => ({
   ...optional('input', row['input'] as Uint8Array | null),
   answers: fromList(row['answers']) as readonly string[],
   hasNewInput: row['has_new_input'] === 1,
+  ...(row['resume'] === null ? {} : { resume: fromList(row['resume']) as readonly string[] }),
   ...optional('outputFrom', row['output_from'] as number | null),
   ...optional('outputTo', row['output_to'] as number | null),
 });

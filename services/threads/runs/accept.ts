@@ -3,7 +3,7 @@ import { sizes } from '@agent-workflow/kit/sizes';
 import type { AcceptRunReply, AcceptRunRequest } from '@agent-workflow/protos/threads';
 import { toInput } from '../json.ts';
 import type { Decision, Head, RunRecord, Snapshot } from '../port.ts';
-import { claim } from './claim.ts';
+import { claim, matchesInterrupts } from './claim.ts';
 import { endRun } from './commit.ts';
 
 /** Stores a run and gives it the thread, or a place in its queue. */
@@ -34,6 +34,9 @@ function begin(
   now: number,
 ): Decision<AcceptRunReply> {
   refuseUnknownAnswers(request, head);
+  if (request.resume && !matchesInterrupts(request.resume.keys, head)) {
+    throw badRequest('resume: answers no question that the thread has open, or does not say which');
+  }
   const idle: Head = { ...head, updatedAt: now, newestRun: run.runId, activeRun: run.runId, claims: 0 };
   if (!request.claim) {
     const active: Head = { ...idle, activeStatus: 'queued' };
@@ -93,6 +96,7 @@ const newRun = (request: AcceptRunRequest, isNewThread: boolean, now: number): R
   options: request.optionsJson,
   answers: request.answers,
   hasNewInput: request.hasNewInput,
+  ...(request.resume ? { resume: request.resume.keys } : {}),
 });
 
 /** How much room a version leaves for changes within one millisecond. */
@@ -110,6 +114,7 @@ const newHead = ({ threadName, metadataJson }: AcceptRunRequest, now: number): H
   nextPosition: 0,
   openCalls: [],
   next: [],
+  openInterrupts: [],
   claims: 0,
   deleting: false,
 });

@@ -70,6 +70,7 @@ const replyOf = (run: RunRecord, before: Head, head: Head): ClaimedRun => ({
   next: head.next,
   openCalls: head.openCalls,
   unmatchedAnswers: [],
+  resumeUnmatched: false,
   attempt: head.claims,
   isTakeover: false,
   ...(run.resumes === undefined ? {} : { resumes: run.resumes }),
@@ -92,7 +93,9 @@ interface Claim {
 export function claim({ head, run, input, hasNewInput, positions, now }: Claim): { change: Change; reply: ClaimedRun } {
   const unmatched = run.answers.filter((id) => !head.openCalls.some(({ callId }) => callId === id));
   // A run that answers calls nobody made is about to fail: it takes nothing from whoever the thread waits for.
-  const entry = unmatched.length > 0 ? untouched(head) : enter(head, run.answers, input, hasNewInput, now);
+  const resumeUnmatched = run.resume !== undefined && !matchesInterrupts(run.resume, head);
+  const refused = unmatched.length > 0 || resumeUnmatched;
+  const entry = refused ? untouched(head) : enter(head, run, { input, isNew: hasNewInput, now });
   const { messages, nextPosition } = placeMessages(entry.appended, head.nextPosition, positions);
   const resumes = head.interruptedRun;
 
@@ -110,7 +113,7 @@ export function claim({ head, run, input, hasNewInput, positions, now }: Claim):
   const { input: _inLogNow, ...rest } = run;
   const record: RunRecord = {
     // Input that is refused stays with the run: a later claim refuses it again.
-    ...(unmatched.length > 0 ? run : rest),
+    ...(refused ? run : rest),
     status: 'running',
     updatedAt: now,
     outputFrom: nextPosition,
@@ -123,9 +126,15 @@ export function claim({ head, run, input, hasNewInput, positions, now }: Claim):
       appended: entry.appended,
       replaced: nextPosition < head.nextPosition + entry.appended.length,
       unmatchedAnswers: unmatched,
+      resumeUnmatched,
+      ...(claimed.progress === undefined ? {} : { progressJson: claimed.progress }),
     },
   };
 }
+
+/** Whether an answer fits what is asked: by ids, all of them open, or bare, when one question is open. */
+export const matchesInterrupts = (keys: readonly string[], { openInterrupts }: Head): boolean =>
+  openInterrupts.length === 1 || (keys.length > 0 && keys.every((key) => openInterrupts.includes(key)));
 
 interface Entry {
   readonly head: Head;
@@ -135,19 +144,21 @@ interface Entry {
 
 const untouched = (head: Head): Entry => ({ head, appended: [], next: head.next });
 
-/** What the input does to the thread: answers calls, goes on where an interrupted run stood, or begins anew. */
-function enter(
-  { interruptedRun: _, ...head }: Head,
-  answers: readonly string[],
-  input: readonly MessageEntry[],
-  isNew: boolean,
-  now: number,
-): Entry {
-  const open = head.openCalls.filter(({ callId }) => !answers.includes(callId));
-  const cancelled = isNew ? open : [];
-  const startsAnew = isNew && (cancelled.length > 0 || answers.length === 0);
+interface Entrance {
+  readonly input: readonly MessageEntry[];
+  readonly isNew: boolean;
+  readonly now: number;
+}
+
+/** What the input does to the thread: answers calls or questions, goes on where an interrupted run stood, or begins anew. */
+function enter({ interruptedRun: _, ...head }: Head, run: RunRecord, { input, isNew, now }: Entrance): Entry {
+  const open = head.openCalls.filter(({ callId }) => !run.answers.includes(callId));
+  const answersQuestions = run.resume !== undefined;
+  const cancelled = isNew && !answersQuestions ? open : [];
+  const startsAnew = isNew && !answersQuestions && (cancelled.length > 0 || run.answers.length === 0);
+  const { progress: _progress, ...bare } = head;
   return {
-    head: { ...head, openCalls: isNew ? [] : open, next: [] },
+    head: { ...(startsAnew ? bare : head), openCalls: cancelled.length > 0 ? [] : open, openInterrupts: [], next: [] },
     appended: [...cancelled.map((call) => cancellation(call, now)), ...input],
     next: startsAnew ? [] : head.next,
   };

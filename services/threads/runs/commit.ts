@@ -28,8 +28,9 @@ export function decideCommit(
     nextPosition,
     openCalls: request.openCalls,
     next: request.next,
+    openInterrupts: head.interruptedRun === undefined ? request.openInterrupts : head.openInterrupts,
     claims: 0,
-    ...(request.progressJson === undefined ? {} : { progress: request.progressJson }),
+    ...progressAfter(request, head),
   };
   const run = runs.get(runId);
   const ended = end && run ? endRun(stepped, run, end, at) : undefined;
@@ -49,6 +50,15 @@ export function decideCommit(
   };
 }
 
+/** A run that fails before it began leaves what the interrupted one before it keeps. */
+function progressAfter(
+  { progressJson }: CommitStepRequest,
+  { interruptedRun, progress }: Head,
+): Pick<Head, 'progress'> {
+  const kept = progressJson ?? (interruptedRun === undefined ? undefined : progress);
+  return kept === undefined ? {} : { progress: kept };
+}
+
 /** Ends the run that holds the thread, and gives the thread to the run that waited longest. */
 export function endRun(
   head: Head,
@@ -56,7 +66,7 @@ export function endRun(
   end: RunEnd,
   at: number,
 ): { readonly head: Head; readonly run: RunRecord } {
-  const { activeRun: _run, activeStatus: _status, progress: _progress, ...free } = head;
+  const { activeRun: _run, activeStatus: _status, progress, ...free } = head;
   const [nextRun, ...queue] = head.queue;
   const interrupted = end.status === 'interrupted' ? { interruptedRun: run.runId } : {};
   const waits = end.status === 'interrupted' || head.interruptedRun !== undefined;
@@ -67,6 +77,8 @@ export function endRun(
       claims: 0,
       updatedAt: Math.max(at, head.updatedAt),
       next: waits ? head.next : [],
+      openInterrupts: waits ? head.openInterrupts : [],
+      ...(waits && progress !== undefined ? { progress } : {}),
       ...interrupted,
       ...(nextRun === undefined ? {} : { activeRun: nextRun, activeStatus: 'queued' as const }),
     },

@@ -1,0 +1,28 @@
+import { END, START, StateGraph, field, interrupt } from '@agent-workflow/execution/graph';
+
+/** Asks a person two things, one after the other, beside a branch that asks nothing, and joins both. */
+export const graph = new StateGraph({
+  answers: field<readonly unknown[]>({
+    type: 'array',
+    description: 'What was answered',
+    default: [],
+    reducer: (all, more) => [...all, ...more],
+  }),
+})
+  .addNode('ask', (_state, { emit }) => {
+    const name = interrupt({ question: 'What is your name?' });
+    const colour = interrupt({ question: 'What colour?' });
+    emit(`${String(name)} likes ${String(colour)}`);
+    return { answers: [name, colour] };
+  })
+  .addNode('beside', (_state, { emit }) => {
+    emit('beside');
+  })
+  .addNode('both', (_state, { emit }) => {
+    emit('both are done');
+  })
+  .addEdge(START, 'ask')
+  .addEdge(START, 'beside')
+  .addEdge(['ask', 'beside'], 'both')
+  .addEdge('both', END)
+  .compile();

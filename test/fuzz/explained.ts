@@ -1,0 +1,101 @@
+/** A finding of the fuzzer that stays, told apart by its code, the status and the message of the reply. */
+export interface Explained {
+  readonly code: string;
+  readonly status: number;
+  readonly message: RegExp;
+  readonly why: string;
+}
+
+/** What a JSON Schema cannot say, or what the fuzzer does not know of HTTP. The README of the gateway has the same list. */
+export const explained: readonly Explained[] = [
+  {
+    code: 'ST202',
+    status: 422,
+    message: /is not a cursor that a list gave$/,
+    why: 'cursors are opaque: only one that a list gave is good',
+  },
+  {
+    code: 'ST202',
+    status: 400,
+    message: /may not hold the key "__proto__"$/,
+    why: 'objects are open, but for the one key that sets a prototype',
+  },
+  {
+    code: 'ST202',
+    status: 422,
+    message: /^body\.tools\.\d+\.name: .* (is declared twice|is a tool of the server)$/s,
+    why: 'the names of tools are unique, which a schema says of whole items alone',
+  },
+  {
+    code: 'ST202',
+    status: 422,
+    message: /^body\.tools\.\d+\.node_name: the graph has no node /,
+    why: 'the nodes are the graph\u2019s, not the interface\u2019s',
+  },
+  {
+    code: 'ST202',
+    status: 400,
+    message: /^messages: no open tool call has the id /,
+    why: 'a tool result answers a call that is open: that depends on the thread',
+  },
+  {
+    code: 'ST202',
+    status: 422,
+    message: /\.timestamp: must be an ISO 8601 time$/,
+    why: 'some times that RFC 3339 allows, as a leap second, are no time to a computer',
+  },
+  {
+    code: 'ST202',
+    status: 422,
+    message: /^body: needs memory_type, category, filters or config\.thread_id/,
+    why: 'forgetting everything has to be asked for',
+  },
+  {
+    code: 'ST202',
+    status: 422,
+    message: /filters/,
+    why: 'operators of filters are checked where they are applied',
+  },
+  {
+    code: 'ST202',
+    status: 422,
+    message: /^body\.(content|query): must not be empty$/,
+    why: 'blanks alone are no content',
+  },
+  {
+    code: 'ST202',
+    status: 400,
+    message: /^config\.thread_id .* is not the thread of the path/s,
+    why: 'a body that contradicts its path makes no sense',
+  },
+  {
+    code: 'ST202',
+    status: 422,
+    message: /^body\.(state|initial_state)\./s,
+    why: 'the fields of the state are the graph\u2019s, which `graph:StateSchema` tells',
+  },
+  {
+    code: 'ST202',
+    status: 422,
+    message: /^body\.thread_id: /,
+    why: 'one of two fields names the thread',
+  },
+  {
+    code: 'ST201',
+    status: 414,
+    message: /^the path and query are longer than/,
+    why: 'a refusal that the fuzzer does not count as one',
+  },
+  {
+    code: 'ST201',
+    status: 431,
+    message: /^the request line and headers are too large$/,
+    why: 'a refusal that the fuzzer does not count as one',
+  },
+  {
+    code: 'ST205',
+    status: 405,
+    message: /^OPTIONS is not allowed here; DELETE, GET, HEAD, POST, PUT is$/,
+    why: 'to these methods `list` and `forget` are ids of memories',
+  },
+];

@@ -1,0 +1,79 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, rmSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
+import { explained } from './explained.ts';
+
+const version = '4.32.5';
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const venv = `${root}.cache/schemathesis-${version}`;
+/** Exit code for a machine that cannot have the fuzzer: nothing was found because nothing was looked for. */
+const notInstalled = 3;
+const seed = process.argv[2] ?? '1';
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+/** Runs a command to its end. @returns what it printed: what that says counts, not its exit code. */
+async function run(command: string, args: readonly string[]): Promise<string> {
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [printed] = await Promise.all([text(child.stdout), once(child, 'close').catch(() => undefined)]);
+  return printed;
+}
+
+if (!existsSync(`${venv}/bin/schemathesis`)) {
+  await run('python3', ['-m', 'venv', venv]);
+  await run(`${venv}/bin/pip`, ['install', '--quiet', `schemathesis==${version}`]);
+}
+if (!existsSync(`${venv}/bin/schemathesis`)) {
+  rmSync(venv, { recursive: true, force: true });
+  say(`schemathesis ${version} could not be installed: this takes Python 3 and a package index`);
+  process.exit(notInstalled);
+}
+
+await using workspace = await makeWorkspace('obedient');
+await using service = await startStandalone({
+  ...workspace.env,
+  SERVICE_CONFIG: `${root}service.json`,
+  LOG_LEVEL: 'error',
+  RATE_LIMIT_REQUESTS: '0',
+  MAX_STREAMS_PER_PRINCIPAL: '0',
+});
+const options = ['--checks', 'all', '--continue-on-failure', '--max-examples', '25', '--request-timeout', '20'];
+const printed = await run(`${venv}/bin/schemathesis`, [
+  ...['run', `${service.url}/openapi.json`, '--seed', seed, '--workers', '2', '--no-color', ...options],
+]);
+
+interface Finding {
+  readonly operation: string;
+  readonly code: string;
+  readonly status: number;
+  readonly message: string;
+}
+
+/** The findings in what the fuzzer prints: under the line of each operation, one after the other. */
+function* findingsIn(report: string): Generator<Finding> {
+  let operation = '';
+  for (const part of report.split(/\n(?=_{3,} )|\n(?=\d+\. Test Case ID)/)) {
+    operation = /^_{3,} (.+?) _{3,}/.exec(part)?.[1] ?? operation;
+    const status = Number(/^\[(\d{3})\]/m.exec(part)?.[1]);
+    const message = /"message":("(?:[^"\\]|\\.)*")/.exec(part)?.[1] ?? '""';
+    for (const [, code = ''] of part.matchAll(/^- (ST\d+)/gm))
+      yield { operation, code, status, message: JSON.parse(message) as string };
+  }
+}
+
+const cases = /(\d+) generated/.exec(printed)?.[1] ?? '0';
+const findings = [...findingsIn(printed)];
+const open = findings.filter(
+  ({ code, status, message }) =>
+    !explained.some((known) => known.code === code && known.status === status && known.message.test(message)),
+);
+const said = Number(/found (\d+) unique failures/.exec(printed)?.[1] ?? 0);
+say(`${cases} cases, seed ${seed}: ${findings.length} findings, ${open.length} of them unexplained`);
+for (const { operation, code, status, message } of open) say(`${operation}: ${code} ${status} ${message}`);
+const isWhole = Number(cases) > 1000 && findings.length >= said && /^Seed: /m.test(printed);
+if (!isWhole) say(printed.slice(-3000));
+if (open.length > 0 || !isWhole || / errors? /.test(/^=+ .* =+$/m.exec(printed.slice(-200))?.[0] ?? ''))
+  process.exitCode = 1;

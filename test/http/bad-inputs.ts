@@ -1,0 +1,291 @@
+import { gzipSync } from 'node:zlib';
+import type { Endpoint } from '@agent-workflow/gateway/endpoints/endpoint';
+import { endpoints } from '@agent-workflow/gateway/endpoints/table';
+import { sampleOf } from './sample.ts';
+
+/** A request that nobody should send, and the statuses that answer it. */
+export interface BadInput {
+  readonly class: string;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: Buffer;
+  /** Sent in pieces, without its length. */
+  readonly chunked?: boolean;
+  readonly expected: readonly number[];
+}
+
+interface Schema {
+  readonly type?: string | readonly string[];
+  readonly enum?: readonly unknown[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly pattern?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+}
+
+type Steps = readonly (string | number)[];
+
+/** Nobody's fault is ours: these are all that may answer what is odd, but not wrong. */
+const harmless = [200, 202, 400, 404, 409, 422];
+
+const routes = endpoints.flatMap((row) => [row, ...row.aliases].map(({ method, path }) => ({ row, method, path })));
+const bodyRoutes = routes.filter(({ row, method }) => row.input && method !== 'GET');
+const queryRoutes = routes.filter(({ row, method }) => row.input && (method === 'GET' || method === 'DELETE'));
+const json = { 'content-type': 'application/json' };
+const atHome = (path: string): string => path.replaceAll(/\{\w+\}/g, 'x');
+
+/** Everything there is, made from the endpoint table: a new row brings its own. */
+export function* badInputs(): Generator<BadInput> {
+  for (const { row, method, path } of bodyRoutes) {
+    const to = { method, path: atHome(path), headers: json };
+    for (const { name, value } of badFields(row)) {
+      yield { ...to, class: `field: ${name}`, body: Buffer.from(JSON.stringify(value)), expected: [422] };
+    }
+    for (const [name, body, expected, extra = {}] of badBodies(row)) {
+      yield { ...to, ...extra, headers: { ...json, ...extra.headers }, class: name, body, expected };
+    }
+  }
+  for (const { row, method, path } of queryRoutes) {
+    for (const [name, query, expected] of badQueries(row))
+      yield { class: `query: ${name}`, method, path: `${atHome(path)}?${query}`, headers: {}, expected };
+  }
+  for (const { row, method, path } of routes.filter(({ row }) => row.params)) {
+    const body = row.input && method !== 'GET' ? { body: Buffer.from(JSON.stringify(sampleOf(row.input))) } : {};
+    for (const [name, id, expected] of oddIds) {
+      for (const [parameter] of path.matchAll(/\{\w+\}/g))
+        yield {
+          class: `id: ${name}`,
+          method,
+          path: atHome(path.replace(parameter, id)),
+          headers: json,
+          expected,
+          ...body,
+        };
+    }
+  }
+}
+
+const oddIds: readonly [name: string, id: string, expected: readonly number[]][] = [
+  ['a slash', 'a%2Fb', [422]],
+  ['NUL', '%00', [422]],
+  ['a control character', 'a%0D%0Ab', [422]],
+  ['too long', 'x'.repeat(257), [422]],
+  ['broken percent-encoding', '%zz', [400]],
+  ['half of a surrogate pair', '%ED%A0%80', [400]],
+  ['overlong UTF-8', '%C0%AF', [400]],
+  ['steps up', '..%2f..%2f..%2fetc%2fpasswd', [422]],
+  ['a prototype', '__proto__', [404, 422, 200]],
+  ['SQL', `x'%20OR%20'1'='1`, [404, 422, 200]],
+  ['an emoji', '%F0%9F%92%A9', [404, 422, 200]],
+];
+
+/** Every field of the body with every value that it must not have. */
+function* badFields({ input }: Endpoint): Generator<{ name: string; value: unknown }> {
+  const schema = input as Schema;
+  const sample = sampleOf(schema);
+  for (const { steps, field } of fieldsOf(schema, [])) {
+    for (const [name, bad] of badValues(field)) {
+      yield { name: `${name} at ${steps.join('.')}`, value: withValue(sample, steps, bad) };
+    }
+  }
+  for (const name of schema.required ?? []) {
+    if (!('default' in (schema.properties?.[name] ?? {}))) {
+      yield { name: `without ${name}`, value: { ...(sample as object), [name]: undefined } };
+    }
+  }
+}
+
+/** Every field, at any depth, with the way to it. */
+function* fieldsOf({ properties = {}, items }: Schema, steps: Steps): Generator<{ steps: Steps; field: Schema }> {
+  for (const [name, field] of Object.entries(properties)) {
+    yield { steps: [...steps, name], field };
+    yield* fieldsOf(field, [...steps, name]);
+  }
+  if (items) {
+    yield { steps: [...steps, 0], field: items };
+    yield* fieldsOf(items, [...steps, 0]);
+  }
+}
+
+const ofEachType: readonly [type: string, values: readonly unknown[]][] = [
+  ['null', [null]],
+  ['boolean', [true, false]],
+  ['integer', [0, -7]],
+  ['number', [1.5, -1e300]],
+  ['string', ['', 'text', '5', 'x'.repeat(50_000)]],
+  ['array', [[], [null], [[[]]], Array.from({ length: 5000 }, () => 0)]],
+  ['object', [{}, { length: 1 }, { $gt: '' }]],
+];
+
+function* badValues(field: Schema): Generator<[name: string, value: unknown]> {
+  const types = typesOf(field);
+  for (const [type, values] of ofEachType) {
+    if (types.length === 0 || types.includes(type) || (type === 'integer' && types.includes('number'))) continue;
+    for (const value of values) yield [`${type} for ${types.join(' or ')}`, value];
+  }
+  yield* outOfRange(field, types);
+}
+
+const typesOf = ({ type, anyOf = [] }: Schema): readonly string[] => [
+  ...(type === undefined ? [] : [type].flat()),
+  ...anyOf.flatMap((variant) => typesOf(variant)),
+];
+
+function* outOfRange(field: Schema, types: readonly string[]): Generator<[name: string, value: unknown]> {
+  const { minimum, maximum, minLength = 0, maxLength, minItems = 0, maxItems, pattern } = field;
+  if (field.enum)
+    for (const word of ['', 'nonsense', String(field.enum[0]).toUpperCase()]) yield ['no such word', word];
+  if (types.includes('integer'))
+    for (const value of [1.5, 2 ** 60 + 0.5e17 + 0.1]) if (!Number.isInteger(value)) yield ['no whole number', value];
+  if (minimum !== undefined)
+    for (const value of [minimum - 1, -1e9, minimum * 10]) if (value < minimum) yield ['below the least', value];
+  if (maximum !== undefined)
+    for (const value of [maximum + 1, 1e9, maximum * 10]) if (value > maximum) yield ['above the most', value];
+  if (types.includes('string')) {
+    if (minLength > 0) yield ['too short', ''];
+    if (maxLength !== undefined) for (const length of [maxLength + 1, 100_000]) yield ['too long', 'x'.repeat(length)];
+    if (pattern !== undefined)
+      for (const text of ['a/b', '\u0000', 'a\nb', '\u007f', '\ud800', '\udc00x'])
+        yield ['a forbidden character', text];
+  }
+  if (types.includes('array')) {
+    if (minItems > 0) yield ['too few', []];
+    if (maxItems !== undefined)
+      yield ['too many', Array.from({ length: maxItems + 1 }, () => sampleOf(field.items ?? {}))];
+  }
+}
+
+function withValue(sample: unknown, steps: Steps, value: unknown): unknown {
+  const [step, ...rest] = steps;
+  if (step === undefined) return value;
+  if (typeof step === 'number') return [withValue(Array.isArray(sample) ? sample[0] : undefined, rest, value)];
+  const object = typeof sample === 'object' && sample !== null && !Array.isArray(sample) ? sample : {};
+  return { ...object, [step]: withValue((object as Record<string, unknown>)[step], rest, value) };
+}
+
+type Extra = Pick<BadInput, 'chunked'> & { readonly headers?: Readonly<Record<string, string>> };
+type BadBody = readonly [name: string, body: Buffer, expected: readonly number[], extra?: Extra];
+
+/** What is wrong with a body whatever the route. */
+function badBodies({ input }: Endpoint): BadBody[] {
+  const good = JSON.stringify(sampleOf(input ?? {}));
+  const withMember = (member: string): string => `{${member}${good === '{}' ? '' : ','}${good.slice(1)}`;
+  const add = (member: string): Buffer => Buffer.from(withMember(member));
+  const deep = (levels: number): string => `"x":${'['.repeat(levels)}${']'.repeat(levels)}`;
+  return [
+    ['nested 10,000 deep', add(deep(10_000)), [400]],
+    ['nested 10,000 deep, in objects', add(`"x":${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`), [400]],
+    ['nested 10,000 deep, compressed', gzipSync(add(deep(10_000))), [400], { headers: gzip }],
+    ['nested 129 deep', add(deep(128)), [400]],
+    ['`__proto__`', add('"__proto__":{"a":1}'), [400]],
+    ['`__proto__`, escaped', add(String.raw`"\u005f_proto__":{"a":1}`), [400]],
+    ['`__proto__`, further in', add('"x":[{"y":{"__proto__":null}}]'), [400]],
+    ['a constructor', add('"constructor":{"prototype":{"a":1}},"toString":1,"hasOwnProperty":1'), harmless],
+    ['one key twice', add('"x":1,"x":2,"config":5,"config":5'), harmless],
+    ['half of a surrogate pair', add(String.raw`"x":"\ud83d","\udc00":"\ud800"`), harmless],
+    [
+      'bytes that are no UTF-8',
+      Buffer.concat([Buffer.from('{"x":"'), Buffer.from([0xff, 0xfe, 0xc0]), Buffer.from('"}')]),
+      harmless,
+    ],
+    ['an escaped NUL', add(String.raw`"x":"\u0000","\u0000":1`), harmless],
+    ['a raw NUL', add('"x":"\u0000"'), [400]],
+    ['NUL after the end', Buffer.from(`${good}\u0000`), [400]],
+    ['a byte order mark', Buffer.from(`\ufeff${good}`), harmless],
+    ['UTF-16', Buffer.from(good, 'utf16le'), [400]],
+    ['cut off', Buffer.from(withMember('"x":{"y":[1,2').slice(0, 14)), [400]],
+    ['cut off in a text', Buffer.from('{"x":"y'), [400]],
+    ['cut off in an escape', Buffer.from(String.raw`{"x":"\u00`), [400]],
+    ['numbers beyond measure', add(`"x":1e999,"y":-1e999,"z":${'9'.repeat(5000)}`), harmless],
+    ['NaN', add('"x":NaN'), [400]],
+    ['a comment', Buffer.from(`/* x */${good}`), [400]],
+    ['two values', Buffer.from(`${good}${good}`), [400]],
+    ['an array', Buffer.from(`[${good}]`), [400]],
+    ['null', Buffer.from('null'), [400]],
+    ['a text', Buffer.from('"{}"'), [400]],
+    ['blanks alone', Buffer.from(' \n\t '), [400]],
+    ['a form', Buffer.from('a=1&b=2'), [415], { headers: { 'content-type': 'application/x-www-form-urlencoded' } }],
+    ['no content type', Buffer.from(good), [415], { headers: { 'content-type': '' } }],
+    [
+      'another charset',
+      Buffer.from(good),
+      [415],
+      { headers: { 'content-type': 'application/json; charset=nonsense' } },
+    ],
+    ['UTF-7', Buffer.from(good), [415], { headers: { 'content-type': 'application/json; charset=utf-7' } }],
+    ['an unknown encoding', Buffer.from(good), [415], { headers: { 'content-encoding': 'zstd' } }],
+    ['said to be gzip', Buffer.from(good), [400], { headers: gzip }],
+    ['gzip, cut off', gzipSync(good).subarray(0, -6), [400], { headers: gzip }],
+    ['in pieces, without a length', Buffer.from('{"x":'), [400], { chunked: true }],
+    ['an idempotency key that is none', Buffer.from(good), [...harmless], { headers: { 'idempotency-key': 'ä b' } }],
+  ];
+}
+
+const gzip = { 'content-encoding': 'gzip' };
+
+/** Inputs that weigh much: sent to a few routes, because it is the same reader that refuses them for all. */
+export function* heavyInputs(): Generator<BadInput> {
+  const keys = (count: number): Buffer =>
+    Buffer.from(`{"x":{${Array.from({ length: count }, (_, index) => `"${index.toString(36)}":0`).join(',')}}}`);
+  const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024, ' '), { level: 1 });
+  const heavy: readonly BadBody[] = [
+    ['1,000,000 keys', keys(1_000_000), [413]],
+    ['400,000 keys', keys(400_000), [400]],
+    ['one value too many bytes', Buffer.from(`{"x":"${'x'.repeat(5 * 1024 * 1024)}"}`), [413]],
+    [
+      'the same in pieces, without a length',
+      Buffer.from(`{"x":"${'x'.repeat(5 * 1024 * 1024)}"}`),
+      [413],
+      { chunked: true },
+    ],
+    ['a small body that unpacks to 200 MiB', bomb, [413], { headers: gzip }],
+    ['500,000 items', Buffer.from(`{"x":[${'0,'.repeat(499_999)}0],"config":0}`), [422, 200, 202]],
+  ];
+  for (const { method, path } of bodyRoutes.filter(({ row }) => /invoke|addMessages|searchMemories/.test(row.name))) {
+    for (const [name, body, expected, extra = {}] of heavy) {
+      yield {
+        method,
+        path: atHome(path),
+        class: name,
+        body,
+        expected,
+        ...extra,
+        headers: { ...json, ...extra.headers },
+      };
+    }
+  }
+}
+
+/** Every parameter of a query with what it must not be. */
+function* badQueries({ input }: Endpoint): Generator<[name: string, query: string, expected: readonly number[]]> {
+  for (const [name, field] of Object.entries((input as Schema).properties ?? {})) {
+    const types = typesOf(field);
+    const ask = (value: string): string => `${name}=${encodeURIComponent(value)}`;
+    if (types.includes('integer') || types.includes('number')) {
+      for (const value of ['', 'x', 'NaN', '0x10', '1e3', '١', ' 1', '1;2', 'null', 'true', '[]'])
+        yield [`no number for ${name}`, ask(value), [422]];
+      for (const value of ['-1', '-99999999999999999999']) yield [`below the least for ${name}`, ask(value), [422]];
+      yield [`beyond measure for ${name}`, ask('9'.repeat(400)), [422, 200, 202]];
+    }
+    if (types.includes('object')) {
+      for (const value of ['', 'x', '[]', '1', 'null', '{', '{"a":1', "{'a':1}"])
+        yield [`no object for ${name}`, ask(value), [422]];
+      yield [`a prototype for ${name}`, ask('{"__proto__":{}}'), [400]];
+      yield [`nesting for ${name}`, ask(`{"a":${'['.repeat(300)}${']'.repeat(300)}}`), [400]];
+    }
+    yield [`${name} twice`, `${name}=1&${name}=2`, [422]];
+    for (const raw of ['%', '%ff', '%00', '%ED%A0%80', "'--", '%F0%9F%92%A9', '${x}'])
+      yield [`an odd ${name}`, `${name}=${raw}`, harmless];
+  }
+  for (const query of ['&&=&', 'a[b]=c', '__proto__=1', 'constructor=1', '?'.repeat(50), `x=${'y'.repeat(7000)}`])
+    yield ['odd', query, harmless];
+  yield ['too long', `x=${'y'.repeat(9000)}`, [414]];
+}

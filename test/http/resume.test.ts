@@ -1,0 +1,84 @@
+import test from 'ava';
+import { createClient, user, type Client } from '../servers/client.ts';
+import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
+import { said, serve } from './service.ts';
+
+const service = serve(test, 'asking');
+
+interface Result {
+  readonly all_messages: readonly { readonly content: readonly { readonly text?: string }[] }[];
+  readonly state: { readonly answers: readonly unknown[] };
+  readonly meta: {
+    readonly run_id: string;
+    readonly status: string;
+    readonly resumes?: string;
+    readonly interrupts?: readonly { readonly id: string; readonly node: string; readonly value: unknown }[];
+  };
+}
+
+const invoke = async ({ send }: Pick<Client, 'send'>, thread: string, body: object): Promise<Result> =>
+  (await send('POST', '/v1/graph/invoke', { messages: [], ...body, config: { thread_id: thread } })).body.data;
+
+const start = (thread: string, client: Pick<Client, 'send'> = service): Promise<Result> =>
+  invoke(client, thread, { messages: [user('go')] });
+
+test('a node asks twice, each answer goes on with it, and what waits beside it is joined once', async (t) => {
+  const first = await start('asked');
+  t.is(first.meta.status, 'interrupted');
+  t.deepEqual(first.all_messages.map(said), ['beside']);
+  const [name] = first.meta.interrupts ?? [];
+  t.like(name, { node: 'ask', value: { question: 'What is your name?' } });
+
+  const second = await invoke(service, 'asked', { resume: { [name?.id ?? '']: 'Ada' } });
+  t.like(second.meta, { status: 'interrupted', resumes: first.meta.run_id });
+  t.deepEqual(
+    second.meta.interrupts?.map(({ value }) => value),
+    [{ question: 'What colour?' }],
+  );
+
+  const third = await invoke(service, 'asked', { resume: 'green' });
+  t.like(third.meta, { status: 'completed', resumes: second.meta.run_id });
+  t.deepEqual(third.all_messages.map(said), ['Ada likes green', 'both are done']);
+  t.deepEqual(third.state.answers, ['Ada', 'green']);
+});
+
+test('an answer that is an object but no id of a question is one bare answer', async (t) => {
+  await start('bare');
+  const second = await invoke(service, 'bare', { resume: { first: 'Ada', last: 'L.' } });
+  t.is(second.meta.status, 'interrupted');
+  const third = await invoke(service, 'bare', { resume: null });
+  t.deepEqual(third.state.answers, [{ first: 'Ada', last: 'L.' }, null]);
+});
+
+test('an answer where nothing was asked is 400, and no message without an answer is 422', async (t) => {
+  const config = { thread_id: 'nothing-asked' };
+  await service.refused(
+    t,
+    service.send('POST', '/v1/graph/invoke', { messages: [], resume: 1, config }),
+    400,
+    'BAD_REQUEST',
+  );
+  const empty = service.send('POST', '/v1/graph/invoke', { messages: [], config });
+  t.deepEqual(await service.refused(t, empty, 422, 'VALIDATION_ERROR'), [['body', 'messages']]);
+});
+
+test('a new message instead of an answer begins anew', async (t) => {
+  const first = await start('anew');
+  const again = await start('anew');
+  t.is(again.meta.status, 'interrupted');
+  t.not(again.meta.interrupts?.[0]?.id, first.meta.interrupts?.[0]?.id);
+  t.deepEqual(again.all_messages.map(said), ['beside']);
+});
+
+test('a question asked before a restart is answered after it', async (t) => {
+  await using workspace = await makeWorkspace('asking');
+  const before = await startStandalone(workspace.env);
+  await start('kept', createClient(before.url));
+  await before.stop('SIGKILL');
+  await using after = await startStandalone(workspace.env);
+  const client = createClient(after.url);
+  await invoke(client, 'kept', { resume: 'Ada' });
+  const last = await invoke(client, 'kept', { resume: 'blue' });
+  t.like(last.meta, { status: 'completed' });
+  t.deepEqual(last.state.answers, ['Ada', 'blue']);
+});
