@@ -35,8 +35,9 @@ export type AppOptions = Omit<Services, 'openApi'> & {
 
 /** The HTTP interface on these services. The order of the steps is the order in which a request can be refused. */
 export function createApp({ authenticate = withoutAuthentication, authorize, counter, ...deps }: AppOptions): App {
-  const services: Services = { ...deps, openApi: once(() => JSON.stringify(toOpenApi(endpoints))) };
-  const limits = limitsOf(deps.config, counter, authenticate !== withoutAuthentication);
+  const secured = authenticate !== withoutAuthentication;
+  const services: Services = { ...deps, openApi: once(() => JSON.stringify(toOpenApi(endpoints, { secured }))) };
+  const limits = limitsOf(deps.config, counter, secured);
   const app: App = new Koa<RequestState>();
   app.setMaxListeners(0);
   const steps = [

@@ -8,7 +8,7 @@ interface Operation {
   readonly requestBody?: object;
 }
 
-const document = JSON.parse(JSON.stringify(toOpenApi(endpoints))) as {
+const document = JSON.parse(JSON.stringify(toOpenApi(endpoints, { secured: false }))) as {
   readonly openapi: string;
   readonly paths: Record<string, Record<string, Operation>>;
   readonly components: { readonly schemas: Record<string, object> };
@@ -66,4 +66,17 @@ test('titles name one schema each', (t) => {
   };
   for (const { params, input, reply } of endpoints) [params, input, reply].forEach(visit);
   t.true(seen.size > 10);
+});
+
+test('where callers must sign in the document says how, and which paths are open all the same', (t) => {
+  const secured = toOpenApi(endpoints, { secured: true }) as unknown as {
+    security: unknown;
+    components: { securitySchemes: unknown };
+    paths: Record<string, Record<string, { security?: unknown }>>;
+  };
+  t.deepEqual(secured.security, [{ bearer: [] }]);
+  t.deepEqual(secured.components.securitySchemes, { bearer: { type: 'http', scheme: 'bearer' } });
+  t.deepEqual(secured.paths['/healthz']?.['get']?.security, []);
+  t.is(secured.paths['/v1/ping']?.['get']?.security, undefined);
+  t.false('security' in document);
 });

@@ -7,14 +7,17 @@ import { hoist, requiredOf, type Components, type Json } from './components.ts';
 import { ndjsonType } from './ndjson.ts';
 import { sseType } from './sse.ts';
 
-/** The OpenAPI 3.1 document of a table of endpoints, aliases included. */
-export function toOpenApi(endpoints: readonly Endpoint[]): Json {
+/** The OpenAPI 3.1 document of a table of endpoints, aliases included; `secured`: callers must sign in. */
+export function toOpenApi(endpoints: readonly Endpoint[], { secured }: { readonly secured: boolean }): Json {
   const components: Components = {};
   const paths: Record<string, Record<string, Json>> = {};
   for (const row of endpoints) {
     for (const [index, route] of [row, ...row.aliases].entries()) {
       const id = index === 0 ? row.name : `${row.name}Alias${index === 1 ? '' : String(index)}`;
-      (paths[route.path] ??= {})[route.method.toLowerCase()] = operation({ row, route, id, components });
+      (paths[route.path] ??= {})[route.method.toLowerCase()] = {
+        ...operation({ row, route, id, components }),
+        ...(secured && openPaths.has(route.path) && { security: [] }),
+      };
     }
   }
   return {
@@ -25,7 +28,11 @@ export function toOpenApi(endpoints: readonly Endpoint[]): Json {
       description: 'Runs an agent workflow and keeps the data around it.',
     },
     paths,
-    components: { schemas: components },
+    components: {
+      schemas: components,
+      ...(secured && { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } }),
+    },
+    ...(secured && { security: [{ bearer: [] }] }),
   };
 }
 
