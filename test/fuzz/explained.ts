@@ -40,6 +40,18 @@ export const explained: readonly Explained[] = [
   },
   {
     code: 'ST202',
+    status: 400,
+    message: /^resume: answers no question that the thread has open/,
+    why: 'an answer needs a question that is open: that depends on the thread',
+  },
+  {
+    code: 'ST202',
+    status: 422,
+    message: /^body\.messages: must hold a message, unless resume is given$/,
+    why: 'messages may be empty only where the body answers a question',
+  },
+  {
+    code: 'ST202',
     status: 422,
     message: /\.timestamp: must be an ISO 8601 time$/,
     why: 'some times that RFC 3339 allows, as a leap second, are no time to a computer',
