@@ -61,6 +61,11 @@ export interface Threads {
   /** Removes one message from log and context. Conflict while a run holds the thread. */
   readonly deleteMessage: (request: DeleteMessageRequest, call: Call) => Promise<DeleteMessageReply>;
   /**
+   * Removes the messages of the context whose tool calls nobody answered, with what answered the others of their calls; a
+   * run that waits for such a call is no longer waited for. Conflict while a run holds the thread.
+   */
+  readonly fixThread: (request: FixThreadRequest, call: Call) => Promise<FixThreadReply>;
+  /**
    * Puts a request that is to be done once on record, and says how far an earlier one with its key came. Invalid when that
    * one had another body.
    */
@@ -444,6 +449,16 @@ export interface DeleteMessageRequest {
 }
 
 export type DeleteMessageReply = Readonly<Record<string, never>>;
+
+export interface FixThreadRequest {
+  readonly owner: string;
+  readonly threadId: string;
+}
+
+export interface FixThreadReply {
+  /** How many assistant messages were removed. */
+  readonly removedCount: number;
+}
 
 export interface BeginOnceRequest {
   readonly owner: string;

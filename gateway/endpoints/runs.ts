@@ -66,9 +66,7 @@ export async function stopThread(
   { owner, input, call }: Ask<unknown, Static<typeof StopInput>>,
   { execution, threads }: Services,
 ): Promise<string> {
-  const named = input.thread_id ?? input.config?.thread_id;
-  if (named === undefined) throw invalid(['body', 'thread_id'], 'Field required', 'missing');
-  const { activeRunId: runId } = await threads.getThread({ owner, threadId: idText(named) }, call());
+  const { activeRunId: runId } = await threads.getThread({ owner, threadId: threadOf(input) }, call());
   if (runId === undefined) return JSON.stringify(idle);
   try {
     const { status, stoppedNow } = await execution.stopRun({ owner, runId }, call());
@@ -78,6 +76,13 @@ export async function stopThread(
     if (isServiceError(error, 'NotFound')) return JSON.stringify(idle);
     throw error;
   }
+}
+
+/** The thread that a body names, in one place or the other. */
+export function threadOf(input: Static<typeof StopInput>): string {
+  const named = input.thread_id ?? input.config?.thread_id;
+  if (named === undefined) throw invalid(['body', 'thread_id'], 'Field required', 'missing');
+  return idText(named);
 }
 
 const idle = { success: false, run_id: null, status: 'idle', message: 'nothing is running' };

@@ -25,6 +25,7 @@ import {
 } from '../schemas/messages.ts';
 import {
   AcceptedRun,
+  FixedThread,
   NoInput,
   Run,
   RunList,
@@ -46,6 +47,7 @@ import {
 import { endpoint, type Access, type Endpoint } from './endpoint.ts';
 import { invokeGraph } from './graph.invoke.ts';
 import { streamGraph } from './graph.stream.ts';
+import { fixThread } from './graph.fix.ts';
 import { getGraph, getStateSchema } from './graph.ts';
 import { healthz, openApi, ping, readyz } from './health.ts';
 import { forgetMemories } from './memories.forget.ts';
@@ -161,6 +163,17 @@ export const endpoints: readonly Endpoint[] = [
     input: StopInput,
     reply: StoppedRun,
     handle: stopThread,
+  }),
+  endpoint({
+    name: 'fixThread',
+    tag: 'threads',
+    summary: 'Remove messages whose tool calls nobody answered',
+    method: 'POST',
+    path: '/v1/graph/fix',
+    ...can('checkpointer', 'write'),
+    input: StopInput,
+    reply: FixedThread,
+    handle: fixThread,
   }),
   endpoint({
     name: 'createRun',

@@ -46,4 +46,11 @@ export const StopInput = record('StopRequest', {
   config: Type.Optional(record('StopConfig', { thread_id: Type.Optional(BodyId) })),
 });
 
+export const FixedThread = record('FixedThread', {
+  success: Type.Boolean(),
+  message: Type.String(),
+  removed_count: Type.Integer(),
+  state: Type.Unsafe<Record<string, unknown>>({ type: 'object' }),
+});
+
 export const NoInput = Type.Object({});

@@ -1,5 +1,6 @@
 import { invalid, notFound } from '@agent-workflow/kit/errors';
 import type { Threads } from '@agent-workflow/protos/threads';
+import { decideFix, findBroken } from './fix.ts';
 import { listMessages, listRunMessages, listRuns, listThreads, toRun, toThread } from './lists.ts';
 import type { Head, RunRecord, ThreadKey, ThreadStore } from './port.ts';
 import { decideAccept } from './runs/accept.ts';
@@ -183,6 +184,17 @@ export function createThreads({
         decideDeleteMessage({ threadId, messageId, json }, snapshot, now()),
       );
       return {};
+    },
+
+    fixThread: async ({ owner, threadId }) => {
+      const key = { owner, threadId };
+      await liveHead(key);
+      const broken = findBroken((await store.getState(key)).context);
+      const messages = [...broken.callers, ...broken.answers];
+      const removedCount = await store.change(key, { messages }, (snapshot) =>
+        decideFix(threadId, broken, snapshot, now()),
+      );
+      return { removedCount };
     },
 
     beginOnce: async ({ owner, onceKey, bodyHash }) => {

@@ -32,6 +32,7 @@ const strangers: Readonly<Record<string, () => Readonly<Record<string, string>>>
 const inputs: Readonly<Record<string, (ids: Ids) => object>> = {
   forgetMemories: ({ thread_id }) => ({ config: { thread_id } }),
   stopThread: ({ thread_id }) => ({ thread_id }),
+  fixThread: ({ thread_id }) => ({ thread_id }),
   invokeGraph: ({ thread_id }) => ({ messages: [user('hello')], config: { thread_id } }),
   streamGraph: ({ thread_id }) => ({ messages: [user('hello')], config: { thread_id } }),
   createRun: ({ thread_id }) => ({ messages: [user('hello')], config: { thread_id } }),
