@@ -18,6 +18,8 @@ export interface Execution {
    * it ended, and so says the reply.
    */
   readonly stopRun: (request: StopRunRequest, call: Call) => Promise<StopRunReply>;
+  /** Invalid, naming the tool, when runs could not be given these tools; NotFound when no graph is configured. */
+  readonly checkTools: (request: CheckToolsRequest, call: Call) => Promise<CheckToolsReply>;
   /** NotFound when no graph is configured. */
   readonly getGraph: (request: GetGraphRequest, call: Call) => Promise<Graph>;
   /** Passes each given field through its reducer, as a node's update would, and gives the whole state. */
@@ -65,6 +67,12 @@ export interface RemoteTool {
   /** A JSON Schema of type object. */
   readonly parametersJson: Uint8Array;
 }
+
+export interface CheckToolsRequest {
+  readonly tools: readonly RemoteTool[];
+}
+
+export type CheckToolsReply = Readonly<Record<string, never>>;
 
 export interface StartReply {
   readonly runId: string;

@@ -5,6 +5,7 @@ import type { Memory } from '@agent-workflow/protos/memory';
 import type { Threads } from '@agent-workflow/protos/threads';
 import type { Static, TSchema } from 'typebox';
 import type { GatewayConfig } from '../config.ts';
+import type { ToolShelf } from '../tools/port.ts';
 import type { Principal } from '../middleware/context.ts';
 
 export const methods = ['GET', 'POST', 'PUT', 'DELETE'] as const;
@@ -21,6 +22,7 @@ export interface Services {
   readonly threads: Threads;
   readonly execution: Execution;
   readonly memory: Memory;
+  readonly tools: ToolShelf;
   readonly config: GatewayConfig;
   readonly log: Log;
   /** The OpenAPI document, as JSON text. */

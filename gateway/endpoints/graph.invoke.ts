@@ -7,7 +7,8 @@ import { resultOfRun } from './run-result.ts';
 /** Runs the graph to its end and gives the result. */
 export async function invokeGraph(ask: Ask<unknown, RunInput>, services: Services): Promise<string> {
   const { owner, call } = ask;
-  const { runId, threadId } = await services.execution.start(toStartRequest(ask, 'full'), call());
+  const request = await toStartRequest(ask, 'full', services);
+  const { runId, threadId } = await services.execution.start(request, call());
   stopWhenGone(ask, runId, services);
   return resultOfRun({ owner, runId, threadId, call }, services);
 }

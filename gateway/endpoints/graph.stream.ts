@@ -10,7 +10,7 @@ export const streamMs = 24 * 60 * 60 * 1000;
 export async function streamGraph(ask: Ask<unknown, RunInput>, services: Services): Promise<RunStream> {
   const { owner } = ask;
   const { execution } = services;
-  const { runId } = await execution.start(toStartRequest(ask, 'low'), ask.call());
+  const { runId } = await execution.start(await toStartRequest(ask, 'low', services), ask.call());
   stopWhenGone(ask, runId, services);
   return { runId, events: execution.follow({ owner, runId, after: 0 }, ask.call(streamMs)) };
 }

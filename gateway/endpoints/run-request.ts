@@ -4,14 +4,15 @@ import type { RemoteTool, StartRequest } from '@agent-workflow/protos/execution'
 import { jsonBytes } from '../replies/json.ts';
 import { idText } from '../schemas/common.ts';
 import type { RunInput } from '../schemas/graph.ts';
-import type { Ask } from './endpoint.ts';
+import type { Ask, Services } from './endpoint.ts';
 import { toEntries } from './incoming-messages.ts';
 
 /** The body of invoke and stream as a run to start. */
-export function toStartRequest(
+export async function toStartRequest(
   { input, owner, user, requestId, newId, onceKey }: Ask<unknown, RunInput>,
   granularity: string,
-): StartRequest {
+  { tools: shelf }: Pick<Services, 'tools'>,
+): Promise<StartRequest> {
   const { config, initial_state: initialState, tools = [], resume } = input;
   if (input.messages.length === 0 && resume === undefined) {
     throw invalid(['body', 'messages'], 'must hold a message, unless resume is given', 'too_short');
@@ -21,7 +22,7 @@ export function toStartRequest(
     requestId,
     runId: newId('run'),
     messages: toEntries(input.messages, newId),
-    tools: tools.map(toRemoteTool),
+    tools: mergeTools(tools.map(toRemoteTool), await shelf.get(owner)),
     recursionLimit: input.recursion_limit,
     granularity: input.response_granularity ?? granularity,
     multitaskStrategy: config?.multitask_strategy ?? 'enqueue',
@@ -50,7 +51,11 @@ function stateBytes(state: Record<string, unknown>): Uint8Array {
   throw invalid(['body', 'initial_state'], `is larger than ${String(sizes.state)} bytes`, 'too_large');
 }
 
-const toRemoteTool = (tool: NonNullable<RunInput['tools']>[number]): RemoteTool => ({
+/** The request's own tools come first: one that was set up under the same name stands back. */
+const mergeTools = (own: readonly RemoteTool[], kept: readonly RemoteTool[]): readonly RemoteTool[] =>
+  kept.length === 0 ? own : [...own, ...kept.filter(({ name }) => !own.some((tool) => tool.name === name))];
+
+export const toRemoteTool = (tool: NonNullable<RunInput['tools']>[number]): RemoteTool => ({
   nodeName: tool.node_name ?? '',
   name: tool.name,
   description: tool.description ?? '',

@@ -14,8 +14,9 @@ import { pageOf } from './threads.ts';
 type Params = Static<typeof RunParams>;
 
 /** Accepts a run and says so at once: it is on record, and goes on without its caller. */
-export async function createRun(ask: Ask<unknown, RunInput>, { execution }: Services): Promise<string> {
-  const { runId, threadId, status } = await execution.start(toStartRequest(ask, 'low'), ask.call());
+export async function createRun(ask: Ask<unknown, RunInput>, services: Services): Promise<string> {
+  const request = await toStartRequest(ask, 'low', services);
+  const { runId, threadId, status } = await services.execution.start(request, ask.call());
   return JSON.stringify({ run_id: runId, thread_id: threadId, status });
 }
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { Done } from '../schemas/common.ts';
-import { GraphReply, InvokeResult, RunInput, StateSchema, StreamChunk } from '../schemas/graph.ts';
+import { GraphReply, InvokeResult, RunInput, SetUp, SetupInput, StateSchema, StreamChunk } from '../schemas/graph.ts';
 import {
   FoundMemories,
   Forgotten,
@@ -48,6 +48,7 @@ import { endpoint, type Access, type Endpoint } from './endpoint.ts';
 import { invokeGraph } from './graph.invoke.ts';
 import { streamGraph } from './graph.stream.ts';
 import { fixThread } from './graph.fix.ts';
+import { setUpTools } from './graph.setup.ts';
 import { getGraph, getStateSchema } from './graph.ts';
 import { healthz, openApi, ping, readyz } from './health.ts';
 import { forgetMemories } from './memories.forget.ts';
@@ -163,6 +164,17 @@ export const endpoints: readonly Endpoint[] = [
     input: StopInput,
     reply: StoppedRun,
     handle: stopThread,
+  }),
+  endpoint({
+    name: 'setUpTools',
+    tag: 'graph',
+    summary: 'Declare tools that the caller runs, for the runs of a day',
+    method: 'POST',
+    path: '/v1/graph/setup',
+    ...can('graph', 'invoke'),
+    input: SetupInput,
+    reply: SetUp,
+    handle: setUpTools,
   }),
   endpoint({
     name: 'fixThread',

@@ -31,7 +31,6 @@ test('every schema of the table compiles', (t) => {
 test('a fault names its place, in lists by number', (t) => {
   const cases: [unknown, ErrorDetail['loc'], string][] = [
     [{}, ['body', 'messages'], 'missing'],
-    [{ messages: [] }, ['body', 'messages'], 'too_short'],
     [{ messages: [message, { ...message, role: 'robot' }] }, ['body', 'messages', 1, 'role'], 'enum'],
     [{ messages: [{ role: 'user' }] }, ['body', 'messages', 0, 'content'], 'missing'],
     [{ messages: [{ role: 'user', content: 4 }] }, ['body', 'messages', 0, 'content'], 'string_or_array_type'],

@@ -35,6 +35,16 @@ export const Tool = record('RemoteTool', {
   parameters: Type.Optional(JsonObject),
 });
 
+const Tools = Type.Array(Tool, { maxItems: sizes.tools });
+
+/** The tools that the caller runs, for runs to come. */
+export const SetupInput = record('SetupRequest', { tools: Tools });
+export const SetUp = record('SetUp', {
+  success: Type.Boolean(),
+  message: Type.String(),
+  tools: Type.Array(Type.String()),
+});
+
 /** The body of invoke and stream. */
 export const RunInput = record('RunRequest', {
   messages: RunMessages,
@@ -42,7 +52,7 @@ export const RunInput = record('RunRequest', {
   config: Type.Optional(RunConfig),
   recursion_limit: Type.Integer({ minimum: 1, maximum: 1000, default: 25 }),
   response_granularity: Type.Optional(words(granularities)),
-  tools: Type.Optional(Type.Array(Tool, { maxItems: sizes.tools })),
+  tools: Type.Optional(Tools),
   /** Answers what the thread's interrupted run asked. */
   resume: Type.Optional(Json),
 });

@@ -22,6 +22,7 @@ const idle: Execution = {
   },
   getGraph: () => Promise.resolve({ graphJson: new Uint8Array(0), fieldsJson: new Uint8Array(0) }),
   stopRun: notUsed,
+  checkTools: notUsed,
   updateState: notUsed,
   deleteThread: notUsed,
 };

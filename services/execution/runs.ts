@@ -100,6 +100,11 @@ export function createExecution(options: ExecutionOptions): Execution {
       return { status, stoppedNow: endedNow };
     },
 
+    checkTools: (request) => {
+      refuseTakenNames(graphOf(), request);
+      return Promise.resolve({});
+    },
+
     getGraph: () => {
       const { drawing, fields } = graphOf();
       return Promise.resolve({ graphJson: toJson(drawing), fieldsJson: toJson(describe(fields)) });
@@ -139,7 +144,7 @@ function* inParts(batch: readonly RunEvent[]): Generator<readonly RunEvent[]> {
   yield start === 0 ? batch : batch.slice(start);
 }
 
-function refuseTakenNames(graph: CompiledGraph, { tools }: StartRequest): void {
+function refuseTakenNames(graph: CompiledGraph, { tools }: Pick<StartRequest, 'tools'>): void {
   for (const [index, { name, nodeName }] of tools.entries()) {
     if (graph.tools.some((tool) => tool.name === name)) {
       throw invalid(['body', 'tools', index, 'name'], `"${name}" is a tool of the server`, 'tool_name');

@@ -7,6 +7,7 @@ import { createApp } from '@agent-workflow/gateway/app';
 import { openAuth, rulesOf } from '@agent-workflow/gateway/auth/open';
 import { hostOf, readServiceFile } from '@agent-workflow/gateway/config';
 import { openMemoryCounter } from '@agent-workflow/gateway/limits/adapters/memory';
+import { openMemoryToolShelf } from '@agent-workflow/gateway/tools/adapters/memory';
 import { openServer } from '@agent-workflow/gateway/server';
 import { holdFolder } from '@agent-workflow/kit/adapters/sqlite';
 import { ConfigError, printable, readEnv, type Env } from '@agent-workflow/kit/env';
@@ -62,11 +63,13 @@ export async function openStandalone(env: Env): Promise<Standalone> {
   opened.defer(() => drain(Math.max(minDrainMs, drainUntil - Date.now())));
   const says = `${auth.says}${file.auth === null ? '' : `; ${await sayAnonymous(threads)}`}`;
   const counter = opened.use(openMemoryCounter());
+  const tools = opened.use(openMemoryToolShelf());
   const app = createApp({
     threads,
     execution: link(execution),
     memory,
     counter,
+    tools,
     config: values,
     log,
     ...rulesOf(auth),

@@ -25,15 +25,16 @@ const statuses: Readonly<Record<number, string>> = {
 /** The code that goes with a status where there is but one. */
 export const codeOf = (status: number): string => statuses[status] ?? '';
 
-/** Opens the service before the tests of the file and closes it after them; `null`: without an agent. */
+/** Opens the service before the tests of the file and closes it after them; `null`: without an agent. `config` adds to `service.json`. */
 export function serve(
   test: TestFn,
   agent: string | null = 'obedient',
   env: Readonly<Record<string, string>> = {},
+  config: Readonly<Record<string, unknown>> = {},
 ): Service {
   let service: Awaited<ReturnType<typeof openEmbedded>> | undefined;
   test.serial.before(async () => {
-    service = await openEmbedded(agent, env);
+    service = await openEmbedded(agent, env, config);
   });
   test.after.always(async () => {
     await service?.[Symbol.asyncDispose]();
