@@ -4,7 +4,8 @@ import { textOf } from '@agent-workflow/protos/message';
 import type { NodeContext } from './context.ts';
 import { RunFailure } from './failure.ts';
 import { field } from './field.ts';
-import { START, StateGraph, type CompiledGraph } from './graph.ts';
+import { START } from './ends.ts';
+import { StateGraph, type CompiledGraph } from './graph.ts';
 import type { NodePolicy } from './policy.ts';
 import { walk, type WalkOptions } from './walk.ts';
 

@@ -1,4 +1,5 @@
-import { END, START, type AnyNode } from './graph.ts';
+import { END, START } from './ends.ts';
+import type { AnyNode } from './graph.ts';
 import type { Join } from './join.ts';
 
 interface Parts {

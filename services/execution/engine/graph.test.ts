@@ -1,6 +1,7 @@
 import test from 'ava';
 import { field } from './field.ts';
-import { END, isCompiledGraph, START, StateGraph } from './graph.ts';
+import { END, START } from './ends.ts';
+import { isCompiledGraph, StateGraph } from './graph.ts';
 import { remoteTool, tool, toolNode } from './tool.ts';
 
 const nothing = (): undefined => undefined;

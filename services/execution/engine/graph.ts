@@ -1,15 +1,11 @@
 import type { NodeContext } from './context.ts';
 import { drawGraph } from './draw.ts';
+import { END, START } from './ends.ts';
 import type { Fields, FieldSpec } from './field.ts';
 import { createJoin, type Join } from './join.ts';
 import { checkPolicy, type NodePolicy } from './policy.ts';
 import type { State, Update } from './state.ts';
 import type { Tool, ToolNode } from './tool.ts';
-
-/** Where a run enters a graph. */
-export const START = '__start__';
-/** Where it leaves. */
-export const END = '__end__';
 
 // A node that only emits returns nothing: `void` lets it be written without a `return`.
 // eslint-disable-next-line @typescript-eslint/no-invalid-void-type

@@ -1,7 +1,8 @@
 export { callsTools, openCalls } from './calls.ts';
 export type { BoundMemory, MemoryFound, NodeContext, RunContext, ToolContext, ToolDeclaration } from './context.ts';
 export { field, type Field, type FieldSpec } from './field.ts';
-export { END, START, StateGraph, type CompiledGraph, type NodeFunction } from './graph.ts';
+export { END, START } from './ends.ts';
+export { StateGraph, type CompiledGraph, type NodeFunction } from './graph.ts';
 export { interrupt, type Interrupt } from './interrupt.ts';
 export type { NodePolicy, RetryPolicy } from './policy.ts';
 export type { NewMessage, State, Update } from './state.ts';

@@ -1,7 +1,8 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { field } from './field.ts';
-import { END, START, StateGraph } from './graph.ts';
+import { END, START } from './ends.ts';
+import { StateGraph } from './graph.ts';
 import { walk } from './walk.ts';
 
 const fields = {

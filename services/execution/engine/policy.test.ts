@@ -1,7 +1,8 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { RunFailure } from './failure.ts';
-import { START, StateGraph } from './graph.ts';
+import { START } from './ends.ts';
+import { StateGraph } from './graph.ts';
 import { backoffMs, checkPolicy, mayRetry, NodeTimeout, type NodePolicy } from './policy.ts';
 
 test('a wait is drawn between nothing and a delay that grows up to its bound', (t) => {

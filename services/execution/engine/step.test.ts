@@ -5,7 +5,8 @@ import { textOf, type Block, type Message } from '@agent-workflow/protos/message
 import type { NodeContext, RunContext } from './context.ts';
 import { RunFailure } from './failure.ts';
 import { field } from './field.ts';
-import { END, START, StateGraph, type CompiledGraph } from './graph.ts';
+import { END, START } from './ends.ts';
+import { StateGraph, type CompiledGraph } from './graph.ts';
 import { defaultValues } from './merge.ts';
 import type { Piece } from './message.ts';
 import { deepFreeze, type EngineState } from './state.ts';

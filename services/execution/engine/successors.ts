@@ -1,5 +1,6 @@
 import { messageOf, RunFailure } from './failure.ts';
-import { END, START, type CompiledGraph } from './graph.ts';
+import { END, START } from './ends.ts';
+import type { CompiledGraph } from './graph.ts';
 import type { EngineState } from './state.ts';
 
 /** Where edges lead from these nodes, and where joins have led, each once, in the order of the graph. */
