@@ -31,12 +31,13 @@ export async function runCampaign({ seed, kills, runs }: Campaign): Promise<Find
   await using workspace = await makeWorkspace('steps');
   const random = generator(seed);
   const accepted = new Map<string, string>();
+  const ended = new Set<string>();
   let sent = 0;
   let service = await startStandalone(workspace.env);
   try {
     for (let kill = 0; kill < kills; kill++) {
       const client = createClient(service.url);
-      const open = await countOpen(client, accepted);
+      const open = await countOpen(client, accepted, ended);
       const sending = Array.from({ length: Math.max(0, runs - open) }, async () =>
         accept(client, sent++, accepted).catch(lost),
       );
@@ -68,13 +69,15 @@ async function accept(client: Client, index: number, accepted: Map<string, strin
   if (reply.status === 202) accepted.set((reply.body.data as { run_id: string }).run_id, thread_id);
 }
 
-async function countOpen(client: Client, accepted: ReadonlyMap<string, string>): Promise<number> {
-  const statuses = await Promise.all(
-    [...accepted.keys()].map(
-      async (id) => ((await client.send('GET', `/v1/runs/${id}`)).body.data as { status: string }).status,
-    ),
-  );
-  return statuses.filter((status) => status === 'queued' || status === 'running').length;
+/** How many accepted runs are still under way; those found ended are not asked about again. */
+async function countOpen(client: Client, accepted: ReadonlyMap<string, string>, ended: Set<string>): Promise<number> {
+  const asked = [...accepted.keys()].filter((id) => !ended.has(id));
+  const statuses = await Promise.all(asked.map((id) => client.send('GET', `/v1/runs/${id}`)));
+  for (const [index, { body }] of statuses.entries()) {
+    const { status } = body.data as { status: string };
+    if (status !== 'queued' && status !== 'running') ended.add(asked[index] ?? '');
+  }
+  return accepted.size - ended.size;
 }
 
 /** The process is let live so long: the one place where time itself is what is tested. */
