@@ -138,7 +138,8 @@ function refusalsOf({ path, access, params, input }: Endpoint, { method }: Route
     400,
     ...(openPaths.has(path) ? [] : [401]),
     ...(access ? [403] : []),
-    ...(params !== undefined || access?.resource === 'graph' ? [404] : []),
+    // Whatever is about a graph or a thread can find it missing, also where only the body names it.
+    ...(params !== undefined || access?.resource === 'graph' || access?.resource === 'checkpointer' ? [404] : []),
     ...(access && method !== 'GET' ? [409] : []),
     ...(takesBody ? [413, 415] : []),
     414,

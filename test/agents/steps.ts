@@ -1,5 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { END, START, StateGraph, callsTools, field, tool, toolNode } from '@agent-workflow/execution/graph';
+import {
+  END,
+  START,
+  StateGraph,
+  callsTools,
+  field,
+  tool,
+  toolNode,
+  type Message,
+} from '@agent-workflow/execution/graph';
 
 /** Steps of one run. */
 export const stepsPerRun = 6;
@@ -16,6 +25,12 @@ const note = tool(
   },
 );
 
+/** How many steps the run has behind it: what the assistant has said since the user spoke. */
+const stepsDone = ({ context }: { readonly context: readonly Message[] }): number => {
+  const input = context.findLastIndex(({ role }) => role === 'user');
+  return context.slice(input + 1).filter(({ role }) => role === 'assistant').length;
+};
+
 /** Says `step 0`, `step 1` … of a run in pieces, with a tool call between two of them: a kill may fall anywhere. */
 export const graph = new StateGraph({
   steps: field<number>({
@@ -24,16 +39,16 @@ export const graph = new StateGraph({
     default: 0,
     reducer: (sum, more) => sum + more,
   }),
-  at: field<number>({ type: 'number', description: 'The step of this run that comes next', default: 0 }),
 })
-  .addNode('work', async ({ at }, { emit }) => {
-    for (const piece of ['step', ' ', String(at)]) {
+  .addNode('work', async (state, { emit }) => {
+    const step = stepsDone(state);
+    for (const piece of ['step', ' ', String(step)]) {
       emit(piece);
       await delay(Math.random() * 8);
     }
-    const last = at === stepsPerRun - 1;
-    if (!last && at % 2 === 1) emit({ type: 'tool_call', id: `call-${String(at)}`, name: 'note', args: { step: at } });
-    return { steps: 1, at: last ? 0 : at + 1 };
+    if (step % 2 === 1 && step < stepsPerRun - 1)
+      emit({ type: 'tool_call', id: `call-${String(step)}`, name: 'note', args: { step } });
+    return { steps: 1 };
   })
   .addNode('tools', toolNode([note]))
   .addEdge(START, 'work')
@@ -41,7 +56,7 @@ export const graph = new StateGraph({
     'work',
     (state) => {
       if (callsTools(state)) return 'tools';
-      return state.at === 0 ? END : 'work';
+      return stepsDone(state) === stepsPerRun ? END : 'work';
     },
     ['tools', 'work', END],
   )

@@ -16,12 +16,15 @@ export interface Findings {
   readonly faults: readonly string[];
   /** Steps that were begun again after a kill. */
   readonly restarted: number;
+  /** Runs that were killed three times within one step, and given up as promised. */
+  readonly givenUp: number;
 }
 
 /** Threads that runs are spread over: some runs wait for others. */
 const threads = 8;
-/** Longest time between two kills, in milliseconds. */
-const longestLifeMs = 150;
+/** Times between an acceptance and the kill after it, in milliseconds: mostly long enough for some step to be committed. */
+const shortestLifeMs = 30;
+const longestLifeMs = 230;
 
 /**
  * Kills the process again and again while runs are under way, restarts it on the same data, and then holds what is on record
@@ -43,7 +46,7 @@ export async function runCampaign({ seed, kills, runs }: Campaign): Promise<Find
       );
       // Counted from the first acceptance: however slow the machine, there is something under way to kill.
       await Promise.race([...sending, ...(open > 0 ? [Promise.resolve()] : [])]);
-      await aliveFor(service, random() * longestLifeMs);
+      await aliveFor(service, shortestLifeMs + random() * (longestLifeMs - shortestLifeMs));
       await service.stop('SIGKILL');
       await Promise.all(sending);
       service = await startStandalone(workspace.env);
@@ -94,13 +97,15 @@ async function aliveFor({ child }: StandaloneProcess, ms: number): Promise<void>
 async function check(client: Client, url: string, accepted: ReadonlyMap<string, string>): Promise<Findings> {
   const faults: string[] = [];
   let restarted = 0;
+  let givenUp = 0;
   for (const runId of accepted.keys()) {
     const found = await checkRun(client, url, runId);
     faults.push(...found.faults);
     restarted += found.restarted;
+    if (found.isGivenUp) givenUp += 1;
   }
   for (const thread of new Set(accepted.values())) faults.push(...(await checkThread(client, thread)));
-  return { accepted: accepted.size, faults, restarted };
+  return { accepted: accepted.size, faults, restarted, givenUp };
 }
 
 /** Numbers from 0 to 1 that a seed gives again. */
