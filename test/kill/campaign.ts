@@ -23,8 +23,8 @@ export interface Findings {
 /** Threads that runs are spread over: some runs wait for others. */
 const threads = 8;
 /** Times between an acceptance and the kill after it, in milliseconds: mostly long enough for some step to be committed. */
-const shortestLifeMs = 30;
-const longestLifeMs = 230;
+const shortestLifeMs = 100;
+const longestLifeMs = 300;
 
 /**
  * Kills the process again and again while runs are under way, restarts it on the same data, and then holds what is on record
