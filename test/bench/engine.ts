@@ -1,8 +1,8 @@
-import type { RunContext } from '@agent-workflow/execution/engine/context';
 import { defaultValues } from '@agent-workflow/execution/engine/merge';
 import { deepFreeze, type EngineState } from '@agent-workflow/execution/engine/state';
 import { runStep } from '@agent-workflow/execution/engine/step';
 import { END, field, START, StateGraph, type CompiledGraph, type Message } from '@agent-workflow/execution/graph';
+import { nobody } from '@agent-workflow/execution/engine/walk';
 import { median, type Figure } from './figure.ts';
 import type { Bench } from './measure.ts';
 
@@ -70,18 +70,4 @@ async function perStep(graph: CompiledGraph, states: Standing, ms: number): Prom
 }
 
 const step = async (graph: CompiledGraph, state: EngineState): ReturnType<typeof runStep> =>
-  runStep({ graph, nodes: ['agent'], number: 1, state, run, isRemote: () => false, onPiece: () => undefined });
-
-const run: RunContext = {
-  runId: 'run',
-  threadId: 'thread',
-  signal: new AbortController().signal,
-  config: {},
-  user: {},
-  memory: {
-    store: () => Promise.reject(new Error('the benchmark has no memory')),
-    search: () => Promise.resolve([]),
-    delete: () => Promise.resolve(),
-  },
-  tools: [],
-};
+  runStep({ graph, nodes: ['agent'], number: 1, state, run: nobody, isRemote: () => false, onPiece: () => undefined });

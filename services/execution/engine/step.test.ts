@@ -12,6 +12,7 @@ import type { Piece } from './message.ts';
 import { deepFreeze, type EngineState } from './state.ts';
 import { entryNodes, runStep, type StepResult } from './step.ts';
 import { remoteTool, tool, toolNode } from './tool.ts';
+import { nobody } from './walk.ts';
 
 const fields = {
   list: field<string[]>({ type: 'array', default: [], reducer: (a, b) => [...a, ...b] }),
@@ -19,20 +20,6 @@ const fields = {
 };
 type Graph = StateGraph<typeof fields>;
 const build = (): Graph => new StateGraph(fields);
-
-const run: RunContext = {
-  runId: 'run',
-  threadId: 'thread',
-  signal: new AbortController().signal,
-  config: {},
-  user: {},
-  memory: {
-    store: () => Promise.reject(new Error('no memory here')),
-    search: () => Promise.resolve([]),
-    delete: () => Promise.resolve(),
-  },
-  tools: [],
-};
 
 const stateOf = (graph: CompiledGraph, context: readonly Message[] = []): EngineState =>
   deepFreeze({ values: defaultValues(graph.fields), context });
@@ -52,7 +39,7 @@ async function stepOf(graph: CompiledGraph, options: Options = {}): Promise<Step
     nodes: options.nodes ?? entryNodes(graph, state),
     number: 4,
     state,
-    run: options.run ?? run,
+    run: options.run ?? nobody,
     isRemote: (name) => options.remote?.includes(name) ?? false,
     onPiece: options.onPiece ?? (() => undefined),
   });
@@ -313,7 +300,7 @@ test('a node that does not heed the signal is left behind', async (t) => {
   const controller = new AbortController();
   const reason = new Error('stopped');
   const graph = one(() => new Promise<undefined>(() => undefined));
-  const stepping = stepOf(graph, { run: { ...run, signal: controller.signal } });
+  const stepping = stepOf(graph, { run: { ...nobody, signal: controller.signal } });
   controller.abort(reason);
   t.is(await t.throwsAsync(stepping), reason);
 });

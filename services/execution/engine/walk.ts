@@ -58,7 +58,8 @@ const throughJson = (carry: Carry | undefined): Carry | undefined =>
 
 const quiet = { isRemote: () => false, onPiece: () => undefined };
 
-const nobody: RunContext = {
+/** The context of a run that belongs to nobody and reaches nothing. */
+export const nobody: RunContext = {
   runId: 'run',
   threadId: 'thread',
   signal: new AbortController().signal,
