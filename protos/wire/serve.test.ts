@@ -7,8 +7,7 @@ import { ServiceError } from '@agent-workflow/kit/errors';
 import { never, within } from '../call.ts';
 import type { Execution } from '../execution.ts';
 import { connect } from './connect.ts';
-import { serve } from './serve.ts';
-import type { ServeOptions } from './serve.ts';
+import { liveness, openWireServer, serve, type ServeOptions } from './serve.ts';
 
 const options: ServeOptions = { host: '127.0.0.1', port: 0, drainMs: 2000, onFailure: () => undefined };
 
@@ -96,6 +95,22 @@ test('the health service answers for the whole and for each context', async (t) 
   await using server = await serve({ execution: idle }, options);
   t.is(await healthOf(t, server.port, ''), 'SERVING');
   t.is(await healthOf(t, server.port, 'agent_workflow.execution.v1.Execution'), 'SERVING');
+});
+
+test('a process that waits for its store lives, is not ready, and says Unavailable to every call', async (t) => {
+  await using server = await openWireServer(['execution'], options);
+  await using client = connect('execution', addressOf(server));
+  t.is(await healthOf(t, server.port, liveness), 'SERVING');
+  t.is(await healthOf(t, server.port, ''), 'NOT_SERVING');
+  await t.throwsAsync(client.getGraph({}, within(5000)), { code: 'Unavailable' });
+  await t.throwsAsync(firstOf(client.follow({ owner: 'anon', runId: 'r', after: 0 }, within(5000))), {
+    code: 'Unavailable',
+  });
+
+  server.provide('execution', idle);
+  t.is(await healthOf(t, server.port, ''), 'SERVING');
+  t.truthy(await client.getGraph({}, within(5000)));
+  t.truthy(await firstOf(client.follow({ owner: 'anon', runId: 'r', after: 0 }, within(5000))));
 });
 
 test('a message above the limit is TooLarge, and the connection goes on', async (t) => {

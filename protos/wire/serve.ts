@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { fromUnknown, type ServiceError } from '@agent-workflow/kit/errors';
+import { fromUnknown, unavailable, type ServiceError } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 import {
   Metadata,
@@ -31,27 +31,69 @@ export interface ServeOptions {
 /** Disposal drains: no new calls, those under way get `drainMs` to finish, then they are cut. */
 export interface WireServer extends AsyncDisposable {
   readonly port: number;
+  /** From here on the service of this context answers, and its health says so. Before, its calls are `Unavailable`. */
+  readonly provide: <C extends Context>(context: C, service: Services[C]) => void;
+}
+
+/** What liveness probes ask the health service for: it serves as long as the process does. */
+export const liveness = 'live';
+
+/** Serves each given object over gRPC, with the health service beside them. @throws when the address cannot be taken. */
+export async function serve(services: Partial<Services>, options: ServeOptions): Promise<WireServer> {
+  const contexts = Object.keys(services) as Context[];
+  const server = await openWireServer(contexts, options);
+  for (const context of contexts) server.provide(context, services[context] as Services[typeof context]);
+  return server;
 }
 
 /**
- * Serves each given object over gRPC, with the health service beside them.
+ * Listens for calls to these contexts before there is anything to answer them with, so that a process can say that it lives
+ * while it waits for its store. Its health as a whole (`''`) is serving once every context is.
  * @throws when the address cannot be taken.
  */
-export async function serve(services: Partial<Services>, options: ServeOptions): Promise<WireServer> {
+export async function openWireServer(contexts: readonly Context[], options: ServeOptions): Promise<WireServer> {
   const server = new Server(serverOptions);
-  const contexts = Object.keys(services) as Context[];
-  for (const context of contexts) addService(server, context, services, options.onFailure);
-  const health = new HealthImplementation(
-    Object.fromEntries(['', ...contexts.map(serviceName)].map((name) => [name, 'SERVING'])),
-  );
-  health.addToServer(server);
+  const provided = new Map<Context, Methods>();
+  for (const context of contexts) addService(server, context, () => provided.get(context), options.onFailure);
+  const health = createHealth(contexts);
+  health.service.addToServer(server);
 
   const port = await bind(server, `${options.host}:${String(options.port)}`);
   return {
     port,
+    provide: (context, service) => {
+      provided.set(context, methodsOf(context, service));
+      health.serving(context);
+    },
     [Symbol.asyncDispose]: async () => {
-      for (const name of ['', ...contexts.map(serviceName)]) health.setStatus(name, 'NOT_SERVING');
+      health.leaving();
       await drain(server, options.drainMs);
+    },
+  };
+}
+
+interface Health {
+  readonly service: HealthImplementation;
+  readonly serving: (context: Context) => void;
+  readonly leaving: () => void;
+}
+
+function createHealth(contexts: readonly Context[]): Health {
+  const names = ['', ...contexts.map(serviceName)];
+  const service = new HealthImplementation({
+    ...Object.fromEntries(names.map((name) => [name, 'NOT_SERVING' as const])),
+    [liveness]: 'SERVING',
+  });
+  const waiting = new Set(contexts);
+  return {
+    service,
+    serving: (context) => {
+      service.setStatus(serviceName(context), 'SERVING');
+      waiting.delete(context);
+      if (waiting.size === 0) service.setStatus('', 'SERVING');
+    },
+    leaving: () => {
+      for (const name of names) service.setStatus(name, 'NOT_SERVING');
     },
   };
 }
@@ -65,17 +107,26 @@ const serverOptions = {
   'grpc.keepalive_timeout_ms': 10_000,
 };
 
+type Methods = Readonly<Record<string, Method>>;
+
+/** The methods of a service by name. @throws when the `.proto` has one that the object has not. */
+function methodsOf(context: Context, service: object): Methods {
+  const methods = link(service) as Methods;
+  for (const rpc of Object.keys(definitionOf(context))) {
+    if (!methods[methodName(rpc)]) throw new Error(`${context}: the service has no method ${methodName(rpc)}`);
+  }
+  return methods;
+}
+
 function addService(
   server: Server,
   context: Context,
-  services: Partial<Services>,
+  provided: () => Methods | undefined,
   onFailure: ServeOptions['onFailure'],
 ): void {
   const definition = definitionOf(context);
-  const service = link(services[context] ?? {}) as Readonly<Record<string, Method>>;
   const handlers = Object.entries(definition).map(([rpc, { path, responseStream }]): [string, UntypedHandleCall] => {
-    const method = service[methodName(rpc)];
-    if (!method) throw new Error(`${context}: the service has no method ${methodName(rpc)}`);
+    const method: Method = (request, call) => (provided()?.[methodName(rpc)] ?? starting.call)(request, call);
     const refuse = (error: unknown): Partial<StatusObject> => {
       const known = fromUnknown(error);
       if (isOurs(known)) onFailure(known, path);
@@ -88,6 +139,13 @@ function addService(
   });
   server.addService(definition, Object.fromEntries(handlers));
 }
+
+/** Answers in place of a service that is not there yet. */
+const starting = link<{ readonly call: Method }>({
+  call: () => {
+    throw unavailable('the service is starting');
+  },
+});
 
 type Refuse = (error: unknown) => Partial<StatusObject>;
 
