@@ -52,7 +52,7 @@ export interface StartRequest {
   readonly recursionLimit: number;
   /** low, partial or full. */
   readonly granularity: string;
-  /** enqueue, reject or interrupt. */
+  /** enqueue, reject, interrupt or rollback. */
   readonly multitaskStrategy: string;
   /** Any JSON: answers what the thread's interrupted run asked. */
   readonly resumeJson?: Uint8Array;

@@ -15,8 +15,9 @@ export interface Threads {
   readonly acceptRun: (request: AcceptRunRequest, call: Call) => Promise<AcceptRunReply>;
   /**
    * Gives the run to a worker: raises the thread's epoch, appends the run's input to the log, marks the run running.
-   * Stale when the run does not hold the thread, has ended, or is running and `takeover` is not set. A run that is taken over
-   * goes on at the step after its last commit; at its third claim without a commit it is ended instead, as `given_up` says.
+   * Stale when the run does not hold the thread, has ended, or is running and `takeover_epoch` is not its thread's. A run that
+   * is taken over goes on at the step after its last commit; at its third claim without a commit it is ended instead, as
+   * `given_up` says.
    */
   readonly claimRun: (request: ClaimRunRequest, call: Call) => Promise<ClaimedRun>;
   /**
@@ -31,6 +32,18 @@ export interface Threads {
   readonly listRuns: (request: ListRunsRequest, call: Call) => Promise<ListRunsReply>;
   /** What the run's steps added to the log, in order; its input is not part of it. */
   readonly listRunMessages: (request: ListRunMessagesRequest, call: Call) => Promise<ListRunMessagesReply>;
+  /**
+   * What each committed step of the run changed, from `from_step` on: as it was committed, whatever changed since. Steps whose
+   * checkpoints are no longer kept are left out; those of a run that has not ended are all kept.
+   */
+  readonly listRunSteps: (request: ListRunStepsRequest, call: Call) => Promise<ListRunStepsReply>;
+  /**
+   * Notes that a tool call which may be made only once is about to be made, behind the same fence as a commit; Stale when the
+   * step is no longer this worker's. Says how far an earlier attempt came.
+   */
+  readonly noteToolStarted: (request: NoteToolStartedRequest, call: Call) => Promise<NoteToolStartedReply>;
+  /** Notes what such a call came to, so that a later attempt at the step takes it from here. Stale as above. */
+  readonly noteToolResult: (request: NoteToolResultRequest, call: Call) => Promise<NoteToolResultReply>;
   /** Runs of every owner that have not ended, in an order that pages follow. */
   readonly listOpenRuns: (request: ListOpenRunsRequest, call: Call) => Promise<ListOpenRunsReply>;
   readonly getThread: (request: GetThreadRequest, call: Call) => Promise<Thread>;
@@ -43,6 +56,8 @@ export interface Threads {
   readonly beginDelete: (request: BeginDeleteRequest, call: Call) => Promise<BeginDeleteReply>;
   /** Removes every row of a thread that is marked deleting. */
   readonly finishDelete: (request: FinishDeleteRequest, call: Call) => Promise<FinishDeleteReply>;
+  /** Threads of every owner that nothing has changed since a time, and that no run holds. */
+  readonly listIdle: (request: ListIdleRequest, call: Call) => Promise<ListIdleReply>;
   /** Threads of every owner that are marked deleting and not yet gone. */
   readonly listDeleting: (request: ListDeletingRequest, call: Call) => Promise<ListDeletingReply>;
   readonly getState: (request: GetStateRequest, call: Call) => Promise<State>;
@@ -60,6 +75,15 @@ export interface Threads {
   readonly addMessages: (request: AddMessagesRequest, call: Call) => Promise<AddMessagesReply>;
   /** Removes one message from log and context. Conflict while a run holds the thread. */
   readonly deleteMessage: (request: DeleteMessageRequest, call: Call) => Promise<DeleteMessageReply>;
+  /** The versions of a thread that can be had again, newest first. */
+  readonly listCheckpoints: (request: ListCheckpointsRequest, call: Call) => Promise<ListCheckpointsReply>;
+  /** The state as it was at a checkpoint. NotFound when it is not kept. */
+  readonly getCheckpoint: (request: GetCheckpointRequest, call: Call) => Promise<GetCheckpointReply>;
+  /**
+   * Makes a thread that holds what another held at a checkpoint: fields, context, and the log up to there. The new thread is
+   * there whole or not at all. Conflict when its id is taken; the same request again gives the same reply.
+   */
+  readonly forkThread: (request: ForkThreadRequest, call: Call) => Promise<Thread>;
   /**
    * Removes the messages of the context whose tool calls nobody answered, with what answered the others of their calls; a
    * run that waits for such a call is no longer waited for. Conflict while a run holds the thread.
@@ -103,7 +127,10 @@ export interface AcceptRunRequest {
   readonly hasNewInput: boolean;
   /** What the worker needs beside the messages; the record keeps it and does not look inside. */
   readonly optionsJson: Uint8Array;
-  /** enqueue, reject, or interrupt: ends the run that holds the thread, with its steps kept, and takes its place. */
+  /**
+   * enqueue; reject; interrupt: ends the run that holds the thread, with its steps kept, and takes its place; rollback: the
+   * same, with fields, context and log put back to where that run found them.
+   */
   readonly multitaskStrategy: string;
   readonly granularity: string;
   /** Claims the run for this worker in the same write when the thread is idle. */
@@ -143,8 +170,8 @@ export interface ClaimRunRequest {
   readonly runId: string;
   readonly workerId: string;
   readonly knownVersion?: number;
-  /** Takes the run from a worker that is known to be dead. */
-  readonly takeover: boolean;
+  /** Takes the run from a worker that is thought dead: from this one claim, and from none that came after it. */
+  readonly takeoverEpoch?: number;
 }
 
 /** Everything a worker needs to go on with a run. */
@@ -282,6 +309,9 @@ export interface Run {
   /** Whether the run holds its thread. */
   readonly runnable: boolean;
   readonly isNewThread: boolean;
+  /** Of a run that holds its thread and is running: whose worker drives it, and the epoch of that claim. */
+  readonly workerId?: string;
+  readonly epoch?: number;
 }
 
 export interface ListRunsRequest {
@@ -307,6 +337,58 @@ export interface ListRunMessagesReply {
   /** A JSON array. */
   readonly messagesJson: Uint8Array;
 }
+
+export interface ListRunStepsRequest {
+  readonly owner: string;
+  readonly runId: string;
+  readonly fromStep: number;
+}
+
+export interface RunStep {
+  readonly step: number;
+  readonly nodes: readonly string[];
+  readonly at: number;
+  /** Changed fields: name to JSON value. */
+  readonly fields: Readonly<Record<string, Uint8Array>>;
+  /** The messages it added or replaced: a JSON array. */
+  readonly messagesJson: Uint8Array;
+  /** Ids of messages that left the context. */
+  readonly removedFromContext: readonly string[];
+}
+
+export interface ListRunStepsReply {
+  /** In order. */
+  readonly steps: readonly RunStep[];
+}
+
+export interface NoteToolStartedRequest {
+  readonly owner: string;
+  readonly threadId: string;
+  readonly runId: string;
+  readonly epoch: number;
+  readonly step: number;
+  /** The same for every attempt at the call. */
+  readonly callKey: string;
+}
+
+export interface NoteToolStartedReply {
+  /** Whether no attempt has begun the call before. */
+  readonly isNew: boolean;
+  /** What an earlier attempt came to; absent when that is not known. */
+  readonly resultJson?: Uint8Array;
+}
+
+export interface NoteToolResultRequest {
+  readonly owner: string;
+  readonly threadId: string;
+  readonly runId: string;
+  readonly epoch: number;
+  readonly step: number;
+  readonly callKey: string;
+  readonly resultJson: Uint8Array;
+}
+
+export type NoteToolResultReply = Readonly<Record<string, never>>;
 
 export interface ListOpenRunsRequest {
   readonly limit: number;
@@ -368,6 +450,16 @@ export interface FinishDeleteRequest {
 }
 
 export type FinishDeleteReply = Readonly<Record<string, never>>;
+
+export interface ListIdleRequest {
+  /** Milliseconds since 1970. */
+  readonly before: number;
+  readonly limit: number;
+}
+
+export interface ListIdleReply {
+  readonly threads: readonly ThreadKey[];
+}
 
 export interface ListDeletingRequest {
   readonly limit: number;
@@ -449,6 +541,55 @@ export interface DeleteMessageRequest {
 }
 
 export type DeleteMessageReply = Readonly<Record<string, never>>;
+
+export interface ListCheckpointsRequest {
+  readonly owner: string;
+  readonly threadId: string;
+  readonly limit: number;
+  readonly offset: number;
+  readonly cursor?: string;
+}
+
+export interface ThreadCheckpoint {
+  readonly checkpointId: string;
+  /** input, step, update, fork or rollback: what made this version. */
+  readonly source: string;
+  readonly runId?: string;
+  readonly step?: number;
+  readonly nodes: readonly string[];
+  readonly next: readonly string[];
+  readonly createdAt: number;
+  /** A JSON object. */
+  readonly metadataJson?: Uint8Array;
+}
+
+export interface ListCheckpointsReply {
+  readonly checkpoints: readonly ThreadCheckpoint[];
+  /** Absent on the last page. */
+  readonly cursor?: string;
+}
+
+export interface GetCheckpointRequest {
+  readonly owner: string;
+  readonly threadId: string;
+  readonly checkpointId: string;
+}
+
+export interface GetCheckpointReply {
+  readonly checkpoint: ThreadCheckpoint;
+  readonly state: State;
+}
+
+export interface ForkThreadRequest {
+  readonly owner: string;
+  readonly threadId: string;
+  readonly checkpointId: string;
+  /** Made by the caller, so that a repeated request can name the same thread. */
+  readonly newThreadId: string;
+  readonly threadName?: string;
+  /** Absent: the metadata of the thread that is forked. A JSON object. */
+  readonly metadataJson?: Uint8Array;
+}
 
 export interface FixThreadRequest {
   readonly owner: string;

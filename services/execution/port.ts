@@ -5,8 +5,15 @@ export interface RunnableRun {
   readonly owner: string;
   readonly threadId: string;
   readonly runId: string;
-  /** Whether a worker had it that is known to be dead. */
-  readonly takeover?: boolean;
+  /** Set when a worker had the run that is thought dead: the epoch of its claim, the only one that may be taken over. */
+  readonly takeoverEpoch?: number;
+}
+
+/** A run that was taken from the queue. */
+export interface TakenRun {
+  readonly run: RunnableRun;
+  /** Says that the record has decided who drives it: a queue that is not told may hand the run out again. */
+  readonly settle: () => void;
 }
 
 /**
@@ -14,14 +21,27 @@ export interface RunnableRun {
  * whatever was lost is put back from there.
  */
 export interface RunQueue extends AsyncDisposable {
+  /** A run that waits already is not added a second time. */
   readonly enqueue: (run: RunnableRun) => Promise<void>;
   /**
    * The next run, as soon as there is one; owners take turns, so that one owner's many runs do not hold up another's.
    * @throws the signal's reason when it fires first.
    */
-  readonly take: (signal: AbortSignal) => Promise<RunnableRun>;
+  readonly take: (signal: AbortSignal) => Promise<TakenRun>;
   /** How many runs wait to be taken, as far as is known here: a hint to refuse more by. */
   readonly waiting: () => number;
+}
+
+/**
+ * Which workers live. A worker renews its lease by heartbeat; one whose lease has run out is thought dead, and its runs may be
+ * taken over. That is only a guess about time: what keeps a worker that still lives from committing is the epoch.
+ */
+export interface WorkerLeases extends AsyncDisposable {
+  /** Takes the worker for alive for `leaseMs` milliseconds from now. */
+  readonly renew: (workerId: string, leaseMs: number) => Promise<void>;
+  /** Gives the lease up: whatever the worker still has is to be had at once. */
+  readonly release: (workerId: string) => Promise<void>;
+  readonly isHeld: (workerId: string) => Promise<boolean>;
 }
 
 /** The kinds of event that end a run's log. */

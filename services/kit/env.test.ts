@@ -1,5 +1,5 @@
 import test from 'ava';
-import { choice, ConfigError, integer, printable, readEnv, text } from './env.ts';
+import { choice, ConfigError, integer, printable, readEnv, required, text } from './env.ts';
 
 const settings = {
   HOST: text('127.0.0.1', 'Address to listen on.'),
@@ -44,4 +44,14 @@ test('a whole number is written in digits and nothing else', (t) => {
 test('what a start prints masks secrets and leaves out what is off', (t) => {
   const values = readEnv(settings, { PIN: '7' });
   t.deepEqual(printable(settings, values), { HOST: '127.0.0.1', PORT: 8000, LOG_LEVEL: 'info', PIN: '***' });
+});
+
+test('what must be set and is not is a fault among the others', (t) => {
+  const needed = { ...settings, ADDRESS: required('Where it is') };
+  const error = t.throws(() => readEnv(needed, { PORT: 'x', ADDRESS: '' }), { instanceOf: ConfigError });
+  t.deepEqual(error.message.split('\n'), [
+    'PORT must be a whole number from 0 to 65535, not "x"',
+    'ADDRESS must be set',
+  ]);
+  t.is(readEnv(needed, { ADDRESS: 'here' }).ADDRESS, 'here');
 });

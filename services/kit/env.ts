@@ -3,6 +3,8 @@ export interface Setting<T> {
   readonly doc: string;
   readonly fallback: T;
   readonly secret?: boolean;
+  /** Whether it must be set: then there is no `fallback` to speak of. */
+  readonly isRequired?: boolean;
   readonly read: (text: string) => T | Problem;
 }
 
@@ -27,6 +29,15 @@ export const text = <T extends string | undefined>(
 ): Setting<string | T> => ({
   doc,
   fallback,
+  ...options,
+  read: (value) => value,
+});
+
+/** A text that must be set. */
+export const required = (doc: string, options: SettingOptions = {}): Setting<string> => ({
+  doc: `${doc} (must be set)`,
+  fallback: '',
+  isRequired: true,
   ...options,
   read: (value) => value,
 });
@@ -66,7 +77,10 @@ export function readEnv<S extends Settings>(settings: S, env: Env): Values<S> {
   const problems: string[] = [];
   const values = Object.entries(settings).map(([name, setting]) => {
     const given = env[name];
-    if (given === undefined || given === '') return [name, setting.fallback];
+    if (given === undefined || given === '') {
+      if (setting.isRequired) problems.push(`${name} must be set`);
+      return [name, setting.fallback];
+    }
     const value = setting.read(given);
     if (isProblem(value))
       problems.push(`${name} ${value.problem}, not ${setting.secret ? '(hidden)' : JSON.stringify(given)}`);

@@ -2,12 +2,14 @@ import { gatewaySettings } from '@agent-workflow/gateway/config';
 import { text, type Settings, type Values } from '@agent-workflow/kit/env';
 import { executionSettings } from '@agent-workflow/execution/config';
 import { memorySettings } from '@agent-workflow/memory/config';
+import { threadsSettings } from '@agent-workflow/threads/config';
 
 /** What the one process reads from the environment: every part's settings, and where the data lives. */
 export const standaloneSettings = {
   DATA_DIR: text('.data', 'Folder of the data; `:memory:` keeps nothing'),
   ...gatewaySettings,
   ...executionSettings,
+  ...threadsSettings,
   ...memorySettings,
 } satisfies Settings;
 

@@ -1,51 +1,61 @@
-import { join, resolve } from 'node:path';
-import { openMemoryRunQueue } from '@agent-workflow/execution/adapters/memory';
+import { openMemoryRunQueue, openMemoryWorkerLeases } from '@agent-workflow/execution/adapters/memory';
+import { openMemoryRunControl } from '@agent-workflow/execution/adapters/memory-control';
 import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite';
 import { loadAgent } from '@agent-workflow/execution/agents/load';
 import { openExecution } from '@agent-workflow/execution/open';
+import { unwatched, type OpenWatchdog } from '@agent-workflow/execution/watchdog';
 import { createApp } from '@agent-workflow/gateway/app';
 import { openAuth, rulesOf } from '@agent-workflow/gateway/auth/open';
-import { hostOf, readServiceFile } from '@agent-workflow/gateway/config';
-import { openMemoryCounter } from '@agent-workflow/gateway/limits/adapters/memory';
-import { openMemoryToolShelf } from '@agent-workflow/gateway/tools/adapters/memory';
+import { hostOf } from '@agent-workflow/gateway/config';
 import { openServer } from '@agent-workflow/gateway/server';
-import { holdFolder } from '@agent-workflow/kit/adapters/sqlite';
-import { ConfigError, printable, readEnv, type Env } from '@agent-workflow/kit/env';
+import { openMemoryStores, type EdgeStores } from '@agent-workflow/gateway/stores/open';
+import { openDataFolder } from '@agent-workflow/kit/adapters/sqlite';
+import type { Env } from '@agent-workflow/kit/env';
 import { anonymousOwner } from '@agent-workflow/kit/ids';
-import { createLog } from '@agent-workflow/kit/log';
+import { beginProcess, type RunningProcess } from '@agent-workflow/kit/process';
+import { readServiceFile } from '@agent-workflow/kit/service-file';
 import { openMemory } from '@agent-workflow/memory/open';
 import { within } from '@agent-workflow/protos/call';
 import type { Threads } from '@agent-workflow/protos/threads';
 import { link } from '@agent-workflow/protos/wire/link';
 import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite';
-import { createThreads } from '@agent-workflow/threads/threads';
+import { openThreads } from '@agent-workflow/threads/open';
 import { standaloneSettings } from './config.ts';
 
 /** The whole service in this process. Disposing of it drains: running requests finish, within `DRAIN_SECONDS`. */
-export interface Standalone extends AsyncDisposable {
+export interface Standalone extends RunningProcess {
   /** Where it listens. */
   readonly url: string;
-  /** What is open to whom, in one line. */
-  readonly says: string;
+}
+
+export interface StandaloneOptions {
+  /** For whoever has the process for itself. */
+  readonly openWatchdog?: OpenWatchdog;
+  /** Where the edge keeps what it keeps; in this process unless told. */
+  readonly openStores?: () => Promise<EdgeStores> | EdgeStores;
 }
 
 /**
  * Opens gateway and services on the SQLite files of `DATA_DIR`, and listens.
  * @throws ConfigError for whatever of environment, `service.json`, agent or data folder does not hold.
  */
-export async function openStandalone(env: Env): Promise<Standalone> {
-  const values = readEnv(standaloneSettings, env);
-  const log = createLog('standalone', values.LOG_LEVEL);
-  log.info({ config: printable(standaloneSettings, values) }, 'configured');
+export async function openStandalone(
+  env: Env,
+  { openWatchdog = () => unwatched, openStores = openMemoryStores }: StandaloneOptions = {},
+): Promise<Standalone> {
+  const { values, log } = beginProcess('standalone', standaloneSettings, env);
   const file = readServiceFile(values.SERVICE_CONFIG);
   const host = hostOf(values, file);
   await using opened = new AsyncDisposableStack();
+  const watchdog = opened.use(
+    openWatchdog({ limitMs: values.BLOCK_LIMIT_MS, runs: values.RUN_CONCURRENCY, logger: log }),
+  );
   const auth = opened.use(await openAuth({ file, config: values, host, log }));
   const graph = file.agent === undefined ? undefined : await loadAgent(file.agent, file.folder);
 
-  const pathOf = openFolder(values.DATA_DIR, opened);
-  const store = opened.use(openSqliteThreadStore({ path: pathOf('threads.sqlite') }));
-  const threads = link(createThreads({ store }));
+  const { pathOf } = opened.use(openDataFolder(values.DATA_DIR));
+  const store = openSqliteThreadStore({ path: pathOf('threads.sqlite') });
+  const threads = link(opened.use(openThreads({ store, values, logger: log })).threads);
   const memory = link(opened.use(await openMemory({ path: pathOf('memory.sqlite'), values })).memory);
   const { execution, drain } = opened.use(
     await openExecution({
@@ -53,23 +63,25 @@ export async function openStandalone(env: Env): Promise<Standalone> {
       threads,
       memory,
       queue: openMemoryRunQueue(),
+      leases: openMemoryWorkerLeases(),
+      control: openMemoryRunControl(),
       log: openSqliteRunLog({ path: pathOf('execution.sqlite') }),
       logger: log,
       values,
+      sweepMs,
+      watchdog,
     }),
   );
   // Requests wait for runs: they drain first, and what then still runs has the time that is left.
   let drainUntil = 0;
   opened.defer(() => drain(Math.max(minDrainMs, drainUntil - Date.now())));
-  const says = `${auth.says}${file.auth === null ? '' : `; ${await sayAnonymous(threads)}`}`;
-  const counter = opened.use(openMemoryCounter());
-  const tools = opened.use(openMemoryToolShelf());
+  const open = `${auth.says}${file.auth === null ? '' : `; ${await sayAnonymous(threads)}`}`;
+  const stores = opened.use(await openStores());
   const app = createApp({
     threads,
     execution: link(execution),
     memory,
-    counter,
-    tools,
+    ...stores,
     config: values,
     log,
     ...rulesOf(auth),
@@ -80,8 +92,12 @@ export async function openStandalone(env: Env): Promise<Standalone> {
   });
 
   const everything = opened.move();
+  const says = [open, `Agent Workflow Service listens on ${server.url}`];
   return { url: server.url, says, [Symbol.asyncDispose]: () => everything.disposeAsync() };
 }
+
+/** How often runs are looked for that this process has lost, in milliseconds: those of the one before are found at the start. */
+const sweepMs = 30_000;
 
 /** Time that runs without a waiting request have to reach their next commit, in milliseconds. */
 const minDrainMs = 500;
@@ -94,13 +110,3 @@ async function sayAnonymous(threads: Threads): Promise<string> {
 
 /** Time that the record has to answer at the start, in milliseconds. */
 const startMs = 30_000;
-
-/** Holds the data folder for this process, and names the files in it. */
-function openFolder(folder: string, opened: AsyncDisposableStack): (name: string) => string {
-  if (folder === ':memory:') return () => ':memory:';
-  const path = resolve(folder);
-  const held = holdFolder(path);
-  if (!held) throw new ConfigError(`DATA_DIR ${path} is in use by another process`);
-  opened.use(held);
-  return (name) => join(path, name);
-}

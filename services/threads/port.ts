@@ -25,6 +25,10 @@ export interface Head {
   /** The run that holds the thread. */
   readonly activeRun?: string;
   readonly activeStatus?: 'queued' | 'running';
+  /** Whose worker drives the active run; absent while it is queued. */
+  readonly worker?: string;
+  /** The version that the active run's first claim found: what a rollback goes back to. Absent before that claim. */
+  readonly foundVersion?: number;
   /** The run accepted last. */
   readonly newestRun?: string;
   /** Runs that wait for the thread, in order of acceptance. */
@@ -42,6 +46,7 @@ export interface Head {
   /** What the worker kept with its last commit: of the active run, or of one that is interrupted. */
   readonly progress?: Uint8Array;
   readonly interruptedRun?: string;
+  /** Absent to every reader: on its way out, or a fork that is not whole yet. Whatever is left of it is to be purged. */
   readonly deleting: boolean;
 }
 
@@ -82,14 +87,53 @@ export interface RunRecord {
   readonly outputTo?: number;
 }
 
+/** An entry of the log, and whether it is part of the context. */
+export interface PlacedEntry extends LogEntry {
+  readonly inContext: boolean;
+}
+
+/** What made a version: a run's input, one of its steps, a direct write, the making of a fork, or a rollback. */
+export type CheckpointSource = 'input' | 'step' | 'update' | 'fork' | 'rollback';
+
 /** What the record says of how a version came to be. */
-export interface Checkpoint {
+export interface CheckpointInfo {
+  readonly source: CheckpointSource;
   readonly runId?: string;
   readonly step?: number;
   readonly nodes: readonly string[];
+  /** The nodes that come next. */
+  readonly next: readonly string[];
   readonly at: number;
   /** A JSON object. */
   readonly metadata?: Uint8Array;
+}
+
+export interface Checkpoint extends CheckpointInfo {
+  /** What the change overwrote: with it the version before can be had again. Only the service looks inside. */
+  readonly undo: Uint8Array;
+}
+
+export interface CheckpointRow extends CheckpointInfo {
+  readonly version: number;
+}
+
+/** What one version overwrote. */
+export interface UndoRow {
+  readonly version: number;
+  readonly undo: Uint8Array;
+}
+
+/** A tool call that may be made only once. */
+export interface ToolCallKey {
+  readonly runId: string;
+  /** Made by the engine, the same for every attempt at the call. */
+  readonly callKey: string;
+}
+
+/** How far a tool call came that may be made only once. */
+export interface ToolCallNote extends ToolCallKey {
+  /** JSON; absent while the call has no result. */
+  readonly result?: Uint8Array;
 }
 
 /** What a decision is made from: one moment of one thread. */
@@ -98,8 +142,16 @@ export interface Snapshot {
   readonly head: Head | undefined;
   /** The runs asked for that stand in this thread. */
   readonly runs: ReadonlyMap<string, RunRecord>;
-  /** Places in the log of the messages asked for. */
-  readonly positions: ReadonlyMap<string, number>;
+  /** The messages asked for that stand in the log, by id. */
+  readonly entries: ReadonlyMap<string, PlacedEntry>;
+  /** The fields asked for that are set. */
+  readonly fields: Readonly<Record<string, Uint8Array>>;
+  /** Positions of the context, ascending; empty unless asked for. */
+  readonly context: readonly number[];
+  /** What the versions asked for overwrote, the newest first. */
+  readonly undos: readonly UndoRow[];
+  /** The tool call asked for, when it is on record. */
+  readonly toolCall?: ToolCallNote;
   /** Whether the request asked for has been applied by an earlier change. */
   readonly isApplied: boolean;
 }
@@ -108,18 +160,26 @@ export interface Snapshot {
 export interface Change {
   readonly head: Head;
   readonly runs?: readonly RunRecord[];
-  /** Field name to JSON value. */
-  readonly fields?: Readonly<Record<string, Uint8Array>>;
+  /** Field name to JSON value; `undefined` clears the field. */
+  readonly fields?: Readonly<Record<string, Uint8Array | undefined>>;
   /** Put at their positions, in log and context. */
   readonly messages?: readonly LogEntry[];
-  /** Positions that leave the context and stay in the log. */
+  /** Positions of the log that enter the context again. */
+  readonly addedToContext?: readonly number[];
+  /** Positions that leave the context and stay in the log; of those that `messages` puts there, too. */
   readonly removedFromContext?: readonly number[];
   /** Positions that leave the log. */
   readonly deleted?: readonly number[];
+  /** This position and all behind it leave the log. */
+  readonly deletedFrom?: number;
   /** Clears every field and empties the context. */
   readonly clearState?: boolean;
   /** Stands on the new version. */
   readonly checkpoint?: Checkpoint;
+  /** Checkpoints of this version and of those before it are dropped. */
+  readonly dropCheckpointsTo?: number;
+  /** Put on record; notes of a run may be forgotten once the run has ended. */
+  readonly toolCall?: ToolCallNote;
   /** The request that this change applies, of those that are to be done once. */
   readonly appliesOnce?: string;
 }
@@ -134,7 +194,14 @@ export interface Reads {
   readonly runs?: readonly string[];
   /** The run that holds the thread, whichever it is. */
   readonly activeRun?: boolean;
+  /** Ids of messages. */
   readonly messages?: readonly string[];
+  /** Names of fields, or all of them. */
+  readonly fields?: readonly string[] | 'all';
+  readonly context?: boolean;
+  /** The undo of every version above the one that the active run found. */
+  readonly undosOfActiveRun?: boolean;
+  readonly toolCall?: ToolCallKey;
   /** A request that is to be done once. */
   readonly once?: string;
 }
@@ -158,6 +225,11 @@ export interface ThreadRow extends Pick<
 export interface RecencyMark {
   readonly updatedAt: number;
   readonly threadId: string;
+}
+
+/** A run that has not ended. */
+export interface OpenRun extends RunRecord {
+  readonly owner: string;
 }
 
 /** A page of runs begins after this one, in order of their making. */
@@ -202,12 +274,22 @@ export interface ThreadStore extends AsyncDisposable {
     key: ThreadKey,
     page: { readonly limit: number; readonly offset?: number; readonly after?: number; readonly below?: number },
   ) => Promise<readonly LogEntry[]>;
+  /** The context in order of the log, with places. */
+  readonly listContext: (key: ThreadKey) => Promise<readonly LogEntry[]>;
+  /** The entries at these positions, as far as they are there, in ascending order. */
+  readonly getEntries: (key: ThreadKey, positions: readonly number[]) => Promise<readonly PlacedEntry[]>;
+  /** The checkpoints that are kept, the newest first, from the first below version `below`. */
+  readonly listCheckpoints: (
+    key: ThreadKey,
+    page: { readonly limit: number; readonly offset?: number; readonly below?: number },
+  ) => Promise<readonly CheckpointRow[]>;
+  /** What the kept versions above `version` overwrote, the newest first. */
+  readonly listUndos: (key: ThreadKey, version: number) => Promise<readonly UndoRow[]>;
   readonly getMessage: (key: ThreadKey, messageId: string) => Promise<Uint8Array | undefined>;
   /** Runs of every owner that are queued or running, by run id, from the first above `after`. */
-  readonly listOpenRuns: (page: {
-    readonly limit: number;
-    readonly after?: string;
-  }) => Promise<readonly (RunRecord & ThreadKey)[]>;
+  readonly listOpenRuns: (page: { readonly limit: number; readonly after?: string }) => Promise<readonly OpenRun[]>;
+  /** Threads of every owner that were last updated before `time` (milliseconds since 1970), the longest ago first. */
+  readonly listIdle: (time: number, limit: number) => Promise<readonly ThreadKey[]>;
   readonly listDeleting: (limit: number) => Promise<readonly ThreadKey[]>;
   /** Notes the request if its key is new; gives what stood under the key before. */
   readonly beginOnce: (
@@ -218,6 +300,11 @@ export interface ThreadStore extends AsyncDisposable {
   readonly endOnce: (owner: string, key: string, reply: Uint8Array) => Promise<void>;
   /** Forgets requests noted before `time` (milliseconds since 1970), at most `limit` of them. */
   readonly expireOnce: (time: number, limit: number) => Promise<void>;
+  /**
+   * Drops checkpoints made before `time` (milliseconds since 1970), the oldest of a thread first, at most `limit` of them;
+   * gives how many. Those that the run which holds a thread may go back to stay.
+   */
+  readonly expireCheckpoints: (time: number, limit: number) => Promise<number>;
   /** Removes every row of a thread that is marked deleting; of any other thread, nothing. */
   readonly purge: (key: ThreadKey) => Promise<void>;
 }

@@ -1,20 +1,12 @@
-import { spawn, type ChildProcess, type ChildProcessByStdio } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { startProcess, type ServiceProcess } from './process.ts';
 
 /** The service as a process of its own: what a user starts. */
-export interface StandaloneProcess extends AsyncDisposable {
+export interface StandaloneProcess extends Omit<ServiceProcess, 'listensOn'> {
   readonly url: string;
-  readonly child: ChildProcess;
-  /** Every line of standard output so far. */
-  readonly lines: readonly string[];
-  /** Sends the signal and gives the exit code; `null` when the signal itself ended the process. */
-  readonly stop: (signal: NodeJS.Signals) => Promise<number | null>;
 }
 
 const main = fileURLToPath(import.meta.resolve('@agent-workflow/standalone/main'));
@@ -24,38 +16,8 @@ const main = fileURLToPath(import.meta.resolve('@agent-workflow/standalone/main'
  * @throws Error with what it printed when it ends instead.
  */
 export async function startStandalone(env: Readonly<Record<string, string>>, entry = main): Promise<StandaloneProcess> {
-  const child = spawn(process.execPath, [entry], {
-    env: { ...process.env, PORT: '0', LOG_LEVEL: 'info', ...env },
-    stdio: ['ignore', 'pipe', 'pipe', ...(entry === main ? [] : ['ipc' as const])],
-  }) as ChildProcessByStdio<null, Readable, Readable>;
-  const lines: string[] = [];
-  let complaint = '';
-  child.stderr.on('data', (text: Buffer) => (complaint += text.toString()));
-  const exited = once(child, 'exit') as Promise<[number | null]>;
-  const stop = async (signal: NodeJS.Signals): Promise<number | null> => {
-    child.kill(signal);
-    const [code] = await exited;
-    return code;
-  };
-  const url = await new Promise<string>((resolve, reject) => {
-    createInterface(child.stdout).on('line', (line) => {
-      lines.push(line);
-      const said = / listens on (\S+)$/.exec(line)?.[1];
-      if (said !== undefined) resolve(said);
-    });
-    void exited.then(([code]) => {
-      reject(new Error(`exit code ${String(code)}: ${complaint.trim()}`));
-    });
-  });
-  return {
-    url,
-    child,
-    lines,
-    stop,
-    [Symbol.asyncDispose]: async () => {
-      if (child.exitCode === null && child.signalCode === null) await stop('SIGKILL');
-    },
-  };
+  const { listensOn, ...started } = await startProcess({ entry, env: { PORT: '0', ...env }, talks: entry !== main });
+  return { ...started, url: listensOn };
 }
 
 /** A folder that holds a `service.json` and data, removed with the test. */

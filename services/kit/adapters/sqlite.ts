@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { ConfigError } from '../env.ts';
 import { ServiceError, unavailable } from '../errors.ts';
 import { createCheckpointer } from './sqlite-checkpoint.ts';
 import { openLogSync } from './sqlite-sync.ts';
@@ -217,4 +218,22 @@ export function holdFolder(folder: string): Disposable | undefined {
       db.close();
     },
   };
+}
+
+/** A folder of data files. Disposal lets go of it. */
+export interface DataFolder extends Disposable {
+  /** Where the file of this name is kept; `:memory:` when nothing is. */
+  readonly pathOf: (name: string) => string;
+}
+
+/**
+ * Holds the data folder of this process; `:memory:` keeps nothing and needs no holding.
+ * @throws ConfigError when another process holds it.
+ */
+export function openDataFolder(folder: string): DataFolder {
+  if (folder === ':memory:') return { pathOf: () => ':memory:', [Symbol.dispose]: () => undefined };
+  const path = resolve(folder);
+  const held = holdFolder(path);
+  if (!held) throw new ConfigError(`DATA_DIR ${path} is in use by another process`);
+  return { pathOf: (name) => join(path, name), [Symbol.dispose]: () => held[Symbol.dispose]() };
 }

@@ -1,0 +1,35 @@
+import { writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { ConfigError, readEnv } from './env.ts';
+import { silentLog } from './log.ts';
+import { grpcSettings, processSettings, securitySettings, toGrpcOptions, toSecurity } from './process.ts';
+
+const settings = { ...processSettings, ...grpcSettings, ...securitySettings };
+
+test('a port that others reach is not opened to everyone', (t) => {
+  t.throws(() => toGrpcOptions(readEnv(settings, {}), silentLog), {
+    instanceOf: ConfigError,
+    message: /SERVICE_TOKEN or the TLS files/,
+  });
+  t.deepEqual(toGrpcOptions(readEnv(settings, { GRPC_HOST: '127.0.0.1' }), silentLog).security, {});
+  t.deepEqual(toGrpcOptions(readEnv(settings, { SERVICE_TOKEN: 's' }), silentLog).security, { token: 's' });
+});
+
+test('the three TLS files are named together and can be read', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'agent-workflow-tls-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'any.pem');
+  writeFileSync(file, 'pem');
+  const named = { TLS_CERT_FILE: file, TLS_KEY_FILE: file };
+  t.throws(() => toSecurity(readEnv(securitySettings, named)), { instanceOf: ConfigError, message: /together/ });
+  t.throws(() => toSecurity(readEnv(securitySettings, { ...named, TLS_CA_FILE: join(folder, 'none.pem') })), {
+    instanceOf: ConfigError,
+    message: /none\.pem cannot be read/,
+  });
+  t.deepEqual(toSecurity(readEnv(securitySettings, { ...named, TLS_CA_FILE: file })), {
+    tls: { certificate: file, key: file, authorities: file },
+  });
+});

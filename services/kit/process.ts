@@ -1,0 +1,131 @@
+import { once } from 'node:events';
+import { accessSync, constants } from 'node:fs';
+import {
+  choice,
+  ConfigError,
+  integer,
+  printable,
+  processEnv,
+  readEnv,
+  text,
+  type Env,
+  type Settings,
+  type Values,
+} from './env.ts';
+import { stopSignal } from './life.ts';
+import { createLog, logLevels, type Log } from './log.ts';
+
+/** What every process reads from the environment. */
+export const processSettings = {
+  LOG_LEVEL: choice(logLevels, 'info', 'Least level that is logged'),
+  DRAIN_SECONDS: integer(10, 'Seconds that running requests have left when the process is told to stop', {
+    max: 86_400,
+  }),
+} satisfies Settings;
+
+/** What a process reads that serves its context to the others of a cluster. */
+export const grpcSettings = {
+  GRPC_HOST: text('0.0.0.0', 'Address that a service of a cluster listens on for the others'),
+  GRPC_PORT: integer(50_051, 'Port that a service of a cluster listens on for the others; 0 takes a free one', {
+    max: 65_535,
+  }),
+} satisfies Settings;
+
+/** How the processes of a cluster know each other. */
+export const securitySettings = {
+  SERVICE_TOKEN: text(undefined, 'What the services of a cluster show each other', { secret: true }),
+  TLS_CERT_FILE: text(undefined, 'The certificate that a process of a cluster shows the others, in PEM'),
+  TLS_KEY_FILE: text(undefined, 'Its key, in PEM'),
+  TLS_CA_FILE: text(undefined, 'The authorities whose certificates the processes of a cluster believe, in PEM'),
+} satisfies Settings;
+
+/** As the wire takes it. */
+export interface Security {
+  readonly token?: string;
+  readonly tls?: { readonly certificate: string; readonly key: string; readonly authorities: string };
+}
+
+/** @throws ConfigError when a file of the three is not named, or cannot be read. */
+export function toSecurity(values: Values<typeof securitySettings>): Security {
+  const { SERVICE_TOKEN: token, TLS_CERT_FILE: certificate, TLS_KEY_FILE: key, TLS_CA_FILE: authorities } = values;
+  const shown = token === undefined ? {} : { token };
+  if (certificate === undefined && key === undefined && authorities === undefined) return shown;
+  if (certificate === undefined || key === undefined || authorities === undefined)
+    throw new ConfigError('TLS_CERT_FILE, TLS_KEY_FILE and TLS_CA_FILE must be set together');
+  const unreadable = [certificate, key, authorities].filter((file) => !isReadable(file));
+  if (unreadable.length > 0) throw new ConfigError(`${unreadable.join(', ')} cannot be read`);
+  return { ...shown, tls: { certificate, key, authorities } };
+}
+
+function isReadable(file: string): boolean {
+  try {
+    accessSync(file, constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** How a process serves its context to the others. */
+export interface GrpcOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly drainMs: number;
+  readonly security: Security;
+  readonly onFailure: (error: Error, method: string) => void;
+}
+
+/**
+ * @throws ConfigError when whoever reaches the port would be let in, and it is open to more than this machine.
+ */
+export function toGrpcOptions(
+  values: Values<typeof grpcSettings & typeof securitySettings & typeof processSettings>,
+  log: Log,
+): GrpcOptions {
+  const security = toSecurity(values);
+  const { GRPC_HOST: host, GRPC_PORT: port } = values;
+  if (!security.token && !security.tls && !loopback.has(host))
+    throw new ConfigError(`SERVICE_TOKEN or the TLS files must be set, because GRPC_HOST ${host} lets others in`);
+  const onFailure = (error: Error, method: string): void => {
+    log.error({ err: error, method }, 'a call failed');
+  };
+  return { host, port, drainMs: values.DRAIN_SECONDS * 1000, security, onFailure };
+}
+
+const loopback = new Set(['127.0.0.1', 'localhost', '::1']);
+
+/** A process that serves. Disposal drains it. */
+export interface RunningProcess extends AsyncDisposable {
+  /** What is printed once it serves, one line each; the last says where it listens. */
+  readonly says: readonly string[];
+}
+
+/** Reads the settings of a process and says what it took. @throws ConfigError naming every variable that does not hold. */
+export function beginProcess<S extends Settings & typeof processSettings>(
+  service: string,
+  settings: S,
+  env: Env,
+): { readonly values: Values<S>; readonly log: Log } {
+  const values = readEnv(settings, env);
+  const log = createLog(service, (values as Values<typeof processSettings>).LOG_LEVEL);
+  log.info({ config: printable(settings, values) }, 'configured');
+  return { values, log };
+}
+
+/**
+ * The life of a process: opens it, says that it serves, waits for SIGINT or SIGTERM, and drains. A configuration that does
+ * not hold is said in a line each. `open` is told by its signal when the process is to stop before it has begun.
+ */
+export async function runProcess(open: (env: Env, stopping: AbortSignal) => Promise<RunningProcess>): Promise<void> {
+  const stopping = stopSignal();
+  try {
+    await using running = await open(processEnv(), stopping);
+    for (const line of running.says) process.stdout.write(`${line}\n`);
+    if (!stopping.aborted) await once(stopping, 'abort');
+  } catch (error) {
+    if (stopping.aborted && error === stopping.reason) return;
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 1;
+  }
+}
