@@ -60,6 +60,8 @@ export interface StoreRequest {
   /** A JSON object. */
   readonly metadataJson: Uint8Array;
   readonly threadId?: string;
+  /** When the owner stored the same with `dedupe` before, in the same type, category and thread, that memory is named instead. */
+  readonly dedupe?: boolean;
 }
 
 export interface StoreReply {

@@ -34,7 +34,8 @@ export interface Threads {
   readonly listRunMessages: (request: ListRunMessagesRequest, call: Call) => Promise<ListRunMessagesReply>;
   /**
    * What each committed step of the run changed, from `from_step` on: as it was committed, whatever changed since. Steps whose
-   * checkpoints are no longer kept are left out; those of a run that has not ended are all kept.
+   * checkpoints are no longer kept are left out; those of a run that has not ended are all kept. A reply holds as many as fit
+   * well into one: ask on from the step behind its last, until none comes.
    */
   readonly listRunSteps: (request: ListRunStepsRequest, call: Call) => Promise<ListRunStepsReply>;
   /**

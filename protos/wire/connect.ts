@@ -2,7 +2,6 @@ import { isServiceError, unavailable, type ServiceError } from '@agent-workflow/
 import { sizes } from '@agent-workflow/kit/sizes';
 import {
   Client,
-  credentials,
   Metadata,
   type ClientReadableStream,
   type MethodDefinition,
@@ -11,17 +10,24 @@ import {
 import type { Call } from '../call.ts';
 import { definitionOf, methodName, type Context, type Services } from './definitions.ts';
 import { refusal } from './leash.ts';
+import { toChannelCredentials, toMetadata, type WireSecurity } from './security.ts';
 import { errorKey, fromStatus } from './status.ts';
 
 /**
  * The service of a context as served at `address` (`host:port`, whose every address is used in turn, or a gRPC target such
- * as `ipv4:10.0.0.1:50051,10.0.0.2:50051`). It connects when first called. Disposal closes it: later calls are `Unavailable`.
+ * as `ipv4:10.0.0.1:50051,10.0.0.2:50051`), shown what `security` says. It connects when first called. Disposal closes it: later calls are `Unavailable`.
  */
-export function connect<C extends Context>(context: C, address: string): Services[C] & AsyncDisposable {
-  const client = new Client(targetOf(address), credentials.createInsecure(), channelOptions);
+export function connect<C extends Context>(
+  context: C,
+  address: string,
+  security: WireSecurity = {},
+): Services[C] & AsyncDisposable {
+  const client = new Client(targetOf(address), toChannelCredentials(security), channelOptions);
+  const metadata = toMetadata(security);
   const methods = Object.entries(definitionOf(context)).map(([name, rpc]): [string, unknown] => [
     methodName(name),
-    (request: object, call: Call) => (rpc.responseStream ? followStream : awaitReply)(client, { rpc, request, call }),
+    (request: object, call: Call) =>
+      (rpc.responseStream ? followStream : awaitReply)({ client, metadata, rpc, request, call }),
   ]);
   const close = (): Promise<void> => {
     client.close();
@@ -43,12 +49,14 @@ const channelOptions = {
 };
 
 interface Outgoing {
+  readonly client: Client;
+  readonly metadata: Metadata;
   readonly rpc: MethodDefinition<object, object>;
   readonly request: object;
   readonly call: Call;
 }
 
-function awaitReply(client: Client, { rpc, request, call }: Outgoing): Promise<object> {
+function awaitReply({ client, metadata, rpc, request, call }: Outgoing): Promise<object> {
   const refused = refusal(call);
   if (refused) return Promise.reject(refused);
   const { deadline, signal } = call;
@@ -66,7 +74,7 @@ function awaitReply(client: Client, { rpc, request, call }: Outgoing): Promise<o
       rpc.requestSerialize,
       rpc.responseDeserialize,
       request,
-      new Metadata(),
+      metadata,
       { deadline },
       answer,
     );
@@ -76,7 +84,7 @@ function awaitReply(client: Client, { rpc, request, call }: Outgoing): Promise<o
   }) as Promise<object>;
 }
 
-async function* followStream(client: Client, outgoing: Outgoing): AsyncGenerator<object, undefined> {
+async function* followStream(outgoing: Outgoing): AsyncGenerator<object, undefined> {
   const { signal } = outgoing.call;
   const refused = refusal(outgoing.call);
   if (refused) throw refused;
@@ -84,7 +92,7 @@ async function* followStream(client: Client, outgoing: Outgoing): AsyncGenerator
   const cancel = (): void => stream?.cancel();
   signal.addEventListener('abort', cancel);
   try {
-    stream = openStream(client, outgoing);
+    stream = openStream(outgoing);
     for await (const item of stream) yield item as object;
   } catch (error) {
     throw translate(error);
@@ -94,7 +102,7 @@ async function* followStream(client: Client, outgoing: Outgoing): AsyncGenerator
   }
 }
 
-function openStream(client: Client, { rpc, request, call }: Outgoing): ClientReadableStream<object> {
+function openStream({ client, metadata, rpc, request, call }: Outgoing): ClientReadableStream<object> {
   const { path, requestSerialize, responseDeserialize } = rpc;
   const options = { deadline: call.deadline };
   const stream = client.makeServerStreamRequest(
@@ -102,7 +110,7 @@ function openStream(client: Client, { rpc, request, call }: Outgoing): ClientRea
     requestSerialize,
     responseDeserialize,
     request,
-    new Metadata(),
+    metadata,
     options,
   );
   // Iterating throws what matters; once it is left, the cancellation itself still arrives as an event.

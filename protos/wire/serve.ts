@@ -4,9 +4,10 @@ import { sizes } from '@agent-workflow/kit/sizes';
 import {
   Metadata,
   Server,
-  ServerCredentials,
+  status,
   type handleServerStreamingCall,
   type handleUnaryCall,
+  type ServerCredentials,
   type ServerUnaryCall,
   type ServerWritableStream,
   type StatusObject,
@@ -16,6 +17,7 @@ import { HealthImplementation } from 'grpc-health-check';
 import type { Call } from '../call.ts';
 import { definitionOf, methodName, serviceName, type Context, type Services } from './definitions.ts';
 import { link, type Method } from './link.ts';
+import { createGuard, toServerCredentials, type WireSecurity } from './security.ts';
 import { errorKey, toStatus } from './status.ts';
 
 export interface ServeOptions {
@@ -24,13 +26,17 @@ export interface ServeOptions {
   readonly port: number;
   /** How long calls under way may take to finish once the server is disposed. */
   readonly drainMs: number;
+  /** Who may call; absent: whoever reaches the port. */
+  readonly security?: WireSecurity;
   /** Told of every failure that is ours, with its cause, which the caller never gets. */
   readonly onFailure: (error: ServiceError, method: string) => void;
 }
 
-/** Disposal drains: no new calls, those under way get `drainMs` to finish, then they are cut. */
+/** Disposal drains: no new calls, those under way get `drainMs` to finish, then they are cut. Once more waits for the same. */
 export interface WireServer extends AsyncDisposable {
   readonly port: number;
+  /** Where it listens: `host:port`. */
+  readonly address: string;
   /** From here on the service of this context answers, and its health says so. Before, its calls are `Unavailable`. */
   readonly provide: <C extends Context>(context: C, service: Services[C]) => void;
 }
@@ -52,22 +58,28 @@ export async function serve(services: Partial<Services>, options: ServeOptions):
  * @throws when the address cannot be taken.
  */
 export async function openWireServer(contexts: readonly Context[], options: ServeOptions): Promise<WireServer> {
+  const { security = {}, onFailure } = options;
   const server = new Server(serverOptions);
   const provided = new Map<Context, Methods>();
-  for (const context of contexts) addService(server, context, () => provided.get(context), options.onFailure);
+  const isLetIn = createGuard(security);
+  for (const context of contexts)
+    addService(server, { context, provided: () => provided.get(context), isLetIn, onFailure });
   const health = createHealth(contexts);
   health.service.addToServer(server);
 
-  const port = await bind(server, `${options.host}:${String(options.port)}`);
+  let draining: Promise<void> | undefined;
+  const port = await bind(server, `${options.host}:${String(options.port)}`, toServerCredentials(security));
   return {
     port,
+    address: `${options.host}:${String(port)}`,
     provide: (context, service) => {
       provided.set(context, methodsOf(context, service));
       health.serving(context);
     },
     [Symbol.asyncDispose]: async () => {
       health.leaving();
-      await drain(server, options.drainMs);
+      draining ??= drain(server, options.drainMs);
+      await draining;
     },
   };
 }
@@ -118,24 +130,27 @@ function methodsOf(context: Context, service: object): Methods {
   return methods;
 }
 
-function addService(
-  server: Server,
-  context: Context,
-  provided: () => Methods | undefined,
-  onFailure: ServeOptions['onFailure'],
-): void {
+interface Served {
+  readonly context: Context;
+  readonly provided: () => Methods | undefined;
+  readonly isLetIn: (metadata: Metadata) => boolean;
+  readonly onFailure: ServeOptions['onFailure'];
+}
+
+function addService(server: Server, { context, provided, isLetIn, onFailure }: Served): void {
   const definition = definitionOf(context);
   const handlers = Object.entries(definition).map(([rpc, { path, responseStream }]): [string, UntypedHandleCall] => {
     const method: Method = (request, call) => (provided()?.[methodName(rpc)] ?? starting.call)(request, call);
     const refuse = (error: unknown): Partial<StatusObject> => {
       const known = fromUnknown(error);
       if (isOurs(known)) onFailure(known, path);
-      const status = toStatus(known);
+      const { code, details, error: sent } = toStatus(known);
       const metadata = new Metadata();
-      metadata.set(errorKey, status.error);
-      return { code: status.code, details: status.details, metadata };
+      metadata.set(errorKey, sent);
+      return { code, details, metadata };
     };
-    return [rpc, responseStream ? streaming(method, refuse) : unary(method, refuse)];
+    const answers = { method, refuse, isLetIn };
+    return [rpc, responseStream ? streaming(answers) : unary(answers)];
   });
   server.addService(definition, Object.fromEntries(handlers));
 }
@@ -147,10 +162,21 @@ const starting = link<{ readonly call: Method }>({
   },
 });
 
-type Refuse = (error: unknown) => Partial<StatusObject>;
+interface Answers {
+  readonly method: Method;
+  readonly refuse: (error: unknown) => Partial<StatusObject>;
+  readonly isLetIn: (metadata: Metadata) => boolean;
+}
 
-function unary(method: Method, refuse: Refuse): handleUnaryCall<object, object> {
+/** To a caller who is not one of ours: a status of gRPC's own, because none of our errors is meant for it. */
+const stranger: Partial<StatusObject> = { code: status.UNAUTHENTICATED, details: 'the caller is not known' };
+
+function unary({ method, refuse, isLetIn }: Answers): handleUnaryCall<object, object> {
   return (call, answer) => {
+    if (!isLetIn(call.metadata)) {
+      answer(stranger);
+      return;
+    }
     const reply = method(call.request, callOf(call)) as Promise<object>;
     reply.then(
       (value) => {
@@ -163,8 +189,12 @@ function unary(method: Method, refuse: Refuse): handleUnaryCall<object, object> 
   };
 }
 
-function streaming(method: Method, refuse: Refuse): handleServerStreamingCall<object, object> {
+function streaming({ method, refuse, isLetIn }: Answers): handleServerStreamingCall<object, object> {
   return (stream) => {
+    if (!isLetIn(stream.metadata)) {
+      stream.emit('error', stranger);
+      return;
+    }
     const context = callOf(stream);
     writeAll(method(stream.request, context) as AsyncIterable<object>, stream, context.signal).then(
       () => {
@@ -200,9 +230,9 @@ const ourFailures = new Set(['Internal', 'StorageFailed', 'Unavailable']);
 
 const isOurs = ({ code }: ServiceError): boolean => ourFailures.has(code);
 
-function bind(server: Server, address: string): Promise<number> {
+function bind(server: Server, address: string, credentials: ServerCredentials): Promise<number> {
   return new Promise((resolve, reject) => {
-    server.bindAsync(address, ServerCredentials.createInsecure(), (error, port) => {
+    server.bindAsync(address, credentials, (error, port) => {
       if (error) reject(error);
       else resolve(port);
     });

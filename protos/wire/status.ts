@@ -34,7 +34,8 @@ const foreign: Readonly<Partial<Record<status, readonly [ErrorCode, string]>>> =
   [status.ABORTED]: ['Conflict', 'another write came first'],
   [status.OUT_OF_RANGE]: ['BadRequest', 'the request was refused'],
   [status.UNAVAILABLE]: ['Unavailable', 'a needed service is away'],
-  [status.UNAUTHENTICATED]: ['Unauthenticated', 'the caller is not known'],
+  // Between services: it is this process that is not let in, and not whoever asked it.
+  [status.UNAUTHENTICATED]: ['Unavailable', 'a needed service is away'],
 };
 
 /** The metadata key under which the whole error travels. */

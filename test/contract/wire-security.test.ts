@@ -1,0 +1,123 @@
+import { copyFile } from 'node:fs/promises';
+import { ServiceError } from '@agent-workflow/kit/errors';
+import { within } from '@agent-workflow/protos/call';
+import type { Memory } from '@agent-workflow/protos/memory';
+import { connect } from '@agent-workflow/protos/wire/connect';
+import type { TlsFiles, WireSecurity } from '@agent-workflow/protos/wire/security';
+import { serve, type WireServer } from '@agent-workflow/protos/wire/serve';
+import test, { type ExecutionContext } from 'ava';
+import { openAuthority, type Authority } from '../servers/certificates.ts';
+
+const notUsed = (): Promise<never> => Promise.reject(new ServiceError('BadRequest', 'reached'));
+const memory: Memory = {
+  store: notUsed,
+  search: notUsed,
+  get: notUsed,
+  list: notUsed,
+  update: notUsed,
+  delete: notUsed,
+  forget: notUsed,
+};
+
+async function serveWith(t: ExecutionContext, security: WireSecurity): Promise<WireServer> {
+  const options = { host: '127.0.0.1', port: 0, drainMs: 100, onFailure: () => undefined };
+  const server = await serve({ memory }, { ...options, security });
+  t.teardown(() => server[Symbol.asyncDispose]());
+  return server;
+}
+
+async function authority(t: ExecutionContext): Promise<Authority> {
+  const opened = await openAuthority();
+  t.teardown(() => opened[Symbol.asyncDispose]());
+  return opened;
+}
+
+/** The code that a caller with these credentials gets: `BadRequest` is that of the service itself. */
+async function codeFor({ port }: WireServer, security: WireSecurity): Promise<string> {
+  await using client = connect('memory', `localhost:${String(port)}`, security);
+  const error = await client.get({ owner: 'u:1', memoryId: 'm' }, within(2000)).then(
+    () => undefined,
+    (reason: unknown) => reason as ServiceError,
+  );
+  return error?.code ?? 'none';
+}
+
+const away = new Set(['Unavailable', 'Timeout']);
+
+test('a caller with the service token is let in, one without or with another is not', async (t) => {
+  const server = await serveWith(t, { token: 'shared by the cluster' });
+  t.is(await codeFor(server, { token: 'shared by the cluster' }), 'BadRequest');
+  for (const security of [{}, { token: '' }, { token: 'another' }, { token: 'shared by the cluster ' }]) {
+    t.is(await codeFor(server, security), 'Unavailable', JSON.stringify(security));
+  }
+});
+
+test('a stranger is refused before a stream begins', async (t) => {
+  const execution = {
+    start: notUsed,
+    wait: notUsed,
+    async *follow() {
+      yield { events: [] };
+    },
+    getGraph: notUsed,
+    stopRun: notUsed,
+    checkTools: notUsed,
+    updateState: notUsed,
+    deleteThread: notUsed,
+  };
+  const options = { host: '127.0.0.1', port: 0, drainMs: 100, onFailure: () => undefined };
+  await using server = await serve({ execution }, { ...options, security: { token: 'known' } });
+  await using stranger = connect('execution', `localhost:${String(server.port)}`);
+  const stream = stranger.follow({ owner: 'u:1', runId: 'r', after: 0 }, within(2000));
+  await t.throwsAsync(stream[Symbol.asyncIterator]().next(), { code: 'Unavailable' });
+});
+
+test('with certificates a caller without one, with a foreign or an expired one is refused', async (t) => {
+  const ours = await authority(t);
+  const server = await serveWith(t, { tls: await ours.sign('server') });
+  t.is(await codeFor(server, { tls: await ours.sign('caller') }), 'BadRequest');
+
+  const foreign = await (await authority(t)).sign('foreign');
+  const { authorities } = await ours.sign('other');
+  const refused: Record<string, WireSecurity> = {
+    'no TLS at all': {},
+    'a foreign certificate': { tls: { ...foreign, authorities } },
+    'an expired certificate': { tls: await ours.sign('expired', -1) },
+  };
+  for (const [title, security] of Object.entries(refused)) {
+    const code = await codeFor(server, security);
+    t.true(away.has(code), `${title}: ${code}`);
+  }
+});
+
+test('a caller does not speak to a server whose certificate it cannot believe', async (t) => {
+  const ours = await authority(t);
+  const caller: WireSecurity = { tls: await ours.sign('caller') };
+  const impostor = await serveWith(t, { tls: await (await authority(t)).sign('impostor') });
+  t.true(away.has(await codeFor(impostor, caller)));
+  const expired = await serveWith(t, { tls: await ours.sign('late', -1) });
+  t.true(away.has(await codeFor(expired, caller)));
+});
+
+test('with certificates and a token both are asked for', async (t) => {
+  const ours = await authority(t);
+  const server = await serveWith(t, { token: 'known', tls: await ours.sign('server') });
+  const tls = await ours.sign('caller');
+  t.is(await codeFor(server, { token: 'known', tls }), 'BadRequest');
+  t.is(await codeFor(server, { tls }), 'Unavailable');
+});
+
+test('a certificate that is renewed on disk is taken without a restart', async (t) => {
+  const ours = await authority(t);
+  const late: TlsFiles = await ours.sign('server', -1);
+  const server = await serveWith(t, { tls: late });
+  const caller: WireSecurity = { tls: await ours.sign('caller') };
+  t.true(away.has(await codeFor(server, caller)));
+
+  const renewed = await ours.sign('renewed');
+  await copyFile(renewed.key, late.key);
+  await copyFile(renewed.certificate, late.certificate);
+  let code = '';
+  for (let attempt = 0; attempt < 20 && code !== 'BadRequest'; attempt++) code = await codeFor(server, caller);
+  t.is(code, 'BadRequest');
+});
