@@ -34,6 +34,11 @@ export function fromMessagesCursor(cursor: string): number {
   return position as number;
 }
 
+export const toCheckpointsCursor = (version: number): string => encode([version]);
+
+/** @throws Invalid for a text that {@link toCheckpointsCursor} never gave. */
+export const fromCheckpointsCursor = fromMessagesCursor;
+
 export const toRunsCursor = ({ createdAt, runId }: RunMark): string => encode([createdAt, runId]);
 
 /** @throws Invalid for a text that {@link toRunsCursor} never gave. */

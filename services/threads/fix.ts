@@ -2,6 +2,7 @@ import { answeredCalls, callsOf, type Message } from '@agent-workflow/protos/mes
 import { fromJson } from './json.ts';
 import type { Decision, Head, Snapshot } from './port.ts';
 import { writableHead } from './state.ts';
+import { withCheckpoint } from './undo.ts';
 
 /** What is wrong with a context: messages whose calls nobody answered, and answers to other calls of theirs. */
 export interface Broken {
@@ -30,8 +31,9 @@ export function decideFix(
   snapshot: Snapshot,
   now: number,
 ): Decision<number> {
-  const { interruptedRun: _, progress: _progress, ...head } = writableHead(snapshot, threadId);
-  const deleted = [...callers, ...answers].flatMap((id) => snapshot.positions.get(id) ?? []);
+  const before = writableHead(snapshot, threadId);
+  const { interruptedRun: _, progress: _progress, ...head } = before;
+  const deleted = [...callers, ...answers].flatMap((id) => snapshot.entries.get(id)?.position ?? []);
   if (deleted.length === 0) return { reply: 0 };
   const fixed: Head = {
     ...head,
@@ -42,7 +44,7 @@ export function decideFix(
     next: [],
   };
   return {
-    change: { head: fixed, deleted, checkpoint: { nodes: [], at: now } },
-    reply: callers.filter((id) => snapshot.positions.has(id)).length,
+    change: withCheckpoint({ head: fixed, deleted }, before, snapshot, { source: 'update', nodes: [], at: now }),
+    reply: callers.filter((id) => snapshot.entries.has(id)).length,
   };
 }

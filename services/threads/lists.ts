@@ -63,7 +63,7 @@ export async function listRuns(store: ThreadStore, request: ListRunsRequest, hea
   const page = rows.slice(0, limit);
   const last = page.at(-1);
   return {
-    runs: page.map((run) => toRun(owner, run, head.activeRun === run.runId)),
+    runs: page.map((run) => toRun(owner, run, head)),
     ...(rows.length > limit && last ? { cursor: toRunsCursor(last) } : {}),
   };
 }
@@ -79,8 +79,8 @@ export async function listRunMessages(store: ThreadStore, owner: string, run: Ru
   return jsonArray(entries.map(({ json }) => json));
 }
 
-/** A run as replies show it. */
-export const toRun = (owner: string, run: RunRecord, runnable: boolean): Run => ({
+/** A run as replies show it, beside the head of its thread. */
+export const toRun = (owner: string, run: RunRecord, head: Head): Run => ({
   runId: run.runId,
   threadId: run.threadId,
   owner,
@@ -92,8 +92,18 @@ export const toRun = (owner: string, run: RunRecord, runnable: boolean): Run => 
   ...(run.resumes === undefined ? {} : { resumes: run.resumes }),
   ...(run.end === undefined ? {} : { end: run.end }),
   isNewThread: run.isNewThread,
-  runnable,
+  runnable: head.activeRun === run.runId,
+  ...driverOf(run, head),
 });
+
+/** Who drives the run, while somebody does. */
+function driverOf(
+  { runId }: RunRecord,
+  { activeRun, activeStatus, worker, epoch }: Head,
+): Pick<Run, 'workerId' | 'epoch'> {
+  if (activeRun !== runId || activeStatus !== 'running') return {};
+  return { epoch, ...(worker === undefined ? {} : { workerId: worker }) };
+}
 
 /** A thread as replies show it. */
 export function toThread({ threadId, name, metadata, createdAt, updatedAt, newestRun, version }: ThreadRow): Thread {

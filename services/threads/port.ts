@@ -162,9 +162,9 @@ export interface Change {
   readonly runs?: readonly RunRecord[];
   /** Field name to JSON value; `undefined` clears the field. */
   readonly fields?: Readonly<Record<string, Uint8Array | undefined>>;
-  /** Put at their positions, in log and context. */
+  /** Put at their positions, in log and context: all of them before `deletedFrom`. */
   readonly messages?: readonly LogEntry[];
-  /** Positions of the log that enter the context again. */
+  /** Positions of the log that enter the context again; one that `removedFromContext` names too is out of it. */
   readonly addedToContext?: readonly number[];
   /** Positions that leave the context and stay in the log; of those that `messages` puts there, too. */
   readonly removedFromContext?: readonly number[];
@@ -172,12 +172,14 @@ export interface Change {
   readonly deleted?: readonly number[];
   /** This position and all behind it leave the log. */
   readonly deletedFrom?: number;
-  /** Clears every field and empties the context. */
+  /** Clears every field and empties the context, before anything else of this change. */
   readonly clearState?: boolean;
   /** Stands on the new version. */
   readonly checkpoint?: Checkpoint;
   /** Checkpoints of this version and of those before it are dropped. */
   readonly dropCheckpointsTo?: number;
+  /** Checkpoints above this version and below the new one are dropped: what they led to is undone. */
+  readonly dropCheckpointsAfter?: number;
   /** Put on record; notes of a run may be forgotten once the run has ended. */
   readonly toolCall?: ToolCallNote;
   /** The request that this change applies, of those that are to be done once. */
@@ -258,6 +260,8 @@ export interface ThreadStore extends AsyncDisposable {
   readonly getHead: (key: ThreadKey) => Promise<Head | undefined>;
   /** Fields and context as of the head's version at the moment of the call. */
   readonly getState: (key: ThreadKey) => Promise<StoredState>;
+  /** The fields alone. */
+  readonly getFields: (key: ThreadKey) => Promise<StoredState['fields']>;
   readonly getRun: (owner: string, runId: string) => Promise<RunRecord | undefined>;
   /** The runs of a thread, the newest first, ties by run id, descending; from the first behind `after`. */
   readonly listRuns: (
@@ -283,12 +287,16 @@ export interface ThreadStore extends AsyncDisposable {
     key: ThreadKey,
     page: { readonly limit: number; readonly offset?: number; readonly below?: number },
   ) => Promise<readonly CheckpointRow[]>;
-  /** What the kept versions above `version` overwrote, the newest first. */
-  readonly listUndos: (key: ThreadKey, version: number) => Promise<readonly UndoRow[]>;
+  /** What the kept versions above `above` overwrote, the newest first, from the first below `below`. */
+  readonly listUndos: (
+    key: ThreadKey,
+    page: { readonly above: number; readonly below?: number; readonly limit: number },
+  ) => Promise<readonly UndoRow[]>;
   readonly getMessage: (key: ThreadKey, messageId: string) => Promise<Uint8Array | undefined>;
   /** Runs of every owner that are queued or running, by run id, from the first above `after`. */
   readonly listOpenRuns: (page: { readonly limit: number; readonly after?: string }) => Promise<readonly OpenRun[]>;
-  /** Threads of every owner that were last updated before `time` (milliseconds since 1970), the longest ago first. */
+  /** Threads of every owner, at most `limit`, that were last updated before `time` (milliseconds since 1970), that no run holds
+   * and that are not being deleted. */
   readonly listIdle: (time: number, limit: number) => Promise<readonly ThreadKey[]>;
   readonly listDeleting: (limit: number) => Promise<readonly ThreadKey[]>;
   /** Notes the request if its key is new; gives what stood under the key before. */
@@ -301,8 +309,9 @@ export interface ThreadStore extends AsyncDisposable {
   /** Forgets requests noted before `time` (milliseconds since 1970), at most `limit` of them. */
   readonly expireOnce: (time: number, limit: number) => Promise<void>;
   /**
-   * Drops checkpoints made before `time` (milliseconds since 1970), the oldest of a thread first, at most `limit` of them;
-   * gives how many. Those that the run which holds a thread may go back to stay.
+   * Drops checkpoints made before `time` (milliseconds since 1970), at most `limit` of them, and gives how many. Of a thread
+   * they go from its oldest on, so that none is left above a gap. Those from the version on that the run which holds the
+   * thread found stay. A store where checkpoints go by themselves when they are old enough drops nothing here.
    */
   readonly expireCheckpoints: (time: number, limit: number) => Promise<number>;
   /** Removes every row of a thread that is marked deleting; of any other thread, nothing. */

@@ -13,6 +13,7 @@ import { LRUCache } from 'lru-cache';
 import { fromJson, jsonArray } from './json.ts';
 import type { Decision, Head, Snapshot, StoredState, ThreadKey, ThreadStore } from './port.ts';
 import { placeMessages } from './runs/place.ts';
+import { withCheckpoint } from './undo.ts';
 
 /** Encoded states that are kept, in bytes: a state whose version still stands is answered without reading its rows. */
 const cacheBytes = 16 * 1024 * 1024;
@@ -75,7 +76,7 @@ export function decideWriteState(
   const head = writableHead(snapshot, request.threadId);
   if (head.version !== request.expectedVersion) throw conflict(`thread "${request.threadId}" has changed meanwhile`);
   refuseHeavyState(request.fields);
-  const { messages, nextPosition } = placeMessages(request.messages, head.nextPosition, snapshot.positions);
+  const { messages, nextPosition } = placeMessages(request.messages, head.nextPosition, snapshot.entries);
   const answered = answersIn(request.messages);
   const written: Head = {
     ...withoutCalls(head, answered),
@@ -83,20 +84,23 @@ export function decideWriteState(
     updatedAt: now,
     nextPosition,
   };
+  const once = request.onceKey === undefined ? {} : { appliesOnce: request.onceKey };
   return {
-    change: {
-      head: written,
-      fields: request.fields,
-      messages,
-      checkpoint: { nodes: [], at: now },
-      ...(request.onceKey === undefined ? {} : { appliesOnce: request.onceKey }),
-    },
+    change: withCheckpoint({ head: written, fields: request.fields, messages, ...once }, head, snapshot, {
+      ...directly,
+      at: now,
+    }),
     reply: { head: written },
   };
 }
 
+/** How a version comes to be that no run made. */
+const directly = { source: 'update', nodes: [] } as const;
+
+/** The snapshot holds all fields and the whole context. */
 export function decideClearState(threadId: string, snapshot: Snapshot, now: number): Decision<undefined> {
-  const { interruptedRun: _, progress: _progress, ...head } = writableHead(snapshot, threadId);
+  const before = writableHead(snapshot, threadId);
+  const { interruptedRun: _, progress: _progress, ...head } = before;
   const cleared: Head = {
     ...head,
     version: head.version + 1,
@@ -105,7 +109,10 @@ export function decideClearState(threadId: string, snapshot: Snapshot, now: numb
     openInterrupts: [],
     next: [],
   };
-  return { change: { head: cleared, clearState: true, checkpoint: { nodes: [], at: now } }, reply: undefined };
+  return {
+    change: withCheckpoint({ head: cleared, clearState: true }, before, snapshot, { ...directly, at: now }),
+    reply: undefined,
+  };
 }
 
 export function decideAddMessages(
@@ -114,34 +121,36 @@ export function decideAddMessages(
   now: number,
 ): Decision<AddMessagesReply> {
   const head = writableHead(snapshot, request.threadId);
-  const { messages, nextPosition } = placeMessages(request.messages, head.nextPosition, snapshot.positions);
+  const { messages, nextPosition } = placeMessages(request.messages, head.nextPosition, snapshot.entries);
   const version = head.version + 1;
   const answered = answersIn(request.messages);
   const { metadataJson: metadata } = request;
   return {
-    change: {
-      head: { ...withoutCalls(head, answered), version, updatedAt: now, nextPosition },
-      messages,
-      checkpoint: { nodes: [], at: now, ...(metadata === undefined ? {} : { metadata }) },
-    },
+    change: withCheckpoint(
+      { head: { ...withoutCalls(head, answered), version, updatedAt: now, nextPosition }, messages },
+      head,
+      snapshot,
+      { ...directly, at: now, ...(metadata === undefined ? {} : { metadata }) },
+    ),
     reply: { version },
   };
 }
 
-/** `json` is the message as it stands: the calls it makes go with it. */
+/** The calls that the message makes go with it. */
 export function decideDeleteMessage(
-  { threadId, messageId, json }: { readonly threadId: string; readonly messageId: string; readonly json: Uint8Array },
+  { threadId, messageId }: { readonly threadId: string; readonly messageId: string },
   snapshot: Snapshot,
   now: number,
 ): Decision<undefined> {
-  const head = withoutCalls(writableHead(snapshot, threadId), callsOf(fromJson(json) as Message));
-  const position = snapshot.positions.get(messageId);
-  if (position === undefined) throw notFound(`message "${messageId}" does not exist in thread "${threadId}"`);
-  const version = head.version + 1;
-  return {
-    change: { head: { ...head, version, updatedAt: now }, deleted: [position], checkpoint: { nodes: [], at: now } },
-    reply: undefined,
+  const head = writableHead(snapshot, threadId);
+  const entry = snapshot.entries.get(messageId);
+  if (!entry) throw notFound(`message "${messageId}" does not exist in thread "${threadId}"`);
+  const left = withoutCalls(head, callsOf(fromJson(entry.json) as Message));
+  const change = {
+    head: { ...left, version: head.version + 1, updatedAt: now },
+    deleted: [entry.position],
   };
+  return { change: withCheckpoint(change, head, snapshot, { ...directly, at: now }), reply: undefined };
 }
 
 const answersIn = (messages: readonly MessageEntry[]): string[] =>

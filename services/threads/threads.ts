@@ -1,12 +1,18 @@
 import { invalid, notFound } from '@agent-workflow/kit/errors';
-import type { Threads } from '@agent-workflow/protos/threads';
+import type { ClaimedRun, MessageEntry, Threads } from '@agent-workflow/protos/threads';
+import { getCheckpoint, listCheckpoints } from './checkpoints.ts';
+import { threadsSettings } from './config.ts';
 import { decideFix, findBroken } from './fix.ts';
+import { createForks, withoutFork } from './fork.ts';
 import { listMessages, listRunMessages, listRuns, listThreads, toRun, toThread } from './lists.ts';
-import type { Head, RunRecord, ThreadKey, ThreadStore } from './port.ts';
-import { decideAccept } from './runs/accept.ts';
+import type { Head, RunRecord, ThreadKey, ThreadStore, ToolCallKey } from './port.ts';
+import { pruned } from './retention.ts';
+import { listRunSteps } from './run-steps.ts';
+import { decideAccept, takesPlace } from './runs/accept.ts';
 import { decideClaim, inputIds } from './runs/claim.ts';
 import { decideCommit } from './runs/commit.ts';
 import { decideEnd } from './runs/end.ts';
+import { decideToolResult, decideToolStarted } from './runs/once.ts';
 import {
   claimedState,
   createStateReader,
@@ -20,11 +26,18 @@ import {
 export function createThreads({
   store,
   now = Date.now,
+  keep = threadsSettings.CHECKPOINT_KEEP.fallback,
 }: {
   readonly store: ThreadStore;
   readonly now?: () => number;
+  /** Versions of a thread that are kept to go back to. */
+  readonly keep?: number;
 }): Threads {
   const states = createStateReader(store);
+  const forks = createForks(store, now);
+
+  const change: ThreadStore['change'] = (key, reads, decide) =>
+    store.change(key, reads, (snapshot) => pruned(decide(snapshot), keep));
 
   const liveHead = async (key: ThreadKey): Promise<Head> => {
     const head = await store.getHead(key);
@@ -52,39 +65,41 @@ export function createThreads({
       const key = keyOf(request);
       const reads = {
         runs: [request.runId],
-        activeRun: request.multitaskStrategy === 'interrupt',
-        messages: request.messages.map(({ messageId }) => messageId),
+        activeRun: takesPlace(request),
+        messages: idsOf(request.messages),
+        undosOfActiveRun: request.multitaskStrategy === 'rollback',
       };
-      const reply = await store.change(key, reads, (snapshot) => decideAccept(request, snapshot, now()));
+      const reply = await change(key, reads, (snapshot) => decideAccept(request, snapshot, now()));
       const { claimed } = reply;
-      if (!claimed || claimed.previousVersion === request.claim?.knownVersion) return reply;
+      if (!claimed || isKnown(claimed, request.claim?.knownVersion)) return reply;
       return { ...reply, claimed: { ...claimed, state: await claimedState(store, key, claimed) } };
     },
 
     claimRun: async (request) => {
       const key = keyOf(request);
       const waiting = inputIds(await runOf(request.owner, request.runId));
-      const claimed = await store.change(key, { runs: [request.runId], messages: waiting }, (snapshot) =>
+      const claimed = await change(key, { runs: [request.runId], messages: waiting }, (snapshot) =>
         decideClaim(request, snapshot, now()),
       );
       if (claimed.givenUp) return claimed;
       const output = claimed.isTakeover ? { outputJson: await outputOf(request.owner, claimed.runId) } : {};
-      if (claimed.previousVersion === request.knownVersion) return { ...claimed, ...output };
+      if (isKnown(claimed, request.knownVersion)) return { ...claimed, ...output };
       return { ...claimed, ...output, state: await claimedState(store, key, claimed) };
     },
 
     commitStep: (request) => {
-      const replaced = request.replacesMessages ? request.messages.map(({ messageId }) => messageId) : [];
+      const replaced = request.replacesMessages ? idsOf(request.messages) : [];
       const reads = {
         runs: request.end ? [request.runId] : [],
         messages: [...replaced, ...request.removedFromContext],
+        fields: Object.keys(request.fields),
       };
-      return store.change(keyOf(request), reads, (snapshot) => decideCommit(request, snapshot));
+      return change(keyOf(request), reads, (snapshot) => decideCommit(request, snapshot));
     },
 
     endRun: async (request) => {
       const { threadId } = await runOf(request.owner, request.runId);
-      return store.change({ owner: request.owner, threadId }, { runs: [request.runId] }, (snapshot) =>
+      return change({ owner: request.owner, threadId }, { runs: [request.runId] }, (snapshot) =>
         decideEnd(request, snapshot, now()),
       );
     },
@@ -92,7 +107,7 @@ export function createThreads({
     getRun: async ({ owner, runId }) => {
       const run = await runOf(owner, runId);
       const head = await liveHead({ owner, threadId: run.threadId });
-      return toRun(owner, run, head.activeRun === runId);
+      return toRun(owner, run, head);
     },
 
     listRuns: async (request) => listRuns(store, request, await liveHead(keyOf(request))),
@@ -103,12 +118,23 @@ export function createThreads({
       return { messagesJson: await outputOf(owner, runId) };
     },
 
+    listRunSteps: async (request) => {
+      const run = await runOf(request.owner, request.runId);
+      const key = { owner: request.owner, threadId: run.threadId };
+      return { steps: await listRunSteps(store, key, request, await liveHead(key)) };
+    },
+
+    noteToolStarted: (request) =>
+      change(keyOf(request), { toolCall: toolCallOf(request) }, (snapshot) => decideToolStarted(request, snapshot)),
+
+    noteToolResult: (request) => change(keyOf(request), {}, (snapshot) => decideToolResult(request, snapshot)),
+
     listOpenRuns: async ({ limit, cursor }) => {
       const rows = await store.listOpenRuns({ limit, ...(cursor === undefined ? {} : { after: cursor }) });
       const heads = await Promise.all(rows.map(async (run) => store.getHead(run)));
       const runs = rows.flatMap((run, index) => {
         const head = heads[index];
-        return !head || head.deleting ? [] : [toRun(run.owner, run, head.activeRun === run.runId)];
+        return !head || head.deleting ? [] : [toRun(run.owner, run, head)];
       });
       const last = rows.length === limit ? rows.at(-1) : undefined;
       return { runs, ...(last ? { cursor: last.runId } : {}) };
@@ -126,7 +152,7 @@ export function createThreads({
     listThreads: (request) => listThreads(store, request),
 
     beginDelete: (key) =>
-      store.change(key, {}, ({ head }) => {
+      change(key, {}, ({ head }) => {
         if (!head) throw notFound(`thread "${key.threadId}" does not exist`);
         const marked: Head = { ...head, deleting: true, epoch: head.epoch + 1 };
         return {
@@ -141,22 +167,27 @@ export function createThreads({
       return {};
     },
 
-    listDeleting: async ({ limit }) => ({ threads: await store.listDeleting(limit) }),
+    listIdle: async ({ before, limit }) => ({ threads: await store.listIdle(before, limit) }),
+
+    listDeleting: async ({ limit }) => ({ threads: await withoutFork(store, await store.listDeleting(limit), now()) }),
 
     getState: async (key) => states.read(key, await liveHead(key)),
 
     writeState: async (request) => {
       const key = keyOf(request);
       const reads = {
-        messages: request.messages.map(({ messageId }) => messageId),
+        messages: idsOf(request.messages),
+        fields: Object.keys(request.fields),
         ...(request.onceKey === undefined ? {} : { once: request.onceKey }),
       };
-      const { head } = await store.change(key, reads, (snapshot) => decideWriteState(request, snapshot, now()));
+      const { head } = await change(key, reads, (snapshot) => decideWriteState(request, snapshot, now()));
       return states.read(key, head);
     },
 
     clearState: async (key) => {
-      await store.change(key, {}, (snapshot) => decideClearState(key.threadId, snapshot, now()));
+      await change(key, { fields: 'all', context: true }, (snapshot) =>
+        decideClearState(key.threadId, snapshot, now()),
+      );
       return {};
     },
 
@@ -171,19 +202,30 @@ export function createThreads({
     },
 
     addMessages: (request) => {
-      const reads = { messages: request.messages.map(({ messageId }) => messageId) };
-      return store.change(keyOf(request), reads, (snapshot) => decideAddMessages(request, snapshot, now()));
+      const reads = { messages: idsOf(request.messages) };
+      return change(keyOf(request), reads, (snapshot) => decideAddMessages(request, snapshot, now()));
     },
 
     deleteMessage: async (request) => {
-      const { messageId, ...key } = request;
-      const { threadId } = key;
-      await liveHead(key);
-      const json = await messageOf(key, messageId);
-      await store.change(key, { messages: [messageId] }, (snapshot) =>
-        decideDeleteMessage({ threadId, messageId, json }, snapshot, now()),
+      await change(keyOf(request), { messages: [request.messageId] }, (snapshot) =>
+        decideDeleteMessage(request, snapshot, now()),
       );
       return {};
+    },
+
+    listCheckpoints: async (request) => {
+      await liveHead(keyOf(request));
+      return listCheckpoints(store, request);
+    },
+
+    getCheckpoint: async (request) => {
+      await liveHead(keyOf(request));
+      return getCheckpoint(store, request);
+    },
+
+    forkThread: async (request) => {
+      await liveHead(keyOf(request));
+      return toThread({ threadId: request.newThreadId, ...(await forks.make(request)) });
     },
 
     fixThread: async ({ owner, threadId }) => {
@@ -191,9 +233,7 @@ export function createThreads({
       await liveHead(key);
       const broken = findBroken((await store.getState(key)).context);
       const messages = [...broken.callers, ...broken.answers];
-      const removedCount = await store.change(key, { messages }, (snapshot) =>
-        decideFix(threadId, broken, snapshot, now()),
-      );
+      const removedCount = await change(key, { messages }, (snapshot) => decideFix(threadId, broken, snapshot, now()));
       return { removedCount };
     },
 
@@ -221,5 +261,13 @@ export function createThreads({
 const onceKeptMs = 24 * 60 * 60 * 1000;
 /** Each new key makes room for itself: more than one is forgotten for every one that comes. */
 const expiredAtOnce = 10;
+
+/** Whether the worker can make the state after the claim itself: what is replaced may come back to its place in the context. */
+const isKnown = ({ previousVersion, replaced }: ClaimedRun, knownVersion: number | undefined): boolean =>
+  previousVersion === knownVersion && !replaced;
+
+const idsOf = (messages: readonly MessageEntry[]): string[] => messages.map(({ messageId }) => messageId);
+
+const toolCallOf = ({ runId, callKey }: ToolCallKey): ToolCallKey => ({ runId, callKey });
 
 const keyOf = ({ owner, threadId }: ThreadKey): ThreadKey => ({ owner, threadId });

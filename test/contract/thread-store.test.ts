@@ -3,6 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite';
+import { cassandra } from '../servers/cassandra.ts';
+import { openKeyspace, type Keyspace } from '../servers/cassandra-keyspace.ts';
+import { withServer } from '../servers/real-suite.ts';
+import { storeApart } from './apart.ts';
 import { threadStoreContract } from './thread-store.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'thread-store-'));
@@ -16,4 +20,23 @@ threadStoreContract(test, 'sqlite in memory', {
 threadStoreContract(test, 'sqlite file', {
   open: async (place) => openSqliteThreadStore({ path: join(folder, `${place}.sqlite`) }),
   keeps: true,
+});
+
+withServer(test, cassandra, (server) => {
+  let opening: Promise<Keyspace> | undefined;
+  const keyspace = (): Promise<Keyspace> => (opening ??= server().then(openKeyspace));
+  test.after.always(async () => (await opening)?.[Symbol.asyncDispose]());
+
+  threadStoreContract(test, 'cassandra', {
+    open: async (place) => storeApart(await (await keyspace()).open(), place),
+    keeps: true,
+    ages: true,
+  });
+
+  const sizes = { width: 3, maxRows: 4, maxBytes: 1000, keptRows: 2 };
+  threadStoreContract(test, 'cassandra, every log in many segments', {
+    open: async (place) => storeApart(await (await keyspace()).open({ sizes }), place),
+    keeps: true,
+    ages: true,
+  });
 });

@@ -1,28 +1,42 @@
 import type { ExecutionContext, TestFn } from 'ava';
 import fc from 'fast-check';
 import { conflict } from '@agent-workflow/kit/errors';
-import type {
-  Change,
-  Head,
-  LogEntry,
-  RunRecord,
-  Snapshot,
-  StoredState,
-  ThreadKey,
-  ThreadStore,
-} from '@agent-workflow/threads/port';
+import type { Change, RunRecord, ThreadStore } from '@agent-workflow/threads/port';
+import { threadStorePastContract } from './thread-store-past.ts';
+import {
+  bytes,
+  checkpoint,
+  entry,
+  fullHead,
+  key,
+  look,
+  mark,
+  newHead,
+  owner,
+  positionsOf,
+  put,
+  run,
+  text,
+  textsOf,
+} from './thread-rows.ts';
 
 export interface ThreadStorePlaces {
   /** Opens the store of a place; every place is empty at first. */
   readonly open: (place: string) => Promise<ThreadStore>;
   /** Whether a place still holds what was written when it is opened again. */
   readonly keeps: boolean;
+  /** Whether checkpoints, and requests that are to be done once, go by themselves when they are old: then nothing is asked to drop them. */
+  readonly ages?: boolean;
 }
 
 let places = 0;
 
 /** What any record of threads must promise, whatever keeps it. */
-export function threadStoreContract(test: TestFn, name: string, { open, keeps }: ThreadStorePlaces): void {
+export function threadStoreContract(
+  test: TestFn,
+  name: string,
+  { open, keeps, ages = false }: ThreadStorePlaces,
+): void {
   const newPlace = (): string => `threads-${String((places += 1))}`;
   const check = (title: string, body: (t: ExecutionContext, store: ThreadStore) => Promise<void>): void => {
     test(`${name}: ${title}`, async (t) => {
@@ -41,7 +55,15 @@ export function threadStoreContract(test: TestFn, name: string, { open, keeps }:
   });
 
   check('the first decision sees no thread, and the next one what it wrote', async (t, store) => {
-    t.deepEqual(await look(store), { head: undefined, runs: new Map(), positions: new Map(), isApplied: false });
+    t.deepEqual(await look(store), {
+      head: undefined,
+      runs: new Map(),
+      entries: new Map(),
+      fields: {},
+      context: [],
+      undos: [],
+      isApplied: false,
+    });
     await put(store, { head: fullHead });
     t.deepEqual((await look(store)).head, fullHead);
     t.deepEqual(await store.getHead(key), fullHead);
@@ -50,12 +72,22 @@ export function threadStoreContract(test: TestFn, name: string, { open, keeps }:
   check('a head comes back as it was written, with what is absent absent', async (t, store) => {
     await put(store, { head: newHead });
     t.deepEqual(await store.getHead(key), newHead);
-    for (const name of ['name', 'metadata', 'activeRun', 'activeStatus', 'newestRun', 'interruptedRun'])
+    for (const name of [
+      'name',
+      'metadata',
+      'activeRun',
+      'worker',
+      'foundVersion',
+      'newestRun',
+      'interruptedRun',
+      'progress',
+    ])
       t.false(name in ((await store.getHead(key)) ?? {}), name);
   });
 
   check('what a later head leaves out is gone from it', async (t, store) => {
-    const { activeRun: _run, activeStatus: _status, interruptedRun: _interrupted, ...free } = fullHead;
+    const { activeRun: _run, activeStatus: _status, worker: _worker, foundVersion: _found, ...held } = fullHead;
+    const { interruptedRun: _interrupted, progress: _progress, ...free } = held;
     await put(store, { head: fullHead });
     await put(store, { head: { ...free, version: 8, queue: [], openCalls: [], next: [] } });
     t.deepEqual(await store.getHead(key), { ...free, version: 8, queue: [], openCalls: [], next: [] });
@@ -73,7 +105,7 @@ export function threadStoreContract(test: TestFn, name: string, { open, keeps }:
       messages: [entry(0), entry(1)],
       removedFromContext: [0],
       runs: [run('r1')],
-      checkpoint: { runId: 'r1', step: 3, nodes: ['a', 'b'], at: 5, metadata: bytes('{"by":"me"}') },
+      checkpoint: { ...checkpoint(5), runId: 'r1', step: 3, nodes: ['a', 'b'], metadata: bytes('{"by":"me"}') },
     });
     t.true([undefined, newHead.version].includes((await store.getHead(key))?.version));
     await writing;
@@ -165,7 +197,7 @@ export function threadStoreContract(test: TestFn, name: string, { open, keeps }:
     });
     const seen = await look(store, { runs: ['r2', 'r9'], messages: ['m1', 'm9'] });
     t.deepEqual([...seen.runs], [['r2', run('r2')]]);
-    t.deepEqual([...seen.positions], [['m1', 1]]);
+    t.deepEqual([...seen.entries], [['m1', { ...entry(1), inContext: true }]]);
   });
 
   check('a request noted once is told what stood under its key', async (t, store) => {
@@ -186,7 +218,8 @@ export function threadStoreContract(test: TestFn, name: string, { open, keeps }:
 
   check('a change that applies a request says so to every later one, if it was written', async (t, store) => {
     await store.beginOnce(owner, 'k', { bodyHash: 'h', at: 1 });
-    const isApplied = async (once: string): Promise<boolean> => (await look(store, { once })).isApplied;
+    const isApplied = async (once: string, threadId = 't2'): Promise<boolean> =>
+      store.change({ owner, threadId }, { once }, (snapshot) => ({ reply: snapshot.isApplied }));
     t.false(await isApplied('k'));
     await t.throwsAsync(
       put(store, { head: newHead, runs: [run('r1')], appliesOnce: 'k' }, { owner, threadId: 't2' }).then(async () =>
@@ -194,18 +227,22 @@ export function threadStoreContract(test: TestFn, name: string, { open, keeps }:
       ),
     );
     t.true(await isApplied('k'));
-    t.false(await isApplied('k2'));
+    t.false(await isApplied('k2', 't3'));
     t.false(await isApplied('never'));
   });
 
-  check('requests noted before a time are forgotten, at most as many as asked for', async (t, store) => {
-    for (const [at, name] of ['a', 'b', 'c', 'd'].entries()) await store.beginOnce(owner, name, { bodyHash: 'h', at });
-    await store.expireOnce(3, 2);
-    t.is((await store.beginOnce(owner, 'd', { bodyHash: 'h', at: 9 }))?.bodyHash, 'h');
-    t.is((await store.beginOnce(owner, 'c', { bodyHash: 'h', at: 9 }))?.bodyHash, 'h');
-    await store.expireOnce(3, 10);
-    for (const name of ['a', 'b', 'c']) t.is(await store.beginOnce(owner, name, { bodyHash: 'new', at: 9 }), undefined);
-  });
+  if (!ages) {
+    check('requests noted before a time are forgotten, at most as many as asked for', async (t, store) => {
+      for (const [at, name] of ['a', 'b', 'c', 'd'].entries())
+        await store.beginOnce(owner, name, { bodyHash: 'h', at });
+      await store.expireOnce(3, 2);
+      t.is((await store.beginOnce(owner, 'd', { bodyHash: 'h', at: 9 }))?.bodyHash, 'h');
+      t.is((await store.beginOnce(owner, 'c', { bodyHash: 'h', at: 9 }))?.bodyHash, 'h');
+      await store.expireOnce(3, 10);
+      for (const name of ['a', 'b', 'c'])
+        t.is(await store.beginOnce(owner, name, { bodyHash: 'new', at: 9 }), undefined);
+    });
+  }
 
   check('fields are put by name, and the others stay', async (t, store) => {
     await put(store, { head: newHead, fields: { a: bytes('1'), b: bytes('2') } });
@@ -254,9 +291,9 @@ export function threadStoreContract(test: TestFn, name: string, { open, keeps }:
     t.deepEqual(positionsOf(await store.listMessages(key, { limit: 10 })), [0, 2]);
     t.deepEqual(textsOf(await store.getState(key)).context, ['{"n":0}', '{"n":2}']);
     t.is(await store.getMessage(key, 'm1'), undefined);
-    t.deepEqual([...(await look(store, { messages: ['m1'] })).positions], []);
+    t.deepEqual([...(await look(store, { messages: ['m1'] })).entries], []);
     await put(store, { head: newHead, messages: [{ ...entry(3), messageId: 'm1' }] });
-    t.deepEqual([...(await look(store, { messages: ['m1'] })).positions], [['m1', 3]]);
+    t.is((await look(store, { messages: ['m1'] })).entries.get('m1')?.position, 3);
   });
 
   check('bytes of every value come back as they were written', async (t, store) => {
@@ -430,7 +467,7 @@ export function threadStoreContract(test: TestFn, name: string, { open, keeps }:
       fields: { a: bytes('1') },
       messages: [entry(0)],
       runs: [run('r1', { status: 'running' as const })],
-      checkpoint: { nodes: [], at: 1 },
+      checkpoint: checkpoint(1),
     };
     await put(store, whole);
     await store.purge(key);
@@ -497,6 +534,8 @@ export function threadStoreContract(test: TestFn, name: string, { open, keeps }:
     );
   });
 
+  threadStorePastContract(check, ages);
+
   if (!keeps) return;
 
   test(`${name}: what was written is there when the store is opened again`, async (t) => {
@@ -538,85 +577,6 @@ export function threadStoreContract(test: TestFn, name: string, { open, keeps }:
   });
 }
 
-const owner = 'u:ada';
-const key: ThreadKey = { owner, threadId: 't1' };
-
-const bytes = (value: string): Uint8Array => new Uint8Array(Buffer.from(value));
-const text = (json: Uint8Array | undefined): string | undefined => json && Buffer.from(json).toString();
-
-const newHead: Head = {
-  createdAt: 1,
-  updatedAt: 1,
-  version: 1,
-  epoch: 0,
-  step: 0,
-  queue: [],
-  nextPosition: 0,
-  openCalls: [],
-  next: [],
-  openInterrupts: [],
-  claims: 0,
-  deleting: false,
-};
-
-const fullHead: Head = {
-  ...newHead,
-  name: 'Tea',
-  metadata: bytes('{"k":1}'),
-  updatedAt: 1_790_000_000_123,
-  version: 1_790_000_000_123_004,
-  epoch: 3,
-  step: 2,
-  activeRun: 'r2',
-  activeStatus: 'running',
-  newestRun: 'r4',
-  queue: ['r3', 'r4'],
-  nextPosition: 17,
-  openCalls: [{ callId: 'c1', name: 'look' }],
-  next: ['tools'],
-  interruptedRun: 'r1',
-};
-
-const entry = (position: number): LogEntry => ({
-  position,
-  messageId: `m${String(position)}`,
-  json: bytes(`{"n":${String(position)}}`),
-});
-
-const run = (runId: string, parts: Partial<RunRecord> = {}): RunRecord => ({
-  runId,
-  threadId: 't1',
-  requestId: 'q',
-  status: 'queued',
-  granularity: 'low',
-  isNewThread: false,
-  createdAt: 1,
-  updatedAt: 1,
-  options: bytes('{}'),
-  answers: [],
-  hasNewInput: true,
-  ...parts,
-});
-
-const put = async (store: ThreadStore, change: Change, at: ThreadKey = key): Promise<void> =>
-  store.change(at, {}, () => ({ change, reply: undefined }));
-
-const look = async (store: ThreadStore, reads: Parameters<ThreadStore['change']>[1] = {}): Promise<Snapshot> =>
-  store.change(key, reads, (snapshot) => ({ reply: snapshot }));
-
-const mark = async (store: ThreadStore): Promise<void> =>
-  store.change(key, {}, ({ head }) => ({
-    change: { head: { ...(head ?? newHead), deleting: true } },
-    reply: undefined,
-  }));
-
-const textsOf = ({ fields, context }: StoredState): { fields: Record<string, string>; context: string[] } => ({
-  fields: Object.fromEntries(Object.entries(fields).map(([name, json]) => [name, text(json) ?? ''])),
-  context: context.map((json) => text(json) ?? ''),
-});
-
-const positionsOf = (entries: readonly LogEntry[]): number[] => entries.map(({ position }) => position);
-
 async function threadsByMark(store: ThreadStore, limit: number): Promise<string[]> {
   const ids: string[] = [];
   for (let after: { updatedAt: number; threadId: string } | undefined; ;) {
@@ -630,6 +590,7 @@ async function threadsByMark(store: ThreadStore, limit: number): Promise<string[
 
 interface LogChange {
   readonly put: readonly number[];
+  readonly join: readonly number[];
   readonly leave: readonly number[];
   readonly remove: readonly number[];
   readonly clear: boolean;
@@ -638,13 +599,15 @@ interface LogChange {
 const places8 = fc.uniqueArray(fc.integer({ min: 0, max: 7 }), { maxLength: 4 });
 const logChange: fc.Arbitrary<LogChange> = fc.record({
   put: places8,
+  join: places8,
   leave: places8,
   remove: fc.uniqueArray(fc.integer({ min: 0, max: 7 }), { maxLength: 2 }),
   clear: fc.boolean(),
 });
 
-const toChange = ({ put: at, leave, remove, clear }: LogChange, version: number): Omit<Change, 'head'> => ({
+const toChange = ({ put: at, join, leave, remove, clear }: LogChange, version: number): Omit<Change, 'head'> => ({
   messages: at.map((position) => ({ ...entry(position), json: bytes(`${String(version)}/${String(position)}`) })),
+  addedToContext: join,
   removedFromContext: leave,
   deleted: remove,
   clearState: clear,
@@ -652,11 +615,15 @@ const toChange = ({ put: at, leave, remove, clear }: LogChange, version: number)
 
 function applyToModel(
   model: Map<number, { json: string; inContext: boolean }>,
-  { put: at, leave, remove, clear }: LogChange,
+  { put: at, join, leave, remove, clear }: LogChange,
   version: number,
 ): void {
   if (clear) for (const message of model.values()) message.inContext = false;
   for (const position of at) model.set(position, { json: `${String(version)}/${String(position)}`, inContext: true });
+  for (const position of join) {
+    const message = model.get(position);
+    if (message) message.inContext = true;
+  }
   for (const position of leave) {
     const message = model.get(position);
     if (message) message.inContext = false;

@@ -6,15 +6,18 @@ import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite';
 import { createThreads } from '@agent-workflow/threads/threads';
 import { threadsContract } from './threads.ts';
 
-threadsContract(test, 'in process', async () => {
+threadsContract(test, 'in process', async (options) => {
   const store = openSqliteThreadStore({ path: ':memory:' });
-  return { ...link(createThreads({ store })), [Symbol.asyncDispose]: async () => store[Symbol.asyncDispose]() };
+  return {
+    ...link(createThreads({ store, ...options })),
+    [Symbol.asyncDispose]: async () => store[Symbol.asyncDispose](),
+  };
 });
 
-threadsContract(test, 'over gRPC', async () => {
+threadsContract(test, 'over gRPC', async (options) => {
   const store = openSqliteThreadStore({ path: ':memory:' });
-  const options = { host: '127.0.0.1', port: 0, drainMs: 1000, onFailure: () => undefined };
-  const server = await serve({ threads: createThreads({ store }) }, options);
+  const wire = { host: '127.0.0.1', port: 0, drainMs: 1000, onFailure: () => undefined };
+  const server = await serve({ threads: createThreads({ store, ...options }) }, wire);
   const client = connect('threads', `127.0.0.1:${String(server.port)}`);
   return {
     ...client,

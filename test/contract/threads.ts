@@ -1,19 +1,46 @@
 import type { ExecutionContext, TestFn } from 'ava';
-import { isServiceError, type ErrorCode } from '@agent-workflow/kit/errors';
+import { isServiceError } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
-import { within } from '@agent-workflow/protos/call';
-import type {
-  AcceptRunReply,
-  AcceptRunRequest,
-  ClaimedRun,
-  CommitStepReply,
-  CommitStepRequest,
-  MessageEntry,
-  State,
-  Threads,
-} from '@agent-workflow/protos/threads';
+import type { State, Threads } from '@agent-workflow/protos/threads';
+import {
+  absentToAll,
+  accept,
+  acceptAndClaim,
+  answer,
+  answering,
+  assistant,
+  bytes,
+  call,
+  calling,
+  claim,
+  commit,
+  completed,
+  contentOf,
+  entriesOf,
+  fieldsOf,
+  finishedTurn,
+  idsIn,
+  interrupted,
+  interruptedTurn,
+  logOf,
+  messagesOf,
+  noInput,
+  owner,
+  pagesOfMessages,
+  pagesOfThreads,
+  passMillisecond,
+  refused,
+  resultOf,
+  text,
+  thread1,
+  twoCalls,
+  user,
+} from './thread-calls.ts';
+import { threadsPastContract } from './threads-past.ts';
+import { threadsRacesContract } from './threads-races.ts';
 
-export type OpenThreads = () => Promise<Threads & AsyncDisposable>;
+/** Opens an empty record; `keep` versions of a thread are kept at least. */
+export type OpenThreads = (options?: { readonly keep?: number }) => Promise<Threads & AsyncDisposable>;
 
 /** What the record promises to whoever speaks to it, in process or over a wire. `open` gives an empty one each time. */
 export function threadsContract(test: TestFn, name: string, open: OpenThreads): void {
@@ -141,7 +168,7 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads): 
         progressJson: bytes('{"a":1}'),
         next: ['b'],
       });
-      const second = await claim(threads, 'r1', { takeover: true });
+      const second = await claim(threads, 'r1', { takeoverEpoch: first.epoch });
       t.like(second, { isTakeover: true, step: 1, next: ['b'], appended: [], attempt: 1 });
       t.true(second.epoch > first.epoch);
       t.deepEqual(idsIn(second.outputJson), ['m1']);
@@ -158,9 +185,9 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads): 
     async (t, threads) => {
       await acceptAndClaim(threads, 'r1');
       await accept(threads, 'r2');
-      t.is((await claim(threads, 'r1', { takeover: true })).attempt, 2);
-      t.is((await claim(threads, 'r1', { takeover: true })).attempt, 3);
-      const last = await claim(threads, 'r1', { takeover: true });
+      t.is((await claim(threads, 'r1', { takeoverEpoch: 1 })).attempt, 2);
+      t.is((await claim(threads, 'r1', { takeoverEpoch: 2 })).attempt, 3);
+      const last = await claim(threads, 'r1', { takeoverEpoch: 3 });
       t.regex(last.givenUp?.message ?? '', /^the run was claimed 3 times and committed nothing$/);
       t.is(last.nextRunId, 'r2');
       t.like(await threads.getRun({ owner, runId: 'r1' }, call()), { status: 'failed' });
@@ -800,202 +827,7 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads): 
     await refused(t, threads.endRun({ owner: 'u:bob', runId: 'r1', status: 'stopped' }, call()), 'NotFound');
     await refused(t, claim(threads, 'r1', { owner: 'u:bob' }), 'NotFound');
   });
-}
 
-const owner = 'u:ada';
-const thread1 = { owner, threadId: 't1' };
-const call = (): ReturnType<typeof within> => within(30_000);
-
-const bytes = (value: string): Uint8Array => new Uint8Array(Buffer.from(value));
-const text = (json: Uint8Array | undefined): string | undefined => json && Buffer.from(json).toString();
-const parse = (json: Uint8Array | undefined): unknown => JSON.parse(text(json) ?? 'null');
-
-const message = (messageId: string, role: string, content: unknown): MessageEntry => ({
-  messageId,
-  json: bytes(JSON.stringify({ message_id: messageId, role, content, timestamp: '2026-01-01T00:00:00.000Z' })),
-});
-const user = (id: string, content = 'hello'): MessageEntry => message(id, 'user', [{ type: 'text', text: content }]);
-const assistant = (id: string): MessageEntry => message(id, 'assistant', [{ type: 'text', text: 'hi' }]);
-const answer = (callId: string): MessageEntry =>
-  message(`answer-${callId}`, 'tool', [{ type: 'tool_result', call_id: callId, output: 'ok', is_error: false }]);
-
-const twoCalls = [
-  { callId: 'c1', name: 'look' },
-  { callId: 'c2', name: 'listen' },
-];
-const calling = message(
-  'calling',
-  'assistant',
-  twoCalls.map(({ callId, name }) => ({ type: 'remote_tool_call', id: callId, name, args: {} })),
-);
-
-const completed = { status: 'completed', iterations: 1, recursionLimitReached: false };
-const interrupted = { ...completed, status: 'interrupted' };
-const noInput = { messages: [], hasNewInput: false };
-
-const answering = (...answers: string[]): Partial<AcceptRunRequest> => ({
-  answers,
-  messages: answers.map(answer),
-  hasNewInput: false,
-});
-
-const accept = async (
-  threads: Threads,
-  runId: string,
-  parts: Partial<AcceptRunRequest> = {},
-): Promise<AcceptRunReply> =>
-  threads.acceptRun(
-    {
-      ...thread1,
-      runId,
-      requestId: 'q',
-      messages: [user(`m-${runId}`)],
-      answers: [],
-      hasNewInput: true,
-      optionsJson: bytes('{}'),
-      multitaskStrategy: 'enqueue',
-      granularity: 'low',
-      ...parts,
-    },
-    call(),
-  );
-
-const claim = async (
-  threads: Threads,
-  runId: string,
-  parts: {
-    readonly owner?: string;
-    readonly threadId?: string;
-    readonly knownVersion?: number;
-    readonly takeover?: boolean;
-  } = {},
-): Promise<ClaimedRun> => threads.claimRun({ ...thread1, runId, workerId: 'w1', takeover: false, ...parts }, call());
-
-async function acceptAndClaim(threads: Threads, runId: string): Promise<ClaimedRun> {
-  await accept(threads, runId);
-  return claim(threads, runId);
-}
-
-const commit = async (
-  threads: Threads,
-  runId: string,
-  epoch: number,
-  parts: Partial<CommitStepRequest>,
-): Promise<CommitStepReply> =>
-  threads.commitStep(
-    {
-      ...thread1,
-      runId,
-      epoch,
-      step: 0,
-      at: Date.now(),
-      fields: {},
-      messages: [],
-      replacesMessages: false,
-      removedFromContext: [],
-      nodes: ['a'],
-      next: [],
-      openCalls: [],
-      openInterrupts: [],
-      ...parts,
-    },
-    call(),
-  );
-
-/** A run that is accepted, claimed and completed in one step. */
-async function finishedTurn(
-  threads: Threads,
-  runId: string,
-  parts: Partial<AcceptRunRequest> = {},
-): Promise<CommitStepReply & { readonly epoch: number }> {
-  await accept(threads, runId, parts);
-  const place = parts.threadId === undefined ? {} : { threadId: parts.threadId };
-  const { epoch } = await claim(threads, runId, place);
-  return { ...(await commit(threads, runId, epoch, { ...place, end: completed })), epoch };
-}
-
-/** A run that ends waiting for the answers to two calls; gives the version it left. */
-async function interruptedTurn(threads: Threads, runId: string): Promise<number> {
-  const { epoch } = await acceptAndClaim(threads, runId);
-  const end = { messages: [calling], openCalls: twoCalls, next: ['tools'], end: interrupted };
-  return (await commit(threads, runId, epoch, end)).version;
-}
-
-/** Holds that the call is refused with this code; gives the message. */
-async function refused(t: ExecutionContext, work: Promise<unknown>, code: ErrorCode): Promise<string> {
-  const error = await t.throwsAsync(work, undefined, `nothing was refused with ${code}`);
-  t.true(isServiceError(error, code), `${code} was expected, not ${String(error)}`);
-  return error.message;
-}
-
-async function absentToAll(
-  t: ExecutionContext,
-  threads: Threads,
-  key: { readonly owner: string; readonly threadId: string },
-): Promise<void> {
-  const page = { limit: 10, offset: 0 };
-  const calls = [
-    threads.getThread(key, call()),
-    threads.getState(key, call()),
-    threads.writeState({ ...key, expectedVersion: 1, fields: {}, messages: [] }, call()),
-    threads.clearState(key, call()),
-    threads.listMessages({ ...key, ...page }, call()),
-    threads.getMessage({ ...key, messageId: 'm1' }, call()),
-    threads.addMessages({ ...key, messages: [user('u')] }, call()),
-    threads.deleteMessage({ ...key, messageId: 'm1' }, call()),
-  ];
-  for (const each of calls) {
-    const error = await refused(t, each, 'NotFound');
-    t.is(error, `thread "${key.threadId}" does not exist`);
-  }
-  t.deepEqual((await threads.listThreads({ owner: key.owner, ...page }, call())).threads, []);
-}
-
-const messagesOf = async (threads: Threads): Promise<Record<string, unknown>[]> =>
-  parse((await threads.listMessages({ ...thread1, limit: 1000, offset: 0 }, call())).messagesJson) as never;
-
-const logOf = async (threads: Threads): Promise<unknown[]> =>
-  (await messagesOf(threads)).map((each) => each['message_id']);
-
-const idsIn = (json: Uint8Array | undefined): unknown[] =>
-  (parse(json) as { message_id: string }[]).map((each) => each.message_id);
-
-const entriesOf = (entries: readonly MessageEntry[]): string[] => entries.map(({ messageId }) => messageId);
-
-const fieldsOf = (state: State | undefined): Record<string, string | undefined> =>
-  Object.fromEntries(Object.entries(state?.fields ?? {}).map(([field, json]) => [field, text(json)]));
-
-const contentOf = ({ json }: { readonly json: Uint8Array }): unknown =>
-  (parse(json) as { content: { text: string }[] }).content[0]?.text;
-
-const resultOf = (each: Readonly<Record<string, unknown>>): unknown[] => {
-  const [block] = each['content'] as Record<string, unknown>[];
-  return [block?.['call_id'], block?.['is_error']];
-};
-
-async function pagesOfMessages(threads: Threads, limit: number): Promise<unknown[]> {
-  const ids: unknown[] = [];
-  for (let cursor: string | undefined, pages = 0; pages === 0 || cursor !== undefined; pages++) {
-    const after = cursor === undefined ? {} : { cursor };
-    const page = await threads.listMessages({ ...thread1, limit, offset: 0, ...after }, call());
-    ids.push(...idsIn(page.messagesJson));
-    ({ cursor } = page);
-  }
-  return ids;
-}
-
-async function pagesOfThreads(threads: Threads, limit: number, search?: string): Promise<string[]> {
-  const ids: string[] = [];
-  for (let cursor: string | undefined, pages = 0; pages === 0 || cursor !== undefined; pages++) {
-    const parts = { ...(cursor === undefined ? {} : { cursor }), ...(search === undefined ? {} : { search }) };
-    const page = await threads.listThreads({ owner, limit, offset: 0, ...parts }, call());
-    ids.push(...page.threads.map(({ threadId }) => threadId));
-    ({ cursor } = page);
-  }
-  return ids;
-}
-
-/** Until the clock has gone on, so that what comes next is later. */
-async function passMillisecond(): Promise<void> {
-  for (const start = Date.now(); Date.now() === start;) await new Promise((resolve) => setImmediate(resolve));
+  threadsPastContract(test, name, open);
+  threadsRacesContract(test, name, open);
 }

@@ -93,4 +93,33 @@ export const migrations: readonly string[] = [
      PRIMARY KEY (owner, key)
    ) STRICT, WITHOUT ROWID;
    CREATE INDEX once_by_time ON once (at)`,
+  // Checkpoints of before hold nothing to go back by. A run under way goes back, at most, to where this found it.
+  `ALTER TABLE threads ADD COLUMN worker TEXT;
+   ALTER TABLE threads ADD COLUMN found_version INTEGER;
+   ALTER TABLE threads ADD COLUMN checkpoints_since INTEGER;
+   UPDATE threads SET worker = '', found_version = version WHERE active_status = 'running';
+   CREATE INDEX threads_by_checkpoint_age ON threads (checkpoints_since) WHERE checkpoints_since IS NOT NULL;
+
+   DROP TABLE checkpoints;
+   CREATE TABLE checkpoints (
+     ref INTEGER NOT NULL,
+     version INTEGER NOT NULL,
+     source TEXT NOT NULL,
+     run_id TEXT,
+     step INTEGER,
+     nodes TEXT NOT NULL,
+     next TEXT NOT NULL,
+     at INTEGER NOT NULL,
+     metadata BLOB,
+     undo BLOB NOT NULL,
+     PRIMARY KEY (ref, version)
+   ) STRICT, WITHOUT ROWID;
+
+   CREATE TABLE tool_calls (
+     ref INTEGER NOT NULL,
+     run_id TEXT NOT NULL,
+     call_key TEXT NOT NULL,
+     result BLOB,
+     PRIMARY KEY (ref, run_id, call_key)
+   ) STRICT, WITHOUT ROWID`,
 ];

@@ -2,9 +2,10 @@ import { badRequest, conflict, notFound, ServiceError } from '@agent-workflow/ki
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { AcceptRunReply, AcceptRunRequest } from '@agent-workflow/protos/threads';
 import { toInput } from '../json.ts';
-import type { Decision, Head, RunRecord, Snapshot } from '../port.ts';
+import type { Change, Decision, Head, RunRecord, Snapshot } from '../port.ts';
 import { claim, matchesInterrupts } from './claim.ts';
 import { endRun } from './commit.ts';
+import { rollBack, type Rollback } from './rollback.ts';
 
 /** Stores a run and gives it the thread, or a place in its queue. */
 export function decideAccept(request: AcceptRunRequest, snapshot: Snapshot, now: number): Decision<AcceptRunReply> {
@@ -16,9 +17,12 @@ export function decideAccept(request: AcceptRunRequest, snapshot: Snapshot, now:
   const head = snapshot.head ?? newHead(request, now);
   const run = newRun(request, isNewThread, now);
   if (head.activeRun === undefined) return begin(request, { ...snapshot, head }, run, now);
-  if (request.multitaskStrategy !== 'interrupt') return enqueue(request, head, run, now);
+  if (!takesPlace(request)) return enqueue(request, head, run, now);
 
-  const { free, stopped } = stopActive(snapshot, head, now);
+  const active = activeRunOf(snapshot, head);
+  const rollback = request.multitaskStrategy === 'rollback' ? rollBack(snapshot, head, active, now) : undefined;
+  if (rollback) return beginAfter(rollback, request, run, now);
+  const { free, stopped } = stopActive(active, head, now);
   const { change, reply } = begin(request, { ...snapshot, head: free }, run, now);
   return {
     ...(change ? { change: { ...change, runs: [stopped, ...(change.runs ?? [])] } } : {}),
@@ -26,34 +30,71 @@ export function decideAccept(request: AcceptRunRequest, snapshot: Snapshot, now:
   };
 }
 
+/** Whether the run ends the one that holds the thread, and takes its place. */
+export const takesPlace = ({ multitaskStrategy }: AcceptRunRequest): boolean =>
+  multitaskStrategy === 'interrupt' || multitaskStrategy === 'rollback';
+
 /** Gives an idle thread to the run, and claims it when that was asked for. */
 function begin(
   request: AcceptRunRequest,
-  { head, positions }: Snapshot & { readonly head: Head },
+  snapshot: Snapshot & { readonly head: Head },
   run: RunRecord,
   now: number,
 ): Decision<AcceptRunReply> {
-  refuseUnknownAnswers(request, head);
-  if (request.resume && !matchesInterrupts(request.resume.keys, head)) {
-    throw badRequest('resume: answers no question that the thread has open, or does not say which');
-  }
-  const idle: Head = { ...head, updatedAt: now, newestRun: run.runId, activeRun: run.runId, claims: 0 };
-  if (!request.claim) {
-    const active: Head = { ...idle, activeStatus: 'queued' };
-    return {
-      change: { head: active, runs: [{ ...run, input: toInput(request.messages) }] },
-      reply: replyFor(run, active),
-    };
-  }
+  if (!request.claim) return beginQueued(request, snapshot.head, run, now);
+  refuseWhatFitsNothing(request, snapshot.head);
+  const head: Head = { ...snapshot.head, updatedAt: now, newestRun: run.runId, activeRun: run.runId, claims: 0 };
   const { messages: input, hasNewInput } = request;
-  const { change, reply } = claim({ head: idle, run, input, hasNewInput, positions, now });
+  const { workerId: worker } = request.claim;
+  const { change, reply } = claim({ head, run, input, hasNewInput, worker, snapshot, now });
   return { change, reply: { ...replyFor(run, change.head), status: 'running', runnable: false, claimed: reply } };
 }
 
-/** Ends the run that holds the thread; those that wait go on waiting behind whoever takes its place. */
-function stopActive({ runs }: Snapshot, head: Head, now: number): { readonly free: Head; readonly stopped: RunRecord } {
-  const active = runs.get(head.activeRun ?? '');
+/** Gives an idle thread to the run, which waits for a worker. */
+function beginQueued(
+  request: AcceptRunRequest,
+  head: Head,
+  run: RunRecord,
+  now: number,
+): { readonly change: Change; readonly reply: AcceptRunReply } {
+  refuseWhatFitsNothing(request, head);
+  const { runId } = run;
+  const active: Head = {
+    ...head,
+    updatedAt: now,
+    newestRun: runId,
+    activeRun: runId,
+    activeStatus: 'queued',
+    claims: 0,
+  };
+  return {
+    change: { head: active, runs: [{ ...run, input: toInput(request.messages) }] },
+    reply: replyFor(run, active),
+  };
+}
+
+/** The rollback makes a version of its own, which the run finds: it is not claimed in the same write. */
+function beginAfter(
+  { head, stopped, change }: Rollback,
+  request: AcceptRunRequest,
+  run: RunRecord,
+  now: number,
+): Decision<AcceptRunReply> {
+  const begun = beginQueued(request, head, run, now);
+  return {
+    change: { ...change, ...begun.change, runs: [stopped, ...(begun.change.runs ?? [])] },
+    reply: { ...begun.reply, stoppedRunId: stopped.runId },
+  };
+}
+
+function activeRunOf({ runs }: Snapshot, { activeRun = '' }: Head): RunRecord {
+  const active = runs.get(activeRun);
   if (!active) throw new ServiceError('Internal', 'the run that holds the thread is not on record');
+  return active;
+}
+
+/** Ends the run that holds the thread; those that wait go on waiting behind whoever takes its place. */
+function stopActive(active: RunRecord, head: Head, now: number): { readonly free: Head; readonly stopped: RunRecord } {
   const end = { status: 'stopped', iterations: 0, recursionLimitReached: false };
   const ended = endRun({ ...head, epoch: head.epoch + 1, queue: [] }, active, end, now);
   return { free: { ...ended.head, queue: head.queue }, stopped: ended.run };
@@ -71,9 +112,11 @@ function enqueue(request: AcceptRunRequest, head: Head, run: RunRecord, now: num
   };
 }
 
-function refuseUnknownAnswers({ answers }: AcceptRunRequest, { openCalls }: Head): void {
-  const unknown = answers.find((id) => !openCalls.some(({ callId }) => callId === id));
+function refuseWhatFitsNothing({ answers, resume }: AcceptRunRequest, head: Head): void {
+  const unknown = answers.find((id) => !head.openCalls.some(({ callId }) => callId === id));
   if (unknown !== undefined) throw badRequest(`messages: no open tool call has the id "${unknown}"`);
+  if (resume && !matchesInterrupts(resume.keys, head))
+    throw badRequest('resume: answers no question that the thread has open, or does not say which');
 }
 
 const replyFor = (run: RunRecord, head: Head | undefined): AcceptRunReply => ({
@@ -102,7 +145,11 @@ const newRun = (request: AcceptRunRequest, isNewThread: boolean, now: number): R
 /** How much room a version leaves for changes within one millisecond. */
 const versionsPerMs = 1000;
 
-const newHead = ({ threadName, metadataJson }: AcceptRunRequest, now: number): Head => ({
+/** The head of a thread that holds nothing yet. */
+export const newHead = (
+  { threadName, metadataJson }: Pick<AcceptRunRequest, 'threadName' | 'metadataJson'>,
+  now: number,
+): Head => ({
   ...(threadName === undefined ? {} : { name: threadName }),
   ...(metadataJson === undefined ? {} : { metadata: metadataJson }),
   createdAt: now,

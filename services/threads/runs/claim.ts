@@ -4,6 +4,7 @@ import type { Message } from '@agent-workflow/protos/message';
 import type { ClaimedRun, ClaimRunRequest, MessageEntry, OpenCall } from '@agent-workflow/protos/threads';
 import { fromInput, toJson } from '../json.ts';
 import type { Change, Decision, Head, RunRecord, Snapshot } from '../port.ts';
+import { withCheckpoint } from '../undo.ts';
 import { endRun } from './commit.ts';
 import { placeMessages } from './place.ts';
 
@@ -14,17 +15,19 @@ const maxClaims = 3;
 export function decideClaim(request: ClaimRunRequest, snapshot: Snapshot, now: number): Decision<ClaimedRun> {
   const { head } = snapshot;
   const run = snapshot.runs.get(request.runId);
-  if (!head || head.deleting || !run || head.activeRun !== run.runId || !isFree(head, request.takeover)) {
+  if (!head || head.deleting || !run || head.activeRun !== run.runId || !isFree(head, request.takeoverEpoch)) {
     throw stale(`run "${request.runId}" is not waiting for a worker`);
   }
   if (head.claims >= maxClaims) return giveUp(head, run, now);
-  if (head.activeStatus === 'running' && !run.input) return takeOver(head, run, now);
+  const { workerId: worker } = request;
+  if (head.activeStatus === 'running' && !run.input) return takeOver({ ...head, worker }, run, now);
   const input = run.input ? fromInput(run.input) : [];
-  return claim({ head, run, input, hasNewInput: run.hasNewInput, positions: snapshot.positions, now });
+  return claim({ head, run, input, hasNewInput: run.hasNewInput, worker, snapshot, now });
 }
 
-const isFree = ({ activeStatus }: Head, takeover: boolean): boolean =>
-  activeStatus === 'queued' || (takeover && activeStatus === 'running');
+/** A takeover names the claim that it takes the run from: of two that think a worker dead, one comes too late. */
+const isFree = ({ activeStatus, epoch }: Head, takeoverEpoch: number | undefined): boolean =>
+  activeStatus === 'queued' || (activeStatus === 'running' && takeoverEpoch === epoch);
 
 /** The run goes on where its last commit left it; what it was begun with stands in the log already. */
 function takeOver(head: Head, run: RunRecord, now: number): Decision<ClaimedRun> {
@@ -85,18 +88,23 @@ interface Claim {
   readonly run: RunRecord;
   readonly input: readonly MessageEntry[];
   readonly hasNewInput: boolean;
-  readonly positions: Snapshot['positions'];
+  readonly worker: string;
+  /** Of the log that the input enters. */
+  readonly snapshot: Snapshot;
   readonly now: number;
 }
 
 /** The claim itself: raises the epoch and lets the input into the log. */
-export function claim({ head, run, input, hasNewInput, positions, now }: Claim): { change: Change; reply: ClaimedRun } {
+export function claim({ head, run, input, hasNewInput, worker, snapshot, now }: Claim): {
+  change: Change;
+  reply: ClaimedRun;
+} {
   const unmatched = run.answers.filter((id) => !head.openCalls.some(({ callId }) => callId === id));
   // A run that answers calls nobody made is about to fail: it takes nothing from whoever the thread waits for.
   const resumeUnmatched = run.resume !== undefined && !matchesInterrupts(run.resume, head);
   const refused = unmatched.length > 0 || resumeUnmatched;
   const entry = refused ? untouched(head) : enter(head, run, { input, isNew: hasNewInput, now });
-  const { messages, nextPosition } = placeMessages(entry.appended, head.nextPosition, positions);
+  const { messages, nextPosition } = placeMessages(entry.appended, head.nextPosition, snapshot.entries);
   const resumes = head.interruptedRun;
 
   const claimed: Head = {
@@ -106,6 +114,8 @@ export function claim({ head, run, input, hasNewInput, positions, now }: Claim):
     step: 0,
     activeRun: run.runId,
     activeStatus: 'running',
+    worker,
+    foundVersion: head.foundVersion ?? head.version,
     nextPosition,
     next: entry.next,
     claims: head.claims + 1,
@@ -120,7 +130,12 @@ export function claim({ head, run, input, hasNewInput, positions, now }: Claim):
     ...(resumes === undefined ? {} : { resumes }),
   };
   return {
-    change: { head: claimed, runs: [record], messages },
+    change: withCheckpoint({ head: claimed, runs: [record], messages }, head, snapshot, {
+      source: 'input',
+      runId: run.runId,
+      nodes: [],
+      at: now,
+    }),
     reply: {
       ...replyOf(record, head, claimed),
       appended: entry.appended,

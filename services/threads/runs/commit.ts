@@ -1,14 +1,21 @@
 import { stale } from '@agent-workflow/kit/errors';
 import type { CommitStepReply, CommitStepRequest, RunEnd } from '@agent-workflow/protos/threads';
-import type { Decision, Head, RunRecord, RunStatus, Snapshot } from '../port.ts';
+import type { Decision, Head, LogEntry, RunRecord, RunStatus, Snapshot } from '../port.ts';
+import { withCheckpoint } from '../undo.ts';
 import { placeMessages } from './place.ts';
 
-/** Commits one step behind the fence; with `end` also ends the run and gives the thread to the next one. */
-export function decideCommit(
-  request: CommitStepRequest,
-  { head, runs, positions }: Snapshot,
-): Decision<CommitStepReply> {
-  const { runId, epoch, step, at, end } = request;
+/** What a worker's write must name to be taken: anything else is another worker's, or a past one. */
+export interface Fence {
+  readonly runId: string;
+  readonly epoch: number;
+  readonly step: number;
+}
+
+/**
+ * The head, while run, epoch and step are its own.
+ * @throws Stale otherwise.
+ */
+export function fencedHead({ runId, epoch, step }: Fence, { head }: Snapshot): Head {
   if (
     head?.activeRun !== runId ||
     head.activeStatus !== 'running' ||
@@ -18,8 +25,15 @@ export function decideCommit(
   ) {
     throw stale(`step ${String(step)} of run "${runId}" is not this worker's to commit`);
   }
-  const { messages, nextPosition } = placeMessages(request.messages, head.nextPosition, positions);
-  const removedFromContext = request.removedFromContext.flatMap((id) => positions.get(id) ?? []);
+  return head;
+}
+
+/** Commits one step behind the fence; with `end` also ends the run and gives the thread to the next one. */
+export function decideCommit(request: CommitStepRequest, snapshot: Snapshot): Decision<CommitStepReply> {
+  const { runId, step, at, end } = request;
+  const head = fencedHead(request, snapshot);
+  const { messages, nextPosition } = placeMessages(request.messages, head.nextPosition, snapshot.entries);
+  const removedFromContext = leaving(request.removedFromContext, messages, snapshot.entries);
   const { progress: _, ...before } = head;
   const stepped: Head = {
     ...before,
@@ -32,22 +46,29 @@ export function decideCommit(
     claims: 0,
     ...progressAfter(request, head),
   };
-  const run = runs.get(runId);
+  const run = snapshot.runs.get(runId);
   const ended = end && run ? endRun(stepped, run, end, at) : undefined;
+  const change = {
+    head: ended?.head ?? stepped,
+    fields: request.fields,
+    messages,
+    removedFromContext,
+    ...(ended ? { runs: [ended.run] } : {}),
+  };
   return {
-    change: {
-      head: ended?.head ?? stepped,
-      fields: request.fields,
-      messages,
-      removedFromContext,
-      ...(ended ? { runs: [ended.run] } : {}),
-      checkpoint: { runId, step, nodes: request.nodes, at },
-    },
+    change: withCheckpoint(change, head, snapshot, { source: 'step', runId, step, nodes: request.nodes, at }),
     reply: {
       version: stepped.version,
       ...(ended?.head.activeRun === undefined ? {} : { nextRunId: ended.head.activeRun }),
     },
   };
+}
+
+/** Places of the messages that leave the context: those that are part of it, or are put there by this very step. */
+function leaving(ids: readonly string[], messages: readonly LogEntry[], known: Snapshot['entries']): readonly number[] {
+  if (ids.length === 0) return ids as readonly never[];
+  const put = new Map(messages.map(({ messageId, position }) => [messageId, position]));
+  return ids.flatMap((id) => put.get(id) ?? (known.get(id)?.inContext ? (known.get(id)?.position ?? []) : []));
 }
 
 /** A run that fails before it began leaves what the interrupted one before it keeps. */
@@ -59,6 +80,12 @@ function progressAfter(
   return kept === undefined ? {} : { progress: kept };
 }
 
+/** The head of a thread that no run holds. */
+export function withoutRun(head: Head): Head {
+  const { activeRun: _run, activeStatus: _status, worker: _worker, foundVersion: _found, ...free } = head;
+  return free;
+}
+
 /** Ends the run that holds the thread, and gives the thread to the run that waited longest. */
 export function endRun(
   head: Head,
@@ -66,7 +93,7 @@ export function endRun(
   end: RunEnd,
   at: number,
 ): { readonly head: Head; readonly run: RunRecord } {
-  const { activeRun: _run, activeStatus: _status, progress, ...free } = head;
+  const { progress, ...free } = withoutRun(head);
   const [nextRun, ...queue] = head.queue;
   const interrupted = end.status === 'interrupted' ? { interruptedRun: run.runId } : {};
   const waits = end.status === 'interrupted' || head.interruptedRun !== undefined;

@@ -23,7 +23,7 @@ test('every message has one place: its old one, or a new one without a gap', (t)
   const ids = fc.array(fc.constantFrom('a', 'b', 'c', 'd', 'e'), { maxLength: 12 });
   fc.assert(
     fc.property(ids, fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e')), (given, known) => {
-      const positions = new Map<string, number>(known.map((id, index) => [id, index]));
+      const positions = new Map<string, { position: number }>(known.map((id, position) => [id, { position }]));
       const entries = given.map((id, index) => entryOf(id, `${id}${String(index)}`));
       const { messages, nextPosition } = placeMessages(entries, known.length, positions);
       t.is(messages.length, new Set(given).size);
@@ -35,7 +35,7 @@ test('every message has one place: its old one, or a new one without a gap', (t)
       );
       t.is(nextPosition, known.length + fresh.length);
       for (const { messageId, position, json } of messages) {
-        t.is(position, positions.get(messageId) ?? position);
+        t.is(position, positions.get(messageId)?.position ?? position);
         t.is(Buffer.from(json).toString(), `${messageId}${String((given as string[]).lastIndexOf(messageId))}`);
       }
     }),

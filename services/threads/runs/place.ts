@@ -8,12 +8,12 @@ import type { LogEntry } from '../port.ts';
 export function placeMessages(
   entries: readonly MessageEntry[],
   nextPosition: number,
-  positions: ReadonlyMap<string, number>,
+  known: ReadonlyMap<string, { readonly position: number }>,
 ): { readonly messages: readonly LogEntry[]; readonly nextPosition: number } {
   const placed = new Map<string, LogEntry>();
   let next = nextPosition;
   for (const { messageId, json } of entries) {
-    const position = placed.get(messageId)?.position ?? positions.get(messageId) ?? next++;
+    const position = placed.get(messageId)?.position ?? known.get(messageId)?.position ?? next++;
     placed.set(messageId, { position, messageId, json });
   }
   return { messages: [...placed.values()], nextPosition: next };

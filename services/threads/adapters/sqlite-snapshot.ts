@@ -1,0 +1,111 @@
+import type { Sqlite } from '@agent-workflow/kit/adapters/sqlite';
+import type { Head, PlacedEntry, Reads, RunRecord, Snapshot, ThreadKey, ToolCallKey } from '../port.ts';
+import { selectUndos } from './sqlite-checkpoints.ts';
+import { arraysOf, optional, selectedHead, toHead, toPlacedEntry, toRun, type HeadColumns } from './sqlite-rows.ts';
+
+export interface HeadRow {
+  readonly ref: number;
+  readonly head: Head;
+  /** When the oldest checkpoint that is kept was made; `null` when none is. Pruning by count leaves it behind. */
+  readonly checkpointsSince: number | null;
+}
+
+export function selectHead(db: Sqlite, { owner, threadId }: ThreadKey): HeadRow | undefined {
+  const row = arraysOf(db.prepare(`SELECT ${selectedHead} FROM threads WHERE owner = ? AND thread_id = ?`)).get(
+    owner,
+    threadId,
+  ) as HeadColumns | undefined;
+  return row && { ref: row[0], checkpointsSince: row[1], head: toHead(row) };
+}
+
+export const selectRef = (db: Sqlite, { owner, threadId }: ThreadKey): number | undefined =>
+  db.prepare('SELECT ref FROM threads WHERE owner = ? AND thread_id = ?').get(owner, threadId)?.['ref'] as
+    number | undefined;
+
+export const selectFields = (db: Sqlite, ref: number): Record<string, Uint8Array> =>
+  Object.fromEntries(
+    db
+      .prepare('SELECT name, json FROM fields WHERE ref = ?')
+      .all(ref)
+      .map((row) => [row['name'] as string, row['json'] as Uint8Array]),
+  );
+
+/** One moment of a thread: what a decision asked to see. */
+export function toSnapshot(db: Sqlite, row: HeadRow | undefined, key: ThreadKey, reads: Reads): Snapshot {
+  const once =
+    reads.once === undefined
+      ? undefined
+      : db.prepare('SELECT applied FROM once WHERE owner = ? AND key = ?').get(key.owner, reads.once);
+  const isApplied = once?.['applied'] === 1;
+  if (!row) return { ...emptySnapshot, isApplied };
+  const { ref, head } = row;
+  return {
+    head,
+    runs: readRuns(db, row, key, reads),
+    entries: readEntries(db, ref, reads.messages),
+    fields: readFields(db, ref, reads.fields),
+    context: reads.context ? readContext(db, ref) : emptySnapshot.context,
+    undos:
+      reads.undosOfActiveRun && head.foundVersion !== undefined
+        ? selectUndos(db, ref, { above: head.foundVersion, below: Number.MAX_SAFE_INTEGER, limit: -1 })
+        : emptySnapshot.undos,
+    ...(reads.toolCall ? readToolCall(db, ref, reads.toolCall) : {}),
+    isApplied,
+  };
+}
+
+const emptySnapshot: Snapshot = {
+  head: undefined,
+  runs: new Map(),
+  entries: new Map(),
+  fields: {},
+  context: [],
+  undos: [],
+  isApplied: false,
+};
+
+function readRuns(db: Sqlite, { ref, head }: HeadRow, { owner }: ThreadKey, reads: Reads): Snapshot['runs'] {
+  const active = reads.activeRun ? head.activeRun : undefined;
+  const runs = new Map<string, RunRecord>();
+  for (const runId of [...(reads.runs ?? []), ...(active === undefined ? [] : [active])]) {
+    const run = db.prepare('SELECT * FROM runs WHERE owner = ? AND run_id = ?').get(owner, runId);
+    if (run?.['ref'] === ref) runs.set(runId, toRun(run));
+  }
+  return runs;
+}
+
+function readEntries(db: Sqlite, ref: number, messageIds: readonly string[] = []): Snapshot['entries'] {
+  const entries = new Map<string, PlacedEntry>();
+  for (const messageId of messageIds) {
+    const row = db
+      .prepare('SELECT position, message_id, json, in_context FROM messages WHERE ref = ? AND message_id = ?')
+      .get(ref, messageId);
+    if (row) entries.set(messageId, toPlacedEntry(row));
+  }
+  return entries;
+}
+
+function readFields(db: Sqlite, ref: number, names: Reads['fields'] = []): Snapshot['fields'] {
+  if (names === 'all') return selectFields(db, ref);
+  if (names.length === 0) return emptySnapshot.fields;
+  const one = db.prepare('SELECT json FROM fields WHERE ref = ? AND name = ?');
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const row = one.get(ref, name);
+      return row ? [[name, row['json'] as Uint8Array] as const] : [];
+    }),
+  );
+}
+
+const readContext = (db: Sqlite, ref: number): number[] =>
+  db
+    .prepare('SELECT position FROM messages WHERE ref = ? AND in_context = 1 ORDER BY position')
+    .all(ref)
+    .map((row) => row['position'] as number);
+
+function readToolCall(db: Sqlite, ref: number, { runId, callKey }: ToolCallKey): Pick<Snapshot, 'toolCall'> {
+  const row = db
+    .prepare('SELECT result FROM tool_calls WHERE ref = ? AND run_id = ? AND call_key = ?')
+    .get(ref, runId, callKey);
+  return row ? { toolCall: { runId, callKey, ...optional('result', row['result'] as Uint8Array | null) } } : {};
+}

@@ -1,0 +1,29 @@
+import { integer, type Settings, type Values } from '@agent-workflow/kit/env';
+import { grpcSettings, processSettings, securitySettings } from '@agent-workflow/kit/process';
+import { cassandraSettings } from './cassandra-settings.ts';
+
+/** What the threads service reads from the environment. */
+export const threadsSettings = {
+  CHECKPOINT_KEEP: integer(100, 'Newest versions of a thread that can be read and forked; older ones go by and by', {
+    min: 1,
+    max: 1_000_000,
+  }),
+  CHECKPOINT_TTL: integer(
+    604_800,
+    'Seconds after which a version can no longer be read or forked; 0 is without a bound',
+    {
+      max: 10 * 365 * 24 * 3600,
+    },
+  ),
+} satisfies Settings;
+
+/** What the threads service reads as a process of its own. */
+export const threadsProcessSettings = {
+  ...processSettings,
+  ...grpcSettings,
+  ...securitySettings,
+  ...threadsSettings,
+  ...cassandraSettings,
+} satisfies Settings;
+
+export type ThreadsValues = Values<typeof threadsSettings>;

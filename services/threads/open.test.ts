@@ -1,0 +1,55 @@
+import test from 'ava';
+import { silentLog } from '@agent-workflow/kit/log';
+import { within } from '@agent-workflow/protos/call';
+import { openSqliteThreadStore } from './adapters/sqlite.ts';
+import type { Head, ThreadStore } from './port.ts';
+import { openThreads } from './open.ts';
+
+const key = { owner: 'u:ada', threadId: 't1' };
+
+test('checkpoints that are too old go by themselves, younger ones stay', async (t) => {
+  await using opened = await openAged(1);
+  const until = Date.now() + 20_000;
+  for (;;) {
+    const { checkpoints } = await opened.threads.listCheckpoints({ ...key, limit: 10, offset: 0 }, within(5000));
+    if (checkpoints.length === 1) break;
+    if (Date.now() > until) return void t.fail(`${String(checkpoints.length)} are left`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  t.pass();
+});
+
+test('with no bound by age nothing is dropped', async (t) => {
+  await using opened = await openAged(0);
+  for (const end = Date.now() + 100; Date.now() < end;) await new Promise((resolve) => setImmediate(resolve));
+  const { checkpoints } = await opened.threads.listCheckpoints({ ...key, limit: 10, offset: 0 }, within(5000));
+  t.is(checkpoints.length, 3);
+});
+
+/** The service, swept often, on a thread with two versions of an hour ago and one of an hour ahead. */
+async function openAged(keptMinutes: number): Promise<ReturnType<typeof openThreads>> {
+  const store = openSqliteThreadStore({ path: ':memory:' });
+  const hourMs = 3_600_000;
+  for (const [version, at] of [-hourMs, -hourMs, hourMs].entries()) await putVersion(store, version, Date.now() + at);
+  const values = { CHECKPOINT_KEEP: 100, CHECKPOINT_TTL: keptMinutes * 60 };
+  return openThreads({ store, values, logger: silentLog, sweepMs: 5 });
+}
+
+async function putVersion(store: ThreadStore, version: number, at: number): Promise<void> {
+  const head: Head = {
+    createdAt: at,
+    updatedAt: at,
+    version,
+    epoch: 0,
+    step: 0,
+    queue: [],
+    nextPosition: 0,
+    openCalls: [],
+    next: [],
+    openInterrupts: [],
+    claims: 0,
+    deleting: false,
+  };
+  const checkpoint = { source: 'update', nodes: [], next: [], at, undo: Buffer.from('{"at":0}\n') } as const;
+  await store.change(key, {}, () => ({ change: { head, checkpoint }, reply: undefined }));
+}

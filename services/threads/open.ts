@@ -1,0 +1,43 @@
+import { every } from '@agent-workflow/kit/life';
+import type { Log } from '@agent-workflow/kit/log';
+import type { Threads } from '@agent-workflow/protos/threads';
+import type { ThreadsValues } from './config.ts';
+import type { ThreadStore } from './port.ts';
+import { createThreads } from './threads.ts';
+
+export interface OpenThreadsOptions {
+  readonly store: ThreadStore;
+  readonly values: ThreadsValues;
+  readonly logger: Log;
+  /** Time between two sweeps, in milliseconds; a minute when absent. */
+  readonly sweepMs?: number;
+}
+
+/** The threads service, and a sweeper that drops what is too old; disposing of it closes the store. */
+export interface OpenedThreads extends AsyncDisposable {
+  readonly threads: Threads;
+}
+
+const minuteMs = 60_000;
+const checkpointsAtOnce = 200;
+
+export function openThreads({ store, values, logger, sweepMs = minuteMs }: OpenThreadsOptions): OpenedThreads {
+  const { CHECKPOINT_KEEP: keep, CHECKPOINT_TTL: keptSeconds } = values;
+  const sweep = async (): Promise<void> => {
+    const time = Date.now() - keptSeconds * 1000;
+    while ((await store.expireCheckpoints(time, checkpointsAtOnce)) === checkpointsAtOnce);
+  };
+  const sweeper =
+    keptSeconds === 0
+      ? undefined
+      : every(sweepMs, sweep, (error) => {
+          logger.error({ err: error }, 'old checkpoints could not be dropped; the next sweep tries again');
+        });
+  return {
+    threads: createThreads({ store, keep }),
+    [Symbol.asyncDispose]: async () => {
+      await sweeper?.[Symbol.asyncDispose]();
+      await store[Symbol.asyncDispose]();
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import type { Env } from '@agent-workflow/kit/env';
+import { isServiceError } from '@agent-workflow/kit/errors';
+import { untilThere } from '@agent-workflow/kit/life';
+import { beginProcess, toGrpcOptions, type RunningProcess } from '@agent-workflow/kit/process';
+import { openWireServer } from '@agent-workflow/protos/wire/serve';
+import { openCassandraThreadStore } from './adapters/cassandra.ts';
+import { readCassandra } from './cassandra-settings.ts';
+import { threadsProcessSettings } from './config.ts';
+import { openThreads } from './open.ts';
+
+/** The threads service as a process of its own, on Cassandra. Until that answers, it lives and is not ready. */
+export async function openThreadsProcess(env: Env, stopping: AbortSignal): Promise<RunningProcess> {
+  const { values, log } = beginProcess('threads', threadsProcessSettings, env);
+  const reach = readCassandra(values);
+  await using opened = new AsyncDisposableStack();
+  const wire = opened.use(await openWireServer(['threads'], toGrpcOptions(values, log)));
+  const onError = (error: unknown): void => {
+    log.error({ err: error }, 'a write beside a call failed; it is made good later');
+  };
+  const store = await untilThere(
+    () => openCassandraThreadStore({ ...reach, checkpointTtl: values.CHECKPOINT_TTL, onError }),
+    {
+      signal: stopping,
+      onFailure: (error) => {
+        log.warn({ err: error }, 'Cassandra does not answer yet');
+      },
+      mayHelp: (error) => isServiceError(error, 'Unavailable'),
+    },
+  );
+  const { threads } = opened.use(openThreads({ store, values, logger: log }));
+  wire.provide('threads', threads);
+  // Calls under way end before the store closes.
+  opened.defer(() => wire[Symbol.asyncDispose]());
+  const everything = opened.move();
+  return { says: [`threads listens on ${wire.address}`], [Symbol.asyncDispose]: () => everything.disposeAsync() };
+}

@@ -1,0 +1,130 @@
+import type { ListRunStepsRequest, RunStep } from '@agent-workflow/protos/threads';
+import { jsonArray } from './json.ts';
+import { createOverlay, type Overlay } from './overlay.ts';
+import type { CheckpointRow, Head, PlacedEntry, ThreadKey, ThreadStore } from './port.ts';
+import type { Undo } from './undo.ts';
+import { walkUndos } from './undo-pages.ts';
+
+/** Steps of one reply, and bytes of their values: what is more comes with the next one. */
+const stepsAtOnce = 32;
+const bytesAtOnce = 4 * 1024 * 1024;
+const checkpointsAtOnce = 200;
+
+/** What the run's steps changed, as it was committed. `head` was read before. */
+export async function listRunSteps(
+  store: ThreadStore,
+  key: ThreadKey,
+  { runId, fromStep }: Pick<ListRunStepsRequest, 'runId' | 'fromStep'>,
+  head: Head,
+): Promise<readonly RunStep[]> {
+  const rows = await stepRows(store, { key, runId, fromStep, below: head.version + 1 });
+  const wanted = new Map(rows.map((row) => [row.version, row]));
+  const [first] = rows;
+  if (!first) return [];
+
+  const version = first.version;
+  const positions = new Set<number>();
+  await walkUndos(store, { key, version }, () => {
+    let end = head.nextPosition;
+    return (at, undo) => {
+      if (wanted.has(at)) for (const position of placesPut(undo, end)) positions.add(position);
+      if (wanted.has(at)) for (const position of undo.removed) positions.add(position);
+      end = undo.mark.nextPosition;
+    };
+  });
+  // Rows first, undos last: whatever changes in between is put right by an undo.
+  const now: Rows = {
+    fields: await store.getFields(key),
+    entries: new Map((await store.getEntries(key, [...positions])).map((entry) => [entry.position, entry])),
+  };
+  let steps: RunStep[] = [];
+  const isKept = await walkUndos(store, { key, version }, () => {
+    const overlay = createOverlay();
+    steps = [];
+    return (at, undo) => {
+      const row = wanted.get(at);
+      if (row) steps.push(toStep(row, { undo, overlay, now, end: overlay.mark?.nextPosition ?? head.nextPosition }));
+      overlay.apply(undo);
+    };
+  });
+  return isKept ? withinBytes(steps.reverse()) : listRunSteps(store, key, { runId, fromStep }, head);
+}
+
+/** The checkpoints of the run's steps, oldest first, as many as one reply may hold. */
+async function stepRows(
+  store: ThreadStore,
+  {
+    key,
+    runId,
+    fromStep,
+    below,
+  }: { readonly key: ThreadKey; readonly runId: string; readonly fromStep: number; readonly below: number },
+): Promise<readonly CheckpointRow[]> {
+  let found: CheckpointRow[] = [];
+  for (let next = below; ;) {
+    const rows = await store.listCheckpoints(key, { limit: checkpointsAtOnce, below: next });
+    const steps = rows.filter((row) => row.source === 'step' && row.runId === runId && (row.step ?? -1) >= fromStep);
+    found = [...found, ...steps].slice(-stepsAtOnce);
+    const last = rows.at(-1);
+    // A run's versions stand together: behind the first of them that is not asked for there is nothing more.
+    const isOver = rows.some((row) => row.runId === runId && !steps.includes(row));
+    if (!last || rows.length < checkpointsAtOnce || isOver || (found.length > 0 && last.runId !== runId)) break;
+    next = last.version;
+  }
+  return found.reverse();
+}
+
+interface Rows {
+  readonly fields: Readonly<Record<string, Uint8Array>>;
+  readonly entries: ReadonlyMap<number, PlacedEntry>;
+}
+
+interface Moment {
+  readonly undo: Undo;
+  /** Of the versions above. */
+  readonly overlay: Overlay;
+  readonly now: Rows;
+  /** Where the log ended. */
+  readonly end: number;
+}
+
+function toStep({ step = 0, nodes, at }: CheckpointRow, moment: Moment): RunStep {
+  const { undo, end } = moment;
+  const put = placesPut(undo, end).flatMap((position) => placeAt(position, moment) ?? []);
+  const left = new Set(undo.removed);
+  return {
+    step,
+    nodes,
+    at,
+    fields: Object.fromEntries(
+      undo.fields.flatMap(([name]) => {
+        const json = fieldAt(name, moment);
+        return json ? [[name, json] as const] : [];
+      }),
+    ),
+    messagesJson: jsonArray(put.map(({ json }) => json)),
+    removedFromContext: [...left].flatMap((position) => placeAt(position, moment)?.messageId ?? []),
+  };
+}
+
+/** Positions of the messages that the change put, in the order given. */
+function placesPut({ mark, order }: Undo, end: number): readonly number[] {
+  return order ?? Array.from({ length: Math.max(0, end - mark.nextPosition) }, (_, index) => mark.nextPosition + index);
+}
+
+const placeAt = (position: number, { overlay, now }: Moment): { messageId: string; json: Uint8Array } | undefined =>
+  overlay.places.get(position)?.entry ?? now.entries.get(position);
+
+const fieldAt = (name: string, { overlay, now }: Moment): Uint8Array | undefined => {
+  if (overlay.fields.has(name)) return overlay.fields.get(name);
+  return Object.hasOwn(now.fields, name) ? now.fields[name] : undefined;
+};
+
+function withinBytes(steps: readonly RunStep[]): readonly RunStep[] {
+  let bytes = 0;
+  const end = steps.findIndex(({ fields, messagesJson }, index) => {
+    bytes += messagesJson.byteLength + Object.values(fields).reduce((sum, json) => sum + json.byteLength, 0);
+    return index > 0 && bytes > bytesAtOnce;
+  });
+  return end === -1 ? steps : steps.slice(0, end);
+}

@@ -1,0 +1,81 @@
+import type { Change, Head, RunRecord, Snapshot } from '../port.ts';
+import { createOverlay, type Overlay } from '../overlay.ts';
+import { decodeUndo, encodeUndo, type Mark } from '../undo.ts';
+import { withoutRun } from './commit.ts';
+
+export interface Rollback {
+  /** The head of the thread as that run found it; no run holds it, and its queue is kept. */
+  readonly head: Head;
+  readonly stopped: RunRecord;
+  /** Puts fields, context and log back; its head is for the caller to complete. */
+  readonly change: Change;
+}
+
+/**
+ * Undoes what the run that holds the thread has changed since its first claim. Its checkpoints go with it: the one checkpoint of
+ * the rollback carries what all of them overwrote, so that it still leads back to every version before them.
+ * @returns `undefined` when there is nothing to undo: the run was never claimed.
+ */
+export function rollBack({ undos }: Snapshot, before: Head, run: RunRecord, now: number): Rollback | undefined {
+  const { foundVersion } = before;
+  const overlay = createOverlay();
+  for (const { undo } of undos) overlay.apply(decodeUndo(undo));
+  const { mark } = overlay;
+  if (foundVersion === undefined || !mark) return undefined;
+  const head: Head = {
+    ...marked(withoutRun(before), mark),
+    version: before.version + 1,
+    epoch: before.epoch + 1,
+    claims: 0,
+    updatedAt: now,
+  };
+  const end = { status: 'stopped', iterations: 0, recursionLimitReached: false };
+  // What it added is gone: where its output began is where it ends.
+  const output = run.outputFrom === undefined ? {} : { outputTo: run.outputFrom };
+  return {
+    head,
+    stopped: { ...run, status: 'stopped', updatedAt: now, end, ...output },
+    change: {
+      head,
+      ...restored(overlay),
+      deletedFrom: mark.nextPosition,
+      dropCheckpointsAfter: foundVersion,
+      checkpoint: {
+        source: 'rollback',
+        runId: run.runId,
+        nodes: [],
+        next: head.next,
+        at: now,
+        undo: joined(overlay, mark),
+      },
+    },
+  };
+}
+
+/** The head as the mark says it was. */
+export function marked({ interruptedRun: _, progress: _progress, ...head }: Head, mark: Mark): Head {
+  return { ...head, ...mark };
+}
+
+/** What puts rows back to what they were. */
+export function restored({
+  fields,
+  places,
+}: Overlay): Pick<Change, 'fields' | 'messages' | 'addedToContext' | 'removedFromContext'> {
+  const all = [...places];
+  return {
+    fields: Object.fromEntries(fields),
+    messages: all.flatMap(([, { entry }]) => entry ?? []),
+    addedToContext: all.flatMap(([position, { entry, inContext }]) => (!entry && inContext ? [position] : [])),
+    removedFromContext: all.flatMap(([position, { inContext }]) => (inContext ? [] : [position])),
+  };
+}
+
+/** All undos of the overlay as one. */
+const joined = ({ fields, places }: Overlay, mark: Mark): Uint8Array =>
+  encodeUndo({
+    mark,
+    fields: [...fields],
+    entries: [...places.values()].flatMap(({ entry, inContext }) => (entry ? [{ ...entry, inContext }] : [])),
+    removed: [...places].flatMap(([position, { entry, inContext }]) => (!entry && inContext ? [position] : [])),
+  });

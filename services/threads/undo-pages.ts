@@ -1,0 +1,44 @@
+import type { ThreadKey, ThreadStore } from './port.ts';
+import { decodeUndo, type Undo } from './undo.ts';
+
+/** Undos read at once: each may weigh as much as a step may change. */
+const undosAtOnce = 16;
+
+/**
+ * Calls `apply` with every undo from the newest down to that of `version`; `begin` comes first, and again when a rollback came
+ * in between, as what was applied before it is worth nothing then.
+ * @returns Whether the version is kept, and so all above it.
+ */
+export async function walkUndos(
+  store: ThreadStore,
+  { key, version }: { readonly key: ThreadKey; readonly version: number },
+  begin: () => (version: number, undo: Undo) => void,
+): Promise<boolean> {
+  for (;;) {
+    const { newest, oldest, pages } = await walkOnce(store, key, version, begin());
+    // A rollback drops the newest ones: if the first that was read still stands, none was dropped above the others either.
+    if (pages > 1 && !(await isKept(store, key, newest))) continue;
+    return oldest === version;
+  }
+}
+
+async function walkOnce(
+  store: ThreadStore,
+  key: ThreadKey,
+  version: number,
+  apply: (version: number, undo: Undo) => void,
+): Promise<{ readonly newest: number; readonly oldest: number; readonly pages: number }> {
+  let newest = 0;
+  let oldest = 0;
+  for (let pages = 1; ; pages++) {
+    const below = oldest === 0 ? {} : { below: oldest };
+    const rows = await store.listUndos(key, { above: version - 1, ...below, limit: undosAtOnce });
+    for (const row of rows) apply(row.version, decodeUndo(row.undo));
+    newest ||= rows[0]?.version ?? 0;
+    oldest = rows.at(-1)?.version ?? oldest;
+    if (rows.length < undosAtOnce || oldest === version) return { newest, oldest, pages };
+  }
+}
+
+const isKept = async (store: ThreadStore, key: ThreadKey, version: number): Promise<boolean> =>
+  (await store.listCheckpoints(key, { below: version + 1, limit: 1 }))[0]?.version === version;

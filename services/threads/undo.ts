@@ -1,0 +1,147 @@
+import type { OpenCall } from '@agent-workflow/protos/threads';
+import type { Change, CheckpointInfo, Head, PlacedEntry, Snapshot } from './port.ts';
+
+/** What the head said before a change, of all that a rollback or a fork brings back. */
+export type Mark = Pick<Head, 'nextPosition' | 'openCalls' | 'next' | 'openInterrupts' | 'interruptedRun' | 'progress'>;
+
+/** What one change overwrote. Positions from `mark.nextPosition` on were free before it. */
+export interface Undo {
+  readonly mark: Mark;
+  /** Fields as they were; `undefined` where a field was not set. */
+  readonly fields: readonly (readonly [name: string, json: Uint8Array | undefined])[];
+  /** Entries of the log that were replaced or deleted, as they were. */
+  readonly entries: readonly PlacedEntry[];
+  /** Positions that left the context and stayed in the log, in the order given; of those that the change put there, too. */
+  readonly removed: readonly number[];
+  /** Positions of the messages that were put, in the order given, when that is not the order of the log. */
+  readonly order?: readonly number[];
+}
+
+/** The change with a checkpoint on it, whose undo is what the change overwrites of the snapshot. */
+export function withCheckpoint(
+  change: Change,
+  before: Head,
+  snapshot: Snapshot,
+  info: Omit<CheckpointInfo, 'next'>,
+): Change {
+  const undo = encodeUndo(overwritten(change, before, snapshot));
+  return { ...change, checkpoint: { ...info, next: change.head.next, undo } };
+}
+
+const none: readonly never[] = [];
+
+function overwritten(change: Change, before: Head, snapshot: Snapshot): Undo {
+  const { messages = none, deleted = none, removedFromContext = none } = change;
+  const entries = messages.some(({ position }) => position < before.nextPosition)
+    ? messages.flatMap(({ messageId }) => snapshot.entries.get(messageId) ?? [])
+    : [];
+  const order = entries.length === 0 ? {} : { order: messages.map(({ position }) => position) };
+  if (deleted.length > 0) {
+    const gone = new Set(deleted);
+    entries.push(...[...snapshot.entries.values()].filter(({ position }) => gone.has(position)));
+  }
+  return {
+    mark: markOf(before),
+    fields: fieldsBefore(change, snapshot.fields),
+    entries,
+    removed: change.clearState ? snapshot.context : removedFromContext,
+    ...order,
+  };
+}
+
+function fieldsBefore({ fields = {}, clearState }: Change, before: Snapshot['fields']): Undo['fields'] {
+  if (clearState) return Object.entries(before);
+  return Object.keys(fields).map((name) => [name, Object.hasOwn(before, name) ? before[name] : undefined]);
+}
+
+export const markOf = (head: Mark): Mark => ({
+  nextPosition: head.nextPosition,
+  openCalls: head.openCalls,
+  next: head.next,
+  openInterrupts: head.openInterrupts,
+  ...(head.interruptedRun === undefined ? {} : { interruptedRun: head.interruptedRun }),
+  ...(head.progress === undefined ? {} : { progress: head.progress }),
+});
+
+/**
+ * An undo as it is stored: one line of JSON that says what follows and how long each is, then the values as they were, byte
+ * for byte. They may weigh megabytes, and a commit has no time to read them. Whatever is empty is left out.
+ */
+interface Header {
+  readonly at: number;
+  readonly calls?: readonly OpenCall[];
+  readonly next?: readonly string[];
+  readonly asked?: readonly string[];
+  readonly interrupted?: string;
+  /** Bytes of the progress. */
+  readonly progress?: number;
+  /** Name and bytes of each field; without bytes, it was not set. */
+  readonly fields?: readonly (readonly [string, number?])[];
+  /** Position, id, bytes, and whether it was part of the context. */
+  readonly entries?: readonly (readonly [number, string, number, 0 | 1])[];
+  readonly removed?: readonly number[];
+  readonly order?: readonly number[];
+}
+
+const lineEnd = 10;
+
+export function encodeUndo({ mark, fields, entries, removed, order }: Undo): Uint8Array {
+  const values: Uint8Array[] = [];
+  const note = (json: Uint8Array): number => {
+    values.push(json);
+    return json.byteLength;
+  };
+  // In the order in which they are read again.
+  const progress = mark.progress === undefined ? undefined : note(mark.progress);
+  const header: Header = {
+    at: mark.nextPosition,
+    ...(mark.openCalls.length === 0 ? {} : { calls: mark.openCalls }),
+    ...(mark.next.length === 0 ? {} : { next: mark.next }),
+    ...(mark.openInterrupts.length === 0 ? {} : { asked: mark.openInterrupts }),
+    ...(mark.interruptedRun === undefined ? {} : { interrupted: mark.interruptedRun }),
+    ...(progress === undefined ? {} : { progress }),
+    ...(fields.length === 0 ? {} : { fields: fields.map(([name, json]) => (json ? [name, note(json)] : [name])) }),
+    ...(entries.length === 0
+      ? {}
+      : {
+          entries: entries.map(({ position, messageId, json, inContext }) => [
+            position,
+            messageId,
+            note(json),
+            inContext ? 1 : 0,
+          ]),
+        }),
+    ...(removed.length === 0 ? {} : { removed }),
+    ...(order === undefined ? {} : { order }),
+  };
+  const line = Buffer.from(`${JSON.stringify(header)}\n`);
+  return values.length === 0 ? line : Buffer.concat([line, ...values]);
+}
+
+/** An undo as {@link encodeUndo} wrote it; its values are views of the bytes given. */
+export function decodeUndo(bytes: Uint8Array): Undo {
+  const lineBytes = bytes.indexOf(lineEnd) + 1;
+  const header = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, lineBytes).toString()) as Header;
+  let from = lineBytes;
+  const take = (length: number): Uint8Array => bytes.subarray(from, (from += length));
+  const progress = header.progress === undefined ? {} : { progress: take(header.progress) };
+  return {
+    mark: {
+      nextPosition: header.at,
+      openCalls: header.calls ?? none,
+      next: header.next ?? none,
+      openInterrupts: header.asked ?? none,
+      ...(header.interrupted === undefined ? {} : { interruptedRun: header.interrupted }),
+      ...progress,
+    },
+    fields: (header.fields ?? none).map(([name, length]) => [name, length === undefined ? undefined : take(length)]),
+    entries: (header.entries ?? none).map(([position, messageId, length, inContext]) => ({
+      position,
+      messageId,
+      json: take(length),
+      inContext: inContext === 1,
+    })),
+    removed: header.removed ?? none,
+    ...(header.order === undefined ? {} : { order: header.order }),
+  };
+}

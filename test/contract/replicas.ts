@@ -1,0 +1,164 @@
+import { openMemoryRunQueue, openMemoryWorkerLeases } from '@agent-workflow/execution/adapters/memory';
+import { openMemoryRunControl } from '@agent-workflow/execution/adapters/memory-control';
+import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite';
+import { executionSettings } from '@agent-workflow/execution/config';
+import type { CompiledGraph } from '@agent-workflow/execution/graph';
+import { openExecution } from '@agent-workflow/execution/open';
+import type { RunLog, RunQueue, WorkerLeases } from '@agent-workflow/execution/port';
+import { readEnv } from '@agent-workflow/kit/env';
+import { silentLog } from '@agent-workflow/kit/log';
+import { memorySettings } from '@agent-workflow/memory/config';
+import { openMemory } from '@agent-workflow/memory/open';
+import type { Execution } from '@agent-workflow/protos/execution';
+import type { Memory } from '@agent-workflow/protos/memory';
+import type { Threads } from '@agent-workflow/protos/threads';
+import { link } from '@agent-workflow/protos/wire/link';
+import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite';
+import { createThreads } from '@agent-workflow/threads/threads';
+
+/** What every replica stands on. */
+export interface Ground {
+  readonly threads: Threads;
+  readonly memory: Memory;
+  readonly queue: RunQueue;
+  readonly leases: WorkerLeases;
+  readonly log: RunLog;
+}
+
+export interface ReplicaOptions {
+  readonly graph: CompiledGraph;
+  /** How often it looks for runs that nobody drives, in milliseconds; absent: at its start only. */
+  readonly sweepMs?: number;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly now?: () => number;
+  /** What the replica sees of the ground: for gates, and for what is lost on the way. */
+  readonly through?: (ground: Ground) => Partial<Ground>;
+}
+
+/** One process of the execution service. */
+export interface Replica {
+  readonly execution: Execution;
+  readonly drain: (ms: number) => Promise<void>;
+  /** As SIGKILL would: nothing that it asks for takes effect from here on, or is answered; nothing is cleaned up. */
+  readonly kill: () => void;
+  /** The others think it dead, and it does not know: its lease is gone and is renewed no more. */
+  readonly loseLease: () => Promise<void>;
+}
+
+/** Replicas of the execution service on one record, one log, one queue. */
+export interface Replicas extends Ground, AsyncDisposable {
+  readonly open: (options: ReplicaOptions) => Promise<Replica>;
+}
+
+export async function openReplicas(): Promise<Replicas> {
+  await using opening = new AsyncDisposableStack();
+  const store = opening.use(openSqliteThreadStore({ path: ':memory:' }));
+  const memory = opening.use(await openMemory({ path: ':memory:', values: readEnv(memorySettings, {}) }));
+  const ground: Ground = {
+    threads: link(createThreads({ store })),
+    memory: link(memory.memory),
+    queue: opening.use(openMemoryRunQueue()),
+    leases: opening.use(openMemoryWorkerLeases()),
+    log: opening.use(openSqliteRunLog({ path: ':memory:' })),
+  };
+  const opened = opening.move();
+  return {
+    ...ground,
+    open: async (options) => openReplica(ground, options, opened),
+    [Symbol.asyncDispose]: async () => opened.disposeAsync(),
+  };
+}
+
+/** The ground for a replica that puts runs into the queue and takes none out. */
+export const withoutTaking = ({ queue }: Ground): Pick<Ground, 'queue'> => ({
+  queue: {
+    ...queue,
+    take: async (signal) =>
+      new Promise((_, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason as Error));
+      }),
+  },
+});
+
+const never = new Promise<never>(() => undefined);
+
+async function openReplica(
+  ground: Ground,
+  { graph, sweepMs = 3_600_000, env = {}, now = Date.now, through = () => ({}) }: ReplicaOptions,
+  opened: AsyncDisposableStack,
+): Promise<Replica> {
+  const death = new AbortController();
+  const isDead = (): boolean => death.signal.aborted;
+  const seen = { ...ground, ...through(ground) };
+  const queue = mortal(seen.queue, isDead);
+  let workerId = '';
+  let isLost = false;
+  const leases: WorkerLeases = {
+    ...mortal(seen.leases, isDead),
+    renew: async (id, leaseMs) => {
+      workerId = id;
+      if (!isLost && !isDead()) await seen.leases.renew(id, leaseMs);
+    },
+  };
+  const own = await openExecution({
+    graph,
+    control: openMemoryRunControl(),
+    threads: mortal(seen.threads, isDead),
+    memory: seen.memory,
+    leases,
+    log: mortal(seen.log, isDead),
+    queue: {
+      ...queue,
+      take: async (signal) =>
+        seen.queue.take(AbortSignal.any([signal, death.signal])).catch((error: unknown) => {
+          // Who is dead hears of nothing.
+          if (isDead()) return never;
+          throw error;
+        }),
+    },
+    logger: silentLog,
+    values: readEnv(executionSettings, { LEASE_MS: '60000', ...env }),
+    sweepMs,
+    now,
+  });
+  opened.defer(async () => {
+    if (isDead()) return;
+    await own.drain(1000);
+    await own[Symbol.asyncDispose]();
+  });
+  const loseLease = async (): Promise<void> => {
+    isLost = true;
+    await ground.leases.release(workerId);
+  };
+  return {
+    execution: link(own.execution),
+    drain: own.drain,
+    loseLease,
+    kill: () => {
+      death.abort(new Error('the replica was killed'));
+      void loseLease();
+    },
+  };
+}
+
+/** The port as a process sees it until it dies: then nothing that is asked for happens, and no answer comes. Closing it is left to its owner. */
+function mortal<P extends object>(port: P, isDead: () => boolean): P {
+  const methods = Object.entries(port).map(([name, method]: [string, unknown]) => [
+    name,
+    typeof method !== 'function'
+      ? method
+      : (...args: unknown[]): unknown => {
+          if (isDead()) return never;
+          const result: unknown = (method as (...all: unknown[]) => unknown)(...args);
+          if (!(result instanceof Promise)) return result;
+          return result.then(
+            (value: unknown) => (isDead() ? never : value),
+            (error: unknown) => {
+              if (isDead()) return never;
+              throw error;
+            },
+          );
+        },
+  ]);
+  return { ...Object.fromEntries(methods), [Symbol.asyncDispose]: async () => Promise.resolve() } as P;
+}

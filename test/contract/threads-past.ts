@@ -1,0 +1,485 @@
+import type { ExecutionContext, TestFn } from 'ava';
+import fc from 'fast-check';
+import type {
+  ForkThreadRequest,
+  MessageEntry,
+  RunStep,
+  ThreadCheckpoint,
+  Threads,
+} from '@agent-workflow/protos/threads';
+import {
+  accept,
+  acceptAndClaim,
+  answering,
+  assistant,
+  bytes,
+  call,
+  claim,
+  commit,
+  completed,
+  contentOf,
+  entriesOf,
+  finishedTurn,
+  idsIn,
+  interruptedTurn,
+  logOf,
+  owner,
+  parse,
+  refused,
+  text,
+  thread1,
+  twoCalls,
+  user,
+} from './thread-calls.ts';
+import { happening, openStory, rememberThread, type Memory } from './thread-story.ts';
+import type { OpenThreads } from './threads.ts';
+
+/** What the record promises of earlier versions: reading them, forking from them, and going back to one. */
+export function threadsPastContract(test: TestFn, name: string, open: OpenThreads): void {
+  const check = (
+    title: string,
+    body: (t: ExecutionContext, threads: Threads) => Promise<void>,
+    keep?: number,
+  ): void => {
+    test(`${name}: ${title}`, async (t) => {
+      await using threads = await open(keep === undefined ? {} : { keep });
+      await body(t, threads);
+    });
+  };
+
+  // Whatever happens
+
+  test(`${name}: whatever happens to a thread, each version reads and forks as it was, and each run's steps as committed`, async (t) => {
+    t.timeout(120_000);
+    await fc.assert(
+      fc.asyncProperty(fc.array(happening, { minLength: 5, maxLength: 30 }), async (happenings) => {
+        await using threads = await open();
+        const story = openStory(t, threads);
+        for (const each of happenings) await story.play(each);
+        t.deepEqual(
+          (await allCheckpoints(threads)).map(({ checkpointId }) => checkpointId),
+          [...story.kept.keys()].reverse(),
+        );
+        for (const [checkpointId, memory] of story.kept) {
+          t.deepEqual(await readVersion(threads, checkpointId), stateOf(memory));
+          const forked = await fork(threads, checkpointId, { newThreadId: `fork-${checkpointId}` });
+          t.deepEqual(await rememberThread(threads, forked.threadId), memory);
+        }
+        for (const [runId, steps] of story.steps) t.deepEqual(plain(await stepsOf(threads, runId)), plain(steps));
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  // Reading
+
+  check('checkpoints say what made them, newest first', async (t, threads) => {
+    const { epoch } = await acceptAndClaim(threads, 'r1');
+    await commit(threads, 'r1', epoch, { nodes: ['a', 'b'], next: ['c'], at: 77 });
+    await commit(threads, 'r1', epoch, { step: 1, nodes: ['c'], end: completed });
+    await threads.addMessages({ ...thread1, messages: [user('u')], metadataJson: bytes('{"by":"me"}') }, call());
+    const [written, last, first, input, ...rest] = await allCheckpoints(threads);
+    t.deepEqual(rest, []);
+    t.like(written, { source: 'update', nodes: [], next: [] });
+    t.is(text(written?.metadataJson), '{"by":"me"}');
+    t.false('runId' in (written ?? {}));
+    t.like(last, { source: 'step', runId: 'r1', step: 1, nodes: ['c'], next: [] });
+    t.like(first, { source: 'step', runId: 'r1', step: 0, nodes: ['a', 'b'], next: ['c'], createdAt: 77 });
+    t.like(input, { source: 'input', runId: 'r1', nodes: [] });
+    t.false('metadataJson' in (input ?? {}));
+    const got = await threads.getCheckpoint({ ...thread1, checkpointId: last?.checkpointId ?? '' }, call());
+    t.deepEqual(got.checkpoint, last);
+  });
+
+  check('checkpoints are paged by offset and by cursor', async (t, threads) => {
+    for (const runId of ['r1', 'r2', 'r3']) await finishedTurn(threads, runId);
+    const all = await allCheckpoints(threads);
+    t.is(all.length, 6);
+    t.deepEqual(await allCheckpoints(threads, 4), all);
+    t.deepEqual(await allCheckpoints(threads, 1), all);
+    const page = await threads.listCheckpoints({ ...thread1, limit: 2, offset: 5 }, call());
+    t.deepEqual(page.checkpoints, all.slice(5));
+    t.false('cursor' in page);
+    await refused(t, threads.listCheckpoints({ ...thread1, limit: 2, offset: 0, cursor: 'x' }, call()), 'Invalid');
+  });
+
+  check('what is no checkpoint of the thread is not found, for reading and for forking', async (t, threads) => {
+    await finishedTurn(threads, 'r1');
+    await finishedTurn(threads, 'r2', { threadId: 't2' });
+    const checkpointId = await newestId(threads);
+    const foreign = { owner: 'u:bob', threadId: 't1' };
+    const ids = [
+      '',
+      'x',
+      '0',
+      '1.0',
+      `0${checkpointId}`,
+      `${checkpointId}0`,
+      ' 1',
+      '-1',
+      '1e3',
+      '9'.repeat(30),
+      '__proto__',
+    ];
+    for (const id of [...ids, String(Number(checkpointId) + 1), String(Number(checkpointId) - 2)]) {
+      await refused(t, threads.getCheckpoint({ ...thread1, checkpointId: id }, call()), 'NotFound');
+      await refused(t, fork(threads, id), 'NotFound');
+    }
+    await refused(t, threads.getCheckpoint({ ...foreign, checkpointId }, call()), 'NotFound');
+    await refused(t, threads.listCheckpoints({ ...foreign, limit: 1, offset: 0 }, call()), 'NotFound');
+    await refused(t, fork(threads, checkpointId, foreign), 'NotFound');
+    await refused(t, threads.getThread({ owner, threadId: 'fork' }, call()), 'NotFound');
+    await threads.beginDelete(thread1, call());
+    await refused(t, threads.getCheckpoint({ ...thread1, checkpointId }, call()), 'NotFound');
+    await refused(t, fork(threads, checkpointId), 'NotFound');
+  });
+
+  check('a version read while others are made is the one that was', async (t, threads) => {
+    const { epoch } = await acceptAndClaim(threads, 'r1');
+    const memories = new Map<string, Memory>();
+    const reads: Promise<readonly [string, Omit<Memory, 'log'>]>[] = [];
+    for (let step = 0; step < 40; step++) {
+      const writing = commit(threads, 'r1', epoch, busyStep(step));
+      const ids = [...memories.keys()];
+      for (const id of [ids[0], ids[step >> 1], ids.at(-1)])
+        if (id !== undefined) reads.push(readVersion(threads, id).then((memory) => [id, memory] as const));
+      const { version } = await writing;
+      memories.set(String(version), await rememberThread(threads));
+    }
+    for (const [id, state] of await Promise.all(reads)) t.deepEqual(state, stateOf(memories.get(id)));
+  });
+
+  check(
+    'so many versions are kept at least, and few more',
+    async (t, threads) => {
+      for (let index = 0; index < 60; index++)
+        await (index === 0 ? finishedTurn(threads, 'r0') : threads.clearState(thread1, call()));
+      const kept = (await allCheckpoints(threads)).length;
+      t.true(kept >= 5 && kept < 5 + 16, `${String(kept)} are kept`);
+    },
+    5,
+  );
+
+  check(
+    'the versions of a run under way are kept until it has ended, however many they are',
+    async (t, threads) => {
+      await finishedTurn(threads, 'r0');
+      const before = await rememberThread(threads);
+      const { epoch } = await acceptAndClaim(threads, 'r1');
+      for (let step = 0; step < 60; step++) await commit(threads, 'r1', epoch, busyStep(step));
+      t.is((await stepsOf(threads, 'r1')).length, 60);
+      await accept(threads, 'r2', { multitaskStrategy: 'rollback' });
+      t.deepEqual(await rememberThread(threads), before);
+    },
+    1,
+  );
+
+  // Steps
+
+  check('steps of a run are given from the one asked for on, as many as fit, until none comes', async (t, threads) => {
+    const { epoch } = await acceptAndClaim(threads, 'r1');
+    for (let step = 0; step < 70; step++) await commit(threads, 'r1', epoch, busyStep(step));
+    t.deepEqual(
+      (await stepsOf(threads, 'r1')).map(({ step }) => step),
+      Array.from({ length: 70 }, (_, step) => step),
+    );
+    const { steps } = await threads.listRunSteps({ owner, runId: 'r1', fromStep: 68 }, call());
+    t.deepEqual(
+      steps.map(({ step }) => step),
+      [68, 69],
+    );
+    t.deepEqual((await threads.listRunSteps({ owner, runId: 'r1', fromStep: 70 }, call())).steps, []);
+    await refused(t, threads.listRunSteps({ owner, runId: 'r9', fromStep: 0 }, call()), 'NotFound');
+    await refused(t, threads.listRunSteps({ owner: 'u:bob', runId: 'r1', fromStep: 0 }, call()), 'NotFound');
+  });
+
+  check('heavy steps are given in replies that a wire can carry', async (t, threads) => {
+    const { epoch } = await acceptAndClaim(threads, 'r1');
+    const heavy = bytes(JSON.stringify('x'.repeat(2_000_000)));
+    for (let step = 0; step < 9; step++) await commit(threads, 'r1', epoch, { step, fields: { a: heavy } });
+    t.is((await stepsOf(threads, 'r1')).length, 9);
+    t.true((await threads.listRunSteps({ owner, runId: 'r1', fromStep: 0 }, call())).steps.length < 9);
+  });
+
+  // Forking
+
+  check('a fork is a thread of its own, with the metadata of the other unless it has its own', async (t, threads) => {
+    await finishedTurn(threads, 'r1', { threadName: 'Tea', metadataJson: bytes('{"k":1}') });
+    const checkpointId = await newestId(threads);
+    const forked = await fork(threads, checkpointId);
+    t.like(forked, { threadId: 'fork', threadName: 'Tea' });
+    t.is(text(forked.metadataJson), '{"k":1}');
+    t.false('runId' in forked);
+    const named = await fork(threads, checkpointId, {
+      newThreadId: 'named',
+      threadName: 'Coffee',
+      metadataJson: bytes('{}'),
+    });
+    t.like(named, { threadName: 'Coffee' });
+    t.is(text(named.metadataJson), '{}');
+    const before = await rememberThread(threads);
+    await finishedTurn(threads, 'r2', { threadId: 'fork' });
+    t.deepEqual(await rememberThread(threads), before);
+    t.deepEqual(idsIn((await threads.getState({ owner, threadId: 'fork' }, call())).contextJson), ['m-r1', 'm-r2']);
+    const [, , made] = await allCheckpoints(threads, 10, 'fork');
+    t.like(made, { source: 'fork' });
+    t.deepEqual(parse(made?.metadataJson), { forked_from: { thread_id: 't1', checkpoint_id: checkpointId } });
+    const again = await fork(threads, made?.checkpointId ?? '', { threadId: 'fork', newThreadId: 'fork-of-fork' });
+    t.deepEqual(await rememberThread(threads, again.threadId), before);
+  });
+
+  check('the same fork again is the same thread; a thread that is there already is a conflict', async (t, threads) => {
+    await finishedTurn(threads, 'r1');
+    await finishedTurn(threads, 'r2');
+    const [newest, , older] = (await allCheckpoints(threads)).map(({ checkpointId }) => checkpointId);
+    const replies = await Promise.all(Array.from({ length: 5 }, async () => fork(threads, older ?? '')));
+    t.is(new Set(replies.map(({ version }) => version)).size, 1);
+    t.deepEqual(await fork(threads, older ?? ''), replies[0]);
+    await refused(t, fork(threads, newest ?? ''), 'Conflict');
+    await refused(t, fork(threads, older ?? '', { threadName: 'another' }), 'Conflict');
+    await refused(t, fork(threads, older ?? '', { newThreadId: 't1' }), 'Conflict');
+    t.deepEqual(idsIn((await threads.getState({ owner, threadId: 'fork' }, call())).contextJson), ['m-r1']);
+    t.deepEqual((await threads.listDeleting({ limit: 10 }, call())).threads, []);
+  });
+
+  check('a fork of a thread that waits for answers waits for them too, and can be resumed', async (t, threads) => {
+    const version = await interruptedTurn(threads, 'r1');
+    await finishedTurn(threads, 'r2');
+    await fork(threads, String(version));
+    const { claimed } = await accept(threads, 'f1', {
+      threadId: 'fork',
+      ...answering('c1', 'c2'),
+      claim: { workerId: 'w1' },
+    });
+    t.like(claimed, { next: ['tools'], openCalls: [], resumes: 'r1' });
+    await refused(t, accept(threads, 'r3', answering('c1')), 'BadRequest');
+  });
+
+  check('a fork made while its thread goes on is as that was, and whole as soon as it is seen', async (t, threads) => {
+    await accept(threads, 'r1');
+    const { epoch } = await claim(threads, 'r1');
+    for (let step = 0; step < 10; step++)
+      await commit(threads, 'r1', epoch, { step, messages: many(`s${String(step)}`, 150) });
+    const { version } = await commit(threads, 'r1', epoch, busyStep(10));
+    const before = await rememberThread(threads);
+    let seen = 0;
+    const progress = { isMade: false };
+    const forking = fork(threads, String(version)).finally(() => {
+      progress.isMade = true;
+    });
+    const watching = (async () => {
+      while (!progress.isMade) {
+        const forked = await rememberThread(threads, 'fork').catch(() => undefined);
+        if (forked) t.deepEqual(forked, before);
+        seen += 1;
+        // The store answers reads at once: without a pause nobody else would have a turn.
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    })();
+    for (let step = 11; step < 40; step++) {
+      await commit(threads, 'r1', epoch, {
+        ...busyStep(step),
+        replacesMessages: true,
+        messages: [user(`s0-${String(step)}`, 'replaced'), ...many(`n${String(step)}`, 5)],
+        removedFromContext: [`s1-${String(step)}`],
+      });
+    }
+    await forking;
+    await watching;
+    t.true(seen > 0);
+    t.deepEqual(await rememberThread(threads, 'fork'), before);
+  });
+
+  check('a thread of 10,000 messages is forked within a second', async (t, threads) => {
+    await finishedTurn(threads, 'r1');
+    for (let part = 0; part < 20; part++)
+      await threads.addMessages({ ...thread1, messages: many(`p${String(part)}`, 500) }, call());
+    const checkpointId = await newestId(threads);
+    const start = performance.now();
+    await fork(threads, checkpointId);
+    const took = performance.now() - start;
+    t.log(`10,001 messages forked in ${took.toFixed(0)} ms`);
+    t.true(took < 1000 * slowness, `${took.toFixed(0)} ms`);
+    const { log } = await rememberThread(threads);
+    t.is((await rememberThread(threads, 'fork')).log, log);
+  });
+
+  // Going back
+
+  check('a rollback gives back the calls and the place that the run had taken', async (t, threads) => {
+    await interruptedTurn(threads, 'r1');
+    const before = await rememberThread(threads);
+    const { epoch } = await acceptAndClaim(threads, 'r2');
+    await commit(threads, 'r2', epoch, { messages: [user('m-r1', 'changed')], replacesMessages: true });
+    t.notDeepEqual(await rememberThread(threads), before);
+    const reply = await accept(threads, 'r3', { ...answering('c1'), multitaskStrategy: 'rollback' });
+    t.like(reply, { stoppedRunId: 'r2', runnable: true, status: 'queued' });
+    t.deepEqual(await rememberThread(threads), before);
+    const claimed = await claim(threads, 'r3');
+    t.like(claimed, { next: ['tools'], resumes: 'r1', openCalls: twoCalls.slice(1), replaced: false });
+    t.deepEqual(entriesOf(claimed.appended), ['answer-c1']);
+  });
+
+  check('a run that was rolled back is stopped, added nothing, and commits nothing more', async (t, threads) => {
+    await finishedTurn(threads, 'r1');
+    const { epoch } = await acceptAndClaim(threads, 'r2');
+    const { version } = await commit(threads, 'r2', epoch, { messages: [assistant('a1')], fields: { a: bytes('1') } });
+    await accept(threads, 'r3', { multitaskStrategy: 'rollback' });
+    t.like(await threads.getRun({ owner, runId: 'r2' }, call()), { status: 'stopped', runnable: false });
+    await refused(t, commit(threads, 'r2', epoch, { step: 1 }), 'Stale');
+    await refused(t, claim(threads, 'r2', { takeoverEpoch: epoch }), 'Stale');
+    await acceptAndCommit(threads, 'r3');
+    t.deepEqual(await logOf(threads), ['m-r1', 'm-r3', 'a-r3']);
+    t.deepEqual(idsIn((await threads.listRunMessages({ owner, runId: 'r2' }, call())).messagesJson), []);
+    t.deepEqual(idsIn((await threads.listRunMessages({ owner, runId: 'r3' }, call())).messagesJson), ['a-r3']);
+    t.deepEqual(await stepsOf(threads, 'r2'), []);
+    await refused(t, threads.getCheckpoint({ ...thread1, checkpointId: String(version) }, call()), 'NotFound');
+    t.deepEqual(
+      (await allCheckpoints(threads)).map(({ source, runId }) => `${source} ${String(runId)}`),
+      ['step r3', 'input r3', 'rollback r2', 'step r1', 'input r1'],
+    );
+    t.deepEqual(await threads.endRun({ owner, runId: 'r2', status: 'stopped' }, call()), {
+      status: 'stopped',
+      endedNow: false,
+    });
+  });
+
+  check(
+    'input that waits in the queue goes on after a rollback, behind whoever came to roll back',
+    async (t, threads) => {
+      const { epoch } = await acceptAndClaim(threads, 'r1');
+      await accept(threads, 'r2');
+      await commit(threads, 'r1', epoch, { messages: [assistant('a1')] });
+      await accept(threads, 'r3', { multitaskStrategy: 'rollback' });
+      t.deepEqual(await logOf(threads), []);
+      t.is(await acceptAndCommit(threads, 'r3'), 'r2');
+      t.is(await acceptAndCommit(threads, 'r2'), undefined);
+      t.deepEqual(await logOf(threads), ['m-r3', 'a-r3', 'm-r2', 'a-r2']);
+    },
+  );
+
+  check('what another worker took over goes back with the rest of its run', async (t, threads) => {
+    await finishedTurn(threads, 'r1');
+    const before = await rememberThread(threads);
+    const first = await acceptAndClaim(threads, 'r2');
+    await commit(threads, 'r2', first.epoch, { messages: [user('m-r1', 'one')], replacesMessages: true });
+    const second = await claim(threads, 'r2', { takeoverEpoch: first.epoch });
+    const messages = [user('m-r1', 'two'), assistant('a2')];
+    await commit(threads, 'r2', second.epoch, { step: 1, messages, replacesMessages: true, fields: { a: bytes('2') } });
+    await accept(threads, 'r3', { multitaskStrategy: 'rollback' });
+    t.deepEqual(await rememberThread(threads), before);
+  });
+
+  check(
+    'a rollback goes back to where the run before was interrupted to make room, not before it',
+    async (t, threads) => {
+      const first = await acceptAndClaim(threads, 'r1');
+      await commit(threads, 'r1', first.epoch, { messages: [assistant('a1')] });
+      const { claimed } = await accept(threads, 'r2', { multitaskStrategy: 'interrupt', claim: { workerId: 'w1' } });
+      await commit(threads, 'r2', claimed?.epoch ?? 0, { messages: [assistant('a2')] });
+      await accept(threads, 'r3', { multitaskStrategy: 'rollback' });
+      t.deepEqual(await logOf(threads), ['m-r1', 'a1']);
+    },
+  );
+
+  check('a first run that is rolled back leaves an empty thread', async (t, threads) => {
+    const { epoch } = await acceptAndClaim(threads, 'r1');
+    await commit(threads, 'r1', epoch, { messages: [assistant('a1')], fields: { a: bytes('1') } });
+    t.like(await accept(threads, 'r2', { multitaskStrategy: 'rollback' }), { isNewThread: false });
+    t.deepEqual(await rememberThread(threads), { fields: {}, context: '[]', log: '[]' });
+    const claimed = await claim(threads, 'r2');
+    t.deepEqual(idsIn(claimed.state?.contextJson), ['m-r2']);
+  });
+
+  check(
+    'a run that waits has nothing to roll back: the new one takes its place, and may be claimed at once',
+    async (t, threads) => {
+      await finishedTurn(threads, 'r0');
+      await accept(threads, 'r1');
+      const reply = await accept(threads, 'r2', { multitaskStrategy: 'rollback', claim: { workerId: 'w1' } });
+      t.like(reply, { status: 'running', stoppedRunId: 'r1' });
+      t.deepEqual(idsIn(reply.claimed?.state?.contextJson), ['m-r0', 'm-r2']);
+      t.is((await threads.getRun({ owner, runId: 'r1' }, call())).status, 'stopped');
+    },
+  );
+
+  check('a message that a rolled back run replaced can be replaced by the next one', async (t, threads) => {
+    await accept(threads, 'r1', { messages: [user('a', 'one')] });
+    await acceptAndCommit(threads, 'r1');
+    await accept(threads, 'r2', { messages: [user('a', 'two'), user('b', 'two')] });
+    await claim(threads, 'r2');
+    await accept(threads, 'r3', { messages: [user('b', 'three'), user('a', 'three')], multitaskStrategy: 'rollback' });
+    t.is(contentOf(await threads.getMessage({ ...thread1, messageId: 'a' }, call())), 'one');
+    t.like(await claim(threads, 'r3'), { replaced: true });
+    t.deepEqual(await logOf(threads), ['a', 'a-r1', 'b']);
+  });
+}
+
+/** Times are held in process; a wire and a busy machine may take longer. */
+const slowness = 3;
+
+/** A step that adds, replaces and removes, so that every later version differs everywhere. */
+const busyStep = (step: number): Parameters<typeof commit>[3] => ({
+  step,
+  fields: { a: bytes(String(step)), [`f${String(step % 3)}`]: bytes(`"${String(step)}"`) },
+  messages: [user('m-r1', `at ${String(step)}`), assistant(`a${String(step)}`)],
+  replacesMessages: true,
+  removedFromContext: step < 2 ? [] : [`a${String(step - 2)}`],
+});
+
+const many = (prefix: string, count: number): MessageEntry[] =>
+  Array.from({ length: count }, (_, index) => user(`${prefix}-${String(index)}`));
+
+/** Claims the run, which waits, and ends it with one message; gives the run that is next. */
+async function acceptAndCommit(threads: Threads, runId: string): Promise<string | undefined> {
+  const { epoch } = await claim(threads, runId);
+  return (await commit(threads, runId, epoch, { messages: [assistant(`a-${runId}`)], end: completed })).nextRunId;
+}
+
+const fork = async (
+  threads: Threads,
+  checkpointId: string,
+  parts: Partial<ForkThreadRequest> = {},
+): ReturnType<Threads['forkThread']> =>
+  threads.forkThread({ ...thread1, checkpointId, newThreadId: 'fork', ...parts }, call());
+
+const newestId = async (threads: Threads): Promise<string> => (await allCheckpoints(threads))[0]?.checkpointId ?? '';
+
+async function allCheckpoints(threads: Threads, limit = 1000, threadId = 't1'): Promise<readonly ThreadCheckpoint[]> {
+  const all: ThreadCheckpoint[] = [];
+  for (let cursor: string | undefined, pages = 0; pages === 0 || cursor !== undefined; pages++) {
+    const after = cursor === undefined ? {} : { cursor };
+    const page = await threads.listCheckpoints({ owner, threadId, limit, offset: 0, ...after }, call());
+    all.push(...page.checkpoints);
+    ({ cursor } = page);
+  }
+  return all;
+}
+
+/** The state of the version; its log is what a fork from it holds. */
+async function readVersion(threads: Threads, checkpointId: string): Promise<Omit<Memory, 'log'>> {
+  const { state } = await threads.getCheckpoint({ ...thread1, checkpointId }, call());
+  const fields = Object.fromEntries(Object.entries(state.fields).map(([field, json]) => [field, text(json)]));
+  return { fields, context: text(state.contextJson) };
+}
+
+const stateOf = (memory: Memory | undefined): Partial<Memory> => {
+  const { log: _, ...state } = memory ?? { log: undefined };
+  return state;
+};
+
+async function stepsOf(threads: Threads, runId: string): Promise<readonly RunStep[]> {
+  const all: RunStep[] = [];
+  for (;;) {
+    const { steps } = await threads.listRunSteps({ owner, runId, fromStep: all.length }, call());
+    if (steps.length === 0) return all;
+    all.push(...steps);
+  }
+}
+
+const plain = (steps: readonly RunStep[]): unknown =>
+  steps.map(({ fields, messagesJson, ...rest }) => ({
+    ...rest,
+    fields: Object.fromEntries(Object.entries(fields).map(([field, json]) => [field, text(json)])),
+    messages: text(messagesJson),
+  }));
