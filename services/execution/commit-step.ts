@@ -1,5 +1,6 @@
 import { sizes } from '@agent-workflow/kit/sizes';
 import { within } from '@agent-workflow/protos/call';
+import type { Message } from '@agent-workflow/protos/message';
 import type {
   ClaimedRun,
   CommitStepReply,
@@ -32,6 +33,8 @@ export interface StepCommit {
   readonly openInterrupts: readonly string[];
   /** What the thread weighed before. */
   readonly weight: Weight;
+  /** The context as the step leaves it. */
+  readonly context: readonly Message[];
   readonly end?: RunEnd;
   /** What whoever claims the run after this worker is to get. */
   readonly progressJson?: Uint8Array;
@@ -55,7 +58,9 @@ export async function commitStep(
     json: Buffer.from(JSON.stringify(message)),
   }));
   const fields = Object.fromEntries(Object.entries(delta.fields).map(([name, json]) => [name, Buffer.from(json)]));
-  const weight = weigh(commit.weight, messages, fields, place);
+  const grown = weigh(commit.weight, messages, fields, place);
+  // What left is not at hand to be subtracted, and what stays is short: it is weighed anew.
+  const weight = delta.removed.length === 0 ? grown : { ...grown, messages: bytesOf(commit.context) };
   const reply = await threads.commitStep(
     {
       owner,
@@ -67,7 +72,7 @@ export async function commitStep(
       fields,
       messages,
       replacesMessages: delta.mayReplace,
-      removedFromContext: [],
+      removedFromContext: delta.removed,
       nodes: place.nodes,
       next,
       openCalls,
@@ -105,3 +110,6 @@ function weigh(
 
 /** What all fields weigh together. */
 export const total = (fields: Weight['fields']): number => Object.values(fields).reduce((sum, bytes) => sum + bytes, 0);
+
+const bytesOf = (messages: readonly Message[]): number =>
+  messages.reduce((sum, message) => sum + Buffer.byteLength(JSON.stringify(message)), 0);

@@ -1,4 +1,7 @@
-import { integer, type Settings } from '@agent-workflow/kit/env';
+import { choice, integer, required, type Settings } from '@agent-workflow/kit/env';
+import { grpcSettings, processSettings, securitySettings } from '@agent-workflow/kit/process';
+import { serviceFileSettings } from '@agent-workflow/kit/service-file';
+import { natsSettings } from './nats-settings.ts';
 
 /** What the execution service reads from the environment. */
 export const executionSettings = {
@@ -8,5 +11,35 @@ export const executionSettings = {
     max: 10_000_000,
   }),
   HOT_STATE_MB: integer(64, 'Memory for states of threads run lately, in MiB of JSON', { min: 1, max: 65_536 }),
+  BLOCK_LIMIT_MS: integer(
+    10_000,
+    "Milliseconds that the agent's code may block the process; longer, and the process ends itself, with run and node named in its log; 0 is without a bound",
+    { max: 2 ** 31 - 1 },
+  ),
+  LEASE_MS: integer(
+    6000,
+    'Milliseconds that a worker is thought alive after it was last heard of; when they are over, others take its runs over',
+    { min: 500, max: 600_000 },
+  ),
+  THREAD_TTL: integer(0, 'Seconds after which a thread that nothing has changed is deleted; 0 keeps it for ever', {
+    max: 10 ** 10,
+  }),
   EVENTS_RETENTION: integer(3600, 'Seconds that the events of an ended run can be replayed', { min: 1 }),
+} satisfies Settings;
+
+/** What the execution service reads as a process of its own. */
+export const executionProcessSettings = {
+  ...processSettings,
+  ...grpcSettings,
+  ...securitySettings,
+  ...serviceFileSettings,
+  ROLE: choice(
+    ['all', 'api', 'worker'],
+    'all',
+    'What a process of the execution service does: accept, follow and stop runs (`api`), drive them (`worker`), or both',
+  ),
+  THREADS_ADDRESS: required('Where the threads service listens: `host:port`, or a gRPC target'),
+  MEMORY_ADDRESS: required('Where the memory service listens: `host:port`, or a gRPC target'),
+  ...executionSettings,
+  ...natsSettings,
 } satisfies Settings;

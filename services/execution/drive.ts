@@ -1,6 +1,7 @@
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { Message } from '@agent-workflow/protos/message';
 import type { ClaimedRun, OpenCall, Threads } from '@agent-workflow/protos/threads';
+import { keepCallNotes } from './call-notes.ts';
 import { commitStep, type StepCommit, type Weight } from './commit-step.ts';
 import { openCalls } from './engine/calls.ts';
 import { openInterrupts, type Carry } from './engine/carry.ts';
@@ -9,7 +10,7 @@ import { RunFailure } from './engine/failure.ts';
 import type { CompiledGraph } from './engine/graph.ts';
 import { readAnswers } from './engine/interrupt.ts';
 import { mergeOutputs, type Delta, type NodeOutput } from './engine/merge.ts';
-import type { EngineState } from './engine/state.ts';
+import { withMessages, type EngineState } from './engine/state.ts';
 import { entryNodes, runStep, type StepResult } from './engine/step.ts';
 import type { EventWriter } from './events.ts';
 import { claimedState, type HotThread } from './hot-threads.ts';
@@ -17,7 +18,8 @@ import { earlierOf, openEvents, toProgressJson, type Earlier } from './opening.t
 import type { RunOptions } from './options.ts';
 import { toInvokeResult, type Outcome } from './outcome.ts';
 import type { RunLog } from './port.ts';
-import { tellStep } from './tell-step.ts';
+import { tellStep, toCommitted } from './tell-step.ts';
+import { allPiecesTold, nothingTold, type ToldStep } from './told.ts';
 
 /** Everything one claimed run is driven with. */
 export interface Drive {
@@ -31,6 +33,8 @@ export interface Drive {
   /** Whether the caller runs the tool of this name. */
   readonly isRemote: (tool: string) => boolean;
   readonly log: RunLog;
+  /** Hears of each step as it begins. */
+  readonly onStep: (nodes: readonly string[]) => void;
 }
 
 export interface Driven {
@@ -63,13 +67,13 @@ interface Progress {
  * @throws Stale when another worker or a stop has taken the run: nothing more is to be said of it here.
  */
 export async function driveRun(drive: Drive): Promise<Driven> {
-  const { claimed, run } = drive;
-  const earlier = earlierOf(claimed);
-  const { events, opening } = await openEvents(drive.log, claimed, earlier);
-  say(drive, events, opening);
-  let progress: Progress | undefined;
+  let progress = beginOrFailure(drive);
+  if (progress instanceof RunFailure) {
+    const events = await openEvents({ ...drive, nodes: [] });
+    return fail(drive, events, undefined, progress);
+  }
+  const events = await openEvents({ ...drive, nodes: progress.nodes });
   try {
-    progress = begin(drive, earlier);
     for (;;) {
       const result = await step(drive, events, progress);
       const ended = await commitResult(drive, events, progress, result);
@@ -77,7 +81,7 @@ export async function driveRun(drive: Drive): Promise<Driven> {
       ({ progress } = ended);
     }
   } catch (error) {
-    if (!(error instanceof RunFailure) || run.signal.aborted) throw error;
+    if (!(error instanceof RunFailure) || drive.run.signal.aborted) throw error;
     return fail(drive, events, progress, error);
   }
 }
@@ -90,6 +94,15 @@ function say(drive: Drive, events: EventWriter, list: readonly RunEvent[]): void
   if (list.length === 0) return;
   // A log that cannot be written holds up no run: its last append is awaited and reported.
   append(drive, events, list).catch(() => undefined);
+}
+
+function beginOrFailure(drive: Drive): Progress | RunFailure {
+  try {
+    return begin(drive, earlierOf(drive.claimed));
+  } catch (error) {
+    if (error instanceof RunFailure) return error;
+    throw error;
+  }
 }
 
 function begin({ claimed, graph, options, remembered }: Drive, { added, visits, carry }: Earlier): Progress {
@@ -123,13 +136,18 @@ function mergeInitial(graph: CompiledGraph, state: EngineState, given: NodeOutpu
 async function step(drive: Drive, events: EventWriter, progress: Progress): Promise<StepResult> {
   const { graph, run } = drive;
   const { nodes, step: number } = progress;
-  const begun = statusOf(drive.claimed, number);
-  say(
-    drive,
-    events,
-    nodes.map((node) => events.write('on_chain_stream', { node, step: number, ...begun }, { node, step: number })),
-  );
-  return runStep({
+  drive.onStep(nodes);
+  // The first step's beginning is told with the opening.
+  if (number !== drive.claimed.step) {
+    const status = 'started';
+    say(
+      drive,
+      events,
+      nodes.map((node) => events.write('on_chain_stream', { node, step: number, status }, { node, step: number })),
+    );
+  }
+  const notes = keepCallNotes({ ...drive, step: number });
+  const running = runStep({
     graph,
     nodes: progress.nodes,
     number: progress.step,
@@ -138,6 +156,7 @@ async function step(drive: Drive, events: EventWriter, progress: Progress): Prom
     carry: progress.carry,
     answers: progress.answers,
     isRemote: drive.isRemote,
+    notes,
     onRestart: (node, attempt) => {
       const data = { node, step: number, status: 'restarted', attempt };
       if (!run.signal.aborted) say(drive, events, [events.write('on_chain_stream', data, { node, step: number })]);
@@ -146,11 +165,10 @@ async function step(drive: Drive, events: EventWriter, progress: Progress): Prom
       if (!run.signal.aborted) say(drive, events, [events.piece(node, progress.step, piece)]);
     },
   });
+  return running.catch((error: unknown) => {
+    throw notes.failure() ?? error;
+  });
 }
-
-/** A step that an earlier claim had begun and not committed runs again: what it streamed then was dropped. */
-const statusOf = ({ isTakeover, attempt, step: first }: ClaimedRun, number: number): Record<string, unknown> =>
-  isTakeover && number === first ? { status: 'restarted', attempt } : { status: 'started' };
 
 type Advance = { readonly done: false; readonly progress: Progress } | { readonly done: true; readonly driven: Driven };
 
@@ -182,16 +200,13 @@ async function commitResult(
     openCalls: openOf(result.state),
     openInterrupts: result.interrupts.map(({ id }) => id),
     weight: progress.weight,
+    context: result.state.context,
     at,
     ...(end ? { end } : {}),
     ...(next.length === 0 ? {} : { progressJson: toProgressJson(visits, result.carry) }),
   });
-  const told = tellStep(events, drive.claimed.granularity, progress, {
-    delta,
-    streamed: result.streamed,
-    state: result.state,
-    at,
-  });
+  const committed = toCommitted(progress, delta, result.state, at);
+  const told = tellStep(events, claimed.granularity, committed, toldWhile(result));
   const thread: HotThread = { version: reply.version, state: result.state, weight };
   if (!outcome) {
     say(drive, events, told);
@@ -203,7 +218,7 @@ async function commitResult(
         nodes: result.next,
         step: progress.step + 1,
         pending: nothing,
-        added: [...progress.added, ...result.delta.messages],
+        added: addedBy(progress, result),
         visits,
         carry: result.carry,
         answers: undefined,
@@ -218,7 +233,22 @@ async function commitResult(
   };
 }
 
-const nothing: Delta = { fields: {}, messages: [], mayReplace: false };
+/** What a step told while it ran: the pieces of the messages that it streamed. */
+const toldWhile = ({ streamed }: StepResult): ToldStep => ({
+  message: (id) => (streamed.has(id) ? allPiecesTold : nothingTold),
+  has: () => false,
+});
+
+/** What the run has added to the log so far, as the log has it: what replaced an older message is none of it. */
+function addedBy({ added, state }: Progress, { delta: { messages, mayReplace } }: StepResult): readonly Message[] {
+  if (!mayReplace) return [...added, ...messages];
+  const own = new Set(added.map(({ message_id: id }) => id));
+  const older = new Set(state.context.map(({ message_id: id }) => id).filter((id) => !own.has(id)));
+  const fresh = messages.filter(({ message_id: id }) => !older.has(id));
+  return withMessages(added, fresh, true);
+}
+
+const nothing: Delta = { fields: {}, messages: [], mayReplace: false, removed: [] };
 
 function joinDeltas(first: Delta, second: Delta): Delta {
   if (first === nothing) return second;
@@ -226,6 +256,7 @@ function joinDeltas(first: Delta, second: Delta): Delta {
     fields: { ...first.fields, ...second.fields },
     messages: [...first.messages, ...second.messages],
     mayReplace: first.mayReplace || second.mayReplace,
+    removed: [...first.removed, ...second.removed],
   };
 }
 
@@ -243,7 +274,7 @@ function outcomeOf(
   visits: ReadonlyMap<string, number>,
 ): Outcome | undefined {
   const iterations = Math.max(...visits.values());
-  const added = [...progress.added, ...result.delta.messages];
+  const added = addedBy(progress, result);
   const recursionLimitReached =
     !result.waiting && result.next.some((node) => (visits.get(node) ?? 0) >= options.recursionLimit);
   if (!result.waiting && !recursionLimitReached && result.next.length > 0) return undefined;
@@ -288,10 +319,13 @@ async function commitFailure(
     // A run that could not begin leaves the thread as its claim found it.
     const { next, openCalls: open, step: first } = claimed;
     const place = { step: first, nodes: [] };
-    return commitStep({ ...who, place, delta: nothing, next, openCalls: open, openInterrupts: [], weight: weightless });
+    return commitStep({ ...who, ...unread, place, delta: nothing, next, openCalls: open, openInterrupts: [] });
   }
   const { pending, state, weight } = progress;
-  const rest = { ...who, place: progress, next: [], openCalls: openOf(state), openInterrupts: [], weight };
+  const { context } = state;
+  // No node of the step has come to its end: nothing of this commit is told but the failure.
+  const place = { step: progress.step, nodes: [] };
+  const rest = { ...who, place, next: [], openCalls: openOf(state), openInterrupts: [], weight, context };
   try {
     return await commitStep({ ...rest, delta: pending });
   } catch (error) {
@@ -300,7 +334,7 @@ async function commitFailure(
   }
 }
 
-const weightless: Weight = { messages: 0, fields: {} };
+const unread: Pick<StepCommit, 'weight' | 'context'> = { weight: { messages: 0, fields: {} }, context: [] };
 
 const openOf = ({ context }: EngineState): OpenCall[] =>
   openCalls(context).map(({ id, name }) => ({ callId: id, name }));

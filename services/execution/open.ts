@@ -6,73 +6,143 @@ import type { Execution } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type { Threads } from '@agent-workflow/protos/threads';
 import type { executionSettings } from './config.ts';
-import { finishDeletions } from './delete-thread.ts';
+import { deleteIdle, finishDeletions } from './delete-thread.ts';
+import { openEndWatch } from './end-watch.ts';
 import type { CompiledGraph } from './engine/graph.ts';
-import type { RunLog, RunQueue } from './port.ts';
-import { recoverRuns } from './recover.ts';
+import { holdLease } from './lease.ts';
+import type { RunControl, RunLog, RunQueue, WorkerLeases } from './port.ts';
 import { createExecution } from './runs.ts';
-import { createWorker } from './worker.ts';
+import { sweepRuns } from './sweep.ts';
+import { unwatched, type Watchdog } from './watchdog.ts';
+import { createWorker, type Worker } from './worker.ts';
 
 export interface OpenExecutionOptions {
   readonly graph: CompiledGraph | undefined;
   readonly threads: Threads;
   readonly memory: Memory;
   readonly queue: RunQueue;
+  readonly leases: WorkerLeases;
   readonly log: RunLog;
+  readonly control: RunControl;
+  /** Whether runs are driven here, beside being accepted and followed; yes when absent. */
+  readonly drives?: boolean;
   readonly logger: Log;
   readonly values: Values<typeof executionSettings>;
+  /**
+   * How often runs are looked for that nobody drives, in milliseconds. Beside other workers it is what a death is noticed by,
+   * together with the lease; alone, only what this process itself has lost can be found.
+   */
+  readonly sweepMs: number;
+  /** What idle threads and old events are told by, in milliseconds since 1970. */
+  readonly now?: () => number;
+  /** Absent: nothing is watched. */
+  readonly watchdog?: Watchdog;
 }
 
-/** An execution service that runs: disposing of it closes its queue and log. */
+/** An execution service that runs: disposing of it closes its queue, leases, log and control. */
 export interface OpenExecution extends AsyncDisposable {
   readonly execution: Execution;
-  /** Takes no more runs and waits for those under way, at most `ms`. */
+  /** Takes no more runs and waits for those under way, at most `ms`; what is left then is handed over. */
   readonly drain: (ms: number) => Promise<void>;
 }
 
-const sweepMs = 60_000;
+/** How often runs are put into the queue again that wait in it, if it has not lost them, in milliseconds. */
+const waitingMs = 30_000;
+const tidyMs = 60_000;
 const logsAtOnce = 200;
 const bytesPerMiB = 1024 * 1024;
 
-/** Puts the runs of a dead process in order, then starts to drive runs. */
+/** Puts the runs of dead workers in order, then starts to drive runs. */
 export async function openExecution(options: OpenExecutionOptions): Promise<OpenExecution> {
-  const { graph, threads, memory, queue, log, logger, values } = options;
-  const recovered = await recoverRuns({ threads, queue });
-  if (recovered > 0) logger.info({ runs: recovered }, 'runs of the process before go on');
+  const { graph, threads, memory, queue, leases, log, control, logger, values } = options;
+  const { drives = true, now = Date.now, watchdog = unwatched } = options;
+  await using opening = new AsyncDisposableStack();
+  opening.use(log);
+  opening.use(queue);
+  opening.use(leases);
+  opening.use(control);
+  const failed =
+    (what: string) =>
+    (error: unknown): void => {
+      logger.error({ err: error }, `${what} failed; the next time tries again`);
+    };
+  let sweeps = 0;
+  const sweep = async (worker?: Worker): Promise<void> => {
+    const withWaiting = sweeps++ % Math.ceil(waitingMs / options.sweepMs) === 0;
+    const put = await sweepRuns({ threads, queue, leases, worker, withWaiting });
+    if (put > 0) logger.info({ runs: put }, 'runs that nobody drove go on');
+  };
+
+  const workerId = newId();
+  const lease =
+    graph && drives ? opening.use(await holdLease({ leases, workerId, leaseMs: values.LEASE_MS, logger })) : undefined;
+  await sweep().catch(failed('the first sweep'));
   const worker =
     graph &&
+    lease &&
     createWorker({
-      workerId: newId(),
+      workerId,
       graph,
       threads,
       memory,
       queue,
       log,
       logger,
+      watchdog,
+      lease,
       concurrency: values.RUN_CONCURRENCY,
       hotBytes: values.HOT_STATE_MB * bytesPerMiB,
     });
-  const sweep = async (): Promise<void> => {
-    await finishDeletions({ threads, memory, log, worker, graph });
-    const kept = Date.now() - values.EVENTS_RETENTION * 1000;
+  if (worker) opening.use(control.onStop(worker.stop));
+  opening.use(every(options.sweepMs, async () => sweep(worker), failed('the sweep')));
+
+  const parts = { threads, memory, log, control, worker, graph };
+  const tidy = async (): Promise<void> => {
+    await finishDeletions(parts);
+    const kept = now() - values.EVENTS_RETENTION * 1000;
     while ((await log.expire(kept, logsAtOnce)) === logsAtOnce);
   };
-  const sweeper = every(sweepMs, sweep, (error) => {
-    logger.error({ err: error }, 'the sweep failed; the next one tries again');
-  });
-  await sweep().catch((error: unknown) => {
-    logger.error({ err: error }, 'the first sweep failed; the next one tries again');
-  });
+  await tidy().catch(failed('tidying up'));
+  opening.use(every(tidyMs, tidy, failed('tidying up')));
+  if (values.THREAD_TTL > 0) {
+    opening.use(
+      repeatNow(
+        tidyMs,
+        async (signal) => deleteIdle(parts, now() - values.THREAD_TTL * 1000, signal),
+        failed('deleting idle threads'),
+      ),
+    );
+  }
+  const ends = opening.use(openEndWatch({ ...parts, firstMs: values.LEASE_MS, logger }));
 
+  const opened = opening.move();
   return {
-    execution: createExecution({ graph, threads, memory, queue, log, worker, backlog: values.RUN_BACKLOG }),
+    execution: createExecution({ ...parts, queue, ends, backlog: values.RUN_BACKLOG }),
     drain: async (ms) => {
       await worker?.drain(ms);
     },
+    [Symbol.asyncDispose]: async () => opened.disposeAsync(),
+  };
+}
+
+/** Does work at once and then every `ms`. Nobody waits for the first time, which may take long; disposal has it break off. */
+function repeatNow(
+  ms: number,
+  work: (signal: AbortSignal) => Promise<void>,
+  onError: (error: unknown) => void,
+): AsyncDisposable {
+  const closing = new AbortController();
+  let first = true;
+  const begun = work(closing.signal)
+    .catch(onError)
+    .finally(() => {
+      first = false;
+    });
+  const repeated = every(ms, async () => (first ? undefined : work(closing.signal)), onError);
+  return {
     [Symbol.asyncDispose]: async () => {
-      await sweeper[Symbol.asyncDispose]();
-      await queue[Symbol.asyncDispose]();
-      await log[Symbol.asyncDispose]();
+      closing.abort();
+      await Promise.all([begun, repeated[Symbol.asyncDispose]()]);
     },
   };
 }

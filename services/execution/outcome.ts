@@ -18,8 +18,15 @@ export interface Outcome {
 
 type RunIdentity = Pick<ClaimedRun, 'runId' | 'threadId' | 'requestId' | 'granularity' | 'isNewThread' | 'resumes'>;
 
+/** Fields in alphabetical order: the record keeps no other, and whoever tells of them is to say the same bytes. */
+export const inOrder = (fields: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(fields).toSorted(([one], [other]) => (one < other ? -1 : 1)));
+
 /** The whole state as replies show it. */
-export const toStateReply = ({ values, context }: EngineState): Record<string, unknown> => ({ ...values, context });
+export const toStateReply = ({ values, context }: EngineState): Record<string, unknown> => ({
+  ...inOrder(values),
+  context,
+});
 
 /** What invoke answers with, and what a run's last event says. */
 export function toInvokeResult(run: RunIdentity, outcome: Outcome, at: number): Record<string, unknown> {

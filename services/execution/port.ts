@@ -7,12 +7,17 @@ export interface RunnableRun {
   readonly runId: string;
   /** Set when a worker had the run that is thought dead: the epoch of its claim, the only one that may be taken over. */
   readonly takeoverEpoch?: number;
+  /** What goes along for tracing (`traceparent`, `x-request-id`): nothing is decided by it. */
+  readonly trace?: Readonly<Record<string, string>>;
 }
 
 /** A run that was taken from the queue. */
 export interface TakenRun {
   readonly run: RunnableRun;
-  /** Says that the record has decided who drives it: a queue that is not told may hand the run out again. */
+  /**
+   * Says that the record has decided who drives it: a queue that is not told may hand the run out again. It may be called
+   * more than once, and after the queue was closed; nothing comes of it then.
+   */
   readonly settle: () => void;
 }
 
@@ -21,7 +26,10 @@ export interface TakenRun {
  * whatever was lost is put back from there.
  */
 export interface RunQueue extends AsyncDisposable {
-  /** A run that waits already is not added a second time. */
+  /**
+   * A run that waits already with the same `takeoverEpoch`, or with none, is not added a second time. One that waits with
+   * an epoch that is past is handed out with the newer one, instead or besides.
+   */
   readonly enqueue: (run: RunnableRun) => Promise<void>;
   /**
    * The next run, as soon as there is one; owners take turns, so that one owner's many runs do not hold up another's.
@@ -35,13 +43,28 @@ export interface RunQueue extends AsyncDisposable {
 /**
  * Which workers live. A worker renews its lease by heartbeat; one whose lease has run out is thought dead, and its runs may be
  * taken over. That is only a guess about time: what keeps a worker that still lives from committing is the epoch.
+ *
+ * Every call settles, within a time that the adapter bounds; it is Unavailable where that is not known. A worker that cannot
+ * renew goes on, and nobody's runs are taken over by whoever cannot ask.
  */
 export interface WorkerLeases extends AsyncDisposable {
   /** Takes the worker for alive for `leaseMs` milliseconds from now. */
   readonly renew: (workerId: string, leaseMs: number) => Promise<void>;
-  /** Gives the lease up: whatever the worker still has is to be had at once. */
+  /** Gives the lease up: whatever the worker still has is to be had at once. One that is not held is given up already. */
   readonly release: (workerId: string) => Promise<void>;
+  /** Whether the worker renewed its lease and has neither let it run out nor given it up; false for one never heard of. */
   readonly isHeld: (workerId: string) => Promise<boolean>;
+}
+
+/**
+ * Word between replicas about a run that one of them may be driving. It may get lost: the record has decided before, and
+ * refuses whatever the run still does.
+ */
+export interface RunControl extends AsyncDisposable {
+  /** Tells every replica, this one too, that the run was stopped. */
+  readonly stop: (runId: string) => void;
+  /** Calls `listener` with each run that is told to be stopped, until what is given back is disposed of. */
+  readonly onStop: (listener: (runId: string) => void) => Disposable;
 }
 
 /** The kinds of event that end a run's log. */

@@ -2,16 +2,18 @@ import { isServiceError } from '@agent-workflow/kit/errors';
 import { within } from '@agent-workflow/protos/call';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { Message } from '@agent-workflow/protos/message';
-import type { Run, Threads } from '@agent-workflow/protos/threads';
+import type { Run, State, Threads } from '@agent-workflow/protos/threads';
 import type { CompiledGraph } from './engine/graph.ts';
 import type { Interrupt } from './engine/interrupt.ts';
 import type { EngineState } from './engine/state.ts';
 import { createEventWriter, type EventWriter } from './events.ts';
 import { fromState } from './hot-threads.ts';
+import { begin, listSteps } from './opening.ts';
 import { fromJson } from './options.ts';
 import { toInvokeResult } from './outcome.ts';
 import type { RunLog } from './port.ts';
-import { nothingTold, readTold, untold } from './told.ts';
+import { tellMessage, tellSteps, type CommittedStep } from './tell-step.ts';
+import { readTold, type ToldLog } from './told.ts';
 
 export interface EndParts {
   readonly threads: Threads;
@@ -26,7 +28,7 @@ const underWay = new WeakMap<RunLog, Map<string, Promise<void>>>();
 
 /**
  * Says how a run ended when its worker cannot: after a stop, after the worker's death, or when the log that it wrote is no
- * longer kept. Whole messages that the log does not have yet come first. Does nothing when the end is said already.
+ * longer kept. What the log does not have of the run's steps comes first. Does nothing when the end is said already.
  */
 export async function publishEnd(parts: EndParts, run: Run): Promise<void> {
   const ends = underWay.get(parts.log) ?? new Map<string, Promise<void>>();
@@ -40,11 +42,13 @@ export async function publishEnd(parts: EndParts, run: Run): Promise<void> {
 
 async function sayEnd(parts: EndParts, run: Run): Promise<void> {
   const { log } = parts;
+  const output = await outputOf(parts.threads, run);
   for (;;) {
     if (await log.isEnded(run.runId)) return;
     const after = await log.last(run.runId);
     const events = createEventWriter(run, after);
-    const list = await missingEvents(parts, run, events, after);
+    const told = await readTold(log, run.runId, after);
+    const list = [...missingEvents(events, run, output, told), await lastEvent(parts, events, run, output)];
     try {
       await log.append(run.runId, after, list);
       return;
@@ -55,70 +59,96 @@ async function sayEnd(parts: EndParts, run: Run): Promise<void> {
   }
 }
 
-async function missingEvents(parts: EndParts, run: Run, events: EventWriter, after: number): Promise<RunEvent[]> {
+/** `rebuilt` says that the numbers are this log's own: the pieces that were streamed are not in it. */
+function missingEvents(events: EventWriter, run: Run, { added, steps }: Output, told: ToldLog): RunEvent[] {
   const at = run.updatedAt;
-  const opening =
-    after === 0
-      ? [events.write('metadata', metadataOf(run), {}, { at }), events.write('on_chain_start', {}, {}, { at })]
-      : [];
-  const output = await outputOf(parts.threads, run);
-  const told = await readTold(parts.log, run.runId, after);
-  const whole = untold(output, told).flatMap((message) =>
-    events.message(message, {}, at, told.get(message.message_id) ?? nothingTold),
-  );
-  if (run.status === 'failed')
-    return [...opening, ...whole, events.write('error', run.end?.error ?? unknownError, {}, { at })];
-  return [...opening, ...whole, events.write('on_chain_end', await endOf(parts, run, output), {}, { at })];
+  const inSteps = new Set(steps.flatMap(({ messages }) => messages).map(({ message_id: id }) => id));
+  const older = added.filter(({ message_id: id }) => !inSteps.has(id) && !told.hasWhole(id));
+  return [
+    ...begin(events, run, told, { at, rebuilt: true }),
+    ...older.flatMap((message) =>
+      tellMessage(events, message, { place: {}, at, told: told.step(undefined).message(message.message_id) }),
+    ),
+    ...tellSteps(events, run.granularity, steps, told),
+  ];
+}
+
+async function lastEvent(parts: EndParts, events: EventWriter, run: Run, output: Output): Promise<RunEvent> {
+  const at = run.updatedAt;
+  if (run.status !== 'failed') return events.write('on_chain_end', await endOf(parts, run, output), {}, { at });
+  const error = run.end?.error ?? unknownError;
+  return events.write('error', error, 'node' in error ? { node: error.node } : {}, { at });
 }
 
 const unknownError = { code: 'INTERNAL_ERROR', message: 'the run failed' };
 
-/** `rebuilt` says that the numbers are this log's own: pieces and changes of state are not in it. */
-const metadataOf = ({ requestId, threadId, runId, isNewThread }: Run): Record<string, unknown> => ({
-  request_id: requestId,
-  thread_id: threadId,
-  run_id: runId,
-  is_new_thread: isNewThread,
-  rebuilt: true,
-});
+/** What a run left: everything that it added, and those of its steps that the record still keeps, in order. */
+interface Output {
+  readonly added: readonly Message[];
+  readonly steps: readonly CommittedStep[];
+}
 
-/** What the run added; nothing when its thread is gone. */
-async function outputOf(threads: Threads, { owner, runId }: Run): Promise<readonly Message[]> {
+/** Nothing when the thread is gone. */
+async function outputOf(threads: Threads, { owner, runId, status }: Run): Promise<Output> {
   try {
     const { messagesJson } = await threads.listRunMessages({ owner, runId }, within(callTimeoutMs));
-    return fromJson(messagesJson) as Message[];
+    const steps = await listSteps(threads, { owner, runId, fromStep: 0 });
+    // The commit that a failed run ended with has no nodes, and is told by its failure alone.
+    const told = status === 'failed' ? steps.filter(({ nodes }) => nodes.length > 0) : steps;
+    return { added: asCommitted(fromJson(messagesJson) as Message[], steps), steps: told };
   } catch (error) {
-    if (isServiceError(error, 'NotFound')) return [];
+    if (isServiceError(error, 'NotFound')) return { added: [], steps: [] };
     throw error;
   }
 }
 
-async function endOf(
-  { threads, graph }: EndParts,
-  run: Run,
-  added: readonly Message[],
-): Promise<Record<string, unknown>> {
+/** Messages as the run left them: a later run may have replaced some. */
+function asCommitted(added: readonly Message[], steps: readonly CommittedStep[]): readonly Message[] {
+  const left = new Map(
+    steps.flatMap(({ messages }) => messages.map((message) => [message.message_id, message] as const)),
+  );
+  return added.map((message) => left.get(message.message_id) ?? message);
+}
+
+async function endOf(parts: EndParts, run: Run, { added }: Output): Promise<Record<string, unknown>> {
   const outcome = {
     status: run.status === 'completed' || run.status === 'interrupted' ? run.status : 'stopped',
     iterations: run.end?.iterations ?? 0,
     recursionLimitReached: run.end?.recursionLimitReached ?? false,
     added,
     interrupts: JSON.parse(run.end?.interruptsJson ?? '[]') as Interrupt[],
-    state: await stateOf(threads, graph, run),
+    state: await stateOf(parts, run),
   } as const;
   return toInvokeResult(run, outcome, run.updatedAt);
 }
 
 const noState: EngineState = { values: { context_summary: '' }, context: [] };
 
-/** The state as it is now: the one that the run left is not kept. */
-async function stateOf(threads: Threads, graph: CompiledGraph | undefined, run: Run): Promise<EngineState> {
-  if (!graph) return noState;
+/** The state that the run left; once that is no longer kept, as it is now. */
+async function stateOf({ threads, graph }: EndParts, run: Run): Promise<EngineState> {
+  if (!graph || (run.granularity === 'low' && run.status !== 'interrupted')) return noState;
   try {
-    const { owner, threadId } = run;
-    return fromState(graph, await threads.getState({ owner, threadId }, within(callTimeoutMs))).state;
+    return fromState(graph, await keptState(threads, run)).state;
   } catch (error) {
     if (isServiceError(error, 'NotFound')) return noState;
+    throw error;
+  }
+}
+
+/** How many versions back the one that a run left is looked for. */
+const versionsLookedAt = 100;
+
+async function keptState(threads: Threads, { owner, threadId, runId }: Run): Promise<State> {
+  const key = { owner, threadId };
+  const call = within(callTimeoutMs);
+  const { checkpoints } = await threads.listCheckpoints({ ...key, limit: versionsLookedAt, offset: 0 }, call);
+  const left = checkpoints.find((checkpoint) => checkpoint.runId === runId);
+  if (!left) return threads.getState(key, call);
+  try {
+    return (await threads.getCheckpoint({ ...key, checkpointId: left.checkpointId }, call)).state;
+  } catch (error) {
+    // It was dropped meanwhile.
+    if (isServiceError(error, 'NotFound')) return threads.getState(key, call);
     throw error;
   }
 }

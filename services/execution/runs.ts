@@ -8,11 +8,12 @@ import { answeredCalls, type Message } from '@agent-workflow/protos/message';
 import type { AcceptRunRequest, State, Threads } from '@agent-workflow/protos/threads';
 import { LRUCache } from 'lru-cache';
 import { deleteThread } from './delete-thread.ts';
+import type { EndWatch } from './end-watch.ts';
 import type { CompiledGraph } from './engine/graph.ts';
 import { allFields } from './engine/merge.ts';
 import { applyUpdate, refuseInitialState } from './update-state.ts';
 import { fromJson, toOptionsJson, toRunOptions } from './options.ts';
-import type { RunLog, RunQueue } from './port.ts';
+import type { RunControl, RunLog, RunQueue } from './port.ts';
 import { publishEnd } from './publish-end.ts';
 import type { Worker } from './worker.ts';
 
@@ -23,15 +24,17 @@ export interface ExecutionOptions {
   readonly memory: Memory;
   readonly queue: RunQueue;
   readonly log: RunLog;
+  readonly control: RunControl;
   /** Absent where this replica accepts runs and drives none. */
   readonly worker: Worker | undefined;
+  readonly ends: Pick<EndWatch, 'watch'>;
   /** Runs that may wait in the queue; while so many do, no more are accepted. */
   readonly backlog: number;
 }
 
 /** The execution service. */
 export function createExecution(options: ExecutionOptions): Execution {
-  const { threads, queue, log, worker, backlog } = options;
+  const { threads, queue, log, control, worker, ends, backlog } = options;
   // Whoever starts a run here mostly follows it here: the record need not be asked whose it is.
   const startedHere = new LRUCache<string, string>({ max: rememberedRuns });
 
@@ -47,7 +50,7 @@ export function createExecution(options: ExecutionOptions): Execution {
 
   /** After a stop on record: fires the signal, tells the followers, and lets the next run go on. */
   const settleStop = async (owner: string, runId: string, nextRunId: string | undefined, call: Call): Promise<void> => {
-    worker?.stop(runId);
+    control.stop(runId);
     const run = await threads.getRun({ owner, runId }, call);
     await publishEnd(options, run);
     if (nextRunId !== undefined) await queue.enqueue({ owner, threadId: run.threadId, runId: nextRunId });
@@ -66,7 +69,7 @@ export function createExecution(options: ExecutionOptions): Execution {
         throw unavailable(`${String(backlog)} runs wait already, which is as many as may`);
       const threadId = request.threadId ?? newId();
       const accept = toAccept(graph, request, threadId);
-      let slot = worker?.reserve(request.owner, threadId);
+      let slot = worker?.reserve({ owner: request.owner, threadId, runId: request.runId });
       try {
         const reply = await threads.acceptRun({ ...accept, ...(slot ? { claim: slot.intent } : {}) }, call);
         if (slot && reply.claimed) {
@@ -75,7 +78,10 @@ export function createExecution(options: ExecutionOptions): Execution {
         }
         if (reply.runnable) await queue.enqueue({ owner: request.owner, threadId: reply.threadId, runId: reply.runId });
         startedHere.set(reply.runId, request.owner);
-        if (reply.stoppedRunId !== undefined) await settleStop(request.owner, reply.stoppedRunId, undefined, call);
+        if (reply.stoppedRunId !== undefined) {
+          worker?.forget(request.owner, reply.threadId);
+          await settleStop(request.owner, reply.stoppedRunId, undefined, call);
+        }
         return { runId: reply.runId, threadId: reply.threadId, isNewThread: reply.isNewThread, status: reply.status };
       } finally {
         slot?.release();
@@ -84,13 +90,23 @@ export function createExecution(options: ExecutionOptions): Execution {
 
     wait: async ({ runId, owner }, call) => {
       await prepareLog(owner, runId, call);
-      return log.end(runId, call.signal);
+      const leave = ends.watch(owner, runId);
+      try {
+        return await log.end(runId, call.signal);
+      } finally {
+        leave();
+      }
     },
 
     async *follow({ owner, runId, after }, call) {
       await prepareLog(owner, runId, call);
-      for await (const batch of log.follow(runId, after, call.signal)) {
-        for (const events of inParts(batch)) yield { events };
+      const leave = ends.watch(owner, runId);
+      try {
+        for await (const batch of log.follow(runId, after, call.signal)) {
+          for (const events of inParts(batch)) yield { events };
+        }
+      } finally {
+        leave();
       }
     },
 

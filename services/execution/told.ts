@@ -12,36 +12,83 @@ export interface Told {
 export const nothingTold: Told = { characters: 0, blocks: 0, whole: false };
 export const allPiecesTold: Told = { characters: Infinity, blocks: Infinity, whole: false };
 
+/** What has been told of one step. */
+export interface ToldStep {
+  readonly message: (messageId: string) => Told;
+  /** Whether an event of this kind is there; of `on_chain_stream` the status is the kind, and each node has its own. */
+  readonly has: (kind: string, node?: string) => boolean;
+}
+
+/** What a run's log tells. */
+export interface ToldLog {
+  /** Whether an event of this kind is there. */
+  readonly has: (kind: string) => boolean;
+  /** Whether the message is there whole, in whichever step. */
+  readonly hasWhole: (messageId: string) => boolean;
+  readonly step: (step: number | undefined) => ToldStep;
+  /** The last step of which a node is told to have completed; those before it are told to their ends. */
+  readonly lastStep: () => number | undefined;
+}
+
 /** How long reading a log may take, in milliseconds. */
 const readTimeoutMs = 30_000;
 
-/** What a run's log tells of each message, by its id, up to event number `last`. */
-export async function readTold(log: RunLog, runId: string, last: number): Promise<ReadonlyMap<string, Told>> {
-  const told = new Map<string, Told>();
+interface ReadChunk {
+  readonly data: unknown;
+  readonly message?: Message;
+  readonly metadata: { readonly step?: number; readonly node?: string; readonly message_id?: string };
+}
+
+/** What a run's log tells up to event number `last`. */
+export async function readTold(log: RunLog, runId: string, last: number): Promise<ToldLog> {
+  const told = gatherTold();
   if (last === 0) return told;
   for await (const batch of log.follow(runId, 0, AbortSignal.timeout(readTimeoutMs))) {
-    for (const { event, json } of batch) {
-      if (event !== 'messages_chunk') continue;
-      const { data, message, metadata } = fromJson(json) as {
-        data: unknown;
-        message?: Message;
-        metadata: { message_id: string };
-      };
-      const before = told.get(metadata.message_id) ?? nothingTold;
-      told.set(metadata.message_id, {
-        characters: before.characters + (typeof data === 'string' ? data.length : 0),
-        blocks: before.blocks + (typeof data === 'string' ? 0 : 1),
-        whole: before.whole || message !== undefined,
-      });
-    }
+    for (const { seq, event, json } of batch) if (seq <= last) told.add(event, fromJson(json) as ReadChunk);
     if ((batch.at(-1)?.seq ?? last) >= last) break;
   }
   return told;
 }
 
-/** The messages that have not been told whole. */
-export const untold = (messages: readonly Message[], told: ReadonlyMap<string, Told>): readonly Message[] =>
-  messages.filter(({ message_id: id }) => told.get(id)?.whole !== true);
+function gatherTold(): ToldLog & { readonly add: (event: string, chunk: ReadChunk) => void } {
+  const kinds = new Set<string>();
+  const messages = new Map<string, Told>();
+  const whole = new Set<string>();
+  let lastStep: number | undefined;
+  const keyOf = (...parts: readonly (string | number | undefined)[]): string => parts.join('\n');
+
+  const addPiece = ({ data, message, metadata: { step, message_id: id = '' } }: ReadChunk): void => {
+    const key = keyOf(step, id);
+    const before = messages.get(key) ?? nothingTold;
+    messages.set(key, {
+      characters: before.characters + (typeof data === 'string' ? data.length : 0),
+      blocks: before.blocks + (typeof data === 'string' ? 0 : 1),
+      whole: before.whole || message !== undefined,
+    });
+    if (message) whole.add(id);
+  };
+
+  return {
+    add: (event, chunk) => {
+      kinds.add(event);
+      const { step, node } = chunk.metadata;
+      if (event === 'messages_chunk') addPiece(chunk);
+      else if (event === 'on_chain_stream') {
+        const { status } = chunk.data as { status: string };
+        kinds.add(keyOf(step, status, node));
+        if (status === 'completed') lastStep = step;
+      } else kinds.add(keyOf(step, event, undefined));
+    },
+    has: (kind) => kinds.has(kind),
+    hasWhole: (id) => whole.has(id),
+    step: (step) => ({
+      // A message whose step was not known when it was told stands under none.
+      message: (id) => messages.get(keyOf(step, id)) ?? messages.get(keyOf(undefined, id)) ?? nothingTold,
+      has: (kind, node) => kinds.has(keyOf(step, kind, node)),
+    }),
+    lastStep: () => lastStep,
+  };
+}
 
 /** The pieces of a message that have not been told: text without the characters told, and the blocks behind those told. */
 export function untoldPieces({ content }: Pick<Message, 'content'>, { characters, blocks }: Told): unknown[] {

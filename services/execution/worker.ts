@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { fromUnknown, isServiceError } from '@agent-workflow/kit/errors';
 import { settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
@@ -8,10 +9,13 @@ import { bindMemory } from './bound-memory.ts';
 import { driveRun, type Driven } from './drive.ts';
 import type { RunContext } from './engine/context.ts';
 import type { CompiledGraph } from './engine/graph.ts';
+import { createHeldRuns } from './held-runs.ts';
 import { createHotThreads, type HotThread } from './hot-threads.ts';
 import { fromOptionsJson, type RunOptions } from './options.ts';
 import { publishEnd } from './publish-end.ts';
-import type { RunLog, RunnableRun, RunQueue } from './port.ts';
+import type { Lease } from './lease.ts';
+import type { RunLog, RunQueue, TakenRun } from './port.ts';
+import type { Watchdog } from './watchdog.ts';
 
 export interface WorkerOptions {
   readonly workerId: string;
@@ -21,6 +25,9 @@ export interface WorkerOptions {
   readonly queue: RunQueue;
   readonly log: RunLog;
   readonly logger: Log;
+  readonly watchdog: Watchdog;
+  /** Says to the others that this worker lives; the worker's own, held before it claims anything. */
+  readonly lease: Pick<Lease, 'release'>;
   /** Runs driven at once. */
   readonly concurrency: number;
   /** Thread states kept in memory between runs, in bytes of JSON. */
@@ -29,16 +36,29 @@ export interface WorkerOptions {
 
 /** Claims runs and drives them, a bounded number at once. */
 export interface Worker {
+  /** Stands on the record of the runs that it claims. */
+  readonly id: string;
   /** Takes a slot for a run that is about to be accepted; `undefined` when none is free. */
-  readonly reserve: (owner: string, threadId: string) => Reservation | undefined;
+  readonly reserve: (run: ReservedRun) => Reservation | undefined;
   /** Fires the signal of a run that is driven here. What it says and commits from now on is dropped. */
   readonly stop: (runId: string) => void;
   /** Whether the run is driven here, so that its end will be said here. */
   readonly drives: (runId: string) => boolean;
+  /** Whether the run is driven here, or on its way: its claim may have been asked for. */
+  readonly has: (runId: string) => boolean;
   /** What is remembered of a thread is dropped. */
   readonly forget: (owner: string, threadId: string) => void;
-  /** Takes no more runs; resolves when those under way have ended, or after `ms`, when they are left to a later claim. */
+  /**
+   * Takes no more runs. Resolves when those under way have ended, or after `ms`, when they are handed over: another worker
+   * has them at once.
+   */
   readonly drain: (ms: number) => Promise<void>;
+}
+
+export interface ReservedRun {
+  readonly owner: string;
+  readonly threadId: string;
+  readonly runId: string;
 }
 
 /** A slot, and what to claim with: use exactly one of the two. */
@@ -51,9 +71,9 @@ export interface Reservation {
 const callTimeoutMs = 30_000;
 
 export function createWorker(options: WorkerOptions): Worker {
-  const { workerId, graph, threads, queue, log, logger, concurrency } = options;
+  const { workerId, graph, threads, queue, log, logger, watchdog, concurrency } = options;
   const hot = createHotThreads(options.hotBytes);
-  const running = new Map<string, AbortController>();
+  const held = createHeldRuns();
   const draining = new AbortController();
   let slots = concurrency;
   const waiting: (() => void)[] = [];
@@ -80,31 +100,36 @@ export function createWorker(options: WorkerOptions): Worker {
    * left the memory since.
    */
   const drive = async (owner: string, claimed: ClaimedRun, remembered: HotThread | undefined): Promise<void> => {
-    const { runId, threadId } = claimed;
-    const controller = new AbortController();
-    running.set(runId, controller);
+    const { runId, threadId, epoch } = claimed;
+    using hold = held.hold({ owner, threadId, runId, takeoverEpoch: epoch });
+    const { signal } = hold;
     try {
       const runOptions = fromOptionsJson(claimed.optionsJson);
-      const driven = await driveRun({
+      const parts = {
         owner,
         claimed,
         options: runOptions,
         graph,
         threads,
         remembered,
-        run: contextOf(options, { owner, runId, threadId, runOptions, signal: controller.signal }),
+        run: contextOf(options, { owner, runId, threadId, runOptions, signal }),
         isRemote: remoteTools(graph, runOptions),
         log,
-      });
-      await Promise.all([settle(owner, threadId, runId, driven), driven.told]);
+      };
+      const driven = await watchdog.watch({ runId, threadId }, async (onStep) => driveRun({ ...parts, onStep }));
+      await Promise.all([settle(owner, threadId, runId, driven), driven.told.catch(() => tellEnd(owner, runId))]);
     } catch (error) {
       hot.forget(owner, threadId);
-      // Whoever fired the signal, or took the run, says how it ended.
-      if (controller.signal.aborted || isServiceError(error, 'Stale')) return;
+      // Whoever fired the signal says how the run ended.
+      if (signal.aborted) return;
+      if (isServiceError(error, 'Stale')) {
+        await tellEnd(owner, runId);
+        return;
+      }
       logger.error({ err: error, runId, threadId }, 'a run could not be driven');
+      // The record is away for now, and knows how far the run came: it is taken over from there.
+      if (isServiceError(error, 'Unavailable') || isServiceError(error, 'Timeout')) return;
       await giveUp(owner, runId, threadId);
-    } finally {
-      running.delete(runId);
     }
   };
 
@@ -117,7 +142,24 @@ export function createWorker(options: WorkerOptions): Worker {
     if (failure) logger.warn({ runId, threadId, code: failure.code, node: failure.node }, 'a run failed');
     if (thread) hot.set(owner, threadId, thread);
     else hot.forget(owner, threadId);
+    await passOn(owner, threadId, nextRunId);
+  };
+
+  /** The next run of a thread goes on. */
+  const passOn = async (owner: string, threadId: string, nextRunId: string | undefined): Promise<void> => {
     if (nextRunId !== undefined) await queue.enqueue({ owner, threadId, runId: nextRunId });
+  };
+
+  /** Says from the record how a run ended, if it has: whoever stopped it may have died since. One taken over has not. */
+  const tellEnd = async (owner: string, runId: string): Promise<void> => {
+    try {
+      const run = await threads.getRun({ owner, runId }, within(callTimeoutMs));
+      if (run.end) await publishEnd(options, run);
+    } catch (error) {
+      // Whoever deletes a thread tells the ends of its runs.
+      if (isServiceError(error, 'NotFound')) return;
+      logger.error({ err: error, runId }, 'the end of a run could not be told; whoever follows it hears of it later');
+    }
   };
 
   /** Ends a run that the service itself could not drive. */
@@ -125,67 +167,111 @@ export function createWorker(options: WorkerOptions): Worker {
     try {
       const error = { code: 'INTERNAL_ERROR', message: 'the run could not be driven to its end' };
       const { nextRunId } = await threads.endRun({ owner, runId, status: 'failed', error }, within(callTimeoutMs));
-      await publishEnd(options, await threads.getRun({ owner, runId }, within(callTimeoutMs)));
-      if (nextRunId !== undefined) await queue.enqueue({ owner, threadId, runId: nextRunId });
+      await Promise.all([tellEnd(owner, runId), passOn(owner, threadId, nextRunId)]);
     } catch (error) {
-      logger.error({ err: error, runId }, 'a run could not be ended; the next start ends it');
+      logger.error({ err: error, runId }, 'a run could not be ended; it is taken over instead');
     }
   };
 
-  const claimAndDrive = async ({ owner, threadId, runId, takeover = false }: RunnableRun): Promise<void> => {
+  const claimAndDrive = async ({ run, settle: decided }: TakenRun): Promise<void> => {
+    const { owner, threadId, runId, takeoverEpoch } = run;
+    const takeover = takeoverEpoch === undefined ? {} : { takeoverEpoch };
+    const answered = held.expect(runId);
     const remembered = hot.get(owner, threadId);
     let claimed: ClaimedRun;
     try {
       claimed = await threads.claimRun(
-        { owner, threadId, runId, takeover, ...intentOf(remembered) },
+        { owner, threadId, runId, ...takeover, ...intentOf(remembered) },
         within(callTimeoutMs),
       );
     } catch (error) {
+      answered();
       const { code } = fromUnknown(error);
       // Stale and NotFound are the answer to a repeated or outdated delivery: the run is no longer to be had.
-      if (code !== 'Stale' && code !== 'NotFound') logger.error({ err: error, runId }, 'a run could not be claimed');
+      if (code === 'Stale' || code === 'NotFound') decided();
+      else logger.error({ err: error, runId }, 'a run could not be claimed; it is put into the queue again');
       return;
     }
-    if (claimed.givenUp) await tellGivenUp(owner, claimed);
-    else await drive(owner, claimed, remembered);
+    decided();
+    const driven = claimed.givenUp ? tellGivenUp(owner, claimed) : drive(owner, claimed, remembered);
+    answered();
+    await driven;
   };
 
   /** The record has given the run up: its followers hear of it, and the next run goes on. */
   const tellGivenUp = async (owner: string, { runId, threadId, nextRunId }: ClaimedRun): Promise<void> => {
     logger.error({ runId, threadId }, 'a run was claimed too often without a commit');
-    await publishEnd(options, await threads.getRun({ owner, runId }, within(callTimeoutMs)));
-    if (nextRunId !== undefined) await queue.enqueue({ owner, threadId, runId: nextRunId });
+    await Promise.all([tellEnd(owner, runId), passOn(owner, threadId, nextRunId)]);
+  };
+
+  const takeRun = async (): Promise<TakenRun | undefined> => {
+    const isDraining = (): boolean => draining.signal.aborted;
+    while (!isDraining()) {
+      try {
+        return await queue.take(draining.signal);
+      } catch (error) {
+        if (isDraining()) break;
+        logger.error({ err: error }, 'no run can be taken from the queue; trying again');
+        await delay(retakeMs, undefined, { signal: draining.signal }).catch(() => undefined);
+      }
+    }
+    return undefined;
   };
 
   const consume = async (): Promise<void> => {
     for (;;) {
       await takeSlot();
-      const run = await queue.take(draining.signal).catch(() => undefined);
-      if (!run) {
+      const taken = await takeRun();
+      if (!taken) {
         release();
         return;
       }
-      void claimAndDrive(run).finally(release);
+      void claimAndDrive(taken)
+        .catch((error: unknown) => {
+          logger.error({ err: error, runId: taken.run.runId }, 'a run could not be seen to its end');
+        })
+        .finally(release);
     }
   };
   void consume();
 
+  /** What is left goes to whoever has a free place, from this worker's claims. */
+  const handOver = async (quiet: Promise<void>): Promise<void> => {
+    const left = held.all();
+    await options.lease.release().catch((error: unknown) => {
+      logger.warn({ err: error }, 'the lease could not be given up; it runs out');
+    });
+    held.stopAll(new Error('the worker drains'));
+    // What has been said or committed is to arrive before another worker looks.
+    await settledWithin(quiet, arriveMs);
+    for (const run of left) await queue.enqueue(run);
+    logger.warn({ runs: left.length }, 'runs under way were handed over');
+  };
+
   return {
-    reserve: (owner, threadId) => {
+    id: workerId,
+
+    reserve: ({ owner, threadId, runId }) => {
       if (slots === 0 || draining.signal.aborted) return undefined;
       slots--;
+      const answered = held.expect(runId);
       const remembered = hot.get(owner, threadId);
       return {
         intent: intentOf(remembered),
-        run: (claimed) => void drive(owner, claimed, remembered).finally(release),
-        release,
+        run: (claimed) => {
+          void drive(owner, claimed, remembered).finally(release);
+          answered();
+        },
+        release: () => {
+          answered();
+          release();
+        },
       };
     },
 
-    stop: (runId) => running.get(runId)?.abort(new Error('the run was stopped')),
-
-    drives: (runId) => running.has(runId),
-
+    stop: held.stop,
+    drives: held.drives,
+    has: held.has,
     forget: hot.forget,
 
     drain: async (ms) => {
@@ -194,12 +280,16 @@ export function createWorker(options: WorkerOptions): Worker {
         if (slots === concurrency) resolve();
         else idle.add(resolve);
       });
-      if (await settledWithin(quiet, ms)) return;
-      logger.warn({ runs: running.size }, 'runs under way are left to the next start');
-      for (const controller of running.values()) controller.abort(new Error('the worker drains'));
+      if (await settledWithin(quiet, ms)) await options.lease.release().catch(() => undefined);
+      else await handOver(quiet);
     },
   };
 }
+
+/** How long the queue is left alone after it could not be asked, in milliseconds. */
+const retakeMs = 500;
+/** How long what a worker has sent may take to arrive, in milliseconds. */
+const arriveMs = 300;
 
 /** Names of the tools that the caller runs: declared with the request, or so marked by the graph. */
 function remoteTools(graph: CompiledGraph, { tools }: RunOptions): (name: string) => boolean {

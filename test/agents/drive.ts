@@ -1,5 +1,5 @@
 import { createAgent } from '@agent-workflow/execution/agents/default';
-import type { Think } from '@agent-workflow/execution/agents/default/fields';
+import type { Brain } from '@agent-workflow/execution/agents/default/fields';
 import { bindMemory } from '@agent-workflow/execution/bound-memory';
 import { defaultValues } from '@agent-workflow/execution/engine/merge';
 import { entryNodes, runStep } from '@agent-workflow/execution/engine/step';
@@ -23,6 +23,7 @@ export interface Turn {
   /** What was streamed, piece by piece. */
   readonly pieces: readonly unknown[];
   readonly values: Readonly<Record<string, unknown>>;
+  readonly context: readonly Message[];
   /** Whether the turn waits for the caller's tools. */
   readonly waiting: boolean;
 }
@@ -41,9 +42,14 @@ export interface Conversation extends AsyncDisposable {
   readonly answer: (results: Readonly<Record<string, unknown>>, options?: TurnOptions) => Promise<Turn>;
 }
 
+export interface ConverseOptions {
+  /** Over how many messages in its context the agent summarises. */
+  readonly summarizeOver?: number;
+}
+
 /** Opens a conversation that drives the engine step by step, as a worker would, without a thread to keep it in. */
-export async function converse(think: Think): Promise<Conversation> {
-  const graph = createAgent(think);
+export async function converse(brain: Brain, { summarizeOver = 60 }: ConverseOptions = {}): Promise<Conversation> {
+  const graph = createAgent(brain, summarizeOver);
   const opened = await openMemory({ path: ':memory:', values: readEnv(memorySettings, {}) });
   const memory = bindMemory(opened.memory, { owner: 'anon', threadId: 't', signal: new AbortController().signal });
   let state = { values: defaultValues(graph.fields), context: [] as readonly Message[] };
@@ -51,7 +57,7 @@ export async function converse(think: Think): Promise<Conversation> {
   const run = async (input: Message, from: 'start' | 'tools', options: TurnOptions): Promise<Turn> => {
     const { remoteTools = [], signal = new AbortController().signal, onPiece } = options;
     state = { ...state, context: [...state.context, input] };
-    const before = state.context.length;
+    const messages: Message[] = [];
     const pieces: unknown[] = [];
     const names = new Set(remoteTools.map(({ name }) => name));
     const context = { runId: newId(), threadId: 't', signal, config: {}, user: {}, memory };
@@ -70,11 +76,11 @@ export async function converse(think: Think): Promise<Conversation> {
           onPiece?.(piece);
         },
       });
+      messages.push(...result.delta.messages);
       ({ state, next, waiting } = result);
     }
-    const messages = state.context.slice(before);
     const said = messages.filter(({ role }) => role === 'assistant').map(textOf);
-    return { messages, said, pieces, values: state.values, waiting };
+    return { messages, said, pieces, values: state.values, context: state.context, waiting };
   };
 
   return {

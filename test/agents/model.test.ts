@@ -2,17 +2,18 @@ import { inspect } from 'node:util';
 import { createModelBrain } from '@agent-workflow/execution/agents/default/model';
 import test, { type ExecutionContext } from 'ava';
 import { startOpenaiChat, type OpenaiChat, type ScriptedReply } from '../servers/openai-chat.ts';
-import { converse, type Conversation } from './drive.ts';
+import { converse, type Conversation, type ConverseOptions } from './drive.ts';
 
 const apiKey = 'sk-very-secret';
 
 /** A conversation with an agent whose model gives these replies. */
 async function withModel(
   t: ExecutionContext,
+  options: ConverseOptions,
   ...replies: ScriptedReply[]
 ): Promise<{ readonly talk: Conversation; readonly server: OpenaiChat }> {
   const server = await startOpenaiChat(replies);
-  const talk = await converse(createModelBrain({ baseUrl: server.baseUrl, apiKey, model: 'small-1' }));
+  const talk = await converse(createModelBrain({ baseUrl: server.baseUrl, apiKey, model: 'small-1' }), options);
   t.teardown(async () => {
     await talk[Symbol.asyncDispose]();
     await server[Symbol.asyncDispose]();
@@ -21,7 +22,7 @@ async function withModel(
 }
 
 test("the model's words stream through", async (t) => {
-  const { talk, server } = await withModel(t, { text: 'Good day to you.' });
+  const { talk, server } = await withModel(t, {}, { text: 'Good day to you.' });
   const { said, pieces } = await talk.say('Hello');
   t.deepEqual(said, ['Good day to you.']);
   t.deepEqual(pieces, ['Good', ' day', ' to', ' you.']);
@@ -38,6 +39,7 @@ test("the model's words stream through", async (t) => {
 test('calls made at once are run, and the model is told their results', async (t) => {
   const { talk, server } = await withModel(
     t,
+    {},
     {
       text: 'Let me see.',
       calls: [
@@ -72,6 +74,7 @@ test('calls made at once are run, and the model is told their results', async (t
 test('arguments that are no JSON, or break the schema, are told to the model', async (t) => {
   const { talk, server } = await withModel(
     t,
+    {},
     {
       calls: [
         { id: 'a', name: 'calculate', json: '{"expression": "1 +' },
@@ -90,6 +93,7 @@ test('arguments that are no JSON, or break the schema, are told to the model', a
 test("the model may call the caller's tools, and reads their results", async (t) => {
   const { talk, server } = await withModel(
     t,
+    {},
     { calls: [{ id: 'where', name: 'get_location', json: '{}' }] },
     { text: 'You are in Porto.' },
   );
@@ -118,7 +122,7 @@ const failures: readonly (readonly [title: string, replies: readonly ScriptedRep
 
 for (const [title, replies, says] of failures) {
   test(`${title} fails the node without a word of the key or the address`, async (t) => {
-    const { talk, server } = await withModel(t, ...replies);
+    const { talk, server } = await withModel(t, {}, ...replies);
     const error = await t.throwsAsync(talk.say('Hello'), { message: /^node "agent" failed: / });
     t.regex(error.message, says);
     t.notRegex(inspect(error, { depth: 10 }), /secret|127\.0\.0\.1/);
@@ -127,7 +131,7 @@ for (const [title, replies, says] of failures) {
 }
 
 test('a model that is busy for a moment is asked again', async (t) => {
-  const { talk, server } = await withModel(t, { status: 429 }, { text: 'Here I am.' });
+  const { talk, server } = await withModel(t, {}, { status: 429 }, { text: 'Here I am.' });
   t.deepEqual((await talk.say('Hello')).said, ['Here I am.']);
   t.is(server.requests.length, 2);
 });
@@ -141,8 +145,48 @@ test('a model that cannot be reached fails the node', async (t) => {
   t.notRegex(inspect(error, { depth: 10 }), /secret|127\.0\.0\.1/);
 });
 
+test('a model is asked for the summary of a long conversation, and reads it from then on', async (t) => {
+  const replies = ['One.', 'Two.', ' They greeted. ', 'Three.', 'Four.'].map((text) => ({ text }));
+  const { talk, server } = await withModel(t, { summarizeOver: 4 }, ...replies);
+  await talk.say('first');
+  await talk.say('second');
+  const { said, pieces, values, messages } = await talk.say('third');
+  t.deepEqual(said, ['Three.']);
+  t.deepEqual(pieces, ['Three.']);
+  t.is(messages.length, 1);
+  t.is(values['context_summary'], 'They greeted.');
+  const asked = server.requests[2]?.body;
+  t.like(asked, { model: 'small-1', stream: true });
+  t.false('tools' in (asked ?? {}));
+  t.is(
+    asked?.messages[1]?.content,
+    'The notes so far:\n(none)\n\nWhat was said since:\nuser: first\nassistant: One.\nuser: second',
+  );
+  t.deepEqual(server.requests[3]?.body.messages.slice(1), [
+    { role: 'assistant', content: 'Two.' },
+    { role: 'user', content: 'third' },
+  ]);
+  t.regex(String(server.requests[3]?.body.messages[0]?.content), /What was said before: They greeted\.$/);
+  await talk.say('fourth');
+  t.is(server.requests.length, 5);
+});
+
+test('a model that gives no summary does not cost the thread what it was about', async (t) => {
+  const { talk } = await withModel(t, { summarizeOver: 2 }, { text: 'One.' }, { text: '' }, { text: 'Two.' });
+  await talk.say('I like sencha');
+  t.is((await talk.say('second')).values['context_summary'], '- user: I like sencha');
+});
+
+test('a model that fails to sum up fails the node that asked it', async (t) => {
+  const { talk } = await withModel(t, { summarizeOver: 2 }, { text: 'One.' }, { status: 401 });
+  await talk.say('first');
+  await t.throwsAsync(talk.say('second'), {
+    message: 'node "summarize" failed: the model refused the key (401): check OPENAI_API_KEY',
+  });
+});
+
 test('a stop hangs up on the model in the middle of its answer', async (t) => {
-  const { talk, server } = await withModel(t, { breaksOff: 'never' });
+  const { talk, server } = await withModel(t, {}, { breaksOff: 'never' });
   const stop = new AbortController();
   const told = talk.say('Hello', {
     signal: stop.signal,

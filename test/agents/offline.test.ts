@@ -1,4 +1,5 @@
 import { offlineBrain } from '@agent-workflow/execution/agents/default/offline';
+import { textOf } from '@agent-workflow/execution/graph';
 import test from 'ava';
 import { converse } from './drive.ts';
 
@@ -115,4 +116,26 @@ test('a stop ends it between two words', async (t) => {
   };
   await t.throwsAsync(talk.say('Hello!', { signal: stop.signal, onPiece }), { name: 'AbortError' });
   t.is(pieces.length, 2);
+});
+
+test('a long conversation is shortened when a turn begins: the newest stay, and the summary says what was told', async (t) => {
+  await using talk = await converse(offlineBrain, { summarizeOver: 6 });
+  for (const words of ['My name is Ada. I am new here.', 'hello', 'hi']) await talk.say(words);
+  const { context, values, messages } = await talk.say('Hello again');
+  t.is(values['context_summary'], '- user: My name is Ada.\n- user: hello\n- user: hi');
+  t.deepEqual(context.map(textOf), ['Hello, Ada! What can I do for you?', 'Hello again', messages.map(textOf).join()]);
+  t.is(messages.length, 1);
+});
+
+test('a conversation that is not long is left as it is', async (t) => {
+  await using talk = await converse(offlineBrain, { summarizeOver: 6 });
+  for (const words of ['hello', 'hi']) await talk.say(words);
+  const { context, values } = await talk.say('What is 1 + 2?');
+  t.is(context.length, 8);
+  t.is(values['context_summary'], '');
+  const next = await talk.say('hello');
+  t.deepEqual(
+    next.context.map(({ role }) => role),
+    ['assistant', 'user', 'assistant'],
+  );
 });

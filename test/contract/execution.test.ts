@@ -2,7 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { openMemoryRunQueue } from '@agent-workflow/execution/adapters/memory';
+import { openMemoryRunQueue, openMemoryWorkerLeases } from '@agent-workflow/execution/adapters/memory';
+import { openMemoryRunControl } from '@agent-workflow/execution/adapters/memory-control';
 import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite';
 import { executionSettings } from '@agent-workflow/execution/config';
 import { END, field, START, StateGraph, textOf } from '@agent-workflow/execution/graph';
@@ -20,6 +21,7 @@ import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite';
 import { createThreads } from '@agent-workflow/threads/threads';
 import {
   call,
+  contextOf,
   endOf,
   executionContract,
   followAll,
@@ -28,6 +30,7 @@ import {
   owner,
   passGate,
   resultOf,
+  shortening,
   start,
   toChunk,
   user,
@@ -69,6 +72,9 @@ async function openServices(
       threads,
       memory,
       queue: openMemoryRunQueue(),
+      leases: openMemoryWorkerLeases(),
+      control: openMemoryRunControl(),
+      sweepMs: 30_000,
       log,
       logger: silentLog,
       values: readEnv(executionSettings, env),
@@ -198,4 +204,63 @@ test('an event log that cannot be written holds up no run', async (t) => {
     t.is((await threads.getRun({ owner, runId: id }, call())).status, 'completed');
   }
   t.deepEqual((await logOf(threads, 't1')).map(textOf), [gate.name, 'first', 'second', 'hi', 'first', 'second']);
+});
+
+test('after a restart a run sees the shortened context, and the log is whole', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'execution-'));
+  t.teardown(async () => rm(folder, { recursive: true }));
+  const say = async ({ execution }: Services, text: string): Promise<string> => {
+    const { runId } = await start(execution, { threadId: 't1', messages: [user(text)] });
+    return resultOf(await endOf(execution, runId))
+      .messages.map(textOf)
+      .join();
+  };
+  {
+    await using services = await openServices(inProcess, { graph: shortening, folder });
+    for (const text of ['a', 'b', 'c']) await say(services, text);
+  }
+  await using services = await openServices(inProcess, { graph: shortening, folder });
+  t.deepEqual(await contextOf(services.threads, 't1'), ['c', 'saw 5']);
+  t.is(await say(services, 'd'), 'saw 3');
+  t.deepEqual((await logOf(services.threads, 't1')).map(textOf), [
+    'a',
+    'saw 1',
+    'b',
+    'saw 3',
+    'c',
+    'saw 5',
+    'd',
+    'saw 3',
+  ]);
+});
+
+const forgetting = new StateGraph({})
+  .addNode('say', ({ context }, { emit }) => {
+    emit('done');
+    return context.length < 5 ? {} : { removed_from_context: context.slice(0, -1).map(({ message_id: id }) => id) };
+  })
+  .addEdge(START, 'say')
+  .compile();
+
+test('messages that have left the context take no room among the states that are kept', async (t) => {
+  const known: boolean[] = [];
+  const watching: Via = async (context, service, opened) => {
+    const linked = await inProcess(context, service, opened);
+    if (!('acceptRun' in linked)) return linked;
+    const acceptRun: typeof linked.acceptRun = async (request, ...rest) => {
+      known.push(request.claim?.knownVersion !== undefined);
+      return linked.acceptRun(request, ...rest);
+    };
+    return { ...linked, acceptRun };
+  };
+  await using services = await openServices(watching, { graph: forgetting, env: { HOT_STATE_MB: '1' } });
+  const { execution, threads } = services;
+  const heavy = ['a', 'b', 'c'].map((text) => user(text.repeat(400_000)));
+  for (const messages of [heavy, [user('d')], [user('e')]]) {
+    const { runId } = await start(execution, { threadId: 't1', messages });
+    await endOf(execution, runId);
+  }
+  t.deepEqual(await contextOf(threads, 't1'), ['d', 'done', 'e', 'done']);
+  // Three heavy messages are more than is kept; what is left when they are gone is not.
+  t.deepEqual(known, [false, false, true]);
 });

@@ -6,6 +6,7 @@ import {
   remoteTool,
   START,
   StateGraph,
+  summarizeNode,
   textOf,
   tool,
   toolNode,
@@ -357,7 +358,7 @@ export function executionContract(
     async (t, { execution }) => {
       const { data } = await endOf(execution, (await start(execution)).runId);
       t.like(data, { code: 'NODE_ERROR', node: 'heavy' });
-      t.regex((data as { message: string }).message, /more than 2097152/);
+      t.regex((data as { message: string }).message, /2097152/);
     },
   );
 
@@ -699,6 +700,88 @@ export function executionContract(
     await refused(t, execution.deleteThread({ owner, threadId: 't9' }, call()), 'NotFound');
     t.is((await threads.getThread({ owner, threadId: 't1' }, call())).threadId, 't1');
   });
+
+  // Messages that leave the context
+
+  check('what a summarising node takes out of the context stays in the log', shortening, async (t, services) => {
+    const { execution, threads } = services;
+    for (const id of ['a', 'b']) await invoke(execution, { threadId: 't1', messages: [user(id, id)] });
+    const third = await invoke(execution, { threadId: 't1', messages: [user('c', 'c')], granularity: 'full' });
+    t.deepEqual(third.all_messages.map(textOf), ['saw 5']);
+    t.deepEqual(third.context?.map(textOf), ['c', 'saw 5']);
+    t.deepEqual(third.state?.['context'], third.context);
+    t.is(third.summary, 'a, saw 1, b, saw 3');
+    const log = ['a', 'saw 1', 'b', 'saw 3', 'c', 'saw 5'];
+    t.deepEqual((await logOf(threads, 't1')).map(textOf), log);
+    t.deepEqual(await contextOf(threads, 't1'), ['c', 'saw 5']);
+    t.is(await fieldOf(threads, 't1', 'context_summary'), third.summary);
+
+    const warm = await invoke(execution, { threadId: 't1', messages: [user('d', 'd')], granularity: 'full' });
+    t.deepEqual(warm.messages.map(textOf), ['saw 3']);
+    t.deepEqual(warm.context?.map(textOf), ['c', 'saw 5', 'd', 'saw 3']);
+    await threads.addMessages({ owner, threadId: 't1', messages: [user('by hand')] }, call());
+    const read = await invoke(execution, { threadId: 't1', messages: [user('e', 'e')], granularity: 'full' });
+    t.deepEqual(read.context?.map(textOf), ['e', 'saw 6']);
+    t.is(read.summary, 'a, saw 1, b, saw 3, c, saw 5, d, saw 3, by hand');
+    t.deepEqual((await logOf(threads, 't1')).map(textOf), [...log, 'd', 'saw 3', 'by hand', 'e', 'saw 6']);
+  });
+
+  for (const granularity of ['low', 'partial', 'full'])
+    check(`at ${granularity} a shortened context is told as far as that goes`, shortening, async (t, { execution }) => {
+      const first = await start(execution, { threadId: 't1', granularity, messages: [user('a', 'a')] });
+      const before = await followAll(execution, first.runId);
+      const input = [user('b', 'b'), user('c', 'c'), user('d', 'd')];
+      const { runId } = await start(execution, { threadId: 't1', granularity, messages: input });
+      const events = await followAll(execution, runId);
+      for (const each of [before, events]) holdsOrder(t, each, granularity);
+      const told = (list: readonly RunEvent[], event: string): unknown[] =>
+        list.map(toChunk).flatMap((chunk) => (chunk.event === event ? [chunk.data] : []));
+      const chunks = (added: readonly Message[], ...removed: string[][]): unknown[] =>
+        granularity === 'low'
+          ? []
+          : [{ messages: added, removed: [] }, ...removed.map((ids) => ({ messages: [], removed: ids }))];
+      const replies = (list: readonly RunEvent[]): readonly Message[] => resultOf(toChunk(list.at(-1))).all_messages;
+      t.deepEqual(told(before, 'context_chunk'), chunks(replies(before)));
+      const gone = ['a', replies(before)[0]?.message_id ?? '', 'b', 'c'];
+      t.deepEqual(told(events, 'context_chunk'), chunks(replies(events), gone));
+      t.deepEqual(told(events, 'summary_chunk'), granularity === 'full' ? ['a, saw 1, b, c'] : []);
+    });
+
+  check('what is said and removed in one step is in the log alone, warm or read', asides, async (t, services) => {
+    const { execution, threads } = services;
+    const [first, second] = [await invoke(execution, { threadId: 't1' }), await invoke(execution, { threadId: 't1' })];
+    await threads.addMessages({ owner, threadId: 't1', messages: [user('by hand')] }, call());
+    const third = await invoke(execution, { threadId: 't1' });
+    t.deepEqual(
+      [first, second, third].map(({ all_messages: added }) => added.map(textOf)),
+      [1, 3, 6].map((seen) => [`saw ${String(seen)}`, 'an aside']),
+    );
+    t.is((await logOf(threads, 't1')).filter((message) => textOf(message) === 'an aside').length, 3);
+    t.is((await contextOf(threads, 't1')).length, 7);
+  });
+
+  check('a message that left the context and is sent again is back at its place', shortening, async (t, services) => {
+    const { execution, threads } = services;
+    const input = ['a', 'b', 'c', 'd'].map((id) => user(id, id));
+    await invoke(execution, { threadId: 't1', messages: input });
+    t.deepEqual(await contextOf(threads, 't1'), ['d', 'saw 4']);
+    const again = await invoke(execution, { threadId: 't1', messages: [user('again', 'b')], granularity: 'full' });
+    t.deepEqual(again.context?.map(textOf), ['again', 'd', 'saw 4', 'saw 3']);
+    t.deepEqual(await contextOf(threads, 't1'), ['again', 'd', 'saw 4', 'saw 3']);
+    t.deepEqual((await logOf(threads, 't1')).map(textOf), ['a', 'again', 'c', 'd', 'saw 4', 'saw 3']);
+  });
+
+  check('a node that removes what is not there fails its run, and is named', careless, async (t, services) => {
+    const { execution, threads } = services;
+    const { runId } = await start(execution, { threadId: 't1', messages: [user('a', 'a')] });
+    const end = await endOf(execution, runId);
+    t.deepEqual(end.data, {
+      code: 'NODE_ERROR',
+      message: 'removed_from_context of node "tidy" names "nobody", which no message of the context has for its id',
+      node: 'tidy',
+    });
+    t.deepEqual(await contextOf(threads, 't1'), ['a']);
+  });
 }
 
 export const owner = 'u:ada';
@@ -720,7 +803,11 @@ function asked(name = 'ask'): RemoteTool {
   return { nodeName: '', name, description: 'Asks', parametersJson: json({ type: 'object', properties: {} }) };
 }
 
-export const start = async (execution: Execution, parts: Partial<StartRequest> = {}): ReturnType<Execution['start']> =>
+export const start = async (
+  execution: Execution,
+  parts: Partial<StartRequest> = {},
+  at = call(),
+): ReturnType<Execution['start']> =>
   execution.start(
     {
       owner,
@@ -733,7 +820,7 @@ export const start = async (execution: Execution, parts: Partial<StartRequest> =
       multitaskStrategy: 'enqueue',
       ...parts,
     },
-    call(),
+    at,
   );
 
 export interface Chunk {
@@ -801,6 +888,9 @@ export const logOf = async (threads: Threads, threadId: string, as = owner): Pro
   parse(
     (await threads.listMessages({ owner: as, threadId, limit: 1000, offset: 0 }, call())).messagesJson,
   ) as Message[];
+
+export const contextOf = async (threads: Threads, threadId: string): Promise<string[]> =>
+  (parse((await threads.getState({ owner, threadId }, call())).contextJson) as Message[]).map(textOf);
 
 const fieldOf = async (threads: Threads, threadId: string, field: string): Promise<unknown> =>
   parse((await threads.getState({ owner, threadId }, call())).fields[field]);
@@ -1069,4 +1159,34 @@ const remembering = new StateGraph({})
     ctx.emit(found.map(({ content }) => content).join() || 'nothing');
   })
   .addEdge(START, 'memory')
+  .compile();
+
+/** Says how many messages it saw, and keeps the newest two when there are more than four. */
+export const shortening = new StateGraph({})
+  .addNode('look', ({ context }, { emit }) => emit(`saw ${String(context.length)}`))
+  .addNode(
+    'shorten',
+    summarizeNode({
+      whenOver: { messages: 4 },
+      keep: 2,
+      summarize: (messages, previous) => [...(previous === '' ? [] : [previous]), ...messages.map(textOf)].join(', '),
+    }),
+  )
+  .addEdge(START, 'look')
+  .addEdge('look', 'shorten')
+  .compile();
+
+/** Says something that the model is never to see. */
+const asides = new StateGraph({})
+  .addNode('look', ({ context }, { emit }) => {
+    emit(`saw ${String(context.length)}`);
+    const aside = newId();
+    return { messages: [{ message_id: aside, content: 'an aside' }], removed_from_context: [aside] };
+  })
+  .addEdge(START, 'look')
+  .compile();
+
+const careless = new StateGraph({})
+  .addNode('tidy', () => ({ removed_from_context: ['nobody'] }))
+  .addEdge(START, 'tidy')
   .compile();

@@ -3,6 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite';
+import { nats } from '../servers/nats.ts';
+import { openLogsOn } from '../servers/nats-adapters.ts';
+import { withServer } from '../servers/real-suite.ts';
 import { runLogContract } from './run-log.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'run-log-'));
@@ -16,4 +19,12 @@ runLogContract(test, 'sqlite in memory', {
 runLogContract(test, 'sqlite file', {
   open: async (place) => openSqliteRunLog({ path: join(folder, `${place}.sqlite`) }),
   keeps: true,
+});
+
+withServer(test, nats, (server) => {
+  runLogContract(test, 'nats', {
+    open: async (place) => openLogsOn((await server()).url, place),
+    keeps: true,
+    expires: 'by age',
+  });
 });

@@ -10,12 +10,14 @@ export interface RunLogPlaces {
   readonly open: (place: string) => Promise<RunLog>;
   /** Whether a place still holds what was written when it is opened again. */
   readonly keeps: boolean;
+  /** Whether logs go when they are told to expire, or of themselves when they have grown old: when told, unless set. */
+  readonly expires?: 'by age';
 }
 
 let places = 0;
 
 /** What any keeper of event logs must promise. */
-export function runLogContract(test: TestFn, name: string, { open, keeps }: RunLogPlaces): void {
+export function runLogContract(test: TestFn, name: string, { open, keeps, expires }: RunLogPlaces): void {
   const newPlace = (): string => `logs-${String((places += 1))}`;
   const check = (title: string, body: (t: ExecutionContext, log: RunLog) => Promise<void>): void => {
     test(`${name}: ${title}`, async (t) => {
@@ -190,7 +192,44 @@ export function runLogContract(test: TestFn, name: string, { open, keeps }: RunL
     );
   });
 
+  check('an event of 4 MiB passes, live and stored, as does what comes before and behind it', async (t, log) => {
+    const heavy = 'x'.repeat(4 * 1024 * 1024);
+    const live = listen(log, 'r');
+    await log.append('r', 0, [piece(1), piece(2, heavy), piece(3)]);
+    await log.append('r', 3, [end(4)]);
+    t.deepEqual(numbers(await live.done), [1, 2, 3, 4]);
+    t.deepEqual(weights(await followAll(log, 'r')), weights(await live.done));
+    t.deepEqual(numbers(await followAll(log, 'r', 1)), [2, 3, 4]);
+    t.deepEqual(numbers(await followAll(log, 'r', 2)), [3, 4]);
+    t.is(await log.last('r'), 4);
+  });
+
+  check('a last event of 2 MiB is told to whoever waits for it, and to whoever comes later', async (t, log) => {
+    const heavy = event(2, 'on_chain_end', 'y'.repeat(2 * 1024 * 1024));
+    const waiting = log.end('r', never);
+    await log.append('r', 0, [piece(1), heavy]);
+    t.deepEqual(weights([await waiting, await log.end('r', never)]), weights([heavy, heavy]));
+    t.true(await log.isEnded('r'));
+    await stale(t, log.append('r', 2, [piece(3)]));
+  });
+
+  check('whether a run has ended is known from its last event on', async (t, log) => {
+    t.false(await log.isEnded('r'));
+    await log.append('r', 0, [piece(1)]);
+    t.false(await log.isEnded('r'));
+    const writing = log.append('r', 1, [end(2)]);
+    t.true(await log.isEnded('r'));
+    await writing;
+    t.true(await log.isEnded('r'));
+  });
+
   check('logs that ended before a time expire, at most as many as asked for', async (t, log) => {
+    if (expires === 'by age') {
+      await log.append('a', 0, [piece(1), end(2)]);
+      t.is(await log.expire(Date.now() + 1000, 10), 0);
+      t.is(await log.last('a'), 2);
+      return;
+    }
     for (const run of ['a', 'b', 'c']) await log.append(run, 0, [piece(1), end(2)]);
     await log.append('open', 0, [piece(1)]);
     t.is(await log.expire(Date.now() - 60_000, 10), 0);

@@ -14,7 +14,58 @@ export function runQueueContract(test: TestFn, name: string, open: () => Promise
 
   check('a run is taken as it was put', async (t, queue) => {
     await queue.enqueue(run('u:ada', 'r1'));
-    t.deepEqual(await queue.take(never), run('u:ada', 'r1'));
+    t.deepEqual((await queue.take(never)).run, run('u:ada', 'r1'));
+    await queue.enqueue({ ...run('u:ada', 'r2'), takeoverEpoch: 7 });
+    t.deepEqual((await queue.take(never)).run, { ...run('u:ada', 'r2'), takeoverEpoch: 7 });
+  });
+
+  check('a run that waits already is not added a second time, and keeps its place', async (t, queue) => {
+    for (const id of ['r1', 'r2', 'r1', 'r2', 'r1']) await queue.enqueue(run('u:ada', id));
+    await queue.enqueue({ ...run('u:ada', 'r3'), takeoverEpoch: 3 });
+    await queue.enqueue({ ...run('u:ada', 'r3'), takeoverEpoch: 3 });
+    t.is(queue.waiting(), 3);
+    t.deepEqual(await take(queue, 3), ['r1', 'r2', 'r3']);
+    await queue.enqueue(run('u:ada', 'r4'));
+    t.deepEqual(await take(queue, 1), ['r4']);
+  });
+
+  check('a run that waits with a claim that is past is handed out with the newer one', async (t, queue) => {
+    for (const takeoverEpoch of [5, 6, 5]) await queue.enqueue({ ...run('u:ada', 'r1'), takeoverEpoch });
+    await queue.enqueue(run('u:bob', 'last'));
+    const epochs: (number | undefined)[] = [];
+    for (let waits = true; waits;) {
+      const { run: each, settle } = await queue.take(never);
+      settle();
+      if (each.runId === 'r1') epochs.push(each.takeoverEpoch);
+      waits = queue.waiting() > 0;
+    }
+    t.true(epochs.includes(6), epochs.join());
+  });
+
+  check('a run that was taken and settled is not handed out again', async (t, queue) => {
+    await queue.enqueue(run('u:ada', 'r1'));
+    const { settle } = await queue.take(never);
+    settle();
+    settle();
+    const controller = new AbortController();
+    const taking = queue.take(controller.signal);
+    await queue.enqueue(run('u:ada', 'r2'));
+    t.is((await taking).run.runId, 'r2');
+  });
+
+  check('runs of two owners that bear one id are two runs', async (t, queue) => {
+    for (const owner of ['u:ada', 'u:bob']) await queue.enqueue(run(owner, 'r1'));
+    t.is(queue.waiting(), 2);
+    const owners = [(await queue.take(never)).run.owner, (await queue.take(never)).run.owner];
+    t.deepEqual(owners.toSorted(), ['u:ada', 'u:bob']);
+  });
+
+  test(`${name}: a taken run may be settled after the queue was closed`, async (t) => {
+    const queue = await open();
+    await queue.enqueue(run('u:ada', 'r1'));
+    const { settle } = await queue.take(never);
+    await queue[Symbol.asyncDispose]();
+    t.notThrows(settle);
   });
 
   check('runs of one owner are taken in the order they were put', async (t, queue) => {
@@ -51,8 +102,8 @@ export function runQueueContract(test: TestFn, name: string, open: () => Promise
   check('whoever takes from an empty queue waits, and the first who waits is served first', async (t, queue) => {
     const order: string[] = [];
     const takers = ['first', 'second'].map(async (taker) => {
-      const { runId } = await queue.take(never);
-      order.push(`${taker} ${runId}`);
+      const taken = await queue.take(never);
+      order.push(`${taker} ${taken.run.runId}`);
     });
     await queue.enqueue(run('u:ada', 'r1'));
     await queue.enqueue(run('u:ada', 'r2'));
@@ -65,7 +116,7 @@ export function runQueueContract(test: TestFn, name: string, open: () => Promise
     for (let index = 0; index < 100; index++) await queue.enqueue(run(`u:${String(index % 7)}`, `r${String(index)}`));
     const early = await Promise.all(takers);
     const late = await take(queue, 50);
-    t.is(new Set([...early.map(({ runId }) => runId), ...late]).size, 100);
+    t.is(new Set([...early.map((taken) => taken.run.runId), ...late]).size, 100);
   });
 
   check('a taker whose signal fires goes with the reason, and takes no run with it', async (t, queue) => {
@@ -76,7 +127,7 @@ export function runQueueContract(test: TestFn, name: string, open: () => Promise
     controller.abort(reason);
     t.is(await t.throwsAsync(leaving), reason);
     await queue.enqueue(run('u:ada', 'r1'));
-    t.is((await staying).runId, 'r1');
+    t.is((await staying).run.runId, 'r1');
   });
 
   check('a signal that has fired takes nothing', async (t, queue) => {
@@ -91,7 +142,7 @@ export function runQueueContract(test: TestFn, name: string, open: () => Promise
     const taking = queue.take(controller.signal);
     await queue.enqueue(run('u:ada', 'r1'));
     controller.abort(new Error('late'));
-    t.is((await taking).runId, 'r1');
+    t.is((await taking).run.runId, 'r1');
     await queue.enqueue(run('u:ada', 'r2'));
     t.deepEqual(await take(queue, 1), ['r2']);
   });
@@ -103,7 +154,7 @@ export function runQueueContract(test: TestFn, name: string, open: () => Promise
         const runs = owners.map((owner, index) => run(`u:${String(owner)}`, `r${String(index)}`));
         for (const each of runs) await queue.enqueue(each);
         const taken: RunnableRun[] = [];
-        for (const _ of runs) taken.push(await queue.take(never));
+        for (const _ of runs) taken.push((await queue.take(never)).run);
         for (const owner of new Set(runs.map((each) => each.owner))) {
           const mine = (list: readonly RunnableRun[]): RunnableRun[] => list.filter((each) => each.owner === owner);
           t.deepEqual(mine(taken), mine(runs));
@@ -124,6 +175,10 @@ const run = (owner: string, runId: string): RunnableRun => ({ owner, threadId: `
 
 async function take(queue: RunQueue, count: number): Promise<string[]> {
   const ids: string[] = [];
-  for (let index = 0; index < count; index++) ids.push((await queue.take(never)).runId);
+  for (let index = 0; index < count; index++) {
+    const { run: each, settle } = await queue.take(never);
+    settle();
+    ids.push(each.runId);
+  }
   return ids;
 }

@@ -1,4 +1,4 @@
-import type { RunnableRun, RunQueue } from '../port.ts';
+import type { RunnableRun, RunQueue, TakenRun, WorkerLeases } from '../port.ts';
 
 interface Taker {
   readonly give: (run: RunnableRun) => void;
@@ -6,29 +6,31 @@ interface Taker {
 
 /** A queue inside the process. What it held when the process died is put back from the run records. */
 export function openMemoryRunQueue(): RunQueue {
-  // A map keeps its keys in order of insertion: the first owner is the one whose turn it is.
-  const lanes = new Map<string, RunnableRun[]>();
+  // A map keeps its keys in order of insertion: the first owner is the one whose turn it is, and the first run is its oldest.
+  const lanes = new Map<string, Map<string, RunnableRun>>();
   const takers = new Set<Taker>();
   let waiting = 0;
 
   const next = (): RunnableRun | undefined => {
     for (const [owner, lane] of lanes) {
-      const run = lane.shift();
+      const [run] = lane.values();
       lanes.delete(owner);
-      if (lane.length > 0) lanes.set(owner, lane);
-      if (run) {
-        waiting--;
-        return run;
-      }
+      if (!run) continue;
+      lane.delete(run.runId);
+      if (lane.size > 0) lanes.set(owner, lane);
+      waiting--;
+      return run;
     }
     return undefined;
   };
 
   const wait = (run: RunnableRun): void => {
-    const lane = lanes.get(run.owner);
-    if (lane) lane.push(run);
-    else lanes.set(run.owner, [run]);
-    waiting++;
+    const lane = lanes.get(run.owner) ?? new Map<string, RunnableRun>();
+    lanes.set(run.owner, lane);
+    const known = lane.get(run.runId);
+    if (!known) waiting++;
+    // A run that waits keeps its place; which claim of it may be taken over, the later word says.
+    if (!known || epochOf(run) > epochOf(known)) lane.set(run.runId, run);
   };
 
   return {
@@ -46,7 +48,7 @@ export function openMemoryRunQueue(): RunQueue {
         signal.throwIfAborted();
         const first = next();
         if (first) {
-          resolve(first);
+          resolve(taken(first));
           return;
         }
         const stop = (): void => {
@@ -57,7 +59,7 @@ export function openMemoryRunQueue(): RunQueue {
           give: (run) => {
             takers.delete(taker);
             signal.removeEventListener('abort', stop);
-            resolve(run);
+            resolve(taken(run));
           },
         };
         takers.add(taker);
@@ -67,6 +69,35 @@ export function openMemoryRunQueue(): RunQueue {
     [Symbol.asyncDispose]: () => {
       lanes.clear();
       waiting = 0;
+      return Promise.resolve();
+    },
+  };
+}
+
+const epochOf = ({ takeoverEpoch }: RunnableRun): number => takeoverEpoch ?? -1;
+
+/** Nothing is handed out twice here, so that nothing need be said of it. */
+const taken = (run: RunnableRun): TakenRun => ({ run, settle: () => undefined });
+
+/** Leases of the workers in this process. They end with it, as its workers do. */
+export function openMemoryWorkerLeases(): WorkerLeases {
+  const until = new Map<string, number>();
+  return {
+    renew: (workerId, leaseMs) => {
+      // A clock that can be set would end leases, or keep dead workers alive.
+      until.set(workerId, performance.now() + leaseMs);
+      return Promise.resolve();
+    },
+
+    release: (workerId) => {
+      until.delete(workerId);
+      return Promise.resolve();
+    },
+
+    isHeld: (workerId) => Promise.resolve((until.get(workerId) ?? -Infinity) > performance.now()),
+
+    [Symbol.asyncDispose]: () => {
+      until.clear();
       return Promise.resolve();
     },
   };

@@ -1,22 +1,43 @@
-import { callsTools, END, START, StateGraph, toolNode, type CompiledGraph } from '@agent-workflow/execution/graph';
+import {
+  callsTools,
+  contextExceeds,
+  END,
+  START,
+  StateGraph,
+  summarizeNode,
+  toolNode,
+  type CompiledGraph,
+} from '@agent-workflow/execution/graph';
 import { processEnv } from '@agent-workflow/kit/env';
-import { fields, type Think } from './default/fields.ts';
+import { fields, type Brain } from './default/fields.ts';
 import { createModelBrain } from './default/model.ts';
 import { offlineBrain } from './default/offline.ts';
-import { readModelAccess } from './default/settings.ts';
+import { readModelAccess, readSummarizeOver } from './default/settings.ts';
 import { tools } from './default/tools.ts';
 
-/** The loop of an agent: think; run the tools that were asked for and think again; end when none was. */
-export const createAgent = (think: Think): CompiledGraph =>
-  new StateGraph(fields)
+/**
+ * The loop of an agent: think; run the tools that were asked for and think again; end when none was. A turn that finds more
+ * than `summarizeOver` messages in the context begins with a summary of the older two thirds.
+ */
+export function createAgent({ think, summarize }: Brain, summarizeOver: number): CompiledGraph {
+  const whenOver = { messages: summarizeOver };
+  const keep = Math.ceil(summarizeOver / 3);
+  return new StateGraph(fields)
+    .addNode('summarize', summarizeNode({ whenOver, keep, summarize }))
     .addNode('agent', think)
     .addNode('tools', toolNode(tools))
-    .addEdge(START, 'agent')
+    .addConditionalEdges(START, (state) => (contextExceeds(state, whenOver) ? 'summarize' : 'agent'), [
+      'summarize',
+      'agent',
+    ])
+    .addEdge('summarize', 'agent')
     .addConditionalEdges('agent', (state) => (callsTools(state) ? 'tools' : END), ['tools', END])
     .addEdge('tools', 'agent')
     .compile();
+}
 
-const access = readModelAccess(processEnv());
+const env = processEnv();
+const access = readModelAccess(env);
 
 /** What `npm start` serves: driven by a model when the environment names one, and by simple rules when it does not. */
-export const graph = createAgent(access ? createModelBrain(access) : offlineBrain);
+export const graph = createAgent(access ? createModelBrain(access) : offlineBrain, readSummarizeOver(env));

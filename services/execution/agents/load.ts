@@ -1,4 +1,5 @@
 import { loadExport, misnamed } from '@agent-workflow/kit/load';
+import { runCode } from '../watchdog-code.ts';
 import { isCompiledGraph, type CompiledGraph } from '../engine/graph.ts';
 
 /**
@@ -8,7 +9,7 @@ import { isCompiledGraph, type CompiledGraph } from '../engine/graph.ts';
  */
 export async function loadAgent(location: string, folder: string): Promise<CompiledGraph> {
   const named = { what: 'agent', location, folder };
-  const graph = await loadExport(named);
+  const graph = await runCode({}, async () => loadExport(named));
   if (isCompiledGraph(graph)) return graph;
   const name = location.slice(location.lastIndexOf(':') + 1);
   throw misnamed(named, `"${name}" is not a compiled graph (is .compile() missing?)`);

@@ -15,5 +15,20 @@ export class RunFailure extends Error {
   }
 }
 
-/** What a thrown value says, for whoever wrote the node or tool that threw it; never its stack. */
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+/** Characters of what was thrown that are told: it goes into the record, the events and the reply. */
+const toldCharacters = 2000;
+
+/** What a thrown value says, for whoever wrote the node or tool that threw it; never its stack, and never all of a long text. */
+export function messageOf(error: unknown): string {
+  const text = toText(error);
+  return text.length > toldCharacters ? `${text.slice(0, toldCharacters)} …` : text;
+}
+
+/** User code may throw anything: also what cannot be made a text, and what throws when it is looked at. */
+function toText(error: unknown): string {
+  try {
+    return String(error instanceof Error ? error.message : error);
+  } catch {
+    return 'a value without a text';
+  }
+}

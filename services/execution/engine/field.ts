@@ -33,13 +33,14 @@ export type Fields = Readonly<Record<string, Field<unknown>>>;
 
 /** Why a value does not fit a field; `undefined` when it fits. */
 export function misfit({ type }: Pick<FieldSpec<unknown>, 'type'>, value: unknown): string | undefined {
-  return fits(type, value) ? undefined : `must be ${article(type)} ${type}, not ${nameOf(value)}`;
+  if (fits(type, value)) return undefined;
+  return `must be ${type === 'any' ? 'JSON' : `${article(type)} ${type}`}, not ${nameOf(value)}`;
 }
 
 function fits(type: FieldType, value: unknown): boolean {
   switch (type) {
     case 'any':
-      return value !== undefined;
+      return value !== undefined && !(typeof value === 'number' && !Number.isFinite(value));
     case 'array':
       return Array.isArray(value);
     case 'object':
@@ -57,5 +58,6 @@ const article = (type: string): string => (/^[aeio]/.test(type) ? 'an' : 'a');
 
 function nameOf(value: unknown): string {
   if (value === null) return 'null';
+  if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
   return Array.isArray(value) ? 'array' : typeof value;
 }

@@ -59,6 +59,11 @@ for (const [what, build, says] of [
     () => new StateGraph({ context: field<string>({ type: 'string' }) }),
     'field "context" is the service\'s own name',
   ],
+  [
+    'with a field by the name of an update',
+    () => new StateGraph({ removed_from_context: field<string>({ type: 'string' }) }),
+    'field "removed_from_context" is the service\'s own name',
+  ],
 ] as const) {
   test(`a graph ${what} is refused`, (t) => {
     t.throws(build, { message: says });

@@ -152,4 +152,4 @@ export const isCompiledGraph = (value: unknown): value is CompiledGraph =>
   typeof value === 'object' && value !== null && 'nodes' in value && value.nodes instanceof Map && 'drawing' in value;
 
 /** Names in the state that the service fills itself. */
-const reservedFields: ReadonlySet<string> = new Set(['context', 'context_summary', 'messages']);
+const reservedFields: ReadonlySet<string> = new Set(['context', 'context_summary', 'messages', 'removed_from_context']);

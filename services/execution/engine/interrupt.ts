@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { sizes } from '@agent-workflow/kit/sizes';
 import { deepFreeze } from './state.ts';
 
 /** A question that a node asked and nobody has answered. */
@@ -13,6 +14,8 @@ export interface Interrupt {
 
 /** Whoever may ask: a node, or one call of a tool, while it runs. */
 export interface Asker {
+  /** The node that runs, by its name in its own graph. */
+  readonly node: string;
   /** Gives the answer when there is one; otherwise throws, so that its caller ends. */
   readonly interrupt: (value: unknown) => unknown;
   /** What was asked and has no answer. It stands even where what `interrupt` threw was caught. */
@@ -36,6 +39,9 @@ export function interrupt(value: unknown): unknown {
   return asker.interrupt(value);
 }
 
+/** The node whose code runs just now, or left this behind; `undefined` outside of nodes and their tools. */
+export const nodeOfCode = (): string | undefined => current.getStore()?.node;
+
 /** Does work in which {@link interrupt} asks through this asker. */
 export async function askingAs<T>(asker: Asker, work: () => T | Promise<T>): Promise<T> {
   try {
@@ -51,6 +57,7 @@ export function createAsker(place: string, node: string, answers: readonly unkno
   let asked: Interrupt | undefined;
   let closed = false;
   return {
+    node,
     interrupt: (value) => {
       if (closed) throw notRunning();
       if (asked) throw new Interrupted(asked.id);
@@ -97,6 +104,8 @@ class Interrupted extends Error {
 function toJson(value: unknown): unknown {
   const json = JSON.stringify(value) as string | undefined;
   if (json === undefined) throw new TypeError('interrupt() was given a value that is not JSON');
+  if (json.length > sizes.message)
+    throw new RangeError(`interrupt() was given ${json.length} characters of JSON, more than ${sizes.message}`);
   return JSON.parse(json);
 }
 

@@ -1,5 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
+import type { Message } from '@agent-workflow/protos/message';
 import { RunFailure } from './failure.ts';
 import { field, type FieldSpec } from './field.ts';
 import { defaultValues, mergeOutputs, type NodeOutput } from './merge.ts';
@@ -136,3 +137,79 @@ test('a field left undefined is not written', (t) => {
   const { delta } = mergeOutputs(specs, empty, [output('a', { topic: undefined }), output('b', { topic: 'x' })]);
   t.deepEqual(delta.fields, { topic: '"x"' });
 });
+
+const messageOf = (id: string): Message => ({
+  message_id: id,
+  role: 'user',
+  content: [],
+  timestamp: '2026-01-01T00:00:00.000Z',
+});
+const talk: EngineState = { ...empty, context: ['a', 'b', 'c'].map(messageOf) };
+const idsOf = (state: EngineState): string[] => state.context.map(({ message_id: id }) => id);
+
+test('what nodes remove leaves the context, each message once, and what they add stays', (t) => {
+  const { state, delta } = mergeOutputs(specs, talk, [
+    { ...output('one', {}), removed: ['b', 'a'], messages: [messageOf('d')] },
+    { ...output('two', {}), removed: ['a'] },
+    output('three', {}),
+  ]);
+  t.deepEqual(idsOf(state), ['c', 'd']);
+  t.deepEqual(delta.removed, ['b', 'a']);
+  t.deepEqual(
+    delta.messages.map(({ message_id: id }) => id),
+    ['d'],
+  );
+});
+
+test('what is added or replaced in the step in which another removes it has left, whatever the order of the nodes', (t) => {
+  const adding = { ...output('adding', {}), messages: [messageOf('a'), messageOf('d')], mayReplace: true };
+  const removing = { ...output('removing', {}), removed: ['a', 'd'] };
+  for (const outputs of [
+    [adding, removing],
+    [removing, adding],
+  ]) {
+    const { state, delta } = mergeOutputs(specs, talk, outputs);
+    t.deepEqual(idsOf(state), ['b', 'c']);
+    t.deepEqual(delta.removed, ['a', 'd']);
+    t.is(delta.messages.length, 2);
+  }
+});
+
+test('what stays and what was removed is what was there and what was added', (t) => {
+  const ids = fc.subarray(['a', 'b', 'c', 'd', 'e']);
+  fc.assert(
+    fc.property(fc.array(ids, { maxLength: 4 }), (given) => {
+      const { state, delta } = mergeOutputs(specs, talk, [
+        { ...output('adding', {}), messages: [messageOf('d'), messageOf('e')] },
+        ...given.map((removed, index) => ({ ...output(`n${String(index)}`, {}), removed })),
+      ]);
+      t.deepEqual([...idsOf(state), ...delta.removed].toSorted(), ['a', 'b', 'c', 'd', 'e']);
+      t.deepEqual(new Set(delta.removed), new Set(given.flat()));
+      t.deepEqual(idsOf(talk), ['a', 'b', 'c']);
+    }),
+  );
+});
+
+test('a step that removes nothing keeps the context that it was given', (t) => {
+  const { state, delta } = mergeOutputs(specs, talk, [{ ...output('a', {}), removed: undefined }, output('b', {})]);
+  t.is(state.context, talk.context);
+  t.deepEqual(delta.removed, []);
+});
+
+for (const [removed, says] of [
+  ['a', 'must be an array, not string'],
+  [null, 'must be an array, not null'],
+  [{ 0: 'a' }, 'must be an array, not object'],
+  [['a', 1], 'holds what is no message id: it must be a string, not number'],
+  [[messageOf('a')], 'holds what is no message id: it must be a string, not object'],
+  [['a', 'z'], 'names "z", which no message of the context has for its id'],
+] as const) {
+  test(`removed_from_context of ${JSON.stringify(removed)} is refused, naming the node`, (t) => {
+    const failure = t.throws(() => mergeOutputs(specs, talk, [{ ...output('tidy', {}), removed }]), {
+      instanceOf: RunFailure,
+    });
+    t.is(failure.code, 'NODE_ERROR');
+    t.is(failure.message, `removed_from_context of node "tidy" ${says}`);
+    t.is(failure.node, 'tidy');
+  });
+}

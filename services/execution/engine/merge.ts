@@ -1,7 +1,8 @@
+import { sizes } from '@agent-workflow/kit/sizes';
 import type { Message } from '@agent-workflow/protos/message';
 import { RunFailure } from './failure.ts';
 import { misfit, type FieldSpec } from './field.ts';
-import { deepFreeze, withMessages, type EngineState } from './state.ts';
+import { deepFreeze, withMessages, withoutMessages, type EngineState } from './state.ts';
 
 /** What one step changes, as it will be committed. */
 export interface Delta {
@@ -10,6 +11,8 @@ export interface Delta {
   readonly messages: readonly Message[];
   /** Whether one of `messages` may stand in the log already. */
   readonly mayReplace: boolean;
+  /** Ids of messages that leave the context, each once; of those in `messages`, too, which then stand in the log alone. */
+  readonly removed: readonly string[];
 }
 
 /** What one node gave back. */
@@ -18,6 +21,8 @@ export interface NodeOutput {
   readonly fields: Readonly<Record<string, unknown>>;
   readonly messages: readonly Message[];
   readonly mayReplace: boolean;
+  /** What is to leave the context, as the node gave it; absent when it named nothing. */
+  readonly removed?: unknown;
 }
 
 type Specs = Readonly<Record<string, FieldSpec<unknown>>>;
@@ -78,10 +83,37 @@ export function mergeOutputs(
   for (const [name, json] of changed) values[name] = deepFreeze(JSON.parse(json));
   const messages = outputs.flatMap((output) => output.messages);
   const mayReplace = outputs.some((output) => output.mayReplace);
+  const added = withMessages(state.context, messages, mayReplace);
+  const removed = removedBy(outputs, added);
   return {
-    state: { values: Object.freeze(values), context: withMessages(state.context, messages, mayReplace) },
-    delta: { fields: Object.fromEntries(changed), messages, mayReplace },
+    state: { values: Object.freeze(values), context: withoutMessages(added, removed) },
+    delta: { fields: Object.fromEntries(changed), messages, mayReplace, removed },
   };
+}
+
+const nothing: readonly string[] = [];
+
+/**
+ * What the nodes of a step remove, in their order. A message may be removed by several, and by one that stands beside the
+ * node that added or replaced it: it has left the context then, whoever finished first.
+ */
+function removedBy(outputs: readonly NodeOutput[], context: readonly Message[]): readonly string[] {
+  if (outputs.every(({ removed }) => removed === undefined)) return nothing;
+  const known = new Set(context.map(({ message_id: id }) => id));
+  return [...new Set(outputs.flatMap(({ node, removed = nothing }) => readRemoved(node, removed, known)))];
+}
+
+function readRemoved(node: string, removed: unknown, known: ReadonlySet<string>): readonly string[] {
+  const refuse = (why: string): RunFailure =>
+    new RunFailure('NODE_ERROR', `removed_from_context of node "${node}" ${why}`, { node });
+  if (!Array.isArray(removed)) throw refuse(misfit({ type: 'array' }, removed) ?? '');
+  return removed.map((id: unknown) => {
+    const fault = misfit({ type: 'string' }, id);
+    if (fault !== undefined) throw refuse(`holds what is no message id: it ${fault}`);
+    if (!known.has(id as string))
+      throw refuse(`names "${id as string}", which no message of the context has for its id`);
+    return id as string;
+  });
 }
 
 interface Reduction {
@@ -124,8 +156,9 @@ function specOf(fields: Specs, name: string, node: string): FieldSpec<unknown> {
 function toJsonValue(name: string, value: unknown, node: string | undefined): string {
   try {
     const json = JSON.stringify(value) as string | undefined;
-    if (json !== undefined) return json;
-  } catch {
+    if (json !== undefined) return light(name, json, node);
+  } catch (error) {
+    if (error instanceof RunFailure) throw error;
     // A cycle or a bigint: refused below with whatever else JSON has no word for.
   }
   throw new RunFailure(
@@ -133,4 +166,11 @@ function toJsonValue(name: string, value: unknown, node: string | undefined): st
     `field "${name}" holds a value that is not JSON`,
     node === undefined ? {} : { node },
   );
+}
+
+/** Refuses here what no commit would take, before it is copied any further. */
+function light(name: string, json: string, node: string | undefined): string {
+  if (json.length <= sizes.state) return json;
+  const what = `field "${name}" weighs ${json.length} bytes or more, and the state may weigh ${sizes.state}`;
+  throw new RunFailure('NODE_ERROR', what, node === undefined ? {} : { node });
 }

@@ -1,5 +1,8 @@
 import { newId } from '@agent-workflow/kit/ids';
+import { sizes } from '@agent-workflow/kit/sizes';
 import type { Block, Message } from '@agent-workflow/protos/message';
+import { RunFailure } from './failure.ts';
+import { misfit, type FieldType } from './field.ts';
 import { deepFreeze, type NewMessage } from './state.ts';
 
 /** A piece of a message under way, as it is streamed. */
@@ -11,16 +14,31 @@ export interface Piece {
 
 /** The assistant message that a node's emitted pieces make. */
 export interface MessageDraft {
+  /** @throws RunFailure for what is no piece, and for one more than a message may have. */
   readonly add: (piece: string | Block) => Piece;
   /** The whole message; `undefined` when nothing was emitted. */
   readonly finish: () => Message | undefined;
 }
+
+/** Pieces that may wait for the event loop to turn, to be told: each weighs some 2 KB until then, however short it is. */
+const maxWaiting = 50_000;
+const piecesPerLook = 1000;
 
 /** Starts a message. `toBlock` may change a block before it is streamed and kept. */
 export function draftMessage(toBlock: (block: Block) => Block): MessageDraft {
   const messageId = newId();
   const content: Block[] = [];
   let text = '';
+  let characters = 0;
+  let pieces = 0;
+  let told = 0;
+  const weigh = (more: number): void => {
+    characters += more;
+    if (characters > sizes.message) throw tooHeavy('the emitted message', characters);
+    if (++pieces - told > maxWaiting)
+      throw new RunFailure('NODE_ERROR', `${maxWaiting} pieces were emitted in one turn of the event loop`);
+    if (pieces % piecesPerLook === 0) setImmediate(() => (told = pieces));
+  };
   const closeText = (): void => {
     if (text !== '') content.push({ type: 'text', text });
     text = '';
@@ -28,11 +46,14 @@ export function draftMessage(toBlock: (block: Block) => Block): MessageDraft {
   return {
     add: (piece) => {
       if (typeof piece === 'string') {
+        weigh(piece.length);
         text += piece;
         return { messageId, role: 'assistant', piece };
       }
+      const json = toBlockJson(piece, 'the emitted piece');
+      weigh(json.length);
       closeText();
-      const block = toBlock(plain(piece));
+      const block = toBlock(JSON.parse(json) as Block);
       content.push(block);
       // Text is streamed as text, however it was emitted: the pieces joined are what the message says.
       const isText = block.type === 'text' && typeof block['text'] === 'string';
@@ -46,19 +67,59 @@ export function draftMessage(toBlock: (block: Block) => Block): MessageDraft {
   };
 }
 
-/** A message that a node returned, made whole. */
-export function toMessage(given: NewMessage, toBlock: (block: Block) => Block): Message {
+/** Messages that a node returned, made whole. @throws RunFailure naming the first thing in them that no message has. */
+export function toMessages(given: unknown, toBlock: (block: Block) => Block): Message[] {
+  mustBe('messages', 'array', given);
+  return (given as readonly unknown[]).map((message, index) => toMessage(message, `messages[${index}]`, toBlock));
+}
+
+function toMessage(given: unknown, place: string, toBlock: (block: Block) => Block): Message {
+  mustBe(place, 'object', given);
   const {
     message_id: id = newId(),
     role = 'assistant',
     content,
     timestamp = new Date().toISOString(),
     ...rest
-  } = given;
-  const blocks =
-    typeof content === 'string' ? [{ type: 'text', text: content }] : content.map((block) => toBlock(plain(block)));
-  return deepFreeze({ message_id: id, role, content: blocks, ...plain(rest), timestamp });
+  } = given as NewMessage;
+  mustBe(`${place}.message_id`, 'string', id);
+  mustBe(`${place}.timestamp`, 'string', timestamp);
+  if (!roles.has(role)) throw new RunFailure('NODE_ERROR', `${place}.role must be one of ${[...roles].join(', ')}`);
+  const blocks = toBlocks(content, `${place}.content`).map(toBlock);
+  const more = JSON.parse(toLightJson(rest, place)) as object;
+  return deepFreeze({ message_id: id, role, content: blocks, ...more, timestamp });
 }
 
-/** A value as JSON says it, so that it is the same here and wherever it is read again. @throws when JSON has no word for it. */
-const plain = <T extends object>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
+const roles: ReadonlySet<string> = new Set<Message['role']>(['user', 'assistant', 'system', 'tool']);
+
+function toBlocks(content: unknown, place: string): Block[] {
+  if (typeof content !== 'string') {
+    mustBe(place, 'array', content);
+    return (content as readonly unknown[]).map(
+      (block, index) => JSON.parse(toBlockJson(block, `${place}[${index}]`)) as Block,
+    );
+  }
+  if (content.length > sizes.message) throw tooHeavy(place, content.length);
+  return [{ type: 'text', text: content }];
+}
+
+function toBlockJson(block: unknown, place: string): string {
+  mustBe(place, 'object', block);
+  mustBe(`${place}.type`, 'string', (block as Partial<Block>).type);
+  return toLightJson(block, place);
+}
+
+/** A value as JSON says it, so that it is the same here and wherever it is read again. */
+function toLightJson(value: unknown, place: string): string {
+  const json = JSON.stringify(value);
+  if (json.length > sizes.message) throw tooHeavy(place, json.length);
+  return json;
+}
+
+function mustBe(place: string, type: FieldType, value: unknown): void {
+  const fault = misfit({ type }, value);
+  if (fault !== undefined) throw new RunFailure('NODE_ERROR', `${place} ${fault}`);
+}
+
+const tooHeavy = (what: string, bytes: number): RunFailure =>
+  new RunFailure('NODE_ERROR', `${what} weighs ${bytes} bytes or more, and a message may weigh ${sizes.message}`);

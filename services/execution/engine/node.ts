@@ -7,7 +7,8 @@ import { messageOf, RunFailure } from './failure.ts';
 import type { AnyNode, NodeFunction } from './graph.ts';
 import { askingAs, createAsker } from './interrupt.ts';
 import type { NodeOutput } from './merge.ts';
-import { draftMessage, toMessage } from './message.ts';
+import { draftMessage, toMessages } from './message.ts';
+import { unlessAsked } from './once.ts';
 import { NodeTimeout } from './policy.ts';
 import type { NewMessage } from './state.ts';
 import type { Step, TakeStep } from './step.ts';
@@ -44,11 +45,16 @@ export async function runNode(step: Step, name: string, takeStep: TakeStep): Pro
       runOnce({ ...step, run: { ...step.run, signal: own } }, name, node, takeStep),
     );
   } catch (error) {
-    if (error instanceof RunFailure || signal.aborted) throw error;
+    if (signal.aborted) throw error;
+    if (error instanceof RunFailure) throw error.node === undefined ? named(name, error) : error;
     const says = error instanceof NodeTimeout ? error.message : `failed: ${messageOf(error)}`;
     throw new RunFailure('NODE_ERROR', `node "${name}" ${says}`, { node: name, cause: error });
   }
 }
+
+/** A misuse that was found where the name of the node is not known. */
+const named = (node: string, { code, message }: RunFailure): RunFailure =>
+  new RunFailure(code, `node "${node}": ${message}`, { node });
 
 async function runOnce(step: Step, name: string, node: AnyNode, takeStep: TakeStep): Promise<NodeResult> {
   if (typeof node === 'function') return runFunction(step, name, node);
@@ -99,11 +105,15 @@ function toResult(
 ): NodeResult {
   if (typeof update !== 'object' || Array.isArray(update))
     throw new RunFailure('NODE_ERROR', `node "${node}" returned no object of fields`, { node });
-  const { messages = [], ...fields } = update as { messages?: readonly NewMessage[] } & Record<string, unknown>;
-  const whole = messages.map((message) => toMessage(message, toBlock));
+  const {
+    messages = [],
+    removed_from_context: removed,
+    ...fields
+  } = update as { messages?: readonly NewMessage[] } & Record<string, unknown>;
+  const whole = toMessages(messages, toBlock);
   const mayReplace = messages.some((message) => message.message_id !== undefined);
   return {
-    outputs: [{ node, fields, messages: emitted ? [emitted, ...whole] : whole, mayReplace }],
+    outputs: [{ node, fields, messages: emitted ? [emitted, ...whole] : whole, mayReplace, removed }],
     streamed: emitted ? [emitted.message_id] : [],
     waiting: false,
   };
@@ -129,7 +139,8 @@ async function runCall(
   const idempotencyKey = keyOf(step, call.id);
   const asker = createAsker(idempotencyKey, node, turn.answers);
   const context: ToolContext = { ...step.run, callId: call.id, idempotencyKey, interrupt: asker.interrupt };
-  const message = await askingAs(asker, () => answerCall(tools, call, context));
+  const notes = step.notes && unlessAsked(step.notes, asker);
+  const message = await askingAs(asker, () => answerCall(tools, call, context, notes));
   const open = asker.asked();
   return open ? { asking: { node, call: call.id, answers: turn.answers, open } } : { message };
 }

@@ -20,6 +20,11 @@ export interface NewMessage {
 export type Update<F extends Fields> = { readonly [K in keyof F]?: F[K] extends Field<infer T> ? T : never } & {
   readonly messages?: readonly NewMessage[];
   readonly context_summary?: string;
+  /**
+   * Ids of messages that the model is to see no more; the thread's log keeps them. Each must be in the context, or among
+   * what this step adds. Results go with the calls that they answer: a call that is left without them is open again.
+   */
+  readonly removed_from_context?: readonly string[];
 };
 
 /** Field values and context between two steps. Everything in it is frozen, so that it can be kept and shared. */
@@ -54,4 +59,11 @@ export function withMessages(
     return newer ?? message;
   });
   return replaced.concat([...byId.values()]);
+}
+
+/** A context without the messages of these ids. */
+export function withoutMessages(context: readonly Message[], ids: readonly string[]): readonly Message[] {
+  if (ids.length === 0) return context;
+  const gone = new Set(ids);
+  return context.filter(({ message_id: id }) => !gone.has(id));
 }

@@ -7,6 +7,7 @@ import { arrive } from './join.ts';
 import { mergeOutputs, type Delta, type NodeOutput } from './merge.ts';
 import type { Piece } from './message.ts';
 import { runNode, type NodeResult } from './node.ts';
+import type { CallNotes } from './once.ts';
 import type { EngineState } from './state.ts';
 import { successors, successorsOfStart } from './successors.ts';
 
@@ -30,6 +31,8 @@ export interface Step {
    * second. For a node of a sub-graph the one that holds the sub-graph is told.
    */
   readonly onRestart?: ((node: string, attempt: number) => void) | undefined;
+  /** Where calls are noted that may be made only once; absent, and they may be made again like any other. */
+  readonly notes?: CallNotes | undefined;
   /** The place of a sub-graph's step in the run, in place of the run's id in keys and ids. */
   readonly within?: string;
 }

@@ -8,11 +8,19 @@ import { END, START } from './ends.ts';
 import { StateGraph, type CompiledGraph } from './graph.ts';
 import { interrupt } from './interrupt.ts';
 import { remoteTool, tool, toolNode } from './tool.ts';
-import { walk } from './walk.ts';
+import { runStep } from './step.ts';
+import { nobody, walk } from './walk.ts';
 
 const list = field<string[]>({ type: 'array', default: [], reducer: (before, more) => [...before, ...more] });
 const text = field<string>({ type: 'string', default: '' });
 const count = field<number>({ type: 'integer', default: 0 });
+
+const heard = (words: string): Message => ({
+  message_id: words,
+  role: 'user',
+  content: [{ type: 'text', text: words }],
+  timestamp: '2026-01-01T00:00:00.000Z',
+});
 
 const around = (inner: CompiledGraph, policy = {}): CompiledGraph =>
   new StateGraph({ list, text }).addNode('sub', inner, policy).addEdge(START, 'sub').compile();
@@ -247,6 +255,46 @@ test('remote calls inside a sub-graph wait for the caller, and it goes on at its
   const done = await walk(graph, { from: asked, context: [result], isRemote });
   t.is(textOf(done.state.context.at(-1) ?? { content: [] }), 'Thanks.');
   t.deepEqual([ran, done.next], [['agent', 'agent'], []]);
+});
+
+test('what a sub-graph removes has left the context around it, what it said itself too', async (t) => {
+  const inner = new StateGraph({})
+    .addNode('say', (state) => {
+      t.is(state.context.length, 2);
+      return { messages: [{ content: 'one' }, { content: 'two' }] };
+    })
+    .addNode('shorten', (state) => ({
+      context_summary: 'short',
+      removed_from_context: state.context.slice(1, 3).map(({ message_id: id }) => id),
+    }))
+    .addNode('look', (state, { emit }) => emit(`${state.context_summary}: ${state.context.map(textOf).join()}`))
+    .addEdge(START, 'say')
+    .addEdge('say', 'shorten')
+    .addEdge('shorten', 'look')
+    .compile();
+  const graph = around(inner);
+  const state = { ...(await walk(graph, { maxSteps: 0 })).state, context: [heard('a'), heard('b')] };
+  const { delta, state: after } = await runStep({
+    ...{ graph, nodes: ['sub'], number: 1, state, run: nobody },
+    isRemote: () => false,
+    onPiece: () => undefined,
+  });
+  t.deepEqual(after.context.map(textOf), ['a', 'two', 'short: a,two']);
+  t.deepEqual(delta.messages.map(textOf), ['one', 'two', 'short: a,two']);
+  t.deepEqual(delta.removed, ['b', delta.messages[0]?.message_id]);
+});
+
+test('a node of a sub-graph that removes what is not there is named with the one that holds it', async (t) => {
+  const inner = new StateGraph({})
+    .addNode('tidy', () => ({ removed_from_context: ['gone'] }))
+    .addEdge(START, 'tidy')
+    .compile();
+  const failure = await t.throwsAsync(walk(around(inner)), { instanceOf: RunFailure });
+  t.deepEqual([failure.code, failure.node], ['NODE_ERROR', 'sub']);
+  t.is(
+    failure.message,
+    'node "sub" failed: removed_from_context of node "tidy" names "gone", which no message of the context has for its id',
+  );
 });
 
 test('keys of tools inside a sub-graph say where it stands', async (t) => {

@@ -28,7 +28,7 @@ function routed(graph: CompiledGraph, name: string, { values, context }: EngineS
     const targets = [callRoute(route, name, { ...values, context })].flat();
     const lost = targets.find((target) => target !== END && !graph.nodes.has(target));
     if (lost !== undefined)
-      throw new RunFailure('GRAPH_ERROR', `the edge from "${name}" leads to the unknown node "${lost}"`, {
+      throw new RunFailure('GRAPH_ERROR', `the edge from "${name}" leads to the unknown node "${messageOf(lost)}"`, {
         node: name,
       });
     return targets;

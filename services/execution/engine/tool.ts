@@ -2,17 +2,29 @@ import type { ToolContext, ToolDeclaration } from './context.ts';
 
 type Args = Record<string, unknown>;
 
+/**
+ * What becomes of a call that was under way when its step is run again, after a crash or a failed attempt: `safe` makes it
+ * again; `once` never does, and answers it as an error where its outcome is not known.
+ */
+export type Replay = 'safe' | 'once';
+
+interface OwnToolDeclaration extends ToolDeclaration {
+  /** `safe` when it is not said. */
+  readonly replay?: Replay;
+}
+
 /** A tool that runs here, or, without `run`, at the caller. */
-export interface Tool extends ToolDeclaration {
+export interface Tool extends OwnToolDeclaration {
   readonly run?: (args: Args, context: ToolContext) => unknown;
 }
 
 /**
  * Declares a tool. `parameters` is a JSON Schema; arguments that break it are answered to the model as an error and never
- * reach `run`. What `run` returns is the result, text or any JSON; what it throws is answered as an error.
+ * reach `run`. What `run` returns is the result, text or any JSON; what it throws is answered as an error. A call may be made
+ * more than once, with the same `ctx.idempotencyKey`, unless `replay` is `once`.
  * @example tool({ name: 'look_up', description: '…', parameters: { type: 'object', properties: { id: { type: 'string' } } } }, (args) => find(args.id))
  */
-export function tool<const D extends ToolDeclaration>(
+export function tool<const D extends OwnToolDeclaration>(
   declaration: D,
   run: (args: ArgsOf<D['parameters']>, context: ToolContext) => unknown,
 ): Tool {

@@ -1,29 +1,58 @@
 import { newId } from '@agent-workflow/kit/ids';
+import { sizes } from '@agent-workflow/kit/sizes';
 import type { CallBlock, Message } from '@agent-workflow/protos/message';
 import { Ajv, type ValidateFunction } from 'ajv';
 import type { ToolContext } from './context.ts';
 import { messageOf } from './failure.ts';
+import { callOnce, type CallNotes, type CallResult } from './once.ts';
 import { deepFreeze } from './state.ts';
 import type { Tool } from './tool.ts';
 
-/** Runs one server call and answers it: also what goes wrong in it is an answer, so that the model can mend it. */
-export async function answerCall(tools: readonly Tool[], call: CallBlock, context: ToolContext): Promise<Message> {
+/**
+ * Runs one server call and answers it: also what goes wrong in it is an answer, so that the model can mend it. Without notes
+ * every call may be made again.
+ */
+export async function answerCall(
+  tools: readonly Tool[],
+  call: CallBlock,
+  context: ToolContext,
+  notes?: CallNotes,
+): Promise<Message> {
   const tool = tools.find(({ name }) => name === call.name);
   if (!tool?.run) return toolMessage(call, `There is no tool named ${call.name}.`, true);
   const fault = checkArgs(tool, call.args);
   if (fault !== undefined) return toolMessage(call, fault, true);
+  const { run } = tool;
+  const make = async (): Promise<CallResult> => makeCall(run, call, context);
+  const { output, isError } =
+    tool.replay === 'once' && notes ? await callOnce(notes, context.idempotencyKey, make) : await make();
+  return toolMessage(call, output, isError);
+}
+
+async function makeCall(run: NonNullable<Tool['run']>, call: CallBlock, context: ToolContext): Promise<CallResult> {
   try {
-    const output = await tool.run(call.args as Record<string, unknown>, context);
-    return toolMessage(call, toOutput(output), false);
+    const output = await run(call.args as Record<string, unknown>, context);
+    return { output: toOutput(output), isError: false };
   } catch (error) {
     if (context.signal.aborted) throw error;
-    return toolMessage(call, messageOf(error), true);
+    return { output: messageOf(error), isError: true };
   }
 }
 
 /** What a tool gave back as JSON: what JSON cannot say is left out of it here, once, and not differently on each read. */
-const toOutput = (output: unknown): unknown =>
-  typeof output === 'string' ? output : JSON.parse(JSON.stringify(output ?? null));
+function toOutput(output: unknown): unknown {
+  const isText = typeof output === 'string';
+  if (isText && output.length <= lightCharacters) return output;
+  const json = (JSON.stringify(output ?? null) as string | undefined) ?? 'null';
+  const bytes = json.length <= lightCharacters ? 0 : Buffer.byteLength(json);
+  if (bytes > maxOutputBytes) throw new RangeError(`The result weighs ${bytes} bytes, more than ${maxOutputBytes}.`);
+  return isText ? output : JSON.parse(json);
+}
+
+/** What a message may weigh, less what stands around the result. A model can ask for less; a run that fails cannot. */
+const maxOutputBytes = sizes.message - 4096;
+/** So few characters are light whatever they are: JSON spells none with more than six bytes. */
+const lightCharacters = maxOutputBytes / 8;
 
 function toolMessage(call: CallBlock, output: unknown, isError: boolean): Message {
   const status = isError ? 'error' : 'completed';

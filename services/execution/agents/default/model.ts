@@ -2,30 +2,52 @@ import { randomUUID } from 'node:crypto';
 import type { OpenAI } from 'openai';
 import type { NodeContext } from '@agent-workflow/execution/graph';
 import { toModelMessages, toModelTools } from './conversation.ts';
-import type { Think } from './fields.ts';
+import { extractSummary } from './extract.ts';
+import type { Brain } from './fields.ts';
 import { explainFailure } from './model-failure.ts';
 import type { ModelAccess } from './settings.ts';
+import { toSummaryQuestion } from './transcript.ts';
 
 /** How long a model has for one answer, from the question to the last word. */
 const answerTimeoutMs = 300_000;
 
 /** A brain that asks a model, through any API that speaks OpenAI's chat completions. Its words and calls stream through. */
-export function createModelBrain(access: ModelAccess): Think {
+export function createModelBrain(access: ModelAccess): Brain {
+  const ask = createAsk(access);
+  return {
+    think: async (state, ctx) => {
+      const tools = toModelTools(ctx.tools);
+      await ask({ messages: toModelMessages(state), ...(tools.length > 0 && { tools }) }, ctx);
+    },
+    summarize: async (messages, previousSummary, { signal }) => {
+      const words: string[] = [];
+      const emit = (piece: unknown): void => {
+        if (typeof piece === 'string') words.push(piece);
+      };
+      await ask({ messages: toSummaryQuestion(messages, previousSummary) }, { signal, emit });
+      // A model that says nothing must not cost the thread what it was about.
+      return words.join('').trim() || extractSummary(messages, previousSummary);
+    },
+  };
+}
+
+type Question = Pick<OpenAI.ChatCompletionCreateParamsStreaming, 'messages' | 'tools'>;
+
+/** Who asks: where the answer goes, and when it is no longer wanted. */
+type Asker = Pick<NodeContext, 'signal' | 'emit'>;
+
+function createAsk(access: ModelAccess): (question: Question, asker: Asker) => Promise<void> {
   let client: Promise<OpenAI> | undefined;
-  return async (state, ctx) => {
+  return async (question, asker) => {
     client ??= connect(access);
     const { chat } = await client;
     const timeout = AbortSignal.timeout(answerTimeoutMs);
-    const signal = AbortSignal.any([ctx.signal, timeout]);
-    const tools = toModelTools(ctx.tools);
+    const signal = AbortSignal.any([asker.signal, timeout]);
     try {
-      const chunks = await chat.completions.create(
-        { model: access.model, messages: toModelMessages(state), stream: true, ...(tools.length > 0 && { tools }) },
-        { signal },
-      );
-      await relay(chunks, ctx);
+      const chunks = await chat.completions.create({ model: access.model, stream: true, ...question }, { signal });
+      await relay(chunks, asker);
     } catch (error) {
-      ctx.signal.throwIfAborted();
+      asker.signal.throwIfAborted();
       throw await explainFailure(error, { timedOut: timeout.aborted });
     }
   };
@@ -41,7 +63,7 @@ type Chunk = OpenAI.ChatCompletionChunk;
 type CallPart = OpenAI.ChatCompletionChunk.Choice.Delta.ToolCall;
 
 /** Passes text on as it comes, and tool calls when they are whole. */
-async function relay(chunks: AsyncIterable<Chunk>, { emit }: NodeContext): Promise<void> {
+async function relay(chunks: AsyncIterable<Chunk>, { emit }: Asker): Promise<void> {
   const calls = new Map<number, CallDraft>();
   let finished = false;
   for await (const { choices } of chunks) {

@@ -1,6 +1,6 @@
 import { ConfigError } from '@agent-workflow/kit/env';
 import test from 'ava';
-import { readModelAccess } from './settings.ts';
+import { readModelAccess, readSummarizeOver } from './settings.ts';
 
 const all = { OPENAI_BASE_URL: 'https://models.example/v1', OPENAI_API_KEY: 'sk-secret', MODEL: 'small-1' };
 
@@ -24,4 +24,13 @@ test('an address that is none stops the start', (t) => {
     t.throws(() => readModelAccess({ ...all, OPENAI_BASE_URL: address }), {
       message: /^OPENAI_BASE_URL must be an http/,
     });
+});
+
+test('the agent summarises over 60 messages, or over what is set, and nonsense stops the start', (t) => {
+  t.is(readSummarizeOver({}), 60);
+  t.is(readSummarizeOver({ SUMMARIZE_OVER_MESSAGES: '200' }), 200);
+  t.throws(() => readSummarizeOver({ SUMMARIZE_OVER_MESSAGES: '1' }), {
+    instanceOf: ConfigError,
+    message: /^SUMMARIZE_OVER_MESSAGES must be a whole number from 2 to 1000000, not "1"$/,
+  });
 });

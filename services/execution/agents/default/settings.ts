@@ -1,4 +1,4 @@
-import { ConfigError, readEnv, text, type Env, type Settings } from '@agent-workflow/kit/env';
+import { ConfigError, integer, readEnv, text, type Env, type Settings } from '@agent-workflow/kit/env';
 
 /** `MODEL` hands the agent to a model; without it the agent answers by rules of its own. */
 export const settings = {
@@ -7,6 +7,11 @@ export const settings = {
   MODEL: text(
     undefined,
     'The model that drives the agent that `npm start` serves; without it the agent answers by rules of its own',
+  ),
+  SUMMARIZE_OVER_MESSAGES: integer(
+    60,
+    'Messages in the context over which that agent puts the older two thirds into a summary; the thread keeps them all',
+    { min: 2, max: 1_000_000 },
   ),
 } satisfies Settings;
 
@@ -29,6 +34,9 @@ export function readModelAccess(env: Env): ModelAccess | undefined {
   const missing = ['OPENAI_BASE_URL', 'OPENAI_API_KEY'].filter((name) => !env[name]);
   throw new ConfigError(`${missing.join(' and ')} must be set too, because MODEL is`);
 }
+
+/** Over how many messages in its context the agent summarises. */
+export const readSummarizeOver = (env: Env): number => readEnv(settings, env).SUMMARIZE_OVER_MESSAGES;
 
 function checked(baseUrl: string): string {
   if (/^https?:/.test(baseUrl) && URL.canParse(baseUrl)) return baseUrl;

@@ -1,0 +1,82 @@
+import type { Log } from '@agent-workflow/kit/log';
+import type { RunControl, RunLog, RunQueue, WorkerLeases } from '../port.ts';
+import { isNotReady, openNatsClient, pause, type NatsClientOptions } from './nats-client.ts';
+import { openNatsControl } from './nats-control.ts';
+import { checkDurability, checkVersion, readSyncInterval } from './nats-durability.ts';
+import { openNatsWorkerLeases } from './nats-leases.ts';
+import { openNatsRunLog } from './nats-log.ts';
+import { openNatsRunQueue } from './nats-queue.ts';
+import { createStreams, type StreamSettings } from './nats-streams.ts';
+
+export interface NatsOptions extends NatsClientOptions, StreamSettings {
+  /** How long the events of an ended run are served, in milliseconds. */
+  readonly retentionMs: number;
+  /** How long a worker is thought alive after it was last heard of, in milliseconds. */
+  readonly leaseMs: number;
+  /** Monitoring ports of all servers. */
+  readonly monitorUrls: readonly string[];
+  /** Whether to refuse servers that cannot promise to keep what they confirmed. */
+  readonly strict: boolean;
+}
+
+/** Everything that the execution service keeps on NATS, over one connection. */
+export interface Nats extends AsyncDisposable {
+  readonly queue: RunQueue;
+  readonly log: RunLog;
+  readonly leases: WorkerLeases;
+  readonly control: RunControl;
+  readonly isConnected: () => boolean;
+}
+
+/** How often waiting for runs is looked after, in milliseconds. */
+const watchMs = 10_000;
+
+/**
+ * Connects, makes the streams where they are missing or differ from the settings, reads them back, and says in one line how
+ * durable they are. The connection is closed when the last of it is disposed of: dispose of the whole.
+ * @throws ConfigError when the servers are too old or cannot promise what is asked; the signal's reason when it fires first.
+ */
+export async function openNats(options: NatsOptions, signal?: AbortSignal): Promise<Nats> {
+  await using opened = new AsyncDisposableStack();
+  const { logger, retentionMs, leaseMs } = options;
+  const client = opened.use(await openNatsClient(options, signal));
+  const version = client.connection.info?.version ?? '';
+  checkVersion(version);
+  const streams = await createStreams(client, options);
+  const infos = [
+    await untilReady(streams.ensureRuns, logger, signal),
+    await untilReady(streams.ensureEvents, logger, signal),
+  ];
+  const replicas = Math.min(...infos.map(({ config }) => config.num_replicas));
+  const syncIntervalMs = await readSyncInterval(options.monitorUrls);
+  checkDurability(logger, { version, replicas, syncIntervalMs }, options.strict);
+  const log = opened.use(await openNatsRunLog({ streams, retentionMs, logger }));
+  const queue = opened.use(await openNatsRunQueue({ streams, logger, watchMs }));
+  const leases = opened.use(await openNatsWorkerLeases({ client, prefix: options.prefix, leaseMs }));
+  const control = opened.use(openNatsControl({ client, prefix: options.prefix }));
+  const rest = opened.move();
+  return {
+    queue,
+    log,
+    leases,
+    control,
+    isConnected: client.isConnected,
+    [Symbol.asyncDispose]: async () => rest.disposeAsync(),
+  };
+}
+
+const retryMs = 250;
+
+/** Goes on trying while the servers are still finding one another, as after a start of all of them. */
+async function untilReady<T>(work: () => Promise<T>, logger: Log, signal?: AbortSignal): Promise<T> {
+  for (let told = false; ; told = true) {
+    signal?.throwIfAborted();
+    try {
+      return await work();
+    } catch (error) {
+      if (!isNotReady(error)) throw error;
+      if (!told) logger.warn({ err: error }, 'JetStream is not ready yet; trying on');
+      await pause(retryMs, signal);
+    }
+  }
+}

@@ -1,0 +1,19 @@
+import { textOf, type Message } from '@agent-workflow/execution/graph';
+
+const linesKept = 40;
+const charactersOfLine = 120;
+
+/** Summarises without a model: a line for each thing that the user said, its first sentence; the oldest lines are let go. */
+export function extractSummary(messages: readonly Message[], previousSummary: string): string {
+  const said = messages.filter(({ role }) => role === 'user').map((message) => firstSentence(textOf(message)));
+  const lines = said.filter((sentence) => sentence !== '').map((sentence) => `- user: ${sentence}`);
+  const before = previousSummary === '' ? [] : previousSummary.split('\n');
+  return [...before, ...lines].slice(-linesKept).join('\n');
+}
+
+function firstSentence(text: string): string {
+  const [sentence = ''] = text.trim().split(/(?<=[.!?])\s|\n/, 1);
+  const characters = Array.from(sentence);
+  if (characters.length <= charactersOfLine) return sentence;
+  return `${characters.slice(0, charactersOfLine - 1).join('')}…`;
+}

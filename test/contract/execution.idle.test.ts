@@ -1,0 +1,102 @@
+import test from 'ava';
+import { START, StateGraph } from '@agent-workflow/execution/graph';
+import { isServiceError } from '@agent-workflow/kit/errors';
+import { call, endOf, gates, owner, passGate, start, user } from './execution.ts';
+import { openReplicas, type ReplicaOptions, type Replicas } from './replicas.ts';
+
+const graph = new StateGraph({})
+  .addNode('only', async (state, ctx) => {
+    await passGate(state.context, ctx);
+    await ctx.memory.store({ content: `said on ${ctx.threadId}` });
+  })
+  .addEdge(START, 'only')
+  .compile();
+
+const hourMs = 3_600_000;
+/** A replica that looks after idle threads, at its start, so much later. */
+const later = (ms: number, ttl = '3600'): ReplicaOptions => ({
+  graph,
+  env: { THREAD_TTL: ttl },
+  now: () => Date.now() + ms,
+});
+
+const turn = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+const isThere = async ({ threads }: Replicas, threadId: string): Promise<boolean> =>
+  threads.getThread({ owner, threadId }, call()).then(
+    () => true,
+    (error: unknown) => {
+      if (isServiceError(error, 'NotFound')) return false;
+      throw error;
+    },
+  );
+
+test('a thread that nothing has changed for its time is deleted with everything that belongs to it', async (t) => {
+  await using replicas = await openReplicas();
+  const { execution } = await replicas.open({ graph });
+  const ids = Array.from({ length: 230 }, (_, index) => `t${String(index)}`);
+  const runs = await Promise.all(ids.map(async (threadId) => start(execution, { threadId })));
+  for (const { runId } of runs) await endOf(execution, runId);
+  const listed = Promise.withResolvers<undefined>();
+  await replicas.open({
+    ...later(0.9 * hourMs),
+    through: ({ threads }) => ({
+      threads: {
+        ...threads,
+        listIdle: async (request, at) => {
+          const reply = await threads.listIdle(request, at);
+          t.deepEqual(reply.threads, []);
+          listed.resolve(undefined);
+          return reply;
+        },
+      },
+    }),
+  });
+  await listed.promise;
+  t.true((await Promise.all(ids.map(async (id) => isThere(replicas, id)))).every(Boolean));
+  await replicas.open(later(1.1 * hourMs));
+  const left = async (): Promise<number> =>
+    (await replicas.threads.listThreads({ owner, limit: 1, offset: 0 }, call())).threads.length;
+  while ((await left()) > 0) await turn();
+  const selected = { owner, selection: {}, limit: 10, offset: 0 };
+  while ((await replicas.memory.list(selected, call())).memories.length > 0) await turn();
+  while ((await replicas.threads.listDeleting({ limit: 1 }, call())).threads.length > 0) await turn();
+  t.false((await Promise.all(ids.map(async (id) => isThere(replicas, id)))).some(Boolean));
+});
+
+test('a thread is not idle while a run holds it, nor after somebody wrote to it', async (t) => {
+  await using replicas = await openReplicas();
+  const gate = gates.next();
+  const { execution } = await replicas.open({ graph });
+  const held = await start(execution, { threadId: 'held', messages: [user(gate.name)] });
+  await gate.entered;
+  await endOf(execution, (await start(execution, { threadId: 'written' })).runId);
+  await endOf(execution, (await start(execution, { threadId: 'left' })).runId);
+  let looked = 0;
+  // Written to between the moment that it is listed and the moment that it would go.
+  await replicas.open({
+    ...later(1.1 * hourMs),
+    through: ({ threads }) => ({
+      threads: {
+        ...threads,
+        getThread: async (key, at) => {
+          const thread = await threads.getThread(key, at);
+          looked++;
+          return key.threadId === 'written' ? { ...thread, updatedAt: thread.updatedAt + 2 * hourMs } : thread;
+        },
+      },
+    }),
+  });
+  while ((await isThere(replicas, 'left')) || looked < 2) await turn();
+  t.deepEqual(await Promise.all(['held', 'written'].map(async (id) => isThere(replicas, id))), [true, true]);
+  gate.open();
+  t.is((await endOf(execution, held.runId)).event, 'on_chain_end');
+});
+
+test('without a time to live threads stay', async (t) => {
+  await using replicas = await openReplicas();
+  const { execution } = await replicas.open({ graph });
+  await endOf(execution, (await start(execution, { threadId: 't1' })).runId);
+  await replicas.open(later(1000 * hourMs, '0'));
+  t.true(await isThere(replicas, 't1'));
+});

@@ -1,0 +1,265 @@
+import test, { type ExecutionContext } from 'ava';
+import { END, field, START, StateGraph, textOf, type CompiledGraph } from '@agent-workflow/execution/graph';
+import type { RunEvent } from '@agent-workflow/protos/execution';
+import { followAll, owner, start, toChunk, user, type Chunk } from './execution.ts';
+import { openReplicas, withoutTaking, type Ground } from './replicas.ts';
+
+const turns = field<number>({ type: 'number', default: 0, reducer: (sum, more) => sum + more });
+
+/** Everything that a step can do: pieces, blocks, whole messages, one that replaces, several nodes, removal, a summary. */
+const everything = new StateGraph({
+  zeal: field<string>({ type: 'string' }),
+  apple: field<string>({ type: 'string' }),
+  turns,
+})
+  .addNode('draft', (_state, ctx) => {
+    for (const piece of ['Gre', 'en "', 'tea"\n']) ctx.emit(piece);
+    ctx.emit({ type: 'reasoning', text: 'why not' });
+    return { zeal: 'z', apple: 'a', turns: 1, messages: [{ message_id: `note ${ctx.runId}`, content: 'a note' }] };
+  })
+  .addNode('left', (_state, ctx) => {
+    ctx.emit('on the left');
+    return { turns: 1 };
+  })
+  .addNode('right', (_state, { runId }) => ({
+    turns: 1,
+    messages: [
+      { message_id: `new ${runId}`, content: 'before the note' },
+      { message_id: `note ${runId}`, content: 'another note' },
+      { message_id: `new ${runId}`, content: 'said again' },
+    ],
+  }))
+  .addNode('sum', (state) => ({
+    context_summary: 'in short',
+    removed_from_context: state.context
+      .slice(1, 3)
+      .map(({ message_id: id }) => id)
+      .toReversed(),
+    messages: [
+      {
+        content: [
+          { type: 'text', text: 'done' },
+          { type: 'data', data: { n: 1 } },
+        ],
+      },
+    ],
+  }))
+  .addEdge(START, 'draft')
+  .addEdge('draft', 'left')
+  .addEdge('draft', 'right')
+  .addEdge(['left', 'right'], 'sum')
+  .addEdge('sum', END)
+  .compile();
+
+/** Commits one step, and fails in the next. */
+const failing = new StateGraph({ turns })
+  .addNode('first', (_state, ctx) => {
+    ctx.emit('kept');
+    return { turns: 1 };
+  })
+  .addNode('second', (_state, ctx) => {
+    ctx.emit('lost');
+    throw new Error('no tea left');
+  })
+  .addEdge(START, 'first')
+  .addEdge('first', 'second')
+  .compile();
+
+/** Fails in its first step: what came with the request is kept, and told by nobody. */
+const failingAtOnce = new StateGraph({ turns })
+  .addNode('only', () => {
+    throw new Error('no tea at all');
+  })
+  .addEdge(START, 'only')
+  .compile();
+
+const isPiece = ({ event, message }: Chunk): boolean => event === 'messages_chunk' && !message;
+const statusOf = ({ event, data }: Chunk): unknown =>
+  event === 'on_chain_stream' ? (data as { status: string }).status : undefined;
+
+/** What is derived from the record alone: the same bytes, whoever says it. */
+const isDerived = (chunk: Chunk): boolean =>
+  !isPiece(chunk) &&
+  chunk.event !== 'metadata' &&
+  chunk.event !== 'on_chain_start' &&
+  statusOf(chunk) !== 'started' &&
+  statusOf(chunk) !== 'restarted';
+
+const textsOf = (events: readonly RunEvent[]): string[] => events.map(({ json }) => Buffer.from(json).toString());
+
+/** Which events a step begins with, and that the text of each whole message is what its pieces say. */
+function holdsShape(t: ExecutionContext, events: readonly RunEvent[], what: string): void {
+  t.deepEqual(
+    events.map(({ seq }) => seq),
+    events.map((_, index) => index + 1),
+    what,
+  );
+  const chunks = events.map(toChunk);
+  t.deepEqual(
+    chunks.map(({ event }) => event).filter((event) => ['metadata', 'on_chain_start'].includes(event)),
+    ['metadata', 'on_chain_start'],
+    what,
+  );
+  const begun = new Set<string>();
+  for (const chunk of chunks) {
+    const { node, step, status } = chunk.data as { node?: string; step?: number; status?: string };
+    const key = `${String(node)} ${String(step)}`;
+    if (status === 'started' || status === 'restarted') begun.add(key);
+    if (status === 'completed') t.true(begun.has(key), what);
+    if (!chunk.message) continue;
+    const { message_id: id } = chunk.message;
+    const before = chunks.slice(0, chunks.indexOf(chunk));
+    // A message that is told again, because it was replaced, begins anew behind the last time.
+    const since = before.findLastIndex(({ message }) => message?.message_id === id) + 1;
+    const said = before.slice(since).filter(({ metadata }) => metadata.message_id === id);
+    t.is(said.map(({ data }) => (typeof data === 'string' ? data : '')).join(''), textOf(chunk.message), what);
+    t.deepEqual(
+      said.map(({ data }) => data).filter((data) => typeof data !== 'string'),
+      chunk.message.content.filter(({ type }) => type !== 'text'),
+      what,
+    );
+  }
+}
+
+interface Scene {
+  readonly graph: CompiledGraph;
+  readonly granularity: string;
+  /** The worker dies when it has committed so many steps. */
+  readonly commits: number;
+}
+
+/** Runs a worker to its death, with a log that keeps `kept` of its events; gives what it would have said, and what another made of it. */
+async function tellAfterDeath(
+  { graph, granularity, commits }: Scene,
+  kept: number,
+): Promise<{ readonly said: readonly RunEvent[]; readonly told: readonly RunEvent[] }> {
+  await using replicas = await openReplicas();
+  const said: RunEvent[] = [];
+  const committed = Promise.withResolvers<undefined>();
+  let left = commits;
+  const through = (ground: Ground): Partial<Ground> => ({
+    threads: {
+      ...ground.threads,
+      // A dead worker goes no further than its last commit: it says what it has to say of it, and no answer comes after that.
+      commitStep: async (request, at) => {
+        if (left === 0) return new Promise(() => undefined);
+        left--;
+        return ground.threads.commitStep(request, at);
+      },
+    },
+    log: {
+      ...ground.log,
+      append: async (runId, after, events) => {
+        said.push(...events);
+        const stored = events.filter(({ seq }) => seq <= kept);
+        if (stored.length > 0) await ground.log.append(runId, after, stored);
+        if (isOver(said)) committed.resolve(undefined);
+      },
+    },
+    ...withoutTaking(ground),
+  });
+  const isOver = (events: readonly RunEvent[]): boolean => {
+    const chunks = events.map(toChunk);
+    const ended = chunks.some(({ event }) => event === 'on_chain_end' || event === 'error');
+    const steps = new Set(
+      chunks.filter((chunk) => statusOf(chunk) === 'completed').map(({ metadata }) => stepOf(metadata)),
+    );
+    return ended || steps.size === commits;
+  };
+  const dying = await replicas.open({ graph, through });
+  const initialStateJson = Buffer.from(JSON.stringify(graph === failingAtOnce ? { turns: 5 } : {}));
+  const { runId } = await start(dying.execution, { granularity, initialStateJson, messages: [user('hi', 'input')] });
+  await committed.promise;
+  dying.kill();
+  const other = await replicas.open({ graph });
+  const told = await followAll(other.execution, runId);
+  return { said, told };
+}
+
+const stepOf = (metadata: Chunk['metadata']): unknown => (metadata as { step?: number }).step;
+
+for (const granularity of ['low', 'partial', 'full']) {
+  for (const [what, graph, commits] of [
+    ['its last', everything, 3],
+    ['its second', everything, 2],
+    ['its first', everything, 1],
+    ['its failure', failing, 2],
+    ['its failure in the first step', failingAtOnce, 1],
+  ] as const) {
+    test(`a ${granularity} log cut at any event is gone on with after a death behind ${what} commit as if nobody had died`, async (t) => {
+      const scene = { graph, granularity, commits };
+      const { length } = (await tellAfterDeath(scene, Infinity)).said;
+      t.true(length >= 4);
+      for (let kept = 0; kept <= length; kept++) {
+        const { said, told } = await tellAfterDeath(scene, kept);
+        const title = `${String(kept)} of ${String(length)} events were kept`;
+        holdsShape(t, told, title);
+        t.deepEqual(textsOf(told).slice(0, kept), textsOf(said).slice(0, kept), title);
+        const expected = textsOf(said.filter((event) => isDerived(toChunk(event))));
+        const actual = textsOf(told.filter((event) => isDerived(toChunk(event))));
+        t.deepEqual(actual.slice(0, expected.length), expected, title);
+        const end = toChunk(told.at(-1));
+        t.is(end.event, graph === everything ? 'on_chain_end' : 'error', title);
+        if (graph === everything) holdsEnd(t, end, told, title);
+      }
+    });
+  }
+}
+
+/** The run ended as an undisturbed one does, whoever said so. */
+function holdsEnd(t: ExecutionContext, { data }: Chunk, told: readonly RunEvent[], what: string): void {
+  const { all_messages: added, state, context, summary } = data as Record<string, unknown>;
+  const texts = (added as Chunk['message'][]).map((message) => textOf(message ?? { content: [] }));
+  t.deepEqual(texts, ['Green "tea"\n', 'another note', 'on the left', 'said again', 'done'], what);
+  const ids = (list: unknown): unknown => (list as { message_id: string }[]).map(({ message_id: id }) => id);
+  const inContext = (added as { message_id: string }[]).map(({ message_id: id }) => id).slice(2);
+  if (state !== undefined) {
+    t.like(state, { zeal: 'z', apple: 'a', turns: 3 }, what);
+    t.deepEqual(ids(context), ['input', ...inContext], what);
+  }
+  if (summary !== undefined) t.is(summary, 'in short', what);
+  t.is(new Set(told.map(({ seq }) => seq)).size, told.length, what);
+}
+
+test('once steps are no longer kept, whole messages are told in their place', async (t) => {
+  await using replicas = await openReplicas();
+  const { execution } = await replicas.open({
+    graph: everything,
+    through: ({ threads }) => ({
+      threads: { ...threads, listRunSteps: async () => Promise.resolve({ steps: [] }) },
+    }),
+  });
+  const { runId } = await start(execution, { granularity: 'full' });
+  const kept = (await followAll(execution, runId)).map(toChunk);
+  t.is(await replicas.log.expire(Date.now() + 1, 10), 1);
+  const rebuilt = (await followAll(execution, runId)).map(toChunk);
+  t.like(rebuilt[0], { event: 'metadata', data: { run_id: runId, rebuilt: true } });
+  const newest = new Map(kept.flatMap(({ message }) => (message ? [[message.message_id, message] as const] : [])));
+  t.deepEqual(
+    rebuilt.flatMap(({ message }) => message ?? []),
+    [...newest.values()],
+  );
+  t.deepEqual(rebuilt.at(-1)?.data, kept.at(-1)?.data);
+  t.is(
+    (
+      await replicas.threads.getRun(
+        { owner, runId },
+        { deadline: Date.now() + 1000, signal: new AbortController().signal },
+      )
+    ).status,
+    'completed',
+  );
+});
+
+test('a log that is told again says the state that the run left, whatever came after it', async (t) => {
+  await using replicas = await openReplicas();
+  const { execution } = await replicas.open({ graph: everything });
+  const run = async (): Promise<string> => (await start(execution, { threadId: 't1', granularity: 'full' })).runId;
+  const runIds = [await run(), await run(), await run()];
+  const kept = await Promise.all(runIds.map(async (runId) => textsOf(await followAll(execution, runId))));
+  t.is(await replicas.log.expire(Date.now() + 1, 10), 3);
+  for (const [index, runId] of runIds.entries()) {
+    const rebuilt = textsOf(await followAll(execution, runId));
+    t.is(rebuilt.at(-1), kept[index]?.at(-1));
+  }
+});
