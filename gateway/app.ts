@@ -20,13 +20,17 @@ import { requestId } from './middleware/request-id.ts';
 import { routing } from './middleware/router.ts';
 import { security } from './middleware/security.ts';
 import { unmatched } from './middleware/unmatched.ts';
+import type { OnceCache } from './once/port.ts';
 import { toOpenApi } from './replies/openapi.ts';
+import { withTickets } from './tickets/holders.ts';
 
 export type App = Koa<RequestState>;
 
 export type AppOptions = Omit<Services, 'openApi'> & {
   /** Counts what callers do. */
   readonly counter: Counter;
+  /** Replies to requests that are done once. */
+  readonly onceCache: OnceCache;
   /** Who calls; without it everybody is the anonymous owner. */
   readonly authenticate?: Authenticate;
   /** What a caller may; without it, everything. */
@@ -34,7 +38,13 @@ export type AppOptions = Omit<Services, 'openApi'> & {
 };
 
 /** The HTTP interface on these services. The order of the steps is the order in which a request can be refused. */
-export function createApp({ authenticate = withoutAuthentication, authorize, counter, ...deps }: AppOptions): App {
+export function createApp({
+  authenticate = withoutAuthentication,
+  authorize,
+  counter,
+  onceCache,
+  ...deps
+}: AppOptions): App {
   const secured = authenticate !== withoutAuthentication;
   const services: Services = { ...deps, openApi: once(() => JSON.stringify(toOpenApi(endpoints, { secured }))) };
   const limits = limitsOf(deps.config, counter, secured);
@@ -48,9 +58,9 @@ export function createApp({ authenticate = withoutAuthentication, authorize, cou
     cors(deps.config),
     readablePath,
     limits.failures,
-    authentication(authenticate),
+    authentication(withTickets({ endpoints, tickets: deps.tickets, authenticate })),
     limits.requests,
-    routing({ endpoints, services, authorize, streams: limits.streams }),
+    routing({ endpoints, services, authorize, streams: limits.streams, onceCache }),
     unmatched,
   ];
   for (const step of steps) if (step) app.use(step);

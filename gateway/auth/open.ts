@@ -1,5 +1,5 @@
 import type { Log } from '@agent-workflow/kit/log';
-import type { ServiceFile } from '../config.ts';
+import type { ServiceFile } from '@agent-workflow/kit/service-file';
 import type { Authenticate } from '../middleware/authenticate.ts';
 import type { Authorize } from '../middleware/authorize.ts';
 import { loadAuthorization } from './authorization.ts';

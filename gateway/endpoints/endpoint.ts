@@ -5,6 +5,7 @@ import type { Memory } from '@agent-workflow/protos/memory';
 import type { Threads } from '@agent-workflow/protos/threads';
 import type { Static, TSchema } from 'typebox';
 import type { GatewayConfig } from '../config.ts';
+import type { TicketStore } from '../tickets/port.ts';
 import type { ToolShelf } from '../tools/port.ts';
 import type { Principal } from '../middleware/context.ts';
 
@@ -23,6 +24,7 @@ export interface Services {
   readonly execution: Execution;
   readonly memory: Memory;
   readonly tools: ToolShelf;
+  readonly tickets: TicketStore;
   readonly config: GatewayConfig;
   readonly log: Log;
   /** The OpenAPI document, as JSON text. */
@@ -84,11 +86,15 @@ export interface Endpoint extends Route {
   readonly answer: 'data' | 'bare' | 'events';
   /** Of a success. */
   readonly status: number;
+  /** A ticket lets in to it, in place of credentials. */
+  readonly takesTicket?: true;
+  /** The reply is a secret, so that it is kept nowhere: a request that is sent again is done again. */
+  readonly secret?: true;
   readonly handle: Handler;
 }
 
 type Row<P extends TSchema, I extends TSchema> = Route &
-  Pick<Endpoint, 'name' | 'summary' | 'tag' | 'access' | 'reply'> &
+  Pick<Endpoint, 'name' | 'summary' | 'tag' | 'access' | 'reply' | 'takesTicket' | 'secret'> &
   Partial<Pick<Endpoint, 'aliases' | 'answer' | 'status'>> & {
     readonly params?: P;
     readonly input?: I;

@@ -24,7 +24,8 @@ export async function storeMemory(
   const { content, category, memory_type: memoryType, metadata = {} } = input;
   const memoryId = ask.newId('memory');
   const request = { owner, memoryId, content, category, memoryType, metadataJson: jsonBytes(metadata) };
-  const stored = await memory.store({ ...request, ...threadOf(input.config) }, ask.call());
+  const dedupe = input.options?.['dedupe'] === true;
+  const stored = await memory.store({ ...request, ...threadOf(input.config), ...(dedupe && { dedupe }) }, ask.call());
   return jsonObject({ memory_id: JSON.stringify(stored.memoryId) });
 }
 

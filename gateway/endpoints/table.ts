@@ -1,4 +1,11 @@
 import { Type } from 'typebox';
+import {
+  CheckpointList,
+  CheckpointParams,
+  CheckpointsQuery,
+  ForkThread,
+  OneCheckpoint,
+} from '../schemas/checkpoints.ts';
 import { Done } from '../schemas/common.ts';
 import { GraphReply, InvokeResult, RunInput, SetUp, SetupInput, StateSchema, StreamChunk } from '../schemas/graph.ts';
 import {
@@ -31,6 +38,7 @@ import {
   RunList,
   RunParams,
   RunsQuery,
+  RunTicket,
   StopInput,
   StoppedRun,
   StreamQuery,
@@ -54,7 +62,9 @@ import { healthz, openApi, ping, readyz } from './health.ts';
 import { forgetMemories } from './memories.forget.ts';
 import { searchMemories } from './memories.search.ts';
 import { deleteMemory, getMemory, listMemories, storeMemory, updateMemory } from './memories.ts';
+import { makeRunTicket } from './runs.ticket.ts';
 import { cancelRun, createRun, getRun, listRuns, stopThread, streamRun, waitForRun } from './runs.ts';
+import { forkThread, getCheckpoint, listCheckpoints } from './threads.checkpoints.ts';
 import { addMessages, deleteMessage, getMessage, listMessages } from './threads.messages.ts';
 import { clearState, getState, updateState } from './threads.state.ts';
 import { deleteThread, getThread, listThreads } from './threads.ts';
@@ -230,9 +240,23 @@ export const endpoints: readonly Endpoint[] = [
     answer: 'events',
     ...can('graph', 'stream'),
     params: RunParams,
+    takesTicket: true,
     input: StreamQuery,
     reply: StreamChunk,
     handle: streamRun,
+  }),
+  endpoint({
+    name: 'makeRunTicket',
+    tag: 'runs',
+    summary: 'Make a ticket with which the run is followed without other credentials, for ten minutes',
+    method: 'POST',
+    path: '/v1/runs/{run_id}/ticket',
+    ...can('graph', 'stream'),
+    secret: true,
+    params: RunParams,
+    input: NoInput,
+    reply: RunTicket,
+    handle: makeRunTicket,
   }),
   endpoint({
     name: 'cancelRun',
@@ -328,6 +352,42 @@ export const endpoints: readonly Endpoint[] = [
     input: DeleteInput,
     reply: Done,
     handle: clearState,
+  }),
+
+  endpoint({
+    name: 'listCheckpoints',
+    tag: 'threads',
+    summary: 'List the checkpoints of a thread, newest first',
+    method: 'GET',
+    path: `${thread}/checkpoints`,
+    ...can('checkpointer', 'read'),
+    params: ThreadParams,
+    input: CheckpointsQuery,
+    reply: CheckpointList,
+    handle: listCheckpoints,
+  }),
+  endpoint({
+    name: 'getCheckpoint',
+    tag: 'threads',
+    summary: 'Get the state of a thread as it was at a checkpoint',
+    method: 'GET',
+    path: `${thread}/checkpoints/{checkpoint_id}`,
+    ...can('checkpointer', 'read'),
+    params: CheckpointParams,
+    reply: OneCheckpoint,
+    handle: getCheckpoint,
+  }),
+  endpoint({
+    name: 'forkThread',
+    tag: 'threads',
+    summary: 'Make a thread that begins where this one stood at a checkpoint',
+    method: 'POST',
+    path: `${thread}/fork`,
+    ...can('checkpointer', 'write'),
+    params: ThreadParams,
+    input: ForkThread,
+    reply: ThreadDetails,
+    handle: forkThread,
   }),
 
   endpoint({

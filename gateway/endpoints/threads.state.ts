@@ -14,7 +14,7 @@ type Params = Static<typeof ThreadParams>;
 export async function getState(ask: Ask<Params>, services: Services): Promise<string> {
   const call = ask.call();
   const state = await services.threads.getState({ owner: ask.owner, threadId: ask.params.thread_id }, call);
-  return stateText(state, await fieldDefaults(services.execution, call));
+  return replyOf(state, await fieldDefaults(services.execution, call));
 }
 
 /** Passes the given fields through their reducers and gives the whole state. */
@@ -31,7 +31,7 @@ export async function updateState(ask: Ask<Params, Static<typeof UpdateState>>, 
   const call = ask.call();
   const once = onceKey === undefined ? {} : { onceKey };
   const state = await services.execution.updateState({ owner, threadId: params.thread_id, stateJson, ...once }, call);
-  return stateText(state, await fieldDefaults(services.execution, call));
+  return replyOf(state, await fieldDefaults(services.execution, call));
 }
 
 /** Clears fields and context; the thread and its messages stay. */
@@ -40,10 +40,14 @@ export async function clearState(ask: Ask<Params, Static<typeof DeleteInput>>, {
   return '{"success":true}';
 }
 
-function stateText({ fields, contextJson }: State, defaults: Readonly<Record<string, string>>): string {
+const replyOf = (state: State, defaults: Readonly<Record<string, string>>): string =>
+  jsonObject({ state: stateOf(state, defaults) });
+
+/** What is stored, over the defaults of the graph's fields. */
+export function stateOf({ fields, contextJson }: State, defaults: Readonly<Record<string, string>>): string {
   const members: Record<string, string> = { ...defaults };
   for (const [name, json] of Object.entries(fields)) members[name] = jsonText(json);
   members['context'] = jsonText(contextJson);
   members['context_summary'] ??= '""';
-  return jsonObject({ state: jsonObject(members) });
+  return jsonObject(members);
 }

@@ -23,7 +23,12 @@ export async function listThreads(
 
 export async function getThread(ask: Ask<Params>, { threads }: Services): Promise<string> {
   const thread = await threads.getThread({ owner: ask.owner, threadId: ask.params.thread_id }, ask.call());
-  const details = threadText(thread, ask.owner);
+  return detailsOf(thread, ask.owner);
+}
+
+/** A thread as the routes of one thread tell it. */
+export function detailsOf(thread: Thread, owner: string): string {
+  const details = threadText(thread, owner);
   return `${details.slice(0, -1)},"thread_data":{"thread":${details}}}`;
 }
 

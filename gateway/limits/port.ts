@@ -18,13 +18,14 @@ export interface Standing {
 
 /** One of the places that a key may hold at once. */
 export interface Hold {
-  /** Gives the place back; a second call does nothing. */
+  /** Gives the place back; a second call does nothing. It never rejects: a store that is away forgets the place by itself. */
   readonly release: () => Promise<void>;
 }
 
 /**
  * Counts what callers do, by key. Every call is atomic: of two at once that find one place left, one is refused. A
- * counter is no record: what it forgets (its process ends, or keys become too many) is as if it had not been.
+ * counter is no record: what it forgets (its process ends, or keys become too many) is as if it had not been. `take` and
+ * `hold` reject with `Unavailable` when what they count in is away.
  */
 export interface Counter extends AsyncDisposable {
   /** Takes `cost` (1) from the rate of a key; a cost of 0 tells how it stands and takes nothing. */

@@ -7,16 +7,16 @@ import { idMaker, readOnce, type DoOnce, type Once } from './once.ts';
 
 /** The last step of every row: calls its handler and answers with what it gives. */
 export function answer(
-  { handle, answer: kind, access, method, status }: Endpoint,
+  { handle, answer: kind, access, method, status, secret }: Endpoint,
   services: Services,
   doOnce: DoOnce,
 ): Middleware {
-  const changes = method !== 'GET' && access?.action !== 'read';
+  const once = method !== 'GET' && access?.action !== 'read' && !secret;
   return async (ctx) => {
     const life = lifeOf(ctx, services.config.CALL_TIMEOUT_MS);
-    const once = changes ? readOnce(ctx) : undefined;
-    const ask = askOf(ctx, life, once);
-    const reply = await (once ? doOnce(ctx, once, life.call(), () => handle(ask, services)) : handle(ask, services));
+    const keyed = once ? readOnce(ctx) : undefined;
+    const ask = askOf(ctx, life, keyed);
+    const reply = await (keyed ? doOnce(ctx, keyed, life.call(), () => handle(ask, services)) : handle(ask, services));
     if (typeof reply !== 'string') await writeEvents(ctx, reply, { ...services, abort: life.abort });
     else if (kind === 'bare') writeJson(ctx, status, reply);
     else writeData(ctx, reply, status);

@@ -13,6 +13,8 @@ export interface RequestState {
   /** Headers of the reply, whatever it will be: names and values in turn. */
   headers: string[];
   principal: Principal;
+  /** The caller was let in by a ticket: what it may was asked when the ticket was made. */
+  byTicket?: true;
   /** What koa-jwt verified. */
   claims?: Readonly<Record<string, unknown>>;
   /** The parsed body, `undefined` when none was sent. */

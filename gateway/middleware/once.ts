@@ -4,6 +4,7 @@ import { newId } from '@agent-workflow/kit/ids';
 import type { Call } from '@agent-workflow/protos/call';
 import type { Threads } from '@agent-workflow/protos/threads';
 import type { RunStream } from '../endpoints/endpoint.ts';
+import type { OnceCache } from '../once/port.ts';
 import { jsonBytes, jsonText } from '../replies/json.ts';
 import type { Context } from './context.ts';
 import { statusOf } from './errors.ts';
@@ -42,17 +43,24 @@ export type DoOnce = (ctx: Context, once: Once, call: Call, work: Work) => Promi
 
 /**
  * Does work once for each key: whoever sends the request again gets the reply of the first, also while that is under way.
- * The record is the threads service's; what stands here only spares asking it.
+ * The record is the threads service's; what is under way here, and the cache, only spare asking it.
  */
-export function createOnce(threads: Threads): DoOnce {
+export function createOnce(threads: Threads, cache: OnceCache): DoOnce {
   const underWay = new Map<string, { readonly bodyHash: string; readonly reply: Promise<Reply> }>();
 
   const lead = async (ctx: Context, { key, bodyHash }: Once, call: Call, work: Work): Promise<Reply> => {
+    const cached = await cache.get(key);
+    if (cached && cached.bodyHash !== bodyHash) throw otherBody();
+    if (cached) return replay(jsonText(cached.replyJson));
     const { owner } = ctx.state.principal;
     const { isNew, replyJson } = await threads.beginOnce({ owner, onceKey: key, bodyHash }, call);
     if (replyJson) return replay(jsonText(replyJson));
     const reply = await outcomeOf(work, ctx.method === 'DELETE' && !isNew);
-    if (typeof reply === 'string' || reply instanceof ServiceError) await keep(threads, { owner, key, reply, call });
+    const kept = typeof reply === 'string' || reply instanceof ServiceError ? toKept(reply) : undefined;
+    if (kept) {
+      await threads.endOnce({ owner, onceKey: key, replyJson: kept }, call);
+      void cache.put(key, { bodyHash, replyJson: kept });
+    }
     if (reply instanceof ServiceError) throw reply;
     return reply;
   };
@@ -96,18 +104,11 @@ async function outcomeOf(work: Work, isRepeatedDelete: boolean): Promise<Reply |
 /** Replies that are larger are made anew from what the work left behind. */
 const maxKeptBytes = 1024 * 1024;
 
-interface Kept {
-  readonly owner: string;
-  readonly key: string;
-  readonly reply: string | ServiceError;
-  readonly call: Call;
-}
-
-/** Keeps a reply, also one that refuses; but not one that says to try again. */
-async function keep(threads: Threads, { owner, key, reply, call }: Kept): Promise<void> {
-  if (reply instanceof ServiceError && (statusOf(reply.code) === 429 || statusOf(reply.code) >= 499)) return;
+/** A reply as it is kept, also one that refuses; `undefined` for one that says to try again. */
+function toKept(reply: string | ServiceError): Uint8Array | undefined {
+  if (reply instanceof ServiceError && (statusOf(reply.code) === 429 || statusOf(reply.code) >= 499)) return undefined;
   const replyJson = jsonBytes(typeof reply === 'string' ? { data: reply } : { refused: refusalOf(reply) });
-  if (replyJson.length <= maxKeptBytes) await threads.endOnce({ owner, onceKey: key, replyJson }, call);
+  return replyJson.length <= maxKeptBytes ? replyJson : undefined;
 }
 
 const refusalOf = ({ code, message, details }: ServiceError): Record<string, unknown> => ({ code, message, details });

@@ -2,6 +2,7 @@ import Router from '@koa/router';
 import compose from 'koa-compose';
 import type { Endpoint, Route, Services } from '../endpoints/endpoint.ts';
 import { answer } from './answer.ts';
+import type { OnceCache } from '../once/port.ts';
 import { authorization, type Authorize } from './authorize.ts';
 import { jsonBody } from './body.ts';
 import type { Middleware, RequestState } from './context.ts';
@@ -14,6 +15,8 @@ export interface Routing {
   readonly authorize: Authorize | undefined;
   /** Bounds the streams of a principal. */
   readonly streams: Middleware;
+  /** Replies to requests that are done once. */
+  readonly onceCache: OnceCache;
 }
 
 /**
@@ -21,11 +24,11 @@ export interface Routing {
  * parameters is meant: `memories/forget` is never a memory's id. So a path without parameters is looked up as it
  * stands; the router, which tries every pattern, has the rest.
  */
-export function routing({ endpoints, services, authorize, streams }: Routing): Middleware {
+export function routing({ endpoints, services, authorize, streams, onceCache }: Routing): Middleware {
   const router = new Router<RequestState>({ exclusive: 'specificity', sensitive: true });
   const direct = new Map<string, Middleware>();
   const body = jsonBody(services.config.MAX_BODY_BYTES);
-  const doOnce = createOnce(services.threads);
+  const doOnce = createOnce(services.threads, onceCache);
   for (const row of endpoints) {
     for (const route of [row, ...row.aliases]) {
       const steps = stepsOf({ row, route, services, authorize, streams, body, doOnce });
@@ -37,7 +40,7 @@ export function routing({ endpoints, services, authorize, streams }: Routing): M
   return (ctx, next): unknown => (direct.get(`${ctx.method} ${ctx.path}`) ?? routed)(ctx, next);
 }
 
-interface StepsOptions extends Omit<Routing, 'endpoints'> {
+interface StepsOptions extends Omit<Routing, 'endpoints' | 'onceCache'> {
   readonly row: Endpoint;
   readonly route: Route;
   readonly body: Middleware;

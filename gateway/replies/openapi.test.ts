@@ -47,6 +47,15 @@ test('operation ids are unique, and each path parameter is described', (t) => {
   }
 });
 
+test('the one operation that takes a ticket says so, whether callers must sign in or not', (t) => {
+  const taking = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods)
+      .filter(([, { parameters = [] }]) => parameters.some((each) => each.in === 'query' && each.name === 'ticket'))
+      .map(([method]) => `${method} ${path}`),
+  );
+  t.deepEqual(taking, ['get /v1/runs/{run_id}/stream']);
+});
+
 test('what has a default is not asked of the caller', (t) => {
   t.deepEqual((document.components.schemas['RunRequest'] as { required: string[] }).required, ['messages']);
   t.deepEqual((document.components.schemas['SearchMemoryRequest'] as { required: string[] }).required, ['query']);
@@ -75,8 +84,14 @@ test('where callers must sign in the document says how, and which paths are open
     paths: Record<string, Record<string, { security?: unknown }>>;
   };
   t.deepEqual(secured.security, [{ bearer: [] }]);
-  t.deepEqual(secured.components.securitySchemes, { bearer: { type: 'http', scheme: 'bearer' } });
+  t.like(secured.components.securitySchemes, {
+    bearer: { type: 'http', scheme: 'bearer' },
+    ticket: { type: 'apiKey', in: 'query', name: 'ticket' },
+  });
   t.deepEqual(secured.paths['/healthz']?.['get']?.security, []);
   t.is(secured.paths['/v1/ping']?.['get']?.security, undefined);
+  const { get, post } = secured.paths['/v1/runs/{run_id}/stream'] ?? {};
+  t.deepEqual(get?.security, [{ bearer: [] }, { ticket: [] }]);
+  t.is(post, undefined);
   t.false('security' in document);
 });

@@ -16,7 +16,7 @@ export function toOpenApi(endpoints: readonly Endpoint[], { secured }: { readonl
       const id = index === 0 ? row.name : `${row.name}Alias${index === 1 ? '' : String(index)}`;
       (paths[route.path] ??= {})[route.method.toLowerCase()] = {
         ...operation({ row, route, id, components }),
-        ...(secured && openPaths.has(route.path) && { security: [] }),
+        ...(secured && securityOf(row, route)),
       };
     }
   }
@@ -30,10 +30,26 @@ export function toOpenApi(endpoints: readonly Endpoint[], { secured }: { readonl
     paths,
     components: {
       schemas: components,
-      ...(secured && { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } }),
+      ...(secured && { securitySchemes }),
     },
     ...(secured && { security: [{ bearer: [] }] }),
   };
+}
+
+const securitySchemes = {
+  bearer: { type: 'http', scheme: 'bearer' },
+  ticket: {
+    type: 'apiKey',
+    in: 'query',
+    name: 'ticket',
+    description: 'What `POST /v1/runs/{run_id}/ticket` gave, for callers that can send no headers',
+  },
+};
+
+/** Where an operation differs from the rest: anyone is let in, or a ticket is as good as a token. */
+function securityOf({ takesTicket }: Endpoint, { path }: Route): Json {
+  if (openPaths.has(path)) return { security: [] };
+  return takesTicket ? { security: [{ bearer: [] }, { ticket: [] }] } : {};
 }
 
 interface OperationOptions {
@@ -47,6 +63,7 @@ function operation({ row, route, id, components }: OperationOptions): Json {
   const parameters = [
     ...pathParameters(row, components),
     ...(takesQuery(route) ? queryParameters(row, components) : []),
+    ...(row.takesTicket ? [ticketParameter] : []),
   ];
   return {
     operationId: id,
@@ -81,6 +98,14 @@ const queryParameters = ({ input }: Endpoint, components: Components): Json[] =>
       ...(isObject ? { content: { 'application/json': { schema: hoisted } } } : { schema: hoisted }),
     };
   });
+
+/** Not among the row's input: it says who asks, not what for. */
+const ticketParameter: Json = {
+  name: 'ticket',
+  in: 'query',
+  description: 'A ticket for this run, in place of credentials; not looked at beside an `Authorization` header',
+  schema: { type: 'string' },
+};
 
 const requestBody = (input: TSchema, { method }: Route, components: Components): Json => ({
   required: method !== 'DELETE' && requiredOf(input) !== undefined,

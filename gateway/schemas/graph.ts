@@ -23,7 +23,7 @@ export const RunConfig = record('RunConfig', {
   thread_id: Type.Optional(BodyId),
   thread_name: Type.Optional(Type.String({ maxLength: 1024 })),
   metadata: Type.Optional(JsonObject),
-  multitask_strategy: Type.Optional(words(['enqueue', 'reject', 'interrupt'], { default: 'enqueue' })),
+  multitask_strategy: Type.Optional(words(['enqueue', 'reject', 'interrupt', 'rollback'], { default: 'enqueue' })),
   on_disconnect: Type.Optional(words(['continue', 'cancel'], { default: 'continue' })),
 });
 

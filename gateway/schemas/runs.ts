@@ -33,6 +33,9 @@ export const RunsQuery = Type.Object({ ...paging });
 /** Which event a stream goes on after, where `Last-Event-ID` does not say it. */
 export const StreamQuery = Type.Object({ after: Type.Optional(Type.Integer({ minimum: 0 })) });
 
+/** Lets whoever holds it follow one run. */
+export const RunTicket = record('RunTicket', { ticket: Type.String(), expires_at: Timestamp });
+
 export const StoppedRun = record('StoppedRun', {
   success: Type.Boolean(),
   run_id: Type.Unsafe<string | null>({ type: ['string', 'null'] }),

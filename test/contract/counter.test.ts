@@ -1,6 +1,14 @@
 import test from 'ava';
 import { openMemoryCounter } from '@agent-workflow/gateway/limits/adapters/memory';
+import { openRedisCounter } from '@agent-workflow/gateway/limits/adapters/redis';
+import { withFallback } from '@agent-workflow/gateway/limits/fallback';
+import type { Counter } from '@agent-workflow/gateway/limits/port';
+import { openRedis } from '@agent-workflow/gateway/stores/adapters/redis';
+import { silentLog } from '@agent-workflow/kit/log';
+import { withServer } from '../servers/real-suite.ts';
+import { redis } from '../servers/redis.ts';
 import { counterContract } from './counter.ts';
+import { openRedisKeys } from './redis-keys.ts';
 
 counterContract(test, 'in memory', async () => {
   let time = 1_000_000;
@@ -31,4 +39,138 @@ test('in memory: exactly the limit is let through at once, whatever limit and mo
       t.is(given, limit);
     }
   }
+});
+
+for (const [name, openShared] of [
+  ['with a fallback', (now: () => number) => openMemoryCounter({ now })],
+  ['with a fallback, alone', openCounterOfNothing],
+] as const) {
+  counterContract(test, name, async () => {
+    let time = 1_000_000;
+    const now = (): number => time;
+    return {
+      counter: withFallback({ shared: await openShared(now), local: openMemoryCounter({ now }) }),
+      pass: async (ms) => {
+        time += ms;
+      },
+    };
+  });
+}
+
+/** A counter in a Redis that is not there. */
+async function openCounterOfNothing(): Promise<Counter> {
+  const config = { REDIS_URL: 'redis://127.0.0.1:1', REDIS_KEY_PREFIX: '', REDIS_TIMEOUT_MS: 1000 };
+  const nothing = await openRedis({ config, log: silentLog });
+  const counter = openRedisCounter(nothing);
+  return {
+    ...counter,
+    [Symbol.asyncDispose]: async () => {
+      await counter[Symbol.asyncDispose]();
+      await nothing[Symbol.asyncDispose]();
+    },
+  };
+}
+
+withServer(test, redis, (server) => {
+  counterContract(test, 'in Redis', async (t) => {
+    const keys = await openRedisKeys(t, (await server()).url);
+    let time = 1_000_000;
+    return {
+      counter: openRedisCounter(keys.redis, { now: () => time }),
+      pass: async (ms) => {
+        time += ms;
+      },
+    };
+  });
+
+  test('in Redis: exactly the limit is let through at once, whatever limit and moment', async (t) => {
+    const { redis: connection } = await openRedisKeys(t, (await server()).url);
+    for (const [index, time] of [0, 0.1, 1_795_000_000_000.7].entries()) {
+      await using counter = openRedisCounter(connection, { now: () => time });
+      for (const limit of [1, 3, 7, 999]) {
+        let given = 0;
+        while ((await counter.take(`${String(index)} ${String(limit)}`, { limit, windowMs: 60_000 })).allowed) given++;
+        t.is(given, limit);
+      }
+      const [many, rate] = [`${String(index)} many`, { limit: 10_000_000, windowMs: 1000 }];
+      t.like(await counter.take(many, rate, 9_999_998), { allowed: true, remaining: 2 });
+      for (const remaining of [1, 0]) t.like(await counter.take(many, rate), { allowed: true, remaining });
+      t.false((await counter.take(many, rate)).allowed);
+    }
+  });
+
+  test('in Redis: time is that of Redis, and whoever waits as long as is said is let through', async (t) => {
+    const keys = await openRedisKeys(t, (await server()).url);
+    await using counter = openRedisCounter(keys.redis);
+    const hour = { limit: 1, windowMs: 3_600_000 };
+    t.true((await counter.take('hour', hour)).allowed);
+    t.false((await counter.take('hour', hour)).allowed);
+
+    const rate = { limit: 1, windowMs: 300 };
+    await counter.take('short', rate);
+    const begin = performance.now();
+    const { retryAfterMs } = await counter.take('short', rate, 0);
+    t.true(retryAfterMs <= 300, String(retryAfterMs));
+    while (!(await counter.take('short', rate)).allowed) t.true(performance.now() - begin < 10_000);
+    // Half an interval is left to rounding.
+    t.true(performance.now() - begin >= retryAfterMs / 2 - 2);
+  });
+
+  test('in Redis: replicas that ask at once give the limit together, in rate and in places', async (t) => {
+    const keys = await openRedisKeys(t, (await server()).url);
+    const connections = [keys.redis, await keys.replica(), await keys.replica()];
+    const counters = connections.map((connection) => openRedisCounter(connection, { now: () => 0 }));
+    const rate = { limit: 20, windowMs: 60_000 };
+    const asks = Array.from({ length: 30 }, (_, index) => counters[index % 3]).filter(
+      (counter) => counter !== undefined,
+    );
+    const taken = await Promise.all(asks.map((counter) => counter.take('a', rate)));
+    t.is(taken.filter(({ allowed }) => allowed).length, 20);
+    const holds = await Promise.all(asks.map((counter) => counter.hold('a', 20)));
+    t.is(holds.filter((hold) => hold !== undefined).length, 20);
+    await holds.find((hold) => hold !== undefined)?.release();
+    t.not(await counters[2]?.hold('a', 20), undefined);
+    for (const counter of counters) await counter[Symbol.asyncDispose]();
+  });
+
+  test('in Redis: a place is held for as long as its process lives, also when Redis forgets it, and not much longer', async (t) => {
+    const keys = await openRedisKeys(t, (await server()).url);
+    await using other = openRedisCounter(await keys.replica());
+    const dying = openRedisCounter(keys.redis, { leaseMs: 300 });
+    t.not(await dying.hold('a', 1), undefined);
+    const begin = performance.now();
+    while (performance.now() - begin < 700) t.is(await other.hold('a', 1), undefined, 'it is renewed');
+    await keys.redis.send('DEL', keys.redis.key('held:a'));
+    while ((await keys.redis.send('EXISTS', keys.redis.key('held:a'))) === 0)
+      t.true(performance.now() - begin < 10_000);
+    t.is(await other.hold('a', 1), undefined);
+
+    await dying[Symbol.asyncDispose]();
+    const died = performance.now();
+    while (!(await other.hold('a', 1))) t.true(performance.now() - died < 10_000);
+    t.true(performance.now() - begin >= 300);
+  });
+
+  test('in Redis: a place that was given back is not renewed', async (t) => {
+    const keys = await openRedisKeys(t, (await server()).url);
+    await using counter = openRedisCounter(keys.redis, { leaseMs: 150 });
+    const [kept, freed] = [await counter.hold('a', 2), await counter.hold('a', 2)];
+    await freed?.release();
+    const renewed = async (): Promise<number> =>
+      Number((await keys.redis.send('ZCARD', keys.redis.key('held:a'))) ?? 0);
+    const begin = performance.now();
+    while (performance.now() - begin < 400) t.is(await renewed(), 1);
+    await kept?.release();
+    t.is(await renewed(), 0);
+  });
+
+  test('in Redis: scripts that Redis has forgotten are sent again', async (t) => {
+    const keys = await openRedisKeys(t, (await server()).url);
+    await using counter = openRedisCounter(keys.redis);
+    const rate = { limit: 3, windowMs: 60_000 };
+    for (const remaining of [2, 1]) {
+      await keys.redis.send('SCRIPT', 'FLUSH');
+      t.like(await counter.take('a', rate), { allowed: true, remaining });
+    }
+  });
 });

@@ -10,10 +10,10 @@ export interface OpenCounter {
 }
 
 /** What any counter must promise. `open` gives an empty one each time. */
-export function counterContract(test: TestFn, name: string, open: () => Promise<OpenCounter>): void {
+export function counterContract(test: TestFn, name: string, open: (t: ExecutionContext) => Promise<OpenCounter>): void {
   const check = (title: string, body: (t: ExecutionContext, opened: OpenCounter) => Promise<void>): void => {
     test(`${name}: ${title}`, async (t) => {
-      const opened = await open();
+      const opened = await open(t);
       await using counter = opened.counter;
       await body(t, { ...opened, counter });
     });

@@ -2,7 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
+import type { MemoryStore } from '@agent-workflow/memory/port';
 import { openSqliteMemoryStore } from '@agent-workflow/memory/adapters/sqlite';
+import { withServer } from '../servers/real-suite.ts';
+import { openTestStore, partOf } from '../servers/weaviate-collections.ts';
+import { weaviate } from '../servers/weaviate.ts';
 import { memoryStoreContract, storeDimension } from './memory-store.ts';
 
 const embedder = { model: 'given', dimension: storeDimension };
@@ -21,3 +25,12 @@ memoryStoreContract(test, 'sqlite file', async () =>
 memoryStoreContract(test, 'sqlite with no room for vectors', async () =>
   Promise.resolve(openSqliteMemoryStore({ path: ':memory:', embedder, cacheBytes: 0 })),
 );
+
+withServer(test, weaviate, (server) => {
+  let opening: Promise<MemoryStore> | undefined;
+  test.after.always(async () => (await opening)?.[Symbol.asyncDispose]());
+  memoryStoreContract(test, 'weaviate', async () => {
+    opening ??= server().then(({ url }) => openTestStore({ url, embedder }));
+    return partOf(await opening);
+  });
+});

@@ -1,5 +1,5 @@
 import type { ExecutionContext, TestFn } from 'ava';
-import type { MemoryRecord, MemoryStore, VectorQuery } from '@agent-workflow/memory/port';
+import type { MemoryHead, MemoryRecord, MemoryStore, VectorQuery } from '@agent-workflow/memory/port';
 
 /** The dimension that stores are opened with for this suite. */
 export const storeDimension = 4;
@@ -191,15 +191,27 @@ export function memoryStoreContract(test: TestFn, name: string, open: () => Prom
     const list = await store.list({ owner, narrowing, accepts: passes, limit: 3, offset: 1 });
     t.deepEqual(numbers(list.heads), expected.slice(1, 4));
     t.is(list.total, expected.length);
-    const newest = await store.findByVector(
-      near({ narrowing, accepts: ({ head }) => passes(head), limit: 3, order: 'newest' }),
-    );
+    const newest = await store.findByVector(near({ narrowing, accepts: passes, limit: 3, order: 'newest' }));
     t.deepEqual(numbers(newest.map(({ head }) => head)), expected.slice(0, 3));
-    const nearest = await store.findByVector(
-      near({ narrowing, accepts: ({ head, closeness }) => passes(head) && closeness < 0.5, limit: 2 }),
-    );
-    const byCosine = expected.filter((n) => Math.cos(n) < 0.5).sort((a, b) => Math.cos(b) - Math.cos(a));
+    const nearest = await store.findByVector(near({ narrowing, accepts: passes, limit: 2 }));
+    const byCosine = expected.toSorted((a, b) => Math.cos(b) - Math.cos(a));
     t.deepEqual(numbers(nearest.map(({ head }) => head)), byCosine.slice(0, 2));
+    for (const measure of ['dot', 'euclidean', 'manhattan'] as const) {
+      const all = await store.findByVector(near({ narrowing, measure, limit: 100 }));
+      const atLeast = all[4]?.closeness ?? NaN;
+      const bounded = await store.findByVector(near({ narrowing, measure, atLeast, limit: 100 }));
+      t.deepEqual(bounded, all.slice(0, 5), measure);
+      const latest = await store.findByVector(near({ narrowing, measure, atLeast, limit: 100, order: 'newest' }));
+      t.deepEqual(
+        latest,
+        bounded.toSorted((a, b) => b.head.timestamp - a.head.timestamp),
+        measure,
+      );
+    }
+    const some = { ...narrowing, metadata: [{ field: 'n', anyOf: [8, 14, 'x'] }] };
+    const isSome = (head: { readonly metadata: Readonly<Record<string, unknown>> }): boolean =>
+      head.metadata['n'] === 8 || head.metadata['n'] === 14;
+    t.deepEqual(numbers((await store.list({ owner, narrowing: some, accepts: isSome, limit: 5 })).heads), [14, 8]);
     const words = await store.findByWords({ owner, text: 'note', narrowing, accepts: passes, limit: 3 });
     t.deepEqual(numbers(words.map(({ head }) => head)), expected.slice(0, 3));
     t.is((await store.list({ owner, narrowing: { threadId: 't' }, limit: 1 })).total, 8);
@@ -207,6 +219,42 @@ export function memoryStoreContract(test: TestFn, name: string, open: () => Prom
     const named = { memoryIds: new Set(['m01', 'm02', 'gone']), memoryType: 'semantic' };
     t.deepEqual(numbers((await store.list({ owner, narrowing: named, limit: 5 })).heads), [1]);
     t.deepEqual(numbers((await store.findByVector(near({ narrowing: named }))).map(({ head }) => head)), [1]);
+  });
+
+  withStore('everything can be read, and put into another store, where what stands stays', async (t, store) => {
+    await store.put(owner, toMemory({ memoryId: 'a', content: 'mine', metadata: { n: 1 } }));
+    for (let n = 0; n < 250; n += 1) {
+      await store.put('u:bob', toMemory({ memoryId: `b${String(n)}`, content: 'his', threadId: 't', timestamp: n }));
+    }
+    const everything = await Array.fromAsync(store.scan());
+    t.is(everything.length, 251);
+    const mine = everything.find(({ owner: whose }) => whose === owner)?.memory;
+    t.deepEqual([mine?.content, mine?.vector], ['mine', Float32Array.from([1, 0, 0, 0])]);
+
+    await using other = await open();
+    await other.put('u:bob', toMemory({ memoryId: 'b7', content: 'changed' }));
+    t.is(await other.load(everything), 250);
+    t.is(await other.load(everything), 0);
+    t.is((await other.list({ owner: 'u:bob', narrowing: { threadId: 't' }, limit: 1 })).total, 249);
+    t.is((await other.get('u:bob', ['b7']))[0]?.content, 'changed');
+    t.is((await other.findByVector(near({}))).length, 1);
+    t.is((await other.findByWords({ owner: 'u:bob', text: 'his', narrowing: {}, limit: 1000 })).length, 249);
+  });
+
+  withStore('memories of one moment are listed in the order of their ids, however many', async (t, store) => {
+    const ids = Array.from({ length: 60 }, (_, n) => (n % 2 ? `A${String(n)}` : `a${String(n)}`));
+    const memories = ids.map((memoryId, n) => toMemory({ memoryId, timestamp: n < 50 ? 7 : n }));
+    await store.load(memories.map((memory) => ({ owner, memory })));
+    const expected = memories
+      .toSorted((a, b) => b.timestamp - a.timestamp || (a.memoryId < b.memoryId ? 1 : -1))
+      .map(({ memoryId }) => memoryId);
+    const seen: string[] = [];
+    for (let after: MemoryHead | undefined; seen.length < 60;) {
+      const { heads } = await store.list({ owner, narrowing: {}, limit: 7, after });
+      after = heads.at(-1);
+      seen.push(...idsOf(heads));
+    }
+    t.deepEqual(seen, expected);
   });
 
   withStore('each measure gives its own closeness', async (t, store) => {

@@ -5,6 +5,12 @@ import { openMemory } from '@agent-workflow/memory/open';
 import { connect } from '@agent-workflow/protos/wire/connect';
 import { link } from '@agent-workflow/protos/wire/link';
 import { serve } from '@agent-workflow/protos/wire/serve';
+import { createMemories } from '@agent-workflow/memory/memories';
+import type { MemoryStore } from '@agent-workflow/memory/port';
+import { hashEmbedder } from '@agent-workflow/memory/embedders/hash';
+import { withServer } from '../servers/real-suite.ts';
+import { openTestStore, partOf } from '../servers/weaviate-collections.ts';
+import { weaviate } from '../servers/weaviate.ts';
 import { memoryContract } from './memory.ts';
 
 const open = (): ReturnType<typeof openMemory> => openMemory({ path: ':memory:', values: readEnv(memorySettings, {}) });
@@ -23,4 +29,14 @@ memoryContract(test, 'over gRPC', async () => {
   const client = opened.use(connect('memory', `127.0.0.1:${String(server.port)}`));
   const everything = opened.move();
   return { memory: client, [Symbol.asyncDispose]: () => everything.disposeAsync() };
+});
+
+withServer(test, weaviate, (server) => {
+  let opening: Promise<MemoryStore> | undefined;
+  test.after.always(async () => (await opening)?.[Symbol.asyncDispose]());
+  memoryContract(test, 'on Weaviate', async () => {
+    opening ??= server().then(({ url }) => openTestStore({ url, embedder: hashEmbedder }));
+    const memory = createMemories({ store: partOf(await opening), embedder: hashEmbedder, halfLifeDays: 30 });
+    return { memory: link(memory), [Symbol.asyncDispose]: async () => Promise.resolve() };
+  });
 });

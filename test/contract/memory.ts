@@ -6,7 +6,7 @@ import { within } from '@agent-workflow/protos/call';
 import type { Memory, SearchRequest, Selection, StoreRequest } from '@agent-workflow/protos/memory';
 
 const owner = 'u:ada';
-const call = within(30_000);
+const call = within(120_000);
 
 const toJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 const fromJson = (json: Uint8Array): unknown => JSON.parse(Buffer.from(json).toString());

@@ -42,6 +42,7 @@ const inputs: Readonly<Record<string, (ids: Ids) => object>> = {
   forgetMemories: ({ thread_id }) => ({ config: { thread_id } }),
   stopThread: ({ thread_id }) => ({ thread_id }),
   fixThread: ({ thread_id }) => ({ thread_id }),
+  forkThread: ({ checkpoint_id }) => ({ checkpoint_id }),
   invokeGraph: ({ thread_id }) => ({ messages: [user('hello')], config: { thread_id } }),
   streamGraph: ({ thread_id }) => ({ messages: [user('hello')], config: { thread_id } }),
   createRun: ({ thread_id }) => ({ messages: [user('hello')], config: { thread_id } }),
@@ -52,6 +53,7 @@ interface Ids {
   readonly message_id: string;
   readonly memory_id: string;
   readonly run_id: string;
+  readonly checkpoint_id: string;
 }
 
 const lookFor = { node_name: 'tools', name: 'look', parameters: { type: 'object', properties: {} } };
@@ -95,7 +97,10 @@ async function make(owner: Client, [, thread, memoryType]: Kind): Promise<Ids> {
   const memory = { content: 'I grow cabbage', memory_type: memoryType, category: 'garden', config: { thread_id } };
   const stored = await owner.send('POST', '/v1/store/memories', memory);
   const { memory_id } = stored.body.data as { memory_id: string };
-  return { thread_id, message_id: messages[0]?.message_id ?? '', memory_id, run_id };
+  const list = await owner.send('GET', `/v1/threads/${thread_id}/checkpoints`);
+  const { checkpoints } = list.body.data as { checkpoints: { checkpoint_id: string }[] };
+  const checkpoint_id = checkpoints[0]?.checkpoint_id ?? '';
+  return { thread_id, message_id: messages[0]?.message_id ?? '', memory_id, run_id, checkpoint_id };
 }
 
 const clientOf = (sub: string): Client => createClient(url, signedIn(sub));
@@ -125,18 +130,19 @@ function bodyOf(row: Endpoint, ids: Ids): object {
 }
 
 /** Ids of the same form that nobody has. */
-const absentAs = ({ thread_id, message_id, memory_id, run_id }: Ids): Ids => ({
+const absentAs = ({ thread_id, message_id, memory_id, run_id, checkpoint_id }: Ids): Ids => ({
   run_id: `absent-${run_id}`,
   thread_id: `absent-${thread_id}`,
   message_id: `absent-${message_id}`,
   memory_id: `absent-${memory_id}`,
+  checkpoint_id: `absent-${checkpoint_id}`,
 });
 
 const varying = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g;
 
 /** A reply without what differs between any two requests: the ids asked for, ids made, and times. */
 const constant = ({ status, body }: Sent, ids: Ids, sub: string): string =>
-  `${String(status)} ${[ids.thread_id, ids.message_id, ids.memory_id, ids.run_id, sub].reduce((text, id) => text.replaceAll(id, '…'), body).replace(varying, '…')}`;
+  `${String(status)} ${[...Object.values(ids as unknown as Record<string, string>), sub].reduce((text, id) => text.replaceAll(id, '…'), body).replace(varying, '…')}`;
 
 const open = (row: Endpoint): boolean => !row.path.startsWith('/v1');
 const routes = endpoints.flatMap((row) => [row, ...row.aliases].map((route) => ({ row, route })));
@@ -161,6 +167,7 @@ async function readAll(): Promise<string> {
     `/v1/threads/${thread_id}/runs`,
     `/v1/threads/${thread_id}/state`,
     `/v1/threads/${thread_id}/messages`,
+    `/v1/threads/${thread_id}/checkpoints`,
     `/v1/store/memories/${memory_id}`,
   ]);
   const replies = await Promise.all(

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import type { Counter, Hold, Rate, Standing } from '../port.ts';
+import { intervalOf, largestOf, standingOf } from '../cell-rate.ts';
+import type { Counter, Hold } from '../port.ts';
 
 export interface MemoryCounterOptions {
   /** Keys whose rate is remembered; those that were not asked about for longest are forgotten first. */
@@ -8,11 +9,7 @@ export interface MemoryCounterOptions {
   readonly now?: () => number;
 }
 
-/**
- * Counts in this process. Rates are the generic cell rate algorithm (ITU-T I.371, annex A, "virtual scheduling"): one
- * number a key, the time at which all that was taken will have flowed off. It gives `limit` at once and then one every
- * `windowMs / limit`: nobody can wait for a window to begin anew.
- */
+/** Counts in this process. */
 export function openMemoryCounter({
   maxKeys = 65_536,
   now = () => performance.now(),
@@ -25,9 +22,9 @@ export function openMemoryCounter({
       const time = now();
       const backlogMs = Math.max(0, (emptyAt.get(key) ?? 0) - time);
       const takenMs = backlogMs + cost * intervalOf(rate);
-      const allowed = cost === 0 ? hasRoom(backlogMs + intervalOf(rate), rate) : hasRoom(takenMs, rate);
+      const allowed = (cost === 0 ? backlogMs + intervalOf(rate) : takenMs) <= largestOf(rate);
       if (allowed && cost > 0) emptyAt.set(key, time + takenMs);
-      return Promise.resolve(standing(allowed, allowed ? takenMs : backlogMs, rate));
+      return Promise.resolve(standingOf(allowed, allowed ? takenMs : backlogMs, rate));
     },
 
     hold: (key, limit) => {
@@ -42,22 +39,6 @@ export function openMemoryCounter({
       held.clear();
       return Promise.resolve();
     },
-  };
-}
-
-const intervalOf = ({ limit, windowMs }: Rate): number => windowMs / limit;
-
-/** Half an interval is left to rounding: one more than the limit would need a whole one. */
-const hasRoom = (backlogMs: number, rate: Rate): boolean => backlogMs <= rate.windowMs + intervalOf(rate) / 2;
-
-function standing(allowed: boolean, backlogMs: number, rate: Rate): Standing {
-  const interval = intervalOf(rate);
-  const room = rate.windowMs - backlogMs;
-  return {
-    allowed,
-    remaining: Math.max(0, Math.floor(room / interval + 0.5)),
-    resetMs: backlogMs,
-    retryAfterMs: hasRoom(backlogMs + interval, rate) ? 0 : interval - room,
   };
 }
 

@@ -1,0 +1,48 @@
+import { required, type Env, type Settings } from '@agent-workflow/kit/env';
+import { beginProcess, securitySettings, toSecurity, type RunningProcess } from '@agent-workflow/kit/process';
+import { readServiceFile } from '@agent-workflow/kit/service-file';
+import { connect } from '@agent-workflow/protos/wire/connect';
+import { createApp } from './app.ts';
+import { openAuth, rulesOf } from './auth/open.ts';
+import { gatewaySettings, hostOf } from './config.ts';
+import { openServer } from './server.ts';
+import { openEdgeStores } from './stores/open.ts';
+import { storeSettings } from './stores/settings.ts';
+
+/** What the gateway reads as a process of its own. */
+export const gatewayProcessSettings = {
+  ...gatewaySettings,
+  ...storeSettings,
+  ...securitySettings,
+  THREADS_ADDRESS: required('Where the threads service listens: `host:port`, or a gRPC target'),
+  EXECUTION_ADDRESS: required('Where the execution service listens: `host:port`, or a gRPC target'),
+  MEMORY_ADDRESS: required('Where the memory service listens: `host:port`, or a gRPC target'),
+} satisfies Settings;
+
+/**
+ * The edge as a process of its own, in front of the services of a cluster. It begins without them: what needs one that is away
+ * is answered with 503.
+ */
+export async function openGatewayProcess(env: Env): Promise<RunningProcess> {
+  const { values, log } = beginProcess('gateway', gatewayProcessSettings, env);
+  const security = toSecurity(values);
+  const file = readServiceFile(values.SERVICE_CONFIG);
+  const host = hostOf(values, file);
+  await using opened = new AsyncDisposableStack();
+  const auth = opened.use(await openAuth({ file, config: values, host, log }));
+  const app = createApp({
+    threads: opened.use(connect('threads', values.THREADS_ADDRESS, security)),
+    execution: opened.use(connect('execution', values.EXECUTION_ADDRESS, security)),
+    memory: opened.use(connect('memory', values.MEMORY_ADDRESS, security)),
+    ...opened.use(await openEdgeStores({ config: values, log })),
+    config: values,
+    log,
+    ...rulesOf(auth),
+  });
+  const server = opened.use(await openServer({ app, host, config: values, log }));
+  const everything = opened.move();
+  return {
+    says: [auth.says, `gateway listens on ${server.url}`],
+    [Symbol.asyncDispose]: () => everything.disposeAsync(),
+  };
+}

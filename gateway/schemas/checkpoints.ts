@@ -1,0 +1,43 @@
+import { Type } from 'typebox';
+import { BodyId, Cursor, Id, JsonObject, nullable, paging, record, Timestamp, words } from './common.ts';
+import { ThreadState } from './threads.ts';
+
+export const CheckpointParams = Type.Object({ thread_id: Id, checkpoint_id: Id });
+
+export const CheckpointsQuery = Type.Object({ ...paging });
+
+export const checkpointSources = ['input', 'step', 'update', 'fork', 'rollback'] as const;
+
+export const Checkpoint = record('Checkpoint', {
+  checkpoint_id: Type.String(),
+  thread_id: Type.String(),
+  source: words(checkpointSources),
+  run_id: nullable(Type.String()),
+  step: nullable(Type.Integer()),
+  nodes: Type.Array(Type.String()),
+  next: Type.Array(Type.String()),
+  metadata: nullable(JsonObject),
+  created_at: Timestamp,
+});
+
+export const CheckpointList = record('CheckpointList', {
+  checkpoints: Type.Array(Checkpoint),
+  cursor: Type.Optional(Cursor),
+});
+
+export const OneCheckpoint = record('OneCheckpoint', {
+  checkpoint: Checkpoint,
+  state: ThreadState.properties.state,
+});
+
+/** Where a new thread begins; `config` names it, as it does a thread that a run makes. */
+export const ForkThread = record('ForkRequest', {
+  checkpoint_id: BodyId,
+  config: Type.Optional(
+    record('ForkConfig', {
+      thread_id: Type.Optional(BodyId),
+      thread_name: Type.Optional(Type.String({ maxLength: 1024 })),
+      metadata: Type.Optional(JsonObject),
+    }),
+  ),
+});

@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto';
+
+/** A Lua script that Redis runs as one step. */
+export interface Script {
+  readonly source: string;
+  readonly sha1: string;
+}
+
+export const script = (source: string): Script => ({
+  source,
+  sha1: createHash('sha1').update(source).digest('hex'),
+});
+
+/** Who is told what is published on a channel. */
+export interface Listener {
+  readonly onMessage: (message: string) => void;
+  /** Messages may have been missed. What is asked from now on is answered after this. */
+  readonly onGap: () => void;
+}
+
+/** While Redis is away it is asked for a connection at least this often, in milliseconds. */
+export const longestWaitMs = 500;
+
+/**
+ * What the adapters of Redis share: the one connection of this process. While Redis is away every call rejects with
+ * `Unavailable` at once; a command that gets no answer in time rejects then. What became of a command that was rejected
+ * is not known.
+ */
+export interface Redis extends AsyncDisposable {
+  /** The key of this name among those that are ours. */
+  readonly key: (name: string) => string;
+  readonly send: (...command: readonly string[]) => Promise<unknown>;
+  /** Runs a script on one key. */
+  readonly run: (script: Script, key: string, ...values: readonly string[]) => Promise<unknown>;
+  /** Tells the listener from now on, across connections. */
+  readonly listen: (channel: string, listener: Listener) => void;
+  /** Whether nothing that is published on the channel from now on can be missed without `onGap` being called. */
+  readonly isListening: (channel: string) => boolean;
+}

@@ -1,0 +1,41 @@
+import type { ThreadKey, ThreadStore } from '@agent-workflow/threads/port';
+
+/** More than all tests together leave behind for the lists that go across owners. */
+const everything = 100_000;
+
+/**
+ * One place of a store that many tests share: its owners are nobody else's, and the lists across owners are its own part of them.
+ */
+export function storeApart(store: ThreadStore, place: string): ThreadStore {
+  const prefix = `${place}/`;
+  const at = (key: ThreadKey): ThreadKey => ({ ...key, owner: prefix + key.owner });
+  const ours = <T extends { readonly owner: string }>(items: readonly T[]): T[] =>
+    items
+      .filter(({ owner }) => owner.startsWith(prefix))
+      .map((item) => ({ ...item, owner: item.owner.slice(prefix.length) }));
+  return {
+    change: (key, reads, decide) => store.change(at(key), reads, decide),
+    getHead: (key) => store.getHead(at(key)),
+    getState: (key) => store.getState(at(key)),
+    getFields: (key) => store.getFields(at(key)),
+    getRun: (owner, runId) => store.getRun(prefix + owner, runId),
+    listRuns: (key, page) => store.listRuns(at(key), page),
+    listThreads: (owner, page) => store.listThreads(prefix + owner, page),
+    listMessages: (key, page) => store.listMessages(at(key), page),
+    listContext: (key) => store.listContext(at(key)),
+    getEntries: (key, positions) => store.getEntries(at(key), positions),
+    listCheckpoints: (key, page) => store.listCheckpoints(at(key), page),
+    listUndos: (key, page) => store.listUndos(at(key), page),
+    getMessage: (key, messageId) => store.getMessage(at(key), messageId),
+    listOpenRuns: async ({ limit, ...page }) =>
+      ours(await store.listOpenRuns({ limit: everything, ...page })).slice(0, limit),
+    listIdle: async (time, limit) => ours(await store.listIdle(time, everything)).slice(0, limit),
+    listDeleting: async (limit) => ours(await store.listDeleting(everything)).slice(0, limit),
+    beginOnce: (owner, key, record) => store.beginOnce(prefix + owner, key, record),
+    endOnce: (owner, key, reply) => store.endOnce(prefix + owner, key, reply),
+    expireOnce: (time, limit) => store.expireOnce(time, limit),
+    expireCheckpoints: (time, limit) => store.expireCheckpoints(time, limit),
+    purge: (key) => store.purge(at(key)),
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
+}

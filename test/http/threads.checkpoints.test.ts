@@ -1,0 +1,144 @@
+import test, { type ExecutionContext } from 'ava';
+import { user } from '../servers/client.ts';
+import { openGate } from '../servers/gate.ts';
+import { serve } from './service.ts';
+
+const { send, data, refused, thread } = serve(test);
+const gated = serve(test, 'gated');
+
+interface Checkpoint {
+  readonly checkpoint_id: string;
+  readonly source: string;
+  readonly step: number | null;
+  readonly metadata: unknown;
+}
+
+async function checkpointsOf(t: ExecutionContext, id: string): Promise<readonly Checkpoint[]> {
+  const reply = (await data(t, 'listCheckpoints', send('GET', `/v1/threads/${id}/checkpoints`))) as {
+    checkpoints: Checkpoint[];
+  };
+  return reply.checkpoints;
+}
+
+interface Past {
+  readonly checkpoint: Checkpoint;
+  readonly state: Record<string, unknown> & { readonly context: readonly unknown[] };
+}
+
+const at = async (t: ExecutionContext, id: string, checkpointId = ''): Promise<Past> =>
+  await data(t, 'getCheckpoint', send('GET', `/v1/threads/${id}/checkpoints/${checkpointId}`));
+
+const say = (id: string, text: string) =>
+  send('POST', '/v1/graph/invoke', { messages: [user(text)], config: { thread_id: id } });
+
+const messagesOf = async (t: ExecutionContext, id: string): Promise<unknown[]> => {
+  const reply = await data(t, 'listMessages', send('GET', `/v1/threads/${id}/messages`));
+  return (reply as { messages: unknown[] }).messages;
+};
+
+test('each turn and each direct write is a checkpoint, the newest first, with what made it', async (t) => {
+  await thread('listed');
+  await send('POST', '/v1/threads/listed/messages', { messages: [user('aside')], metadata: { by: 'hand' } });
+  const checkpoints = await checkpointsOf(t, 'listed');
+  t.deepEqual(checkpoints[0]?.metadata, { by: 'hand' });
+  t.deepEqual(
+    checkpoints.map(({ source }) => source),
+    ['update', 'step', 'input'],
+  );
+});
+
+test('a page of checkpoints goes on where the one before ended', async (t) => {
+  await thread('paged');
+  await say('paged', 'more');
+  const all = await checkpointsOf(t, 'paged');
+  const path = '/v1/threads/paged/checkpoints?limit=1';
+  const seen: string[] = [];
+  for (let cursor: string | undefined = ''; cursor !== undefined;) {
+    const page = (await data(t, 'listCheckpoints', send('GET', `${path}${cursor && `&cursor=${cursor}`}`))) as {
+      checkpoints: Checkpoint[];
+      cursor?: string;
+    };
+    seen.push(...page.checkpoints.map(({ checkpoint_id: id }) => id));
+    ({ cursor } = page);
+  }
+  t.deepEqual(
+    seen,
+    all.map(({ checkpoint_id: id }) => id),
+  );
+});
+
+test('the state at a checkpoint is the state that was, whatever came after', async (t) => {
+  await thread('past');
+  const before = (await data(t, 'getState', send('GET', '/v1/threads/past/state'))) as { state: unknown };
+  const [newest] = await checkpointsOf(t, 'past');
+  await say('past', 'more');
+  await send('POST', '/v1/threads/past/state', { config: {}, state: { rounds: 99 } });
+  const { state, checkpoint } = await at(t, 'past', newest?.checkpoint_id);
+  t.deepEqual(state as unknown, before.state);
+  t.is(checkpoint.checkpoint_id, newest?.checkpoint_id ?? 'none');
+});
+
+test('a fork begins where the thread stood, and goes its own way', async (t) => {
+  await thread('trunk');
+  const [first] = await checkpointsOf(t, 'trunk');
+  const past = await at(t, 'trunk', first?.checkpoint_id);
+  const log = await messagesOf(t, 'trunk');
+  await say('trunk', 'on the trunk');
+
+  const body = { checkpoint_id: first?.checkpoint_id, config: { thread_name: 'a branch', metadata: { tried: true } } };
+  const fork = (await data(t, 'forkThread', send('POST', '/v1/threads/trunk/fork', body))) as Record<string, string>;
+  t.like(fork, { thread_name: 'a branch', metadata: { tried: true } });
+  const id = fork['thread_id'] ?? 'none';
+  t.deepEqual(await messagesOf(t, id), log);
+  const state = (await data(t, 'getState', send('GET', `/v1/threads/${id}/state`))) as { state: unknown };
+  t.deepEqual(state.state, past.state as unknown);
+
+  await say(id, 'on the branch');
+  t.true(JSON.stringify(await messagesOf(t, id)).includes('on the branch'));
+  t.false(JSON.stringify(await messagesOf(t, 'trunk')).includes('on the branch'));
+  t.is((await checkpointsOf(t, id)).at(-1)?.source, 'fork');
+});
+
+test('a fork that is asked for twice under one key is made once', async (t) => {
+  await thread('once');
+  const [{ checkpoint_id } = { checkpoint_id: '' }] = await checkpointsOf(t, 'once');
+  const fork = () => send('POST', '/v1/threads/once/fork', { checkpoint_id }, { 'idempotency-key': 'fork-once' });
+  const replies = await Promise.all([fork(), fork(), fork()]);
+  const ids = replies.map(({ body }) => (body.data as { thread_id: string }).thread_id);
+  t.is(new Set(ids).size, 1, ids.join(' '));
+});
+
+test('a checkpoint that is not there, or is another thread’s, is not found', async (t) => {
+  await thread('here');
+  await thread('elsewhere');
+  const [there] = await checkpointsOf(t, 'elsewhere');
+  for (const id of ['absent', '1', there?.checkpoint_id ?? '']) {
+    await refused(t, send('GET', `/v1/threads/here/checkpoints/${id}`), 404, 'RESOURCE_NOT_FOUND');
+    const fork = send('POST', '/v1/threads/here/fork', { checkpoint_id: id });
+    await refused(t, fork, 404, 'RESOURCE_NOT_FOUND');
+  }
+  await refused(t, send('GET', '/v1/threads/absent/checkpoints'), 404, 'RESOURCE_NOT_FOUND');
+});
+
+test('a fork names its checkpoint', async (t) => {
+  await thread('unnamed');
+  const unnamed = send('POST', '/v1/threads/unnamed/fork', {});
+  t.deepEqual(await refused(t, unnamed, 422, 'VALIDATION_ERROR'), [['body', 'checkpoint_id']]);
+  const other = { checkpoint_id: '1', config: { thread_id: 'another' } };
+  await refused(t, send('POST', '/v1/threads/unnamed/fork', other), 400, 'BAD_REQUEST');
+});
+
+test('a thread can be forked while a run is under way on it', async (t) => {
+  const gate = await openGate();
+  t.teardown(() => gate[Symbol.asyncDispose]());
+  const body = { messages: [user('go')], config: { thread_id: 'busy', gate: gate.url } };
+  const accepted = await gated.send('POST', '/v1/runs', body);
+  await gate.visited(1);
+  const list = await gated.send('GET', '/v1/threads/busy/checkpoints');
+  const [{ checkpoint_id } = { checkpoint_id: '' }] = (list.body.data as { checkpoints: Checkpoint[] }).checkpoints;
+  const fork = await gated.send('POST', '/v1/threads/busy/fork', { checkpoint_id });
+  t.is(fork.status, 200);
+  gate.open();
+  const { run_id } = accepted.body.data as { run_id: string };
+  t.is((await gated.send('GET', `/v1/runs/${run_id}/wait`)).status, 200);
+});
