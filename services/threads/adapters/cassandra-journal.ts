@@ -1,0 +1,124 @@
+import type { ThreadKey } from '../port.ts';
+import type { Session } from './cassandra-client.ts';
+import { createRecent } from './cassandra-recency.ts';
+import { pagesOf } from './cassandra-log.ts';
+import { long, toKey } from './cassandra-rows.ts';
+
+/** Something to be looked after, until a look shows that it is over. */
+export interface Noted extends ThreadKey {
+  readonly id: string;
+  readonly bucket: number;
+  /** Whether it was noted so long ago that whatever was to be written with it has been, or never will be. */
+  readonly isOld: boolean;
+}
+
+/**
+ * What sweepers look through, across owners: notes in buckets of time. A note is written before the change that it is about, so it
+ * may be in vain, and never removed by itself: deleted rows would pile up where every sweep reads. A bucket goes as a whole
+ * once it can take no more and all in it is over.
+ */
+export interface Journal {
+  readonly note: (thread: ThreadKey, id: string, time: number) => Promise<void>;
+  /** Notes that are not known to be over, the oldest bucket first, in buckets that begin at `until` or before. */
+  readonly walk: (until: number) => AsyncGenerator<readonly Noted[]>;
+  /** Nothing is to be looked after there any more. */
+  readonly settle: (noted: Noted) => void;
+}
+
+export interface JournalOptions {
+  readonly session: Session;
+  readonly now: () => number;
+  readonly topic: string;
+  readonly bucketMs: number;
+  /** Whether notes are about the time at which they are made: then a bucket that is over takes no more. */
+  readonly isTimely: boolean;
+}
+
+const putBucket = 'INSERT INTO journal_buckets (topic, bucket, noted) VALUES (?, ?, true)';
+const putNote = 'INSERT INTO journal (topic, bucket, owner, thread_id, id, noted) VALUES (?, ?, ?, ?, ?, true)';
+const selectBuckets = 'SELECT bucket FROM journal_buckets WHERE topic = ? AND bucket <= ?';
+const selectNotes =
+  'SELECT owner, thread_id, id, writetime(noted) AS written FROM journal WHERE topic = ? AND bucket = ?';
+const dropBucket = 'DELETE FROM journal USING TIMESTAMP ? WHERE topic = ? AND bucket = ?';
+const dropBucketsTo = 'DELETE FROM journal_buckets USING TIMESTAMP ? WHERE topic = ? AND bucket <= ?';
+
+/** So long after a bucket's end a note may still come, and so long after a note what it is about: clocks and deadlines. */
+const doubtMs = 10 * 60 * 1000;
+
+export function createJournal({ session, now, topic, bucketMs, isTimely }: JournalOptions): Journal {
+  const announced = createRecent(announcedKept);
+  const over = new Map<number, Set<string>>();
+  const remaining = new Map<number, readonly Noted[]>();
+  const bucketOf = (time: number): number => Math.floor(time / bucketMs);
+  const isClosed = (bucket: number): boolean => (bucket + 1) * bucketMs + doubtMs < now();
+  const isOver = (noted: Noted): boolean => over.get(noted.bucket)?.has(nameOf(noted)) === true;
+
+  const read = async (bucket: number): Promise<readonly Noted[]> => {
+    const notes: Noted[] = [];
+    for await (const rows of pagesOf(session, { cql: selectNotes, params: [topic, long(bucket)] })) {
+      for (const row of rows) {
+        const isOld = Number(row['written']) / 1000 + doubtMs < now();
+        notes.push({ ...toKey(row), id: row['id'] as string, bucket, isOld });
+      }
+    }
+    return notes;
+  };
+
+  /** A bucket that one run keeps from being removed is not read at every sweep. */
+  const load = async (bucket: number): Promise<readonly Noted[]> => {
+    const notes = (remaining.get(bucket) ?? (await read(bucket))).filter((noted) => !isOver(noted));
+    if (isTimely && isClosed(bucket)) {
+      remaining.set(bucket, notes);
+      over.delete(bucket);
+    }
+    return notes;
+  };
+
+  const remove = async (bucket: number, isFirst: boolean, time: number): Promise<void> => {
+    const params = [long(time * 1000), topic, long(bucket)];
+    await session.write({ cql: dropBucket, params });
+    // Only from the front on: then all that was removed is one range, which costs a reader nothing.
+    if (isFirst) await session.write({ cql: dropBucketsTo, params });
+    over.delete(bucket);
+    remaining.delete(bucket);
+  };
+
+  return {
+    note: async ({ owner, threadId }, id, time) => {
+      const bucket = bucketOf(time);
+      if (isClosed(bucket) || !announced.has(String(bucket))) {
+        await session.write({ cql: putBucket, params: [topic, long(bucket)] });
+        announced.add(String(bucket));
+      }
+      await session.write({ cql: putNote, params: [topic, long(bucket), owner, threadId, id] });
+    },
+
+    async *walk(until) {
+      let isFirst = true;
+      for (const bucket of await bucketsTo(session, topic, bucketOf(until))) {
+        const begun = now();
+        const notes = await load(bucket);
+        yield notes;
+        if (isClosed(bucket) && notes.every(isOver)) await remove(bucket, isFirst, begun);
+        else isFirst = false;
+      }
+    },
+
+    settle: (noted) => {
+      const known = over.get(noted.bucket) ?? new Set();
+      over.set(noted.bucket, known.add(nameOf(noted)));
+    },
+  };
+}
+
+/** Buckets that are remembered as announced. */
+const announcedKept = 1000;
+
+async function bucketsTo(session: Session, topic: string, until: number): Promise<readonly number[]> {
+  const buckets: number[] = [];
+  for await (const rows of pagesOf(session, { cql: selectBuckets, params: [topic, long(until)] }))
+    buckets.push(...rows.map((row) => Number(row['bucket'])));
+  return buckets;
+}
+
+const nameOf = ({ owner, threadId, id }: Noted): string => JSON.stringify([owner, threadId, id]);

@@ -1,0 +1,171 @@
+import type { LogEntry, PlacedEntry, StoredState, ThreadKey, ThreadStore } from '../port.ts';
+import { pause } from './cassandra-change.ts';
+import type { Row, Session } from './cassandra-client.ts';
+import { isPlacedAlike, isUntouched, readAt, readEntries, readSpans, skip, type Log } from './cassandra-log.ts';
+import { isGone, long, toCheckpoint, toEntry, toLayout, toUndo, type Layout, type Seen } from './cassandra-rows.ts';
+import { kinds } from './cassandra-schema.ts';
+import { createWatch, lookAtHead, toFields } from './cassandra-snapshot.ts';
+import { within } from './cassandra-spans.ts';
+
+type Reading = Pick<
+  ThreadStore,
+  | 'getHead'
+  | 'getState'
+  | 'getFields'
+  | 'listMessages'
+  | 'listContext'
+  | 'getEntries'
+  | 'listCheckpoints'
+  | 'listUndos'
+  | 'getMessage'
+>;
+
+interface ReadingOptions {
+  readonly session: Session;
+  readonly deadlineMs: number;
+}
+
+const ofThread = 'owner = ? AND thread_id = ?';
+const selectState = `SELECT kind, stamp, layout, id, field, generation FROM thread
+  WHERE ${ofThread} AND kind <= ${kinds.field}`;
+const selectMessageId = `SELECT position FROM thread WHERE ${ofThread} AND kind = ${kinds.messageId} AND n = 0 AND id = ?`;
+const selectPage = `SELECT rolled_to, n, message_id, json FROM thread WHERE ${ofThread} AND kind = ${kinds.log} AND n > ? AND n < ?`;
+const ofCheckpoints = `${ofThread} AND kind = ${kinds.checkpoint}`;
+const newestFirst = 'ORDER BY kind DESC, n DESC, id DESC LIMIT ?';
+const selectCheckpoints = `SELECT n, checkpoint, metadata FROM thread WHERE ${ofCheckpoints} AND n < ? ${newestFirst}`;
+const selectUndos = `SELECT n, undo FROM thread WHERE ${ofCheckpoints} AND n > ? AND n < ? ${newestFirst}`;
+
+export function createReading({ session, deadlineMs }: ReadingOptions): Reading {
+  /**
+   * Reads by the layout of a head. Rows that are read in the thread's partition tell which head they belong to; when that does not
+   * settle it, the head is looked at again, and when it has changed in a way that matters, all is read again.
+   */
+  const readBy = async <T>(
+    key: ThreadKey,
+    { isAlike, read, first = () => lookAtHead(session, key) }: ReadBy<T>,
+  ): Promise<T | undefined> => {
+    const until = Date.now() + deadlineMs;
+    for (let tries = 1; ; tries += 1) {
+      const { layout, stamp } = await first();
+      if (!layout) return undefined;
+      const watch = createWatch(stamp);
+      const result = await read({ key, layout, saw: watch.saw });
+      if (watch.isSteady() && watch.hasSeen()) return result;
+      if (isAlike(layout, (await lookAtHead(session, key)).layout)) return result;
+      await pause(tries, until);
+    }
+  };
+
+  const stateRows = async ({ owner, threadId }: ThreadKey): Promise<readonly Row[]> =>
+    session.read({ cql: selectState, params: [owner, threadId] });
+
+  const context = async (log: Log): Promise<readonly LogEntry[]> => readSpans(session, log, log.layout.context);
+
+  return {
+    getHead: async (key) => (await lookAtHead(session, key)).head,
+
+    getState: async (key) => {
+      let rows: readonly Row[] = [];
+      const first = async (): Promise<Found> => headIn((rows = await stateRows(key)));
+      const read = async (log: Log): Promise<StoredState> => ({
+        fields: fieldsIn(rows, log.layout),
+        context: (await context(log)).map(({ json }) => json),
+      });
+      return (await readBy(key, { isAlike: isUntouched, first, read })) ?? { fields: {}, context: [] };
+    },
+
+    getFields: async (key) => {
+      const rows = await stateRows(key);
+      return fieldsIn(rows, headIn(rows).layout);
+    },
+
+    listContext: async (key) => (await readBy(key, { isAlike: isUntouched, read: context })) ?? [],
+
+    listMessages: async (key, page) => {
+      const known = await readShortPage(session, key, page);
+      if (known) return known;
+      return (await readBy(key, { isAlike: isPlacedAlike, read: (log) => readPage(session, log, page) })) ?? [];
+    },
+
+    getEntries: async (key, positions) => {
+      const read = async (log: Log): Promise<readonly PlacedEntry[]> => {
+        const entries = await readAt(session, log, positions);
+        return entries.map((entry) => ({ ...entry, inContext: within(log.layout.context, entry.position) }));
+      };
+      return (await readBy(key, { isAlike: isUntouched, read })) ?? [];
+    },
+
+    getMessage: async (key, messageId) => {
+      const [row] = await session.read({ cql: selectMessageId, params: [key.owner, key.threadId, messageId] });
+      if (!row) return undefined;
+      const read = (log: Log): Promise<readonly LogEntry[]> => readAt(session, log, [Number(row['position'])]);
+      const [entry] = (await readBy(key, { isAlike: isPlacedAlike, read })) ?? [];
+      return entry?.messageId === messageId ? entry.json : undefined;
+    },
+
+    listCheckpoints: async ({ owner, threadId }, { limit, offset = 0, below = Number.MAX_SAFE_INTEGER }) => {
+      const params = [owner, threadId, long(below), offset + limit];
+      return (await session.read({ cql: selectCheckpoints, params })).slice(offset).map(toCheckpoint);
+    },
+
+    listUndos: async ({ owner, threadId }, { above, below = Number.MAX_SAFE_INTEGER, limit }) => {
+      const params = [owner, threadId, long(above), long(below), limit];
+      return (await session.read({ cql: selectUndos, params })).map(toUndo);
+    },
+  };
+}
+
+/** Which head the rows belong to, and how it places them. */
+type Found = Pick<Seen, 'stamp' | 'layout'>;
+
+interface ReadBy<T> {
+  readonly first?: () => Promise<Found>;
+  readonly read: (log: Log) => Promise<T>;
+  readonly isAlike: (layout: Layout, now: Layout | undefined) => boolean;
+}
+
+function headIn(rows: readonly Row[]): Found {
+  const row = rows.find(({ kind }) => kind === kinds.head);
+  return { stamp: row && String(row['stamp']), layout: row && toLayout(row['layout'] as string) };
+}
+
+const fieldsIn = (rows: readonly Row[], layout: Layout | undefined): StoredState['fields'] =>
+  toFields(
+    rows.filter(({ kind }) => kind === kinds.field),
+    layout?.generation,
+  );
+
+type MessagesPage = Parameters<ThreadStore['listMessages']>[1];
+
+/** Entries that are read without a look at the head. */
+const shortPage = 200;
+
+/** A page that the thread's partition has whole; `undefined` when there is more to it. */
+async function readShortPage(
+  session: Session,
+  { owner, threadId }: ThreadKey,
+  { limit, offset = 0, after = -1, below = Number.MAX_SAFE_INTEGER }: MessagesPage,
+): Promise<readonly LogEntry[] | undefined> {
+  if (offset > 0 || limit > shortPage) return undefined;
+  const params = [owner, threadId, long(after), long(below)];
+  const { rows, next } = await session.readPage({ cql: selectPage, params }, { rows: limit });
+  const isHere = rows[0] !== undefined && Number(rows[0]['rolled_to']) <= after + 1;
+  const entries = rows.filter((row) => !isGone(row)).map(toEntry);
+  return isHere && (next === undefined || entries.length === limit) ? entries : undefined;
+}
+
+async function readPage(
+  session: Session,
+  log: Log,
+  { limit, offset = 0, after = -1, below = Number.MAX_SAFE_INTEGER }: MessagesPage,
+): Promise<readonly LogEntry[]> {
+  const last = below - 1;
+  const first = offset === 0 ? after + 1 : await skip(session, log, [after + 1, last], offset);
+  if (first === undefined) return [];
+  const entries: LogEntry[] = [];
+  for await (const some of readEntries(session, log, [first, last])) {
+    entries.push(...some);
+    if (entries.length >= limit) break;
+  }
+  return entries.slice(0, limit);
+}

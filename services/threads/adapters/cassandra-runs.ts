@@ -1,0 +1,81 @@
+import { conflict } from '@agent-workflow/kit/errors';
+import type { RunMark, RunRecord, ThreadKey } from '../port.ts';
+import type { Session } from './cassandra-client.ts';
+import { chunksOf, inTurn } from './cassandra-log.ts';
+import { long, toRun } from './cassandra-rows.ts';
+import { kinds } from './cassandra-schema.ts';
+
+/** Runs stand in their thread's partition; beside it is said which thread that is. */
+export interface Runs {
+  /** Before the change is written that makes the runs. @throws Conflict when one of them is another thread's. */
+  readonly announce: (key: ThreadKey, runs: readonly RunRecord[]) => Promise<void>;
+  readonly get: (owner: string, runId: string) => Promise<RunRecord | undefined>;
+  readonly getOf: (key: ThreadKey, runId: string) => Promise<RunRecord | undefined>;
+  readonly list: (key: ThreadKey, page: RunsPage) => Promise<readonly RunRecord[]>;
+  /** Forgets whose the thread's runs are. `time`: of what was written since, nothing is forgotten (microseconds). */
+  readonly forget: (key: ThreadKey, time: number) => Promise<void>;
+}
+
+interface RunsPage {
+  readonly limit: number;
+  readonly offset?: number;
+  readonly after?: RunMark;
+}
+
+const selectThread = 'SELECT thread_id FROM run_by_id WHERE owner = ? AND run_id = ?';
+const putThread = 'INSERT INTO run_by_id (owner, run_id, thread_id) VALUES (?, ?, ?)';
+const dropThread = 'DELETE FROM run_by_id USING TIMESTAMP ? WHERE owner = ? AND run_id = ?';
+const selectRuns = `SELECT id, run, options, input FROM thread
+  WHERE owner = ? AND thread_id = ? AND kind = ${kinds.run} AND n = 0 AND id IN ?`;
+const ofOrder = `owner = ? AND thread_id = ? AND kind = ${kinds.runOrder}`;
+const selectOrder = `SELECT id FROM thread WHERE ${ofOrder} AND (n, id) < (?, ?) ORDER BY kind DESC, n DESC, id DESC LIMIT ?`;
+const selectIds = `SELECT id FROM thread WHERE ${ofOrder}`;
+
+export function createRuns(session: Session): Runs {
+  const threadOf = async (owner: string, runId: string): Promise<string | undefined> => {
+    const [row] = await session.read({ cql: selectThread, params: [owner, runId] });
+    return row?.['thread_id'] as string | undefined;
+  };
+
+  const getAll = async ({ owner, threadId }: ThreadKey, ids: readonly string[]): Promise<Map<string, RunRecord>> => {
+    const parts = await inTurn(chunksOf(ids), (some) =>
+      session.read({ cql: selectRuns, params: [owner, threadId, some] }),
+    );
+    return new Map(parts.flat().map((row) => [row['id'] as string, toRun(row)]));
+  };
+
+  const getOf = async (key: ThreadKey, runId: string): Promise<RunRecord | undefined> =>
+    (await getAll(key, [runId])).get(runId);
+
+  const announce = async ({ owner, threadId }: ThreadKey, runId: string): Promise<void> => {
+    const known = await threadOf(owner, runId);
+    if (known === threadId) return;
+    // A run that is named there and not on record was announced in vain.
+    if (known !== undefined && (await getOf({ owner, threadId: known }, runId)))
+      throw conflict(`run "${runId}" belongs to another thread`);
+    await session.write({ cql: putThread, params: [owner, runId, threadId] });
+  };
+
+  return {
+    announce: async (key, runs) => {
+      await inTurn(runs, ({ runId }) => announce(key, runId));
+    },
+    get: async (owner, runId) => {
+      const threadId = await threadOf(owner, runId);
+      return threadId === undefined ? undefined : getOf({ owner, threadId }, runId);
+    },
+    getOf,
+    list: async (key, { limit, offset = 0, after }) => {
+      const { createdAt, runId } = after ?? { createdAt: Number.MAX_SAFE_INTEGER, runId: '' };
+      const params = [key.owner, key.threadId, long(createdAt), runId, offset + limit];
+      const rows = await session.read({ cql: selectOrder, params });
+      const ids = rows.slice(offset).map((row) => row['id'] as string);
+      const runs = await getAll(key, ids);
+      return ids.map((id) => runs.get(id)).filter((run) => run !== undefined);
+    },
+    forget: async ({ owner, threadId }, time) => {
+      const rows = await session.read({ cql: selectIds, params: [owner, threadId] });
+      await inTurn(rows, (row) => session.write({ cql: dropThread, params: [long(time), owner, row['id']] }));
+    },
+  };
+}

@@ -1,0 +1,115 @@
+/**
+ * The schema, oldest first: only ever append. Each is applied once, in order, by `cassandra-migrate.ts`, and may be cut short and
+ * begun again, so every statement says IF NOT EXISTS or its like.
+ *
+ * `thread` holds a thread in one partition, because a conditional batch covers one table and one partition. Its rows are of the
+ * kinds of `kinds`, and a column belongs to the kind that is named beside it. Every column of it is written by conditional batches
+ * only. The other tables are written without conditions, except `once`.
+ */
+export const migrations: readonly (readonly string[])[] = [
+  [
+    `CREATE TABLE IF NOT EXISTS thread (
+       owner text,
+       thread_id text,
+       at uuid STATIC,            -- the stamp of the head, beside every row that a slice gives
+       rolled_to bigint STATIC,   -- positions of the log below it stand in segments
+       kind tinyint,
+       n bigint,
+       id text,
+       stamp uuid,                -- head: which change wrote it; conditions ask for it
+       past blob,                 -- head: the stamps before it, the newest first
+       head text,                 -- head: JSON
+       metadata blob,             -- head, checkpoint
+       progress blob,             -- head
+       layout text,               -- head: JSON, what only the adapter knows
+       field blob,                -- field
+       generation int,            -- field: counts while others than the layout's are absent
+       position bigint,           -- message id
+       run text,                  -- run: JSON
+       options blob,              -- run
+       input blob,                -- run
+       result blob,               -- tool call
+       message_id text,           -- log
+       json blob,                 -- log: empty where a message was deleted
+       checkpoint text,           -- checkpoint: JSON
+       undo blob,                 -- checkpoint
+       PRIMARY KEY ((owner, thread_id), kind, n, id)
+     )`,
+    `CREATE TABLE IF NOT EXISTS segment (
+       owner text,
+       thread_id text,
+       life uuid,
+       segment bigint,
+       position bigint,
+       message_id text,
+       json blob,
+       PRIMARY KEY ((owner, thread_id, life, segment), position)
+     )`,
+    `CREATE TABLE IF NOT EXISTS run_by_id (
+       owner text,
+       run_id text,
+       thread_id text,
+       PRIMARY KEY ((owner, run_id))
+     )`,
+    `CREATE TABLE IF NOT EXISTS threads_by_recency (
+       owner text,
+       hour bigint,
+       slot bigint,
+       thread_id text,
+       updated_at bigint,
+       row text,
+       metadata blob,
+       PRIMARY KEY ((owner, hour), slot, thread_id)
+     ) WITH CLUSTERING ORDER BY (slot DESC, thread_id DESC)`,
+    `CREATE TABLE IF NOT EXISTS hours_by_owner (
+       owner text,
+       hour bigint,
+       noted boolean,
+       PRIMARY KEY ((owner), hour)
+     ) WITH CLUSTERING ORDER BY (hour DESC)`,
+    `CREATE TABLE IF NOT EXISTS journal (
+       topic text,
+       bucket bigint,
+       owner text,
+       thread_id text,
+       id text,
+       noted boolean,
+       PRIMARY KEY ((topic, bucket), owner, thread_id, id)
+     )`,
+    `CREATE TABLE IF NOT EXISTS journal_buckets (
+       topic text,
+       bucket bigint,
+       noted boolean,
+       PRIMARY KEY ((topic), bucket)
+     )`,
+    `CREATE TABLE IF NOT EXISTS once (
+       owner text,
+       key text,
+       attempt uuid,
+       body_hash text,
+       reply blob,
+       PRIMARY KEY ((owner, key))
+     )`,
+  ],
+];
+
+/** What a row of `thread` is, with what its `n` and `id` say. The head comes first and the fields next: one slice reads both. */
+export const kinds = {
+  head: 0,
+  /** `id` is the name. */
+  field: 1,
+  /** `id` is a message's. */
+  messageId: 2,
+  /** `id` is the run's. */
+  run: 3,
+  /** `id` names run and call. */
+  toolCall: 4,
+  /** `id` is the request's key: a row is there when it has been applied. */
+  once: 5,
+  /** `n` is the position. */
+  log: 6,
+  /** `n` is the time of making, `id` the run's. */
+  runOrder: 7,
+  /** `n` is the version. */
+  checkpoint: 8,
+} as const;
