@@ -1,6 +1,9 @@
 import { choice, ConfigError, integer, text, type Settings, type Values } from '@agent-workflow/kit/env';
+import { grpcSettings, processSettings, securitySettings } from '@agent-workflow/kit/process';
 import { hashEmbedder } from './embedders/hash.ts';
+import { createEmbedderPool } from './embedders/pool.ts';
 import type { Embedder } from './port.ts';
+import { weaviateSettings } from './weaviate-settings.ts';
 
 /** What the environment says to the memory service. */
 export const memorySettings = {
@@ -20,6 +23,21 @@ export const memorySettings = {
   }),
 } satisfies Settings;
 
+/** Where a process of its own keeps memories, and what makes their vectors: also what its commands read. */
+export const memoryStoreSettings = {
+  ...processSettings,
+  DATA_DIR: text('.data', 'Folder of the data; `:memory:` keeps nothing'),
+  ...memorySettings,
+  ...weaviateSettings,
+} satisfies Settings;
+
+/** What the memory service reads as a process of its own. */
+export const memoryProcessSettings = {
+  ...memoryStoreSettings,
+  ...grpcSettings,
+  ...securitySettings,
+} satisfies Settings;
+
 export type MemoryValues = Values<typeof memorySettings>;
 
 /**
@@ -32,11 +50,12 @@ export async function createEmbedder(values: MemoryValues): Promise<Embedder> {
     throw new ConfigError(`EMBEDDINGS_BASE_URL must be an http or https address, not "${values.EMBEDDINGS_BASE_URL}"`);
   }
   const { createOpenaiEmbedder } = await import('./embedders/openai.ts');
-  return createOpenaiEmbedder({
+  const embedder = createOpenaiEmbedder({
     baseUrl: values.EMBEDDINGS_BASE_URL,
     apiKey: values.EMBEDDINGS_API_KEY,
     model: values.EMBEDDINGS_MODEL,
     dimension: values.EMBEDDINGS_DIMENSION,
     timeoutMs: values.EMBEDDINGS_TIMEOUT_MS,
   });
+  return createEmbedderPool(embedder);
 }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { invalid } from '@agent-workflow/kit/errors';
 import type { Selection } from '@agent-workflow/protos/memory';
 import { fieldOf, isObject, readObject } from './json.ts';
-import type { MemoryHead, Narrowing } from './port.ts';
+import type { MemoryHead, MetadataMatch, Narrowing, Scalar } from './port.ts';
 
 /** A selection, read: what a store narrows by itself, and the test for the rest. */
 export interface Selected {
@@ -25,7 +25,11 @@ export function readSelection({ memoryType, category, threadId, filtersJson }: S
   const filters = Object.entries(readObject(filtersJson, ['body', 'filters']));
   if (filters.length === 0) return { narrowing };
   const tests = filters.map(([field, condition]) => [field, toTest(field, condition)] as const);
-  return { narrowing, accepts: (head) => tests.every(([field, test]) => test(valueOf(head, field))) };
+  const metadata = filters.flatMap(([field, condition]) => toMatch(field, condition));
+  return {
+    narrowing: { ...narrowing, ...(metadata.length > 0 && { metadata }) },
+    accepts: (head) => tests.every(([field, test]) => test(valueOf(head, field))),
+  };
 }
 
 /** Whether a selection leaves anything out. */
@@ -56,6 +60,17 @@ const operators: Readonly<Record<string, (operand: unknown) => Test | undefined>
     return (value) => tests.some((test) => test(value));
   },
 };
+
+/** What of a condition an index of values can answer: equality with plain values. */
+function toMatch(field: string, condition: unknown): MetadataMatch[] {
+  if (Object.hasOwn(ownFields, field)) return [];
+  if (isScalar(condition)) return [{ field, anyOf: [condition] }];
+  const among = isObject(condition) ? fieldOf(condition, '$in') : undefined;
+  return Array.isArray(among) && among.every(isScalar) ? [{ field, anyOf: among }] : [];
+}
+
+const isScalar = (value: unknown): value is Scalar =>
+  typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 
 const operandOf = (operator: string): string => (operator === '$in' ? 'an array' : 'a number or a string');
 

@@ -17,6 +17,7 @@ import {
 } from './checks.ts';
 import { fromCursor, toCursor } from './cursor.ts';
 import { narrows, readSelection, type Selected } from './filters.ts';
+import { idByContent } from './id-by-content.ts';
 import { toJson } from './json.ts';
 import { readSearchOptions } from './options.ts';
 import type { Embedder, MemoryRecord, MemoryStore, StoredMemory } from './port.ts';
@@ -39,7 +40,10 @@ const replyBytes = sizes.rpc - 2 * 1024 * 1024;
 export function createMemories({ store, embedder, halfLifeDays, now = Date.now }: MemoriesOptions): Memory {
   const embed = async (text: string, call: Call): Promise<Float32Array> => {
     const [vector] = await embedder.embed([text], call);
-    if (!vector) throw new ServiceError('Internal', 'the embedder gave no vector');
+    if (vector?.length !== embedder.dimension || !vector.every(Number.isFinite)) {
+      const wanted = `one vector of ${String(embedder.dimension)} numbers`;
+      throw new ServiceError('Internal', `the embedder did not give ${wanted} for the text`);
+    }
     refuseLate(call);
     return toUnit(vector);
   };
@@ -81,15 +85,26 @@ export function createMemories({ store, embedder, halfLifeDays, now = Date.now }
   };
 
   return {
-    store: async ({ owner, memoryId, content, memoryType, category, metadataJson, threadId = '' }, call) => {
+    store: async (request, call) => {
+      const { owner, content, memoryType, category, metadataJson, threadId = '' } = request;
       refuseLate(call);
       refuseUnfit(content);
       oneOf(memoryTypes, memoryType, ['body', 'memory_type']);
       refuseLong(category, ['body', 'category']);
       readMetadata(metadataJson);
-      const vector = await embed(content, call);
-      await store.put(owner, toRecord({ memoryId, content, memoryType, category, metadataJson, threadId, vector }));
-      return { memoryId };
+      const putAs = async (memoryId: string): Promise<boolean> => {
+        const vector = await embed(content, call);
+        return store.put(owner, toRecord({ memoryId, content, memoryType, category, metadataJson, threadId, vector }));
+      };
+      if (request.dedupe) {
+        const memoryId = idByContent(request);
+        const [known] = await store.get(owner, [memoryId]);
+        if (known ? known.content === content : await putAs(memoryId)) return { memoryId };
+        // Either another was faster, or what was stored under this id has been changed since.
+        if ((await store.get(owner, [memoryId]))[0]?.content === content) return { memoryId };
+      }
+      await putAs(request.memoryId);
+      return { memoryId: request.memoryId };
     },
 
     search: async (request, call) => {

@@ -27,26 +27,36 @@ export interface MemoryRecord extends StoredMemory {
   readonly vector: Float32Array;
 }
 
-/** What any store can narrow by on its own; what is absent narrows nothing. */
+/** What a store narrows by on its own; what is absent narrows nothing. */
 export interface Narrowing {
   readonly memoryType?: string | undefined;
   readonly category?: string | undefined;
   readonly threadId?: string | undefined;
   /** Only these memories. */
   readonly memoryIds?: ReadonlySet<string> | undefined;
+  /** A hint: `accepts` says the same, so that a store without an index of metadata may pass it over. */
+  readonly metadata?: readonly MetadataMatch[] | undefined;
 }
 
+/** A field of the metadata, at its top, that has one of these values. */
+export interface MetadataMatch {
+  readonly field: string;
+  readonly anyOf: readonly Scalar[];
+}
+
+export type Scalar = string | number | boolean;
+
 /** A query within one owner's memories. */
-export interface StoreQuery<Candidate> {
+export interface StoreQuery {
   readonly owner: string;
   readonly narrowing: Narrowing;
   /** The last word on what counts. A store asks it before it counts towards `limit`, and goes on until enough have passed. */
-  readonly accepts?: ((candidate: Candidate) => boolean) | undefined;
+  readonly accepts?: ((head: MemoryHead) => boolean) | undefined;
   /** At most this many, which may be `Infinity`. */
   readonly limit: number;
 }
 
-export interface ListQuery extends StoreQuery<MemoryHead> {
+export interface ListQuery extends StoreQuery {
   /** How many to pass over, counted after `after`. */
   readonly offset?: number;
   /** Only what comes after this place in the order. */
@@ -68,11 +78,13 @@ export interface ListPage {
 /** How near two vectors are; greater is nearer: the dot product, or minus the distance. */
 export type Measure = 'dot' | 'euclidean' | 'manhattan';
 
-export interface VectorQuery extends StoreQuery<VectorHit> {
+export interface VectorQuery extends StoreQuery {
   readonly vector: Float32Array;
   readonly measure: Measure;
   /** Which come first when more pass than `limit`, and the order they are given in; equals go newest first. */
   readonly order: 'nearest' | 'newest';
+  /** Only what is at least this near. */
+  readonly atLeast?: number | undefined;
 }
 
 export interface VectorHit {
@@ -80,7 +92,7 @@ export interface VectorHit {
   readonly closeness: number;
 }
 
-export interface KeywordQuery extends StoreQuery<MemoryHead> {
+export interface KeywordQuery extends StoreQuery {
   /** Words as a person wrote them: nothing in it is syntax. A memory with any of them is found. */
   readonly text: string;
 }
@@ -119,6 +131,16 @@ export interface MemoryStore extends AsyncDisposable {
   readonly findByVector: (query: VectorQuery) => Promise<VectorHit[]>;
   /** The best first; equals newest first. Without a word in `text`: none. */
   readonly findByWords: (query: KeywordQuery) => Promise<KeywordHit[]>;
+  /** Every memory of every owner, in no order. What is written meanwhile may be among them or not. */
+  readonly scan: () => AsyncIterable<OwnedMemory>;
+  /** Puts many at once, of any owners; ids that are there stay as they are. Gives how many were new. */
+  readonly load: (memories: readonly OwnedMemory[]) => Promise<number>;
+}
+
+/** A memory and whose it is. */
+export interface OwnedMemory {
+  readonly owner: string;
+  readonly memory: MemoryRecord;
 }
 
 /** What a store remembers of the embedder that wrote it, so that it is never read with another. */

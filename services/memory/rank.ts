@@ -8,10 +8,23 @@ interface Metric {
   readonly measure: Measure;
   /** From what it measured to a score of 0 to 1. */
   readonly score: (closeness: number) => number;
+  /** The least closeness that has this score, which is above 0. Rounding makes it a little too small, never too great. */
+  readonly closeness: (score: number) => number;
 }
 
-const byAngle: Metric = { measure: 'dot', score: (dot) => clamp((1 + dot) / 2) };
-const byDistance = (measure: Measure): Metric => ({ measure, score: (closeness) => clamp(1 / (1 - closeness)) });
+/** What rounding may do to a number of the size of these. */
+const slack = 1e-12;
+
+const byAngle: Metric = {
+  measure: 'dot',
+  score: (dot) => clamp((1 + dot) / 2),
+  closeness: (score) => 2 * score - 1 - slack,
+};
+const byDistance = (measure: Measure): Metric => ({
+  measure,
+  score: (closeness) => clamp(1 / (1 - closeness)),
+  closeness: (score) => (1 - 1 / score) * (1 + slack) - slack,
+});
 
 /** Vectors have unit length, so that cosine and dot product are one thing. */
 export const metrics: Readonly<Record<DistanceMetric, Metric>> = {

@@ -2,7 +2,7 @@ import { walkFrom } from './graph.ts';
 import { fieldOf } from './json.ts';
 import type { Selected } from './filters.ts';
 import type { SearchOptions } from './options.ts';
-import type { MemoryHead, MemoryStore, VectorHit, VectorQuery } from './port.ts';
+import type { MemoryHead, MemoryStore, VectorQuery } from './port.ts';
 import { blend, importance, metrics, recency, type DistanceMetric } from './rank.ts';
 
 /** One search, read and embedded. */
@@ -97,20 +97,21 @@ type Find = Pick<VectorQuery, 'order' | 'limit'> & { readonly memoryIds?: Readon
 
 /** By similarity alone, the threshold applied before the limit. */
 async function findSimilar(search: Search, find: Find): Promise<Ranked[]> {
-  const { measure, score } = metrics[search.metric];
+  const { measure, score, closeness } = metrics[search.metric];
   const { narrowing, accepts } = search.selected;
-  const passes = ({ head, closeness }: VectorHit): boolean =>
-    score(closeness) >= search.threshold && (accepts === undefined || accepts(head));
   const hits = await search.store.findByVector({
     owner: search.owner,
     vector: search.vector,
     measure,
     order: find.order,
     narrowing: { ...narrowing, memoryIds: find.memoryIds },
-    accepts: search.threshold > 0 || accepts ? passes : undefined,
+    accepts,
+    atLeast: search.threshold > 0 ? closeness(search.threshold) : undefined,
     limit: find.limit,
   });
-  return hits.map(({ head, closeness }) => ({ head, score: score(closeness) }));
+  return hits
+    .map((hit) => ({ head: hit.head, score: score(hit.closeness) }))
+    .filter((ranked) => ranked.score >= search.threshold);
 }
 
 /** The nearest candidates of a strategy that judges them by more than their nearness, whatever their score. */

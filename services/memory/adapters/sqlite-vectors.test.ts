@@ -1,7 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import type { MemoryHead } from '../port.ts';
-import { createTop, createVectorCache } from './sqlite-vectors.ts';
+import { createVectorCache } from './sqlite-vectors.ts';
 
 const headOf = (memoryId: string): MemoryHead => ({
   memoryId,
@@ -61,14 +61,4 @@ test('an owner that outgrows the room leaves by itself', (t) => {
   const owner = cache.make('a', { count: 0, metadataBytes: 0 });
   for (let n = 0; n < 10; n += 1) owner?.put(headOf(String(n)), bytesOf(n, n), { seq: n, metadataBytes: 0 });
   t.is(cache.get('a'), undefined);
-});
-
-test('the top of many is the head of their sorted order', (t) => {
-  fc.assert(
-    fc.property(fc.array(fc.integer({ min: 0, max: 50 })), fc.integer({ min: 1, max: 12 }), (numbers, limit) => {
-      const top = createTop<number>(limit, (a, b) => b - a);
-      for (const number of numbers) if (top.wants(number)) top.add(number);
-      t.deepEqual(top.items(), numbers.sort((a, b) => b - a).slice(0, limit));
-    }),
-  );
 });

@@ -5,17 +5,18 @@ import { ConfigError } from '@agent-workflow/kit/env';
 import type {
   EmbedderIdentity,
   KeywordHit,
-  ListMark,
   ListPage,
   ListQuery,
   MemoryHead,
   MemoryRecord,
   MemoryStore,
-  Narrowing,
+  OwnedMemory,
   StoredMemory,
   VectorHit,
 } from '../port.ts';
-import { closenessTo, createTop, createVectorCache, type Consider, type OwnerVectors } from './sqlite-vectors.ts';
+import { closenessTo, createTop } from '../nearness.ts';
+import { byRecency, heaviestFirst, isWithin, nearestFirst, newestFirst } from '../order.ts';
+import { createVectorCache, type Consider, type OwnerVectors } from './sqlite-vectors.ts';
 
 export interface SqliteMemoryStoreOptions {
   /** A file, or `:memory:`. */
@@ -72,18 +73,20 @@ export function openSqliteMemoryStore(options: SqliteMemoryStoreOptions): Memory
     cache.get(owner)?.put(headOf(memory), toBytes(memory.vector), row);
   };
 
+  const put: MemoryStore['put'] = async (owner, memory) =>
+    writeFor(owner, () => {
+      const { changes, lastInsertRowid } = db.prepare(insertMemory).run(owner, memory.memoryId, ...valuesOf(memory));
+      if (changes === 0) return false;
+      const seq = Number(lastInsertRowid);
+      const indexed = indexedUntil(db);
+      if (seq <= indexed) indexWords(db, { seq, owner, content: memory.content });
+      else if (seq - indexed >= wordsAtOnce) indexWaiting(db);
+      follow(owner, seq, memory);
+      return true;
+    });
+
   return {
-    put: async (owner, memory) =>
-      writeFor(owner, () => {
-        const { changes, lastInsertRowid } = db.prepare(insertMemory).run(owner, memory.memoryId, ...valuesOf(memory));
-        if (changes === 0) return false;
-        const seq = Number(lastInsertRowid);
-        const indexed = indexedUntil(db);
-        if (seq <= indexed) indexWords(db, { seq, owner, content: memory.content });
-        else if (seq - indexed >= wordsAtOnce) indexWaiting(db);
-        follow(owner, seq, memory);
-        return true;
-      }),
+    put,
 
     update: async (owner, memoryId, change) =>
       writeFor(owner, () => {
@@ -124,13 +127,14 @@ export function openSqliteMemoryStore(options: SqliteMemoryStoreOptions): Memory
 
     list: async (query) => Promise.resolve(query.narrowing.memoryIds ? listNamed(db, query) : listAll(db, query)),
 
-    findByVector: async ({ owner, narrowing, accepts, limit, vector, measure, order }) => {
+    findByVector: async ({ owner, narrowing, accepts, limit, vector, measure, order, atLeast = -Infinity }) => {
       const top = createTop<VectorHit>(limit, order === 'nearest' ? nearestFirst : newestFirst);
       const closeness = closenessTo(vector, measure);
       const consider: Consider = (head, vectors, offset) => {
         if (!isWithin(narrowing, head)) return;
         const hit = { head, closeness: closeness(vectors, offset) };
-        if (top.wants(hit) && (accepts === undefined || accepts(hit))) top.add(hit);
+        if (hit.closeness < atLeast || !top.wants(hit)) return;
+        if (accepts === undefined || accepts(head)) top.add(hit);
       };
       const cached = vectorsOf(owner);
       if (cached) cached.scan(consider);
@@ -156,6 +160,13 @@ export function openSqliteMemoryStore(options: SqliteMemoryStoreOptions): Memory
         if (top.wants(hit) && (accepts === undefined || accepts(head))) top.add(hit);
       }
       return top.items();
+    },
+
+    scan: () => scanAll(db, embedder.dimension),
+
+    load: async (memories) => {
+      const added = await Promise.all(memories.map(async ({ owner, memory }) => put(owner, memory)));
+      return added.filter(Boolean).length;
     },
 
     [Symbol.asyncDispose]: async () => {
@@ -189,6 +200,7 @@ const insertMemory = `INSERT INTO memories (owner, ${headColumns}, vector, conte
 const updateMemory = `UPDATE memories SET memory_type = ?, category = ?, thread_id = ?, timestamp = ?, metadata = ?,
   vector = ?, content = ?, vector_json = ? WHERE seq = ?`;
 const selectMemory = `SELECT seq, ${headColumns}, content, vector_json FROM memories WHERE owner = ? AND memory_id = ?`;
+const selectPage = `SELECT seq, owner, ${headColumns}, vector, content, vector_json FROM memories WHERE seq > ? ORDER BY seq LIMIT ?`;
 const selectSizes = 'SELECT count(*) AS count, total(length(metadata)) AS bytes FROM memories WHERE owner = ?';
 const selectHead = `SELECT ${headColumns} FROM memories WHERE owner = ? AND memory_id = ?`;
 const selectHeadAt = `SELECT ${headColumns} FROM memories WHERE seq = ? AND owner = ?`;
@@ -325,31 +337,36 @@ interface Where {
 /** Compares every vector of an owner whose vectors are too many to stay in memory. */
 function scanRows(db: Sqlite, { owner, dimension }: ScanOptions, consider: Consider): void {
   for (const row of db.prepare(selectVectors).iterate(owner)) {
-    const vector = new Float32Array(dimension);
-    new Uint8Array(vector.buffer).set(bytesAt(row, 'vector'));
-    consider(toHead(row), vector, 0);
+    consider(toHead(row), vectorAt(row, dimension), 0);
   }
 }
+
+function vectorAt(row: Row, dimension: number): Float32Array {
+  const vector = new Float32Array(dimension);
+  new Uint8Array(vector.buffer).set(bytesAt(row, 'vector'));
+  return vector;
+}
+
+/** A page of rows at a time: what is written meanwhile does not wait for whoever reads. */
+
+async function* scanAll(db: Sqlite, dimension: number): AsyncGenerator<OwnedMemory> {
+  for (let seq = 0; ;) {
+    const rows = db.prepare(selectPage).all(seq, rowsOfPage);
+    for (const row of rows) {
+      seq = Number(row['seq']);
+      const memory = { ...toStored(row), vector: vectorAt(row, dimension) };
+      yield { owner: String(row['owner']), memory };
+    }
+    if (rows.length < rowsOfPage) return;
+  }
+}
+
+const rowsOfPage = 200;
 
 interface ScanOptions {
   readonly owner: string;
   readonly dimension: number;
 }
-
-const isWithin = ({ memoryType, category, threadId, memoryIds }: Narrowing, head: MemoryHead): boolean =>
-  (memoryType === undefined || memoryType === head.memoryType) &&
-  (category === undefined || category === head.category) &&
-  (threadId === undefined || threadId === head.threadId) &&
-  (memoryIds === undefined || memoryIds.has(head.memoryId));
-
-/** Newest first, then the greater id, in SQLite's order of texts. */
-const byRecency = (a: ListMark, b: ListMark): number =>
-  b.timestamp - a.timestamp || Buffer.compare(Buffer.from(b.memoryId), Buffer.from(a.memoryId));
-
-const newestFirst = (a: VectorHit, b: VectorHit): number => byRecency(a.head, b.head);
-const nearestFirst = (a: VectorHit, b: VectorHit): number => b.closeness - a.closeness || byRecency(a.head, b.head);
-
-const heaviestFirst = (a: KeywordHit, b: KeywordHit): number => b.weight - a.weight || byRecency(a.head, b.head);
 
 const valuesOf = (memory: MemoryRecord): SQLInputValue[] => [
   memory.memoryType,

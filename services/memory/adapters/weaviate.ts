@@ -1,0 +1,237 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { every } from '@agent-workflow/kit/life';
+import { unavailable } from '@agent-workflow/kit/errors';
+import type { EmbedderIdentity, MemoryStore, OwnedMemory, StoredMemory } from '../port.ts';
+import { createWeaviate, type Home, type NewObject, type Weaviate, type WeaviatePlace } from './weaviate-client.ts';
+import { createKeyLock } from './weaviate-key-lock.ts';
+import { listMemories, rowsByIds } from './weaviate-lists.ts';
+import { openMarks, type Marks } from './weaviate-marks.ts';
+import { memoryFields, objectId, tenantOf, toObject, toOwned, toStored } from './weaviate-objects.ts';
+import { openPresence } from './weaviate-presence.ts';
+import { countRows, walk } from './weaviate-queries.ts';
+import { openSchema } from './weaviate-schema.ts';
+import { findByVector, findByWords } from './weaviate-search.ts';
+import { createTenants } from './weaviate-tenants.ts';
+import { openWatch, type Watch } from './weaviate-watch.ts';
+
+export interface WeaviateMemoryStoreOptions extends WeaviatePlace {
+  /** What the names of our collections begin with: a capital, then letters and digits. */
+  readonly prefix: string;
+  /** Whose vectors these are: a collection written by another is refused. */
+  readonly embedder: EmbedderIdentity;
+  /** After so long without use an owner's memories leave Weaviate's working memory. */
+  readonly idleMs: number;
+  /** Told of every check of the index after a restart, with the number of memories that were put again. */
+  readonly onRepair?: (count: number) => void;
+  /** Told of what fails in the background. */
+  readonly onFailure?: (error: unknown) => void;
+}
+
+export interface WeaviateMemoryStore extends MemoryStore {
+  /** Resolves when the index is known to be whole. */
+  readonly settled: Watch['settled'];
+}
+
+/**
+ * Memories in Weaviate: one collection, a tenant for each owner. What is nearest is exact, by steps aside; the README says what is
+ * promised and what is not.
+ * @throws Unavailable when Weaviate is away, or its memories are being copied.
+ * @throws ConfigError when it holds memories of another embedder, or of a newer version.
+ */
+export async function openWeaviateMemoryStore(options: WeaviateMemoryStoreOptions): Promise<WeaviateMemoryStore> {
+  const { prefix, embedder, idleMs, onRepair = () => undefined, onFailure = () => undefined } = options;
+  await using opened = new AsyncDisposableStack();
+  let suspect = (): void => undefined;
+  const weaviate = await createWeaviate({
+    ...options,
+    onFailure: () => {
+      suspect();
+    },
+  });
+  const marks = await openMarks(weaviate, `${prefix}Marks`);
+  const presence = await openPresence(marks, 'serving', { unless: ['copying'], onFailure });
+  if (!presence) throw unavailable('the memories are being copied');
+  opened.use(presence);
+  const { collection } = await openSchema({ weaviate, marks, prefix, embedder });
+  const watch = opened.use(await openWatch({ weaviate, marks, collection, onRepair, onFailure }));
+  ({ suspect } = watch);
+  const tenants = createTenants({ weaviate, collection, idleMs });
+  opened.use(every(Math.min(idleMs, restEveryMs), tenants.restIdle, onFailure));
+
+  const everything = opened.move();
+  const store = createStore({ weaviate, marks, collection, watch, use: tenants.use });
+  return { ...store, settled: watch.settled, [Symbol.asyncDispose]: async () => everything.disposeAsync() };
+}
+
+const restEveryMs = 60_000;
+
+interface Parts {
+  readonly weaviate: Weaviate;
+  readonly marks: Marks;
+  readonly collection: string;
+  readonly watch: Pick<Watch, 'refuseUnchecked'>;
+  readonly use: <T>(tenant: string, work: () => Promise<T>) => Promise<T>;
+}
+
+function createStore({ weaviate, marks, collection, watch, use }: Parts): Omit<MemoryStore, keyof AsyncDisposable> {
+  // What depends on what stands is done one after the other in this process; `update` holds the key among all processes.
+  const inTurn = createKeyLock();
+  const homeOf = (owner: string): Home => ({ collection, tenant: tenantOf(owner) });
+  const within = async <T>(owner: string, work: (home: Home) => Promise<T>): Promise<T> =>
+    use(tenantOf(owner), () => work(homeOf(owner)));
+
+  const findStored = async (home: Home, ids: readonly string[]): Promise<Map<string, StoredMemory>> => {
+    const [only, ...others] = ids;
+    if (only !== undefined && others.length === 0) {
+      const found = await weaviate.find(home, only);
+      return new Map(found ? [[only, toStored(found.properties)]] : []);
+    }
+    const rows = await rowsByIds(weaviate, { home, ids, fields: `${memoryFields} _additional { id }` });
+    return new Map(rows.map((row) => [(row['_additional'] as { id: string }).id, toStored(row)]));
+  };
+
+  return {
+    put: async (owner, memory) => {
+      const object = toObject(collection, { owner, memory });
+      return inTurn([object.id], async () => within(owner, async () => putNew(weaviate, object)));
+    },
+
+    update: async (owner, memoryId, change) => {
+      const id = objectId(owner, memoryId);
+      const replace = async (home: Home, isHeld: () => boolean): Promise<StoredMemory | undefined> => {
+        const standing = (await findStored(home, [id])).get(id);
+        if (!standing) return undefined;
+        const memory = change(standing);
+        if (!isHeld()) throw unavailable('the memory is being changed by others');
+        return (await weaviate.replace(toObject(collection, { owner, memory }))) ? memory : undefined;
+      };
+      return inTurn([id], async () =>
+        within(owner, async (home) => marks.hold(id, async (isHeld) => replace(home, isHeld))),
+      );
+    },
+
+    get: async (owner, memoryIds) =>
+      within(owner, async (home) => {
+        const ids = memoryIds.map((memoryId) => objectId(owner, memoryId));
+        const known = await findStored(home, ids);
+        return ids.flatMap((id) => known.get(id) ?? []);
+      }),
+
+    remove: async (owner, memoryIds) => {
+      const ids = memoryIds.map((memoryId) => objectId(owner, memoryId));
+      return inTurn(ids, async () =>
+        within(owner, async (home) => {
+          const gone = await removeAll(weaviate, home, ids);
+          return memoryIds.filter((_, place) => gone.has(ids[place] ?? ''));
+        }),
+      );
+    },
+
+    list: async (query) => within(query.owner, async (home) => listMemories(weaviate, home, query)),
+
+    findByVector: async (query) => {
+      watch.refuseUnchecked();
+      return within(query.owner, async (home) => findByVector(weaviate, home, query));
+    },
+
+    findByWords: async (query) => within(query.owner, async (home) => findByWords(weaviate, home, query)),
+
+    scan: () => scanAll(weaviate, { collection, use }),
+
+    load: async (memories) => loadOwners(weaviate, { collection, use }, memories),
+  };
+}
+
+/** How long a write is tried again whose outcome was not told. */
+const tryAgainMs = 1000;
+const pauseMs = 100;
+
+async function putNew(weaviate: Weaviate, object: NewObject): Promise<boolean> {
+  const giveUpAt = Date.now() + tryAgainMs;
+  for (;;) {
+    try {
+      if (await weaviate.create(object)) return true;
+      const isOurs = (await weaviate.find(object, object.id))?.properties['stamp'] === object.properties['stamp'];
+      await mendTorn(weaviate, object);
+      return isOurs;
+    } catch (error) {
+      if (Date.now() > giveUpAt) throw error;
+      await wait(pauseMs);
+    }
+  }
+}
+
+/**
+ * An object whose write a crash cut in the middle may stand there without being found by what it is filtered by. Nobody was told
+ * that it is stored, so the attempt that comes again takes its place.
+ */
+async function mendTorn(weaviate: Weaviate, object: NewObject): Promise<void> {
+  const where = { operator: 'Equal', path: ['idHex'], valueText: String(object.properties['idHex']) } as const;
+  if ((await countRows(weaviate, { home: object, where })) > 0) return;
+  await weaviate.removeMany(object, [object.id]);
+  await weaviate.create(object);
+}
+
+/** How many ids one request names. */
+const idsAtOnce = 1000;
+
+/** Removes the objects and looks whether they are gone; gives the ids of those that were there. */
+async function removeAll(weaviate: Weaviate, home: Home, ids: readonly string[]): Promise<Set<string>> {
+  const gone = new Set<string>();
+  for (let from = 0; from < ids.length; from += idsAtOnce) {
+    const chunk = ids.slice(from, from + idsAtOnce);
+    for (let left = chunk; left.length > 0;) {
+      for (const id of await weaviate.removeMany(home, left)) gone.add(id);
+      const rows = await rowsByIds(weaviate, { home, ids: left, fields: '_additional { id }' });
+      left = rows.map((row) => (row['_additional'] as { id: string }).id);
+    }
+  }
+  return gone;
+}
+
+/** How many objects, with their vectors, one request carries. */
+const objectsAtOnce = 200;
+
+/** A collection, and how its tenants are used. */
+type Place = Pick<Parts, 'collection' | 'use'>;
+
+/** Every memory of a collection, read from the objects alone, whatever became of their indexes. */
+export async function* scanAll(weaviate: Weaviate, { collection, use }: Place): AsyncGenerator<OwnedMemory> {
+  for (const { name: tenant } of await weaviate.listTenants(collection)) {
+    const objects = walk(weaviate, { collection, tenant }, objectsAtOnce);
+    for (;;) {
+      const next = await use(tenant, async () => objects.next());
+      if (next.done) break;
+      yield toOwned(next.value);
+    }
+  }
+}
+
+/** Adds those that are not there yet; gives how many. */
+export async function loadOwners(
+  weaviate: Weaviate,
+  { collection, use }: Place,
+  memories: readonly OwnedMemory[],
+): Promise<number> {
+  let count = 0;
+  for (const [owner, owned] of Map.groupBy(memories, (each) => each.owner)) {
+    const home = { collection, tenant: tenantOf(owner) };
+    count += await use(home.tenant, async () => loadOwned(weaviate, home, owned));
+  }
+  return count;
+}
+
+/** Adds those that are not there yet. The last one goes alone: a single write brings to disk what a batch left in memory. */
+async function loadOwned(weaviate: Weaviate, home: Home, owned: readonly OwnedMemory[]): Promise<number> {
+  const objects = owned.map((each) => toObject(home.collection, each));
+  const unique = new Map(objects.map((object) => [object.id, object]));
+  const standing = await rowsByIds(weaviate, { home, ids: [...unique.keys()], fields: '_additional { id }' });
+  for (const row of standing) unique.delete((row['_additional'] as { id: string }).id);
+  const fresh = [...unique.values()];
+  const last = fresh.pop();
+  for (let from = 0; from < fresh.length; from += objectsAtOnce) {
+    await weaviate.putMany(fresh.slice(from, from + objectsAtOnce));
+  }
+  if (last) await weaviate.create(last);
+  return unique.size;
+}

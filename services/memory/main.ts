@@ -1,0 +1,9 @@
+import { enableCompileCache } from 'node:module';
+
+// Compiled code is kept between starts: everything below is imported after this, so that it is found there.
+enableCompileCache();
+
+const { runProcess } = await import('@agent-workflow/kit/process');
+const { openMemoryProcess } = await import('./process.ts');
+
+await runProcess(openMemoryProcess);

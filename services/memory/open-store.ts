@@ -1,0 +1,56 @@
+import { openDataFolder } from '@agent-workflow/kit/adapters/sqlite';
+import type { Values } from '@agent-workflow/kit/env';
+import { isServiceError } from '@agent-workflow/kit/errors';
+import { untilThere } from '@agent-workflow/kit/life';
+import type { Log } from '@agent-workflow/kit/log';
+import { openSqliteMemoryStore } from './adapters/sqlite.ts';
+import type { memoryStoreSettings } from './config.ts';
+import type { EmbedderIdentity, MemoryStore } from './port.ts';
+import { readWeaviate, type WeaviateReach } from './weaviate-settings.ts';
+
+export interface StoreParts {
+  readonly values: Values<typeof memoryStoreSettings>;
+  readonly embedder: EmbedderIdentity;
+  readonly log: Log;
+  /** Ends the wait for a Weaviate that is not there yet. */
+  readonly stopping: AbortSignal;
+}
+
+/**
+ * The store that the settings name: Weaviate, for which it waits, or the file in `DATA_DIR`.
+ * @throws ConfigError when a setting does not hold, or the store was written with another embedder.
+ */
+export async function openStore(parts: StoreParts): Promise<MemoryStore> {
+  const reach = readWeaviate(parts.values);
+  return reach ? openCluster(reach, parts) : openFile(parts);
+}
+
+async function openFile({ values, embedder }: StoreParts): Promise<MemoryStore> {
+  await using opened = new AsyncDisposableStack();
+  const { pathOf } = opened.use(openDataFolder(values.DATA_DIR));
+  const store = opened.use(openSqliteMemoryStore({ path: pathOf('memory.sqlite'), embedder }));
+  const everything = opened.move();
+  return { ...store, [Symbol.asyncDispose]: () => everything.disposeAsync() };
+}
+
+async function openCluster(reach: WeaviateReach, { embedder, log, stopping }: StoreParts): Promise<MemoryStore> {
+  const { openWeaviateMemoryStore } = await import('./adapters/weaviate.ts');
+  const open = async (): Promise<MemoryStore> =>
+    openWeaviateMemoryStore({
+      ...reach,
+      embedder,
+      onRepair: (count) => {
+        log.info({ count }, 'the index of memories is checked');
+      },
+      onFailure: (error) => {
+        log.warn({ err: error }, 'a request to Weaviate failed in the background');
+      },
+    });
+  return untilThere(open, {
+    signal: stopping,
+    mayHelp: (error) => isServiceError(error, 'Unavailable'),
+    onFailure: (error) => {
+      log.warn({ err: error }, 'waiting for Weaviate');
+    },
+  });
+}
