@@ -107,9 +107,9 @@ const rules: readonly Rule[] = [
     example: ['services/memory/adapters/sqlite.ts', `import { open } from './weaviate.ts';`],
   },
   {
-    says: 'what SQLite adapters share is for adapters, and for standalone, which holds the folder',
+    says: 'what SQLite adapters share is for adapters, and for those processes that hold a data folder',
     files: anyCode,
-    except: /\/adapters\/|^services\/standalone\/|\.test\.ts$|^test\//,
+    except: /\/adapters\/|^services\/(standalone\/|memory\/open-store\.ts$)|\.test\.ts$|^test\//,
     imports: /^\/services\/kit\/adapters\//,
     example: ['services/threads/threads.ts', `import { openSqlite } from '@agent-workflow/kit/adapters/sqlite';`],
   },
@@ -206,6 +206,8 @@ test('kit is a closed list', (t) => {
     'life.ts',
     'load.ts',
     'log.ts',
+    'process.ts',
+    'service-file.ts',
     'sizes.ts',
   ];
   const kit = files.filter((file) => file.startsWith('services/kit/') && !tests.test(file));

@@ -1,0 +1,30 @@
+import { randomBytes } from 'node:crypto';
+import { Client } from 'cassandra-driver';
+import { migrateCassandra } from '@agent-workflow/threads/adapters/cassandra-migrate';
+import { openCassandraThreadStore, type CassandraThreadStoreOptions } from '@agent-workflow/threads/adapters/cassandra';
+import type { ThreadStore } from '@agent-workflow/threads/port';
+import type { Cassandra } from './cassandra.ts';
+
+/** A migrated keyspace of one's own on a real Cassandra; disposal drops it. */
+export interface Keyspace extends AsyncDisposable {
+  readonly options: CassandraThreadStoreOptions;
+  readonly open: (options?: Partial<CassandraThreadStoreOptions>) => Promise<ThreadStore>;
+}
+
+export async function openKeyspace({ contactPoints, localDataCenter }: Cassandra): Promise<Keyspace> {
+  const keyspace = `threads_${randomBytes(6).toString('hex')}`;
+  const options = {
+    ...{ contactPoints, localDataCenter, keyspace },
+    ...{ requestTimeoutMs: 10_000, deadlineMs: 30_000, checkpointTtl: 0 },
+  };
+  await migrateCassandra({ ...options, replication: { [localDataCenter]: 1 }, waitMs: 30_000 });
+  return {
+    options,
+    open: (more = {}) => openCassandraThreadStore({ ...options, ...more }),
+    [Symbol.asyncDispose]: async () => {
+      const client = new Client({ contactPoints: [...contactPoints], localDataCenter });
+      await client.execute(`DROP KEYSPACE ${keyspace}`);
+      await client.shutdown();
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import { once } from 'node:events';
+import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
+
+/** What becomes of a reply: it goes on, goes on late, never comes, or the connection breaks in its place. */
+export type Fate = 'pass' | 'drop' | 'cut' | { readonly delayMs: number };
+
+export interface Exchange {
+  /** Whether the request was a batch: of ours, those with a condition, and some without. */
+  readonly isBatch: boolean;
+  /** A batch, or one prepared statement. */
+  readonly isStatement: boolean;
+}
+
+/** Stands between a driver and a Cassandra server. Requests always arrive; what becomes of the replies is for `judge` to say. */
+export interface CqlProxy extends AsyncDisposable {
+  readonly contactPoint: string;
+  /** Asked at each reply. */
+  judge: (exchange: Exchange) => Fate;
+  /** Breaks every connection. */
+  readonly cutAll: () => void;
+}
+
+/** `contactPoint`: `host:port` of the server. */
+export async function openCqlProxy(contactPoint: string): Promise<CqlProxy> {
+  const [host = '', port = ''] = contactPoint.split(':');
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    const upstream = connect({ host, port: Number(port), noDelay: true });
+    client.setNoDelay(true);
+    for (const [socket, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(socket);
+      socket.on('error', () => other.destroy());
+      socket.on('close', () => {
+        sockets.delete(socket);
+        other.destroy();
+      });
+    }
+    relay(client, upstream, (exchange) => proxy.judge(exchange));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const proxy: CqlProxy = {
+    contactPoint: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    judge: () => 'pass',
+    cutAll: () => {
+      for (const socket of sockets) socket.destroy();
+    },
+    [Symbol.asyncDispose]: async () => {
+      proxy.cutAll();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+  return proxy;
+}
+
+/** Opcodes of the protocol's version 4. */
+const execute = 0x0a;
+const batch = 0x0d;
+
+function relay(client: Socket, upstream: Socket, judge: (exchange: Exchange) => Fate): void {
+  const asked = new Map<number, number>();
+  eachFrame(client, (frame) => {
+    asked.set(streamOf(frame), opcodeOf(frame));
+    upstream.write(frame);
+  });
+  eachFrame(upstream, (frame) => {
+    const opcode = asked.get(streamOf(frame));
+    const fate = judge({ isBatch: opcode === batch, isStatement: opcode === batch || opcode === execute });
+    if (fate === 'pass') client.write(frame);
+    else if (fate === 'cut') client.destroy();
+    else if (fate !== 'drop') setTimeout(() => client.writable && client.write(frame), fate.delayMs);
+  });
+}
+
+const headerBytes = 9;
+const streamOf = (frame: Buffer): number => frame.readInt16BE(2);
+const opcodeOf = (frame: Buffer): number => frame.readUInt8(4);
+
+function eachFrame(socket: Socket, use: (frame: Buffer) => void): void {
+  let left: Buffer = Buffer.alloc(0);
+  socket.on('data', (piece: Buffer) => {
+    left = left.length === 0 ? piece : Buffer.concat([left, piece]);
+    while (left.length >= headerBytes) {
+      const end = headerBytes + left.readUInt32BE(5);
+      if (left.length < end) return;
+      use(left.subarray(0, end));
+      left = left.subarray(end);
+    }
+  });
+}

@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto';
+import { openNatsClient, type NatsClient } from '@agent-workflow/execution/adapters/nats-client';
+import { openNatsWorkerLeases } from '@agent-workflow/execution/adapters/nats-leases';
+import { openNatsRunLog } from '@agent-workflow/execution/adapters/nats-log';
+import { openNatsRunQueue } from '@agent-workflow/execution/adapters/nats-queue';
+import { createStreams, type Streams, type StreamSettings } from '@agent-workflow/execution/adapters/nats-streams';
+import type { RunLog, RunQueue, WorkerLeases } from '@agent-workflow/execution/port';
+import { silentLog } from '@agent-workflow/kit/log';
+
+/** What one test file calls its streams by: the server is shared with others. */
+const file = randomUUID().slice(0, 8);
+
+/** A place of one's own on a server: a connection, and streams that go with it when `keep` is not set. */
+export interface Place extends AsyncDisposable {
+  readonly client: NatsClient;
+  readonly streams: Streams;
+}
+
+const settings: Omit<StreamSettings, 'prefix'> = {
+  replicas: 1,
+  eventsMaxAgeMs: 3_600_000,
+  eventsMaxBytes: 0,
+  settleMs: 6000,
+};
+
+/** Connects to a server at a place of this file; other settings than the tests' usual ones may be given. */
+export async function openPlace(url: string, place: string, given: Partial<StreamSettings> = {}): Promise<Place> {
+  const client = await openNatsClient({ url, name: 'test', logger: silentLog });
+  const streams = await createStreams(client, { ...settings, prefix: `${file}-${place}`, ...given });
+  return { client, streams, [Symbol.asyncDispose]: async () => client[Symbol.asyncDispose]() };
+}
+
+/** Removes what a place has on the server. */
+export async function clearPlace({ streams: { manager, names } }: Place): Promise<void> {
+  for (const name of [names.runs, names.events]) await manager.streams.delete(name).catch(() => false);
+}
+
+/** A port's adapter together with the connection it works over. */
+export const joined = <T extends AsyncDisposable>(adapter: T, place: AsyncDisposable): T => ({
+  ...adapter,
+  [Symbol.asyncDispose]: async () => {
+    await adapter[Symbol.asyncDispose]();
+    await place[Symbol.asyncDispose]();
+  },
+});
+
+const hourMs = 3_600_000;
+
+export async function openLogsOn(url: string, place: string): Promise<RunLog> {
+  const opened = await openPlace(url, place);
+  return joined(await openNatsRunLog({ streams: opened.streams, retentionMs: hourMs, logger: silentLog }), opened);
+}
+
+let queues = 0;
+
+/** An empty queue, whose streams go with it. */
+export async function openQueueOn(url: string): Promise<RunQueue> {
+  const opened = await openPlace(url, `queue-${String(queues++)}`);
+  const cleared = {
+    [Symbol.asyncDispose]: async () => clearPlace(opened).then(async () => opened[Symbol.asyncDispose]()),
+  };
+  return joined(await openNatsRunQueue({ streams: opened.streams, logger: silentLog, watchMs: 10_000 }), cleared);
+}
+
+/** How long silence must last in tests before it means death, in milliseconds. */
+const silenceMs = 300;
+
+/** Leases as two replicas have them, each over a connection of its own. */
+export async function openLeasesOn(
+  url: string,
+): Promise<AsyncDisposable & { readonly here: WorkerLeases; readonly there: WorkerLeases }> {
+  const place = `leases-${String(queues++)}`;
+  const open = async (): Promise<WorkerLeases> => {
+    const opened = await openPlace(url, place);
+    const { prefix } = opened.streams.settings;
+    return joined(await openNatsWorkerLeases({ client: opened.client, prefix, leaseMs: silenceMs }), opened);
+  };
+  const [here, there] = [await open(), await open()];
+  return {
+    here,
+    there,
+    [Symbol.asyncDispose]: async () => {
+      for (const each of [here, there]) await each[Symbol.asyncDispose]();
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { processEnv } from '@agent-workflow/kit/env';
+
+/** What is started is exactly what was tried: a newer one is a change of its own. */
+export const versions = {
+  cassandra: '5.0.9',
+  nats: '2.15.2',
+  weaviate: '1.38.0',
+  helm: '4.3.1',
+  helm3: '3.22.0',
+  kubeconform: '0.8.0',
+  apis: '1.36.3-keda2.21.0-gateway1.6.3-prometheus0.85.0-certificates1.21.2',
+  kubernetes: '1.36.3',
+} as const;
+
+/** What is started for tests, and run by a supervisor. */
+export type ServerName = 'redis' | 'nats' | 'cassandra' | 'weaviate';
+
+/**
+ * What the charts are tried with: two Helms, kubeconform, the API descriptions of Kubernetes and of what extends it, and the
+ * programs of a control plane.
+ */
+export type ToolName = 'helm' | 'helm3' | 'kubeconform' | 'apis' | 'kubernetes';
+
+/** Everything that `npm run servers` fetches or builds, and nothing else: the folder can be removed at any time. */
+export function serversFolder(): string {
+  const { XDG_CACHE_HOME = '' } = processEnv();
+  const caches = XDG_CACHE_HOME === '' ? join(homedir(), '.cache') : XDG_CACHE_HOME;
+  return join(caches, 'agent-workflow-service', 'servers');
+}
+
+/** The folder of a version; it is there whole or not at all. */
+export const folderOf = (server: keyof typeof versions): string =>
+  join(serversFolder(), `${server}-${versions[server]}`);
+
+/** What is run: a program, Cassandra's folder of jars, or the folder of several; `undefined` when there is none. */
+export function provisioned(server: ServerName | ToolName): string | undefined {
+  switch (server) {
+    case 'redis':
+      return onPath('redis-server');
+    case 'cassandra':
+      return onPath('java') === undefined ? undefined : existing(join(folderOf(server), 'lib'));
+    case 'nats':
+      return existing(join(folderOf(server), 'nats-server'));
+    case 'weaviate':
+      return existing(join(folderOf(server), 'weaviate-server'));
+    case 'helm':
+      return existing(join(folderOf(server), 'helm'));
+    case 'helm3':
+      return existing(join(folderOf(server), 'helm'));
+    case 'kubeconform':
+      return existing(join(folderOf(server), 'kubeconform'));
+    case 'apis':
+    case 'kubernetes':
+      return existing(folderOf(server));
+  }
+}
+
+/** The program that a shell would run. */
+export function onPath(program: string): string | undefined {
+  const folders = (processEnv()['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
+  return folders.map((folder) => join(folder, program)).find(isProgram);
+}
+
+const existing = (path: string): string | undefined => (existsSync(path) ? path : undefined);
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}

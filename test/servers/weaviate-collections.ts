@@ -1,0 +1,61 @@
+import { randomUUID } from 'node:crypto';
+import { createWeaviate } from '@agent-workflow/memory/adapters/weaviate-client';
+import {
+  openWeaviateMemoryStore,
+  type WeaviateMemoryStore,
+  type WeaviateMemoryStoreOptions,
+} from '@agent-workflow/memory/adapters/weaviate';
+import type { EmbedderIdentity, MemoryStore } from '@agent-workflow/memory/port';
+
+/** What names of collections of a test of its own begin with. */
+export const newPrefix = (): string => `T${randomUUID().replaceAll('-', '')}`;
+
+export type WeaviateTestOptions = Partial<WeaviateMemoryStoreOptions> & {
+  readonly url: string;
+  readonly embedder: EmbedderIdentity;
+};
+
+/** A store on collections of its own, which are dropped with it unless `prefix` says whose they are. */
+export async function openTestStore({ prefix, ...options }: WeaviateTestOptions): Promise<WeaviateMemoryStore> {
+  const own = prefix ?? newPrefix();
+  const store = await openWeaviateMemoryStore({ requestTimeoutMs: 20_000, idleMs: 600_000, prefix: own, ...options });
+  return {
+    ...store,
+    [Symbol.asyncDispose]: async () => {
+      await store[Symbol.asyncDispose]();
+      if (prefix === undefined) await dropCollections(options.url, own);
+    },
+  };
+}
+
+/** Removes every collection whose name begins so. */
+export async function dropCollections(url: string, prefix: string): Promise<void> {
+  const weaviate = await createWeaviate({ url, requestTimeoutMs: 20_000 });
+  const names = await weaviate.listCollections();
+  for (const name of names.filter((each) => each.startsWith(prefix))) await weaviate.dropCollection(name);
+}
+
+/**
+ * Many stores in one, because making collections takes long: each is empty at first and sees its own owners alone. Disposal of the
+ * last thing that uses it is up to whoever opened `store`.
+ */
+export function partOf(store: MemoryStore): MemoryStore {
+  const scope = `${randomUUID()}/`;
+  const inside = (owner: string): string => `${scope}${owner}`;
+  return {
+    put: async (owner, memory) => store.put(inside(owner), memory),
+    update: async (owner, memoryId, change) => store.update(inside(owner), memoryId, change),
+    get: async (owner, memoryIds) => store.get(inside(owner), memoryIds),
+    remove: async (owner, memoryIds) => store.remove(inside(owner), memoryIds),
+    list: async (query) => store.list({ ...query, owner: inside(query.owner) }),
+    findByVector: async (query) => store.findByVector({ ...query, owner: inside(query.owner) }),
+    findByWords: async (query) => store.findByWords({ ...query, owner: inside(query.owner) }),
+    scan: async function* () {
+      for await (const { owner, memory } of store.scan()) {
+        if (owner.startsWith(scope)) yield { owner: owner.slice(scope.length), memory };
+      }
+    },
+    load: async (memories) => store.load(memories.map(({ owner, memory }) => ({ owner: inside(owner), memory }))),
+    [Symbol.asyncDispose]: async () => Promise.resolve(),
+  };
+}
