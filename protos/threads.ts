@@ -21,6 +21,11 @@ export interface Threads {
    */
   readonly claimRun: (request: ClaimRunRequest, call: Call) => Promise<ClaimedRun>;
   /**
+   * Gives a run back that this worker drives: from this reply on it commits nothing more of it, and whoever claims it goes on
+   * at the step after its last commit. The claim does not count. Stale when the run is not this worker's.
+   */
+  readonly releaseRun: (request: ReleaseRunRequest, call: Call) => Promise<ReleaseRunReply>;
+  /**
    * Commits what one step changed, only while run, epoch and step are the thread's own; Stale otherwise. With `end` it is
    * the run's last commit, and names the queued run that holds the thread from now on.
    */
@@ -130,7 +135,8 @@ export interface AcceptRunRequest {
   readonly optionsJson: Uint8Array;
   /**
    * enqueue; reject; interrupt: ends the run that holds the thread, with its steps kept, and takes its place; rollback: the
-   * same, with fields, context and log put back to where that run found them.
+   * same, with fields, context and log put back to where that run found them; what it has to undo keeps it from being claimed in
+   * the same write.
    */
   readonly multitaskStrategy: string;
   readonly granularity: string;
@@ -173,7 +179,18 @@ export interface ClaimRunRequest {
   readonly knownVersion?: number;
   /** Takes the run from a worker that is thought dead: from this one claim, and from none that came after it. */
   readonly takeoverEpoch?: number;
+  /** Leaves the run its last claim: one that has no other is not taken, nothing changes, and `last_claim` says so. */
+  readonly notLast?: boolean;
 }
+
+export interface ReleaseRunRequest {
+  readonly owner: string;
+  readonly threadId: string;
+  readonly runId: string;
+  readonly epoch: number;
+}
+
+export type ReleaseRunReply = Readonly<Record<string, never>>;
 
 /** Everything a worker needs to go on with a run. */
 export interface ClaimedRun {
@@ -187,7 +204,10 @@ export interface ClaimedRun {
   /** The number of the step that comes next. */
   readonly step: number;
   readonly optionsJson: Uint8Array;
-  /** The version of the thread before this claim; `state` is absent when it is the `known_version` of the request. */
+  /**
+   * The version of the thread before this claim; `state` is absent when it is the `known_version` of the request
+   * and nothing was replaced.
+   */
   readonly previousVersion: number;
   readonly version: number;
   /** Fields and context after this claim, `appended` among them. */
@@ -211,6 +231,8 @@ export interface ClaimedRun {
   /** The run was ended instead of claimed: why, and the run that holds the thread now. */
   readonly givenUp?: RunError;
   readonly nextRunId?: string;
+  /** The run was not taken, as `not_last` asked. It is to be claimed when this worker drives no other on its last claim. */
+  readonly lastClaim?: boolean;
   /** Whether the run answers questions that nobody asked; then, too, nothing was appended and the worker ends the run. */
   readonly resumeUnmatched: boolean;
   /** Answers of the input to calls that nobody made. When there are any, nothing was appended and the worker ends the run. */

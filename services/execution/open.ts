@@ -117,7 +117,7 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
 
   const opened = opening.move();
   return {
-    execution: createExecution({ ...parts, queue, ends, backlog: values.RUN_BACKLOG }),
+    execution: createExecution({ ...parts, queue, logger, ends, backlog: values.RUN_BACKLOG }),
     drain: async (ms) => {
       await worker?.drain(ms);
     },

@@ -29,7 +29,9 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
   const memory = opened.use(connect('memory', values.MEMORY_ADDRESS, options.security));
   const { EVENTS_RETENTION: retention, LEASE_MS: leaseMs } = values;
   const named = `execution (${values.ROLE}) ${newId()}`;
-  const nats = await openNats(toNatsOptions({ values, name: named, retention, leaseMs, logger: log }), stopping);
+  const nats = opened.use(
+    await openNats(toNatsOptions({ values, name: named, retention, leaseMs, logger: log }), stopping),
+  );
   const { execution, drain } = opened.use(
     await openExecution({
       ...{ graph, threads, memory, logger: log, values, watchdog },

@@ -1,5 +1,6 @@
 import { invalid, isServiceError, notFound, unavailable } from '@agent-workflow/kit/errors';
 import { newId } from '@agent-workflow/kit/ids';
+import type { Log } from '@agent-workflow/kit/log';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { Call } from '@agent-workflow/protos/call';
 import type { Execution, RunEvent, StartRequest, UpdateStateRequest } from '@agent-workflow/protos/execution';
@@ -25,6 +26,7 @@ export interface ExecutionOptions {
   readonly queue: RunQueue;
   readonly log: RunLog;
   readonly control: RunControl;
+  readonly logger: Log;
   /** Absent where this replica accepts runs and drives none. */
   readonly worker: Worker | undefined;
   readonly ends: Pick<EndWatch, 'watch'>;
@@ -34,7 +36,7 @@ export interface ExecutionOptions {
 
 /** The execution service. */
 export function createExecution(options: ExecutionOptions): Execution {
-  const { threads, queue, log, control, worker, ends, backlog } = options;
+  const { threads, queue, log, control, logger, worker, ends, backlog } = options;
   // Whoever starts a run here mostly follows it here: the record need not be asked whose it is.
   const startedHere = new LRUCache<string, string>({ max: rememberedRuns });
 
@@ -48,12 +50,18 @@ export function createExecution(options: ExecutionOptions): Execution {
     if (run.end && worker?.drives(runId) !== true) await publishEnd(options, run);
   };
 
+  /** What the record has decided stands, and is answered so, whatever becomes of this; the sweep and followers make it good. */
+  const aside = async (work: Promise<void>): Promise<void> =>
+    work.catch((error: unknown) => {
+      logger.warn({ err: error }, 'what follows from a write on record is left to the next sweep');
+    });
+
   /** After a stop on record: fires the signal, tells the followers, and lets the next run go on. */
   const settleStop = async (owner: string, runId: string, nextRunId: string | undefined, call: Call): Promise<void> => {
     control.stop(runId);
     const run = await threads.getRun({ owner, runId }, call);
+    if (nextRunId !== undefined) void aside(queue.enqueue({ owner, threadId: run.threadId, runId: nextRunId }));
     await publishEnd(options, run);
-    if (nextRunId !== undefined) await queue.enqueue({ owner, threadId: run.threadId, runId: nextRunId });
   };
 
   const graphOf = (): CompiledGraph => {
@@ -76,11 +84,12 @@ export function createExecution(options: ExecutionOptions): Execution {
           slot.run(reply.claimed);
           slot = undefined;
         }
-        if (reply.runnable) await queue.enqueue({ owner: request.owner, threadId: reply.threadId, runId: reply.runId });
+        if (reply.runnable)
+          void aside(queue.enqueue({ owner: request.owner, threadId: reply.threadId, runId: reply.runId }));
         startedHere.set(reply.runId, request.owner);
         if (reply.stoppedRunId !== undefined) {
           worker?.forget(request.owner, reply.threadId);
-          await settleStop(request.owner, reply.stoppedRunId, undefined, call);
+          await aside(settleStop(request.owner, reply.stoppedRunId, undefined, call));
         }
         return { runId: reply.runId, threadId: reply.threadId, isNewThread: reply.isNewThread, status: reply.status };
       } finally {
@@ -112,7 +121,7 @@ export function createExecution(options: ExecutionOptions): Execution {
 
     stopRun: async ({ owner, runId }, call) => {
       const { status, endedNow, nextRunId } = await threads.endRun({ owner, runId, status: 'stopped' }, call);
-      if (endedNow) await settleStop(owner, runId, nextRunId, call);
+      if (endedNow) await aside(settleStop(owner, runId, nextRunId, call));
       return { status, stoppedNow: endedNow };
     },
 

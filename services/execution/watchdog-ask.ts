@@ -12,7 +12,7 @@ export const originSymbol = 'agent-workflow.code-origin';
 const originExpression = `globalThis[Symbol.for('${originSymbol}')]()`;
 
 /** How long the main thread has to answer, in milliseconds: in native code it does not. */
-const answerMs = 2000;
+const answerMs = 5000;
 const namedCalls = 5;
 
 /**

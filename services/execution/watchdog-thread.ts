@@ -15,7 +15,7 @@ export interface WatchdogOrders {
 }
 
 /** How long whatever goes before the end may take, in milliseconds: asking, and writing to a log that nobody reads. */
-const lastWordsMs = 4000;
+const lastWordsMs = 8000;
 /** Runs named in the line when it is not known which of them it was. */
 const namedRuns = 10;
 

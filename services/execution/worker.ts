@@ -9,10 +9,11 @@ import { bindMemory } from './bound-memory.ts';
 import { driveRun, type Driven } from './drive.ts';
 import type { RunContext } from './engine/context.ts';
 import type { CompiledGraph } from './engine/graph.ts';
-import { createHeldRuns } from './held-runs.ts';
+import { createHeldRuns, type HeldRun } from './held-runs.ts';
 import { createHotThreads, type HotThread } from './hot-threads.ts';
 import { fromOptionsJson, type RunOptions } from './options.ts';
 import { publishEnd } from './publish-end.ts';
+import { createLastClaims } from './last-claims.ts';
 import type { Lease } from './lease.ts';
 import type { RunLog, RunQueue, TakenRun } from './port.ts';
 import type { Watchdog } from './watchdog.ts';
@@ -86,7 +87,7 @@ export function createWorker(options: WorkerOptions): Worker {
   };
 
   const takeSlot = async (): Promise<void> => {
-    while (slots === 0) await new Promise<void>((resolve) => waiting.push(resolve));
+    while (slots <= 0) await new Promise<void>((resolve) => waiting.push(resolve));
     slots--;
   };
 
@@ -173,7 +174,7 @@ export function createWorker(options: WorkerOptions): Worker {
     }
   };
 
-  const claimAndDrive = async ({ run, settle: decided }: TakenRun): Promise<void> => {
+  const claimAndDrive = async ({ run, settle: decided }: TakenRun, notLast: boolean): Promise<void> => {
     const { owner, threadId, runId, takeoverEpoch } = run;
     const takeover = takeoverEpoch === undefined ? {} : { takeoverEpoch };
     const answered = held.expect(runId);
@@ -181,7 +182,7 @@ export function createWorker(options: WorkerOptions): Worker {
     let claimed: ClaimedRun;
     try {
       claimed = await threads.claimRun(
-        { owner, threadId, runId, ...takeover, ...intentOf(remembered) },
+        { owner, threadId, runId, notLast, ...takeover, ...intentOf(remembered) },
         within(callTimeoutMs),
       );
     } catch (error) {
@@ -193,6 +194,11 @@ export function createWorker(options: WorkerOptions): Worker {
       return;
     }
     decided();
+    if (claimed.lastClaim) {
+      answered();
+      driveAlone(run);
+      return;
+    }
     const driven = claimed.givenUp ? tellGivenUp(owner, claimed) : drive(owner, claimed, remembered);
     answered();
     await driven;
@@ -203,6 +209,25 @@ export function createWorker(options: WorkerOptions): Worker {
     logger.error({ runId, threadId }, 'a run was claimed too often without a commit');
     await Promise.all([tellEnd(owner, runId), passOn(owner, threadId, nextRunId)]);
   };
+
+  /** Sees a run to its end in the slot that is the caller's. */
+  const seeToEnd = async (taken: TakenRun, notLast: boolean): Promise<void> => {
+    try {
+      await claimAndDrive(taken, notLast);
+    } catch (error) {
+      logger.error({ err: error, runId: taken.run.runId }, 'a run could not be seen to its end');
+    } finally {
+      release();
+    }
+  };
+
+  const driveAlone = createLastClaims(async (run) => {
+    // Whoever starts after this worker has drained finds the run on record.
+    if (draining.signal.aborted) return;
+    // One beside the slots: the last of them may be held by whoever waits for the queue.
+    slots--;
+    await seeToEnd({ run, settle: () => undefined }, false);
+  });
 
   const takeRun = async (): Promise<TakenRun | undefined> => {
     const isDraining = (): boolean => draining.signal.aborted;
@@ -226,14 +251,20 @@ export function createWorker(options: WorkerOptions): Worker {
         release();
         return;
       }
-      void claimAndDrive(taken)
-        .catch((error: unknown) => {
-          logger.error({ err: error, runId: taken.run.runId }, 'a run could not be seen to its end');
-        })
-        .finally(release);
+      void seeToEnd(taken, true);
     }
   };
   void consume();
+
+  /** Gives one run back to the record, so that the claim does not count; one that has ended meanwhile is nobody's. */
+  const letGo = async ({ takeoverEpoch: epoch, ...run }: HeldRun): Promise<void> => {
+    try {
+      await threads.releaseRun({ ...run, epoch }, within(releaseMs));
+      await queue.enqueue(run);
+    } catch (error) {
+      if (!isServiceError(error, 'Stale')) await queue.enqueue({ ...run, takeoverEpoch: epoch });
+    }
+  };
 
   /** What is left goes to whoever has a free place, from this worker's claims. */
   const handOver = async (quiet: Promise<void>): Promise<void> => {
@@ -244,7 +275,7 @@ export function createWorker(options: WorkerOptions): Worker {
     held.stopAll(new Error('the worker drains'));
     // What has been said or committed is to arrive before another worker looks.
     await settledWithin(quiet, arriveMs);
-    for (const run of left) await queue.enqueue(run);
+    await Promise.all(left.map(letGo));
     logger.warn({ runs: left.length }, 'runs under way were handed over');
   };
 
@@ -252,7 +283,7 @@ export function createWorker(options: WorkerOptions): Worker {
     id: workerId,
 
     reserve: ({ owner, threadId, runId }) => {
-      if (slots === 0 || draining.signal.aborted) return undefined;
+      if (slots <= 0 || draining.signal.aborted) return undefined;
       slots--;
       const answered = held.expect(runId);
       const remembered = hot.get(owner, threadId);
@@ -288,6 +319,8 @@ export function createWorker(options: WorkerOptions): Worker {
 
 /** How long the queue is left alone after it could not be asked, in milliseconds. */
 const retakeMs = 500;
+/** How long the record may take to let a run go, in milliseconds. */
+const releaseMs = 2000;
 /** How long what a worker has sent may take to arrive, in milliseconds. */
 const arriveMs = 300;
 

@@ -12,6 +12,7 @@ import { decideAccept, takesPlace } from './runs/accept.ts';
 import { decideClaim, inputIds } from './runs/claim.ts';
 import { decideCommit } from './runs/commit.ts';
 import { decideEnd } from './runs/end.ts';
+import { decideRelease } from './runs/release.ts';
 import { decideToolResult, decideToolStarted } from './runs/once.ts';
 import {
   claimedState,
@@ -81,11 +82,14 @@ export function createThreads({
       const claimed = await change(key, { runs: [request.runId], messages: waiting }, (snapshot) =>
         decideClaim(request, snapshot, now()),
       );
-      if (claimed.givenUp) return claimed;
+      if (claimed.givenUp || claimed.lastClaim) return claimed;
       const output = claimed.isTakeover ? { outputJson: await outputOf(request.owner, claimed.runId) } : {};
       if (isKnown(claimed, request.knownVersion)) return { ...claimed, ...output };
       return { ...claimed, ...output, state: await claimedState(store, key, claimed) };
     },
+
+    releaseRun: (request) =>
+      store.change(keyOf(request), { runs: [request.runId] }, (snapshot) => decideRelease(request, snapshot, now())),
 
     commitStep: (request) => {
       const replaced = request.replacesMessages ? idsOf(request.messages) : [];

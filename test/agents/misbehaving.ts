@@ -127,7 +127,7 @@ const blocking: Readonly<Record<string, Node>> = {
   },
   'blocks natively': async ({ context }) => {
     await delay(5);
-    execFileSync('sleep', ['4']);
+    execFileSync('sleep', ['8']);
     return { note: String(context.length) };
   },
   exits: async () => {
@@ -211,6 +211,10 @@ const behaves: Node = async ({ count }, context) => {
 
 const built = new StateGraph(fields)
   .addNode('behaves', behaves)
+  .addNode('waits', async (_state, context) => {
+    await passGate(context);
+    return { note: 'waited' };
+  })
   .addNode('never settles', forEver)
   .addNode('never settles in time', forEver, { timeoutMs: 50 })
   .addNode('emits after its end', (_state, { emit }) => {
@@ -236,6 +240,7 @@ const built = new StateGraph(fields)
     return last ? textOf(last) : END;
   })
   .addConditionalEdges('behaves', ({ count }) => (count < enough ? 'behaves' : END))
+  .addEdge('waits', END)
   .addEdge('emits after its end', 'never settles in time')
   .addEdge('loops for ever', 'loops for ever')
   .addConditionalEdges('goes nowhere', () => 'nowhere')

@@ -79,6 +79,7 @@ export const claim = async (
     readonly threadId?: string;
     readonly knownVersion?: number;
     readonly takeoverEpoch?: number;
+    readonly notLast?: boolean;
     readonly workerId?: string;
   } = {},
 ): Promise<ClaimedRun> => threads.claimRun({ ...thread1, runId, workerId: 'w1', ...parts }, call());

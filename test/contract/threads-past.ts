@@ -290,7 +290,7 @@ export function threadsPastContract(test: TestFn, name: string, open: OpenThread
     t.deepEqual(await rememberThread(threads, 'fork'), before);
   });
 
-  check('a thread of 10,000 messages is forked within a second', async (t, threads) => {
+  check('a thread of 10,000 messages is forked in about a second', async (t, threads) => {
     await finishedTurn(threads, 'r1');
     for (let part = 0; part < 20; part++)
       await threads.addMessages({ ...thread1, messages: many(`p${String(part)}`, 500) }, call());
@@ -415,7 +415,7 @@ export function threadsPastContract(test: TestFn, name: string, open: OpenThread
   });
 }
 
-/** Times are held in process; a wire and a busy machine may take longer. */
+/** How much longer than that a wire and a busy machine may take. */
 const slowness = 3;
 
 /** A step that adds, replaces and removes, so that every later version differs everywhere. */

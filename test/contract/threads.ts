@@ -195,6 +195,32 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads): 
     },
   );
 
+  check('a run that has one claim left is not given to a worker that leaves it that claim', async (t, threads) => {
+    const { epoch } = await acceptAndClaim(threads, 'r1');
+    t.like(await claim(threads, 'r1', { takeoverEpoch: epoch, notLast: true }), { attempt: 2, lastClaim: undefined });
+    const left = await claim(threads, 'r1', { takeoverEpoch: 2, notLast: true });
+    t.true(left.lastClaim);
+    t.like(await threads.getRun({ owner, runId: 'r1' }, call()), { status: 'running', epoch: 2 });
+    const last = await claim(threads, 'r1', { takeoverEpoch: 2 });
+    t.is(last.attempt, 3);
+    t.truthy((await claim(threads, 'r1', { takeoverEpoch: last.epoch, notLast: true })).givenUp);
+  });
+
+  check('a run that its worker gives back goes on with another, at the cost of no claim', async (t, threads) => {
+    const first = await acceptAndClaim(threads, 'r1');
+    await commit(threads, 'r1', first.epoch, { messages: [assistant('m1')], next: ['n'] });
+    for (let round = 0, { epoch } = first; round < 5; round++) {
+      await threads.releaseRun({ owner, threadId: 't1', runId: 'r1', epoch }, call());
+      t.like(await threads.getRun({ owner, runId: 'r1' }, call()), { status: 'queued', runnable: true });
+      await t.throwsAsync(commit(threads, 'r1', epoch, { step: 1 }), { code: 'Stale' });
+      await t.throwsAsync(threads.releaseRun({ owner, threadId: 't1', runId: 'r1', epoch }, call()), { code: 'Stale' });
+      const again = await claim(threads, 'r1');
+      t.like(again, { isTakeover: true, step: 1, attempt: 1, next: ['n'] });
+      ({ epoch } = again);
+    }
+    t.is((await messagesOf(threads)).length, 2);
+  });
+
   check('accept with a claim on a busy thread only queues', async (t, threads) => {
     await accept(threads, 'r1', { claim: { workerId: 'w1' } });
     const reply = await accept(threads, 'r2', { claim: { workerId: 'w1' } });

@@ -45,7 +45,8 @@ export async function openNatsRunLog({ streams, retentionMs, logger }: NatsLogOp
     onFrame: (runId, frame) => {
       const tail = tails.of(runId);
       tails.learn(tail, frame);
-      if (tail.ended) retire(tail);
+      // Whoever writes behind us has the run: what we wrote is not ours to put back any more.
+      if (tail.ended || frame.writer !== writerName) retire(tail);
     },
     isNeeded: () => writers.size > 0 || [...tails.all()].some(({ listeners }) => listeners > 0),
     onDoubt: (isNew) => {

@@ -26,12 +26,14 @@ interface RollOverOptions extends Pick<PlanOptions, 'sizes' | 'newStamp'> {
 export function createRollOver({ session, sizes, newStamp, inLine }: RollOverOptions): RollOver {
   const rolling = new Set<string>();
 
-  /** `undefined` when it is done, otherwise whether a copy has to be made anew. */
+  /** @returns whether there is nothing more to do. */
   const rollOnce = async (key: ThreadKey): Promise<boolean> => {
-    const seen = await lookAtHead(session, key, true);
-    if (!seen.head || seen.head.deleting || !seen.layout || !isOverfull(seen.layout, sizes)) return true;
-    const copied = await copy(session, key, seen.layout, boundaryOf(seen.layout, sizes));
-    return inLine(key, async () => moveBoundary(session, key, { copied, newStamp }));
+    const { head, layout } = await lookAtHead(session, key, true);
+    if (!head || head.deleting || !layout || !isOverfull(layout, sizes)) return true;
+    const copied = await copy(session, key, layout, boundaryOf(layout, sizes));
+    if (copied.rows === 0 && copied.boundary === layout.rolledTo) return true;
+    await inLine(key, async () => moveBoundary(session, key, { copied, newStamp }));
+    return false;
   };
 
   return {
@@ -49,8 +51,9 @@ export function createRollOver({ session, sizes, newStamp, inLine }: RollOverOpt
   };
 }
 
-const maxTries = 5;
-/** Of commits that come between the look at the head and the write. */
+/** Copies that are made for one call. */
+const maxTries = 10;
+/** Writes that are tried for one copy, while commits come between. */
 const maxMoves = 20;
 
 const isOverfull = ({ rows, bytes }: Layout, { maxRows, maxBytes }: SegmentSizes): boolean =>
@@ -62,7 +65,8 @@ function boundaryOf({ rolledTo, rows, top, width }: Layout, { maxRows, keptRows 
   return Math.max(rolledTo, boundary);
 }
 
-const heavyKept = 16;
+/** As many of the heaviest as stay well below the bound. */
+const heavyKept = 4;
 
 const ofLog = `owner = ? AND thread_id = ? AND kind = ${kinds.log}`;
 const selectRows = `SELECT n, message_id, json, writetime(message_id) AS written FROM thread WHERE ${ofLog} AND n < ?`;
@@ -136,30 +140,29 @@ async function writeRows(session: Session, rows: readonly SegmentRow[]): Promise
   await inTurn(batches, async (batch) => session.write(...batch));
 }
 
-/** @returns whether there is nothing more to do. */
 async function moveBoundary(
   session: Session,
   key: ThreadKey,
   { copied, newStamp }: { readonly copied: Copied; readonly newStamp: () => string },
-): Promise<boolean> {
+): Promise<void> {
   const { boundary } = copied;
   const params = [key.owner, key.threadId, long(boundary)];
+  const before = (await lookAtHead(session, key)).layout?.rows ?? 0;
   let left = 0;
   for await (const rows of pagesOf(session, { cql: selectLeft, params })) left += rows.length;
   for (let tries = 0; tries < maxMoves; tries += 1) {
     const seen = await lookAtHead(session, key, true);
     const { head, layout } = seen;
-    if (!head || !layout || !isUntouched(copied.layout, layout)) return false;
+    if (!head || !layout || !isUntouched(copied.layout, layout)) return;
     const moved: Layout = {
       ...layout,
       rolledTo: boundary,
       hasOverlays: false,
-      rows: left + layout.rows - copied.layout.rows,
+      rows: left + layout.rows - before,
       bytes: Math.max(layout.bytes - copied.bytes, 0),
     };
     const put = headRow(key, { seen, head, layout: moved, stamp: newStamp() });
     // An outcome that is not known shows at the next look: the boundary has moved, or it has not.
-    if ((await tryBatch(session, [put, { cql: dropRows, params }])) === 'applied') return true;
+    if ((await tryBatch(session, [put, { cql: dropRows, params }])) === 'applied') return;
   }
-  return true;
 }

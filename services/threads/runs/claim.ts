@@ -19,8 +19,11 @@ export function decideClaim(request: ClaimRunRequest, snapshot: Snapshot, now: n
     throw stale(`run "${request.runId}" is not waiting for a worker`);
   }
   if (head.claims >= maxClaims) return giveUp(head, run, now);
+  if (head.claims === maxClaims - 1 && request.notLast)
+    return { reply: { ...replyOf(run, head, head), lastClaim: true } };
   const { workerId: worker } = request;
-  if (head.activeStatus === 'running' && !run.input) return takeOver({ ...head, worker }, run, now);
+  const hasBegun = head.foundVersion !== undefined && !run.input;
+  if (hasBegun) return takeOver({ ...head, worker, activeStatus: 'running' }, run, now);
   const input = run.input ? fromInput(run.input) : [];
   return claim({ head, run, input, hasNewInput: run.hasNewInput, worker, snapshot, now });
 }
@@ -33,7 +36,7 @@ const isFree = ({ activeStatus, epoch }: Head, takeoverEpoch: number | undefined
 function takeOver(head: Head, run: RunRecord, now: number): Decision<ClaimedRun> {
   const taken: Head = { ...head, version: head.version + 1, epoch: head.epoch + 1, claims: head.claims + 1 };
   return {
-    change: { head: taken, runs: [{ ...run, updatedAt: now }] },
+    change: { head: taken, runs: [{ ...run, status: 'running', updatedAt: now }] },
     reply: {
       ...replyOf(run, head, taken),
       isTakeover: true,
