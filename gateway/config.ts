@@ -1,9 +1,10 @@
-import { integer, text, type Settings, type Values } from '@agent-workflow/kit/env';
-import { processSettings } from '@agent-workflow/kit/process';
+import { integer, required, text, type Settings, type Values } from '@agent-workflow/kit/env';
+import { processSettings, securitySettings } from '@agent-workflow/kit/process';
 import { serviceFileSettings } from '@agent-workflow/kit/service-file';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { authSettings } from './auth/settings.ts';
 import { limitSettings } from './limits/settings.ts';
+import { storeSettings } from './stores/settings.ts';
 
 /** What the environment says about the edge. */
 export const gatewaySettings = {
@@ -23,6 +24,16 @@ export const gatewaySettings = {
   }),
   ...authSettings,
   ...limitSettings,
+} satisfies Settings;
+
+/** What the gateway reads as a process of its own. */
+export const gatewayProcessSettings = {
+  ...gatewaySettings,
+  ...storeSettings,
+  ...securitySettings,
+  THREADS_ADDRESS: required('Where the threads service listens: `host:port`, or a gRPC target'),
+  EXECUTION_ADDRESS: required('Where the execution service listens: `host:port`, or a gRPC target'),
+  MEMORY_ADDRESS: required('Where the memory service listens: `host:port`, or a gRPC target'),
 } satisfies Settings;
 
 export type GatewayConfig = Values<typeof gatewaySettings>;

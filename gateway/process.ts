@@ -1,23 +1,12 @@
-import { required, type Env, type Settings } from '@agent-workflow/kit/env';
-import { beginProcess, securitySettings, toSecurity, type RunningProcess } from '@agent-workflow/kit/process';
+import type { Env } from '@agent-workflow/kit/env';
+import { beginProcess, toSecurity, type RunningProcess } from '@agent-workflow/kit/process';
 import { readServiceFile } from '@agent-workflow/kit/service-file';
 import { connect } from '@agent-workflow/protos/wire/connect';
 import { createApp } from './app.ts';
 import { openAuth, rulesOf } from './auth/open.ts';
-import { gatewaySettings, hostOf } from './config.ts';
+import { gatewayProcessSettings, hostOf } from './config.ts';
 import { openServer } from './server.ts';
 import { openEdgeStores } from './stores/open.ts';
-import { storeSettings } from './stores/settings.ts';
-
-/** What the gateway reads as a process of its own. */
-export const gatewayProcessSettings = {
-  ...gatewaySettings,
-  ...storeSettings,
-  ...securitySettings,
-  THREADS_ADDRESS: required('Where the threads service listens: `host:port`, or a gRPC target'),
-  EXECUTION_ADDRESS: required('Where the execution service listens: `host:port`, or a gRPC target'),
-  MEMORY_ADDRESS: required('Where the memory service listens: `host:port`, or a gRPC target'),
-} satisfies Settings;
 
 /**
  * The edge as a process of its own, in front of the services of a cluster. It begins without them: what needs one that is away

@@ -62,6 +62,7 @@ test('the configuration table has every setting as it is in the code, and no oth
 
 const rowsOf = (settings: Settings): [string, string][] =>
   Object.entries(settings).map(([name, { fallback, doc, secret }]) => {
-    const shown = fallback === undefined ? '' : `\`${JSON.stringify(fallback).replaceAll(`"`, '')}\``;
+    const shown =
+      fallback === undefined || fallback === '' ? '' : `\`${JSON.stringify(fallback).replaceAll(`"`, '')}\``;
     return [name, `| \`${name}\` | ${shown} | ${doc}${secret ? ' (secret)' : ''} |`];
   });
