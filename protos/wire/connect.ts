@@ -1,5 +1,6 @@
 import { isServiceError, unavailable, type ServiceError } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
+import { toCarried, trail } from '@agent-workflow/kit/trail';
 import {
   Client,
   Metadata,
@@ -15,7 +16,8 @@ import { errorKey, fromStatus } from './status.ts';
 
 /**
  * The service of a context as served at `address` (`host:port`, whose every address is used in turn, or a gRPC target such
- * as `ipv4:10.0.0.1:50051,10.0.0.2:50051`), shown what `security` says. It connects when first called. Disposal closes it: later calls are `Unavailable`.
+ * as `ipv4:10.0.0.1:50051,10.0.0.2:50051`), shown what `security` says. It connects when first called. The ids and
+ * the trace of whoever calls go along with each call. Disposal closes it: later calls are `Unavailable`.
  */
 export function connect<C extends Context>(
   context: C,
@@ -74,7 +76,7 @@ function awaitReply({ client, metadata, rpc, request, call }: Outgoing): Promise
       rpc.requestSerialize,
       rpc.responseDeserialize,
       request,
-      metadata,
+      withTrail(metadata),
       { deadline },
       answer,
     );
@@ -110,12 +112,20 @@ function openStream({ client, metadata, rpc, request, call }: Outgoing): ClientR
     requestSerialize,
     responseDeserialize,
     request,
-    metadata,
+    withTrail(metadata),
     options,
   );
   // Iterating throws what matters; once it is left, the cancellation itself still arrives as an event.
   stream.on('error', () => undefined);
   return stream;
+}
+
+function withTrail(metadata: Metadata): Metadata {
+  const carried = Object.entries(toCarried(trail()));
+  if (carried.length === 0) return metadata;
+  const own = metadata.clone();
+  for (const [name, value] of carried) own.set(name, value);
+  return own;
 }
 
 /** A failure of gRPC as the error that was sent or meant; a closed client throws an error of another kind. */

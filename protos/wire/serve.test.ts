@@ -164,3 +164,18 @@ async function healthOf(t: ExecutionContext, port: number, name: string): Promis
     );
   });
 }
+
+test('the health is told at a port of its own to whoever asks, and nothing else is', async (t) => {
+  const server = await openWireServer(['execution'], { ...options, security: { token: 'shown' }, healthPort: 0 });
+  const port = server.healthPort ?? 0;
+  t.not(port, server.port);
+  t.deepEqual([await healthOf(t, port, liveness), await healthOf(t, port, '')], ['SERVING', 'NOT_SERVING']);
+  server.provide('execution', idle);
+  t.is(await healthOf(t, port, ''), 'SERVING');
+  await using client = connect('execution', addressOf({ port }), { token: 'shown' });
+  await t.throwsAsync(client.getGraph({}, within(5000)));
+  await using known = connect('execution', addressOf(server), { token: 'shown' });
+  t.truthy(await known.getGraph({}, within(5000)));
+  await server[Symbol.asyncDispose]();
+  t.is(await healthOf(t, port, liveness), undefined);
+});

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { fromUnknown, unavailable, type ServiceError } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
+import { carriedNames, fromCarried, onTrail } from '@agent-workflow/kit/trail';
 import {
   Metadata,
   Server,
@@ -24,17 +25,40 @@ export interface ServeOptions {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
+  /**
+   * A further port that tells the health and nothing else, to whoever asks and without TLS: a kubelet has no certificate to show.
+   * 0 takes a free one; absent: none.
+   */
+  readonly healthPort?: number;
   /** How long calls under way may take to finish once the server is disposed. */
   readonly drainMs: number;
   /** Who may call; absent: whoever reaches the port. */
   readonly security?: WireSecurity;
   /** Told of every failure that is ours, with its cause, which the caller never gets. */
   readonly onFailure: (error: ServiceError, method: string) => void;
+  /** Done around each call that was let in; unless told, it is put on the trail of its caller. */
+  readonly around?: AroundCall;
+  /** Told of each call that was not let in. */
+  readonly onStranger?: () => void;
 }
+
+/** One call as it came in. */
+export interface ServedCall {
+  /** The context and its method: `threads.commitStep`. */
+  readonly method: string;
+  readonly request: object;
+  /** What came beside the request: ids and a trace. */
+  readonly carried: Readonly<Record<string, string>>;
+}
+
+/** Does something around a call; gives what `work` gives, or an iterable of the same items. */
+export type AroundCall = (call: ServedCall, work: () => ReturnType<Method>) => ReturnType<Method>;
 
 /** Disposal drains: no new calls, those under way get `drainMs` to finish, then they are cut. Once more waits for the same. */
 export interface WireServer extends AsyncDisposable {
   readonly port: number;
+  /** Where the health is told without TLS, if it is. */
+  readonly healthPort?: number;
   /** Where it listens: `host:port`. */
   readonly address: string;
   /** From here on the service of this context answers, and its health says so. Before, its calls are `Unavailable`. */
@@ -58,19 +82,25 @@ export async function serve(services: Partial<Services>, options: ServeOptions):
  * @throws when the address cannot be taken.
  */
 export async function openWireServer(contexts: readonly Context[], options: ServeOptions): Promise<WireServer> {
-  const { security = {}, onFailure } = options;
+  const { security = {}, onFailure, onStranger = ignore, around = keepTrail } = options;
   const server = new Server(serverOptions);
   const provided = new Map<Context, Methods>();
   const isLetIn = createGuard(security);
   for (const context of contexts)
-    addService(server, { context, provided: () => provided.get(context), isLetIn, onFailure });
+    addService(server, { context, provided: () => provided.get(context), isLetIn, onFailure, onStranger, around });
   const health = createHealth(contexts);
   health.service.addToServer(server);
 
   let draining: Promise<void> | undefined;
+  await using opened = new AsyncDisposableStack();
+  const healthPort = await tellHealth(health, options, opened);
   const port = await bind(server, `${options.host}:${String(options.port)}`, toServerCredentials(security));
+  // The health is told until the last call is over: what drains is alive.
+  opened.defer(() => drain(server, options.drainMs));
+  const everything = opened.move();
   return {
     port,
+    ...(healthPort !== undefined && { healthPort }),
     address: `${options.host}:${String(port)}`,
     provide: (context, service) => {
       provided.set(context, methodsOf(context, service));
@@ -78,10 +108,25 @@ export async function openWireServer(contexts: readonly Context[], options: Serv
     },
     [Symbol.asyncDispose]: async () => {
       health.leaving();
-      draining ??= drain(server, options.drainMs);
+      draining ??= everything.disposeAsync();
       await draining;
     },
   };
+}
+
+/** How long whoever asks for the health may hold up the end, in milliseconds. */
+const healthDrainMs = 100;
+
+async function tellHealth(
+  { service }: Health,
+  { host, healthPort }: ServeOptions,
+  opened: AsyncDisposableStack,
+): Promise<number | undefined> {
+  if (healthPort === undefined) return undefined;
+  const server = new Server();
+  service.addToServer(server);
+  opened.defer(() => drain(server, healthDrainMs));
+  return bind(server, `${host}:${String(healthPort)}`, toServerCredentials({}));
 }
 
 interface Health {
@@ -130,17 +175,24 @@ function methodsOf(context: Context, service: object): Methods {
   return methods;
 }
 
-interface Served {
+interface Served extends Required<Pick<ServeOptions, 'onFailure' | 'onStranger' | 'around'>> {
   readonly context: Context;
   readonly provided: () => Methods | undefined;
   readonly isLetIn: (metadata: Metadata) => boolean;
-  readonly onFailure: ServeOptions['onFailure'];
 }
 
-function addService(server: Server, { context, provided, isLetIn, onFailure }: Served): void {
+const ignore = (): void => undefined;
+
+const keepTrail: AroundCall = ({ carried }, work) => onTrail(fromCarried(carried), work);
+
+function addService(server: Server, { context, provided, isLetIn, onFailure, onStranger, around }: Served): void {
   const definition = definitionOf(context);
   const handlers = Object.entries(definition).map(([rpc, { path, responseStream }]): [string, UntypedHandleCall] => {
-    const method: Method = (request, call) => (provided()?.[methodName(rpc)] ?? starting.call)(request, call);
+    const name = methodName(rpc);
+    const method: ServedMethod = (request, call, carried) =>
+      around({ method: `${context}.${name}`, request, carried }, () =>
+        (provided()?.[name] ?? starting.call)(request, call),
+      );
     const refuse = (error: unknown): Partial<StatusObject> => {
       const known = fromUnknown(error);
       if (isOurs(known)) onFailure(known, path);
@@ -149,7 +201,7 @@ function addService(server: Server, { context, provided, isLetIn, onFailure }: S
       metadata.set(errorKey, sent);
       return { code, details, metadata };
     };
-    const answers = { method, refuse, isLetIn };
+    const answers = { method, refuse, isLetIn, onStranger };
     return [rpc, responseStream ? streaming(answers) : unary(answers)];
   });
   server.addService(definition, Object.fromEntries(handlers));
@@ -162,22 +214,26 @@ const starting = link<{ readonly call: Method }>({
   },
 });
 
+type ServedMethod = (request: object, call: Call, carried: ServedCall['carried']) => ReturnType<Method>;
+
 interface Answers {
-  readonly method: Method;
+  readonly method: ServedMethod;
   readonly refuse: (error: unknown) => Partial<StatusObject>;
   readonly isLetIn: (metadata: Metadata) => boolean;
+  readonly onStranger: () => void;
 }
 
 /** To a caller who is not one of ours: a status of gRPC's own, because none of our errors is meant for it. */
 const stranger: Partial<StatusObject> = { code: status.UNAUTHENTICATED, details: 'the caller is not known' };
 
-function unary({ method, refuse, isLetIn }: Answers): handleUnaryCall<object, object> {
+function unary({ method, refuse, isLetIn, onStranger }: Answers): handleUnaryCall<object, object> {
   return (call, answer) => {
     if (!isLetIn(call.metadata)) {
+      onStranger();
       answer(stranger);
       return;
     }
-    const reply = method(call.request, callOf(call)) as Promise<object>;
+    const reply = method(call.request, callOf(call), carriedBy(call.metadata)) as Promise<object>;
     reply.then(
       (value) => {
         answer(null, value);
@@ -189,14 +245,16 @@ function unary({ method, refuse, isLetIn }: Answers): handleUnaryCall<object, ob
   };
 }
 
-function streaming({ method, refuse, isLetIn }: Answers): handleServerStreamingCall<object, object> {
+function streaming({ method, refuse, isLetIn, onStranger }: Answers): handleServerStreamingCall<object, object> {
   return (stream) => {
     if (!isLetIn(stream.metadata)) {
+      onStranger();
       stream.emit('error', stranger);
       return;
     }
     const context = callOf(stream);
-    writeAll(method(stream.request, context) as AsyncIterable<object>, stream, context.signal).then(
+    const items = method(stream.request, context, carriedBy(stream.metadata)) as AsyncIterable<object>;
+    writeAll(items, stream, context.signal).then(
       () => {
         stream.end();
       },
@@ -216,6 +274,15 @@ async function writeAll(
   for await (const item of items) {
     if (!stream.write(item)) await once(stream, 'drain', { signal });
   }
+}
+
+function carriedBy(metadata: Metadata): Record<string, string> {
+  const carried: Record<string, string> = {};
+  for (const name of carriedNames) {
+    const [value] = metadata.get(name);
+    if (typeof value === 'string') carried[name] = value;
+  }
+  return carried;
 }
 
 function callOf(call: ServerUnaryCall<object, object> | ServerWritableStream<object, object>): Call {

@@ -1,21 +1,36 @@
 import { pino, type Logger } from 'pino';
+import { trail, traceIdOf } from './trail.ts';
 
 export type Log = Logger;
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 /**
- * JSON lines on standard output. Callers log ids, sizes and codes, never contents or tokens; the redaction below is
- * the second lock on that door.
+ * JSON lines on standard output, each with the ids of the work that it is about. Callers log ids, sizes and codes, never
+ * contents or tokens; the redaction below is the second lock on that door.
  */
 export function createLog(service: string, level: (typeof logLevels)[number]): Log {
   return pino({
     level,
     base: { service },
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
+    mixin: idsOfWork,
+    formatters: { log: toFields },
     redact: ['*.authorization', '*.headers', '*.token', '*.content', '*.messages', '*.password', '*.secret'],
   });
 }
+
+/** What is absent leaves no field. */
+function idsOfWork(): object {
+  const own = trail();
+  return { request_id: own.requestId, run_id: own.runId, thread_id: own.threadId, trace_id: traceIdOf(own) };
+}
+
+/** Ids as the code names them, and as a line does. */
+const fieldOf: Readonly<Record<string, string>> = { runId: 'run_id', threadId: 'thread_id', workerId: 'worker_id' };
+
+const toFields = (line: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(line).map(([name, value]) => [fieldOf[name] ?? name, value]));
 
 /** A log that says nothing: for tests and tools. */
 export const silentLog: Log = pino({ level: 'silent' });

@@ -18,6 +18,11 @@ test('a port that others reach is not opened to everyone', (t) => {
   t.deepEqual(toGrpcOptions(readEnv(settings, { SERVICE_TOKEN: 's' }), silentLog).security, { token: 's' });
 });
 
+test('the health has a port of its own only when it is told one', (t) => {
+  t.false('healthPort' in toGrpcOptions(readEnv(settings, { SERVICE_TOKEN: 's' }), silentLog));
+  t.is(toGrpcOptions(readEnv(settings, { SERVICE_TOKEN: 's', HEALTH_PORT: '50052' }), silentLog).healthPort, 50_052);
+});
+
 test('the three TLS files are named together and can be read', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'agent-workflow-tls-'));
   t.teardown(() => rm(folder, { recursive: true }));

@@ -29,6 +29,11 @@ export const grpcSettings = {
   GRPC_PORT: integer(50_051, 'Port that a service of a cluster listens on for the others; 0 takes a free one', {
     max: 65_535,
   }),
+  HEALTH_PORT: integer(
+    undefined,
+    'Port that tells the health of a service of a cluster and nothing else, without TLS, for probes that have no certificate; unset, only `GRPC_PORT` tells it',
+    { max: 65_535 },
+  ),
 } satisfies Settings;
 
 /** How the processes of a cluster know each other. */
@@ -70,6 +75,7 @@ function isReadable(file: string): boolean {
 export interface GrpcOptions {
   readonly host: string;
   readonly port: number;
+  readonly healthPort?: number;
   readonly drainMs: number;
   readonly security: Security;
   readonly onFailure: (error: Error, method: string) => void;
@@ -83,13 +89,14 @@ export function toGrpcOptions(
   log: Log,
 ): GrpcOptions {
   const security = toSecurity(values);
-  const { GRPC_HOST: host, GRPC_PORT: port } = values;
+  const { GRPC_HOST: host, GRPC_PORT: port, HEALTH_PORT: healthPort } = values;
   if (!security.token && !security.tls && !loopback.has(host))
     throw new ConfigError(`SERVICE_TOKEN or the TLS files must be set, because GRPC_HOST ${host} lets others in`);
   const onFailure = (error: Error, method: string): void => {
     log.error({ err: error, method }, 'a call failed');
   };
-  return { host, port, drainMs: values.DRAIN_SECONDS * 1000, security, onFailure };
+  const told = healthPort === undefined ? {} : { healthPort };
+  return { host, port, ...told, drainMs: values.DRAIN_SECONDS * 1000, security, onFailure };
 }
 
 const loopback = new Set(['127.0.0.1', 'localhost', '::1']);

@@ -77,6 +77,16 @@ test('Cassandra is its jars; that it could not be made quicker is said, and is n
   t.deepEqual(await readdir(join(machine.servers, cassandra), { recursive: true }), ['lib', join('lib', 'one.jar')]);
 });
 
+test('what only the charts need is had when it is asked for, and then nothing else', async (t) => {
+  const machine = await makeMachine(t, {});
+  const { code, said } = await machine.provision('--kubernetes');
+  t.is(code, 1);
+  t.is(
+    said.split('\n').at(-2),
+    `absent: the APIs of Kubernetes and its extensions, kubeconform ${versions.kubeconform}, Helm ${versions.helm}, Helm ${versions.helm3}, Kubernetes ${versions.kubernetes}`,
+  );
+});
+
 test('a server that nobody knows is refused, with those that are known', async (t) => {
   const machine = await makeMachine(t, {});
   const { code, said } = await machine.provision('redis', 'mysql');

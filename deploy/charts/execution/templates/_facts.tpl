@@ -1,0 +1,24 @@
+{{- define "execution.api" -}}
+component: execution-api
+serves: execution
+section: api
+main: services/execution/main.ts
+grpc: true
+agent: true
+env: { ROLE: api }
+calls: [threads, memory]
+calledComponents: [threads, memory]
+callers: [gateway]
+needs: [NATS_URL]
+{{- end -}}
+
+{{- define "execution.worker" -}}
+component: execution-worker
+section: worker
+main: services/execution/main.ts
+agent: true
+env: { ROLE: worker }
+calls: [threads, memory]
+calledComponents: [threads, memory]
+needs: [NATS_URL]
+{{- end -}}

@@ -1,0 +1,8 @@
+{{- define "gateway.facts" -}}
+component: gateway
+main: gateway/main.ts
+http: true
+agent: true
+calls: [threads, execution, memory]
+calledComponents: [threads, execution-api, memory]
+{{- end -}}

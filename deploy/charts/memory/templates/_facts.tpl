@@ -1,0 +1,7 @@
+{{- define "memory.facts" -}}
+component: memory
+main: services/memory/main.ts
+grpc: true
+callers: [gateway, execution-api, execution-worker]
+needs: [WEAVIATE_URL]
+{{- end -}}

@@ -1,0 +1,66 @@
+{{/*
+What a schema cannot say: settings that only make sense together. Fails with all that does not hold, a line each.
+*/}}
+{{- define "service.checks" -}}
+{{- $c := . -}}
+{{- $where := without (list $c.facts.component $c.facts.section) nil "" | join ", " -}}
+{{- $problems := list -}}
+{{- $given := concat (keys $c.values.config) (keys $c.values.secretEnv) -}}
+{{- range $c.values.extraEnv }}{{ $given = append $given .name }}{{ end -}}
+{{- range $c.facts.needs -}}
+{{- if not (has . $given) -}}
+{{- $problems = append $problems (printf "%s must be set, in config or secretEnv" .) -}}
+{{- end -}}
+{{- end -}}
+{{- range keys $c.values.secretEnv -}}
+{{- if hasKey $c.values.config . -}}
+{{- $problems = append $problems (printf "%s stands in config and in secretEnv" .) -}}
+{{- end -}}
+{{- end -}}
+{{- $inCluster := or $c.facts.grpc $c.facts.calls -}}
+{{- if and $inCluster (not $c.global.tls.enabled) (not $c.global.serviceToken.existingSecret) -}}
+{{- $problems = append $problems "global.serviceToken.existingSecret must be set, or global.tls.enabled: otherwise whoever reaches a service is let in" -}}
+{{- end -}}
+{{- with $c.global.tls -}}
+{{- if and .certManager.enabled (not .enabled) -}}
+{{- $problems = append $problems "global.tls.certManager.enabled makes certificates that nobody uses: set global.tls.enabled" -}}
+{{- end -}}
+{{- if and .certManager.enabled (not .certManager.issuerRef.name) -}}
+{{- $problems = append $problems "global.tls.certManager.issuerRef.name must be set" -}}
+{{- end -}}
+{{- end -}}
+{{- if and $c.facts.http (eq (toString $c.global.serviceFile.auth) "jwt") -}}
+{{- $keys := list "JWT_SECRET_KEY" "JWT_PUBLIC_KEY" "JWT_JWKS_URL" -}}
+{{- $found := list -}}
+{{- range $keys }}{{ if has . $given }}{{ $found = append $found . }}{{ end }}{{ end -}}
+{{- if not $found -}}
+{{- $problems = append $problems "global.serviceFile.auth is jwt: one of JWT_SECRET_KEY, JWT_PUBLIC_KEY, JWT_JWKS_URL must be set, in config or secretEnv" -}}
+{{- end -}}
+{{- end -}}
+{{- with $c.values.autoscaling -}}
+{{- if and .enabled (gt (int .minReplicas) (int .maxReplicas)) -}}
+{{- $problems = append $problems (printf "autoscaling.minReplicas (%d) is more than maxReplicas (%d)" (int .minReplicas) (int .maxReplicas)) -}}
+{{- end -}}
+{{- end -}}
+{{- with $c.values.keda -}}
+{{- if .enabled -}}
+{{- if $c.values.autoscaling.enabled -}}
+{{- $problems = append $problems "keda.enabled and autoscaling.enabled both scale the same pods: choose one" -}}
+{{- end -}}
+{{- if not .natsMonitoring -}}
+{{- $problems = append $problems "keda.natsMonitoring must be set: `host:port` of the monitoring port of NATS" -}}
+{{- end -}}
+{{- if gt (int .minReplicas) (int .maxReplicas) -}}
+{{- $problems = append $problems (printf "keda.minReplicas (%d) is more than maxReplicas (%d)" (int .minReplicas) (int .maxReplicas)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- with $c.values.httpRoute -}}
+{{- if and .enabled (not .parentRefs) -}}
+{{- $problems = append $problems "httpRoute.parentRefs must name a Gateway" -}}
+{{- end -}}
+{{- end -}}
+{{- if $problems -}}
+{{- fail (printf "\n%s: %s" $where (join (printf "\n%s: " $where) $problems)) -}}
+{{- end -}}
+{{- end -}}

@@ -1,0 +1,194 @@
+{{- define "service.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: {{ .values.runAsUser | int }}
+runAsGroup: {{ .values.runAsUser | int }}
+fsGroup: {{ .values.runAsUser | int }}
+fsGroupChangePolicy: OnRootMismatch
+seccompProfile:
+  type: RuntimeDefault
+{{- end -}}
+
+{{- define "service.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+runAsNonRoot: true
+capabilities:
+  drop:
+    - ALL
+{{- end -}}
+
+{{/* The rest of a pod when it is told to stop: out of the Services first, then what is under way, then ten seconds. */}}
+{{- define "service.graceSeconds" -}}
+{{ add (int .values.preStopSeconds) (int .values.drainSeconds) 10 }}
+{{- end -}}
+
+{{/*
+One probe. The kubelet has no certificate to show, so gRPC is asked at a port that serves nothing but its health.
+Takes `context`, `path` (of HTTP) and `service` (of gRPC).
+*/}}
+{{- define "service.probe" -}}
+{{- if .context.facts.http -}}
+httpGet:
+  path: {{ .path }}
+  port: http
+{{- else -}}
+grpc:
+  port: 50052
+  {{- with .service }}
+  service: {{ . }}
+  {{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "service.ports" -}}
+{{- if .facts.http }}
+- name: http
+  containerPort: 8000
+{{- end }}
+{{- if .facts.grpc }}
+- name: grpc
+  containerPort: 50051
+{{- end }}
+{{- if not .facts.http }}
+- name: health
+  containerPort: 50052
+{{- end }}
+- name: metrics
+  containerPort: 9464
+{{- end -}}
+
+{{- define "service.mounts" -}}
+- name: tmp
+  mountPath: /tmp
+{{- if .facts.agent }}
+- name: file
+  mountPath: /etc/agent-workflow/service.json
+  subPath: service.json
+  readOnly: true
+{{- end }}
+{{- if and .global.tls.enabled (or .facts.grpc .facts.calls) }}
+- name: tls
+  mountPath: /etc/agent-workflow/tls
+  readOnly: true
+{{- end }}
+{{- if .facts.data }}
+- name: data
+  mountPath: {{ .facts.data }}
+{{- end }}
+{{- with .values.volumeMounts }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "service.volumes" -}}
+- name: tmp
+  emptyDir:
+    sizeLimit: 128Mi
+{{- if .facts.agent }}
+- name: file
+  configMap:
+    name: {{ .name }}-file
+{{- end }}
+{{- if and .global.tls.enabled (or .facts.grpc .facts.calls) }}
+- name: tls
+  secret:
+    secretName: {{ include "service.tlsSecret" . }}
+    # 0440: for the user of the process, by its group.
+    defaultMode: 288
+{{- end }}
+{{- if .facts.data }}
+- name: data
+  persistentVolumeClaim:
+    claimName: {{ .values.persistence.existingClaim | default .name }}
+{{- end }}
+{{- with .values.volumes }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "service.container" -}}
+name: {{ .facts.component }}
+image: {{ include "service.image" . }}
+imagePullPolicy: {{ .global.image.pullPolicy }}
+args:
+  - {{ .facts.main }}
+envFrom:
+  - configMapRef:
+      name: {{ .name }}
+{{- with include "service.env" . | fromYamlArray }}
+env:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+ports:
+  {{- include "service.ports" . | trim | nindent 2 }}
+# A gateway joins once the record answers it. From then on it stays, and says itself what is away, with a time to wait.
+startupProbe:
+  {{- include "service.probe" (dict "context" . "path" "/readyz" "service" "live") | nindent 2 }}
+  periodSeconds: 2
+  timeoutSeconds: 5
+  failureThreshold: 150
+livenessProbe:
+  {{- include "service.probe" (dict "context" . "path" "/healthz" "service" "live") | nindent 2 }}
+  periodSeconds: 10
+  timeoutSeconds: 5
+  failureThreshold: 6
+readinessProbe:
+  {{- include "service.probe" (dict "context" . "path" "/healthz") | nindent 2 }}
+  periodSeconds: 5
+  timeoutSeconds: 5
+  failureThreshold: 2
+{{- if and (or .facts.http .facts.grpc) (gt (int .values.preStopSeconds) 0) }}
+lifecycle:
+  preStop:
+    sleep:
+      seconds: {{ .values.preStopSeconds | int }}
+{{- end }}
+resources:
+  {{- toYaml .values.resources | nindent 2 }}
+securityContext:
+  {{- include "service.containerSecurity" . | nindent 2 }}
+volumeMounts:
+  {{- include "service.mounts" . | nindent 2 }}
+{{- end -}}
+
+{{- define "service.spread" -}}
+{{- $c := . -}}
+{{- range .values.topologySpread.topologyKeys }}
+- topologyKey: {{ . }}
+  maxSkew: 1
+  whenUnsatisfiable: {{ $c.values.topologySpread.whenUnsatisfiable }}
+  labelSelector:
+    matchLabels:
+      {{- include "service.selector" $c | nindent 6 }}
+  matchLabelKeys:
+    - pod-template-hash
+{{- end }}
+{{- end -}}
+
+{{/* What says where a pod runs. */}}
+{{- define "service.place" -}}
+{{- with .values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with .values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .values.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{- define "service.pullSecrets" -}}
+{{- with .global.image.pullSecrets -}}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+{{- end -}}

@@ -1,0 +1,8 @@
+{{- define "standalone.facts" -}}
+component: standalone
+main: services/standalone/main.ts
+http: true
+agent: true
+data: /data
+env: { DATA_DIR: /data }
+{{- end -}}

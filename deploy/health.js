@@ -1,0 +1,46 @@
+import { once } from 'node:events';
+import { connect } from 'node:http2';
+
+/*
+ * The health command of the image: ends with 0 when the process in this container is ready. A gateway is asked over HTTP, a service
+ * over gRPC at the port that tells nothing but its health: what is said there is short enough to be written by hand.
+ */
+const { PORT = '8000', HEALTH_PORT = '' } = process.env;
+const withinMs = 3000;
+
+/** A message of gRPC that is not compressed and has no field: it asks for the process as a whole. */
+const question = Buffer.alloc(5);
+/** The first field of the answer, as `SERVING`. */
+const serving = Buffer.from([0x08, 0x01]);
+
+async function isReady() {
+  if (HEALTH_PORT !== '') return isServing();
+  const answer = await fetch(`http://127.0.0.1:${PORT}/readyz`, { signal: AbortSignal.timeout(withinMs) });
+  return answer.ok;
+}
+
+async function isServing() {
+  const session = connect(`http://127.0.0.1:${HEALTH_PORT}`);
+  try {
+    const failed = once(session, 'error').then(([error]) => Promise.reject(error));
+    return await Promise.race([failed, ask(session)]);
+  } finally {
+    session.destroy();
+  }
+}
+
+async function ask(session) {
+  const stream = session.request({
+    ':method': 'POST',
+    ':path': '/grpc.health.v1.Health/Check',
+    'content-type': 'application/grpc',
+    te: 'trailers',
+  });
+  stream.setTimeout(withinMs, () => stream.destroy(new Error('no answer in time')));
+  stream.end(question);
+  return Buffer.concat(await stream.toArray())
+    .subarray(5)
+    .equals(serving);
+}
+
+process.exitCode = (await isReady().catch(() => false)) ? 0 : 1;

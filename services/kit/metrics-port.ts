@@ -1,0 +1,54 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Registry } from './metrics.ts';
+
+export interface MetricsPortOptions {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  readonly registry: Registry;
+  /** Whether the process serves. */
+  readonly isReady: () => boolean;
+}
+
+/** Listens until it is disposed of. */
+export interface MetricsPort extends AsyncDisposable {
+  readonly url: string;
+}
+
+/**
+ * Shows metrics at `/metrics`, and to probes that speak plain HTTP `/livez` and `/readyz`: 200, or 503 while the process does not
+ * serve yet, or no longer. Nothing else is there, and nobody is asked who they are.
+ * @throws the error of the socket when the address cannot be bound.
+ */
+export async function openMetricsPort({ host, port, registry, isReady }: MetricsPortOptions): Promise<MetricsPort> {
+  const answer: RequestListener = ({ url = '', method }, response) => {
+    const path = url.split('?')[0] ?? '';
+    const say = (status: number, text: string, type = 'text/plain; charset=utf-8'): void => {
+      response.writeHead(status, { 'Content-Type': type, 'Cache-Control': 'no-store' }).end(text);
+    };
+    if (method !== 'GET' && method !== 'HEAD') say(405, 'only GET\n');
+    else if (path === '/livez') say(200, 'live\n');
+    else if (path === '/readyz') say(isReady() ? 200 : 503, isReady() ? 'ready\n' : 'not ready\n');
+    else if (path !== '/metrics') say(404, 'metrics are at /metrics\n');
+    else
+      registry.read().then(
+        ({ type, text }) => say(200, text, type),
+        () => say(500, 'the metrics could not be read\n'),
+      );
+  };
+  const server = createServer(answer);
+  server.listen(port, host);
+  await once(server, 'listening');
+  const { port: bound } = server.address() as AddressInfo;
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${String(bound)}`,
+    [Symbol.asyncDispose]: async () => {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}

@@ -1,0 +1,152 @@
+type Kind = 'counter' | 'gauge' | 'histogram';
+
+/** The values that a label may have: a closed list, or so many different ones. Any other value is written `other`. */
+export type LabelBound = readonly string[] | number;
+
+/** One metric as data: what the registry makes of it, and what the documents say. */
+export interface Metric<K extends Kind = Kind, L extends string = string> {
+  readonly kind: K;
+  readonly name: string;
+  readonly help: string;
+  readonly labels: Readonly<Record<L, LabelBound>>;
+  /** Upper bounds, in the unit that the name ends with. */
+  readonly buckets?: readonly number[];
+}
+
+export type Metrics = Readonly<Record<string, Metric>>;
+
+const metric =
+  <K extends Kind>(kind: K) =>
+  <const L extends string = never>(
+    name: string,
+    help: string,
+    labels?: Readonly<Record<L, LabelBound>>,
+    buckets?: readonly number[],
+  ): Metric<K, L> => ({
+    kind,
+    name,
+    help,
+    labels: labels ?? ({} as Record<L, LabelBound>),
+    ...(buckets && { buckets }),
+  });
+
+export const counter = metric('counter');
+export const gauge = metric('gauge');
+export const histogram = metric('histogram');
+
+type Labels<L extends string> = Readonly<Record<L, string>>;
+
+export interface Counter<L extends string> {
+  readonly add: (labels: Labels<L>, by?: number) => void;
+}
+
+export interface Gauge<L extends string> {
+  readonly set: (labels: Labels<L>, value: number) => void;
+  readonly add: (labels: Labels<L>, by: number) => void;
+  /** Asks for the value when metrics are read; `undefined` leaves it as it is. Of a gauge without labels. */
+  readonly ask: (value: () => number | undefined) => void;
+}
+
+export interface Histogram<L extends string> {
+  readonly observe: (labels: Labels<L>, value: number) => void;
+}
+
+type Instrument<M> =
+  M extends Metric<infer K, infer L>
+    ? { readonly counter: Counter<L>; readonly gauge: Gauge<L>; readonly histogram: Histogram<L> }[K]
+    : never;
+
+export type Instruments<M extends Metrics> = { readonly [Name in keyof M]: Instrument<M[Name]> };
+
+/** The metrics of one process, which whoever reads them finds under their names. */
+export interface Registry {
+  /** Makes each metric; to be called once for each. */
+  readonly make: <M extends Metrics>(metrics: M) => Instruments<M>;
+  /** All of them in the text format of Prometheus. */
+  readonly read: () => Promise<{ readonly type: string; readonly text: string }>;
+  /** The process measures itself no longer. */
+  readonly [Symbol.dispose]: () => void;
+}
+
+type Prometheus = typeof import('prom-client');
+
+/** A registry that also has what the process says of itself: CPU, memory, event loop. The client is loaded here. */
+export async function openRegistry(): Promise<Registry> {
+  const prometheus = await import('prom-client');
+  const registry = new prometheus.Registry();
+  prometheus.collectDefaultMetrics({ register: registry });
+  return {
+    make: <M extends Metrics>(metrics: M) =>
+      Object.fromEntries(
+        Object.entries(metrics).map(([key, made]) => [key, makers[made.kind](prometheus, registry, made)]),
+      ) as Instruments<M>,
+    read: async () => ({ type: registry.contentType, text: await registry.metrics() }),
+    [Symbol.dispose]: () => registry.clear(),
+  };
+}
+
+type PrometheusRegistry = InstanceType<Prometheus['Registry']>;
+type Make<I> = (prometheus: Prometheus, registry: PrometheusRegistry, made: Metric) => I;
+
+const common = (registry: PrometheusRegistry, { name, help, labels }: Metric) => ({
+  name,
+  help,
+  labelNames: Object.keys(labels),
+  registers: [registry],
+});
+
+const makeCounter: Make<Counter<string>> = (prometheus, registry, made) => {
+  const one = new prometheus.Counter(common(registry, made));
+  const bound = createBound(made);
+  return { add: (labels, by = 1) => one.inc(bound(labels), by) };
+};
+
+const makeGauge: Make<Gauge<string>> = (prometheus, registry, made) => {
+  let asked: (() => number | undefined) | undefined;
+  const one: InstanceType<Prometheus['Gauge']> = new prometheus.Gauge({
+    ...common(registry, made),
+    collect: () => {
+      const value = asked?.();
+      if (value !== undefined) one.set(value);
+    },
+  });
+  const bound = createBound(made);
+  return {
+    set: (labels, value) => one.set(bound(labels), value),
+    add: (labels, by) => one.inc(bound(labels), by),
+    ask: (value) => {
+      asked = value;
+    },
+  };
+};
+
+const makeHistogram: Make<Histogram<string>> = (prometheus, registry, made) => {
+  const buckets = made.buckets && { buckets: [...made.buckets] };
+  const one = new prometheus.Histogram({ ...common(registry, made), ...buckets });
+  const bound = createBound(made);
+  return { observe: (labels, value) => one.observe(bound(labels), value) };
+};
+
+const makers = { counter: makeCounter, gauge: makeGauge, histogram: makeHistogram };
+
+/** What stands for a label's value that is one too many, or not in its list. */
+export const other = 'other';
+
+/** Holds labels to their bounds: whatever comes in, the number of series stays what the definition says. */
+function createBound({ labels: bounds }: Metric): (labels: Labels<string>) => Record<string, string> {
+  const entries = Object.entries(bounds).map(([name, bound]) => [name, createAllow(bound)] as const);
+  return (labels) => Object.fromEntries(entries.map(([name, allow]) => [name, allow(labels[name] ?? '')]));
+}
+
+function createAllow(bound: LabelBound): (value: string) => string {
+  if (typeof bound !== 'number') {
+    const list = new Set(bound);
+    return (value) => (list.has(value) ? value : other);
+  }
+  const seen = new Set<string>();
+  return (value) => {
+    if (!seen.has(value) && seen.size >= bound) return other;
+    seen.add(value);
+    return value;
+  };
+}

@@ -1,0 +1,80 @@
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { charts, scenarios } from './chart/scenarios.ts';
+import { conformance, goldenOf, manifestsOf, render, runHelm } from './chart/render.ts';
+import { valuesSchemas } from './chart/schemas.ts';
+import { chartTools } from './chart/tools.ts';
+import { writeKubeSchemas } from './chart/kube-schemas.ts';
+import { provisioned } from './servers/provisioned.ts';
+import { withServer } from './servers/real-suite.ts';
+
+test('the schema of a chart’s values is what the settings in the code make of it: `npm run charts` writes it', async (t) => {
+  for (const [chart, schema] of Object.entries(await valuesSchemas())) {
+    const written: unknown = JSON.parse(await readFile(join(charts, chart, 'values.schema.json'), 'utf8'));
+    t.deepEqual(written, JSON.parse(JSON.stringify(schema)), chart);
+  }
+});
+
+test('every scenario has a render that was looked at, and no other render lies about', async (t) => {
+  const renders = await readdir(join(goldenOf({ title: '', chart: '', chartFolder: '', values: '' }), '..'));
+  t.deepEqual(renders.toSorted(), scenarios.map(({ title }) => `${title}.yaml`).toSorted());
+  t.true(scenarios.length >= 6);
+});
+
+withServer(test, chartTools, () => {
+  let schemas = '';
+  test.before(async () => {
+    schemas = await mkdtemp(join(tmpdir(), 'agent-workflow-schemas-'));
+    await writeKubeSchemas(provisioned('apis') ?? '', schemas);
+  });
+  test.after.always(async () => rm(schemas, { recursive: true, force: true }));
+
+  for (const scenario of scenarios) {
+    const { title, chartFolder, values } = scenario;
+
+    test.serial(`${title}: both Helms find nothing to object to, however small`, async (t) => {
+      for (const helm of ['helm', 'helm3'] as const)
+        await t.notThrowsAsync(
+          runHelm(helm, ['lint', '--strict', '--with-subcharts', chartFolder, '--values', values]),
+          helm,
+        );
+    });
+
+    test.serial(`${title}: renders as it was looked at, with both Helms (\`npm run charts\` writes it)`, async (t) => {
+      const golden = await readFile(goldenOf(scenario), 'utf8');
+      t.is(await render(scenario), golden);
+      t.deepEqual(byName(await render(scenario, { helm: 'helm3' })), byName(golden));
+    });
+
+    test.serial(`${title}: Kubernetes and its extensions know every field of it`, async (t) => {
+      const rendered = await readFile(goldenOf(scenario), 'utf8');
+      const { summary, resources } = await conformance(rendered, schemas);
+      t.deepEqual(resources, []);
+      t.deepEqual(summary, { valid: manifestsOf(rendered).length, invalid: 0, errors: 0, skipped: 0 });
+    });
+  }
+
+  test.serial('the umbrella chart is whole when it is packed: nothing of it is fetched from elsewhere', async (t) => {
+    const packed = await mkdtemp(join(tmpdir(), 'agent-workflow-packed-'));
+    t.teardown(() => rm(packed, { recursive: true }));
+    const [scenario] = scenarios;
+    if (!scenario) return t.fail();
+    await runHelm('helm', ['package', scenario.chartFolder, '--destination', packed]);
+    const [file = ''] = await readdir(packed);
+    t.is(await render({ ...scenario, chartFolder: join(packed, file) }), await readFile(goldenOf(scenario), 'utf8'));
+  });
+
+  test.serial('a field that Kubernetes does not know, and a value of the wrong type, are found', async (t) => {
+    const pod = 'apiVersion: v1\nkind: Service\nmetadata: { name: a }\nspec: { ports: [{ port: 80 }] }\n';
+    t.is((await conformance(pod, schemas)).summary.valid, 1);
+    for (const broken of ['prot: 80', 'port: eighty', 'port: 80, nodeport: 1'])
+      t.is((await conformance(pod.replace('port: 80', broken), schemas)).summary.invalid, 1, broken);
+    t.is((await conformance(pod.replace('Service', 'Servise'), schemas)).summary.errors, 1);
+  });
+});
+
+/** Helm 3 and 4 do not agree on an order. */
+const byName = (rendered: string): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(manifestsOf(rendered).map((manifest) => [`${manifest.kind} ${manifest.metadata.name}`, manifest]));

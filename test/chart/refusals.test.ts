@@ -1,0 +1,104 @@
+import { join } from 'node:path';
+import test from 'ava';
+import { withServer } from '../servers/real-suite.ts';
+import { render } from './render.ts';
+import { charts } from './scenarios.ts';
+import { chartTools } from './tools.ts';
+
+const small = { chartFolder: join(charts, 'agent-workflow'), values: join(charts, 'agent-workflow/values/small.yaml') };
+const keda = { ...small, values: join(charts, 'agent-workflow/values/keda.yaml') };
+const standalone = {
+  chartFolder: join(charts, 'standalone'),
+  values: join(charts, 'standalone/values/ingress.yaml'),
+};
+/** A part by itself, with nothing set. */
+const alone = (part: string): typeof small => ({
+  chartFolder: join(charts, part),
+  values: join(charts, part, 'values.yaml'),
+});
+
+/** What is set on top of values that hold, and what is said about it. */
+const refusals: readonly (readonly [about: string, on: typeof small, set: string, said: RegExp])[] = [
+  ['a misspelt value', small, 'gateway.replica=2', /gateway:\n- at '': additional properties 'replica' not allowed/],
+  ['a part that there is not', small, 'gatway.replicas=2', /additional properties 'gatway' not allowed/],
+  ['a value of the wrong type', small, 'threads.replicas=two', /at '\/replicas': got string, want integer/],
+  ['a setting of another part', small, 'gateway.config.RUN_CONCURRENCY=4', /properties 'RUN_CONCURRENCY' not allowed/],
+  ['a setting out of its range', small, 'execution.config.RUN_CONCURRENCY=0', /'\/config\/RUN_CONCURRENCY': minimum/],
+  [
+    'a word that a setting does not know',
+    small,
+    'memory.config.LOG_LEVEL=loud',
+    /'\/config\/LOG_LEVEL': value must be/,
+  ],
+  ['a setting that the chart makes', small, 'threads.config.GRPC_PORT=1', /properties 'GRPC_PORT' not allowed/],
+  [
+    'resources without limits',
+    small,
+    'memory.resources.limits=null',
+    /at '\/resources\/limits': got null, want object/,
+  ],
+  ['the user root', small, 'gateway.runAsUser=0', /at '\/runAsUser': minimum/],
+  ['two replicas of one process', standalone, 'replicas=2', /at '\/replicas': value must be 1/],
+  [
+    'services that let everyone in',
+    small,
+    'global.serviceToken.existingSecret=',
+    /serviceToken.existingSecret must be set, or global.tls.enabled/,
+  ],
+  [
+    'tokens without a key to check them',
+    alone('gateway'),
+    'global.serviceToken.existingSecret=token',
+    /gateway: .* one of JWT_SECRET_KEY, .* must be set/,
+  ],
+  [
+    'a record that is nowhere',
+    alone('threads'),
+    'global.serviceToken.existingSecret=token',
+    /threads: CASSANDRA_CONTACT_POINTS must be set, in config or secretEnv/,
+  ],
+  [
+    'certificates that nobody uses',
+    small,
+    'global.tls.certManager.enabled=true,global.tls.certManager.issuerRef.name=ca',
+    /makes certificates that nobody uses/,
+  ],
+  [
+    'certificates of nobody',
+    small,
+    'global.tls.enabled=true,global.tls.certManager.enabled=true',
+    /issuerRef.name must be set/,
+  ],
+  [
+    'two that scale the same pods',
+    keda,
+    'execution.worker.autoscaling.enabled=true',
+    /keda.enabled and autoscaling.enabled both scale/,
+  ],
+  ['a queue that is nowhere', keda, 'execution.worker.keda.natsMonitoring=', /keda.natsMonitoring must be set/],
+  [
+    'more at least than at most',
+    small,
+    'threads.autoscaling.enabled=true,threads.autoscaling.minReplicas=20',
+    /minReplicas \(20\) is more than maxReplicas \(10\)/,
+  ],
+  ['a route to no Gateway', small, 'gateway.httpRoute.enabled=true', /httpRoute.parentRefs must name a Gateway/],
+  [
+    'a setting that stands twice',
+    small,
+    'gateway.config.JWT_SECRET_KEY=abc',
+    /JWT_SECRET_KEY stands in config and in secretEnv/,
+  ],
+  ['an image that no registry has', small, 'global.image.digest=latest', /'\/global\/image\/digest'.* does not match/],
+];
+
+withServer(test, chartTools, () => {
+  for (const [about, on, set, said] of refusals) {
+    test.serial(`refused: ${about}`, async (t) => {
+      for (const helm of ['helm', 'helm3'] as const) {
+        const { message } = await t.throwsAsync(render(on, { helm, more: ['--set', set] }), undefined, helm);
+        t.regex(message, said, helm);
+      }
+    });
+  }
+});

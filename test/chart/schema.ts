@@ -1,0 +1,161 @@
+/** A piece of a JSON Schema (2020-12 as far as both Helms read it: draft 7). */
+export type Schema = Readonly<Record<string, unknown>>;
+
+export const text: Schema = { type: 'string' };
+export const flag: Schema = { type: 'boolean' };
+export const map: Schema = { type: 'object' };
+export const texts: Schema = { type: 'array', items: text };
+export const maps: Schema = { type: 'array', items: map };
+export const labels: Schema = { type: 'object', additionalProperties: text };
+
+export const choice = (...words: readonly string[]): Schema => ({ enum: words });
+
+export const whole = (minimum: number, maximum: number): Schema => ({ type: 'integer', minimum, maximum });
+
+/** An object that holds these and nothing else. */
+export const closed = (properties: Readonly<Record<string, Schema>>, required: readonly string[] = []): Schema => ({
+  type: 'object',
+  additionalProperties: false,
+  properties,
+  ...(required.length > 0 && { required }),
+});
+
+const quantity: Schema = { type: ['string', 'number'], pattern: '^[0-9]+(\\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti)?$' };
+const amounts = closed({ cpu: quantity, memory: quantity, 'ephemeral-storage': quantity }, ['cpu', 'memory']);
+export const resources = closed({ requests: amounts, limits: amounts }, ['requests', 'limits']);
+
+const port = whole(1, 65_535);
+const name: Schema = { type: 'string', pattern: '^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$' };
+const optionalName: Schema = { type: 'string', pattern: '^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?)?$' };
+const duration: Schema = { type: 'string', pattern: '^[0-9]+(ms|s|m|h)$' };
+const location: Schema = { type: 'string', pattern: '^.+:[^:/\\\\]+$' };
+
+/** `name` and `key` of a Secret. */
+const secretEnv: Schema = {
+  type: 'object',
+  propertyNames: { pattern: '^[A-Z][A-Z0-9_]*$' },
+  additionalProperties: closed({ name, key: text, optional: flag }, ['name', 'key']),
+};
+
+const scaling = closed({
+  enabled: flag,
+  minReplicas: whole(1, 1000),
+  maxReplicas: whole(1, 1000),
+  targetCPUUtilizationPercentage: whole(1, 100),
+  behavior: map,
+});
+
+/** What every part takes for the process that it runs. */
+export const processValues = (config: Schema): Readonly<Record<string, Schema>> => ({
+  replicas: whole(0, 1000),
+  config,
+  secretEnv,
+  extraEnv: { type: 'array', items: { type: 'object', required: ['name'] } },
+  resources,
+  drainSeconds: whole(1, 86_400),
+  preStopSeconds: whole(0, 600),
+  autoscaling: scaling,
+  podDisruptionBudget: closed({
+    enabled: flag,
+    maxUnavailable: { type: ['integer', 'string'], pattern: '^[0-9]+%$', minimum: 1 },
+  }),
+  topologySpread: closed({ topologyKeys: texts, whenUnsatisfiable: choice('ScheduleAnyway', 'DoNotSchedule') }),
+  nodeSelector: labels,
+  tolerations: maps,
+  affinity: map,
+  priorityClassName: text,
+  podAnnotations: labels,
+  podLabels: labels,
+  serviceAccount: closed({ create: flag, name: optionalName, annotations: labels }),
+  runAsUser: whole(1, 2 ** 31 - 1),
+  tls: closed({ existingSecret: optionalName }),
+  networkPolicy: closed({
+    egressPorts: { type: 'array', items: port },
+    extraEgress: maps,
+    extraIngress: maps,
+  }),
+  volumes: maps,
+  volumeMounts: maps,
+});
+
+/** What goes for all parts. */
+export const globalValues: Schema = closed({
+  instance: { type: 'string', pattern: '^([a-z]([-a-z0-9]{0,40}[a-z0-9])?)?$' },
+  image: closed({
+    repository: { type: 'string', minLength: 1 },
+    tag: text,
+    digest: { type: 'string', pattern: '^(sha256:[0-9a-f]{64})?$' },
+    pullPolicy: choice('Always', 'IfNotPresent', 'Never'),
+    pullSecrets: { type: 'array', items: name },
+  }),
+  serviceFile: closed({
+    agent: location,
+    auth: {
+      anyOf: [choice('jwt', 'none'), closed({ method: { const: 'custom' }, path: location }, ['method', 'path'])],
+    },
+    authorization: { type: 'string', pattern: '^(.+:[^:/\\\\]+)?$' },
+  }),
+  serviceToken: closed({ existingSecret: optionalName, key: text }),
+  tls: closed({
+    enabled: flag,
+    certManager: closed({
+      enabled: flag,
+      issuerRef: closed({ name: optionalName, kind: choice('Issuer', 'ClusterIssuer'), group: text }),
+      duration,
+      renewBefore: duration,
+    }),
+  }),
+  clusterDomain: { type: 'string', minLength: 1 },
+  networkPolicy: closed({ enabled: flag, metricsFrom: maps }),
+  serviceMonitor: closed({ enabled: flag, interval: duration, labels }),
+  prometheusRule: closed({ enabled: flag, labels, runbook: text }),
+});
+
+/** What stands before the part that is reached from outside. */
+export const edgeValues: Readonly<Record<string, Schema>> = {
+  service: closed({ type: choice('ClusterIP', 'NodePort', 'LoadBalancer'), port, annotations: labels }),
+  ingress: closed({
+    enabled: flag,
+    className: text,
+    hosts: { type: 'array', items: name },
+    tls: maps,
+    annotations: labels,
+  }),
+  httpRoute: closed({
+    enabled: flag,
+    parentRefs: { type: 'array', items: { type: 'object', required: ['name'] } },
+    hostnames: texts,
+    annotations: labels,
+  }),
+};
+
+/** Of the record. */
+export const migrationValues = closed({
+  enabled: flag,
+  backoffLimit: whole(0, 100),
+  activeDeadlineSeconds: whole(1, 86_400),
+  resources,
+});
+
+/** Of the workers. */
+export const kedaValues = closed({
+  enabled: flag,
+  natsMonitoring: { type: 'string', pattern: '^([^/:]+:[0-9]+)?$' },
+  natsMonitoringHttps: choice('true', 'false'),
+  natsAccount: text,
+  minReplicas: whole(0, 1000),
+  maxReplicas: whole(1, 1000),
+  runsPerWorker: whole(1, 10_000),
+  pollingSeconds: whole(1, 3600),
+  cooldownSeconds: whole(0, 86_400),
+  behavior: map,
+  lanes: whole(1, 256),
+  underWayMetric: text,
+});
+
+/** Of the process that keeps its data in a volume. */
+export const persistenceValues = closed({
+  existingClaim: optionalName,
+  storageClassName: text,
+  size: quantity,
+});
