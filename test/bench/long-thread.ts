@@ -27,7 +27,7 @@ export async function longThread(bench: Bench): Promise<Figure[]> {
   for (const length of lengths) await fill(caller, length);
   for (let other = 0; other < threadsBehind; other++) await caller.send(turnOn(`behind-${String(other)}`));
   for (const length of lengths) await prepare(service.port, () => turnOn(nameOf(length)), 5, 1);
-  const turns = new Map(lengths.map((length) => [length, { ms: [], bytes: [] } as Samples]));
+  const turns = new Map(lengths.map((length) => [length, { ms: [], bytes: [] }]));
   for (let turn = 0; turn < turnsMeasured; turn++)
     for (const [length, samples] of turns) await measureTurn(service, caller, turnOn(nameOf(length)), samples);
   return [...turns].flatMap(([length, samples]) => figuresOf(length, samples, turns.get(lengths[0]) ?? samples));
