@@ -182,7 +182,7 @@ export interface Change {
   readonly dropCheckpointsAfter?: number;
   /** Put on record; notes of a run may be forgotten once the run has ended. */
   readonly toolCall?: ToolCallNote;
-  /** The request that this change applies, of those that are to be done once. */
+  /** The request that this change applies, of those about this thread that are to be done once. */
   readonly appliesOnce?: string;
 }
 
@@ -204,7 +204,7 @@ export interface Reads {
   /** The undo of every version above the one that the active run found. */
   readonly undosOfActiveRun?: boolean;
   readonly toolCall?: ToolCallKey;
-  /** A request that is to be done once. */
+  /** A request about this thread that is to be done once. */
   readonly once?: string;
 }
 

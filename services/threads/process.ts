@@ -1,11 +1,13 @@
 import type { Env } from '@agent-workflow/kit/env';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { untilThere } from '@agent-workflow/kit/life';
+import { openObservation } from '@agent-workflow/kit/observe';
 import { beginProcess, toGrpcOptions, type RunningProcess } from '@agent-workflow/kit/process';
 import { openWireServer } from '@agent-workflow/protos/wire/serve';
 import { openCassandraThreadStore } from './adapters/cassandra.ts';
 import { readCassandra } from './cassandra-settings.ts';
 import { threadsProcessSettings } from './config.ts';
+import { countStatements } from './metrics.ts';
 import { openThreads } from './open.ts';
 
 /** The threads service as a process of its own, on Cassandra. Until that answers, it lives and is not ready. */
@@ -13,12 +15,15 @@ export async function openThreadsProcess(env: Env, stopping: AbortSignal): Promi
   const { values, log } = beginProcess('threads', threadsProcessSettings, env);
   const reach = readCassandra(values);
   await using opened = new AsyncDisposableStack();
-  const wire = opened.use(await openWireServer(['threads'], toGrpcOptions(values, log)));
+  const observed = opened.use(await openObservation('threads', values, log));
+  const { served: around, onStranger } = observed;
+  const wire = opened.use(await openWireServer(['threads'], { ...toGrpcOptions(values, log), around, onStranger }));
   const onError = (error: unknown): void => {
     log.error({ err: error }, 'a write beside a call failed; it is made good later');
   };
+  const counted = observed.registry ? { onRequest: countStatements(observed.registry) } : {};
   const store = await untilThere(
-    () => openCassandraThreadStore({ ...reach, checkpointTtl: values.CHECKPOINT_TTL, onError }),
+    () => openCassandraThreadStore({ ...reach, checkpointTtl: values.CHECKPOINT_TTL, onError, ...counted }),
     {
       signal: stopping,
       onFailure: (error) => {
@@ -31,6 +36,10 @@ export async function openThreadsProcess(env: Env, stopping: AbortSignal): Promi
   wire.provide('threads', threads);
   // Calls under way end before the store closes.
   opened.defer(() => wire[Symbol.asyncDispose]());
+  opened.use(observed.serving());
   const everything = opened.move();
-  return { says: [`threads listens on ${wire.address}`], [Symbol.asyncDispose]: () => everything.disposeAsync() };
+  return {
+    says: [...observed.says, `threads listens on ${wire.address}`],
+    [Symbol.asyncDispose]: () => everything.disposeAsync(),
+  };
 }

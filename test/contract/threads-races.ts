@@ -20,10 +20,14 @@ import {
   thread1,
 } from './thread-calls.ts';
 import { newModel, threadCommand } from './thread-model.ts';
-import type { OpenThreads } from './threads.ts';
+import type { OpenThreads, Scale } from './threads.ts';
 
 /** What the record promises when many want the same thread: who has it, who is told what, and what nobody may do twice. */
-export function threadsRacesContract(test: TestFn, name: string, open: OpenThreads): void {
+export function threadsRacesContract(
+  test: TestFn,
+  name: string,
+  { open, scale }: { readonly open: OpenThreads; readonly scale: Scale },
+): void {
   const check = (title: string, body: (t: ExecutionContext, threads: Threads) => Promise<void>): void => {
     test(`${name}: ${title}`, async (t) => {
       await using threads = await open();
@@ -38,7 +42,7 @@ export function threadsRacesContract(test: TestFn, name: string, open: OpenThrea
         await using threads = await open();
         await fc.asyncModelRun(() => ({ model: newModel(), real: threads }), commands);
       }),
-      { numRuns: 150 },
+      { numRuns: scale.races },
     );
     t.pass();
   });

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Client } from 'cassandra-driver';
+import { Client, type ClientOptions } from 'cassandra-driver';
 import { migrateCassandra } from '@agent-workflow/threads/adapters/cassandra-migrate';
 import { openCassandraThreadStore, type CassandraThreadStoreOptions } from '@agent-workflow/threads/adapters/cassandra';
 import type { ThreadStore } from '@agent-workflow/threads/port';
@@ -22,9 +22,18 @@ export async function openKeyspace({ contactPoints, localDataCenter }: Cassandra
     options,
     open: (more = {}) => openCassandraThreadStore({ ...options, ...more }),
     [Symbol.asyncDispose]: async () => {
-      const client = new Client({ contactPoints: [...contactPoints], localDataCenter });
+      // Several who change the schema at once wait for each other.
+      const socketOptions = { readTimeout: 60_000 };
+      await using client = openClient({ contactPoints: [...contactPoints], localDataCenter, socketOptions });
       await client.execute(`DROP KEYSPACE ${keyspace}`);
-      await client.shutdown();
     },
   };
 }
+
+/** A driver's client that is closed with its scope. */
+export const openClient = (options: ClientOptions): Client & AsyncDisposable =>
+  Object.assign(new Client(options), {
+    async [Symbol.asyncDispose](this: Client) {
+      await this.shutdown();
+    },
+  });

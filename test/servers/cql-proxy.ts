@@ -7,8 +7,10 @@ export type Fate = 'pass' | 'drop' | 'cut' | { readonly delayMs: number };
 export interface Exchange {
   /** Whether the request was a batch: of ours, those with a condition, and some without. */
   readonly isBatch: boolean;
-  /** A batch, or one prepared statement. */
+  /** A batch, or a statement by itself. */
   readonly isStatement: boolean;
+  /** Whether all of it was prepared: of a batch the first statement speaks for the others. */
+  readonly isPrepared: boolean;
 }
 
 /** Stands between a driver and a Cassandra server. Requests always arrive; what becomes of the replies is for `judge` to say. */
@@ -58,18 +60,19 @@ export async function openCqlProxy(contactPoint: string): Promise<CqlProxy> {
 }
 
 /** Opcodes of the protocol's version 4. */
+const query = 0x07;
 const execute = 0x0a;
 const batch = 0x0d;
 
 function relay(client: Socket, upstream: Socket, judge: (exchange: Exchange) => Fate): void {
-  const asked = new Map<number, number>();
+  const asked = new Map<number, Exchange>();
   eachFrame(client, (frame) => {
-    asked.set(streamOf(frame), opcodeOf(frame));
+    asked.set(streamOf(frame), exchangeOf(frame));
     upstream.write(frame);
   });
   eachFrame(upstream, (frame) => {
-    const opcode = asked.get(streamOf(frame));
-    const fate = judge({ isBatch: opcode === batch, isStatement: opcode === batch || opcode === execute });
+    const exchange = asked.get(streamOf(frame));
+    const fate = exchange ? judge(exchange) : 'pass';
     if (fate === 'pass') client.write(frame);
     else if (fate === 'cut') client.destroy();
     else if (fate !== 'drop') setTimeout(() => client.writable && client.write(frame), fate.delayMs);
@@ -78,7 +81,16 @@ function relay(client: Socket, upstream: Socket, judge: (exchange: Exchange) => 
 
 const headerBytes = 9;
 const streamOf = (frame: Buffer): number => frame.readInt16BE(2);
-const opcodeOf = (frame: Buffer): number => frame.readUInt8(4);
+
+function exchangeOf(frame: Buffer): Exchange {
+  const opcode = frame.readUInt8(4);
+  return {
+    isBatch: opcode === batch,
+    isStatement: opcode === batch || opcode === execute || opcode === query,
+    // Behind type and number of statements: whether the first is an id rather than a text.
+    isPrepared: opcode === execute || (opcode === batch && frame.readUInt8(headerBytes + 3) === 1),
+  };
+}
 
 function eachFrame(socket: Socket, use: (frame: Buffer) => void): void {
   let left: Buffer = Buffer.alloc(0);

@@ -36,6 +36,8 @@ export interface PageOptions {
 export interface Asked {
   readonly kind: 'read' | 'serial read' | 'write' | 'conditional write';
   readonly cql: string;
+  /** How it ended: `lost` is a conditional write that another came before. It never rejects. */
+  readonly answered: Promise<'ok' | 'lost' | 'failed'>;
 }
 
 /**
@@ -58,50 +60,63 @@ export interface Session extends AsyncDisposable {
 
 const { localQuorum, localSerial } = types.consistencies;
 
-/** @throws Unavailable when no contact point answers. */
-export async function openSession(place: CassandraPlace, onRequest: (asked: Asked) => void): Promise<Session> {
-  const client = await connect(place, { keyspace: place.keyspace });
-  const asked = (kind: Asked['kind'], statements: readonly Statement[]): void => {
-    for (const { cql } of statements.slice(0, 1)) onRequest({ kind, cql });
-  };
+export interface SessionOptions {
+  /** The version of the schema that the keyspace must have, at least. */
+  readonly version: number;
+  /** Told of every request as it is sent. */
+  readonly onRequest?: ((asked: Asked) => void) | undefined;
+}
+
+/** @throws Unavailable when no contact point answers, and while the keyspace has not been migrated. */
+export async function openSession(place: CassandraPlace, { version, onRequest }: SessionOptions): Promise<Session> {
+  const client = await connectMigrated(place, version);
   const execute = async ({ cql, params }: Statement, options: object): Promise<types.ResultSet> =>
     client.execute(cql, [...params], { prepare: true, isIdempotent: true, ...options }).catch(refuse);
-  const send = async (statements: readonly Statement[], options: object): Promise<types.ResultSet> => {
+  const sendAll = async (statements: readonly Statement[], options: object): Promise<types.ResultSet> => {
     const [first, ...others] = statements;
     if (first && others.length === 0) return execute(first, options);
     const queries = statements.map(({ cql, params }) => ({ query: cql, params: [...params] }));
     return client.batch(queries, { prepare: true, logged: false, isIdempotent: true, ...options }).catch(refuse);
   };
+  const send = async (
+    kind: Asked['kind'],
+    statements: readonly Statement[],
+    options: object,
+  ): Promise<types.ResultSet> => {
+    const sent = sendAll(statements, options);
+    const [first] = statements;
+    if (onRequest && first) onRequest({ kind, cql: first.cql, answered: outcomeOf(kind, sent) });
+    return sent;
+  };
 
   return {
-    read: async (statement) => {
-      asked('read', [statement]);
-      return rowsOf(await execute(statement, { fetchSize: 0 }));
-    },
-    readSerial: async (statement) => {
-      asked('serial read', [statement]);
-      return rowsOf(await execute(statement, { fetchSize: 0, consistency: localSerial }));
-    },
+    read: async (statement) => rowsOf(await send('read', [statement], { fetchSize: 0 })),
+    readSerial: async (statement) =>
+      rowsOf(await send('serial read', [statement], { fetchSize: 0, consistency: localSerial })),
     readPage: async (statement, { rows, from }) => {
-      asked('read', [statement]);
-      const result = await execute(statement, { fetchSize: rows, ...(from === undefined ? {} : { pageState: from }) });
+      const place = from === undefined ? {} : { pageState: from };
+      const result = await send('read', [statement], { fetchSize: rows, ...place });
       // The driver's types do not say that the last page has none.
       const next = result.pageState as string | null;
       return { rows: rowsOf(result), ...(next === null ? {} : { next }) };
     },
     write: async (...statements) => {
-      asked('write', statements);
-      await send(statements, {});
+      await send('write', statements, {});
     },
     writeIf: async (...statements) => {
-      asked('conditional write', statements);
-      const result = await send(statements, { isIdempotent: false, retry: neverAgain });
+      const result = await send('conditional write', statements, { isIdempotent: false, retry: neverAgain });
       const isApplied = result.wasApplied();
       return { isApplied, known: isApplied ? undefined : rowsOf(result)[0] };
     },
     [Symbol.asyncDispose]: async () => client.shutdown(),
   };
 }
+
+const outcomeOf = async (kind: Asked['kind'], sent: Promise<types.ResultSet>): Asked['answered'] =>
+  sent.then(
+    (result) => (kind === 'conditional write' && !result.wasApplied() ? 'lost' : 'ok'),
+    () => 'failed',
+  );
 
 /** For changes of the schema, which cannot be prepared. */
 export interface SchemaSession extends AsyncDisposable {
@@ -122,7 +137,9 @@ export async function openSchemaSession(place: CassandraPlace, keyspace?: string
     run: async ({ cql, params }) => rowsOf(await send(cql, params, { prepare: true, isIdempotent: true })),
     alter: async (cql) => {
       // The driver's types leave this out.
-      const info = (await send(cql, [], { retry: neverAgain })).info as { readonly isSchemaInAgreement?: boolean };
+      const { info } = (await send(cql, [], { retry: neverAgain, readTimeout: alterTimeoutMs })) as unknown as {
+        readonly info: { readonly isSchemaInAgreement?: boolean };
+      };
       if (info.isSchemaInAgreement !== true)
         throw unavailable('the nodes of the record do not agree on its schema yet');
     },
@@ -131,7 +148,28 @@ export async function openSchemaSession(place: CassandraPlace, keyspace?: string
   };
 }
 
+/** All nodes take part in a change of the schema, one after another when several are made at once. */
+const alterTimeoutMs = 60_000;
+
 const neverAgain = new policies.retry.FallthroughRetryPolicy();
+
+const selectVersion = 'SELECT version FROM schema_version WHERE id = 0';
+
+/** Whoever waits for the cluster also waits for whoever migrates it. */
+async function connectMigrated(place: CassandraPlace, version: number): Promise<Client> {
+  try {
+    const client = await connect(place, { keyspace: place.keyspace });
+    const known: unknown = await client.execute(selectVersion, [], { prepare: true, isIdempotent: true }).then(
+      (result) => rowsOf(result)[0]?.['version'],
+      () => undefined,
+    );
+    if (typeof known === 'number' && known >= version) return client;
+    await client.shutdown();
+  } catch (error) {
+    if (!(error instanceof errors.ResponseError)) throw error;
+  }
+  throw unavailable(`the record of threads has to be migrated to version ${version} first`);
+}
 
 /** A host, with what the driver's types leave out. */
 interface Stoppable {

@@ -1,29 +1,54 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ServiceError, unavailable } from '@agent-workflow/kit/errors';
+import { isServiceError, ServiceError, unavailable } from '@agent-workflow/kit/errors';
 import { openSchemaSession, type CassandraPlace, type SchemaSession } from './cassandra-client.ts';
 import { migrations } from './cassandra-schema.ts';
 
 export interface MigrateOptions extends CassandraPlace {
   /** Data centre to number of replicas, for a keyspace that is not there yet. */
   readonly replication: Readonly<Record<string, number>>;
-  /** How long to wait for another who is at it, in milliseconds. */
+  /** How long to wait for another who is at it, and for a cluster that does not answer, in milliseconds. */
   readonly waitMs: number;
   readonly onStep?: (text: string) => void;
+  /** Told of each attempt that failed and is made again. */
+  readonly onRetry?: (error: unknown) => void;
 }
 
 /**
  * Makes the keyspace when it is absent and applies the migrations that are missing, in order. Those who call it at once wait for
- * each other. Resolves when all nodes have the schema.
+ * each other. Every statement can be made again: while the cluster is away all of it is tried again, for as long as it may wait.
+ * Resolves when all nodes have the schema.
  * @returns the version that the schema has now.
- * @throws Unavailable when the cluster is away, its nodes do not agree, or another is at it for too long; Internal when the
+ * @throws Unavailable when the cluster stays away, its nodes do not agree, or another is at it for too long; Internal when the
  * schema is of a newer release.
  */
 export async function migrateCassandra(options: MigrateOptions): Promise<number> {
+  const turn: Turn = { holder: randomUUID(), until: Date.now() + options.waitMs };
+  for (;;) {
+    try {
+      return await migrateOnce(options, turn);
+    } catch (error) {
+      if (!isServiceError(error, 'Unavailable') || Date.now() + retryPauseMs > turn.until) throw error;
+      options.onRetry?.(error);
+      await delay(retryPauseMs);
+    }
+  }
+}
+
+const retryPauseMs = 1000;
+
+/** What one who migrates keeps through all attempts: a lock that was taken without an answer is still the same one's. */
+interface Turn {
+  readonly holder: string;
+  /** When no attempt is begun any more. */
+  readonly until: number;
+}
+
+async function migrateOnce(options: MigrateOptions, turn: Turn): Promise<number> {
   await makeKeyspace(options);
   await using session = await openSchemaSession(options, options.keyspace);
   await makeTables(session, options.keyspace);
-  await using lock = await takeLock(session, options.waitMs);
+  await using lock = await takeLock(session, turn);
   const version = await versionOf(session);
   if (version > migrations.length)
     throw new ServiceError('Internal', `the schema has version ${version}, this release knows ${migrations.length}`);
@@ -93,20 +118,20 @@ interface Lock extends AsyncDisposable {
   readonly renew: () => Promise<void>;
 }
 
-async function takeLock(session: SchemaSession, waitMs: number): Promise<Lock> {
-  const holder = randomUUID();
-  const until = Date.now() + waitMs;
-  while (!(await session.writeIf({ cql: takeCql, params: [holder] }))) {
+async function takeLock(session: SchemaSession, { holder, until }: Turn): Promise<Lock> {
+  const take = (): Promise<boolean> => session.writeIf({ cql: takeCql, params: [holder] });
+  const renew = (): Promise<boolean> => session.writeIf({ cql: renewCql, params: [holder, holder] });
+  while (!(await take()) && !(await renew())) {
     if (Date.now() > until) throw unavailable('another migrates the record, and does not come to an end');
     await delay(lockPauseMs);
   }
   return {
     renew: async () => {
-      if (!(await session.writeIf({ cql: renewCql, params: [holder, holder] })))
-        throw unavailable('another took over the migration of the record');
+      if (!(await renew())) throw unavailable('another took over the migration of the record');
     },
     [Symbol.asyncDispose]: async () => {
-      await session.writeIf({ cql: releaseCql, params: [holder] });
+      // One that stays ends by itself, and must not hide why the migration failed.
+      await session.writeIf({ cql: releaseCql, params: [holder] }).catch(() => false);
     },
   };
 }

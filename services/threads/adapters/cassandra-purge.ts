@@ -45,7 +45,8 @@ export async function purge({ session, runs, recency, tick, deadlineMs }: PurgeO
   }
 }
 
-async function dropSegments(session: Session, { owner, threadId }: ThreadKey, layout: Layout): Promise<void> {
+/** Removes what a thread has, or may have, in segments. */
+export async function dropSegments(session: Session, { owner, threadId }: ThreadKey, layout: Layout): Promise<void> {
   const segments = Array.from({ length: Math.ceil(layout.top / layout.width) }, (_, segment) => segment);
   await inTurn(segments, (segment) =>
     session.write({ cql: dropSegment, params: [owner, threadId, layout.life, long(segment)] }),

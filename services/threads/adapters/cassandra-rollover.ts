@@ -5,6 +5,7 @@ import { chunksOf, inTurn, isUntouched, pagesOf } from './cassandra-log.ts';
 import { headRow, type PlanOptions, type SegmentSizes } from './cassandra-plan.ts';
 import { long, nothing, positionOf, type Layout } from './cassandra-rows.ts';
 import { kinds } from './cassandra-schema.ts';
+import { dropSegments } from './cassandra-purge.ts';
 import { lookAtHead } from './cassandra-snapshot.ts';
 
 /**
@@ -153,7 +154,9 @@ async function moveBoundary(
   for (let tries = 0; tries < maxMoves; tries += 1) {
     const seen = await lookAtHead(session, key, true);
     const { head, layout } = seen;
-    if (!head || !layout || !isUntouched(copied.layout, layout)) return;
+    // A thread that was removed meanwhile does not know of these segments.
+    if (layout?.life !== copied.layout.life) return dropSegments(session, key, copied.layout);
+    if (!head || !isUntouched(copied.layout, layout)) return;
     const moved: Layout = {
       ...layout,
       rolledTo: boundary,

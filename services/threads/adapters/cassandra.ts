@@ -10,6 +10,7 @@ import { createReading } from './cassandra-reads.ts';
 import { createRecency } from './cassandra-recency.ts';
 import { createRollOver } from './cassandra-rollover.ts';
 import { createRuns } from './cassandra-runs.ts';
+import { migrations } from './cassandra-schema.ts';
 import { lookAtHead } from './cassandra-snapshot.ts';
 import { createSweeps } from './cassandra-sweeps.ts';
 import { createTicks } from './cassandra-times.ts';
@@ -32,11 +33,11 @@ const usualSizes: SegmentSizes = { width: 512, maxRows: 4096, maxBytes: 16 * 102
 /**
  * Opens the record on a Cassandra cluster whose keyspace has been migrated. Every write is held by a quorum of the local data
  * centre when it resolves. Disposal waits for what is under way.
- * @throws Unavailable when no contact point answers.
+ * @throws Unavailable when no contact point answers, and while the schema is not there.
  */
 export async function openCassandraThreadStore(options: CassandraThreadStoreOptions): Promise<ThreadStore> {
-  const { deadlineMs, checkpointTtl, sizes = usualSizes, onRequest = ignore, onError = ignore } = options;
-  const session = await openSession(options, onRequest);
+  const { deadlineMs, checkpointTtl, sizes = usualSizes, onRequest, onError = ignore } = options;
+  const session = await openSession(options, { version: migrations.length, onRequest });
   const now = Date.now;
   const tick = createTicks(now);
   const newStamp = randomUUID;

@@ -1,0 +1,99 @@
+import { randomBytes } from 'node:crypto';
+import test from 'ava';
+import { openCassandraThreadStore } from '@agent-workflow/threads/adapters/cassandra';
+import { migrateCassandra, type MigrateOptions } from '@agent-workflow/threads/adapters/cassandra-migrate';
+import { migrations } from '@agent-workflow/threads/adapters/cassandra-schema';
+import { openClient } from '../servers/cassandra-keyspace.ts';
+import { cassandra } from '../servers/cassandra.ts';
+import { withServer } from '../servers/real-suite.ts';
+
+withServer(test, cassandra, (server) => {
+  const keyspace = `migrate_${randomBytes(6).toString('hex')}`;
+  const place = async (): Promise<MigrateOptions> => {
+    const { contactPoints, localDataCenter } = await server();
+    const replication = { [localDataCenter]: 1 };
+    return { contactPoints, localDataCenter, keyspace, replication, requestTimeoutMs: 10_000, waitMs: 20_000 };
+  };
+
+  const ask = async (
+    { contactPoints, localDataCenter }: MigrateOptions,
+    cql: string,
+    params: unknown[] = [],
+  ): Promise<readonly Row[]> => {
+    const socketOptions = { readTimeout: 60_000 };
+    await using client = openClient({ contactPoints: [...contactPoints], localDataCenter, socketOptions });
+    const result: { readonly rows?: readonly Row[] } = await client.execute(cql, params, {
+      prepare: params.length > 0,
+    });
+    return result.rows ?? [];
+  };
+
+  test.after.always(async () => ask(await place(), `DROP KEYSPACE IF EXISTS ${keyspace}`));
+
+  test.serial('whoever migrates at once with others finds the whole schema, and each step is made once', async (t) => {
+    const options = await place();
+    // The first one makes the keyspace: two that make one at once may disagree about it for a moment.
+    await migrateCassandra(options);
+    await ask(options, `TRUNCATE ${options.keyspace}.schema_version`);
+    const steps: string[] = [];
+    const versions = await Promise.all(
+      [1, 2, 3].map(() => migrateCassandra({ ...options, onStep: (text) => void steps.push(text) })),
+    );
+    t.deepEqual(versions, [migrations.length, migrations.length, migrations.length]);
+    t.is(steps.length, migrations.length);
+  });
+
+  test.serial(
+    'a migration that was cut short goes on where it was, after the lock of the dead has ended',
+    async (t) => {
+      const options = await place();
+      await migrateCassandra(options);
+      await ask(options, `TRUNCATE ${options.keyspace}.schema_version`);
+      await ask(options, `DROP TABLE ${options.keyspace}.once`);
+      await ask(
+        options,
+        `INSERT INTO ${options.keyspace}.migration_lock (id, holder) VALUES (0, uuid()) IF NOT EXISTS USING TTL 2`,
+      );
+      t.is(await migrateCassandra(options), migrations.length);
+      const tables = await ask(options, 'SELECT table_name FROM system_schema.tables WHERE keyspace_name = ?', [
+        options.keyspace,
+      ]);
+      t.true(tables.some((row) => row['table_name'] === 'once'));
+    },
+  );
+
+  test.serial(
+    'a lock that is held for too long is unavailable, and a schema of a newer release is refused',
+    async (t) => {
+      const options = await place();
+      await migrateCassandra(options);
+      await ask(
+        options,
+        `INSERT INTO ${options.keyspace}.migration_lock (id, holder) VALUES (0, uuid()) IF NOT EXISTS`,
+      );
+      const held = await t.throwsAsync<Error & { code?: string }>(migrateCassandra({ ...options, waitMs: 300 }));
+      t.is(held.code, 'Unavailable');
+      await ask(options, `DELETE FROM ${options.keyspace}.migration_lock WHERE id = 0 IF EXISTS`);
+      await ask(options, `INSERT INTO ${options.keyspace}.schema_version (id, version) VALUES (0, 1000)`);
+      await t.throwsAsync(migrateCassandra(options), { message: /version 1000/ });
+    },
+  );
+
+  test('a store does not open before the migration', async (t) => {
+    const options = { ...(await place()), deadlineMs: 1000, checkpointTtl: 0 };
+    const absent = { ...options, keyspace: 'migrate_absent' };
+    const refusal = await t.throwsAsync<Error & { code?: string }>(openCassandraThreadStore(absent));
+    t.is(refusal.code, 'Unavailable');
+    t.regex(refusal.message, /migrated to version/);
+  });
+
+  test('a keyspace or data centre whose name is not plain is refused', async (t) => {
+    const options = await place();
+    await t.throwsAsync(migrateCassandra({ ...options, keyspace: 'a; DROP KEYSPACE b' }), { message: /plain name/ });
+    await t.throwsAsync(migrateCassandra({ ...options, keyspace: 'migrate_absent', replication: { "x': 1}": 1 } }), {
+      message: /data centre/,
+    });
+  });
+});
+
+type Row = Readonly<Record<string, unknown>>;
