@@ -41,11 +41,14 @@ export const memoryProcessSettings = {
 export type MemoryValues = Values<typeof memorySettings>;
 
 /**
- * The embedder that the settings name; what only one of them needs is loaded with it.
+ * The embedder that the settings name; what only one of them needs is loaded with it. `measure` sees each request that is sent.
  * @throws ConfigError when its address is none.
  */
-export async function createEmbedder(values: MemoryValues): Promise<Embedder> {
-  if (values.EMBEDDINGS_PROVIDER === 'hash') return hashEmbedder;
+export async function createEmbedder(
+  values: MemoryValues,
+  measure: (embedder: Embedder) => Embedder = (embedder) => embedder,
+): Promise<Embedder> {
+  if (values.EMBEDDINGS_PROVIDER === 'hash') return measure(hashEmbedder);
   if (!/^https?:/.test(values.EMBEDDINGS_BASE_URL) || !URL.canParse(values.EMBEDDINGS_BASE_URL)) {
     throw new ConfigError(`EMBEDDINGS_BASE_URL must be an http or https address, not "${values.EMBEDDINGS_BASE_URL}"`);
   }
@@ -57,5 +60,5 @@ export async function createEmbedder(values: MemoryValues): Promise<Embedder> {
     dimension: values.EMBEDDINGS_DIMENSION,
     timeoutMs: values.EMBEDDINGS_TIMEOUT_MS,
   });
-  return createEmbedderPool(embedder);
+  return createEmbedderPool(measure(embedder));
 }

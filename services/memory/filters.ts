@@ -75,7 +75,11 @@ const isScalar = (value: unknown): value is Scalar =>
 const operandOf = (operator: string): string => (operator === '$in' ? 'an array' : 'a number or a string');
 
 function toTest(field: string, condition: unknown): Test {
-  if (!isObject(condition) || !Object.keys(condition).some((key) => key.startsWith('$'))) return equalTo(condition);
+  if (field.startsWith('$')) throw invalid(['body', 'filters', field], 'is no name of a field: conditions do not nest');
+  if (!isObject(condition) || !Object.keys(condition).some(isOperator)) {
+    refuseNested(condition, ['body', 'filters', field]);
+    return equalTo(condition);
+  }
   const tests = Object.entries(condition).map(([operator, operand]) => toOperatorTest(field, operator, operand));
   return (value) => tests.every((test) => test(value));
 }
@@ -84,9 +88,21 @@ function toOperatorTest(field: string, operator: string, operand: unknown): Test
   const loc = ['body', 'filters', field, operator];
   const make = Object.hasOwn(operators, operator) ? operators[operator] : undefined;
   if (!make) throw invalid(loc, `must be one of ${Object.keys(operators).join(', ')}`, 'enum');
+  refuseNested(operand, loc);
   const test = make(operand);
   if (!test) throw invalid(loc, `must be given ${operandOf(operator)}`);
   return test;
+}
+
+const isOperator = (key: string): boolean => key.startsWith('$');
+
+/** An operator further in would be compared as a value, which nobody means. */
+function refuseNested(operand: unknown, loc: readonly string[]): void {
+  if (typeof operand !== 'object' || operand === null) return;
+  for (const [key, value] of Object.entries(operand)) {
+    if (isObject(operand) && isOperator(key)) throw invalid([...loc, key], 'cannot stand here: conditions do not nest');
+    refuseNested(value, loc);
+  }
 }
 
 /** Numbers are ordered among numbers and strings among strings; nothing else has an order. */

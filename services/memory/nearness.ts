@@ -66,6 +66,8 @@ export interface Top<T> {
   /** Whether it would be among them as they stand. */
   readonly wants: (item: T) => boolean;
   readonly add: (item: T) => void;
+  /** The last of them once there are `limit`: what comes after it in the order is not wanted. */
+  readonly last: () => T | undefined;
   readonly items: () => T[];
 }
 
@@ -81,6 +83,7 @@ export function createTop<T>(limit: number, compare: (a: T, b: T) => number): To
       if (isFull()) items.pop();
       items.splice(placeFor(item, items, compare), 0, item);
     },
+    last: () => (isFull() ? items.at(-1) : undefined),
     items: () => items,
   };
 }

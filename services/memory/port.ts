@@ -129,7 +129,10 @@ export interface MemoryStore extends AsyncDisposable {
   readonly list: (query: ListQuery) => Promise<ListPage>;
   /** The nearest, or the newest, with how near each is. */
   readonly findByVector: (query: VectorQuery) => Promise<VectorHit[]>;
-  /** The best first; equals newest first. Without a word in `text`: none. */
+  /**
+   * The best first; equals newest first. Of more than 100, a store may choose among those that weigh the same as the last one.
+   * Without a word in `text`: none.
+   */
   readonly findByWords: (query: KeywordQuery) => Promise<KeywordHit[]>;
   /** Every memory of every owner, in no order. What is written meanwhile may be among them or not. */
   readonly scan: () => AsyncIterable<OwnedMemory>;

@@ -1,8 +1,10 @@
 import type { Env } from '@agent-workflow/kit/env';
+import { openObservation } from '@agent-workflow/kit/observe';
 import { beginProcess, toGrpcOptions, type RunningProcess } from '@agent-workflow/kit/process';
 import { openWireServer } from '@agent-workflow/protos/wire/serve';
 import { createEmbedder, memoryProcessSettings } from './config.ts';
 import { createMemories } from './memories.ts';
+import { measureMemory } from './metrics.ts';
 import { openStore } from './open-store.ts';
 
 /**
@@ -11,13 +13,21 @@ import { openStore } from './open-store.ts';
  */
 export async function openMemoryProcess(env: Env, stopping: AbortSignal): Promise<RunningProcess> {
   const { values, log } = beginProcess('memory', memoryProcessSettings, env);
-  const embedder = await createEmbedder(values);
   await using opened = new AsyncDisposableStack();
+  const observed = opened.use(await openObservation('memory', values, log));
+  const { served: around, onStranger } = observed;
+  const measure = measureMemory(observed.registry);
+  const embedder = await createEmbedder(values, measure.embedder);
   // Calls end before the store that they are about.
   const stores = opened.use(new AsyncDisposableStack());
-  const wire = opened.use(await openWireServer(['memory'], toGrpcOptions(values, log)));
+  const wire = opened.use(await openWireServer(['memory'], { ...toGrpcOptions(values, log), around, onStranger }));
   const store = stores.use(await openStore({ values, embedder, log, stopping }));
-  wire.provide('memory', createMemories({ store, embedder, halfLifeDays: values.RELEVANCE_HALF_LIFE_DAYS }));
+  const memory = createMemories({ store, embedder, halfLifeDays: values.RELEVANCE_HALF_LIFE_DAYS });
+  wire.provide('memory', measure.memory(memory));
+  opened.use(observed.serving());
   const everything = opened.move();
-  return { says: [`memory listens on ${wire.address}`], [Symbol.asyncDispose]: () => everything.disposeAsync() };
+  return {
+    says: [...observed.says, `memory listens on ${wire.address}`],
+    [Symbol.asyncDispose]: () => everything.disposeAsync(),
+  };
 }

@@ -37,7 +37,7 @@ const endsDouble = (word: string): boolean => /([^aeiou])\1$/.test(word) && !isV
 const endsShort = (word: string): boolean => shapeOf(word).endsWith('cvc') && !/[wxy]$/.test(word);
 
 function dropPlural(word: string): string {
-  if (word.endsWith('sses') || word.endsWith('ies')) return word.slice(0, -2);
+  if (/.(?:sses|ies)$/.test(word)) return word.slice(0, -2);
   return word.endsWith('s') && !word.endsWith('ss') ? word.slice(0, -1) : word;
 }
 

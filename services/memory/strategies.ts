@@ -3,6 +3,7 @@ import { fieldOf } from './json.ts';
 import type { Selected } from './filters.ts';
 import type { SearchOptions } from './options.ts';
 import type { MemoryHead, MemoryStore, VectorQuery } from './port.ts';
+import { tellingWords } from './telling-words.ts';
 import { blend, importance, metrics, recency, type DistanceMetric } from './rank.ts';
 
 /** One search, read and embedded. */
@@ -120,7 +121,7 @@ const findPool = async (search: Search, memoryIds?: ReadonlySet<string>): Promis
 
 /** The share of the best keyword hit's weight that each has: 1 for the best. */
 async function findWords({ store, owner, text, selected }: Search): Promise<Map<string, number>> {
-  const hits = await store.findByWords({ owner, text, ...selected, limit: poolSize });
+  const hits = await store.findByWords({ owner, text: tellingWords(text), ...selected, limit: poolSize });
   const best = hits[0]?.weight ?? 1;
   return new Map(hits.map(({ head, weight }) => [head.memoryId, weight / best]));
 }

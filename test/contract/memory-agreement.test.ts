@@ -31,7 +31,7 @@ const tie = 1e-5;
 /** Two owners: one of whom everything is looked at, and one with more than the strategies that blend look at. */
 const owners = [
   { owner: 'u:ada', notes: notesOf(300, 1) },
-  { owner: 'u:bob', notes: notesOf(2200, 2) },
+  { owner: 'u:bob', notes: notesOf(1500, 2) },
 ];
 
 /** How many queries go to each pair of strategy and metric. */
@@ -102,7 +102,7 @@ withServer(test, weaviate, (server) => {
 
     const known = new Map<string, Known[]>();
     for (const { owner } of owners) known.set(owner, await readAll(sqlite.memory, owner));
-    const queries = queriesOf(each).map((query, place) => ({ query, owner: place % 4 === 0 ? 'u:bob' : 'u:ada' }));
+    const queries = queriesOf(each).map((query, place) => ({ query, owner: place % 8 === 0 ? 'u:bob' : 'u:ada' }));
     t.true(queries.length >= 500);
     const table = createTable();
     await eachOf(queries, async ({ query, owner }) => {

@@ -132,6 +132,31 @@ export function memoryContract(
     t.is((await memory.get({ owner, memoryId: 'same' }, call)).content, 'first');
   });
 
+  withMemory('what is stored with dedupe is stored once, until it is changed', async (t, memory, { store }) => {
+    const first = await store('tea at four', { dedupe: true });
+    t.is(await store('tea at four', { dedupe: true }), first);
+    t.deepEqual(
+      await Promise.all(Array.from({ length: 8 }, async () => store('tea at four', { dedupe: true }))),
+      Array.from({ length: 8 }, () => first),
+    );
+    const others = [
+      await store('tea at five', { dedupe: true }),
+      await store('tea at four', { dedupe: true, category: 'x' }),
+      await store('tea at four', { dedupe: true, threadId: 't1' }),
+      await store('tea at four', { dedupe: true, memoryType: 'episodic' }),
+      await store('tea at four'),
+    ];
+    t.is(new Set([first, ...others]).size, 6);
+    const foreign = await store('tea at four', { dedupe: true, owner: 'u:bob' });
+    t.is((await memory.get({ owner: 'u:bob', memoryId: foreign }, call)).content, 'tea at four');
+    await memory.update({ owner, memoryId: first, content: 'no tea' }, call);
+    const again = await store('tea at four', { dedupe: true });
+    t.not(again, first);
+    t.is((await memory.list({ owner, selection: {}, limit: 1, offset: 0 }, call)).total, 7);
+    await memory.delete({ owner, memoryId: first }, call);
+    t.is(await store('tea at four', { dedupe: true }), first);
+  });
+
   withMemory('a foreign id and an absent one are refused alike', async (t, memory, { store }) => {
     await store('hers', { memoryId: 'one' });
     const messageOf = async (who: string, memoryId: string): Promise<string> => {
@@ -420,6 +445,45 @@ export function memoryContract(
     }
   });
 
+  withMemory('what filters name and ask for is never more than a text', async (t, memory, { store, find }) => {
+    const texts = [
+      '"}) { x } } }',
+      'a" OR "1"="1',
+      '\\',
+      '*',
+      'any',
+      '$gt2',
+      'path: ["owner"]',
+      '\u0000',
+      'a\nb',
+      '__proto__x',
+      '🧠',
+      ' ',
+      '',
+    ];
+    for (const [place, text] of texts.entries()) await store(`note ${String(place)}`, { metadata: { [text]: text } });
+    await store('plain', { metadata: { other: 1 } });
+    await store('hers', { owner: 'u:bob', metadata: { [texts[0] ?? '']: texts[0] } });
+    for (const [place, text] of texts.entries()) {
+      if (text.startsWith('$')) continue;
+      t.deepEqual(await find('note', { filters: { [text]: text } }), [`note ${String(place)}`], JSON.stringify(text));
+      t.deepEqual(await find('note', { filters: { [text]: { $in: [text] } } }), [`note ${String(place)}`]);
+      t.deepEqual(await find('note', { filters: { other: text } }), []);
+      t.deepEqual(await find('note', { category: text, filters: { owner: 'u:bob' } }), []);
+    }
+    t.is((await memory.list({ owner, selection: {}, limit: 1, offset: 0 }, call)).total, texts.length + 1);
+  });
+
+  withMemory('a memory with very many fields is found by each of them', async (t, _, { store, find }) => {
+    await store('few', { metadata: { f7: 7, f8: 7 } });
+    await store('many', {
+      metadata: Object.fromEntries(Array.from({ length: 400 }, (_, n) => [`f${String(n)}`, n])),
+    });
+    t.deepEqual((await find('x', { filters: { f7: 7 } })).sort(), ['few', 'many']);
+    t.deepEqual(await find('x', { filters: { f8: 7 } }), ['few']);
+    t.deepEqual(await find('x', { filters: { f399: 399 } }), ['many']);
+  });
+
   withMemory('max_tokens leaves out what does not fit, but never the best', async (t, memory, { store, search }) => {
     const example = fc.record({
       sizes: fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 8 }),
@@ -471,6 +535,7 @@ export function memoryContract(
       [{ category: 'c'.repeat(257) }, ['body', 'category']],
       [{ metadata: [] as never }, ['body', 'metadata']],
       [{ metadata: { large: 'x'.repeat(sizes.memory) } }, ['body', 'metadata']],
+      [{ content: 'x'.repeat(1024 * 1024) }, ['body', 'content']],
     ];
     for (const [{ content = 'text', ...note }, loc] of stores) await refuses(t, store(content, note), 'Invalid', loc);
     const searches: readonly [Query, readonly string[]][] = [
@@ -483,6 +548,10 @@ export function memoryContract(
       [{ filters: [] }, ['body', 'filters']],
       [{ filters: { a: { $regex: 'x' } } }, ['body', 'filters', 'a', '$regex']],
       [{ filters: { a: { $gt: 1, b: 2 } } }, ['body', 'filters', 'a', 'b']],
+      [{ filters: { $or: [{ a: 1 }] } }, ['body', 'filters', '$or']],
+      [{ filters: { a: { $not: { $gt: 1 } } } }, ['body', 'filters', 'a', '$not']],
+      [{ filters: { a: { $ne: { $gt: 1 } } } }, ['body', 'filters', 'a', '$ne', '$gt']],
+      [{ filters: { a: { b: { $gt: 1 } } } }, ['body', 'filters', 'a', '$gt']],
       [{ filters: { a: { $in: 1 } } }, ['body', 'filters', 'a', '$in']],
       [{ filters: { a: { $gt: [] } } }, ['body', 'filters', 'a', '$gt']],
       [{ options: { depth: 11 } }, ['body', 'options', 'depth']],

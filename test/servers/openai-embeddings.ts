@@ -28,21 +28,29 @@ export interface OpenaiEmbeddings extends AsyncDisposable {
   readonly hanging: Promise<void>;
   /** Resolves when the caller of a request that hangs has left. */
   readonly abandoned: Promise<void>;
-  /** The vector that a text gets: one number for each letter from a on, how often it is there. */
+  /** The vector that a text gets: unless told otherwise, one number for each letter from a on, how often it is there. */
   readonly vectorOf: (text: string) => number[];
 }
 
+export interface OpenaiEmbeddingsOptions {
+  readonly dimension: number;
+  /** Another way to make vectors. */
+  readonly vectorOf?: (text: string) => number[];
+}
+
 /** A server on a free port that speaks OpenAI's embeddings API. It answers the texts in reverse, as the API allows. */
-export async function startOpenaiEmbeddings({ dimension }: { readonly dimension: number }): Promise<OpenaiEmbeddings> {
+export async function startOpenaiEmbeddings(options: OpenaiEmbeddingsOptions): Promise<OpenaiEmbeddings> {
+  const { dimension } = options;
   const requests: SeenRequest[] = [];
   const hanging = Promise.withResolvers<undefined>();
   const left = Promise.withResolvers<undefined>();
   let behaviour: Behaviour = { kind: 'answer' };
-  const vectorOf = (text: string): number[] =>
+  const countLetters = (text: string): number[] =>
     Array.from(
       { length: dimension },
       (_, letter) => text.toLowerCase().split(String.fromCharCode(97 + letter)).length - 1,
     );
+  const { vectorOf = countLetters } = options;
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { model, input } = JSON.parse((await buffer(request)).toString()) as SeenRequest;

@@ -33,7 +33,7 @@ export interface SqliteMemoryStoreOptions {
  * @throws ConfigError when the file holds memories of another embedder.
  */
 export function openSqliteMemoryStore(options: SqliteMemoryStoreOptions): MemoryStore {
-  const { path, embedder, cacheBytes = 64 * 1024 * 1024 } = options;
+  const { path, embedder, cacheBytes = 256 * 1024 * 1024 } = options;
   const db = openSqlite({ path, durability: 'full', migrations });
   try {
     recordEmbedder(db, embedder);
@@ -138,7 +138,13 @@ export function openSqliteMemoryStore(options: SqliteMemoryStoreOptions): Memory
       };
       const cached = vectorsOf(owner);
       if (cached) cached.scan(consider);
-      else scanRows(db, { owner, dimension: embedder.dimension }, consider);
+      else {
+        for (const { row, vector: given } of scanRows(db, { owner, dimension: embedder.dimension })) {
+          // Reading the rest of a row costs more than comparing its vector.
+          if (order === 'nearest' && closeness(given, 0) < (top.last()?.closeness ?? -Infinity)) continue;
+          consider(toHead(row), given, 0);
+        }
+      }
       return Promise.resolve(top.items());
     },
 
@@ -334,11 +340,9 @@ interface Where {
   readonly values: string[];
 }
 
-/** Compares every vector of an owner whose vectors are too many to stay in memory. */
-function scanRows(db: Sqlite, { owner, dimension }: ScanOptions, consider: Consider): void {
-  for (const row of db.prepare(selectVectors).iterate(owner)) {
-    consider(toHead(row), vectorAt(row, dimension), 0);
-  }
+/** Every row of an owner whose vectors are too many to stay in memory. */
+function* scanRows(db: Sqlite, { owner, dimension }: ScanOptions): Generator<{ row: Row; vector: Float32Array }> {
+  for (const row of db.prepare(selectVectors).iterate(owner)) yield { row, vector: vectorAt(row, dimension) };
 }
 
 function vectorAt(row: Row, dimension: number): Float32Array {

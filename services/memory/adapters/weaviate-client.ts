@@ -67,6 +67,7 @@ export interface Weaviate {
   readonly createCollection: (definition: Readonly<Record<string, unknown>>) => Promise<boolean>;
   readonly dropCollection: (collection: string) => Promise<void>;
   readonly listTenants: (collection: string) => Promise<Tenant[]>;
+  readonly hasTenant: (collection: string, tenant: string) => Promise<boolean>;
   /** Puts tenants to rest: their data goes from memory to disk, whole. The next use wakes them. */
   readonly rest: (collection: string, tenants: readonly string[]) => Promise<void>;
   /** What changes with every restart of a node; fails with Unavailable like all else. */
@@ -202,6 +203,9 @@ export async function createWeaviate(options: WeaviateOptions): Promise<Weaviate
         isHot: !['COLD', 'INACTIVE'].includes(activityStatus ?? ''),
       }));
     },
+
+    hasTenant: async (collection, tenant) =>
+      askAgain(() => client.schema.tenantsExists(collection, tenant).do(), onStatus(404, false)),
 
     rest: async (collection, names) => {
       const tenants = names.map((name) => ({ name, activityStatus: 'COLD' as const }));

@@ -23,6 +23,7 @@ export async function openPresence(
   const beat = async (): Promise<void> => marks.write(role, key, key);
   await beat();
   const isAlone = await isNobody(marks, { role, key, unless });
+  await clearGone(marks, role, key);
   if (!isAlone) {
     await marks.clear(role, key);
     return undefined;
@@ -50,4 +51,12 @@ async function isNobody(marks: Marks, { role, key, unless }: Self): Promise<bool
     if (present.some(({ updatedAt }) => updatedAt > now - goneMs)) return false;
   }
   return true;
+}
+
+/** What those left behind who could not say that they go. */
+async function clearGone(marks: Marks, role: Role, key: string): Promise<void> {
+  const present = await marks.list(role);
+  const now = present.find(({ value }) => value === key)?.updatedAt ?? 0;
+  const gone = present.filter(({ updatedAt }) => updatedAt < now - 10 * goneMs);
+  await Promise.all(gone.map(async ({ value }) => marks.clear(role, String(value))));
 }

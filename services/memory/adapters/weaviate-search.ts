@@ -5,7 +5,7 @@ import { stemsOf } from '../stems.ts';
 import type { Home, Weaviate } from './weaviate-client.ts';
 import { newestRows, rowsByIds } from './weaviate-lists.ts';
 import { headFields, objectId, toHead, toWhere } from './weaviate-objects.ts';
-import { findRows, maxResults, type Row } from './weaviate-queries.ts';
+import { allOf, findRows, hasId, maxResults, type Row } from './weaviate-queries.ts';
 
 /** How far the distance of one pair may differ from one request to the next. */
 const rounding = 1e-6;
@@ -108,15 +108,34 @@ async function scan(weaviate: Weaviate, home: Home, query: VectorQuery): Promise
 }
 
 async function amongNamed(weaviate: Weaviate, home: Home, query: VectorQuery): Promise<VectorHit[]> {
-  const { owner, narrowing, limit, order } = query;
+  const { owner, narrowing, limit, measure } = query;
   const ids = [...(narrowing.memoryIds ?? [])].map((memoryId) => objectId(owner, memoryId));
-  const closeness = closenessTo(query.vector, query.measure);
-  const rows = await rowsByIds(weaviate, { home, ids, fields: vectorFields });
-  return rows
-    .map((row) => ({ head: toHead(row), closeness: closeness(vectorOf(row), 0) }))
-    .filter((hit) => isWithin(narrowing, hit.head) && passes(query, hit))
-    .sort(order === 'nearest' ? nearestFirst : newestFirst)
-    .slice(0, limit);
+  const hits: VectorHit[] = [];
+  for (let from = 0; from < ids.length; from += idsAtOnce) {
+    const chunk = ids.slice(from, from + idsAtOnce);
+    const rows = await findRows(weaviate, {
+      home,
+      limit: idsAtOnce,
+      where: allOf([hasId(chunk), toWhere(narrowing)]),
+      ...(measure === 'manhattan'
+        ? { fields: vectorFields }
+        : { fields: `${headFields} _additional { distance }`, nearVector: query.vector }),
+    });
+    hits.push(...rows.map(toHit(query)));
+  }
+  const passing = hits.filter((hit) => passes(query, hit));
+  return (await exact(weaviate, home, query, passing)).slice(0, limit);
+}
+
+const idsAtOnce = 250;
+
+/** A row with how near it is: by its distance, or, by steps, by its vector. */
+function toHit({ vector, measure }: VectorQuery): (row: Row) => VectorHit {
+  const closeness = closenessTo(vector, measure);
+  return (row) => ({
+    head: toHead(row),
+    closeness: measure === 'manhattan' ? closeness(vectorOf(row), 0) : closenessOf(row, measure),
+  });
 }
 
 /** The hits in order. A distance says little of vectors that are nearly the same: those are measured anew. */
@@ -152,7 +171,10 @@ async function measured(
   });
 }
 
-/** The best by words, more of them until enough has passed and all that weigh the same as the last are known. */
+/**
+ * The best by words, more of them until enough has passed, and, for a short list, until all that weigh the same as its last are
+ * known.
+ */
 export async function findByWords(weaviate: Weaviate, home: Home, query: KeywordQuery): Promise<KeywordHit[]> {
   const words = [...new Set(stemsOf(query.text))].slice(0, maxWords).join(' ');
   if (words === '' || query.limit <= 0) return [];
@@ -167,10 +189,13 @@ export async function findByWords(weaviate: Weaviate, home: Home, query: Keyword
     const hits = rows.map((row) => ({ head: toHead(row), weight: Number(additionalOf(row).score) }));
     const passing = hits.filter(({ head }) => isWanted(query, head)).sort(heaviestFirst);
     const last = passing[query.limit - 1];
-    const isEnough = last !== undefined && (hits.at(-1)?.weight ?? 0) < last.weight;
+    const isEnough = last && (query.limit > shortList || (hits.at(-1)?.weight ?? 0) < last.weight);
     if (isEnough || rows.length < limit || limit >= maxResults) return passing.slice(0, query.limit);
   }
 }
+
+/** A longer list is for strategies that blend: at its end very many weigh the same, and little. */
+const shortList = 100;
 
 /** More words than this say no more about what is meant. */
 const maxWords = 64;

@@ -16,7 +16,7 @@ interface TenantsOptions {
 }
 
 /** How many one request puts to rest. */
-const restAtOnce = 100;
+const restAtOnce = 50;
 
 export function createTenants({ weaviate, collection, idleMs, now = Date.now }: TenantsOptions): Tenants {
   const lastUse = new Map<string, number>();
@@ -47,11 +47,15 @@ export function createTenants({ weaviate, collection, idleMs, now = Date.now }: 
     restIdle: async () => {
       if (isFirstTime) await findAwake();
       const idle = [...lastUse].filter(([tenant, at]) => now() - at >= idleMs && !underWay.has(tenant));
-      const names = idle.map(([tenant]) => tenant);
-      for (let from = 0; from < names.length; from += restAtOnce) {
-        const chunk = names.slice(from, from + restAtOnce);
-        await weaviate.rest(collection, chunk);
-        for (const tenant of chunk) lastUse.delete(tenant);
+      for (let from = 0; from < idle.length; from += restAtOnce) {
+        const chunk = idle.slice(from, from + restAtOnce).map(([tenant]) => tenant);
+        // Who only ever looked has no tenant.
+        const known = await Promise.all(chunk.map(async (tenant) => weaviate.hasTenant(collection, tenant)));
+        await weaviate.rest(
+          collection,
+          chunk.filter((tenant, place) => known[place] && !underWay.has(tenant)),
+        );
+        for (const tenant of chunk) if (!underWay.has(tenant)) lastUse.delete(tenant);
       }
     },
   };

@@ -26,6 +26,8 @@ export interface WatchOptions {
 const lookMs = 1000;
 /** How often the mark moves on. */
 const markMs = 30_000;
+/** How often what single failures make suspect is checked at most. */
+const suspectMs = 10_000;
 /** Writes that were under way when the mark was written are on its far side. */
 const marginMs = 15_000;
 
@@ -46,6 +48,7 @@ export async function openWatch({ weaviate, marks, collection, onRepair, onFailu
   let isSuspect = false;
   let fingerprint = '';
   let markedAt = 0;
+  let repairedAt = 0;
   let waiting: (() => void)[] = [];
 
   const writeMark = async (goodUntil: number): Promise<void> => {
@@ -62,6 +65,7 @@ export async function openWatch({ weaviate, marks, collection, onRepair, onFailu
     onRepair(await repairIndex({ weaviate, marks, collection, since: known?.goodUntil ?? 0 }));
     fingerprint = seen;
     await writeMark(now - marginMs);
+    repairedAt = Date.now();
     isChecked = true;
   };
 
@@ -69,8 +73,9 @@ export async function openWatch({ weaviate, marks, collection, onRepair, onFailu
     try {
       const seen = await weaviate.readFingerprint();
       if (seen !== fingerprint) isChecked = false;
-      if (!isChecked || isSuspect) await repair();
-      else if (Date.now() - markedAt > markMs) await writeMark((await readClock(marks)) - marginMs);
+      const isDue = isSuspect && Date.now() - repairedAt > suspectMs;
+      if (!isChecked || isDue) await repair();
+      else if (!isSuspect && Date.now() - markedAt > markMs) await writeMark((await readClock(marks)) - marginMs);
       if (isSuspect) return;
       for (const wake of waiting) wake();
       waiting = [];

@@ -1,0 +1,88 @@
+import test from 'ava';
+import { isServiceError } from '@agent-workflow/kit/errors';
+import { createOpenaiEmbedder } from '@agent-workflow/memory/embedders/openai';
+import { createEmbedderPool, type EmbedderPoolOptions } from '@agent-workflow/memory/embedders/pool';
+import type { Embedder } from '@agent-workflow/memory/port';
+import { within } from '@agent-workflow/protos/call';
+import { startOpenaiEmbeddings, type OpenaiEmbeddings } from '../servers/openai-embeddings.ts';
+import { embedderContract } from './embedder.ts';
+
+const dimension = 8;
+
+const poolOf = ({ url }: OpenaiEmbeddings, options: EmbedderPoolOptions = {}): Embedder =>
+  createEmbedderPool(
+    createOpenaiEmbedder({ baseUrl: url, apiKey: undefined, model: 'letters', dimension, timeoutMs: 10_000 }),
+    { firstPauseMs: 10, ...options },
+  );
+
+embedderContract(test, 'a pool', async () => {
+  const server = await startOpenaiEmbeddings({ dimension });
+  return { embedder: poolOf(server), [Symbol.asyncDispose]: async () => server[Symbol.asyncDispose]() };
+});
+
+test('what many ask for at once goes in few requests, and each gets its own', async (t) => {
+  await using server = await startOpenaiEmbeddings({ dimension });
+  const pool = poolOf(server, { maxUnderWay: 2, maxTexts: 50 });
+  const texts = Array.from({ length: 120 }, (_, n) => 'a'.repeat(n % 7) + 'b'.repeat(n % 5));
+  const vectors = await Promise.all(texts.map(async (text) => pool.embed([text], within(10_000))));
+  t.deepEqual(
+    vectors.map(([vector]) => [...(vector ?? [])]),
+    texts.map(server.vectorOf),
+  );
+  t.deepEqual(server.requests.map(({ input }) => input.length).sort(), [20, 50, 50]);
+});
+
+test('a request that the endpoint is too busy for is sent again', async (t) => {
+  await using server = await startOpenaiEmbeddings({ dimension });
+  server.behave({ kind: 'status', status: 503 });
+  const embedding = poolOf(server, { firstPauseMs: 200 }).embed(['ab'], within(10_000));
+  while (server.requests.length === 0) await new Promise(setImmediate);
+  server.behave({ kind: 'answer' });
+  t.deepEqual(
+    (await embedding).map((vector) => [...vector]),
+    [server.vectorOf('ab')],
+  );
+  t.is(server.requests.length, 2);
+});
+
+test('an endpoint that stays away is Unavailable after a few attempts; one that refuses is asked once', async (t) => {
+  await using server = await startOpenaiEmbeddings({ dimension });
+  server.behave({ kind: 'status', status: 500 });
+  const away = await t.throwsAsync(poolOf(server).embed(['a'], within(10_000)));
+  t.true(isServiceError(away, 'Unavailable'));
+  t.is(server.requests.length, 3);
+  server.behave({ kind: 'status', status: 401 });
+  const refused = await t.throwsAsync(poolOf(server).embed(['a'], within(10_000)));
+  t.true(isServiceError(refused, 'Internal'));
+  t.is(server.requests.length, 4);
+});
+
+test('a wait that is longer than the caller has is passed on at once', async (t) => {
+  await using server = await startOpenaiEmbeddings({ dimension });
+  server.behave({ kind: 'status', status: 429, headers: { 'retry-after': '30' } });
+  const error = await t.throwsAsync(poolOf(server).embed(['a'], within(10_000)));
+  t.is(isServiceError(error, 'Unavailable') ? error.retryAfterMs : undefined, 30_000);
+  t.is(server.requests.length, 1);
+});
+
+test('each caller has its own deadline, whatever others wait for', async (t) => {
+  await using server = await startOpenaiEmbeddings({ dimension });
+  server.behave({ kind: 'hang' });
+  const pool = poolOf(server, { maxUnderWay: 1 });
+  const caller = new AbortController();
+  const patient = pool.embed(['a'], within(60_000, caller.signal));
+  const hasty = pool.embed(['b'], within(50));
+  t.true(isServiceError(await t.throwsAsync(hasty), 'Timeout'));
+  const late = pool.embed(['c'], within(50));
+  t.true(isServiceError(await t.throwsAsync(late), 'Timeout'));
+  caller.abort();
+  t.true(isServiceError(await t.throwsAsync(patient), 'Cancelled'));
+});
+
+test('more texts than may wait are refused', async (t) => {
+  await using server = await startOpenaiEmbeddings({ dimension });
+  const pool = poolOf(server, { maxWaiting: 2 });
+  const error = await t.throwsAsync(pool.embed(['a', 'b', 'c'], within(10_000)));
+  t.true(isServiceError(error, 'Unavailable'));
+  t.is((await pool.embed(['a', 'b'], within(10_000))).length, 2);
+});
