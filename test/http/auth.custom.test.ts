@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { ConfigError } from '@agent-workflow/kit/env';
 import test, { type ExecutionContext } from 'ava';
 import { createClient, user, type Client, type Reply } from '../servers/client.ts';
-import { openEmbedded } from '../servers/embedded.ts';
+import { embeddedOnly, openShape } from './shape.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
 import { encode } from '../servers/tokens.ts';
 
@@ -12,7 +12,7 @@ const custom = (name: string): Readonly<Record<string, unknown>> => ({
 });
 
 async function openService(t: ExecutionContext, name: string): Promise<string> {
-  const service = await openEmbedded('who', { HOST: '127.0.0.1', AUTH_TIMEOUT_MS: '200' }, custom(name));
+  const service = await openShape('who', { HOST: '127.0.0.1', AUTH_TIMEOUT_MS: '200' }, custom(name));
   t.teardown(() => service[Symbol.asyncDispose]());
   return service.url;
 }
@@ -162,17 +162,17 @@ for (const [name, why] of [
   ['object', 'is not a class'],
 ] as const) {
   test(`a start is stopped by ${name}, which ${why}`, async (t) => {
-    const error = await t.throwsAsync(openEmbedded('who', {}, custom(name)), { instanceOf: ConfigError });
+    const error = await t.throwsAsync(openShape('who', {}, custom(name)), { instanceOf: ConfigError });
     t.is(error.message, `auth.path ${JSON.stringify(`${module}:${name}`)}: ${why}`);
   });
 }
 
 test('a start is stopped by a class that is not there', async (t) => {
-  const error = await t.throwsAsync(openEmbedded('who', {}, custom('Gone')), { instanceOf: ConfigError });
+  const error = await t.throwsAsync(openShape('who', {}, custom('Gone')), { instanceOf: ConfigError });
   t.regex(error.message, /^auth\.path ".*:Gone": .*custom\.ts exports no "Gone", only .*ByRequest.*$/);
 });
 
-test('what a backend throws is logged, and what it was given is not', async (t) => {
+embeddedOnly(test, 'what a backend throws is logged, and what it was given is not', async (t) => {
   await using workspace = await makeWorkspace('who', custom('ByCredentials'));
   await using service = await startStandalone({ HOST: '127.0.0.1', ...workspace.env, LOG_LEVEL: 'trace' });
   t.true(service.lines.some((line) => line.startsWith(`auth: custom (${module}:ByCredentials); authorization: none`)));

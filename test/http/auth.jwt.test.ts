@@ -2,7 +2,7 @@ import { createSecretKey } from 'node:crypto';
 import { algorithms } from '@agent-workflow/gateway/auth/algorithms';
 import test, { type ExecutionContext } from 'ava';
 import { createClient, user, type Reply } from '../servers/client.ts';
-import { openEmbedded } from '../servers/embedded.ts';
+import { embeddedOnly, openShape, replicas } from './shape.ts';
 import { away, openIssuer } from '../servers/issuer.ts';
 import { startStandalone, makeWorkspace } from '../servers/standalone.ts';
 import { audience, goodClaims, inSeconds, issuer, jwkOf, makeToken, pairFor, pemOf } from '../servers/tokens.ts';
@@ -20,7 +20,7 @@ async function ping(url: string, token: string): Promise<Reply> {
 
 /** A service that takes HS256, with issuer and audience unset unless told. */
 async function openService(t: ExecutionContext, env: Readonly<Record<string, string>> = {}): Promise<string> {
-  const service = await openEmbedded('who', { ...home, JWT_SECRET_KEY: secret, ...env }, { auth: 'jwt' });
+  const service = await openShape('who', { ...home, JWT_SECRET_KEY: secret, ...env }, { auth: 'jwt' });
   t.teardown(() => service[Symbol.asyncDispose]());
   return service.url;
 }
@@ -138,13 +138,13 @@ test('keys that the issuer publishes are taken, rotated without a restart, and k
   t.is((await ping(url, token(fresh, 'old'))).status, 401);
   const otherwise = makeToken('HS256', secret, { header: { alg: 'HS256', kid: 'made-up' } });
   t.is((await ping(url, otherwise)).status, 401, 'what no key could verify asks for none');
-  t.is(keys.requests.length, 1);
+  t.true(keys.requests.length <= replicas);
 
   keys.publish(jwkOf(fresh.publicKey, { kid: 'fresh' }), jwkOf(old.publicKey, { kid: 'old' }));
   t.is((await ping(url, token(fresh, 'fresh'))).status, 200);
   t.is((await ping(url, token(old, 'old'))).status, 200);
   for (let count = 0; count < 20; count += 1) t.is((await ping(url, token(fresh, `made-up-${count}`))).status, 401);
-  t.is(keys.requests.length, 2, 'within the cool-down nothing more is asked');
+  t.true(keys.requests.length <= 2 * replicas, 'within the cool-down nothing more is asked');
 
   keys.answer(away);
   t.is((await ping(url, token(fresh, 'fresh'))).status, 200);
@@ -169,30 +169,34 @@ test('while no keys could ever be read, callers are told to come back', async (t
   t.is((await ping(url, token)).status, 200);
 });
 
-test('a start says what is open to whom, and how many threads nobody can reach any more; no secret, no token', async (t) => {
-  await using before = await makeWorkspace('who');
-  const open = await startStandalone(before.env);
-  t.true(
-    open.lines.includes(
-      'auth: none, everyone on this machine is let in as one; authorization: none, everyone who is let in may use everything',
-    ),
-  );
-  for (const thread_id of ['a', 'b']) {
-    await createClient(open.url).send('POST', '/v1/graph/invoke', { messages: [user('x')], config: { thread_id } });
-  }
-  await open.stop('SIGTERM');
+embeddedOnly(
+  test,
+  'a start says what is open to whom, and how many threads nobody can reach any more; no secret, no token',
+  async (t) => {
+    await using before = await makeWorkspace('who');
+    const open = await startStandalone(before.env);
+    t.true(
+      open.lines.includes(
+        'auth: none, everyone on this machine is let in as one; authorization: none, everyone who is let in may use everything',
+      ),
+    );
+    for (const thread_id of ['a', 'b']) {
+      await createClient(open.url).send('POST', '/v1/graph/invoke', { messages: [user('x')], config: { thread_id } });
+    }
+    await open.stop('SIGTERM');
 
-  await using after = await makeWorkspace('who', { auth: 'jwt' });
-  const env = { ...home, ...after.env, DATA_DIR: String(before.env['DATA_DIR']), JWT_SECRET_KEY: secret };
-  await using closed = await startStandalone({ ...env, LOG_LEVEL: 'trace' });
-  t.true(
-    closed.lines.includes(
-      'auth: jwt (HS256, key from JWT_SECRET_KEY, issuer any, audience any); authorization: none, every signed-in user may use everything; anonymous threads: 2',
-    ),
-    closed.lines.join('\n'),
-  );
-  const token = tokenOf({ sub: 'ada' });
-  t.is((await ping(closed.url, token)).status, 200);
-  t.is((await ping(closed.url, `${token}x`)).status, 401);
-  t.false(closed.lines.some((line) => line.includes(secret) || line.includes(token.slice(0, 30))));
-});
+    await using after = await makeWorkspace('who', { auth: 'jwt' });
+    const env = { ...home, ...after.env, DATA_DIR: String(before.env['DATA_DIR']), JWT_SECRET_KEY: secret };
+    await using closed = await startStandalone({ ...env, LOG_LEVEL: 'trace' });
+    t.true(
+      closed.lines.includes(
+        'auth: jwt (HS256, key from JWT_SECRET_KEY, issuer any, audience any); authorization: none, every signed-in user may use everything; anonymous threads: 2',
+      ),
+      closed.lines.join('\n'),
+    );
+    const token = tokenOf({ sub: 'ada' });
+    t.is((await ping(closed.url, token)).status, 200);
+    t.is((await ping(closed.url, `${token}x`)).status, 401);
+    t.false(closed.lines.some((line) => line.includes(secret) || line.includes(token.slice(0, 30))));
+  },
+);

@@ -4,7 +4,7 @@ import { ConfigError } from '@agent-workflow/kit/env';
 import test, { type ExecutionContext } from 'ava';
 import { byUser } from '../backends/authorization.ts';
 import { createClient, user, type Reply } from '../servers/client.ts';
-import { openEmbedded } from '../servers/embedded.ts';
+import { openShape } from './shape.ts';
 import { inSeconds, makeToken } from '../servers/tokens.ts';
 
 const module = fileURLToPath(new URL('../backends/authorization.ts', import.meta.url));
@@ -19,7 +19,7 @@ const as = (claims: Readonly<Record<string, unknown>>): Readonly<Record<string, 
 
 async function openService(t: ExecutionContext, service: Readonly<Record<string, unknown>>): Promise<string> {
   const env = { HOST: '127.0.0.1', JWT_SECRET_KEY: secret, AUTH_TIMEOUT_MS: '200' };
-  const opened = await openEmbedded('echo', env, service);
+  const opened = await openShape('echo', env, service);
   t.teardown(() => opened[Symbol.asyncDispose]());
   return opened.url;
 }
@@ -120,7 +120,7 @@ for (const [name, why] of [
   ['gone', `${module} exports no "gone", only byUser, readsOnly, wrong`],
 ] as const) {
   test(`a start is stopped by authorization ${name}`, async (t) => {
-    const error = await t.throwsAsync(openEmbedded('echo', { JWT_SECRET_KEY: secret }, withAuthorization(name)), {
+    const error = await t.throwsAsync(openShape('echo', { JWT_SECRET_KEY: secret }, withAuthorization(name)), {
       instanceOf: ConfigError,
     });
     t.is(error.message, `authorization ${JSON.stringify(`${module}:${name}`)}: ${why}`);

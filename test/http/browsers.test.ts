@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { endpoints } from '@agent-workflow/gateway/endpoints/table';
 import test, { type ExecutionContext } from 'ava';
 import { user } from '../servers/client.ts';
-import { openEmbedded } from '../servers/embedded.ts';
+import { openShape } from './shape.ts';
 
 const page = 'https://app.example.com';
 
@@ -14,7 +14,7 @@ async function open(
   auth: 'jwt' | null = null,
 ): Promise<string> {
   const always = { HOST: '127.0.0.1', JWT_SECRET_KEY: 's'.repeat(32), MAX_BODY_BYTES: '2048' };
-  const service = await openEmbedded('echo', { ...always, ...env }, { auth });
+  const service = await openShape('echo', { ...always, ...env }, { auth });
   t.teardown(() => service[Symbol.asyncDispose]());
   return service.url;
 }

@@ -2,7 +2,8 @@ import { endpoints } from '@agent-workflow/gateway/endpoints/table';
 import type { Endpoint, Route } from '@agent-workflow/gateway/endpoints/endpoint';
 import test from 'ava';
 import { createClient, user, type Client } from '../servers/client.ts';
-import { openEmbedded, type Embedded } from '../servers/embedded.ts';
+import type { Embedded } from '../servers/embedded.ts';
+import { openShape } from './shape.ts';
 import { audience, goodClaims, inSeconds, issuer, makeToken } from '../servers/tokens.ts';
 import { sampleOf } from './sample.ts';
 
@@ -153,7 +154,7 @@ let hers: readonly Ids[] = [];
 let before = '';
 
 test.before(async () => {
-  service = await openEmbedded('obedient', env, { auth: 'jwt' });
+  service = await openShape('obedient', env, { auth: 'jwt' });
   ({ url } = service);
   hers = await Promise.all(kinds.map((kind) => make(clientOf('alice'), kind)));
   before = await readAll();

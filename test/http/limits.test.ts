@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { createClient, user, type Client, type Reply, type Sent } from '../servers/client.ts';
-import { openEmbedded } from '../servers/embedded.ts';
+import { embeddedOnly, openShape } from './shape.ts';
 import { openGate } from '../servers/gate.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
 import { inSeconds, makeToken } from '../servers/tokens.ts';
@@ -15,7 +15,7 @@ const badToken: Sent = {
 
 async function open(t: ExecutionContext, env: Sent, agent = 'echo', auth: 'jwt' | null = 'jwt'): Promise<Client> {
   const always = { HOST: '127.0.0.1', JWT_SECRET_KEY: secret, RATE_LIMIT_WINDOW_SECONDS: '3600' };
-  const opened = await openEmbedded(agent, { ...always, ...env }, { auth });
+  const opened = await openShape(agent, { ...always, ...env }, { auth });
   t.teardown(() => opened[Symbol.asyncDispose]());
   return createClient(opened.url);
 }
@@ -126,15 +126,15 @@ test('while as many runs wait as may, more are 503 with Retry-After, and taken a
   await using gate = await openGate();
   const client = await open(t, { RUN_CONCURRENCY: '1', RUN_BACKLOG: '2' }, 'gated');
   const body = { messages: [user('go')], config: { gate: gate.url } };
-  const streams = [];
-  for (let run = 0; run < 3; run++) streams.push(openStream(client, body));
+  const stream = openStream(client, body);
   await gate.visited(1);
-  const reply = await untilStatus(503, () => client.send('POST', '/v1/graph/stream', body, as('bob')));
+  const accept = (): Promise<Reply> => client.send('POST', '/v1/runs', body, as('bob'));
+  const reply = await untilStatus(503, accept);
   t.is(codeIn(reply), 'SERVICE_UNAVAILABLE');
   t.true(Number(reply.headers.get('retry-after')) >= 1);
   gate.open();
-  for (const stream of streams) t.is(await stream, 'on_chain_end');
-  t.is(await openStream(client, body), 'on_chain_end');
+  t.is(await stream, 'on_chain_end');
+  await untilStatus(202, accept);
 });
 
 test('counts beyond their bound are 422 and named', async (t) => {
@@ -164,7 +164,7 @@ test('an address that is too long is 414', async (t) => {
   t.deepEqual([reply.status, codeIn(reply)], [414, 'PAYLOAD_TOO_LARGE']);
 });
 
-test('all origins with credentials stop the start, and so does what is no origin', async (t) => {
+embeddedOnly(test, 'all origins with credentials stop the start, and so does what is no origin', async (t) => {
   await using workspace = await makeWorkspace('echo');
   const start = (env: Sent): Promise<unknown> => startStandalone({ ...workspace.env, ...env });
   await t.throwsAsync(start({ CORS_ORIGINS: '*', CORS_CREDENTIALS: 'true' }), {

@@ -2,6 +2,7 @@ import test from 'ava';
 import { createClient, user, type Client, type Reply } from '../servers/client.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
 import { said, serve } from './service.ts';
+import { embeddedOnly } from './shape.ts';
 
 const service = serve(test);
 
@@ -113,7 +114,7 @@ test('a deletion sent again says what the first said, and a refusal stays one', 
   t.is((await service.send('DELETE', '/v1/threads/once-delete', undefined, key('delete-2'))).status, 404);
 });
 
-test('a key holds across a restart of the process', async (t) => {
+embeddedOnly(test, 'a key holds across a restart of the process', async (t) => {
   await using workspace = await makeWorkspace('obedient');
   const requests = [
     ['POST', '/v1/graph/invoke', { messages: [user('kept')], config: { thread_id: 'kept' } }],

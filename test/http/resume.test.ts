@@ -2,6 +2,7 @@ import test from 'ava';
 import { createClient, user, type Client } from '../servers/client.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
 import { said, serve } from './service.ts';
+import { embeddedOnly } from './shape.ts';
 
 const service = serve(test, 'asking');
 
@@ -70,7 +71,7 @@ test('a new message instead of an answer begins anew', async (t) => {
   t.deepEqual(again.all_messages.map(said), ['beside']);
 });
 
-test('a question asked before a restart is answered after it', async (t) => {
+embeddedOnly(test, 'a question asked before a restart is answered after it', async (t) => {
   await using workspace = await makeWorkspace('asking');
   const before = await startStandalone(workspace.env);
   await start('kept', createClient(before.url));

@@ -6,7 +6,7 @@ import { ticketMs } from '@agent-workflow/gateway/tickets/port';
 import test, { type ExecutionContext } from 'ava';
 import { byUser } from '../backends/authorization.ts';
 import { createClient, user, type Client, type Reply, type Sent } from '../servers/client.ts';
-import { openEmbedded } from '../servers/embedded.ts';
+import { embeddedOnly, openShape } from './shape.ts';
 import { openGate } from '../servers/gate.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
 import { inSeconds, makeToken } from '../servers/tokens.ts';
@@ -172,7 +172,7 @@ test('where nobody signs in tickets are made and taken too, and a wrong one is s
 test('with a custom backend a ticket is taken without asking it', async (t) => {
   const module = fileURLToPath(new URL('../backends/custom.ts', import.meta.url));
   const auth = { method: 'custom', path: `${module}:ByRequest` };
-  const opened = await openEmbedded('obedient', { HOST: '127.0.0.1' }, { auth });
+  const opened = await openShape('obedient', { HOST: '127.0.0.1' }, { auth });
   t.teardown(() => opened[Symbol.asyncDispose]());
   const client = createClient(opened.url);
   const runId = await makeRun(client, { 'x-order': 'user ada' });
@@ -184,7 +184,7 @@ test('with a custom backend a ticket is taken without asking it', async (t) => {
 
 test('authorization is asked when the ticket is made, and not again when it is used', async (t) => {
   const module = fileURLToPath(new URL('../backends/authorization.ts', import.meta.url));
-  const opened = await openEmbedded('obedient', env, { auth: 'jwt', authorization: `${module}:byUser` });
+  const opened = await openShape('obedient', env, { auth: 'jwt', authorization: `${module}:byUser` });
   t.teardown(() => opened[Symbol.asyncDispose]());
   const client = createClient(opened.url);
   const runId = await makeRun(client, as('ada', { may: 'all' }));
@@ -207,7 +207,7 @@ test('streams by ticket count for the principal that the ticket was made for, an
     RATE_LIMIT_REQUESTS: '100',
     RATE_LIMIT_WINDOW_SECONDS: '86400',
   };
-  const opened = await openEmbedded('gated', limited, { auth: 'jwt' });
+  const opened = await openShape('gated', limited, { auth: 'jwt' });
   t.teardown(() => opened[Symbol.asyncDispose]());
   const client = createClient(opened.url);
   const begin = async (sub: string): Promise<readonly [runId: string, ticket: string]> => {
@@ -230,7 +230,7 @@ test('streams by ticket count for the principal that the ticket was made for, an
 });
 
 test('wrong tickets count as failures to sign in', async (t) => {
-  const opened = await openEmbedded('obedient', { ...env, RATE_LIMIT_AUTH_FAILURES: '2' }, { auth: 'jwt' });
+  const opened = await openShape('obedient', { ...env, RATE_LIMIT_AUTH_FAILURES: '2' }, { auth: 'jwt' });
   t.teardown(() => opened[Symbol.asyncDispose]());
   const client = createClient(opened.url);
   const runId = await makeRun(client, as('ada'));
@@ -239,7 +239,7 @@ test('wrong tickets count as failures to sign in', async (t) => {
   t.is((await streamOf(opened.url, runId, `?ticket=${ticket}`)).status, 429);
 });
 
-test('the log, at its most talkative, holds no ticket, good or wrong', async (t) => {
+embeddedOnly(test, 'the log, at its most talkative, holds no ticket, good or wrong', async (t) => {
   await using workspace = await makeWorkspace('obedient', { auth: 'jwt' });
   await using process = await startStandalone({ ...workspace.env, ...env, LOG_LEVEL: 'trace' });
   const printed: string[] = [];

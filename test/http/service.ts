@@ -2,7 +2,7 @@ import { endpoints } from '@agent-workflow/gateway/endpoints/table';
 import { validator } from '@agent-workflow/gateway/middleware/validator';
 import type { ExecutionContext, TestFn } from 'ava';
 import { createClient, user, type Client, type Reply } from '../servers/client.ts';
-import { openEmbedded } from '../servers/embedded.ts';
+import { openShape } from './shape.ts';
 
 /** A service for the tests of one file. */
 export interface Service extends Client {
@@ -32,9 +32,9 @@ export function serve(
   env: Readonly<Record<string, string>> = {},
   config: Readonly<Record<string, unknown>> = {},
 ): Service {
-  let service: Awaited<ReturnType<typeof openEmbedded>> | undefined;
+  let service: Awaited<ReturnType<typeof openShape>> | undefined;
   test.serial.before(async () => {
-    service = await openEmbedded(agent, env, config);
+    service = await openShape(agent, env, config);
   });
   test.after.always(async () => {
     await service?.[Symbol.asyncDispose]();

@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import { user, createClient, type Client } from '../servers/client.ts';
 import { makeWorkspace, startStandalone, type StandaloneProcess } from '../servers/standalone.ts';
 import { checkRun, checkThread } from './check.ts';
+import { generator } from './random.ts';
 
 export interface Campaign {
   readonly seed: number;
@@ -106,11 +106,4 @@ async function check(client: Client, url: string, accepted: ReadonlyMap<string, 
   }
   for (const thread of new Set(accepted.values())) faults.push(...(await checkThread(client, thread)));
   return { accepted: accepted.size, faults, restarted, givenUp };
-}
-
-/** Numbers from 0 to 1 that a seed gives again. */
-function generator(seed: number): () => number {
-  const numbers = fc.sample(fc.double({ min: 0, max: 1, noNaN: true }), { seed, numRuns: 10_000 });
-  let next = 0;
-  return () => numbers[next++ % numbers.length] ?? 0;
 }

@@ -1,18 +1,64 @@
 import { parseArgs } from 'node:util';
 import { runCampaign } from './campaign.ts';
+import { runClusterCampaign } from './cluster-campaign.ts';
 
 const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     kills: { type: 'string', default: '40' },
     runs: { type: 'string', default: '20' },
+    cluster: { type: 'boolean', default: false },
+    faults: { type: 'string', default: '60' },
+    clients: { type: 'string', default: '12' },
+    lease: { type: 'string', default: '1500' },
+    only: { type: 'string' },
+    verbose: { type: 'boolean', default: false },
   },
 });
-const campaign = { seed: Number(values.seed), kills: Number(values.kills), runs: Number(values.runs) };
-const { accepted, faults, restarted, givenUp } = await runCampaign(campaign);
 
-for (const fault of faults) process.stdout.write(`${fault}\n`);
-process.stdout.write(
-  `seed ${values.seed}: ${values.kills} kills, ${String(accepted)} accepted runs, ${String(restarted)} steps begun again, ${String(givenUp)} runs given up, ${String(faults.length)} faults\n`,
-);
-process.exitCode = faults.length === 0 && accepted > 0 && restarted > 0 && givenUp < accepted / 4 ? 0 : 1;
+const isSound = ({ accepted, faults, restarted, givenUp }: Figures): boolean =>
+  faults.length === 0 && accepted > 0 && restarted > 0 && givenUp < accepted / 4;
+
+interface Figures {
+  readonly accepted: number;
+  readonly faults: readonly string[];
+  readonly restarted: number;
+  readonly givenUp: number;
+}
+
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
+const tell = (broken: string, { accepted, faults, restarted, givenUp }: Figures, more = ''): void => {
+  for (const fault of faults) print(fault);
+  print(
+    `seed ${values.seed}: ${broken}, ${accepted} accepted runs, ${restarted} steps begun again, ${givenUp} runs given up, ${more}${faults.length} faults`,
+  );
+};
+
+async function killProcess(): Promise<boolean> {
+  const found = await runCampaign({
+    seed: Number(values.seed),
+    kills: Number(values.kills),
+    runs: Number(values.runs),
+  });
+  tell(`${values.kills} kills`, found);
+  return isSound(found);
+}
+
+/** `--only worker` breaks nothing else; `--lease 0` leaves the shipped lease. */
+async function breakCluster(): Promise<boolean> {
+  const kinds = ['worker', 'gateway', 'threads', 'nats', 'nats-lost', 'cassandra'] as const;
+  const only = values.only?.split(',');
+  const found = await runClusterCampaign({
+    seed: Number(values.seed),
+    faults: Number(values.faults),
+    clients: Number(values.clients),
+    ...(values.lease === '0' ? {} : { leaseMs: Number(values.lease) }),
+    weights: only ? Object.fromEntries(kinds.map((kind) => [kind, only.includes(kind) ? 1 : 0])) : {},
+    ...(values.verbose ? { onProgress: print } : {}),
+  });
+  const broken = Object.entries(found.injected).map(([kind, count]) => `${count} ${kind}`);
+  tell(broken.join(' '), found, `${found.cuts} streams resumed, ${found.rebuilt} logs told from the record, `);
+  return isSound(found);
+}
+
+process.exitCode = (await (values.cluster ? breakCluster() : killProcess())) ? 0 : 1;

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess, type ChildProcessByStdio } from 'node:child_p
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { onPath } from './provisioned.ts';
 
 /** A process of the service, as a user starts it. */
 export interface ServiceProcess extends AsyncDisposable {
@@ -10,6 +11,8 @@ export interface ServiceProcess extends AsyncDisposable {
   readonly child: ChildProcess;
   /** Every line of standard output so far. */
   readonly lines: readonly string[];
+  /** What it wrote to standard error so far. */
+  readonly complaint: () => string;
   /** Sends the signal and gives the exit code; `null` when the signal itself ended the process. */
   readonly stop: (signal: NodeJS.Signals) => Promise<number | null>;
 }
@@ -21,16 +24,33 @@ export interface ProcessOptions {
   /** Whether it can be talked to. */
   readonly talks?: boolean;
   readonly onLine?: (line: string) => void;
+  /**
+   * Whether it hears of no signal but ours, and ends with us: of many that are started together, Ctrl-C is to reach the one
+   * that started them, which ends the others in their order.
+   */
+  readonly tied?: boolean;
 }
 
 /**
  * Starts a process and waits until it says where it listens.
  * @throws Error with what it printed when it ends instead.
  */
-export async function startProcess({ entry, env, talks = false, onLine }: ProcessOptions): Promise<ServiceProcess> {
-  const child = spawn(process.execPath, [entry], {
+export async function startProcess({
+  entry,
+  env,
+  talks = false,
+  onLine,
+  tied = false,
+}: ProcessOptions): Promise<ServiceProcess> {
+  const setpriv = tied ? onPath('setpriv') : undefined;
+  const [command, ...args] = [
+    ...(setpriv === undefined ? [] : [setpriv, '--pdeathsig', 'KILL', '--']),
+    process.execPath,
+  ];
+  const child = spawn(command, [...args, entry], {
     env: { ...process.env, LOG_LEVEL: 'info', ...env },
     stdio: ['ignore', 'pipe', 'pipe', ...(talks ? ['ipc' as const] : [])],
+    detached: tied,
   }) as ChildProcessByStdio<null, Readable, Readable>;
   const lines: string[] = [];
   let complaint = '';
@@ -56,9 +76,32 @@ export async function startProcess({ entry, env, talks = false, onLine }: Proces
     listensOn,
     child,
     lines,
+    complaint: () => complaint,
     stop,
     [Symbol.asyncDispose]: async () => {
       if (child.exitCode === null && child.signalCode === null) await stop('SIGKILL');
     },
   };
+}
+
+export interface Ended {
+  readonly code: number | null;
+  /** All that it printed. */
+  readonly output: string;
+}
+
+/** Runs a command, which ends by itself. */
+export async function runToEnd({
+  entry,
+  env,
+  words = [],
+}: Pick<ProcessOptions, 'entry' | 'env'> & { readonly words?: readonly string[] }): Promise<Ended> {
+  const child = spawn(process.execPath, [entry, ...words], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (output += text.toString()));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, output };
 }

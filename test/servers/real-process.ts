@@ -163,7 +163,8 @@ async function untilReady(recipe: Recipe, child: ChildProcess, port: number): Pr
 const lowestPort = 12_000;
 const highestPort = 31_999;
 
-async function freePorts(count: number): Promise<number[]> {
+/** Ports that nobody listens on. */
+export async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>();
   while (ports.size < count) {
     const port = lowestPort + Math.floor(Math.random() * (highestPort - lowestPort + 1));

@@ -1,0 +1,262 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import test from 'ava';
+import { openNatsRunLog } from '@agent-workflow/execution/adapters/nats-log';
+import type { RunLog } from '@agent-workflow/execution/port';
+import { isServiceError } from '@agent-workflow/kit/errors';
+import { silentLog } from '@agent-workflow/kit/log';
+import { never } from '@agent-workflow/protos/call';
+import type { RunEvent } from '@agent-workflow/protos/execution';
+import { privateNats } from '../servers/nats.ts';
+import { joined, openLogsOn, openPlace } from '../servers/nats-adapters.ts';
+import { withServer } from '../servers/real-suite.ts';
+
+withServer(test, privateNats(), () => {
+  test.serial(
+    'a server that is killed and started again loses and doubles no event, for writer, follower and latecomer',
+    async (t) => {
+      await using server = await privateNats().open();
+      await using log = await openLogsOn(server.url, 'killed');
+      await using elsewhere = await openLogsOn(server.url, 'killed');
+      const runs = ['a', 'b', 'c'];
+      const followers = [log, elsewhere].flatMap((each) => runs.map(async (run) => collect(each, run)));
+      const writing = Promise.all(runs.map(async (run) => writeSlowly(log, run, 400)));
+      for (let kill = 0; kill < 3; kill++) {
+        await pause(300);
+        await server.kill();
+        await pause(kill * 200);
+        await server.restart();
+      }
+      await writing;
+      for (const seen of await Promise.all(followers)) t.deepEqual(seen, range(1, 401));
+      for (const run of runs) t.deepEqual(await collect(elsewhere, run), range(1, 401));
+    },
+  );
+
+  for (const [title, lose] of [
+    [
+      'deleted',
+      async (_server, { streams: { manager, names } }) => {
+        await manager.streams.delete(names.events);
+      },
+    ],
+    [
+      'lost with all that the server has',
+      async (server) => {
+        await server.kill();
+        await server.wipe();
+        await server.restart();
+      },
+    ],
+  ] as const satisfies readonly (readonly [string, (server: Server, place: Place) => Promise<void>])[]) {
+    test.serial(
+      `a stream that is ${title} under way is made again, and runs under way have all their events in it`,
+      async (t) => {
+        await using server = await privateNats().open();
+        await using place = await openPlace(server.url, 'lost');
+        await using log = await openLogsOn(server.url, 'lost');
+        await using elsewhere = await openLogsOn(server.url, 'lost');
+        const following = [log, elsewhere].map(async (each) => collect(each, 'r'));
+        await log.append('r', 0, pieces(1, 40));
+        await log.append('idle', 0, pieces(1, 5));
+        const writing = writeSlowly(log, 'r', 300, 40);
+        await pause(150);
+        await lose(server, place);
+        await writing;
+        for (const seen of await Promise.all(following)) t.deepEqual(seen, range(1, 301));
+        t.deepEqual(await collect(elsewhere, 'r'), range(1, 301));
+        // One that says nothing at the time is put back as well, for whoever comes to follow it.
+        t.deepEqual(await collect(elsewhere, 'idle', 5), range(1, 5));
+        await log.append('idle', 5, [end(6)]);
+        t.deepEqual(await collect(elsewhere, 'idle'), range(1, 6));
+      },
+    );
+  }
+
+  test.serial('of two replicas the one that comes after the other is stale, whatever it knew before', async (t) => {
+    await using server = await privateNats().open();
+    await using before = await openLogsOn(server.url, 'stale');
+    await using after = await openLogsOn(server.url, 'stale');
+    await before.append('r', 0, pieces(1, 3));
+    t.is(await after.last('r'), 3);
+    await after.append('r', 3, pieces(4, 5));
+    t.true(isServiceError(await t.throwsAsync(before.append('r', 3, pieces(4, 4))), 'Stale'));
+    t.true(isServiceError(await t.throwsAsync(before.append('r', 4, pieces(5, 5))), 'Stale'));
+    await after.append('r', 5, [end(6)]);
+    t.deepEqual(await collect(before, 'r'), range(1, 6));
+    // Both at once: one is.
+    const results = await Promise.allSettled([before.append('s', 0, [end(1)]), after.append('s', 0, [end(1)])]);
+    t.is(results.filter(({ status }) => status === 'fulfilled').length, 1);
+  });
+
+  test.serial(
+    'an ended log that is older than its retention is as if it had never been, and can be told anew',
+    async (t) => {
+      await using server = await privateNats().open();
+      await using place = await openPlace(server.url, 'old');
+      await using log = joined(
+        await openNatsRunLog({ streams: place.streams, retentionMs: 200, logger: silentLog }),
+        place,
+      );
+      await log.append('r', 0, [...pieces(1, 3), end(4)]);
+      t.deepEqual(await collect(log, 'r'), range(1, 4));
+      await using later = await openPlace(server.url, 'old');
+      await pause(250);
+      await using latecomer = await openNatsRunLog({ streams: later.streams, retentionMs: 200, logger: silentLog });
+      t.is(await latecomer.last('r'), 0);
+      t.false(await latecomer.isEnded('r'));
+      const following = collect(latecomer, 'r');
+      await latecomer.append('r', 0, [...pieces(1, 1), end(2)]);
+      t.deepEqual(await following, [1, 2]);
+      t.deepEqual(await collect(latecomer, 'r'), [1, 2]);
+    },
+  );
+
+  test.serial('while the server is away reading is refused in time, and writing waits', async (t) => {
+    await using server = await privateNats().open();
+    await using log = await openLogsOn(server.url, 'away');
+    await log.append('r', 0, pieces(1, 2));
+    await server.kill();
+    await pause(50);
+    const started = performance.now();
+    t.true(isServiceError(await t.throwsAsync(log.last('unknown')), 'Unavailable'));
+    t.true(isServiceError(await t.throwsAsync(log.isEnded('unknown')), 'Unavailable'));
+    t.true(performance.now() - started < 6000);
+    await t.throwsAsync(log.end('r', AbortSignal.timeout(100)), { name: 'TimeoutError' });
+    const writing = log.append('r', 2, [end(3)]);
+    await server.restart();
+    await writing;
+    t.deepEqual(await collect(log, 'r'), [1, 2, 3]);
+  });
+
+  test.serial('a slow follower does not make memory grow, and has everything in the end', async (t) => {
+    await using server = await privateNats().open();
+    await using log = await openLogsOn(server.url, 'slow');
+    const text = 'x'.repeat(4096);
+    const slow = log.follow('r', 0, never)[Symbol.asyncIterator]();
+    const first = slow.next();
+    await log.append('r', 0, [piece(1, text)]);
+    await first;
+    const before = usedBytes();
+    const total = 24_000;
+    for (let seq = 2; seq < total; seq += 100)
+      await log.append(
+        'r',
+        seq - 1,
+        range(seq, Math.min(seq + 99, total - 1)).map((each) => piece(each, text)),
+      );
+    await log.append('r', total - 1, [end(total)]);
+    // What is on its way through the sockets goes; what is held for the follower would not.
+    const bound = 16 * 1024 * 1024;
+    for (let tries = 0; usedBytes() - before > bound && tries < 50; tries++) await pause(100);
+    const grown = usedBytes() - before;
+    t.log(`${mebi(total * text.length)} MiB written, ${mebi(grown)} MiB held`);
+    t.true(grown <= bound, String(grown));
+    let at = 1;
+    for (let item = await slow.next(); !item.done; item = await slow.next())
+      for (const { seq } of item.value) {
+        at += 1;
+        if (seq !== at) t.fail(`${seq} stands where ${at} should`);
+      }
+    t.is(at, total);
+  });
+
+  test.serial('10,000 events a second in small pieces pass, each soon after it was said', async (t) => {
+    await using server = await privateNats().open();
+    await using log = await openLogsOn(server.url, 'quick');
+    await using elsewhere = await openLogsOn(server.url, 'quick');
+    const runs = range(1, 20).map((index) => `r${index}`);
+    const saidAt = new Map<string, number[]>(runs.map((run) => [run, []]));
+    const delays: number[] = [];
+    const following = runs.map(async (run) => {
+      const said = saidAt.get(run) ?? [];
+      let count = 0;
+      for await (const batch of elsewhere.follow(run, 0, never)) {
+        const now = performance.now();
+        for (const { seq } of batch) {
+          t.is(seq, ++count);
+          delays.push(now - (said[seq] ?? now));
+        }
+      }
+      return count;
+    });
+    const perTick = 10;
+    const ticks = 100;
+    const tickMs = 20;
+    const cpu = process.threadCpuUsage();
+    const started = performance.now();
+    for (let tick = 0; tick < ticks; tick++) {
+      for (const run of runs) {
+        for (let index = 1; index <= perTick; index++) {
+          const seq = tick * perTick + index;
+          (saidAt.get(run) ?? [])[seq] = performance.now();
+          log.append(run, seq - 1, [piece(seq)]).catch((error: unknown) => t.fail(String(error)));
+        }
+      }
+      const due = started + (tick + 1) * tickMs;
+      if (due > performance.now()) await pause(due - performance.now());
+    }
+    const last = perTick * ticks;
+    await Promise.all(runs.map(async (run) => log.append(run, last, [end(last + 1)])));
+    t.deepEqual(
+      await Promise.all(following),
+      runs.map(() => last + 1),
+    );
+    const seconds = (performance.now() - started) / 1000;
+    const { user, system } = process.threadCpuUsage(cpu);
+    delays.sort((one, other) => one - other);
+    t.log(
+      `${Math.round(delays.length / seconds)} events/s, told after ${quantile(delays, 0.5)} ms (median), ${quantile(delays, 0.99)} ms (99 %); ` +
+        `CPU of writer and follower ${((user + system) / 1000 / delays.length).toFixed(4)} ms an event`,
+    );
+    t.true(delays.length / seconds > 2000);
+  });
+});
+
+type Server = Awaited<ReturnType<ReturnType<typeof privateNats>['open']>>;
+type Place = Awaited<ReturnType<typeof openPlace>>;
+
+/** Appends up to the end, some awaited and some not, as a worker does. */
+async function writeSlowly(log: RunLog, run: string, total: number, from = 0): Promise<void> {
+  const appends: Promise<void>[] = [];
+  for (let seq = from + 1; seq <= total; seq++) {
+    appends.push(log.append(run, seq - 1, [piece(seq)]));
+    if (seq % 3 === 0) await pause(2);
+    if (seq % 50 === 0) await Promise.all(appends);
+  }
+  await Promise.all([...appends, log.append(run, total, [end(total + 1)])]);
+}
+
+/** The numbers of all events of a run, or of those up to `upTo`. */
+async function collect(log: RunLog, run: string, upTo = Infinity): Promise<number[]> {
+  const numbers: number[] = [];
+  for await (const batch of log.follow(run, 0, never)) {
+    numbers.push(...batch.map(({ seq }) => seq));
+    if ((numbers.at(-1) ?? 0) >= upTo) break;
+  }
+  return numbers;
+}
+
+const event = (seq: number, kind: string, data: unknown): RunEvent => ({
+  seq,
+  event: kind,
+  json: Buffer.from(`{"event":"${kind}","data":${JSON.stringify(data)}}`),
+});
+const piece = (seq: number, text = `piece ${seq}`): RunEvent => event(seq, 'messages_chunk', text);
+const end = (seq: number): RunEvent => event(seq, 'on_chain_end', {});
+const pieces = (first: number, last: number): RunEvent[] => range(first, last).map((seq) => piece(seq));
+const range = (first: number, last: number): number[] =>
+  Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index);
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+const usedBytes = (): number => {
+  collectGarbage();
+  const { heapUsed, arrayBuffers } = process.memoryUsage();
+  return heapUsed + arrayBuffers;
+};
+const mebi = (bytes: number): string => (bytes / 1024 / 1024).toFixed(1);
+const quantile = (sorted: readonly number[], part: number): string =>
+  (sorted[Math.floor(sorted.length * part)] ?? 0).toFixed(1);

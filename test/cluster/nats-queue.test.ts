@@ -1,0 +1,227 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import test from 'ava';
+import { createLanes, heapSize } from '@agent-workflow/execution/adapters/nats-lanes';
+import { openNatsRunQueue } from '@agent-workflow/execution/adapters/nats-queue';
+import { openNatsRunLog } from '@agent-workflow/execution/adapters/nats-log';
+import { allLanes } from '@agent-workflow/execution/adapters/nats-streams';
+import type { RunnableRun, RunQueue } from '@agent-workflow/execution/port';
+import { silentLog } from '@agent-workflow/kit/log';
+import { never } from '@agent-workflow/protos/call';
+import { joined, openPlace } from '../servers/nats-adapters.ts';
+import { privateNats } from '../servers/nats.ts';
+import { withServer } from '../servers/real-suite.ts';
+
+withServer(test, privateNats(), () => {
+  test.serial('whoever has 1,000 runs waiting holds up another owner for a few turns only', async (t) => {
+    await using server = await privateNats().open();
+    await using queue = await openQueue(server.url, 'fair');
+    for (let index = 0; index < 1000; index++) await queue.enqueue(run('u:noisy', `n${index}`));
+    const alone = 'u:quiet';
+    const sharing = ownerInLaneOf('u:noisy');
+    await queue.enqueue(run(alone, 'alone'));
+    await queue.enqueue(run(sharing, 'sharing'));
+    const order: string[] = [];
+    while (!order.includes('alone') || !order.includes('sharing')) order.push(await takeOne(queue));
+    t.log(
+      `turns waited: ${order.indexOf('alone')} in a lane of its own, ${order.indexOf('sharing')} in the noisy one's`,
+    );
+    t.true(order.indexOf('alone') <= allLanes);
+    // Behind what one owner may put into a lane before it counts as a heap, with the turns of its heap between.
+    t.true(order.indexOf('sharing') <= 4 * heapSize + allLanes);
+    const rest = new Set(order);
+    while (rest.size < 1002) rest.add(await takeOne(queue));
+    t.is(queue.waiting(), 0);
+  });
+
+  test.serial('a run that is put in again while it waits is not added, however many wait', async (t) => {
+    await using server = await privateNats().open();
+    await using queue = await openQueue(server.url, 'again');
+    await using sweeper = await openQueue(server.url, 'again');
+    for (let index = 0; index < 200; index++) await queue.enqueue(run('u:noisy', `n${index}`));
+    // What a fresh replica knows of the backlog it has to ask first.
+    await until(() => sweeper.waiting() === 200);
+    for (let index = 0; index < 200; index++) await sweeper.enqueue(run('u:noisy', `n${index}`));
+    await until(() => sweeper.waiting() === 200 && queue.waiting() === 200);
+    const seen = new Set<string>();
+    for (let index = 0; index < 200; index++) seen.add(await takeOne(queue));
+    t.is(seen.size, 200);
+    await t.throwsAsync(queue.take(AbortSignal.timeout(300)), { name: 'TimeoutError' });
+  });
+
+  test.serial(
+    'runs are shared out, each to one replica, and one that takes none keeps none from another',
+    async (t) => {
+      await using server = await privateNats().open();
+      await using full = await openQueue(server.url, 'shared');
+      await using free = await openQueue(server.url, 'shared');
+      // It asks all lanes, and then has no place for what they give.
+      await t.throwsAsync(full.take(AbortSignal.timeout(50)), { name: 'TimeoutError' });
+      const owners = Array.from({ length: 40 }, (_, index) => `u:${index}`);
+      for (const owner of owners) await full.enqueue(run(owner, `of-${owner.slice(2)}`));
+      const started = performance.now();
+      const seen = new Set<string>();
+      for (const _ of owners) seen.add(await takeOne(free));
+      t.is(seen.size, owners.length);
+      t.true(performance.now() - started < 2000);
+    },
+  );
+
+  test.serial('what a replica took and did not settle is handed out to another', async (t) => {
+    await using server = await privateNats().open();
+    await using other = await openQueue(server.url, 'unsettled', { settleMs: 1000 });
+    {
+      await using dead = await openQueue(server.url, 'unsettled', { settleMs: 1000 });
+      await dead.enqueue(run('u:ada', 'r1'));
+      t.is((await dead.take(never)).run.runId, 'r1');
+    }
+    const started = performance.now();
+    t.is(await takeOne(other), 'r1');
+    t.true(performance.now() - started < 5000);
+  });
+
+  test.serial(
+    'a server that is killed and started again loses no waiting run, and whoever waits goes on waiting',
+    async (t) => {
+      await using server = await privateNats().open();
+      await using queue = await openQueue(server.url, 'killed');
+      await queue.enqueue(run('u:ada', 'before'));
+      await server.kill();
+      const enqueued = queue.enqueue(run('u:bob', 'meanwhile'));
+      await pause(100);
+      await server.restart();
+      await enqueued;
+      t.deepEqual(new Set([await takeOne(queue), await takeOne(queue)]), new Set(['before', 'meanwhile']));
+      const waiting = takeOne(queue);
+      await pause(50);
+      await server.kill();
+      await server.restart();
+      await queue.enqueue(run('u:ada', 'after'));
+      t.is(await waiting, 'after');
+    },
+  );
+
+  test.serial('a queue that is deleted under way is made again, and holds what is put in again', async (t) => {
+    await using server = await privateNats().open();
+    await using place = await openPlace(server.url, 'deleted');
+    await using queue = await openQueue(server.url, 'deleted');
+    await queue.enqueue(run('u:ada', 'lost'));
+    const { manager, names } = place.streams;
+    await manager.streams.delete(names.runs);
+    await queue.enqueue(run('u:ada', 'again'));
+    t.is(await takeOne(queue), 'again');
+    const waiting = takeOne(queue);
+    await pause(50);
+    await manager.streams.delete(names.runs);
+    await queue.enqueue(run('u:bob', 'later'));
+    t.is(await waiting, 'later');
+    const waitingMore = takeOne(queue);
+    await pause(50);
+    for await (const { name } of manager.consumers.list(names.runs)) await manager.consumers.delete(names.runs, name);
+    await queue.enqueue(run('u:cyd', 'last'));
+    t.is(await waitingMore, 'last');
+  });
+
+  test.serial('a consumer that gives out nothing though runs wait is made anew', async (t) => {
+    await using server = await privateNats().open();
+    await using place = await openPlace(server.url, 'wedged');
+    await using queue = await openQueue(server.url, 'wedged', {}, 300);
+    const { manager, names } = place.streams;
+    const waiting = takeOne(queue);
+    for await (const { name } of manager.consumers.list(names.runs)) {
+      const until = new Date(Date.now() + 3_600_000).toISOString();
+      await place.client.request(
+        `$JS.API.CONSUMER.PAUSE.${names.runs}.${name}`,
+        Buffer.from(JSON.stringify({ pause_until: until })),
+      );
+    }
+    await queue.enqueue(run('u:ada', 'r1'));
+    t.is(await waiting, 'r1');
+  });
+
+  test.serial('the trace of a run goes along with it, and its owner may be called anything', async (t) => {
+    await using server = await privateNats().open();
+    await using queue = await openQueue(server.url, 'trace');
+    const odd: RunnableRun = {
+      ...run('u:ada\r\n.*> 🫖', 'r1'),
+      trace: { traceparent: '00-1-2-01', 'x-request-id': 'é' },
+    };
+    await queue.enqueue(odd);
+    t.deepEqual((await queue.take(never)).run, odd);
+  });
+
+  test.serial('what is no run is thrown away, and what is no frame of events harms nobody', async (t) => {
+    await using server = await privateNats().open();
+    await using place = await openPlace(server.url, 'foreign');
+    await using queue = await openQueue(server.url, 'foreign');
+    await using log = await openNatsRunLog({ streams: place.streams, retentionMs: 3_600_000, logger: silentLog });
+    const { runSubject, eventSubject } = place.streams.names;
+    const following = log.end('r1', never);
+    for (const text of ['', '{', '{}', 'null']) {
+      await place.client.request(`${runSubject}.0.x.${text.length}.new`, Buffer.from(text));
+      await place.client.request(`${eventSubject}.0.r2`, Buffer.from(text));
+    }
+    await log.append('r1', 0, [{ seq: 1, event: 'on_chain_end', json: Buffer.from('{"event":"on_chain_end"}') }]);
+    t.is((await following).seq, 1);
+    const taking = takeOne(queue);
+    await queue.enqueue(run('u:ada', 'r1'));
+    t.is(await taking, 'r1');
+    const leaving = new AbortController();
+    const takingMore = queue.take(leaving.signal);
+    await until(() => queue.waiting() === 0);
+    leaving.abort(new Error('enough'));
+    await t.throwsAsync(takingMore, { message: 'enough' });
+  });
+
+  test.serial('a replica that has nothing to do costs next to nothing', async (t) => {
+    await using server = await privateNats().open();
+    await using place = await openPlace(server.url, 'idle');
+    await using queue = await openNatsRunQueue({ streams: place.streams, logger: silentLog, watchMs: 10_000 });
+    await using log = await openNatsRunLog({ streams: place.streams, retentionMs: 3_600_000, logger: silentLog });
+    const leaving = new AbortController();
+    const taking = queue.take(leaving.signal);
+    const following = Array.from({ length: 200 }, async (_, index) => log.end(`r${index}`, leaving.signal));
+    await pause(500);
+    const before = place.client.connection.stats();
+    const cpu = process.threadCpuUsage();
+    const seconds = 5;
+    await pause(seconds * 1000);
+    const { user, system } = process.threadCpuUsage(cpu);
+    const { inMsgs, outMsgs } = place.client.connection.stats();
+    const perSecond = (inMsgs - before.inMsgs + outMsgs - before.outMsgs) / seconds;
+    t.log(
+      `${perSecond} messages/s, ${((user + system) / 10_000 / seconds).toFixed(2)} % of a core, with 1 taker and 200 followers`,
+    );
+    t.true(perSecond < 5);
+    leaving.abort(new Error('enough'));
+    for (const each of [taking, ...following]) await t.throwsAsync(each, { message: 'enough' });
+  });
+});
+
+async function openQueue(
+  url: string,
+  name: string,
+  settings: Parameters<typeof openPlace>[2] = {},
+  watchMs = 10_000,
+): Promise<RunQueue> {
+  const place = await openPlace(url, name, settings);
+  return joined(await openNatsRunQueue({ streams: place.streams, logger: silentLog, watchMs }), place);
+}
+
+const run = (owner: string, runId: string): RunnableRun => ({ owner, threadId: `t-${runId}`, runId });
+
+async function takeOne(queue: RunQueue): Promise<string> {
+  const { run: taken, settle } = await queue.take(never);
+  settle();
+  return taken.runId;
+}
+
+/** Another owner whose runs stand in the same lane. */
+function ownerInLaneOf(owner: string): string {
+  const laneOf = createLanes(() => true);
+  const { lane } = laneOf(owner);
+  for (let index = 0; ; index++) if (laneOf(`u:other-${index}`).lane === lane) return `u:other-${index}`;
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await pause(20);
+}

@@ -1,0 +1,105 @@
+import { randomBytes } from 'node:crypto';
+import { openRedis } from '@agent-workflow/gateway/stores/adapters/redis';
+import { silentLog } from '@agent-workflow/kit/log';
+import { openKeyspace } from './cassandra-keyspace.ts';
+import { cassandra, privateCassandra, type Cassandra } from './cassandra.ts';
+import { clearPlace, openPlace } from './nats-adapters.ts';
+import { nats, privateNats, type Nats } from './nats.ts';
+import { privateRedis, redis, type Redis } from './redis.ts';
+import type { Launcher, Private } from './real.ts';
+
+/** The servers that clusters stand on. */
+export const servers: readonly Launcher<unknown>[] = [cassandra, nats, redis];
+
+/** Why no cluster can be had here, in a sentence; `undefined` when one can. */
+export const clusterAbsence = (): string | undefined =>
+  servers.map((launcher) => launcher.absence()).find((absence) => absence !== undefined);
+
+/** The servers below a cluster, with a place on each that is the cluster's own: a migrated keyspace, streams, keys. */
+export interface Ground extends AsyncDisposable {
+  /** What the processes of the cluster are told about it. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** Servers that nobody else uses: they can be made to fail. */
+export interface PrivateGround extends Ground {
+  readonly cassandra: Private<Cassandra>;
+  readonly nats: Private<Nats>;
+  readonly redis: Private<Redis>;
+}
+
+/** On the servers that all tests share. Disposal removes what the cluster has left there. */
+export async function openGround(): Promise<Ground> {
+  await using opened = new AsyncDisposableStack();
+  const [record, bus, edge] = await Promise.all([cassandra.open(), nats.open(), redis.open()]);
+  for (const server of [record, bus, edge]) opened.use(server);
+  const keyspace = await inTurn(() => openKeyspace(record));
+  opened.defer(() => inTurn(async () => keyspace[Symbol.asyncDispose]()));
+  const prefix = `cluster-${randomBytes(6).toString('hex')}`;
+  opened.defer(() => clearStreams(bus, prefix));
+  opened.defer(() => clearKeys(edge, `${prefix}:`));
+  const env = toEnv({ record, bus, edge, keyspace: keyspace.options.keyspace, prefix });
+  const everything = opened.move();
+  return { env, [Symbol.asyncDispose]: () => everything.disposeAsync() };
+}
+
+let lastTurn: Promise<unknown> = Promise.resolve();
+
+/** Cassandra makes changes to its schema one after the other: who asks for many at once waits past the time of a request. */
+function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  const turn = lastTurn.then(work);
+  lastTurn = turn.catch(() => undefined);
+  return turn;
+}
+
+/** On servers of the caller's own, which go with it. Cassandra acknowledges a write once it is on disk. */
+export async function openPrivateGround(): Promise<PrivateGround> {
+  await using opened = new AsyncDisposableStack();
+  const [record, bus, edge] = await Promise.all([
+    privateCassandra()
+      .open()
+      .then((server) => opened.use(server)),
+    privateNats()
+      .open()
+      .then((server) => opened.use(server)),
+    privateRedis()
+      .open()
+      .then((server) => opened.use(server)),
+  ]);
+  const { options } = await openKeyspace(record);
+  const env = toEnv({ record, bus, edge, keyspace: options.keyspace, prefix: 'cluster' });
+  const everything = opened.move();
+  return {
+    ...{ env, cassandra: record, nats: bus, redis: edge },
+    [Symbol.asyncDispose]: () => everything.disposeAsync(),
+  };
+}
+
+interface Places {
+  readonly record: Cassandra;
+  readonly bus: Nats;
+  readonly edge: Redis;
+  readonly keyspace: string;
+  readonly prefix: string;
+}
+
+const toEnv = ({ record, bus, edge, keyspace, prefix }: Places): Record<string, string> => ({
+  CASSANDRA_CONTACT_POINTS: record.contactPoints.join(','),
+  CASSANDRA_LOCAL_DATACENTER: record.localDataCenter,
+  CASSANDRA_KEYSPACE: keyspace,
+  NATS_URL: bus.url,
+  NATS_PREFIX: prefix,
+  REDIS_URL: edge.url,
+  REDIS_KEY_PREFIX: `${prefix}:`,
+});
+
+async function clearStreams({ url }: Nats, prefix: string): Promise<void> {
+  await using place = await openPlace(url, '', { prefix });
+  await clearPlace(place);
+}
+
+async function clearKeys({ url }: Redis, prefix: string): Promise<void> {
+  const config = { REDIS_URL: url, REDIS_KEY_PREFIX: prefix, REDIS_TIMEOUT_MS: 10_000 };
+  await using opened = await openRedis({ config, log: silentLog });
+  for (const key of (await opened.send('KEYS', `${prefix}*`)) as string[]) await opened.send('DEL', key);
+}

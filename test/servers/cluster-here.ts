@@ -1,0 +1,59 @@
+import { openExecutionProcess } from '@agent-workflow/execution/process';
+import { openGatewayProcess } from '@agent-workflow/gateway/process';
+import type { Env } from '@agent-workflow/kit/env';
+import type { RunningProcess } from '@agent-workflow/kit/process';
+import { openMemoryProcess } from '@agent-workflow/memory/process';
+import { openThreadsProcess } from '@agent-workflow/threads/process';
+import { openGround } from './cluster-ground.ts';
+import type { Embedded } from './embedded.ts';
+import { makeWorkspace } from './standalone.ts';
+
+type Open = (env: Env, stopping: AbortSignal) => Promise<RunningProcess>;
+
+/** Replicas of each service but memory, which keeps its store to itself. */
+const replicas = 2;
+
+/**
+ * Opens a cluster whose processes all live in this one: each is opened as its own `main.ts` opens it, and they reach each other
+ * over gRPC only. So a test has one of its own in no more time than its keyspace takes. `url` names the gateways in turn.
+ */
+export async function openClusterHere(
+  agent: string | null,
+  env: Readonly<Record<string, string>> = {},
+  service: Readonly<Record<string, unknown>> = {},
+): Promise<Embedded> {
+  await using opened = new AsyncDisposableStack();
+  const ground = opened.use(await openGround());
+  const workspace = opened.use(await makeWorkspace(agent, service));
+  const told = {
+    ...{ LOG_LEVEL: 'silent', GRPC_HOST: '127.0.0.1', GRPC_PORT: '0', PORT: '0', SERVICE_TOKEN: 'of-one-test' },
+    ...{ DRAIN_SECONDS: '1', ...ground.env, ...workspace.env, DATA_DIR: ':memory:' },
+  };
+  const start = async (open: Open, count: number, more: Readonly<Record<string, string>>): Promise<string[]> => {
+    const opening = Array.from({ length: count }, async () =>
+      opened.use(await open({ ...told, ...more, ...env }, AbortSignal.timeout(startMs))),
+    );
+    return (await Promise.all(opening)).map(listensOn);
+  };
+  const [threads, memory] = await Promise.all([
+    start(openThreadsProcess, replicas, {}),
+    start(openMemoryProcess, 1, {}),
+  ]);
+  const addresses = { THREADS_ADDRESS: targetOf(threads), MEMORY_ADDRESS: targetOf(memory) };
+  const execution = await start(openExecutionProcess, replicas, addresses);
+  const urls = await start(openGatewayProcess, replicas, { ...addresses, EXECUTION_ADDRESS: targetOf(execution) });
+  const everything = opened.move();
+  let asked = 0;
+  return {
+    get url() {
+      return urls[asked++ % urls.length] as string;
+    },
+    [Symbol.asyncDispose]: () => everything.disposeAsync(),
+  };
+}
+
+const startMs = 60_000;
+
+const listensOn = ({ says }: RunningProcess): string => / listens on (\S+)$/.exec(says.at(-1) ?? '')?.[1] ?? '';
+
+const targetOf = (addresses: readonly string[]): string => `ipv4:${addresses.join(',')}`;

@@ -1,0 +1,125 @@
+import { fileURLToPath } from 'node:url';
+import { openGround, openPrivateGround, type Ground, type PrivateGround } from './cluster-ground.ts';
+import { createReplica, type Replica } from './cluster-replica.ts';
+import { freePorts } from './real-process.ts';
+import { makeWorkspace } from './standalone.ts';
+
+export interface ClusterOptions {
+  /** A file of `test/agents` without its ending; `null`: none is configured. */
+  readonly agent: string | null;
+  readonly gateways?: number;
+  readonly threads?: number;
+  readonly executions?: number;
+  readonly memories?: number;
+  /** What every process is told, beside where the others are. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Adds to `service.json`. */
+  readonly service?: Readonly<Record<string, unknown>>;
+  /** Ports of the gateways; free ones where absent. */
+  readonly ports?: readonly number[];
+  /** Told of every line that a process prints. */
+  readonly onLine?: (name: string, line: string) => void;
+}
+
+/** The service as processes of their own, on real servers. */
+export interface Cluster extends AsyncDisposable {
+  /** Of the gateways. */
+  readonly urls: readonly string[];
+  readonly gateways: readonly Replica[];
+  readonly threads: readonly Replica[];
+  readonly executions: readonly Replica[];
+  readonly memories: readonly Replica[];
+  /** All of them, in the order in which they are started. */
+  readonly replicas: readonly Replica[];
+}
+
+const kinds = ['threads', 'memory', 'execution', 'gateway'] as const;
+type Kind = (typeof kinds)[number];
+
+/** What the processes show each other. */
+const token = 'known-to-the-processes-of-one-test';
+
+/** Starts a cluster on servers that all tests share. Resolves once every process serves; disposal kills them all. */
+export async function openCluster(options: ClusterOptions): Promise<Cluster> {
+  await using opened = new AsyncDisposableStack();
+  const ground = opened.use(await openGround());
+  const cluster = opened.use(await openClusterOn(ground, options));
+  const everything = opened.move();
+  return { ...cluster, [Symbol.asyncDispose]: () => everything.disposeAsync() };
+}
+
+/** The same on servers of its own, which can be made to fail. */
+export async function openPrivateCluster(
+  options: ClusterOptions,
+): Promise<Cluster & { readonly ground: PrivateGround }> {
+  await using opened = new AsyncDisposableStack();
+  const ground = opened.use(await openPrivateGround());
+  const cluster = opened.use(await openClusterOn(ground, options));
+  const everything = opened.move();
+  return { ...cluster, ground, [Symbol.asyncDispose]: () => everything.disposeAsync() };
+}
+
+async function openClusterOn(ground: Ground, options: ClusterOptions): Promise<Cluster> {
+  const { agent, service, gateways = 2, threads = 2, executions = 3, memories = 1 } = options;
+  await using opened = new AsyncDisposableStack();
+  const workspace = opened.use(await makeWorkspace(agent, service));
+  const ports = await portsOf({ threads, memory: memories, execution: executions, gateway: gateways }, options.ports);
+  const env = {
+    ...{ LOG_LEVEL: 'warn', GRPC_HOST: '127.0.0.1', HOST: '127.0.0.1', SERVICE_TOKEN: token },
+    ...ground.env,
+    ...workspace.env,
+    ...{ THREADS_ADDRESS: targetOf(ports.threads), EXECUTION_ADDRESS: targetOf(ports.execution) },
+    ...{ MEMORY_ADDRESS: targetOf(ports.memory) },
+    ...options.env,
+  };
+  const of = Object.fromEntries(
+    kinds.map((kind) => [
+      kind,
+      ports[kind].map((port, index) => opened.use(replicaOf({ kind, index, port, env, options }))),
+    ]),
+  ) as unknown as Readonly<Record<Kind, readonly Replica[]>>;
+  // Who calls others comes after them: a process that finds nobody asks again only a little later.
+  await startAll([...of.threads, ...of.memory]);
+  await startAll([...of.execution, ...of.gateway]);
+  const everything = opened.move();
+  return {
+    ...{ gateways: of.gateway, threads: of.threads, executions: of.execution, memories: of.memory },
+    urls: of.gateway.map(({ address }) => `http://${address}`),
+    replicas: kinds.flatMap((kind) => of[kind]),
+    [Symbol.asyncDispose]: () => everything.disposeAsync(),
+  };
+}
+
+const startAll = async (replicas: readonly Replica[]): Promise<void> => {
+  await Promise.all(replicas.map(({ start }) => start()));
+};
+
+type Ports = Readonly<Record<Kind, readonly number[]>>;
+
+async function portsOf(counts: Readonly<Record<Kind, number>>, given: readonly number[] = []): Promise<Ports> {
+  const free = await freePorts(kinds.reduce((sum, kind) => sum + counts[kind], 0));
+  const take = (kind: Kind): number[] => free.splice(0, counts[kind]);
+  const [threads, memory, execution, gateway] = kinds.map(take) as [number[], number[], number[], number[]];
+  return { threads, memory, execution, gateway: gateway.map((port, index) => given[index] ?? port) };
+}
+
+/** Every replica's address, as a client that spreads its calls takes it. */
+const targetOf = (ports: readonly number[]): string => `ipv4:${ports.map((port) => `127.0.0.1:${port}`).join(',')}`;
+
+interface Placed {
+  readonly kind: Kind;
+  readonly index: number;
+  readonly port: number;
+  readonly env: Readonly<Record<string, string>>;
+  readonly options: ClusterOptions;
+}
+
+function replicaOf({ kind, index, port, env, options: { onLine } }: Placed): Replica {
+  return createReplica({
+    name: `${kind} ${index + 1}`,
+    address: `127.0.0.1:${port}`,
+    entry: fileURLToPath(import.meta.resolve(`@agent-workflow/${kind}/main`)),
+    env: { ...env, [kind === 'gateway' ? 'PORT' : 'GRPC_PORT']: String(port) },
+    ...(onLine ? { onLine } : {}),
+  });
+}
