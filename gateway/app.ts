@@ -1,5 +1,7 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import type { Log } from '@agent-workflow/kit/log';
+import type { Registry } from '@agent-workflow/kit/metrics';
+import type { Spans } from '@agent-workflow/kit/spans';
 import Koa from 'koa';
 import { withoutAuthentication } from './auth/none.ts';
 import type { GatewayConfig } from './config.ts';
@@ -14,7 +16,9 @@ import type { Authorize } from './middleware/authorize.ts';
 import type { Middleware, RequestState } from './middleware/context.ts';
 import { cors } from './middleware/cors.ts';
 import { errors } from './middleware/errors.ts';
+import { countRefusals, gatewayMetrics } from './metrics.ts';
 import { accessLog } from './middleware/log.ts';
+import { observed, trailed } from './middleware/observed.ts';
 import { readablePath } from './middleware/path.ts';
 import { requestId } from './middleware/request-id.ts';
 import { routing } from './middleware/router.ts';
@@ -35,16 +39,25 @@ export type AppOptions = Omit<Services, 'openApi'> & {
   readonly authenticate?: Authenticate;
   /** What a caller may; without it, everything. */
   readonly authorize?: Authorize;
+  /** What requests are measured by; absent, nothing is. */
+  readonly registry?: Registry | undefined;
+  /** What makes a span of each request; absent, nothing does. */
+  readonly spans?: Spans | undefined;
 };
 
 /** The HTTP interface on these services. The order of the steps is the order in which a request can be refused. */
 export function createApp({
   authenticate = withoutAuthentication,
   authorize,
-  counter,
+  counter: bounds,
   onceCache,
+  registry,
+  spans,
   ...deps
 }: AppOptions): App {
+  const meters = registry?.make(gatewayMetrics);
+  const counter = meters ? countRefusals(bounds, meters) : bounds;
+  const observers = meters || spans ? { meters, spans } : undefined;
   const secured = authenticate !== withoutAuthentication;
   const services: Services = { ...deps, openApi: once(() => JSON.stringify(toOpenApi(endpoints, { secured }))) };
   const limits = limitsOf(deps.config, counter, secured);
@@ -52,6 +65,8 @@ export function createApp({
   app.setMaxListeners(0);
   const steps = [
     requestId,
+    trailed,
+    observers && observed(observers),
     security(deps.config),
     accessLog(deps.log),
     errors,
@@ -60,7 +75,7 @@ export function createApp({
     limits.failures,
     authentication(withTickets({ endpoints, tickets: deps.tickets, authenticate })),
     limits.requests,
-    routing({ endpoints, services, authorize, streams: limits.streams, onceCache }),
+    routing({ endpoints, services, authorize, streams: limits.streams, onceCache, observers }),
     unmatched,
   ];
   for (const step of steps) if (step) app.use(step);

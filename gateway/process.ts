@@ -1,4 +1,5 @@
 import type { Env } from '@agent-workflow/kit/env';
+import { openObservation } from '@agent-workflow/kit/observe';
 import { beginProcess, toSecurity, type RunningProcess } from '@agent-workflow/kit/process';
 import { readServiceFile } from '@agent-workflow/kit/service-file';
 import { connect } from '@agent-workflow/protos/wire/connect';
@@ -6,6 +7,7 @@ import { createApp } from './app.ts';
 import { openAuth, rulesOf } from './auth/open.ts';
 import { gatewayProcessSettings, hostOf } from './config.ts';
 import { openServer } from './server.ts';
+import { steadyExecution } from './steady.ts';
 import { openEdgeStores } from './stores/open.ts';
 
 /**
@@ -18,20 +20,24 @@ export async function openGatewayProcess(env: Env): Promise<RunningProcess> {
   const file = readServiceFile(values.SERVICE_CONFIG);
   const host = hostOf(values, file);
   await using opened = new AsyncDisposableStack();
+  const observed = opened.use(await openObservation('gateway', values, log));
+  const { registry, spans, calling } = observed;
   const auth = opened.use(await openAuth({ file, config: values, host, log }));
   const app = createApp({
-    threads: opened.use(connect('threads', values.THREADS_ADDRESS, security)),
-    execution: opened.use(connect('execution', values.EXECUTION_ADDRESS, security)),
-    memory: opened.use(connect('memory', values.MEMORY_ADDRESS, security)),
-    ...opened.use(await openEdgeStores({ config: values, log })),
-    config: values,
-    log,
+    threads: calling('threads', opened.use(connect('threads', values.THREADS_ADDRESS, security))),
+    execution: steadyExecution(
+      calling('execution', opened.use(connect('execution', values.EXECUTION_ADDRESS, security))),
+    ),
+    memory: calling('memory', opened.use(connect('memory', values.MEMORY_ADDRESS, security))),
+    ...opened.use(await openEdgeStores({ config: values, log, registry })),
+    ...{ config: values, log, registry, spans },
     ...rulesOf(auth),
   });
   const server = opened.use(await openServer({ app, host, config: values, log }));
+  opened.use(observed.serving());
   const everything = opened.move();
   return {
-    says: [auth.says, `gateway listens on ${server.url}`],
+    says: [auth.says, ...observed.says, `gateway listens on ${server.url}`],
     [Symbol.asyncDispose]: () => everything.disposeAsync(),
   };
 }

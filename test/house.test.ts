@@ -29,10 +29,10 @@ const rules: readonly Rule[] = [
     example: ['services/kit/ids.ts', `import type { Call } from '@agent-workflow/protos/call';`],
   },
   {
-    says: 'protos imports nothing of ours but the errors and sizes of kit',
+    says: 'protos imports nothing of ours but errors, sizes and the trail of kit',
     files: /^protos\//,
     except: tests,
-    imports: /^\/(?!protos\/|services\/kit\/(errors|sizes)$)/,
+    imports: /^\/(?!protos\/|services\/kit\/(errors|sizes|trail)$)/,
     example: ['protos/wire/serve.ts', `import { createLog } from '@agent-workflow/kit/log';`],
   },
   {
@@ -128,6 +128,13 @@ const rules: readonly Rule[] = [
     example: ['services/threads/threads.ts', `import { status } from '@grpc/grpc-js';`],
   },
   {
+    says: 'the clients of Prometheus and OpenTelemetry stay in kit, behind instruments and spans',
+    files: anyCode,
+    except: /^services\/kit\/(metrics|spans)\.ts$|^test\//,
+    imports: /^(prom-client|@opentelemetry\/)/,
+    example: ['services/execution/worker.ts', `import { trace } from '@opentelemetry/api';`],
+  },
+  {
     says: 'Koa stays in the gateway',
     files: anyCode,
     except: /^gateway\/|^test\//,
@@ -200,15 +207,21 @@ test('kit is a closed list', (t) => {
     'adapters/sqlite-checkpoint.ts',
     'adapters/sqlite-sync.ts',
     'adapters/sqlite.ts',
+    'calls.ts',
     'env.ts',
     'errors.ts',
     'ids.ts',
     'life.ts',
     'load.ts',
     'log.ts',
+    'metrics-port.ts',
+    'metrics.ts',
+    'observe.ts',
     'process.ts',
     'service-file.ts',
     'sizes.ts',
+    'spans.ts',
+    'trail.ts',
   ];
   const kit = files.filter((file) => file.startsWith('services/kit/') && !tests.test(file));
   t.deepEqual(kit.map((file) => file.slice('services/kit/'.length)).toSorted(), known);

@@ -21,6 +21,8 @@ export interface RequestState {
   body?: Record<string, unknown> | undefined;
   params: unknown;
   input: unknown;
+  /** The row of the table that the request is for, once that is known, where anyone wants to know. */
+  route?: { readonly name: string; readonly path: string; readonly isStream: boolean };
   /** What the request was refused with: for the log. */
   error?: ServiceError;
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fromUnknown, invalid, isServiceError, ServiceError, type ErrorCode } from '@agent-workflow/kit/errors';
 import { newId } from '@agent-workflow/kit/ids';
 import type { Call } from '@agent-workflow/protos/call';
@@ -48,13 +49,25 @@ export type DoOnce = (ctx: Context, once: Once, call: Call, work: Work) => Promi
 export function createOnce(threads: Threads, cache: OnceCache): DoOnce {
   const underWay = new Map<string, { readonly bodyHash: string; readonly reply: Promise<Reply> }>();
 
-  const lead = async (ctx: Context, { key, bodyHash }: Once, call: Call, work: Work): Promise<Reply> => {
+  /** What another attempt, through another gateway, is answered; `undefined` when it is not soon: it may have died. */
+  const replyOfOther = async (owner: string, { key, bodyHash }: Once, call: Call): Promise<Uint8Array | undefined> => {
+    for (let waitedMs = 0; waitedMs < patienceMs; waitedMs += askAgainMs) {
+      await delay(askAgainMs, undefined, { signal: call.signal });
+      const { replyJson } = await threads.beginOnce({ owner, onceKey: key, bodyHash }, call);
+      if (replyJson) return replyJson;
+    }
+    return undefined;
+  };
+
+  const lead = async (ctx: Context, once: Once, call: Call, work: Work): Promise<Reply> => {
+    const { key, bodyHash } = once;
     const cached = await cache.get(key);
     if (cached && cached.bodyHash !== bodyHash) throw otherBody();
     if (cached) return replay(jsonText(cached.replyJson));
     const { owner } = ctx.state.principal;
     const { isNew, replyJson } = await threads.beginOnce({ owner, onceKey: key, bodyHash }, call);
-    if (replyJson) return replay(jsonText(replyJson));
+    const known = replyJson ?? (isNew || startsRun(ctx) ? undefined : await replyOfOther(owner, once, call));
+    if (known) return replay(jsonText(known));
     const reply = await outcomeOf(work, ctx.method === 'DELETE' && !isNew);
     const kept = typeof reply === 'string' || reply instanceof ServiceError ? toKept(reply) : undefined;
     if (kept) {
@@ -82,6 +95,14 @@ export function createOnce(threads: Threads, cache: OnceCache): DoOnce {
     }
   };
 }
+
+/** How long an attempt that another gateway has is waited for, in milliseconds, and how often it is asked about. */
+const patienceMs = 2000;
+const askAgainMs = 50;
+
+/** A run that was started is joined by who starts it again: nothing is gained by waiting for the other's reply. */
+const runPaths: ReadonlySet<string> = new Set(['/v1/graph/invoke', '/v1/graph/stream', '/v1/runs']);
+const startsRun = ({ path }: Context): boolean => runPaths.has(path);
 
 const otherBody = (): ServiceError =>
   invalid(['header', 'Idempotency-Key'], 'was used with another body', 'idempotency_key');

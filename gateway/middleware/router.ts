@@ -6,6 +6,7 @@ import type { OnceCache } from '../once/port.ts';
 import { authorization, type Authorize } from './authorize.ts';
 import { jsonBody } from './body.ts';
 import type { Middleware, RequestState } from './context.ts';
+import { named, countOpen, type Observers } from './observed.ts';
 import { createOnce, type DoOnce } from './once.ts';
 import { validation } from './validate.ts';
 
@@ -17,6 +18,8 @@ export interface Routing {
   readonly streams: Middleware;
   /** Replies to requests that are done once. */
   readonly onceCache: OnceCache;
+  /** Whoever wants to know which row a request is for; absent, nobody does. */
+  readonly observers?: Observers | undefined;
 }
 
 /**
@@ -24,14 +27,14 @@ export interface Routing {
  * parameters is meant: `memories/forget` is never a memory's id. So a path without parameters is looked up as it
  * stands; the router, which tries every pattern, has the rest.
  */
-export function routing({ endpoints, services, authorize, streams, onceCache }: Routing): Middleware {
+export function routing({ endpoints, services, authorize, streams, onceCache, observers }: Routing): Middleware {
   const router = new Router<RequestState>({ exclusive: 'specificity', sensitive: true });
   const direct = new Map<string, Middleware>();
   const body = jsonBody(services.config.MAX_BODY_BYTES);
   const doOnce = createOnce(services.threads, onceCache);
   for (const row of endpoints) {
     for (const route of [row, ...row.aliases]) {
-      const steps = stepsOf({ row, route, services, authorize, streams, body, doOnce });
+      const steps = stepsOf({ row, route, services, authorize, streams, body, doOnce, observers });
       router.register(toPattern(route), [route.method], steps);
       if (!route.path.includes('{')) direct.set(`${route.method} ${route.path}`, compose(steps));
     }
@@ -48,13 +51,17 @@ interface StepsOptions extends Omit<Routing, 'endpoints' | 'onceCache'> {
 }
 
 /** What a request passes once its row is known; steps that the row does not need are not there. */
-function stepsOf({ row, route, services, authorize, streams, body, doOnce }: StepsOptions): Middleware[] {
+function stepsOf(options: StepsOptions): Middleware[] {
+  const { row, route, services, authorize, streams, body, doOnce, observers } = options;
   const { access, params, input } = row;
+  const isStream = row.answer === 'events';
   return [
+    ...(observers ? [named(row, route)] : []),
     ...(authorize && access ? [authorization(authorize, access)] : []),
     ...(input && route.method !== 'GET' ? [body] : []),
     ...((params ?? input) ? [validation(row, route.method)] : []),
-    ...(row.answer === 'events' ? [streams] : []),
+    ...(isStream ? [streams] : []),
+    ...(isStream && observers?.meters ? [countOpen(observers.meters)] : []),
     answer(row, services, doOnce),
   ];
 }

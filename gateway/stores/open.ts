@@ -1,8 +1,10 @@
 import type { Log } from '@agent-workflow/kit/log';
+import type { Registry } from '@agent-workflow/kit/metrics';
 import { openMemoryCounter } from '../limits/adapters/memory.ts';
 import { openRedisCounter } from '../limits/adapters/redis.ts';
 import { withFallback } from '../limits/fallback.ts';
 import type { Counter } from '../limits/port.ts';
+import { watchRedis } from '../metrics.ts';
 import { openMemoryOnceCache } from '../once/adapters/memory.ts';
 import { openRedisOnceCache } from '../once/adapters/redis.ts';
 import type { OnceCache } from '../once/port.ts';
@@ -25,12 +27,14 @@ export interface EdgeStores extends AsyncDisposable {
 export interface EdgeStoresOptions {
   readonly config: StoreConfig;
   readonly log: Log;
+  /** What Redis is measured by; absent, it is not. */
+  readonly registry?: Registry | undefined;
 }
 
 /** Opens the stores in Redis, which all replicas share, where `REDIS_URL` is set; else in this process. */
-export async function openEdgeStores({ config, log }: EdgeStoresOptions): Promise<EdgeStores> {
+export async function openEdgeStores({ config, ...rest }: EdgeStoresOptions): Promise<EdgeStores> {
   const { REDIS_URL } = config;
-  return REDIS_URL === undefined ? openMemoryStores() : openRedisStores({ config: { ...config, REDIS_URL }, log });
+  return REDIS_URL === undefined ? openMemoryStores() : openRedisStores({ config: { ...config, REDIS_URL }, ...rest });
 }
 
 /** Opens the stores of a gateway that is the only one. */
@@ -51,7 +55,8 @@ interface RedisStoresOptions extends EdgeStoresOptions {
 async function openRedisStores(options: RedisStoresOptions): Promise<EdgeStores> {
   const { openRedis } = await import('./adapters/redis.ts');
   const opened = new AsyncDisposableStack();
-  const redis = opened.use(await openRedis(options));
+  const connection = opened.use(await openRedis(options));
+  const redis = options.registry ? watchRedis(connection, options.registry) : connection;
   const counter = opened.use(withFallback({ shared: openRedisCounter(redis), local: openMemoryCounter() }));
   const onceCache = opened.use(openRedisOnceCache(redis));
   const tickets = opened.use(openRedisTicketStore(redis));

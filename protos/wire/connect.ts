@@ -48,6 +48,9 @@ const channelOptions = {
   'grpc.keepalive_time_ms': 30_000,
   'grpc.keepalive_timeout_ms': 10_000,
   'grpc.dns_min_time_between_resolutions_ms': 5_000,
+  // The defaults wait a second at first and up to two minutes: a server that is back would not be called.
+  'grpc.initial_reconnect_backoff_ms': 100,
+  'grpc.max_reconnect_backoff_ms': 2_000,
 };
 
 interface Outgoing {

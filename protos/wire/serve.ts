@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { fromUnknown, unavailable, type ServiceError } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
-import { carriedNames, fromCarried, onTrail } from '@agent-workflow/kit/trail';
+import { carriedNames, fromCarried, onTrail, withIds, type Trail } from '@agent-workflow/kit/trail';
 import {
   Metadata,
   Server,
@@ -36,7 +36,7 @@ export interface ServeOptions {
   readonly security?: WireSecurity;
   /** Told of every failure that is ours, with its cause, which the caller never gets. */
   readonly onFailure: (error: ServiceError, method: string) => void;
-  /** Done around each call that was let in; unless told, it is put on the trail of its caller. */
+  /** Done around each call that was let in, on the trail of its caller. */
   readonly around?: AroundCall;
   /** Told of each call that was not let in. */
   readonly onStranger?: () => void;
@@ -47,8 +47,6 @@ export interface ServedCall {
   /** The context and its method: `threads.commitStep`. */
   readonly method: string;
   readonly request: object;
-  /** What came beside the request: ids and a trace. */
-  readonly carried: Readonly<Record<string, string>>;
 }
 
 /** Does something around a call; gives what `work` gives, or an iterable of the same items. */
@@ -82,7 +80,7 @@ export async function serve(services: Partial<Services>, options: ServeOptions):
  * @throws when the address cannot be taken.
  */
 export async function openWireServer(contexts: readonly Context[], options: ServeOptions): Promise<WireServer> {
-  const { security = {}, onFailure, onStranger = ignore, around = keepTrail } = options;
+  const { security = {}, onFailure, onStranger = ignore, around = justDo } = options;
   const server = new Server(serverOptions);
   const provided = new Map<Context, Methods>();
   const isLetIn = createGuard(security);
@@ -183,16 +181,14 @@ interface Served extends Required<Pick<ServeOptions, 'onFailure' | 'onStranger' 
 
 const ignore = (): void => undefined;
 
-const keepTrail: AroundCall = ({ carried }, work) => onTrail(fromCarried(carried), work);
+const justDo: AroundCall = (_call, work) => work();
 
 function addService(server: Server, { context, provided, isLetIn, onFailure, onStranger, around }: Served): void {
   const definition = definitionOf(context);
   const handlers = Object.entries(definition).map(([rpc, { path, responseStream }]): [string, UntypedHandleCall] => {
     const name = methodName(rpc);
-    const method: ServedMethod = (request, call, carried) =>
-      around({ method: `${context}.${name}`, request, carried }, () =>
-        (provided()?.[name] ?? starting.call)(request, call),
-      );
+    const method: Method = (request, call) =>
+      around({ method: `${context}.${name}`, request }, () => (provided()?.[name] ?? starting.call)(request, call));
     const refuse = (error: unknown): Partial<StatusObject> => {
       const known = fromUnknown(error);
       if (isOurs(known)) onFailure(known, path);
@@ -214,10 +210,8 @@ const starting = link<{ readonly call: Method }>({
   },
 });
 
-type ServedMethod = (request: object, call: Call, carried: ServedCall['carried']) => ReturnType<Method>;
-
 interface Answers {
-  readonly method: ServedMethod;
+  readonly method: Method;
   readonly refuse: (error: unknown) => Partial<StatusObject>;
   readonly isLetIn: (metadata: Metadata) => boolean;
   readonly onStranger: () => void;
@@ -233,15 +227,17 @@ function unary({ method, refuse, isLetIn, onStranger }: Answers): handleUnaryCal
       answer(stranger);
       return;
     }
-    const reply = method(call.request, callOf(call), carriedBy(call.metadata)) as Promise<object>;
-    reply.then(
-      (value) => {
-        answer(null, value);
-      },
-      (error: unknown) => {
-        answer(refuse(error));
-      },
-    );
+    onTrail(trailOf(call), () => {
+      const reply = method(call.request, callOf(call)) as Promise<object>;
+      reply.then(
+        (value) => {
+          answer(null, value);
+        },
+        (error: unknown) => {
+          answer(refuse(error));
+        },
+      );
+    });
   };
 }
 
@@ -253,15 +249,16 @@ function streaming({ method, refuse, isLetIn, onStranger }: Answers): handleServ
       return;
     }
     const context = callOf(stream);
-    const items = method(stream.request, context, carriedBy(stream.metadata)) as AsyncIterable<object>;
-    writeAll(items, stream, context.signal).then(
-      () => {
-        stream.end();
-      },
-      (error: unknown) => {
-        stream.emit('error', refuse(error));
-      },
-    );
+    onTrail(trailOf(stream), () => {
+      writeAll(method(stream.request, context) as AsyncIterable<object>, stream, context.signal).then(
+        () => {
+          stream.end();
+        },
+        (error: unknown) => {
+          stream.emit('error', refuse(error));
+        },
+      );
+    });
   };
 }
 
@@ -276,16 +273,19 @@ async function writeAll(
   }
 }
 
-function carriedBy(metadata: Metadata): Record<string, string> {
+type Incoming = ServerUnaryCall<object, object> | ServerWritableStream<object, object>;
+
+/** Whose work a call is: as its caller says, and as its request names it. */
+function trailOf({ metadata, request }: Incoming): Trail {
   const carried: Record<string, string> = {};
   for (const name of carriedNames) {
     const [value] = metadata.get(name);
     if (typeof value === 'string') carried[name] = value;
   }
-  return carried;
+  return withIds(fromCarried(carried), request);
 }
 
-function callOf(call: ServerUnaryCall<object, object> | ServerWritableStream<object, object>): Call {
+function callOf(call: Incoming): Call {
   const controller = new AbortController();
   call.once('cancelled', () => {
     controller.abort();

@@ -14,7 +14,7 @@ import type { RunControl, RunLog, RunQueue, WorkerLeases } from './port.ts';
 import { createExecution } from './runs.ts';
 import { sweepRuns } from './sweep.ts';
 import { unwatched, type Watchdog } from './watchdog.ts';
-import { createWorker, type Worker } from './worker.ts';
+import { createWorker, type Worker, type WorkerOptions } from './worker.ts';
 
 export interface OpenExecutionOptions {
   readonly graph: CompiledGraph | undefined;
@@ -37,6 +37,8 @@ export interface OpenExecutionOptions {
   readonly now?: () => number;
   /** Absent: nothing is watched. */
   readonly watchdog?: Watchdog;
+  /** Hears of each run that is claimed here. */
+  readonly onClaimed?: WorkerOptions['onClaimed'];
 }
 
 /** An execution service that runs: disposing of it closes its queue, leases, log and control. */
@@ -92,6 +94,7 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
       lease,
       concurrency: values.RUN_CONCURRENCY,
       hotBytes: values.HOT_STATE_MB * bytesPerMiB,
+      onClaimed: options.onClaimed,
     });
   if (worker) opening.use(control.onStop(worker.stop));
   opening.use(every(options.sweepMs, async () => sweep(worker), failed('the sweep')));

@@ -1,3 +1,4 @@
+import type { Trail } from '@agent-workflow/kit/trail';
 import type { StartRequest } from '@agent-workflow/protos/execution';
 
 /** What a run is to be run with: kept on its record from acceptance to the last claim. */
@@ -9,6 +10,14 @@ export interface RunOptions {
   readonly recursionLimit: number;
   /** Answers what the thread's interrupted run asked; the key is absent when nothing is answered. */
   readonly resume?: unknown;
+  /** When it was accepted, and in which trace; absent where that was not noted. */
+  readonly accepted?: Accepted;
+}
+
+/** A run's beginning, for whoever claims it, whenever that is: nothing is decided by it. */
+export interface Accepted extends Pick<Trail, 'traceparent' | 'tracestate'> {
+  /** Milliseconds since 1970, by the clock of whoever accepted it. */
+  readonly at: number;
 }
 
 export interface RemoteToolOption {

@@ -1,5 +1,6 @@
 import { newId } from '@agent-workflow/kit/ids';
 import type { Env } from '@agent-workflow/kit/env';
+import { openObservation } from '@agent-workflow/kit/observe';
 import { beginProcess, toGrpcOptions, type RunningProcess } from '@agent-workflow/kit/process';
 import { readServiceFile } from '@agent-workflow/kit/service-file';
 import { connect } from '@agent-workflow/protos/wire/connect';
@@ -8,6 +9,7 @@ import { openNats } from './adapters/nats.ts';
 import { loadAgent } from './agents/load.ts';
 import { executionProcessSettings } from './config.ts';
 import { toNatsOptions } from './nats-settings.ts';
+import { observeExecution } from './observed.ts';
 import { openExecution } from './open.ts';
 import { openWatchdog } from './watchdog.ts';
 
@@ -20,37 +22,38 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
   const file = readServiceFile(values.SERVICE_CONFIG);
   const options = toGrpcOptions(values, log);
   await using opened = new AsyncDisposableStack();
+  const observed = opened.use(await openObservation('execution', values, log));
+  const { served: around, onStranger, calling } = observed;
   const watchdog = opened.use(
     openWatchdog({ limitMs: values.BLOCK_LIMIT_MS, runs: values.RUN_CONCURRENCY, logger: log }),
   );
   const graph = file.agent === undefined ? undefined : await loadAgent(file.agent, file.folder);
-  const wire = opened.use(await openWireServer(['execution'], options));
-  const threads = opened.use(connect('threads', values.THREADS_ADDRESS, options.security));
-  const memory = opened.use(connect('memory', values.MEMORY_ADDRESS, options.security));
+  const wire = opened.use(await openWireServer(['execution'], { ...options, around, onStranger }));
+  const threads = calling('threads', opened.use(connect('threads', values.THREADS_ADDRESS, options.security)));
+  const memory = calling('memory', opened.use(connect('memory', values.MEMORY_ADDRESS, options.security)));
   const { EVENTS_RETENTION: retention, LEASE_MS: leaseMs } = values;
   const named = `execution (${values.ROLE}) ${newId()}`;
   const nats = opened.use(
     await openNats(toNatsOptions({ values, name: named, retention, leaseMs, logger: log }), stopping),
   );
+  const drives = values.ROLE !== 'api';
+  const slots = drives ? values.RUN_CONCURRENCY : 0;
   const { execution, drain } = opened.use(
     await openExecution({
-      ...{ graph, threads, memory, logger: log, values, watchdog },
-      ...nats,
-      drives: values.ROLE !== 'api',
+      ...observeExecution({ ...nats, graph, threads, watchdog }, { ...observed, slots }),
+      ...{ memory, logger: log, values, drives },
       sweepMs: values.LEASE_MS / 3,
     }),
   );
   wire.provide('execution', execution);
-  let drainUntil = 0;
-  opened.defer(() => drain(Math.max(minDrainMs, drainUntil - Date.now())));
-  // Calls wait for runs, and end before them.
-  opened.defer(() => wire[Symbol.asyncDispose]());
-  opened.defer(() => {
-    drainUntil = Date.now() + options.drainMs;
+  // No more runs are taken from here on; calls wait for those under way, and whoever waits is cut when these are handed over.
+  opened.defer(async () => {
+    await Promise.all([wire[Symbol.asyncDispose](), drain(Math.max(minDrainMs, options.drainMs))]);
   });
+  opened.use(observed.serving());
   const everything = opened.move();
   return {
-    says: [`execution (${values.ROLE}) listens on ${wire.address}`],
+    says: [...observed.says, `execution (${values.ROLE}) listens on ${wire.address}`],
     [Symbol.asyncDispose]: () => everything.disposeAsync(),
   };
 }

@@ -2,8 +2,15 @@ import { invalid, isServiceError, notFound, unavailable } from '@agent-workflow/
 import { newId } from '@agent-workflow/kit/ids';
 import type { Log } from '@agent-workflow/kit/log';
 import { sizes } from '@agent-workflow/kit/sizes';
+import { toCarried, trail, type Trail } from '@agent-workflow/kit/trail';
 import type { Call } from '@agent-workflow/protos/call';
-import type { Execution, RunEvent, StartRequest, UpdateStateRequest } from '@agent-workflow/protos/execution';
+import type {
+  Execution,
+  RunEvent,
+  StartReply,
+  StartRequest,
+  UpdateStateRequest,
+} from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
 import { answeredCalls, type Message } from '@agent-workflow/protos/message';
 import type { AcceptRunRequest, State, Threads } from '@agent-workflow/protos/threads';
@@ -14,7 +21,7 @@ import type { CompiledGraph } from './engine/graph.ts';
 import { allFields } from './engine/merge.ts';
 import { applyUpdate, refuseInitialState } from './update-state.ts';
 import { fromJson, toOptionsJson, toRunOptions } from './options.ts';
-import type { RunControl, RunLog, RunQueue } from './port.ts';
+import type { RunControl, RunLog, RunnableRun, RunQueue } from './port.ts';
 import { publishEnd } from './publish-end.ts';
 import type { Worker } from './worker.ts';
 
@@ -84,8 +91,7 @@ export function createExecution(options: ExecutionOptions): Execution {
           slot.run(reply.claimed);
           slot = undefined;
         }
-        if (reply.runnable)
-          void aside(queue.enqueue({ owner: request.owner, threadId: reply.threadId, runId: reply.runId }));
+        if (reply.runnable) void aside(queue.enqueue(toRunnable(request.owner, reply)));
         startedHere.set(reply.runId, request.owner);
         if (reply.stoppedRunId !== undefined) {
           worker?.forget(request.owner, reply.threadId);
@@ -198,11 +204,24 @@ function toAccept(graph: CompiledGraph, request: StartRequest, threadId: string)
     messages: request.messages,
     answers: messages.filter(({ role }) => role === 'tool').flatMap(answeredCalls),
     hasNewInput: messages.some(({ role }) => role !== 'tool'),
-    optionsJson: toOptionsJson(options),
+    optionsJson: toOptionsJson({ ...options, accepted: { at: Date.now(), ...traceOfRequest() } }),
     multitaskStrategy: request.multitaskStrategy,
     ...('resume' in options ? { resume: { keys: keysOf(options.resume) } } : {}),
     granularity: request.granularity,
   };
+}
+
+const toRunnable = (owner: string, { threadId, runId }: Pick<StartReply, 'threadId' | 'runId'>): RunnableRun => ({
+  owner,
+  threadId,
+  runId,
+  trace: toCarried({ requestId: trail().requestId, ...traceOfRequest() }),
+});
+
+/** Which trace a run goes on in, whoever drives it. */
+function traceOfRequest(): Pick<Trail, 'traceparent' | 'tracestate'> {
+  const { traceparent, tracestate } = trail();
+  return { ...(traceparent !== undefined && { traceparent }), ...(tracestate !== undefined && { tracestate }) };
 }
 
 /** The keys of an answer that is an object: ids of questions, if they are open. */

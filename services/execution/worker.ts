@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fromUnknown, isServiceError } from '@agent-workflow/kit/errors';
 import { settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
+import { fromCarried, onTrail, readTraceContext, type Trail } from '@agent-workflow/kit/trail';
 import { within } from '@agent-workflow/protos/call';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type { ClaimedRun, ClaimIntent, Threads } from '@agent-workflow/protos/threads';
@@ -33,6 +34,8 @@ export interface WorkerOptions {
   readonly concurrency: number;
   /** Thread states kept in memory between runs, in bytes of JSON. */
   readonly hotBytes: number;
+  /** Hears of each run that is claimed, with what it is to be run with: for metrics. */
+  readonly onClaimed?: ((claimed: ClaimedRun, options: RunOptions) => void) | undefined;
 }
 
 /** Claims runs and drives them, a bounded number at once. */
@@ -104,34 +107,46 @@ export function createWorker(options: WorkerOptions): Worker {
     const { runId, threadId, epoch } = claimed;
     using hold = held.hold({ owner, threadId, runId, takeoverEpoch: epoch });
     const { signal } = hold;
-    try {
-      const runOptions = fromOptionsJson(claimed.optionsJson);
-      const parts = {
-        owner,
-        claimed,
-        options: runOptions,
-        graph,
-        threads,
-        remembered,
-        run: contextOf(options, { owner, runId, threadId, runOptions, signal }),
-        isRemote: remoteTools(graph, runOptions),
-        log,
-      };
-      const driven = await watchdog.watch({ runId, threadId }, async (onStep) => driveRun({ ...parts, onStep }));
-      await Promise.all([settle(owner, threadId, runId, driven), driven.told.catch(() => tellEnd(owner, runId))]);
-    } catch (error) {
-      hot.forget(owner, threadId);
-      // Whoever fired the signal says how the run ended.
-      if (signal.aborted) return;
-      if (isServiceError(error, 'Stale')) {
-        await tellEnd(owner, runId);
-        return;
+    const runOptions = fromOptionsJson(claimed.optionsJson);
+    options.onClaimed?.(claimed, runOptions);
+    const parts = {
+      owner,
+      claimed,
+      options: runOptions,
+      graph,
+      threads,
+      remembered,
+      run: contextOf(options, { owner, runId, threadId, runOptions, signal }),
+      isRemote: remoteTools(graph, runOptions),
+      log,
+    };
+    await onTrail(trailOf(claimed, runOptions), async () => {
+      try {
+        const driven = await watchdog.watch({ runId, threadId }, async (onStep) => driveRun({ ...parts, onStep }));
+        await Promise.all([settle(owner, threadId, runId, driven), driven.told.catch(() => tellEnd(owner, runId))]);
+      } catch (error) {
+        await leave(owner, claimed, { error, signal });
       }
-      logger.error({ err: error, runId, threadId }, 'a run could not be driven');
-      // The record is away for now, and knows how far the run came: it is taken over from there.
-      if (isServiceError(error, 'Unavailable') || isServiceError(error, 'Timeout')) return;
-      await giveUp(owner, runId, threadId);
+    });
+  };
+
+  /** What becomes of a run that was not driven to its end. */
+  const leave = async (
+    owner: string,
+    { runId, threadId }: ClaimedRun,
+    { error, signal }: { readonly error: unknown; readonly signal: AbortSignal },
+  ): Promise<void> => {
+    hot.forget(owner, threadId);
+    // Whoever fired the signal says how the run ended.
+    if (signal.aborted) return;
+    if (isServiceError(error, 'Stale')) {
+      await tellEnd(owner, runId);
+      return;
     }
+    logger.error({ err: error, runId, threadId }, 'a run could not be driven');
+    // The record is away for now, and knows how far the run came: it is taken over from there.
+    if (isServiceError(error, 'Unavailable') || isServiceError(error, 'Timeout')) return;
+    await giveUp(owner, runId, threadId);
   };
 
   const settle = async (
@@ -212,10 +227,11 @@ export function createWorker(options: WorkerOptions): Worker {
 
   /** Sees a run to its end in the slot that is the caller's. */
   const seeToEnd = async (taken: TakenRun, notLast: boolean): Promise<void> => {
+    const { runId, threadId, trace = {} } = taken.run;
     try {
-      await claimAndDrive(taken, notLast);
+      await onTrail({ ...fromCarried(trace), runId, threadId }, () => claimAndDrive(taken, notLast));
     } catch (error) {
-      logger.error({ err: error, runId: taken.run.runId }, 'a run could not be seen to its end');
+      logger.error({ err: error, runId }, 'a run could not be seen to its end');
     } finally {
       release();
     }
@@ -323,6 +339,14 @@ const retakeMs = 500;
 const releaseMs = 2000;
 /** How long what a worker has sent may take to arrive, in milliseconds. */
 const arriveMs = 300;
+
+/** A run goes on in the trace of the request that started it, whoever claims it, and however late. */
+const trailOf = ({ requestId, runId, threadId }: ClaimedRun, { accepted }: RunOptions): Trail => ({
+  requestId,
+  runId,
+  threadId,
+  ...(accepted && readTraceContext({ ...accepted })),
+});
 
 /** Names of the tools that the caller runs: declared with the request, or so marked by the graph. */
 function remoteTools(graph: CompiledGraph, { tools }: RunOptions): (name: string) => boolean {

@@ -1,7 +1,7 @@
 import { errorCodes, fromUnknown } from './errors.ts';
 import { counter, histogram, type Registry } from './metrics.ts';
 import type { Span, SpanKind, Spans } from './spans.ts';
-import { fromCarried, onTrail, trail, type Carried, type Trail } from './trail.ts';
+import { onTrail, trail, withIds } from './trail.ts';
 
 type Result = Promise<object> | AsyncIterable<object>;
 
@@ -10,8 +10,6 @@ export interface CallInfo {
   /** The context and its method: `threads.commitStep`. */
   readonly method: string;
   readonly request: object;
-  /** What came beside the request; absent where the caller is in this process. */
-  readonly carried?: Carried;
 }
 
 /** What is done around a call. Gives what the call gives. */
@@ -58,10 +56,10 @@ export interface AroundParts {
   readonly hear?: HearCall | undefined;
 }
 
-/** Puts a call on the trail of its caller, with the ids that its request names, counts it and makes it a span. */
+/** Puts a call on its caller's trail, with the ids that its request names, counts it and makes it a span. */
 export function createAround({ kind, spans, hear }: AroundParts): AroundCall {
-  return ({ method, request, carried }, work) =>
-    onTrail(withIds(carried ? fromCarried(carried) : trail(), request), () => {
+  return ({ method, request }, work) =>
+    onTrail(withIds(trail(), request), () => {
       const span = spans?.begin(method, { kind });
       const heard = hear?.(method);
       if (!span && !heard) return work();
@@ -71,14 +69,6 @@ export function createAround({ kind, spans, hear }: AroundParts): AroundCall {
       };
       return watch(span ? span.run(work) : work(), { span, end });
     });
-}
-
-/** Requests name what they are about in these two fields, whatever the service. */
-function withIds(own: Trail, request: { readonly runId?: unknown; readonly threadId?: unknown }): Trail {
-  const { runId, threadId } = request;
-  const hasRun = typeof runId === 'string' && runId !== '';
-  const hasThread = typeof threadId === 'string' && threadId !== '';
-  return hasRun || hasThread ? { ...own, ...(hasRun && { runId }), ...(hasThread && { threadId }) } : own;
 }
 
 interface Watched {

@@ -1,3 +1,5 @@
+import type * as prom from 'prom-client';
+
 type Kind = 'counter' | 'gauge' | 'histogram';
 
 /** The values that a label may have: a closed list, or so many different ones. Any other value is written `other`. */
@@ -68,7 +70,7 @@ export interface Registry {
   readonly [Symbol.dispose]: () => void;
 }
 
-type Prometheus = typeof import('prom-client');
+type Prometheus = typeof prom;
 
 /** A registry that also has what the process says of itself: CPU, memory, event loop. The client is loaded here. */
 export async function openRegistry(): Promise<Registry> {

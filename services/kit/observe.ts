@@ -57,8 +57,7 @@ export async function openObservation(
   registry?.make(processMetrics).ready.ask(() => (isReady ? 1 : 0));
   const counted = registry && countCalls(registry);
   const { METRICS_HOST: host, METRICS_PORT: port = 0 } = values;
-  const listening =
-    registry && opened.use(await openMetricsPort({ host, port, registry, isReady: () => isReady }));
+  const listening = registry && opened.use(await openMetricsPort({ host, port, registry, isReady: () => isReady }));
   const served = createAround({ kind: 'server', spans, hear: counted?.hear });
   const calls = createAround({ kind: 'client', spans });
   const everything = opened.move();
@@ -68,7 +67,7 @@ export async function openObservation(
     served,
     onStranger: () => counted?.onStranger(),
     calling: (context, other) => (spans ? surround(context, other, calls) : other),
-    inProcess: (context, own) => (spans ?? registry ? surround(context, own, served) : own),
+    inProcess: (context, own) => ((spans ?? registry) ? surround(context, own, served) : own),
     serving: () => {
       isReady = true;
       return {

@@ -14,6 +14,7 @@ import {
 } from './env.ts';
 import { stopSignal } from './life.ts';
 import { createLog, logLevels, type Log } from './log.ts';
+import { observeSettings } from './observe.ts';
 
 /** What every process reads from the environment. */
 export const processSettings = {
@@ -21,6 +22,7 @@ export const processSettings = {
   DRAIN_SECONDS: integer(10, 'Seconds that running requests have left when the process is told to stop', {
     max: 86_400,
   }),
+  ...observeSettings,
 } satisfies Settings;
 
 /** What a process reads that serves its context to the others of a cluster. */

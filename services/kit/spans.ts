@@ -1,4 +1,5 @@
-import type { Context, Span as OtelSpan, SpanKind as OtelKind, Tracer } from '@opentelemetry/api';
+import type * as otel from '@opentelemetry/api';
+import type { Context, DiagLogger, Span as OtelSpan, SpanKind as OtelKind, Tracer } from '@opentelemetry/api';
 import { ConfigError } from './env.ts';
 import { onTrail, trail, type Trail } from './trail.ts';
 
@@ -93,7 +94,7 @@ async function loadSdk() {
 
 const quietMs = 60_000;
 
-function tellLost(onLost: SpansOptions['onLost']): import('@opentelemetry/api').DiagLogger {
+function tellLost(onLost: SpansOptions['onLost']): DiagLogger {
   let told = -Infinity;
   const tell = (...said: unknown[]): void => {
     if (performance.now() - told < quietMs) return;
@@ -104,7 +105,7 @@ function tellLost(onLost: SpansOptions['onLost']): import('@opentelemetry/api').
   return { error: tell, warn: ignore, info: ignore, debug: ignore, verbose: ignore };
 }
 
-type Api = typeof import('@opentelemetry/api');
+type Api = typeof otel;
 
 function createSpans(api: Api, tracer: Tracer): Omit<Spans, typeof Symbol.asyncDispose> {
   const kinds: Readonly<Record<SpanKind, OtelKind>> = {

@@ -39,7 +39,7 @@ export function toCarried(own: Trail): Carried {
   const carried: Record<string, string> = {};
   for (const key of keys) {
     const value = own[key];
-    if (value !== undefined) carried[names[key]] = isOurs(key) ? encodeURIComponent(value) : value;
+    if (value !== undefined) carried[names[key]] = isOurs(key) ? encodeURIComponent(value.toWellFormed()) : value;
   }
   return carried;
 }
@@ -77,6 +77,16 @@ export function readTraceContext({
   if (typeof traceparent !== 'string' || !validParent.test(traceparent)) return {};
   return { traceparent, ...(typeof tracestate === 'string' && validState.test(tracestate) && { tracestate }) };
 }
+
+/** The trail of a call: requests name what they are about in these two fields, whatever the service. */
+export function withIds(own: Trail, request: { readonly runId?: unknown; readonly threadId?: unknown }): Trail {
+  const runId = idOr(own.runId, request.runId);
+  const threadId = idOr(own.threadId, request.threadId);
+  return runId === own.runId && threadId === own.threadId ? own : { ...own, runId, threadId };
+}
+
+const idOr = (known: string | undefined, given: unknown): string | undefined =>
+  typeof given === 'string' && given !== '' ? given : known;
 
 /** The 32 digits that all spans of one trace share. */
 export const traceIdOf = ({ traceparent }: Trail): string | undefined => traceparent?.slice(3, 35);

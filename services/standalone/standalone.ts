@@ -2,6 +2,7 @@ import { openMemoryRunQueue, openMemoryWorkerLeases } from '@agent-workflow/exec
 import { openMemoryRunControl } from '@agent-workflow/execution/adapters/memory-control';
 import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite';
 import { loadAgent } from '@agent-workflow/execution/agents/load';
+import { observeExecution } from '@agent-workflow/execution/observed';
 import { openExecution } from '@agent-workflow/execution/open';
 import { unwatched, type OpenWatchdog } from '@agent-workflow/execution/watchdog';
 import { createApp } from '@agent-workflow/gateway/app';
@@ -12,6 +13,7 @@ import { openMemoryStores, type EdgeStores } from '@agent-workflow/gateway/store
 import { openDataFolder } from '@agent-workflow/kit/adapters/sqlite';
 import type { Env } from '@agent-workflow/kit/env';
 import { anonymousOwner } from '@agent-workflow/kit/ids';
+import { openObservation } from '@agent-workflow/kit/observe';
 import { beginProcess, type RunningProcess } from '@agent-workflow/kit/process';
 import { readServiceFile } from '@agent-workflow/kit/service-file';
 import { openMemory } from '@agent-workflow/memory/open';
@@ -47,6 +49,8 @@ export async function openStandalone(
   const file = readServiceFile(values.SERVICE_CONFIG);
   const host = hostOf(values, file);
   await using opened = new AsyncDisposableStack();
+  const observed = opened.use(await openObservation('standalone', values, log));
+  const { registry, spans, inProcess } = observed;
   const watchdog = opened.use(
     openWatchdog({ limitMs: values.BLOCK_LIMIT_MS, runs: values.RUN_CONCURRENCY, logger: log }),
   );
@@ -55,21 +59,22 @@ export async function openStandalone(
 
   const { pathOf } = opened.use(openDataFolder(values.DATA_DIR));
   const store = openSqliteThreadStore({ path: pathOf('threads.sqlite') });
-  const threads = link(opened.use(openThreads({ store, values, logger: log })).threads);
-  const memory = link(opened.use(await openMemory({ path: pathOf('memory.sqlite'), values })).memory);
+  const threads = inProcess('threads', link(opened.use(openThreads({ store, values, logger: log })).threads));
+  const memory = inProcess(
+    'memory',
+    link(opened.use(await openMemory({ path: pathOf('memory.sqlite'), values, registry })).memory),
+  );
+  const parts = {
+    ...{ graph, threads, watchdog },
+    queue: openMemoryRunQueue(),
+    leases: openMemoryWorkerLeases(),
+    log: openSqliteRunLog({ path: pathOf('execution.sqlite') }),
+  };
   const { execution, drain } = opened.use(
     await openExecution({
-      graph,
-      threads,
-      memory,
-      queue: openMemoryRunQueue(),
-      leases: openMemoryWorkerLeases(),
+      ...observeExecution(parts, { registry, spans, slots: values.RUN_CONCURRENCY }),
+      ...{ memory, logger: log, values, sweepMs },
       control: openMemoryRunControl(),
-      log: openSqliteRunLog({ path: pathOf('execution.sqlite') }),
-      logger: log,
-      values,
-      sweepMs,
-      watchdog,
     }),
   );
   // Requests wait for runs: they drain first, and what then still runs has the time that is left.
@@ -79,11 +84,10 @@ export async function openStandalone(
   const stores = opened.use(await openStores());
   const app = createApp({
     threads,
-    execution: link(execution),
+    execution: inProcess('execution', link(execution)),
     memory,
     ...stores,
-    config: values,
-    log,
+    ...{ config: values, log, registry, spans },
     ...rulesOf(auth),
   });
   const server = opened.use(await openServer({ app, host, config: values, log }));
@@ -91,8 +95,9 @@ export async function openStandalone(
     drainUntil = Date.now() + values.DRAIN_SECONDS * 1000;
   });
 
+  opened.use(observed.serving());
   const everything = opened.move();
-  const says = [open, `Agent Workflow Service listens on ${server.url}`];
+  const says = [open, ...observed.says, `Agent Workflow Service listens on ${server.url}`];
   return { url: server.url, says, [Symbol.asyncDispose]: () => everything.disposeAsync() };
 }
 

@@ -101,6 +101,9 @@ class Interrupted extends Error {
   }
 }
 
+/** Whether this was thrown because a question was asked: nothing has failed then. */
+export const isQuestion = (error: unknown): boolean => error instanceof Interrupted;
+
 function toJson(value: unknown): unknown {
   const json = JSON.stringify(value) as string | undefined;
   if (json === undefined) throw new TypeError('interrupt() was given a value that is not JSON');

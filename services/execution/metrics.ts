@@ -1,0 +1,67 @@
+import { counter, gauge, histogram } from '@agent-workflow/kit/metrics';
+
+/** Names of an agent's nodes and tools that are told apart. */
+const names = 200;
+const runSeconds = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 1800];
+const nodeSeconds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
+
+/** What the execution service measures. What a role does not do stays at 0. */
+export const executionMetrics = {
+  accepted: counter('agent_workflow_runs_accepted_total', 'Runs accepted; a request sent again counts again'),
+  ended: counter('agent_workflow_runs_ended_total', 'Runs ended, each once, by the process that ended it', {
+    status: ['completed', 'interrupted', 'failed', 'stopped'],
+  }),
+  givenUp: counter(
+    'agent_workflow_runs_given_up_total',
+    'Runs claimed too often without a commit, and ended for that; they also count as failed',
+  ),
+  takeovers: counter(
+    'agent_workflow_run_takeovers_total',
+    'Claims of a run that another claim had before: after a death, or handed over',
+  ),
+  driving: gauge('agent_workflow_runs_driving', 'Runs that this process drives'),
+  slots: gauge('agent_workflow_run_slots', 'Runs that this process may drive at once'),
+  wait: histogram(
+    'agent_workflow_run_wait_seconds',
+    'Time from the acceptance of a run to its first claim, at the clocks of two processes',
+    {},
+    runSeconds,
+  ),
+  seconds: histogram(
+    'agent_workflow_run_seconds',
+    'Time from the claim of a run until this process let go of it',
+    {},
+    runSeconds,
+  ),
+  queueWaiting: gauge(
+    'agent_workflow_queue_waiting_runs',
+    'Runs in the queue as far as this process knows: what RUN_BACKLOG is held against',
+  ),
+  waiting: gauge(
+    'agent_workflow_runs_waiting',
+    'Runs on record that wait to be claimed, of all processes, when the last sweep looked',
+  ),
+  underWay: gauge(
+    'agent_workflow_runs_under_way',
+    'Runs on record that are driven, of all processes, when the last sweep looked',
+  ),
+  oldestWait: gauge(
+    'agent_workflow_runs_oldest_wait_seconds',
+    'Time that the oldest run has waited that holds its thread and is not claimed; 0 when there is none',
+  ),
+  swept: gauge(
+    'agent_workflow_sweep_last_success_timestamp_seconds',
+    'When the last sweep ended, in Unix time: the three above are as old as that',
+  ),
+  steps: counter('agent_workflow_steps_committed_total', 'Steps committed to the record'),
+  nodeSeconds: histogram('agent_workflow_node_seconds', 'Time of one attempt at a node', { node: names }, nodeSeconds),
+  nodeFailures: counter('agent_workflow_node_failures_total', 'Attempts at a node that threw', { node: names }),
+  toolSeconds: histogram('agent_workflow_tool_seconds', 'Time of one call of a tool', { tool: names }, nodeSeconds),
+  toolFailures: counter('agent_workflow_tool_failures_total', 'Calls of a tool that threw', { tool: names }),
+  events: counter('agent_workflow_events_appended_total', 'Events written to the logs of runs'),
+  followers: gauge('agent_workflow_followers', 'Streams and waits that follow a run here'),
+  leaseHeld: gauge(
+    'agent_workflow_lease_held',
+    'Whether the lease of the worker here holds: at 0 others take its runs over',
+  ),
+};

@@ -1,0 +1,228 @@
+import type { Instruments, Registry } from '@agent-workflow/kit/metrics';
+import type { Spans } from '@agent-workflow/kit/spans';
+import type {
+  ClaimedRun,
+  ListOpenRunsReply,
+  ListOpenRunsRequest,
+  ThreadKey,
+  Threads,
+} from '@agent-workflow/protos/threads';
+import { LRUCache } from 'lru-cache';
+import { surroundCode, type BeginCode } from './engine/around.ts';
+import type { CompiledGraph } from './engine/graph.ts';
+import { executionMetrics } from './metrics.ts';
+import type { RunOptions } from './options.ts';
+import type { RunLog, RunQueue, WorkerLeases } from './port.ts';
+import type { Watchdog } from './watchdog.ts';
+
+/** What the execution service stands on, as far as it is measured and traced. */
+export interface ObservedParts {
+  readonly graph: CompiledGraph | undefined;
+  readonly threads: Threads;
+  readonly queue: RunQueue;
+  readonly leases: WorkerLeases;
+  readonly log: RunLog;
+  readonly watchdog: Watchdog;
+  /** Hears of each run that is claimed, with what it is to be run with. */
+  readonly onClaimed?: (claimed: ClaimedRun, options: RunOptions) => void;
+}
+
+export interface ObserveOptions {
+  readonly registry: Registry | undefined;
+  readonly spans: Spans | undefined;
+  /** Runs that may be driven here at once. */
+  readonly slots: number;
+}
+
+type Meters = Instruments<typeof executionMetrics>;
+
+/** The same parts, measured and traced; what is neither is as it was. */
+export function observeExecution<P extends ObservedParts>(
+  parts: P,
+  { registry, spans, slots }: ObserveOptions,
+): P & ObservedParts {
+  if (!registry && !spans) return parts;
+  const meters = registry?.make(executionMetrics);
+  const { graph } = parts;
+  const seen = {
+    ...parts,
+    graph: graph && surroundCode(graph, beginCode(meters, spans)),
+    watchdog: watchRuns(parts.watchdog, meters, spans),
+  };
+  if (!meters) return seen;
+  meters.slots.set({}, slots);
+  meters.driving.set({}, 0);
+  meters.queueWaiting.ask(parts.queue.waiting);
+  return {
+    ...seen,
+    threads: countRuns(parts.threads, meters),
+    leases: watchLease(parts.leases, meters),
+    log: countEvents(parts.log, meters),
+    onClaimed: ({ isTakeover }, { accepted }) => {
+      if (isTakeover) meters.takeovers.add({});
+      else if (accepted) meters.wait.observe({}, Math.max(0, Date.now() - accepted.at) / 1000);
+    },
+  };
+}
+
+const sinceSeconds = (start: number): number => (performance.now() - start) / 1000;
+
+/** A run is a span of its own, below the request that started it, whoever drives it. */
+function watchRuns(watchdog: Watchdog, meters: Meters | undefined, spans: Spans | undefined): Watchdog {
+  return {
+    ...watchdog,
+    watch: async (run, work) => {
+      const start = performance.now();
+      const span = spans?.begin('run', { kind: 'consumer' });
+      let error: string | undefined;
+      meters?.driving.add({}, 1);
+      try {
+        return await (span ? span.run(() => watchdog.watch(run, work)) : watchdog.watch(run, work));
+      } catch (thrown) {
+        error = thrown instanceof Error ? thrown.name : 'Error';
+        throw thrown;
+      } finally {
+        meters?.driving.add({}, -1);
+        meters?.seconds.observe({}, sinceSeconds(start));
+        span?.end(error);
+      }
+    },
+  };
+}
+
+function beginCode(meters: Meters | undefined, spans: Spans | undefined): BeginCode {
+  return ({ kind, name, context }) => {
+    const start = performance.now();
+    const step = 'step' in context ? { 'agent_workflow.step': context.step } : {};
+    const span = spans?.begin(`${kind} ${name}`, { attributes: { [`agent_workflow.${kind}`]: name, ...step } });
+    return {
+      run: (work) => (span ? span.run(work) : work()),
+      end: (how) => {
+        // What is thrown once the run is stopped is the stop's doing.
+        const hasFailed = how === 'failed' && !context.signal.aborted;
+        span?.end(hasFailed ? 'NodeFailed' : undefined);
+        if (!meters) return;
+        if (kind === 'node') meters.nodeSeconds.observe({ node: name }, sinceSeconds(start));
+        else meters.toolSeconds.observe({ tool: name }, sinceSeconds(start));
+        if (hasFailed && kind === 'node') meters.nodeFailures.add({ node: name });
+        if (hasFailed && kind === 'tool') meters.toolFailures.add({ tool: name });
+      },
+    };
+  };
+}
+
+const deletionsAtOnce = 1000;
+
+const nameOf = ({ owner, threadId }: ThreadKey): string => JSON.stringify([owner, threadId]);
+
+/** Counts what the record says yes to: it says so once for each run. */
+function countRuns(threads: Threads, meters: Meters): Threads {
+  const ended = (status: string): void => meters.ended.add({ status });
+  const seeSweep = watchSweep(meters);
+  const deleting = new LRUCache<string, number>({ max: deletionsAtOnce });
+  return {
+    ...threads,
+    acceptRun: async (request, call) => {
+      const reply = await threads.acceptRun(request, call);
+      meters.accepted.add({});
+      if (reply.stoppedRunId !== undefined) ended('stopped');
+      return reply;
+    },
+    claimRun: async (request, call) => {
+      const reply = await threads.claimRun(request, call);
+      if (reply.givenUp) {
+        meters.givenUp.add({});
+        ended('failed');
+      }
+      return reply;
+    },
+    commitStep: async (request, call) => {
+      const reply = await threads.commitStep(request, call);
+      meters.steps.add({});
+      if (request.end) ended(request.end.status);
+      return reply;
+    },
+    endRun: async (request, call) => {
+      const reply = await threads.endRun(request, call);
+      if (reply.endedNow) ended(reply.status);
+      return reply;
+    },
+    // A deletion that is begun again names the same runs: they are counted when it is over.
+    beginDelete: async (request, call) => {
+      const reply = await threads.beginDelete(request, call);
+      deleting.set(nameOf(request), reply.stoppedRunIds.length);
+      return reply;
+    },
+    finishDelete: async (request, call) => {
+      const reply = await threads.finishDelete(request, call);
+      meters.ended.add({ status: 'stopped' }, deleting.get(nameOf(request)) ?? 0);
+      deleting.delete(nameOf(request));
+      return reply;
+    },
+    listOpenRuns: async (request, call) => {
+      const reply = await threads.listOpenRuns(request, call);
+      seeSweep(request, reply);
+      return reply;
+    },
+  };
+}
+
+/** A sweep reads all runs that have not ended, page by page: they are counted as it goes by. */
+function watchSweep(meters: Meters): (request: ListOpenRunsRequest, reply: ListOpenRunsReply) => void {
+  let waiting = 0;
+  let underWay = 0;
+  let oldest = Infinity;
+  return ({ cursor }, { runs, cursor: next }) => {
+    if (cursor === undefined) [waiting, underWay, oldest] = [0, 0, Infinity];
+    for (const { status, runnable, createdAt } of runs) {
+      if (status === 'running') underWay++;
+      else waiting++;
+      if (status !== 'running' && runnable) oldest = Math.min(oldest, createdAt);
+    }
+    if (next !== undefined) return;
+    const now = Date.now();
+    meters.waiting.set({}, waiting);
+    meters.underWay.set({}, underWay);
+    meters.oldestWait.set({}, Math.max(0, now - oldest) / 1000);
+    meters.swept.set({}, now / 1000);
+  };
+}
+
+function watchLease(leases: WorkerLeases, meters: Meters): WorkerLeases {
+  let until = -Infinity;
+  meters.leaseHeld.ask(() => (performance.now() < until ? 1 : 0));
+  return {
+    ...leases,
+    renew: async (workerId, leaseMs) => {
+      const start = performance.now();
+      await leases.renew(workerId, leaseMs);
+      until = start + leaseMs;
+    },
+    release: async (workerId) => {
+      until = -Infinity;
+      await leases.release(workerId);
+    },
+  };
+}
+
+function countEvents(log: RunLog, meters: Meters): RunLog {
+  const following = (): Disposable => {
+    meters.followers.add({}, 1);
+    return { [Symbol.dispose]: () => meters.followers.add({}, -1) };
+  };
+  return {
+    ...log,
+    append: async (runId, after, events) => {
+      await log.append(runId, after, events);
+      meters.events.add({}, events.length);
+    },
+    async *follow(runId, after, signal) {
+      using _one = following();
+      yield* log.follow(runId, after, signal);
+    },
+    end: async (runId, signal) => {
+      using _one = following();
+      return await log.end(runId, signal);
+    },
+  };
+}

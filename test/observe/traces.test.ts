@@ -1,0 +1,233 @@
+import { randomBytes } from 'node:crypto';
+import test, { type ExecutionContext } from 'ava';
+import { createClient, user } from '../servers/client.ts';
+import { clusterAbsence } from '../servers/cluster-ground.ts';
+import { openClusterHere } from '../servers/cluster-here.ts';
+import { openCollector, type Collector, type SpanSent } from '../servers/collector.ts';
+import { openEmbedded } from '../servers/embedded.ts';
+import { openGate } from '../servers/gate.ts';
+import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
+
+const secrets = { said: 'said-but-never-told', key: 'key-never-told' };
+
+/** One streamed request with a trace of its caller's. */
+async function streamOnce(url: string, more: Readonly<Record<string, unknown>> = {}): Promise<Traced> {
+  const traceId = randomBytes(16).toString('hex');
+  const caller = randomBytes(8).toString('hex');
+  const headers = { traceparent: `00-${traceId}-${caller}-01`, 'x-request-id': `asked-${traceId}` };
+  const config = { api_key: secrets.key };
+  let threadId = '';
+  let runId = '';
+  const { stream } = createClient(url);
+  for await (const { event, data } of stream({ messages: [user(secrets.said)], config, ...more }, headers)) {
+    if (event === 'metadata') ({ thread_id: threadId, run_id: runId } = data);
+  }
+  return { traceId, caller, threadId, runId };
+}
+
+interface Traced {
+  readonly traceId: string;
+  readonly caller: string;
+  readonly threadId: string;
+  readonly runId: string;
+}
+
+/** The path of spans from one up to the caller: names, the innermost first. */
+function pathOf(spans: readonly SpanSent[], from: SpanSent): string[] {
+  const above = spans.find(({ spanId }) => spanId === from.parentSpanId);
+  return [from.name, ...(above ? pathOf(spans, above) : [from.parentSpanId ?? 'nobody'])];
+}
+
+const only = (t: ExecutionContext, spans: readonly SpanSent[], name: string, service?: string): SpanSent => {
+  const found = spans.filter((span) => span.name === name && (service === undefined || span.service === service));
+  t.true(
+    found.length > 0,
+    `no span ${name} of ${service ?? 'anyone'} among ${spans.map((span) => span.name).join(', ')}`,
+  );
+  return found[0] as SpanSent;
+};
+
+function holdsNoContents(t: ExecutionContext, { bodies }: Collector): void {
+  const all = bodies().join('\n');
+  for (const text of [...Object.values(secrets), 'this was said', 'It is there', 'u:ada'])
+    t.false(all.includes(text), text);
+}
+
+test('in one process, one trace goes from the caller to the node, its tool, its memory and its commits', async (t) => {
+  await using collector = await openCollector();
+  const service = await openEmbedded('remembering', { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint });
+  const { traceId, caller, runId, threadId } = await streamOnce(service.url);
+  await service[Symbol.asyncDispose]();
+
+  const spans = collector.spans().filter((span) => span.traceId === traceId);
+  const edge = 'POST /v1/graph/stream';
+  const run = ['run', 'execution.start', edge, caller];
+  t.deepEqual(pathOf(spans, only(t, spans, 'threads.acceptRun')), [
+    'threads.acceptRun',
+    'execution.start',
+    edge,
+    caller,
+  ]);
+  t.deepEqual(pathOf(spans, only(t, spans, 'execution.follow')), ['execution.follow', edge, caller]);
+  t.deepEqual(pathOf(spans, only(t, spans, 'memory.store')), ['memory.store', 'node keep', ...run]);
+  t.deepEqual(pathOf(spans, only(t, spans, 'memory.search')), ['memory.search', 'tool look', ...run]);
+  t.deepEqual(pathOf(spans, only(t, spans, 'threads.commitStep')), ['threads.commitStep', ...run]);
+  const { attributes } = only(t, spans, 'node keep');
+  t.like(attributes, {
+    'agent_workflow.request_id': `asked-${traceId}`,
+    'agent_workflow.run_id': runId,
+    'agent_workflow.thread_id': threadId,
+    'agent_workflow.node': 'keep',
+  });
+  holdsNoContents(t, collector);
+});
+
+test('what nobody asked for is in no trace: sweeps, probes, work of the process itself', async (t) => {
+  await using collector = await openCollector();
+  const service = await openEmbedded('remembering', {
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
+    LEASE_MS: '500',
+  });
+  const { send } = createClient(service.url);
+  await send('GET', '/healthz');
+  await send('GET', '/v1/ping');
+  await service[Symbol.asyncDispose]();
+  t.deepEqual(
+    collector.spans().map(({ name, parentSpanId }) => [name, parentSpanId]),
+    [['GET /v1/ping', undefined]],
+  );
+});
+
+test('a ticket stands in no span, nor does any query', async (t) => {
+  await using collector = await openCollector();
+  const service = await openEmbedded('remembering', { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint });
+  const { send } = createClient(service.url);
+  const accepted = await send('POST', '/v1/runs', { messages: [user('hello')] });
+  const { run_id: runId } = accepted.body.data as { run_id: string };
+  const { ticket } = (await send('POST', `/v1/runs/${runId}/ticket`)).body.data as { ticket: string };
+  const followed = await fetch(`${service.url}/v1/runs/${runId}/stream?ticket=${ticket}`);
+  t.is(followed.status, 200);
+  await followed.text();
+  await fetch(`${service.url}/v1/threads?search=looked-for`).then((reply) => reply.text());
+  await service[Symbol.asyncDispose]();
+
+  t.true(collector.spans().some(({ name }) => name === 'GET /v1/runs/{run_id}/stream'));
+  for (const text of [ticket, 'ticket=', 'looked-for']) t.false(collector.bodies().join('\n').includes(text), text);
+});
+
+test('a run that fails is an error in its trace, by its code and not its words', async (t) => {
+  await using collector = await openCollector();
+  const service = await openEmbedded('obedient', { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint });
+  const { traceId } = await streamOnce(service.url, { messages: [user('fail')] });
+  await service[Symbol.asyncDispose]();
+  const spans = collector.spans().filter((span) => span.traceId === traceId);
+  const { isError, attributes } = only(t, spans, 'node obey');
+  t.true(isError);
+  t.is(attributes['error.type'], 'NodeFailed');
+  t.false(collector.bodies().join('\n').includes('told to'));
+});
+
+test('a caller that wants no trace gets none, and its request goes on as ever', async (t) => {
+  await using collector = await openCollector();
+  const service = await openEmbedded('remembering', { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint });
+  const traceparent = `00-${'a1'.repeat(16)}-${'b2'.repeat(8)}-00`;
+  const reply = await createClient(service.url).send(
+    'POST',
+    '/v1/graph/invoke',
+    { messages: [user('x')] },
+    { traceparent },
+  );
+  t.is(reply.status, 200);
+  await service[Symbol.asyncDispose]();
+  t.deepEqual(collector.spans(), []);
+});
+
+test('a collector that is away holds up neither requests nor the end of the process', async (t) => {
+  const collector = await openCollector();
+  await collector[Symbol.asyncDispose]();
+  const service = await openEmbedded('remembering', { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint });
+  const { send } = createClient(service.url);
+  t.is((await send('POST', '/v1/graph/invoke', { messages: [user('x')] })).status, 200);
+  const start = performance.now();
+  await service[Symbol.asyncDispose]();
+  t.true(performance.now() - start < 10_000);
+});
+
+test('an endpoint that is no address stops the start', async (t) => {
+  const opening = openEmbedded('remembering', { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' });
+  await t.throwsAsync(opening, { message: /OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https address/ });
+});
+
+test('a run that a dead process left goes on in the trace of the request that started it', async (t) => {
+  await using collector = await openCollector();
+  await using workspace = await makeWorkspace('gated');
+  await using gate = await openGate();
+  const env = { ...workspace.env, OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint };
+  const killed = await startStandalone(env);
+  const headers = { traceparent: `00-${'c3'.repeat(16)}-${'d4'.repeat(8)}-01` };
+  const body = { messages: [user('go')], config: { gate: gate.url } };
+  const accepted = await createClient(killed.url).send('POST', '/v1/runs', body, headers);
+  const { run_id: runId } = accepted.body.data as { run_id: string };
+  await gate.visited(1);
+  await killed.stop('SIGKILL');
+  const before = collector.spans().length;
+
+  gate.open();
+  const again = await startStandalone(env);
+  t.is((await createClient(again.url).send('GET', `/v1/runs/${runId}/wait`)).status, 200);
+  t.is(await again.stop('SIGTERM'), 0);
+  const { traceId, attributes } = only(t, collector.spans().slice(before), 'node after');
+  t.is(traceId, 'c3'.repeat(16));
+  t.is(attributes['agent_workflow.run_id'], runId);
+});
+
+test('a run that waited in the queue is claimed and driven in the trace of its own request', async (t) => {
+  await using collector = await openCollector();
+  await using gate = await openGate();
+  const service = await openEmbedded('gated', {
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
+    RUN_CONCURRENCY: '1',
+  });
+  const { send } = createClient(service.url);
+  const config = { gate: gate.url };
+  const start = async (digits: string): Promise<string> => {
+    const headers = { traceparent: `00-${digits.repeat(16)}-${'e5'.repeat(8)}-01` };
+    const accepted = await send('POST', '/v1/runs', { messages: [user('go')], config }, headers);
+    return (accepted.body.data as { run_id: string }).run_id;
+  };
+  await start('1a');
+  await gate.visited(1);
+  const waiting = await start('2b');
+  gate.open();
+  t.is((await send('GET', `/v1/runs/${waiting}/wait`)).status, 200);
+  await service[Symbol.asyncDispose]();
+  const spans = collector.spans().filter((span) => span.traceId === '2b'.repeat(16));
+  for (const name of ['threads.claimRun', 'run', 'node before', 'node after'])
+    t.is(only(t, spans, name).attributes['agent_workflow.run_id'], waiting, name);
+});
+
+const absence = clusterAbsence();
+(absence === undefined ? test : test.skip)(
+  'in a cluster, the same trace is in the spans of gateway, execution, threads and memory',
+  async (t) => {
+    await using collector = await openCollector();
+    const service = await openClusterHere('remembering', { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint });
+    const { traceId, caller } = await streamOnce(service.url);
+    await service[Symbol.asyncDispose]();
+
+    const spans = collector.spans().filter((span) => span.traceId === traceId);
+    t.deepEqual([...new Set(spans.map((span) => span.service))].toSorted(), [
+      'agent-workflow-execution',
+      'agent-workflow-gateway',
+      'agent-workflow-memory',
+      'agent-workflow-threads',
+    ]);
+    const edge = 'POST /v1/graph/stream';
+    const run = ['run', 'execution.start', 'execution.start', edge, caller];
+    const stored = only(t, spans, 'memory.store', 'agent-workflow-memory');
+    t.deepEqual(pathOf(spans, stored), ['memory.store', 'memory.store', 'node keep', ...run]);
+    const committed = only(t, spans, 'threads.commitStep', 'agent-workflow-threads');
+    t.deepEqual(pathOf(spans, committed), ['threads.commitStep', 'threads.commitStep', ...run]);
+    holdsNoContents(t, collector);
+  },
+);
