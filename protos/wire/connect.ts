@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { isServiceError, unavailable, type ServiceError } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { toCarried, trail } from '@agent-workflow/kit/trail';
@@ -12,7 +13,7 @@ import type { Call } from '../call.ts';
 import { definitionOf, methodName, type Context, type Services } from './definitions.ts';
 import { refusal } from './leash.ts';
 import { toChannelCredentials, toMetadata, type WireSecurity } from './security.ts';
-import { errorKey, fromStatus } from './status.ts';
+import { errorKey, fromStatus, notBegunKey } from './status.ts';
 
 /**
  * The service of a context as served at `address` (`host:port`, whose every address is used in turn, or a gRPC target such
@@ -40,7 +41,7 @@ export function connect<C extends Context>(
 
 const targetOf = (address: string): string => (/^(dns|ipv4|ipv6|unix):/.test(address) ? address : `dns:///${address}`);
 
-// No retry policy: gRPC itself repeats what never left this process, and a step committed twice would be refused as stale.
+// No retry policy: gRPC itself repeats what never left this process, we what no server has begun; what became of all else is not known.
 const channelOptions = {
   'grpc.service_config': JSON.stringify({ loadBalancingConfig: [{ round_robin: {} }] }),
   'grpc.max_receive_message_length': sizes.rpc,
@@ -61,7 +62,25 @@ interface Outgoing {
   readonly call: Call;
 }
 
-function awaitReply({ client, metadata, rpc, request, call }: Outgoing): Promise<object> {
+/** How often a call is made that a server which is just starting did not begin: the next server in turn may serve. */
+const attempts = 4;
+const firstPauseMs = 10;
+
+async function awaitReply(outgoing: Outgoing): Promise<object> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await callOnce(outgoing);
+    } catch (error) {
+      if (attempt === attempts || !isNotBegun(error)) throw error;
+      await delay(firstPauseMs * 2 ** attempt);
+    }
+  }
+}
+
+const isNotBegun = (error: unknown): boolean =>
+  error instanceof Error && isGrpcError(error.cause) && error.cause.metadata.get(notBegunKey).length > 0;
+
+function callOnce({ client, metadata, rpc, request, call }: Outgoing): Promise<object> {
   const refused = refusal(call);
   if (refused) return Promise.reject(refused);
   const { deadline, signal } = call;

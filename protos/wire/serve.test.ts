@@ -49,6 +49,15 @@ test('a server that is not there is Unavailable, with a time to wait', async (t)
   await t.throwsAsync(client.getGraph({}, within(5000)), { code: 'Unavailable', message: 'a needed service is away' });
 });
 
+test('a call that a server did not begin because it is starting is made at the next, and refused when all of them are', async (t) => {
+  await using starting = await openWireServer(['execution'], options);
+  await using serving = await serve({ execution: idle }, options);
+  await using client = connect('execution', `ipv4:${addressOf(starting)},${addressOf(serving)}`);
+  for (let call = 0; call < 10; call++) t.is((await client.getGraph({}, within(5000))).graphJson.byteLength, 0);
+  await using alone = connect('execution', addressOf(starting));
+  await t.throwsAsync(alone.getGraph({}, within(5000)), { code: 'Unavailable', message: 'the service is starting' });
+});
+
 test('a closed client is Unavailable', async (t) => {
   await using server = await serve({ execution: idle }, options);
   const client = connect('execution', addressOf(server));

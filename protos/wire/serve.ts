@@ -19,7 +19,7 @@ import type { Call } from '../call.ts';
 import { definitionOf, methodName, serviceName, type Context, type Services } from './definitions.ts';
 import { link, type Method } from './link.ts';
 import { createGuard, toServerCredentials, type WireSecurity } from './security.ts';
-import { errorKey, toStatus } from './status.ts';
+import { errorKey, notBegunKey, toStatus } from './status.ts';
 
 export interface ServeOptions {
   readonly host: string;
@@ -195,6 +195,7 @@ function addService(server: Server, { context, provided, isLetIn, onFailure, onS
       const { code, details, error: sent } = toStatus(known);
       const metadata = new Metadata();
       metadata.set(errorKey, sent);
+      if (known.message === startingMessage) metadata.set(notBegunKey, 'starting');
       return { code, details, metadata };
     };
     const answers = { method, refuse, isLetIn, onStranger };
@@ -206,9 +207,11 @@ function addService(server: Server, { context, provided, isLetIn, onFailure, onS
 /** Answers in place of a service that is not there yet. */
 const starting = link<{ readonly call: Method }>({
   call: () => {
-    throw unavailable('the service is starting');
+    throw unavailable(startingMessage);
   },
 });
+
+const startingMessage = 'the service is starting';
 
 interface Answers {
   readonly method: Method;

@@ -41,6 +41,9 @@ const foreign: Readonly<Partial<Record<status, readonly [ErrorCode, string]>>> =
 /** The metadata key under which the whole error travels. */
 export const errorKey = 'service-error-bin';
 
+/** The metadata key that says of a refused call that nothing of it was begun: whatever it is, it may be made again. */
+export const notBegunKey = 'not-begun';
+
 export interface WireStatus {
   readonly code: status;
   /** The message, for tools that know gRPC only. */

@@ -63,6 +63,13 @@ export function createExecution(options: ExecutionOptions): Execution {
       logger.warn({ err: error }, 'what follows from a write on record is left to the next sweep');
     });
 
+  /**
+   * Where to go on in a log for who has seen this much. One that was told again from the record has numbers of its own: who has
+   * seen more than it holds is given all of it, which begins by saying so.
+   */
+  const placeIn = async (runId: string, after: number): Promise<number> =>
+    after > 0 && (await log.isEnded(runId)) && (await log.last(runId)) < after ? 0 : after;
+
   /** After a stop on record: fires the signal, tells the followers, and lets the next run go on. */
   const settleStop = async (owner: string, runId: string, nextRunId: string | undefined, call: Call): Promise<void> => {
     control.stop(runId);
@@ -117,7 +124,7 @@ export function createExecution(options: ExecutionOptions): Execution {
       await prepareLog(owner, runId, call);
       const leave = ends.watch(owner, runId);
       try {
-        for await (const batch of log.follow(runId, after, call.signal)) {
+        for await (const batch of log.follow(runId, await placeIn(runId, after), call.signal)) {
           for (const events of inParts(batch)) yield { events };
         }
       } finally {

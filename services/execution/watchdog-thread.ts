@@ -1,5 +1,6 @@
 import { write } from 'node:fs';
 import { workerData } from 'node:worker_threads';
+import { toFields } from '@agent-workflow/kit/trail';
 import { askMainThread, type Answer } from './watchdog-ask.ts';
 import { readBoard, type BoardReader } from './watchdog-board.ts';
 
@@ -63,7 +64,7 @@ async function sayWhy(orders: WatchdogOrders, board: BoardReader, stillMs: numbe
   const time = new Date().toISOString();
   const blockedMs = Math.round(stillMs);
   const line = { level: 60, time, ...orders.lineFields, blockedMs, ...blame(answer, board) };
-  await writeLine(`${JSON.stringify(line)}\n`);
+  await writeLine(`${JSON.stringify(toFields(line))}\n`);
 }
 
 /** Who it was. Without an answer it is one of those that the board names. */
@@ -72,7 +73,7 @@ function blame(answer: Answer | undefined, board: BoardReader): Record<string, u
   const runId = answer?.runId ?? (!answer && entries.length === 1 ? entries[0]?.runId : undefined);
   if (runId === undefined) {
     const msg = `${blocked}; ${ends}`;
-    return answer ? { ...answer, msg } : { oneOf: entries.slice(0, namedRuns), msg };
+    return answer ? { ...answer, msg } : { oneOf: entries.slice(0, namedRuns).map(toFields), msg };
   }
   const node = answer?.node ?? entries.find((entry) => entry.runId === runId)?.nodes;
   return { runId, ...answer, node, msg: `${blocked} by node "${node ?? ''}" of run "${runId}"; ${ends}` };

@@ -1,5 +1,5 @@
 import { pino, type Logger } from 'pino';
-import { trail, traceIdOf } from './trail.ts';
+import { toFields, trail, traceIdOf } from './trail.ts';
 
 export type Log = Logger;
 
@@ -25,12 +25,6 @@ function idsOfWork(): object {
   const own = trail();
   return { request_id: own.requestId, run_id: own.runId, thread_id: own.threadId, trace_id: traceIdOf(own) };
 }
-
-/** Ids as the code names them, and as a line does. */
-const fieldOf: Readonly<Record<string, string>> = { runId: 'run_id', threadId: 'thread_id', workerId: 'worker_id' };
-
-const toFields = (line: Record<string, unknown>): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(line).map(([name, value]) => [fieldOf[name] ?? name, value]));
 
 /** A log that says nothing: for tests and tools. */
 export const silentLog: Log = pino({ level: 'silent' });

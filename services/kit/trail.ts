@@ -88,5 +88,11 @@ export function withIds(own: Trail, request: { readonly runId?: unknown; readonl
 const idOr = (known: string | undefined, given: unknown): string | undefined =>
   typeof given === 'string' && given !== '' ? given : known;
 
+const fieldOf: Readonly<Record<string, string>> = { runId: 'run_id', threadId: 'thread_id', workerId: 'worker_id' };
+
+/** A log line with its ids under the names that they have there. */
+export const toFields = (line: object): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(line).map(([name, value]) => [fieldOf[name] ?? name, value as unknown]));
+
 /** The 32 digits that all spans of one trace share. */
 export const traceIdOf = ({ traceparent }: Trail): string | undefined => traceparent?.slice(3, 35);

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   END,
   START,
@@ -76,3 +77,17 @@ const lastText = (context: readonly Message[]): string => {
   const last = context.at(-1);
   return last ? textOf(last) : '';
 };
+
+/** Steps of one run of the agent that waits, and how long each takes, in milliseconds. */
+export const waits = 3;
+export const waitMs = 200;
+
+/** Waits, as for a model that answers elsewhere: it takes a place and no processor. */
+export const waiting = new StateGraph({ waits: field<number>({ type: 'number', default: 0 }) })
+  .addNode('wait', async (state, ctx) => {
+    await delay(waitMs, undefined, { signal: ctx.signal });
+    return { waits: state.waits + 1 };
+  })
+  .addEdge(START, 'wait')
+  .addConditionalEdges('wait', (state) => (state.waits < waits ? 'wait' : END))
+  .compile();

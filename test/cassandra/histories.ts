@@ -31,9 +31,14 @@ export interface Tally {
   /** Writes of which a call failed, and whose outcome the caller then learnt. */
   resolved: number;
   events: number;
+  /** One history has failed: the others need not go on. */
+  isBroken: boolean;
 }
 
-export const newTally = (): Tally => ({ acknowledged: 0, failed: 0, slowestFailureMs: 0, resolved: 0, events: 0 });
+export const newTally = (): Tally => ({
+  ...{ acknowledged: 0, failed: 0, slowestFailureMs: 0, resolved: 0, events: 0 },
+  isBroken: false,
+});
 
 export interface HistoryOptions {
   readonly key: History['key'];
@@ -52,7 +57,11 @@ export async function playHistory(options: HistoryOptions): Promise<History> {
   const { key, worker, caller, random, goesOn, tally } = options;
   const history: History = { key, accepted: [], messages: [], ends: [] };
 
+  /** An owner's runs of all threads are told apart by their ids. */
+  const runIdAt = (index: number): string => `${key.threadId}-r${index}`;
+
   const insist = async <T>(work: () => Promise<T>): Promise<Answer<T>> => {
+    const until = performance.now() + giveUpMs;
     for (let failures = 0; ; failures += 1) {
       const begun = performance.now();
       try {
@@ -60,8 +69,10 @@ export async function playHistory(options: HistoryOptions): Promise<History> {
         tally.acknowledged += 1;
         return { value, failures };
       } catch (error) {
-        if (!isServiceError(error)) throw error;
-        if (error.code !== 'Unavailable' && error.code !== 'Timeout') return { refused: error.code, failures };
+        if (!isServiceError(error) || tally.isBroken || performance.now() > until) throw error;
+        if (refusals.includes(error.code)) return { refused: error.code, failures };
+        // No other failure is the server's absence.
+        if (error.code !== 'Unavailable' && error.code !== 'Timeout') throw error;
         tally.failed += 1;
         tally.slowestFailureMs = Math.max(tally.slowestFailureMs, performance.now() - begun);
         await delay(retryMs);
@@ -124,10 +135,10 @@ export async function playHistory(options: HistoryOptions): Promise<History> {
     await put(messageId, () => caller.addMessages({ ...key, messages: [user(messageId)] }, call()));
   };
 
-  for (let index = 0; goesOn(index); index += 1) {
-    const runId = `r${index}`;
+  const playOne = async (index: number): Promise<void> => {
+    const runId = runIdAt(index);
     const ahead = random() < 0.3 ? 2 : 1;
-    while (history.accepted.length < index + ahead) await accept(`r${history.accepted.length}`);
+    while (history.accepted.length < index + ahead) await accept(runIdAt(history.accepted.length));
     const steps = 1 + Math.floor(random() * 3);
     const others = [
       ...(random() < 0.3 ? [add(`u-${runId}`)] : []),
@@ -135,12 +146,25 @@ export async function playHistory(options: HistoryOptions): Promise<History> {
     ];
     await Promise.all([drive(runId, steps), ...others]);
     await stop(runId);
+    const isIdle = history.accepted.length === index + 1;
+    if (isIdle && random() < 0.5) await add(`v-${runId}`);
+  };
+
+  try {
+    for (let index = 0; goesOn(index); index += 1) await playOne(index);
+  } catch (error) {
+    tally.isBroken = true;
+    throw error;
   }
   for (const runId of history.accepted) await stop(runId);
   return history;
 }
 
+/** Of a run that is over, of a message that is not there, and of a message while a run is under way. */
+const refusals: readonly ErrorCode[] = ['Stale', 'NotFound', 'Conflict'];
 const retryMs = 20;
+/** A call that fails for so long is not made again: nothing is away for as long. */
+const giveUpMs = 90_000;
 
 type Answer<T> =
   | { readonly value: T; readonly refused?: undefined; readonly failures: number }

@@ -5,6 +5,7 @@ import { migrateCassandra, type MigrateOptions } from '@agent-workflow/threads/a
 import { migrations } from '@agent-workflow/threads/adapters/cassandra-schema';
 import { openClient } from '../servers/cassandra-keyspace.ts';
 import { cassandra } from '../servers/cassandra.ts';
+import { openCqlProxy } from '../servers/cql-proxy.ts';
 import { withServer } from '../servers/real-suite.ts';
 
 withServer(test, cassandra, (server) => {
@@ -78,6 +79,26 @@ withServer(test, cassandra, (server) => {
       await t.throwsAsync(migrateCassandra(options), { message: /version 1000/ });
     },
   );
+
+  test('a migration goes on when the server answers again, and keeps the lock that it took without an answer', async (t) => {
+    const options = { ...(await place()), keyspace: `${keyspace}_away` };
+    t.teardown(async () => ask(options, `DROP KEYSPACE IF EXISTS ${options.keyspace}`));
+    await using proxy = await openCqlProxy(options.contactPoints[0] ?? '');
+    const failures: unknown[] = [];
+    // Of what is prepared, the third statement takes the lock.
+    let prepared = 0;
+    proxy.judge = ({ isPrepared }) => {
+      if (isPrepared) prepared += 1;
+      return isPrepared && prepared >= 3 && failures.length === 0 ? 'drop' : 'pass';
+    };
+    const version = await migrateCassandra({
+      ...options,
+      ...{ contactPoints: [proxy.contactPoint], requestTimeoutMs: 2000 },
+      onRetry: (error) => void failures.push(error),
+    });
+    t.is(version, migrations.length);
+    t.true(failures.length > 0);
+  });
 
   test('a store does not open before the migration', async (t) => {
     const options = { ...(await place()), deadlineMs: 1000, checkpointTtl: 0 };

@@ -16,6 +16,7 @@ export const reserved: ReadonlySet<string> = new Set([
   'GRPC_PORT',
   'HEALTH_PORT',
   'METRICS_PORT',
+  'METRICS_HOST',
   'DRAIN_SECONDS',
   'ROLE',
   'SERVICE_TOKEN',

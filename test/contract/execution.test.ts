@@ -169,6 +169,9 @@ test('a run whose events are no longer kept is told again from the record', asyn
   const wholeOf = (chunks: typeof kept): unknown[] => chunks.flatMap(({ message }) => message ?? []);
   t.deepEqual(wholeOf(rebuilt), wholeOf(kept));
   t.deepEqual(rebuilt.at(-1)?.data, kept.at(-1)?.data);
+  const resumed = await followAll(execution, runId, rebuilt.length + 1);
+  t.deepEqual(resumed.map(toChunk), rebuilt, 'who has seen more than it holds is told all of it');
+  t.deepEqual(await followAll(execution, runId, rebuilt.length), []);
 });
 
 test('after a death in the middle of a deletion the thread is absent, and the next start removes it', async (t) => {

@@ -18,6 +18,9 @@ import { threadsContract, type Scale } from './threads.ts';
  */
 const scale: Scale = { waitingRuns: sizes.queuedRuns / 20, forkedMessages: 2000, forkMs: 5000, stories: 2, races: 4 };
 
+/** All tests at once would only time each other out. */
+const atOnce = 6;
+
 withServer(test, cassandra, (server) => {
   let opening: Promise<Opened> | undefined;
   const openStore = async (): Promise<Opened> => {
@@ -35,7 +38,8 @@ withServer(test, cassandra, (server) => {
     const end = await takeTurn();
     try {
       const store = storeApart((await (opening ??= openStore())).store, randomUUID());
-      return { ...store, [Symbol.asyncDispose]: () => Promise.resolve(end()) };
+      // The one below stays open for the others.
+      return { ...store, [Symbol.asyncDispose]: () => Promise.resolve().then(end) };
     } catch (error) {
       end();
       throw error;
@@ -76,15 +80,12 @@ withServer(test, cassandra, (server) => {
   );
 });
 
-/** All at once would only time each other out. */
-const atOnce = 6;
-
-/** Lets so many go on at once, the others in order; whoever has had a turn ends it. */
+/** Lets so many go on at once; whoever has had a turn ends it. Who came last is next: a test of many turns comes to an end. */
 function createTurns(count: number): () => Promise<() => void> {
   const waiting: (() => void)[] = [];
   let free = count;
   const end = (): void => {
-    const next = waiting.shift();
+    const next = waiting.pop();
     if (next) next();
     else free += 1;
   };

@@ -28,8 +28,6 @@ export interface CheckedRun {
   readonly isGivenUp: boolean;
   /** Its events were lost, and what is followed was told again from the record. */
   readonly isRebuilt: boolean;
-  /** All its events, as they are followed from the start. */
-  readonly text: string;
 }
 
 /** Holds one run against what was promised of it: it ends once, each step is committed once, its events are whole. */
@@ -57,7 +55,7 @@ export async function checkRun(client: Client, url: string, runId: string): Prom
   if (String(told) !== String(steps)) fault(`its events tell ${JSON.stringify(told)}`);
   const committed = isGivenUp ? steps : assistants(result?.all_messages ?? []);
   if (String(committed) !== String(steps)) fault(`committed ${JSON.stringify(committed)}`);
-  return { faults, restarted: chunks.filter(isRestart).length, isGivenUp, isRebuilt, text };
+  return { faults, restarted: chunks.filter(isRestart).length, isGivenUp, isRebuilt };
 }
 
 const isRestart = ({ event, data }: Chunk): boolean =>

@@ -23,6 +23,8 @@ export interface Faults extends AsyncDisposable {
   /** Resolves when everything runs. */
   readonly healed: () => Promise<void>;
   readonly done: Readonly<Record<FaultKind, number>>;
+  /** How often events have been deleted, from the moment that it begins. */
+  readonly losses: () => number;
 }
 
 interface FaultOptions {
@@ -40,6 +42,7 @@ export function createFaults({ cluster, weights, random }: FaultOptions): Faults
   const replicas = { worker: executions, gateway: gateways, threads };
   const done = Object.fromEntries(faultKinds.map((kind) => [kind, 0])) as Record<FaultKind, number>;
   const starting = new Set<Promise<void>>();
+  let losses = 0;
   let broken: Error | undefined;
 
   const startAgain = (replica: Replica): void => {
@@ -77,6 +80,7 @@ export function createFaults({ cluster, weights, random }: FaultOptions): Faults
       await ground.nats.restart();
     },
     'nats-lost': async () => {
+      losses++;
       await ground.nats.kill();
       await ground.nats.wipe();
       await ground.nats.restart();
@@ -101,6 +105,7 @@ export function createFaults({ cluster, weights, random }: FaultOptions): Faults
   return {
     done,
     healed,
+    losses: () => losses,
     inject: async () => {
       const kind = choose();
       await acts[kind]();

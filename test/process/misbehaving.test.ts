@@ -202,16 +202,21 @@ test.serial('what a node left behind may throw: the log names run and node, and 
     'leaves a promise that rejects': 'stray of a promise',
     'leaves a stray that throws nothing': 'undefined',
   };
-  const nobody = { runId: undefined, threadId: undefined, node: undefined };
+  const nobody = { run_id: undefined, thread_id: undefined, node: undefined };
   const expected: unknown[] = [{ ...nobody, message: 'stray of the module' }];
   for (const [way, message] of Object.entries(strays)) {
-    const { run_id: runId, thread_id: threadId } = await accept(client, toInput(way));
-    t.is((await resultOf(client, runId))?.meta.status, 'completed');
-    expected.push({ runId, threadId, node: way, message });
+    const { run_id, thread_id } = await accept(client, toInput(way));
+    t.is((await resultOf(client, run_id))?.meta.status, 'completed');
+    expected.push({ run_id, thread_id, node: way, message });
     await untilLogged(service, 50, expected.length);
   }
   t.deepEqual(
-    logged(service, 50).map(({ runId, threadId, node, err }) => ({ runId, threadId, node, ...only(err, 'message') })),
+    logged(service, 50).map(({ run_id, thread_id, node, err }) => ({
+      run_id,
+      thread_id,
+      node,
+      ...only(err, 'message'),
+    })),
     expected,
   );
   gate.open();
@@ -231,7 +236,7 @@ test.serial(
     const { send } = createClient(service.url);
     t.is((await send('GET', '/v1/ping', undefined, { 'x-order': 'reject' })).status, 200);
     await untilLogged(service, 50, 1);
-    t.like(logged(service, 50)[0], { err: { message: 'stray of a backend' }, runId: undefined });
+    t.like(logged(service, 50)[0], { err: { message: 'stray of a backend' }, run_id: undefined });
     t.is((await send('GET', '/v1/ping', undefined, { 'x-order': 'nothing' })).status, 200);
     await send('GET', '/v1/ping', undefined, { 'x-order': 'throw' }).catch(() => undefined);
     t.truthy((await deathOf(service)).code);
@@ -296,12 +301,12 @@ for (const way of ['blocks at once', 'blocks later', 'blocks with promises', 'bl
   test.serial(`of a node that ${way} the last line of the log says which node of which run it was`, async (t) => {
     const { death, runId } = await dieOf(way);
     t.is(death.code, null);
-    const place = { service: 'standalone', threadId: 'of the culprit', node: way };
+    const place = { service: 'standalone', thread_id: 'of the culprit', node: way };
     t.like(death.line, place, JSON.stringify(death.line));
-    if (runId !== undefined) t.is(death.line?.['runId'], runId);
+    if (runId !== undefined) t.is(death.line?.['run_id'], runId);
     t.is(
       death.line?.['msg'],
-      `the event loop was blocked by node "${way}" of run "${String(death.line?.['runId'])}"; the process ends`,
+      `the event loop was blocked by node "${way}" of run "${String(death.line?.['run_id'])}"; the process ends`,
     );
     t.regex(JSON.stringify(death.line?.['stack']), /misbehaving\.ts:\d+/);
   });
@@ -311,9 +316,9 @@ test.serial(
   async (t) => {
     const { death, runId } = await dieOf('blocks natively');
     t.is(death.code, null);
-    const among = death.line?.['oneOf'] as readonly { readonly runId: string; readonly nodes: string }[];
+    const among = death.line?.['oneOf'] as readonly { readonly run_id: string; readonly nodes: string }[];
     t.deepEqual(among.map(({ nodes }) => nodes).toSorted(), ['behaves', 'blocks natively', 'waits', 'waits']);
-    if (runId !== undefined) t.is(among.find(({ nodes }) => nodes === 'blocks natively')?.runId, runId);
+    if (runId !== undefined) t.is(among.find(({ nodes }) => nodes === 'blocks natively')?.run_id, runId);
   },
 );
 

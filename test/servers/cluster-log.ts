@@ -20,7 +20,12 @@ export function toLogLine(line: string): string {
     .map(([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
   const { message } = (entry['err'] ?? {}) as { readonly message?: string };
   const why = message === undefined ? [] : [`(${message})`];
-  return [levels[Number(entry['level'])] ?? '', String(entry['msg'] ?? ''), ...why, ...rest].join(' ');
+  return [
+    levels[Number(entry['level'])] ?? '',
+    typeof entry['msg'] === 'string' ? entry['msg'] : '',
+    ...why,
+    ...rest,
+  ].join(' ');
 }
 
 function readEntry(line: string): Readonly<Record<string, unknown>> | undefined {

@@ -7,6 +7,10 @@ export interface Gate extends AsyncDisposable {
   readonly url: string;
   /** Resolves when `count` visitors have come, all told. */
   readonly visited: (count: number) => Promise<void>;
+  /** How many visitors have come so far. */
+  readonly visits: () => number;
+  /** Resolves when `count` visitors have gone away without being let pass. */
+  readonly left: (count: number) => Promise<void>;
   /** Lets everybody who waits, and everybody who comes, pass. */
   readonly open: () => void;
 }
@@ -15,11 +19,16 @@ export async function openGate(): Promise<Gate> {
   const waiting: ServerResponse[] = [];
   const changes = new EventEmitter();
   let visitors = 0;
+  let leavers = 0;
   let isOpen = false;
   const server = createServer((_, response) => {
     visitors++;
     if (isOpen) response.end();
     else waiting.push(response);
+    response.once('close', () => {
+      if (!response.writableEnded) leavers++;
+      changes.emit('leave');
+    });
     changes.emit('visit');
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -28,6 +37,10 @@ export async function openGate(): Promise<Gate> {
     url: `http://127.0.0.1:${String(port)}`,
     visited: async (count) => {
       while (visitors < count) await once(changes, 'visit');
+    },
+    visits: () => visitors,
+    left: async (count) => {
+      while (leavers < count) await once(changes, 'leave');
     },
     open: () => {
       isOpen = true;

@@ -1,12 +1,13 @@
+import { isServiceError } from '@agent-workflow/kit/errors';
 import type { Log } from '@agent-workflow/kit/log';
 import type { RunControl, RunLog, RunQueue, WorkerLeases } from '../port.ts';
-import { isNotReady, openNatsClient, pause, type NatsClientOptions } from './nats-client.ts';
+import { isNotReady, openNatsClient, pause, type NatsClient, type NatsClientOptions } from './nats-client.ts';
 import { openNatsControl } from './nats-control.ts';
 import { checkDurability, checkVersion, readSyncInterval } from './nats-durability.ts';
 import { openNatsWorkerLeases } from './nats-leases.ts';
 import { openNatsRunLog } from './nats-log.ts';
 import { openNatsRunQueue } from './nats-queue.ts';
-import { createStreams, type StreamSettings } from './nats-streams.ts';
+import { createStreams, type Streams, type StreamSettings } from './nats-streams.ts';
 
 export interface NatsOptions extends NatsClientOptions, StreamSettings {
   /** How long the events of an ended run are served, in milliseconds. */
@@ -38,7 +39,7 @@ const watchMs = 10_000;
  */
 export async function openNats(options: NatsOptions, signal?: AbortSignal): Promise<Nats> {
   await using opened = new AsyncDisposableStack();
-  const { logger, retentionMs, leaseMs } = options;
+  const { logger } = options;
   const client = opened.use(await openNatsClient(options, signal));
   const version = client.connection.info?.version ?? '';
   checkVersion(version);
@@ -50,19 +51,24 @@ export async function openNats(options: NatsOptions, signal?: AbortSignal): Prom
   const replicas = Math.min(...infos.map(({ config }) => config.num_replicas));
   const syncIntervalMs = await readSyncInterval(options.monitorUrls);
   checkDurability(logger, { version, replicas, syncIntervalMs }, options.strict);
+  // A server that goes away meanwhile is waited for, too.
+  const ports = opened.use(await untilReady(async () => openPorts(client, streams, options), logger, signal));
+  const rest = opened.move();
+  return { ...ports, isConnected: client.isConnected, [Symbol.asyncDispose]: async () => rest.disposeAsync() };
+}
+
+type Ports = Omit<Nats, 'isConnected'>;
+
+/** @throws Unavailable when the server is away; then nothing is left open. */
+async function openPorts(client: NatsClient, streams: Streams, options: NatsOptions): Promise<Ports> {
+  await using opened = new AsyncDisposableStack();
+  const { logger, prefix, retentionMs, leaseMs } = options;
   const log = opened.use(await openNatsRunLog({ streams, retentionMs, logger }));
   const queue = opened.use(await openNatsRunQueue({ streams, logger, watchMs }));
-  const leases = opened.use(await openNatsWorkerLeases({ client, prefix: options.prefix, leaseMs }));
-  const control = opened.use(openNatsControl({ client, prefix: options.prefix }));
+  const leases = opened.use(await openNatsWorkerLeases({ client, prefix, leaseMs }));
+  const control = opened.use(openNatsControl({ client, prefix }));
   const rest = opened.move();
-  return {
-    queue,
-    log,
-    leases,
-    control,
-    isConnected: client.isConnected,
-    [Symbol.asyncDispose]: async () => rest.disposeAsync(),
-  };
+  return { queue, log, leases, control, [Symbol.asyncDispose]: async () => rest.disposeAsync() };
 }
 
 const retryMs = 250;
@@ -74,7 +80,7 @@ async function untilReady<T>(work: () => Promise<T>, logger: Log, signal?: Abort
     try {
       return await work();
     } catch (error) {
-      if (!isNotReady(error)) throw error;
+      if (!isNotReady(error) && !isServiceError(error, 'Unavailable')) throw error;
       if (!told) logger.warn({ err: error }, 'JetStream is not ready yet; trying on');
       await pause(retryMs, signal);
     }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { auth, Client, errors, policies, types, type ClientOptions } from 'cassandra-driver';
 import { unavailable } from '@agent-workflow/kit/errors';
+import { searchOneAtATime } from './cassandra-control.ts';
 
 export interface CassandraPlace {
   /** `host` or `host:port` each; one that answers is enough to find the others. */
@@ -205,6 +206,7 @@ async function connect(place: CassandraPlace, options: Pick<ClientOptions, 'keys
       defunctReadTimeoutThreshold: lostReplies,
     },
   });
+  searchOneAtATime(client);
   // When all hosts have been away the driver puts new ones in their places, and lets the old ones try to connect for ever.
   client.on('hostRemove', (host: Stoppable) => void host.shutdown(false));
   try {

@@ -1,0 +1,33 @@
+import { parseArgs } from 'node:util';
+import { clusterAbsence } from '../servers/cluster-ground.ts';
+import { cost } from './cluster-cost.ts';
+import { idleStreams } from './cluster-streams.ts';
+import { toTable, type Figure } from './figure.ts';
+import { scaling } from './cluster-scaling.ts';
+
+/** The figures of the cluster: every process and server on this machine, and no core held for any of them. */
+const groups: Readonly<Record<string, (seconds: number) => Promise<Figure[]>>> = {
+  cost,
+  scaling,
+  streams: idleStreams,
+};
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string', multiple: true },
+    seconds: { type: 'string', default: '5' },
+  },
+});
+const chosen = values.only ?? Object.keys(groups);
+const unknown = chosen.filter((name) => !Object.hasOwn(groups, name));
+if (unknown.length > 0) throw new Error(`--only ${unknown.join(', ')}: there are ${Object.keys(groups).join(', ')}`);
+const absence = clusterAbsence();
+if (absence !== undefined) throw new Error(absence);
+
+const figures: Figure[] = [];
+for (const name of chosen) {
+  process.stderr.write(`${name} …\n`);
+  figures.push(...((await groups[name]?.(Number(values.seconds))) ?? []));
+}
+console.log(toTable(figures));
+if (figures.some(({ aim }) => aim?.met === false)) process.exitCode = 1;

@@ -1,0 +1,30 @@
+import type { TestFn } from 'ava';
+import { processEnv } from '@agent-workflow/kit/env';
+import { clusterAbsence } from './cluster-ground.ts';
+import { openCluster, type Cluster, type ClusterOptions } from './cluster.ts';
+
+/**
+ * Declares a suite on a cluster, which is opened before its first test and ended after its last. Where a server that it stands
+ * on is absent, the suite is one skipped test that says why; with `REQUIRE_SERVERS=1` that test fails.
+ */
+export function withCluster(test: TestFn, options: ClusterOptions, suite: (cluster: () => Cluster) => void): void {
+  const absence = clusterAbsence();
+  if (absence !== undefined) {
+    if (processEnv()['REQUIRE_SERVERS'] === '1') test(absence, (t) => t.fail(absence));
+    else test.skip(absence, () => undefined);
+    return;
+  }
+  let opened: Cluster | undefined;
+  test.serial.before(async (t) => {
+    t.timeout(startMs);
+    opened = await openCluster(options);
+  });
+  test.after.always(async () => opened?.[Symbol.asyncDispose]());
+  suite(() => {
+    if (!opened) throw new Error('the cluster is not open');
+    return opened;
+  });
+}
+
+/** A dozen processes on a machine that is busy. */
+const startMs = 120_000;
