@@ -89,8 +89,7 @@ async function live(t: ExecutionContext, stay: Stay): Promise<void> {
   await helm(stay, 'install', ['demo', ...chart, '--wait']);
   const installed = await lookAt(plane.api, namespace);
   t.true(installed.deployments.length > 0);
-  for (const { metadata, spec, status } of installed.deployments)
-    t.is(status?.readyReplicas, spec.replicas ?? 1, metadata.name);
+  t.deepEqual(await unreadyIn(plane.api, namespace), []);
   t.is(installed.levelOf(`demo-${part}`), undefined);
 
   await helm(stay, 'upgrade', ['demo', ...chart, '--wait', '--set', level]);
@@ -169,6 +168,17 @@ const kinds: Readonly<Record<string, string>> = {
 };
 
 /** What every namespace has. */
+/** @returns the deployments that do not become ready whole: Helm waits for as many of their pods as a roll-out may not miss. */
+async function unreadyIn(api: KubeApi, namespace: string): Promise<readonly string[]> {
+  const deadline = performance.now() + 30_000;
+  while (true) {
+    const { deployments } = await lookAt(api, namespace);
+    const unready = deployments.filter(({ spec, status }) => status?.readyReplicas !== (spec.replicas ?? 1));
+    if (unready.length === 0 || performance.now() > deadline) return unready.map(({ metadata }) => metadata.name);
+    await delay(100);
+  }
+}
+
 const always = new Set(['ConfigMap kube-root-ca.crt', 'ServiceAccount default']);
 
 /** @returns what is left when nothing goes away any more. */
