@@ -42,6 +42,7 @@ export async function publishEnd(parts: EndParts, run: Run): Promise<void> {
 
 async function sayEnd(parts: EndParts, run: Run): Promise<void> {
   const { log } = parts;
+  if (await log.isEnded(run.runId)) return;
   const output = await outputOf(parts.threads, run);
   for (;;) {
     if (await log.isEnded(run.runId)) return;

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Cluster } from '../servers/cluster.ts';
 import { toolRounds } from './agents.ts';
 import { openMeasuredCluster, type MeasuredCluster, type MeasuredOptions } from './cluster.ts';
@@ -13,7 +14,6 @@ const request = toRequest('POST', '/v1/graph/invoke', {
 
 /** Committed steps of one run of the tool loop: each round has two, and one says that it is done. */
 const toolSteps = 2 * toolRounds + 1;
-const warmCalls = 20;
 const together = 16;
 
 /** What an invoke and an iteration take in the cluster, beside the embedded service; what they cost each process; what they send. */
@@ -29,29 +29,57 @@ async function costOf(
   const what = agent === 'echo' ? 'invoke' : 'tool iteration';
   const embedded = await embeddedMs(agent, seconds);
   await using cluster = await openMeasuredCluster({ agent });
-  await alone(cluster.ports, warmCalls);
-  const before = await snapshot(cluster);
-  const times = await alone(cluster.ports, Math.ceil((seconds * 1000) / (embedded * warmCalls)) + warmCalls);
-  const after = await snapshot(cluster);
   const perSecond = await rateOf(cluster.ports, seconds);
+  const idle = await changeOf(cluster, () => delay(seconds * 1000));
+  let times: number[] = [];
+  const busy = await changeOf(cluster, async () => {
+    times = await alone(cluster.ports, seconds);
+  });
   const ms = median(times) / parts;
   const bound = agent === 'echo' ? 10 : 3;
-  const per = (total: number): number => total / times.length / (agent === 'echo' ? 1 : toolSteps);
+  const steps = agent === 'echo' ? 1 : toolSteps;
+  /** What an idle cluster does anyway is not the call's. */
+  const perCall = (sums: (change: Change) => ReadonlyMap<string, number>): [string, number][] =>
+    [...sums(busy)].map(([name, total]) => {
+      const anyway = ((sums(idle).get(name) ?? 0) / idle.ms) * busy.ms;
+      return [name, Math.max(0, total - anyway) / times.length];
+    });
   return [
     { name: `${what}, 1 caller, p50`, unit: 'ms', ours: ms, aim: atMost(ms, bound, ' ms') },
     { name: '  the same, embedded', unit: 'ms', ours: embedded / parts },
     { name: `${agent}, ${together} callers, runs`, unit: '/s', ours: perSecond },
-    ...[...after.cpu].map(([kind, total]) => ({
+    ...perCall(({ cpu }) => cpu).map(([kind, total]) => ({
       name: `  CPU of ${kind}, per ${what}`,
       unit: 'ms',
-      ours: (total - (before.cpu.get(kind) ?? 0)) / times.length / parts,
+      ours: total / parts,
     })),
-    ...[...after.counts].map(([name, total]) => ({
-      name: `  ${name}, per ${agent === 'echo' ? 'invoke' : 'step'}`,
-      unit: '',
-      ours: per(total - (before.counts.get(name) ?? 0)),
-    })),
+    ...perCall(({ counts }) => counts)
+      .filter(([, total]) => total / steps >= leastTold)
+      .map(([name, total]) => ({
+        name: `  ${name}, per ${agent === 'echo' ? 'invoke' : 'step'}`,
+        unit: '',
+        ours: total / steps,
+      })),
   ];
+}
+
+/** What happens more seldom than this a call is left out of the table. */
+const leastTold = 0.02;
+
+interface Change extends Snapshot {
+  readonly ms: number;
+}
+
+/** What was used and counted while something was done. */
+async function changeOf(cluster: MeasuredCluster, work: () => Promise<unknown>): Promise<Change> {
+  const before = await snapshot(cluster);
+  const begun = performance.now();
+  await work();
+  const ms = performance.now() - begun;
+  const after = await snapshot(cluster);
+  const minus = (now: ReadonlyMap<string, number>, then: ReadonlyMap<string, number>): Map<string, number> =>
+    new Map([...now].map(([name, value]) => [name, value - (then.get(name) ?? 0)]));
+  return { ms, cpu: minus(after.cpu, before.cpu), counts: minus(after.counts, before.counts) };
 }
 
 interface Snapshot {
@@ -74,12 +102,13 @@ function cpuOf({ replicas }: Cluster): ReadonlyMap<string, number> {
   return sums;
 }
 
-/** One caller, the gateways in turn. @returns the time of each call, in milliseconds. */
-async function alone(ports: readonly number[], calls: number): Promise<number[]> {
+/** One caller, the gateways one after the other. @returns the time of each call, in milliseconds. */
+async function alone(ports: readonly number[], seconds: number): Promise<number[]> {
   const times: number[] = [];
   for (const port of ports) {
     using caller = await openCaller(port);
-    for (let call = 0; call < calls / ports.length; call++) times.push((await caller.send(request)).ms);
+    const until = performance.now() + (seconds * 1000) / ports.length;
+    while (performance.now() < until) times.push((await caller.send(request)).ms);
   }
   return times;
 }
@@ -98,9 +127,6 @@ async function rateOf(ports: readonly number[], seconds: number): Promise<number
 
 async function embeddedMs(agent: 'echo' | 'toolLoop', seconds: number): Promise<number> {
   await using service = await startService({ agent });
-  await alone([service.port], warmCalls);
-  const until = performance.now() + (seconds * 1000) / 2;
-  const times: number[] = [];
-  while (performance.now() < until) times.push(...(await alone([service.port], warmCalls)));
-  return median(times);
+  await rateOf([service.port], seconds / 2);
+  return median(await alone([service.port], seconds / 2));
 }

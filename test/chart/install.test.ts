@@ -173,7 +173,7 @@ async function unreadyIn(api: KubeApi, namespace: string): Promise<readonly stri
   const deadline = performance.now() + 30_000;
   while (true) {
     const { deployments } = await lookAt(api, namespace);
-    const unready = deployments.filter(({ spec, status }) => status?.readyReplicas !== (spec.replicas ?? 1));
+    const unready = deployments.filter(({ spec, status }) => (status?.readyReplicas ?? 0) !== (spec.replicas ?? 1));
     if (unready.length === 0 || performance.now() > deadline) return unready.map(({ metadata }) => metadata.name);
     await delay(100);
   }
