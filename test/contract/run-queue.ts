@@ -141,8 +141,10 @@ export function runQueueContract(test: TestFn, name: string, open: () => Promise
     const controller = new AbortController();
     const taking = queue.take(controller.signal);
     await queue.enqueue(run('u:ada', 'r1'));
+    const taken = await taking;
     controller.abort(new Error('late'));
-    t.is((await taking).run.runId, 'r1');
+    t.is(taken.run.runId, 'r1');
+    taken.settle();
     await queue.enqueue(run('u:ada', 'r2'));
     t.deepEqual(await take(queue, 1), ['r2']);
   });
