@@ -68,7 +68,8 @@ export async function startProcess({
       const said = / listens on (\S+)$/.exec(line)?.[1];
       if (said !== undefined) resolve(said);
     });
-    void exited.then(([code]) => {
+    // Its last words may arrive after its end.
+    void (once(child, 'close') as Promise<[number | null]>).then(([code]) => {
       reject(new Error(`exit code ${String(code)}: ${complaint.trim()}`));
     });
   });
