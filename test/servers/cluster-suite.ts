@@ -4,10 +4,15 @@ import { clusterAbsence } from './cluster-ground.ts';
 import { openCluster, type Cluster, type ClusterOptions } from './cluster.ts';
 
 /**
- * Declares a suite on a cluster, which is opened before its first test and ended after its last. Where a server that it stands
- * on is absent, the suite is one skipped test that says why; with `REQUIRE_SERVERS=1` that test fails.
+ * Declares a suite on a cluster, which is opened before its first test and ended after its last. It takes long, and is left to
+ * `npm run test:cluster`: elsewhere it is one skipped test that says so. Where a server that it stands on is absent, the suite
+ * is one skipped test that says why; with `REQUIRE_SERVERS=1` that test fails.
  */
 export function withCluster(test: TestFn, options: ClusterOptions, suite: (cluster: () => Cluster) => void): void {
+  if (processEnv()['SHAPE'] !== 'cluster') {
+    test.skip('a cluster of processes is tested by `npm run test:cluster`', () => undefined);
+    return;
+  }
   const absence = clusterAbsence();
   if (absence !== undefined) {
     if (processEnv()['REQUIRE_SERVERS'] === '1') test(absence, (t) => t.fail(absence));
