@@ -67,9 +67,11 @@ function missingEvents(events: EventWriter, run: Run, { added, steps }: Output, 
   const older = added.filter(({ message_id: id }) => !inSteps.has(id) && !told.hasWhole(id));
   return [
     ...begin(events, run, told, { at, rebuilt: true }),
-    ...older.flatMap((message) =>
-      tellMessage(events, message, { place: {}, at, told: told.step(undefined).message(message.message_id) }),
-    ),
+    ...older.flatMap((message) => {
+      // Its step is no longer on record; the pieces of it that a worker streamed are in the log all the same.
+      const place = told.placeOf(message.message_id);
+      return tellMessage(events, message, { place, at, told: told.step(place.step).message(message.message_id) });
+    }),
     ...tellSteps(events, run.granularity, steps, told),
   ];
 }

@@ -19,12 +19,19 @@ export interface ToldStep {
   readonly has: (kind: string, node?: string) => boolean;
 }
 
+export interface ToldPlace {
+  readonly step?: number;
+  readonly node?: string;
+}
+
 /** What a run's log tells. */
 export interface ToldLog {
   /** Whether an event of this kind is there. */
   readonly has: (kind: string) => boolean;
   /** Whether the message is there whole, in whichever step. */
   readonly hasWhole: (messageId: string) => boolean;
+  /** Where the message was told last, as far as that is known: nowhere, when the log has nothing of it. */
+  readonly placeOf: (messageId: string) => ToldPlace;
   readonly step: (step: number | undefined) => ToldStep;
   /** The last step of which a node is told to have completed; those before it are told to their ends. */
   readonly lastStep: () => number | undefined;
@@ -54,10 +61,11 @@ function gatherTold(): ToldLog & { readonly add: (event: string, chunk: ReadChun
   const kinds = new Set<string>();
   const messages = new Map<string, Told>();
   const whole = new Set<string>();
+  const places = new Map<string, ToldPlace>();
   let lastStep: number | undefined;
   const keyOf = (...parts: readonly (string | number | undefined)[]): string => parts.join('\n');
 
-  const addPiece = ({ data, message, metadata: { step, message_id: id = '' } }: ReadChunk): void => {
+  const addPiece = ({ data, message, metadata: { step, node, message_id: id = '' } }: ReadChunk): void => {
     const key = keyOf(step, id);
     const before = messages.get(key) ?? nothingTold;
     messages.set(key, {
@@ -65,6 +73,7 @@ function gatherTold(): ToldLog & { readonly add: (event: string, chunk: ReadChun
       blocks: before.blocks + (typeof data === 'string' ? 0 : 1),
       whole: before.whole || message !== undefined,
     });
+    places.set(id, { ...(step === undefined ? {} : { step }), ...(node === undefined ? {} : { node }) });
     if (message) whole.add(id);
   };
 
@@ -81,6 +90,7 @@ function gatherTold(): ToldLog & { readonly add: (event: string, chunk: ReadChun
     },
     has: (kind) => kinds.has(kind),
     hasWhole: (id) => whole.has(id),
+    placeOf: (id) => places.get(id) ?? {},
     step: (step) => ({
       // A message whose step was not known when it was told stands under none.
       message: (id) => messages.get(keyOf(step, id)) ?? messages.get(keyOf(undefined, id)) ?? nothingTold,

@@ -126,11 +126,17 @@ interface Scene {
   readonly granularity: string;
   /** The worker dies when it has committed so many steps. */
   readonly commits: number;
+  /** Whoever goes on with it finds no step on record: the thread has come so much further. */
+  readonly areStepsForgotten?: boolean;
 }
+
+const forgetSteps = ({ threads }: Ground): Partial<Ground> => ({
+  threads: { ...threads, listRunSteps: async () => Promise.resolve({ steps: [] }) },
+});
 
 /** Runs a worker to its death, with a log that keeps `kept` of its events; gives what it would have said, and what another made of it. */
 async function tellAfterDeath(
-  { graph, granularity, commits }: Scene,
+  { graph, granularity, commits, areStepsForgotten = false }: Scene,
   kept: number,
 ): Promise<{ readonly said: readonly RunEvent[]; readonly told: readonly RunEvent[] }> {
   await using replicas = await openReplicas();
@@ -171,7 +177,7 @@ async function tellAfterDeath(
   const { runId } = await start(dying.execution, { granularity, initialStateJson, messages: [user('hi', 'input')] });
   await committed.promise;
   dying.kill();
-  const other = await replicas.open({ graph });
+  const other = await replicas.open({ graph, ...(areStepsForgotten ? { through: forgetSteps } : {}) });
   const told = await followAll(other.execution, runId);
   return { said, told };
 }
@@ -221,13 +227,31 @@ function holdsEnd(t: ExecutionContext, { data }: Chunk, told: readonly RunEvent[
   t.is(new Set(told.map(({ seq }) => seq)).size, told.length, what);
 }
 
+for (const granularity of ['low', 'full']) {
+  test(`a ${granularity} log cut at any event is ended without a word said twice once the steps are no longer kept`, async (t) => {
+    const scene = { graph: everything, granularity, commits: 3 };
+    const { length } = (await tellAfterDeath(scene, Infinity)).said;
+    for (let kept = 0; kept < length; kept++) {
+      const { told } = await tellAfterDeath({ ...scene, areStepsForgotten: true }, kept);
+      const chunks = told.map(toChunk);
+      const whole = chunks.flatMap(({ message }) => message ?? []);
+      // Of one that was replaced, what it said first is no longer on record: its second text stands behind pieces of the first.
+      for (const message of whole.filter(({ message_id: id }) => !id.startsWith('note '))) {
+        const pieces = chunks.filter(({ metadata }) => metadata.message_id === message.message_id);
+        const said = pieces.map(({ data }) => (typeof data === 'string' ? data : '')).join('');
+        t.is(said, textOf(message), `${String(kept)} of ${String(length)} events were kept`);
+      }
+      t.is(new Set(whole.map(({ message_id: id }) => id)).size, 5);
+      t.is(chunks.at(-1)?.event, 'on_chain_end');
+    }
+  });
+}
+
 test('once steps are no longer kept, whole messages are told in their place', async (t) => {
   await using replicas = await openReplicas();
   const { execution } = await replicas.open({
     graph: everything,
-    through: ({ threads }) => ({
-      threads: { ...threads, listRunSteps: async () => Promise.resolve({ steps: [] }) },
-    }),
+    through: forgetSteps,
   });
   const { runId } = await start(execution, { granularity: 'full' });
   const kept = (await followAll(execution, runId)).map(toChunk);
