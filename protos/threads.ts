@@ -295,6 +295,8 @@ export interface CommitStepReply {
   readonly version: number;
   /** The run that holds the thread now and wants a worker. */
   readonly nextRunId?: string;
+  /** Set when a message that had left the context is back at its old place in it: only the record knows which that is. */
+  readonly rejoined?: boolean;
 }
 
 export interface EndRunRequest {

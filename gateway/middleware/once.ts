@@ -59,15 +59,25 @@ export function createOnce(threads: Threads, cache: OnceCache): DoOnce {
     return undefined;
   };
 
+  /** What was deleted since is not told again by the reply that was kept. @throws NotFound then. */
+  const replayWhatStands = async (ctx: Context, once: Once, call: Call, replyJson: Uint8Array): Promise<string> => {
+    const reply = replay(jsonText(replyJson));
+    const { owner } = ctx.state.principal;
+    const { thread_id: threadId } = (ctx.state.params ?? {}) as { readonly thread_id?: string };
+    if (startsRun(ctx)) await threads.getRun({ owner, runId: idMaker(once)('run') }, call);
+    else if (threadId !== undefined && ctx.method !== 'DELETE') await threads.getThread({ owner, threadId }, call);
+    return reply;
+  };
+
   const lead = async (ctx: Context, once: Once, call: Call, work: Work): Promise<Reply> => {
     const { key, bodyHash } = once;
     const cached = await cache.get(key);
     if (cached && cached.bodyHash !== bodyHash) throw otherBody();
-    if (cached) return replay(jsonText(cached.replyJson));
     const { owner } = ctx.state.principal;
+    if (cached) return replayWhatStands(ctx, once, call, cached.replyJson);
     const { isNew, replyJson } = await threads.beginOnce({ owner, onceKey: key, bodyHash }, call);
     const known = replyJson ?? (isNew || startsRun(ctx) ? undefined : await replyOfOther(owner, once, call));
-    if (known) return replay(jsonText(known));
+    if (known) return replayWhatStands(ctx, once, call, known);
     const reply = await outcomeOf(work, ctx.method === 'DELETE' && !isNew);
     const kept = typeof reply === 'string' || reply instanceof ServiceError ? toKept(reply) : undefined;
     if (kept) {

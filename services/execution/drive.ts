@@ -1,3 +1,4 @@
+import { within } from '@agent-workflow/protos/call';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { Message } from '@agent-workflow/protos/message';
 import type { ClaimedRun, OpenCall, Threads } from '@agent-workflow/protos/threads';
@@ -13,7 +14,7 @@ import { mergeOutputs, type Delta, type NodeOutput } from './engine/merge.ts';
 import { withMessages, type EngineState } from './engine/state.ts';
 import { entryNodes, runStep, type StepResult } from './engine/step.ts';
 import type { EventWriter } from './events.ts';
-import { claimedState, type HotThread } from './hot-threads.ts';
+import { claimedState, fromState, type HotThread } from './hot-threads.ts';
 import { earlierOf, openEvents, toProgressJson, type Earlier } from './opening.ts';
 import type { RunOptions } from './options.ts';
 import { toInvokeResult, type Outcome } from './outcome.ts';
@@ -207,7 +208,7 @@ async function commitResult(
   });
   const committed = toCommitted(progress, delta, result.state, at);
   const told = tellStep(events, claimed.granularity, committed, toldWhile(result));
-  const thread: HotThread = { version: reply.version, state: result.state, weight };
+  const thread = reply.rejoined ? await reread(drive) : { version: reply.version, state: result.state, weight };
   if (!outcome) {
     say(drive, events, told);
     return {
@@ -225,13 +226,20 @@ async function commitResult(
       },
     };
   }
-  const last = events.write('on_chain_end', toInvokeResult(drive.claimed, outcome, at), {}, { at });
+  const { state } = thread;
+  const last = events.write('on_chain_end', toInvokeResult(drive.claimed, { ...outcome, state }, at), {}, { at });
   const written = append(drive, events, [...told, last]);
   return {
     done: true,
     driven: { thread, told: written, ...(reply.nextRunId === undefined ? {} : { nextRunId: reply.nextRunId }) },
   };
 }
+
+const rereadTimeoutMs = 30_000;
+
+/** The state as the record has it, of the version that this worker has just made. */
+const reread = async ({ owner, claimed, threads, graph }: Drive): Promise<HotThread> =>
+  fromState(graph, await threads.getState({ owner, threadId: claimed.threadId }, within(rereadTimeoutMs)));
 
 /** What a step told while it ran: the pieces of the messages that it streamed. */
 const toldWhile = ({ streamed }: StepResult): ToldStep => ({

@@ -237,6 +237,33 @@ test('after a restart a run sees the shortened context, and the log is whole', a
   ]);
 });
 
+const rethinking = new StateGraph({ seen: field<string>({ type: 'string', default: '' }) })
+  .addNode('forget', ({ context }) => ({
+    messages: [{ message_id: 'b', content: 'second' }],
+    removed_from_context: context.map(({ message_id: id }) => id),
+  }))
+  .addNode('recall', () => ({ messages: [{ message_id: 'a', content: 'first again' }] }))
+  .addNode('look', ({ context }) => ({ seen: context.map(({ message_id: id }) => id).join() }))
+  .addEdge(START, 'forget')
+  .addEdge('forget', 'recall')
+  .addEdge('recall', 'look')
+  .compile();
+
+test('a message that comes back to the context is where the log has it, for the next node as for the record', async (t) => {
+  await using services = await openServices(inProcess, { graph: rethinking });
+  const { execution, threads } = services;
+  const input = [user('first', 'a')];
+  const { runId } = await start(execution, { threadId: 't1', messages: input, granularity: 'full' });
+  const { data } = await endOf(execution, runId);
+  const { state, context } = data as { state: Record<string, unknown>; context: { message_id: string }[] };
+  t.is(state['seen'], 'a,b');
+  t.deepEqual(
+    context.map(({ message_id: id }) => id),
+    ['a', 'b'],
+  );
+  t.deepEqual(await contextOf(threads, 't1'), ['first again', 'second']);
+});
+
 const forgetting = new StateGraph({})
   .addNode('say', ({ context }, { emit }) => {
     emit('done');

@@ -52,6 +52,25 @@ test('a stream sent again under its key follows the same run from its start', as
   t.is(streams[0]?.at(-1)?.event, 'on_chain_end');
 });
 
+test('what was deleted is not told again by a request sent again', async (t) => {
+  const body = { messages: [user('secret')], config: { thread_id: 'once-gone' } };
+  const path = '/v1/threads/once-gone/state';
+  const send = async (): Promise<Reply[]> => [
+    await service.send('POST', '/v1/graph/invoke', body, key('gone-1')),
+    await service.send('POST', path, { config: {}, state: { notes: ['secret'] } }, key('gone-3')),
+    await service.send('POST', '/v1/runs', body, key('gone-2')),
+  ];
+  const [invoked, updated, run] = await send();
+  t.deepEqual([invoked?.status, updated?.status], [200, 200]);
+  const { run_id: runId } = dataOf(run as Reply) as { run_id: string };
+  await service.send('GET', `/v1/runs/${runId}/wait`);
+  t.is((await service.send('DELETE', '/v1/threads/once-gone')).status, 200);
+  for (const reply of await send()) {
+    t.is(reply.status, 404);
+    t.false(JSON.stringify(reply.body).includes('secret'));
+  }
+});
+
 test('the same key with another body is refused, and other paths have keys of their own', async (t) => {
   const first = await service.send('POST', '/v1/graph/invoke', { messages: [user('a')] }, key('body-1'));
   t.is(first.status, 200);

@@ -2,7 +2,7 @@ import { stale } from '@agent-workflow/kit/errors';
 import type { CommitStepReply, CommitStepRequest, RunEnd } from '@agent-workflow/protos/threads';
 import type { Decision, Head, LogEntry, RunRecord, RunStatus, Snapshot } from '../port.ts';
 import { withCheckpoint } from '../undo.ts';
-import { placeMessages } from './place.ts';
+import { placeMessages, rejoins } from './place.ts';
 
 /** What a worker's write must name to be taken: anything else is another worker's, or a past one. */
 export interface Fence {
@@ -60,6 +60,7 @@ export function decideCommit(request: CommitStepRequest, snapshot: Snapshot): De
     reply: {
       version: stepped.version,
       ...(ended?.head.activeRun === undefined ? {} : { nextRunId: ended.head.activeRun }),
+      ...(rejoins(messages, snapshot.entries) ? { rejoined: true } : {}),
     },
   };
 }

@@ -18,3 +18,9 @@ export function placeMessages(
   }
   return { messages: [...placed.values()], nextPosition: next };
 }
+
+/** Whether a message that had left the context comes back to it by being put again. */
+export const rejoins = (
+  messages: readonly { readonly messageId: string }[],
+  known: ReadonlyMap<string, { readonly inContext: boolean }>,
+): boolean => known.size > 0 && messages.some(({ messageId }) => known.get(messageId)?.inContext === false);
