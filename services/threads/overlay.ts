@@ -1,5 +1,5 @@
-import type { LogEntry } from './port.ts';
-import type { Mark, Undo } from './undo.ts';
+import type { LogEntry, UndoSink } from './port.ts';
+import { decodeUndo, type Mark, type Undo } from './undo.ts';
 
 /** What was at a position of the log. */
 export interface Place {
@@ -42,6 +42,26 @@ export function createOverlay(): OverlayBuilder {
         if (position < undo.mark.nextPosition) places.set(position, { ...places.get(position), inContext: true });
       for (const { inContext, ...entry } of undo.entries) places.set(entry.position, { entry, inContext });
       for (const position of places.keys()) if (position >= undo.mark.nextPosition) places.delete(position);
+    },
+  };
+}
+
+/** What all undos of a run come to. */
+export interface Undone extends UndoSink {
+  readonly overlay: Overlay;
+  /** The version of the oldest undo taken in; `undefined` before the first. */
+  readonly oldest: () => number | undefined;
+}
+
+export function gatherUndos(): Undone {
+  const overlay = createOverlay();
+  let oldest: number | undefined;
+  return {
+    overlay,
+    oldest: () => oldest,
+    add: ({ version, undo }) => {
+      overlay.apply(decodeUndo(undo));
+      oldest = version;
     },
   };
 }

@@ -123,6 +123,11 @@ export interface UndoRow {
   readonly undo: Uint8Array;
 }
 
+/** Is given undos one by one, the newest first: together they may weigh more than fits in memory. */
+export interface UndoSink {
+  readonly add: (row: UndoRow) => void;
+}
+
 /** A tool call that may be made only once. */
 export interface ToolCallKey {
   readonly runId: string;
@@ -148,8 +153,6 @@ export interface Snapshot {
   readonly fields: Readonly<Record<string, Uint8Array>>;
   /** Positions of the context, ascending; empty unless asked for. */
   readonly context: readonly number[];
-  /** What the versions asked for overwrote, the newest first. */
-  readonly undos: readonly UndoRow[];
   /** The tool call asked for, when it is on record. */
   readonly toolCall?: ToolCallNote;
   /** Whether the request asked for has been applied by an earlier change. */
@@ -201,8 +204,8 @@ export interface Reads {
   /** Names of fields, or all of them. */
   readonly fields?: readonly string[] | 'all';
   readonly context?: boolean;
-  /** The undo of every version above the one that the active run found. */
-  readonly undosOfActiveRun?: boolean;
+  /** Takes in the undo of every version above the one that the active run found; begun anew for every look at the thread. */
+  readonly undosOfActiveRun?: () => UndoSink;
   readonly toolCall?: ToolCallKey;
   /** A request about this thread that is to be done once. */
   readonly once?: string;

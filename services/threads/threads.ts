@@ -5,6 +5,7 @@ import { threadsSettings } from './config.ts';
 import { decideFix, findBroken } from './fix.ts';
 import { createForks, withoutFork } from './fork.ts';
 import { listMessages, listRunMessages, listRuns, listThreads, toRun, toThread } from './lists.ts';
+import { gatherUndos } from './overlay.ts';
 import type { Head, RunRecord, ThreadKey, ThreadStore, ToolCallKey } from './port.ts';
 import { pruned } from './retention.ts';
 import { listRunSteps } from './run-steps.ts';
@@ -64,13 +65,14 @@ export function createThreads({
   return {
     acceptRun: async (request) => {
       const key = keyOf(request);
+      let undone = gatherUndos();
       const reads = {
         runs: [request.runId],
         activeRun: takesPlace(request),
         messages: idsOf(request.messages),
-        undosOfActiveRun: request.multitaskStrategy === 'rollback',
+        ...(request.multitaskStrategy === 'rollback' ? { undosOfActiveRun: () => (undone = gatherUndos()) } : {}),
       };
-      const reply = await change(key, reads, (snapshot) => decideAccept(request, snapshot, now()));
+      const reply = await change(key, reads, (snapshot) => decideAccept(request, { ...snapshot, undone }, now()));
       const { claimed } = reply;
       if (!claimed || isKnown(claimed, request.claim?.knownVersion)) return reply;
       return { ...reply, claimed: { ...claimed, state: await claimedState(store, key, claimed) } };

@@ -61,7 +61,6 @@ export function threadStoreContract(
       entries: new Map(),
       fields: {},
       context: [],
-      undos: [],
       isApplied: false,
     });
     await put(store, { head: fullHead });

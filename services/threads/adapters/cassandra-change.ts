@@ -29,7 +29,7 @@ export function createMakeChange(options: ChangeOptions): ThreadStore['change'] 
 
   const make = async <T>(key: ThreadKey, reads: Reads, decide: Decide<T>, until: number): Promise<Made<T>> => {
     const attempts = createAttempts<Made<T>>();
-    let isSerial = reads.fields === 'all' || reads.undosOfActiveRun === true;
+    let isSerial = reads.fields === 'all' || reads.undosOfActiveRun !== undefined;
     for (let tries = 1; ; tries += 1) {
       const sight = await persist(() => look(session, key, reads, isSerial), attempts, until);
       const made = attempts.settle(sight.seen) ?? (await tryOnce({ key, decide, sight, attempts }));

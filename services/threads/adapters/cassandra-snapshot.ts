@@ -1,5 +1,5 @@
 import { types } from 'cassandra-driver';
-import type { PlacedEntry, Reads, RunRecord, Snapshot, ThreadKey, ToolCallNote, UndoRow } from '../port.ts';
+import type { PlacedEntry, Reads, RunRecord, Snapshot, ThreadKey, ToolCallNote, UndoSink } from '../port.ts';
 import type { Row, Session, Statement } from './cassandra-client.ts';
 import { chunksOf, pagesOf, readAt, inTurn } from './cassandra-log.ts';
 import { contextPositions, toolCallId } from './cassandra-plan.ts';
@@ -68,7 +68,6 @@ const nothingThere: Snapshot = {
   entries: new Map(),
   fields: {},
   context: [],
-  undos: [],
   isApplied: false,
 };
 
@@ -127,11 +126,11 @@ interface Known {
 async function complete(session: Session, known: Known): Promise<Snapshot> {
   const { reads, seen, rows } = known;
   const of = (kind: number): readonly Row[] => rows.filter((row) => row['kind'] === kind);
-  const [active, entries, fields, undos] = await Promise.all([
+  const [active, entries, fields] = await Promise.all([
     readActive(session, known),
     readNamedEntries(session, known, of(kinds.messageId)),
     reads.fields === 'all' ? readFields(session, known) : of(kinds.field),
-    reads.undosOfActiveRun ? readUndos(session, known) : [],
+    reads.undosOfActiveRun && readUndos(session, known, reads.undosOfActiveRun()),
   ]);
   const toolCall = reads.toolCall && toNote(reads.toolCall, of(kinds.toolCall)[0]);
   return {
@@ -140,7 +139,6 @@ async function complete(session: Session, known: Known): Promise<Snapshot> {
     entries,
     fields: toFields(fields, seen.layout?.generation),
     context: reads.context ? contextPositions(seen.layout) : [],
-    undos,
     ...(toolCall ? { toolCall } : {}),
     isApplied: of(kinds.once).length > 0,
   };
@@ -191,11 +189,9 @@ async function readFields(session: Session, { key, watch }: Known): Promise<read
 const selectUndos = `SELECT at, n, undo FROM thread WHERE ${ofThread} AND kind = ${kinds.checkpoint} AND n > ?
   ORDER BY kind DESC, n DESC, id DESC`;
 
-async function readUndos(session: Session, { key, seen, watch }: Known): Promise<readonly UndoRow[]> {
+async function readUndos(session: Session, { key, seen, watch }: Known, sink: UndoSink): Promise<void> {
   const found = seen.head?.foundVersion;
-  if (found === undefined) return [];
-  const undos: UndoRow[] = [];
+  if (found === undefined) return;
   const statement = { cql: selectUndos, params: [key.owner, key.threadId, long(found)] };
-  for await (const rows of pagesOf(session, statement, watch.saw)) undos.push(...rows.map(toUndo));
-  return undos;
+  for await (const rows of pagesOf(session, statement, watch.saw)) rows.map(toUndo).forEach(sink.add);
 }

@@ -2,18 +2,25 @@ import type { Sqlite } from '@agent-workflow/kit/adapters/sqlite';
 import type { Checkpoint, UndoRow } from '../port.ts';
 import { toList } from './sqlite-rows.ts';
 
-export const selectUndos = (
-  db: Sqlite,
-  ref: number,
-  { above, below, limit }: { readonly above: number; readonly below: number; readonly limit: number },
-): UndoRow[] =>
-  db
+interface Range {
+  readonly above: number;
+  readonly below: number;
+  /** -1 for all. */
+  readonly limit: number;
+}
+
+export const selectUndos = (db: Sqlite, ref: number, range: Range): UndoRow[] => [...iterateUndos(db, ref, range)];
+
+/** One after the other: all undos of a long run may be more than fits in memory. */
+export function* iterateUndos(db: Sqlite, ref: number, { above, below, limit }: Range): Generator<UndoRow> {
+  const rows = db
     .prepare(
       `SELECT version, undo FROM checkpoints WHERE ref = ? AND version > ? AND version < ?
        ORDER BY version DESC LIMIT ?`,
     )
-    .all(ref, above, below, limit)
-    .map((row) => ({ version: row['version'] as number, undo: row['undo'] as Uint8Array }));
+    .iterate(ref, above, below, limit);
+  for (const row of rows) yield { version: row['version'] as number, undo: row['undo'] as Uint8Array };
+}
 
 export function putCheckpoint(db: Sqlite, ref: number, version: number, checkpoint: Checkpoint): void {
   const { source, runId = null, step = null, nodes, next, at, metadata = null, undo } = checkpoint;

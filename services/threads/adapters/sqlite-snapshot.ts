@@ -1,6 +1,6 @@
 import type { Sqlite } from '@agent-workflow/kit/adapters/sqlite';
-import type { Head, PlacedEntry, Reads, RunRecord, Snapshot, ThreadKey, ToolCallKey } from '../port.ts';
-import { selectUndos } from './sqlite-checkpoints.ts';
+import type { Head, PlacedEntry, Reads, RunRecord, Snapshot, ThreadKey, ToolCallKey, UndoSink } from '../port.ts';
+import { iterateUndos } from './sqlite-checkpoints.ts';
 import { arraysOf, optional, selectedHead, toHead, toPlacedEntry, toRun, type HeadColumns } from './sqlite-rows.ts';
 
 export interface HeadRow {
@@ -39,16 +39,13 @@ export function toSnapshot(db: Sqlite, row: HeadRow | undefined, key: ThreadKey,
   const isApplied = once?.['applied'] === 1;
   if (!row) return { ...emptySnapshot, isApplied };
   const { ref, head } = row;
+  if (reads.undosOfActiveRun) readUndos(db, row, reads.undosOfActiveRun());
   return {
     head,
     runs: readRuns(db, row, key, reads),
     entries: readEntries(db, ref, reads.messages),
     fields: readFields(db, ref, reads.fields),
     context: reads.context ? readContext(db, ref) : emptySnapshot.context,
-    undos:
-      reads.undosOfActiveRun && head.foundVersion !== undefined
-        ? selectUndos(db, ref, { above: head.foundVersion, below: Number.MAX_SAFE_INTEGER, limit: -1 })
-        : emptySnapshot.undos,
     ...(reads.toolCall ? readToolCall(db, ref, reads.toolCall) : {}),
     isApplied,
   };
@@ -60,9 +57,14 @@ const emptySnapshot: Snapshot = {
   entries: new Map(),
   fields: {},
   context: [],
-  undos: [],
   isApplied: false,
 };
+
+function readUndos(db: Sqlite, { ref, head }: HeadRow, sink: UndoSink): void {
+  if (head.foundVersion === undefined) return;
+  const range = { above: head.foundVersion, below: Number.MAX_SAFE_INTEGER, limit: -1 };
+  for (const row of iterateUndos(db, ref, range)) sink.add(row);
+}
 
 function readRuns(db: Sqlite, { ref, head }: HeadRow, { owner }: ThreadKey, reads: Reads): Snapshot['runs'] {
   const active = reads.activeRun ? head.activeRun : undefined;

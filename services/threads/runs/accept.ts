@@ -3,12 +3,17 @@ import { sizes } from '@agent-workflow/kit/sizes';
 import type { AcceptRunReply, AcceptRunRequest } from '@agent-workflow/protos/threads';
 import { toInput } from '../json.ts';
 import type { Change, Decision, Head, RunRecord, Snapshot } from '../port.ts';
+import type { Undone } from '../overlay.ts';
 import { claim, matchesInterrupts } from './claim.ts';
 import { endRun } from './commit.ts';
 import { rollBack, type Rollback } from './rollback.ts';
 
 /** Stores a run and gives it the thread, or a place in its queue. */
-export function decideAccept(request: AcceptRunRequest, snapshot: Snapshot, now: number): Decision<AcceptRunReply> {
+export function decideAccept(
+  request: AcceptRunRequest,
+  snapshot: Snapshot & { readonly undone: Undone },
+  now: number,
+): Decision<AcceptRunReply> {
   if (snapshot.head?.deleting) throw notFound(`thread "${request.threadId}" does not exist`);
   const known = snapshot.runs.get(request.runId);
   if (known) return { reply: replyFor(known, snapshot.head) };
@@ -20,7 +25,7 @@ export function decideAccept(request: AcceptRunRequest, snapshot: Snapshot, now:
   if (!takesPlace(request)) return enqueue(request, head, run, now);
 
   const active = activeRunOf(snapshot, head);
-  const rollback = request.multitaskStrategy === 'rollback' ? rollBack(snapshot, head, active, now) : undefined;
+  const rollback = request.multitaskStrategy === 'rollback' ? rollBack(snapshot.undone, head, active, now) : undefined;
   if (rollback) return beginAfter(rollback, request, run, now);
   const { free, stopped } = stopActive(active, head, now);
   const { change, reply } = begin(request, { ...snapshot, head: free }, run, now);

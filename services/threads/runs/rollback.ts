@@ -1,7 +1,7 @@
 import { conflict } from '@agent-workflow/kit/errors';
-import type { Change, Head, RunRecord, Snapshot } from '../port.ts';
-import { createOverlay, type Overlay } from '../overlay.ts';
-import { decodeUndo, encodeUndo, type Mark } from '../undo.ts';
+import type { Change, Head, RunRecord } from '../port.ts';
+import type { Overlay, Undone } from '../overlay.ts';
+import { encodeUndo, type Mark } from '../undo.ts';
 import { withoutRun } from './commit.ts';
 
 export interface Rollback {
@@ -18,14 +18,12 @@ export interface Rollback {
  * @returns `undefined` when there is nothing to undo: the run was never claimed.
  * @throws Conflict when a store that forgets by age has forgotten some of it: half a rollback would be a state that never was.
  */
-export function rollBack({ undos }: Snapshot, before: Head, run: RunRecord, now: number): Rollback | undefined {
+export function rollBack({ overlay, oldest }: Undone, before: Head, run: RunRecord, now: number): Rollback | undefined {
   const { foundVersion } = before;
-  const overlay = createOverlay();
-  for (const { undo } of undos) overlay.apply(decodeUndo(undo));
   const { mark } = overlay;
   if (foundVersion === undefined) return undefined;
   // The claim itself made the first version that is to be undone, and what is forgotten is the oldest.
-  if (undos.at(-1)?.version !== foundVersion + 1)
+  if (oldest() !== foundVersion + 1)
     throw conflict(`multitask_strategy: run "${run.runId}" began too long ago to be rolled back; interrupt it instead`);
   if (!mark) return undefined;
   const head: Head = {
