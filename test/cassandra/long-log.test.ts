@@ -6,6 +6,7 @@ import { bytes, entry, newHead, owner, positionsOf, put, text } from '../contrac
 import { openClient, openKeyspace, type Keyspace } from '../servers/cassandra-keyspace.ts';
 import { cassandra } from '../servers/cassandra.ts';
 import { withServer } from '../servers/real-suite.ts';
+import { large } from './scale.ts';
 
 /** Small, so that a log rolls over many times. */
 const sizes = { width: 8, maxRows: 24, maxBytes: 1024 * 1024, keptRows: 8 };
@@ -73,14 +74,15 @@ withServer(test, cassandra, (server) => {
     t.is(await segmentsOf(keyspace, key), 0);
   });
 
-  test('a page of a log of 20,000 costs as much at its beginning and in its middle as at its end', async (t) => {
+  test(`a page of a log of ${String(large)} costs as much at its beginning and in its middle as at its end`, async (t) => {
+    t.timeout(600_000);
     const keyspace = await open();
     const key = { owner, threadId: 'long' };
     const asked: Asked[] = [];
     await using writer = await keyspace.open();
     // One that has nothing else to do: what the writer does behind its calls is not counted.
     await using store = await keyspace.open({ onRequest: (each) => void asked.push(each) });
-    const count = 20_000;
+    const count = large;
     for (let at = 0; at < count; at += 2000) {
       const messages = range(at, at + 2000).map((position) => entry(position));
       const removedFromContext = at + 2000 < count ? positionsOf(messages) : positionsOf(messages.slice(0, -20));

@@ -6,6 +6,7 @@ import { newHead, put } from '../contract/thread-rows.ts';
 import { openClient, openKeyspace, type Keyspace } from '../servers/cassandra-keyspace.ts';
 import { cassandra } from '../servers/cassandra.ts';
 import { withServer } from '../servers/real-suite.ts';
+import { large } from './scale.ts';
 
 const hourMs = 3600 * 1000;
 
@@ -14,12 +15,13 @@ withServer(test, cassandra, (server) => {
   const open = (): Promise<Keyspace> => (opening ??= server().then(openKeyspace));
   test.after.always(async () => (await opening)?.[Symbol.asyncDispose]());
 
-  test('an owner with 20,000 threads is listed page by page, each in a few reads', async (t) => {
+  test(`an owner with ${String(large)} threads is listed page by page, each in a few reads`, async (t) => {
+    t.timeout(600_000);
     const keyspace = await open();
     const place = { keyspace, owner: 'pages' };
     const asked: Asked[] = [];
     await using store = await keyspace.open({ onRequest: (each) => void asked.push(each) });
-    const count = 20_000;
+    const count = large;
     await seed(place, count, (index) => index * 90 * 1000);
     asked.length = 0;
     const ids: string[] = [];
@@ -40,17 +42,18 @@ withServer(test, cassandra, (server) => {
     );
   });
 
-  test('20,000 threads of one hour are listed by their newest in a few reads', async (t) => {
+  test(`${String(large)} threads of one hour are listed by their newest in a few reads`, async (t) => {
+    t.timeout(600_000);
     const keyspace = await open();
     const place = { keyspace, owner: 'hour' };
     const asked: Asked[] = [];
     await using store = await keyspace.open({ onRequest: (each) => void asked.push(each) });
-    await seed(place, 20_000, (index) => index * 150);
+    await seed(place, large, (index) => Math.floor((index * hourMs) / large));
     asked.length = 0;
     const rows = await store.listThreads(place.owner, { limit: 50 });
     t.deepEqual(
       rows.map(({ threadId }) => threadId),
-      Array.from({ length: 50 }, (_, index) => nameOf(19_999 - index)),
+      Array.from({ length: 50 }, (_, index) => nameOf(large - 1 - index)),
     );
     t.true(asked.length <= 5, `${String(asked.length)} reads`);
   });
