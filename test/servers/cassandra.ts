@@ -54,8 +54,9 @@ export const cassandra: Launcher<Cassandra> = createLauncher({
  * One of the caller's own, to be killed and restarted. It acknowledges a write once it is on disk (`batch`); with `periodic`, a
  * kill loses the writes of the last seconds.
  */
-export const privateCassandra = (options: Pick<RunOptions, 'commitlogSync'> = {}): Launcher<Private<Cassandra>> =>
-  privately({ recipe: cassandraRecipe, reach, options });
+export const privateCassandra = (
+  options: Pick<RunOptions, 'commitlogSync' | 'secured'> = {},
+): Launcher<Private<Cassandra>> => privately({ recipe: cassandraRecipe, reach, options });
 
 /** Classes of an earlier run, as they lie in memory. The JVM takes it only when its version and the jars are the same. */
 export const classArchive = (): string => join(folderOf('cassandra'), 'classes.jsa');
@@ -117,6 +118,7 @@ async function java({ program, data, options }: Place): Promise<string[]> {
     '-Dcassandra.ring_delay_ms=0',
     '-Dcassandra.skip_wait_for_gossip_to_settle=0',
     '-Dcassandra.shutdown_announce_in_ms=0',
+    '-Dcassandra.superuser_setup_delay_ms=0',
     // System tables that are never flushed make changes to the schema quick, and do not survive a restart.
     ...(options.isDurable ? [] : ['-Dcassandra.unsafesystem=true']),
     '-cp',
@@ -124,7 +126,7 @@ async function java({ program, data, options }: Place): Promise<string[]> {
   ];
 }
 
-const yaml = ({ data, ports: [cql, storage], options: { isDurable, commitlogSync } }: Place): string =>
+const yaml = ({ data, ports: [cql, storage], options: { isDurable, commitlogSync, secured } }: Place): string =>
   `cluster_name: test
 num_tokens: 1
 initial_token: 0
@@ -162,6 +164,18 @@ memtable:
   configurations:
     trie: { class_name: TrieMemtable }
     default: { inherits: trie }
+${secured ? guarded(secured) : ''}`;
+
+const guarded = ({ keyAndCertificate, authorities }: NonNullable<RunOptions['secured']>): string =>
+  `authenticator: PasswordAuthenticator
+authorizer: CassandraAuthorizer
+client_encryption_options:
+  enabled: true
+  optional: true
+  require_client_auth: true
+  ssl_context_factory: { class_name: org.apache.cassandra.security.PEMBasedSslContextFactory }
+  keystore: ${keyAndCertificate}
+  truststore: ${authorities}
 `;
 
 const batch = 'commitlog_sync: batch';
