@@ -1,6 +1,7 @@
 import { within } from '@agent-workflow/protos/call';
+import { embedTexts } from './embedding.ts';
 import type { Embedder, OwnedMemory } from './port.ts';
-import { toUnit, vectorToJson } from './rank.ts';
+import { vectorToJson } from './rank.ts';
 
 export interface CopyOptions {
   readonly from: AsyncIterable<OwnedMemory>;
@@ -20,7 +21,10 @@ export interface Copied {
 const atOnce = 200;
 const embedMs = 10 * 60_000;
 
-/** Copies memories, so many at a time that they fit into memory. */
+/**
+ * Copies memories, so many at a time that they fit into memory.
+ * @throws Invalid when the embedder gives no vector for one of them that can be compared with others.
+ */
 export async function copyMemories({ from, load, embedder, onProgress }: CopyOptions): Promise<Copied> {
   let copied: Copied = { read: 0, added: 0 };
   for await (const piece of inPieces(from, atOnce)) {
@@ -33,9 +37,9 @@ export async function copyMemories({ from, load, embedder, onProgress }: CopyOpt
 
 async function embedAnew(memories: readonly OwnedMemory[], embedder: Embedder): Promise<OwnedMemory[]> {
   const texts = memories.map(({ memory }) => memory.content);
-  const vectors = await embedder.embed(texts, within(embedMs));
+  const vectors = await embedTexts(embedder, { texts, loc: ['content'] }, within(embedMs));
   return memories.map(({ owner, memory }, place) => {
-    const vector = toUnit(vectors[place] ?? new Float32Array(embedder.dimension));
+    const vector = vectors[place] as Float32Array;
     return { owner, memory: { ...memory, vector, vectorJson: vectorToJson(vector) } };
   });
 }

@@ -1,4 +1,4 @@
-import { invalid, notFound, ServiceError } from '@agent-workflow/kit/errors';
+import { invalid, notFound, type ServiceError } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { Call } from '@agent-workflow/protos/call';
 import type { Memory, MemoryItem, SearchRequest } from '@agent-workflow/protos/memory';
@@ -16,12 +16,13 @@ import {
   refuseUnfit,
 } from './checks.ts';
 import { fromCursor, toCursor } from './cursor.ts';
+import { embedTexts } from './embedding.ts';
 import { narrows, readSelection, type Selected } from './filters.ts';
 import { idByContent } from './id-by-content.ts';
 import { toJson } from './json.ts';
 import { readSearchOptions } from './options.ts';
 import type { Embedder, MemoryRecord, MemoryStore, StoredMemory } from './port.ts';
-import { distanceMetrics, toUnit, vectorToJson } from './rank.ts';
+import { distanceMetrics, vectorToJson } from './rank.ts';
 import { retrievalStrategies, strategies, type Ranked } from './strategies.ts';
 import { countTokens, fitWithin } from './tokens.ts';
 
@@ -38,14 +39,10 @@ const replyBytes = sizes.rpc - 2 * 1024 * 1024;
 
 /** The memory service on a store and an embedder. */
 export function createMemories({ store, embedder, halfLifeDays, now = Date.now }: MemoriesOptions): Memory {
-  const embed = async (text: string, call: Call): Promise<Float32Array> => {
-    const [vector] = await embedder.embed([text], call);
-    if (vector?.length !== embedder.dimension || !vector.every(Number.isFinite)) {
-      const wanted = `one vector of ${String(embedder.dimension)} numbers`;
-      throw new ServiceError('Internal', `the embedder did not give ${wanted} for the text`);
-    }
+  const embed = async (field: 'content' | 'query', text: string, call: Call): Promise<Float32Array> => {
+    const [vector] = await embedTexts(embedder, { texts: [text], loc: ['body', field] }, call);
     refuseLate(call);
-    return toUnit(vector);
+    return vector as Float32Array;
   };
 
   const toRecord = (parts: Omit<MemoryRecord, 'vectorJson' | 'timestamp'>): MemoryRecord => ({
@@ -69,7 +66,7 @@ export function createMemories({ store, embedder, halfLifeDays, now = Date.now }
     if (!Number.isFinite(threshold)) throw invalid(['body', 'score_threshold'], 'must be a number');
     refuseLarge(text, ['body', 'query']);
     if (text.trim() === '') return newest(owner, selected, limit);
-    const vector = await embed(text, call);
+    const vector = await embed('query', text, call);
     return strategies[strategy]({
       store,
       owner,
@@ -93,7 +90,7 @@ export function createMemories({ store, embedder, halfLifeDays, now = Date.now }
       refuseLong(category, ['body', 'category']);
       readMetadata(metadataJson);
       const putAs = async (memoryId: string): Promise<boolean> => {
-        const vector = await embed(content, call);
+        const vector = await embed('content', content, call);
         return store.put(owner, toRecord({ memoryId, content, memoryType, category, metadataJson, threadId, vector }));
       };
       if (request.dedupe) {
@@ -131,7 +128,7 @@ export function createMemories({ store, embedder, halfLifeDays, now = Date.now }
       const given = metadataJson && readMetadata(metadataJson);
       const [known] = await store.get(owner, [memoryId]);
       if (!known) throw absent(memoryId);
-      const vector = await embed(content, call);
+      const vector = await embed('content', content, call);
       const updated = await store.update(owner, memoryId, (standing) => {
         const { memoryType, category, threadId } = standing;
         const merged = given ? toJson({ ...readMetadata(standing.metadataJson), ...given }) : standing.metadataJson;

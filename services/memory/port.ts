@@ -157,7 +157,8 @@ export interface EmbedderIdentity {
 export interface Embedder extends EmbedderIdentity {
   /**
    * One vector a text, in order, each of `dimension` finite numbers, of any length.
-   * @throws Unavailable when the model is away, Timeout and Cancelled as `call` says.
+   * @throws Unavailable when the model is away, Invalid when it gives no such vector for a text, Timeout and Cancelled as `call`
+   * says.
    */
   readonly embed: (texts: readonly string[], call: Call) => Promise<Float32Array[]>;
 }

@@ -57,6 +57,16 @@ test('an endpoint that stays away is Unavailable after a few attempts; one that 
   t.is(server.requests.length, 4);
 });
 
+test('one text that has no usable vector is not the failure of the texts that go with it', async (t) => {
+  const vectorOf = (text: string): number[] => Array.from({ length: text === 'bad' ? 3 : dimension }, () => 1);
+  await using server = await startOpenaiEmbeddings({ dimension, vectorOf });
+  const pool = poolOf(server);
+  const asked = ['a', 'bad', 'b'].map(async (text) => pool.embed([text], within(10_000)));
+  const [a, bad, b] = await Promise.allSettled(asked);
+  t.deepEqual([a?.status, b?.status], ['fulfilled', 'fulfilled']);
+  t.true(bad?.status === 'rejected' && isServiceError(bad.reason, 'Invalid'));
+});
+
 test('a wait that is longer than the caller has is passed on at once', async (t) => {
   await using server = await startOpenaiEmbeddings({ dimension });
   server.behave({ kind: 'status', status: 429, headers: { 'retry-after': '30' } });

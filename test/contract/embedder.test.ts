@@ -58,9 +58,12 @@ const failures: readonly [behaviour: Behaviour, code: ErrorCode, message: RegExp
     'Internal',
     /did not answer one embedding a text$/,
   ],
-  [{ kind: 'vector', vector: [1, 2, 3] }, 'Internal', /an embedding of 3 numbers, EMBEDDINGS_DIMENSION is 8$/],
-  [{ kind: 'vector', vector: [1, 2, 3, 4, 5, 6, 7, null] }, 'Internal', /something that is no number in it$/],
-  [{ kind: 'vector', vector: [1, 2, 3, 4, 5, 6, 7, 1e300] }, 'Internal', /something that is no number in it$/],
+  [{ kind: 'vector', vector: [1, 2, 3] }, 'Invalid', /gave 3 numbers where 8 are expected$/],
+  [{ kind: 'vector', vector: [] }, 'Invalid', /gave 0 numbers where 8 are expected$/],
+  [{ kind: 'vector', vector: [1, 2, 3, 4, 5, 6, 7, null] }, 'Invalid', /gave something that is no number$/],
+  [{ kind: 'vector', vector: [1, 2, 3, 4, 5, 6, 7, 1e300] }, 'Invalid', /gave something that is no number$/],
+  [{ kind: 'body', body: '{"data":[{"embedding":[1,NaN,3]}]}' }, 'Invalid', /gave something that is no number$/],
+  [{ kind: 'body', body: '{"data":[{"embedding":[-Infinity]}]}' }, 'Invalid', /gave something that is no number$/],
 ];
 
 for (const [behaviour, code, message] of failures) {

@@ -1,5 +1,6 @@
 import { ServiceError, timeout, unavailable } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
+import { faultOf, notNumbers, unembedded } from '../embedding.ts';
 import type { Embedder } from '../port.ts';
 
 export interface OpenaiEmbedderOptions {
@@ -56,13 +57,11 @@ async function post({ url, headers, body, timeoutMs }: Post, call: Call): Promis
   try {
     const signal = AbortSignal.any([call.signal, late]);
     const response = await fetch(url, { method: 'POST', headers, body, signal, redirect: 'error' });
-    if (response.ok) return await response.json();
+    if (response.ok) return toJson(await response.text());
     await response.body?.cancel();
     throw refusal(response);
   } catch (error) {
     if (error instanceof ServiceError) throw error;
-    if (error instanceof SyntaxError)
-      throw new ServiceError('Internal', `${endpoint} answered no JSON`, { cause: error });
     if (late.aborted) throw lateness(error, { isDeadline: remainingMs <= timeoutMs });
     if (call.signal.aborted) throw departure(call);
     throw unavailable(`${endpoint} cannot be reached`, error);
@@ -70,6 +69,18 @@ async function post({ url, headers, body, timeoutMs }: Post, call: Call): Promis
 }
 
 const endpoint = 'the embeddings endpoint';
+
+/** What endpoints write where a model gave no number, though JSON has no word for it. */
+const noNumber = /[[,]\s*-?(NaN|Infinity)\s*[\],]/;
+
+function toJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    if (noNumber.test(text)) throw unembedded(notNumbers);
+    throw new ServiceError('Internal', `${endpoint} answered no JSON`, { cause });
+  }
+}
 
 /** What is busy or broken may be asked again; what refuses is set up wrongly. */
 function refusal({ status, headers }: Response): ServiceError {
@@ -107,13 +118,8 @@ function readVectors(reply: unknown, { count, dimension }: Expected): Float32Arr
 
 function readVector(numbers: unknown, dimension: number): Float32Array {
   if (!Array.isArray(numbers)) throw new ServiceError('Internal', `${endpoint} did not answer one embedding a text`);
-  if (numbers.length !== dimension) {
-    const sizes = `${String(numbers.length)} numbers, EMBEDDINGS_DIMENSION is ${String(dimension)}`;
-    throw new ServiceError('Internal', `${endpoint} answered an embedding of ${sizes}`);
-  }
-  if (!numbers.every((number) => typeof number === 'number' && Number.isFinite(Math.fround(number)))) {
-    throw new ServiceError('Internal', `${endpoint} answered an embedding with something that is no number in it`);
-  }
+  const fault = faultOf(numbers, dimension);
+  if (fault !== undefined) throw unembedded(fault);
   return Float32Array.from(numbers as number[]);
 }
 

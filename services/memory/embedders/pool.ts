@@ -34,7 +34,7 @@ export function createEmbedderPool(embedder: Embedder, options: EmbedderPoolOpti
       for (const [place, item] of items.entries()) item.resolve(vectors[place]);
     } catch (error) {
       // One text that the embedder refuses must not be the others' failure.
-      if (items.length > 1 && isServiceError(error, 'Internal')) for (const item of items) await send([item]);
+      if (items.length > 1 && isOfOneText(error)) for (const item of items) await send([item]);
       else for (const item of items) item.reject(fromUnknown(error));
     } finally {
       release();
@@ -71,6 +71,8 @@ export function createEmbedderPool(embedder: Embedder, options: EmbedderPoolOpti
     },
   };
 }
+
+const isOfOneText = (error: unknown): boolean => isServiceError(error, 'Internal') || isServiceError(error, 'Invalid');
 
 interface Item {
   readonly text: string;
