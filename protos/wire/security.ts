@@ -12,6 +12,8 @@ import {
 export interface WireSecurity {
   /** A secret that every call carries. */
   readonly token?: string;
+  /** Further secrets that a caller may carry in its place: while the token is changed, both are good. */
+  readonly alsoTaken?: readonly string[];
   /** Certificates that both sides show. */
   readonly tls?: TlsFiles;
 }
@@ -59,11 +61,14 @@ export function toMetadata({ token }: WireSecurity): Metadata {
   return metadata;
 }
 
-/** Whether a call may come in: says so in a time that tells nothing of the token. */
-export function createGuard({ token }: WireSecurity): (metadata: Metadata) => boolean {
+/** Whether a call may come in: says so in a time that tells nothing of the tokens but how many there are. */
+export function createGuard({ token, alsoTaken = [] }: WireSecurity): (metadata: Metadata) => boolean {
   if (token === undefined) return () => true;
-  const expected = digest(`Bearer ${token}`);
-  return (metadata) => timingSafeEqual(digest(String(metadata.get(tokenKey)[0] ?? '')), expected);
+  const expected = [token, ...alsoTaken].map((good) => digest(`Bearer ${good}`));
+  return (metadata) => {
+    const shown = digest(String(metadata.get(tokenKey)[0] ?? ''));
+    return expected.filter((good) => timingSafeEqual(shown, good)).length > 0;
+  };
 }
 
 const digest = (value: string): Buffer => createHash('sha256').update(value).digest();

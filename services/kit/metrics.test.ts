@@ -34,8 +34,13 @@ test('a label has the values of its list, or so many as it may; whatever else co
 test('a gauge that is asked tells what stands at the moment, a histogram counts what lies below its bounds', async (t) => {
   using registry = await openRegistry();
   const { asked, time } = registry.make(metrics);
-  let value: number | undefined = 1;
+  let value: number | undefined;
   asked.ask(() => value);
+  t.false(
+    (await linesOf(registry)).some((line) => line.startsWith('test_asked')),
+    'nobody has said anything yet',
+  );
+  value = 1;
   for (const seconds of [0.5, 1.5, 9]) time.observe({}, seconds);
   t.true((await linesOf(registry)).includes('test_asked 1'));
   value = 5;

@@ -45,7 +45,7 @@ export interface Counter<L extends string> {
 export interface Gauge<L extends string> {
   readonly set: (labels: Labels<L>, value: number) => void;
   readonly add: (labels: Labels<L>, by: number) => void;
-  /** Asks for the value when metrics are read; `undefined` leaves it as it is. Of a gauge without labels. */
+  /** Asks for the value when metrics are read; `undefined` leaves it as it is, at first absent. Of a gauge without labels. */
   readonly ask: (value: () => number | undefined) => void;
 }
 
@@ -118,6 +118,8 @@ const makeGauge: Make<Gauge<string>> = (prometheus, registry, made) => {
     add: (labels, by) => one.inc(bound(labels), by),
     ask: (value) => {
       asked = value;
+      // It begins at 0, which nobody has said.
+      one.remove();
     },
   };
 };

@@ -18,6 +18,16 @@ test('a port that others reach is not opened to everyone', (t) => {
   t.deepEqual(toGrpcOptions(readEnv(settings, { SERVICE_TOKEN: 's' }), silentLog).security, { token: 's' });
 });
 
+test('of several tokens the first is shown and each is taken; an empty one is refused and not told', (t) => {
+  const read = (token: string): object => toSecurity(readEnv(securitySettings, { SERVICE_TOKEN: token }));
+  t.deepEqual(read('new , old'), { token: 'new', alsoTaken: ['old'] });
+  for (const token of [',', 'one,', ',one', 'one,,two', ' '])
+    t.throws(() => read(token), {
+      instanceOf: ConfigError,
+      message: 'SERVICE_TOKEN must be tokens separated by commas, none empty, not (hidden)',
+    });
+});
+
 test('the health has a port of its own only when it is told one', (t) => {
   t.false('healthPort' in toGrpcOptions(readEnv(settings, { SERVICE_TOKEN: 's' }), silentLog));
   t.is(toGrpcOptions(readEnv(settings, { SERVICE_TOKEN: 's', HEALTH_PORT: '50052' }), silentLog).healthPort, 50_052);

@@ -9,6 +9,7 @@ import {
   readEnv,
   text,
   type Env,
+  type Setting,
   type Settings,
   type Values,
 } from './env.ts';
@@ -38,9 +39,22 @@ export const grpcSettings = {
   ),
 } satisfies Settings;
 
+/** More than one while the token is changed: see `deploy/README.md`. */
+const serviceTokens: Setting<readonly string[] | undefined> = {
+  doc: 'What the services of a cluster show each other; several, separated by commas: the first is shown, each is taken',
+  fallback: undefined,
+  secret: true,
+  read: (given) => {
+    const tokens = given.split(',').map((token) => token.trim());
+    return tokens.every((token) => token !== '')
+      ? tokens
+      : { problem: 'must be tokens separated by commas, none empty' };
+  },
+};
+
 /** How the processes of a cluster know each other. */
 export const securitySettings = {
-  SERVICE_TOKEN: text(undefined, 'What the services of a cluster show each other', { secret: true }),
+  SERVICE_TOKEN: serviceTokens,
   TLS_CERT_FILE: text(undefined, 'The certificate that a process of a cluster shows the others, in PEM'),
   TLS_KEY_FILE: text(undefined, 'Its key, in PEM'),
   TLS_CA_FILE: text(undefined, 'The authorities whose certificates the processes of a cluster believe, in PEM'),
@@ -49,13 +63,20 @@ export const securitySettings = {
 /** As the wire takes it. */
 export interface Security {
   readonly token?: string;
+  readonly alsoTaken?: readonly string[];
   readonly tls?: { readonly certificate: string; readonly key: string; readonly authorities: string };
 }
 
 /** @throws ConfigError when a file of the three is not named, or cannot be read. */
 export function toSecurity(values: Values<typeof securitySettings>): Security {
-  const { SERVICE_TOKEN: token, TLS_CERT_FILE: certificate, TLS_KEY_FILE: key, TLS_CA_FILE: authorities } = values;
-  const shown = token === undefined ? {} : { token };
+  const {
+    SERVICE_TOKEN: tokens = [],
+    TLS_CERT_FILE: certificate,
+    TLS_KEY_FILE: key,
+    TLS_CA_FILE: authorities,
+  } = values;
+  const [token, ...alsoTaken] = tokens;
+  const shown = token === undefined ? {} : { token, ...(alsoTaken.length > 0 && { alsoTaken }) };
   if (certificate === undefined && key === undefined && authorities === undefined) return shown;
   if (certificate === undefined || key === undefined || authorities === undefined)
     throw new ConfigError('TLS_CERT_FILE, TLS_KEY_FILE and TLS_CA_FILE must be set together');

@@ -32,10 +32,13 @@ async function authority(t: ExecutionContext): Promise<Authority> {
   return opened;
 }
 
+/** Keys are made beside, which holds this process up. */
+const patienceMs = 15_000;
+
 /** The code that a caller with these credentials gets: `BadRequest` is that of the service itself. */
 async function codeFor({ port }: WireServer, security: WireSecurity): Promise<string> {
   await using client = connect('memory', `localhost:${String(port)}`, security);
-  const error = await client.get({ owner: 'u:1', memoryId: 'm' }, within(2000)).then(
+  const error = await client.get({ owner: 'u:1', memoryId: 'm' }, within(patienceMs)).then(
     () => undefined,
     (reason: unknown) => reason as ServiceError,
   );
@@ -50,6 +53,28 @@ test('a caller with the service token is let in, one without or with another is 
   for (const security of [{}, { token: '' }, { token: 'another' }, { token: 'shared by the cluster ' }]) {
     t.is(await codeFor(server, security), 'Unavailable', JSON.stringify(security));
   }
+});
+
+test('a token is changed while calls go on: what shows the old one and what shows the new one call each other', async (t) => {
+  // As the operator's page goes about it: first all take both, then all show the new one, then the old one is no longer good.
+  const stages: readonly WireSecurity[] = [
+    { token: 'old' },
+    { token: 'old', alsoTaken: ['new'] },
+    { token: 'new', alsoTaken: ['old'] },
+    { token: 'new' },
+  ];
+  const servers = await Promise.all(stages.map(async (security) => serveWith(t, security)));
+  for (const [stage, security] of stages.entries())
+    for (const [other, server] of servers.entries()) {
+      const isNextToIt = Math.abs(stage - other) <= 1;
+      if (isNextToIt) t.is(await codeFor(server, security), 'BadRequest', `${String(stage)} calls ${String(other)}`);
+    }
+  const [first, , , last] = servers;
+  if (!first || !last) return t.fail();
+  t.is(await codeFor(last, { token: 'old' }), 'Unavailable');
+  t.is(await codeFor(first, { token: 'new' }), 'Unavailable');
+  for (const token of ['', 'old,new', 'oldnew'])
+    for (const server of servers) t.is(await codeFor(server, { token }), 'Unavailable', token);
 });
 
 test('a stranger is refused before a stream begins', async (t) => {
@@ -68,7 +93,7 @@ test('a stranger is refused before a stream begins', async (t) => {
   const options = { host: '127.0.0.1', port: 0, drainMs: 100, onFailure: () => undefined };
   await using server = await serve({ execution }, { ...options, security: { token: 'known' } });
   await using stranger = connect('execution', `localhost:${String(server.port)}`);
-  const stream = stranger.follow({ owner: 'u:1', runId: 'r', after: 0 }, within(2000));
+  const stream = stranger.follow({ owner: 'u:1', runId: 'r', after: 0 }, within(patienceMs));
   await t.throwsAsync(stream[Symbol.asyncIterator]().next(), { code: 'Unavailable' });
 });
 
