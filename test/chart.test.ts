@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { charts, scenarios } from './chart/scenarios.ts';
 import { conformance, goldenOf, manifestsOf, render, runHelm } from './chart/render.ts';
+import { containersOf, workloadsOf } from './chart/pods.ts';
 import { valuesSchemas } from './chart/schemas.ts';
 import { chartTools } from './chart/tools.ts';
 import { writeKubeSchemas } from './chart/kube-schemas.ts';
@@ -65,6 +66,33 @@ withServer(test, chartTools, () => {
     const [file = ''] = await readdir(packed);
     t.is(await render({ ...scenario, chartFolder: join(packed, file) }), await readFile(goldenOf(scenario), 'utf8'));
   });
+
+  test.serial('what the operator’s page installs is what the charts take', async (t) => {
+    const page = await readFile(join(charts, '../README.md'), 'utf8');
+    const commands = [...page.matchAll(/^helm .*?install (.*?)(?: --wait)?$/gm)].map(([, words = '']) =>
+      words.split(' '),
+    );
+    t.true(commands.length >= 2);
+    for (const words of commands) {
+      const named = words.map((word) => word.replace(/^deploy\/charts/, charts));
+      t.true(manifestsOf(await runHelm('helm', ['template', ...named])).length > 5, words.join(' '));
+    }
+  });
+
+  test.serial(
+    'the objects that the operator’s page shows are such as Kubernetes and its extensions know',
+    async (t) => {
+      const page = await readFile(join(charts, '../README.md'), 'utf8');
+      const shown = [...page.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, block = '']) => block);
+      t.true(shown.length >= 2);
+      for (const block of shown) t.deepEqual((await conformance(block, schemas)).resources, [], block);
+      const jobs = workloadsOf(shown.flatMap(manifestsOf));
+      for (const job of jobs)
+        for (const { resources, name } of containersOf(job))
+          t.deepEqual(Object.keys(resources).toSorted(), ['limits', 'requests'], `${job.name} ${name}`);
+      t.true(jobs.length > 0);
+    },
+  );
 
   test.serial('a field that Kubernetes does not know, and a value of the wrong type, are found', async (t) => {
     const pod = 'apiVersion: v1\nkind: Service\nmetadata: { name: a }\nspec: { ports: [{ port: 80 }] }\n';

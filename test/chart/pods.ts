@@ -47,8 +47,8 @@ export interface Workload {
 interface Template {
   readonly replicas?: number;
   readonly template: {
-    readonly metadata: {
-      readonly labels: Readonly<Record<string, string>>;
+    readonly metadata?: {
+      readonly labels?: Readonly<Record<string, string>>;
       readonly annotations?: Readonly<Record<string, string>>;
     };
     readonly spec: Pod;
@@ -62,7 +62,7 @@ export const workloadsOf = (manifests: readonly Manifest[]): readonly Workload[]
     .filter(({ kind }) => makers.has(kind))
     .map(({ kind, metadata, spec }) => {
       const { replicas, template } = spec as Template;
-      const { labels, annotations = {} } = template.metadata;
+      const { labels = {}, annotations = {} } = template.metadata ?? {};
       return {
         name: metadata.name,
         kind,

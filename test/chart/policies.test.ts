@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { allLanes, namesOf } from '@agent-workflow/execution/adapters/nats-streams';
+import { executionMetrics } from '@agent-workflow/execution/metrics';
 import test, { type ExecutionContext } from 'ava';
 import { isCovered, letsThrough, type Peer } from './network.ts';
 import { containersOf, peerOf, workloadsOf } from './pods.ts';
@@ -83,6 +84,22 @@ everyRender(
     }
   },
 );
+
+everyRender('every process is told the port of its metrics, and a Service leads there', (t, manifests) => {
+  const monitors = manifests.filter(({ kind }) => kind === 'ServiceMonitor').map(({ metadata }) => metadata.name);
+  for (const { pod, kind, name } of workloadsOf(manifests)) {
+    if (kind === 'Job') continue;
+    const { ports = [], envFrom } = pod.containers[0] ?? {};
+    const variables = configOf(manifests, envFrom?.[0]?.configMapRef.name ?? '');
+    const metrics = ports.find((port) => port.name === 'metrics');
+    t.is(variables['METRICS_PORT'], String(metrics?.containerPort), name);
+    const service = manifests.find(
+      (manifest) => manifest.kind === 'Service' && manifest.metadata.name === `${name}-metrics`,
+    );
+    t.like(service?.spec, { ports: [{ port: metrics?.containerPort, targetPort: 'metrics' }] }, name);
+    if (monitors.length > 0) t.true(monitors.includes(name), name);
+  }
+});
 
 everyRender('pods are made anew when their settings change', (t, manifests) => {
   for (const { annotations, kind, name } of workloadsOf(manifests))
@@ -202,17 +219,38 @@ everyRender('no part may go to where it has nothing to do', (t, manifests) => {
       t.false(letsThrough(manifests, { from, to: anywhere, port }), `${nameOf(from)}:${port}`);
 });
 
-test('workers are scaled by every lane that the queue has, as it is called in NATS', (t) => {
+test('workers are scaled by every lane that the queue has, as it is called in NATS, and by the runs under way', (t) => {
   const scaled = renders.flatMap(({ manifests }) => manifests.filter(({ kind }) => kind === 'ScaledObject'));
   t.is(scaled.length, 1);
   const { triggers, advanced } = scaled[0]?.spec as Scaled;
   const { runs, consumer } = namesOf('');
   const lanes = Array.from({ length: allLanes }, (_, lane) => ({ stream: runs, consumer: consumer(lane) }));
   t.deepEqual(
-    triggers.map(({ metadata: { stream, consumer: name } }) => ({ stream, consumer: name })),
+    triggers.slice(0, -1).map(({ metadata: { stream, consumer: name } }) => ({ stream, consumer: name })),
     lanes,
   );
   t.is(advanced.scalingModifiers.formula, triggers.map(({ name }) => name).join(' + '));
+  t.is(triggers.at(-1)?.metadata.valueLocation, executionMetrics.underWay.name);
+});
+
+test('whoever scales by the runs under way reaches the API that tells them, and nothing else', (t) => {
+  const keda: Peer = { namespace: 'keda', labels: {}, ports: {} };
+  for (const { title, manifests } of renders) {
+    const { triggers } = (manifests.find(({ kind }) => kind === 'ScaledObject')?.spec ?? { triggers: [] }) as Scaled;
+    const [, host, port] = /^http:\/\/([^.]+)\..*:(\d+)\/metrics$/.exec(triggers.at(-1)?.metadata.url ?? '') ?? [];
+    const asked = manifests.find(({ kind, metadata }) => kind === 'Service' && metadata.name === host);
+    const component = asked && (asked.spec as Service).selector['app.kubernetes.io/component'];
+    t.is(component, title.endsWith('-keda') ? 'execution-api' : undefined, title);
+    for (const to of workloadsOf(manifests).map(peerOf))
+      for (const [name, own] of Object.entries(to.ports)) {
+        const isAsked = nameOf(to) === component && own === Number(port);
+        t.is(
+          letsThrough(manifests, { from: keda, to, port: own }),
+          isAsked || name === 'http',
+          `${title} ${nameOf(to)}`,
+        );
+      }
+  }
 });
 
 test('every alert is explained to the operator under its own name, where its runbook points', async (t) => {
@@ -250,7 +288,12 @@ interface Service {
 interface Scaled {
   readonly triggers: readonly {
     readonly name: string;
-    readonly metadata: { readonly stream: string; readonly consumer: string };
+    readonly metadata: {
+      readonly stream?: string;
+      readonly consumer?: string;
+      readonly url?: string;
+      readonly valueLocation?: string;
+    };
   }[];
   readonly advanced: { readonly scalingModifiers: { readonly formula: string } };
 }

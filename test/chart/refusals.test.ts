@@ -89,6 +89,38 @@ const refusals: readonly (readonly [about: string, on: typeof small, set: string
     'gateway.config.JWT_SECRET_KEY=abc',
     /JWT_SECRET_KEY stands in config and in secretEnv/,
   ],
+  [
+    'a setting of the chart that is set beside it',
+    small,
+    'threads.extraEnv[0].name=HEALTH_PORT,threads.extraEnv[0].value=1',
+    /threads: HEALTH_PORT is set by the chart: it must not stand in extraEnv/,
+  ],
+  [
+    'a token that is given twice',
+    small,
+    'memory.secretEnv.SERVICE_TOKEN.name=a,memory.secretEnv.SERVICE_TOKEN.key=b',
+    /memory: SERVICE_TOKEN is set by the chart: it must not stand in secretEnv/,
+  ],
+  [
+    'a variable that stands twice',
+    small,
+    'threads.extraEnv[0].name=LOG_LEVEL,threads.extraEnv[0].value=debug,threads.config.LOG_LEVEL=info',
+    /threads: LOG_LEVEL stands in config and in extraEnv/,
+  ],
+  [
+    'gateways that do not know of each other',
+    alone('gateway'),
+    'global.serviceToken.existingSecret=token,config.JWT_JWKS_URL=https://a/b',
+    /gateway: REDIS_URL must be set, .* as soon as there may be more than one replica/,
+  ],
+  ['an Ingress for no host', small, 'gateway.ingress.enabled=true', /gateway: ingress.hosts must name a host/],
+  [
+    'labels that pods are found by',
+    small,
+    'gateway.podLabels.app\\.kubernetes\\.io/component=x',
+    /invalid propertyName 'app.kubernetes.io\/component'/,
+  ],
+  ['a metric that has no name', keda, 'execution.worker.keda.underWayMetric=runs under way', /underWayMetric'.* match/],
   ['an image that no registry has', small, 'global.image.digest=latest', /'\/global\/image\/digest'.* does not match/],
 ];
 

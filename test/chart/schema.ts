@@ -65,7 +65,8 @@ export const processValues = (config: Schema): Readonly<Record<string, Schema>> 
   affinity: map,
   priorityClassName: text,
   podAnnotations: labels,
-  podLabels: labels,
+  // Those that pods are found by are the chart’s own.
+  podLabels: { ...labels, propertyNames: { not: { pattern: '^(app\\.kubernetes\\.io|helm\\.sh)/' } } },
   serviceAccount: closed({ create: flag, name: optionalName, annotations: labels }),
   runAsUser: whole(1, 2 ** 31 - 1),
   tls: closed({ existingSecret: optionalName }),
@@ -150,7 +151,8 @@ export const kedaValues = closed({
   cooldownSeconds: whole(0, 86_400),
   behavior: map,
   lanes: whole(1, 256),
-  underWayMetric: text,
+  underWayMetric: { type: 'string', pattern: '^([a-zA-Z_:][a-zA-Z0-9_:]*([{].*[}])?)?$' },
+  namespace: name,
 });
 
 /** Of the process that keeps its data in a volume. */

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import test from 'ava';
 import { callMetrics } from '@agent-workflow/kit/calls';
 import type { Metrics } from '@agent-workflow/kit/metrics';
@@ -11,6 +11,7 @@ import { within } from '@agent-workflow/protos/call';
 import { openStandalone, type Standalone } from '@agent-workflow/standalone/standalone';
 import { threadsMetrics } from '@agent-workflow/threads/metrics';
 import { openThreadsProcess } from '@agent-workflow/threads/process';
+import { manifestsOf } from '../chart/render.ts';
 import { createClient, user } from '../servers/client.ts';
 import { clusterAbsence, openGround } from '../servers/cluster-ground.ts';
 import { makeWorkspace } from '../servers/standalone.ts';
@@ -203,6 +204,65 @@ test('the dashboard asks for metrics that there are', async (t) => {
     [],
   );
 });
+
+/** `name{label="value", …}` in an expression of Prometheus. */
+const selector = /\b(agent_workflow_[a-z_]+)\{([^}]*)\}/g;
+const matcher = /(\w+)(=~?)"([^"]*)"/g;
+/** What a ServiceMonitor puts on every series. */
+const ofTarget = new Set(['namespace', 'service']);
+
+/** What an expression asks for that the code does not have: a metric, a label, or a value of a label. */
+function unknownIn(expression: string): string[] {
+  const metrics = Object.values(parts).flatMap((part) => Object.values(part));
+  const names = [...expression.matchAll(/\bagent_workflow_[a-z_]+/g)].map(([name]) => name);
+  const strange = names.filter((name) => !known.includes(name));
+  for (const [, name = '', matchers = ''] of expression.matchAll(selector)) {
+    const labels: Metrics[string]['labels'] = metrics.find((metric) => metric.name === name)?.labels ?? {};
+    for (const [, label = '', operator, value = ''] of matchers.matchAll(matcher)) {
+      if (ofTarget.has(label)) continue;
+      const bound = labels[label];
+      const wanted = operator === '=' ? [value] : value.split('|');
+      const isThere = (one: string): boolean => typeof bound === 'number' || bound?.includes(one) === true;
+      if (!wanted.every(isThere)) strange.push(`${name}{${label}=${value}}`);
+    }
+  }
+  return strange;
+}
+
+test('the alerts of the charts ask for metrics, labels and values that there are, and each part’s of its own', async (t) => {
+  const golden = new URL('../chart/golden/', import.meta.url);
+  const rules = (await readdir(golden)).map(async (file) => {
+    const rendered = manifestsOf(await readFile(new URL(file, golden), 'utf8'));
+    return rendered.filter(({ kind }) => kind === 'PrometheusRule');
+  });
+  const asked = new Set<string>();
+  for (const { metadata, spec } of (await Promise.all(rules)).flat()) {
+    const part = /^demo-([a-z]+)/.exec(metadata.name)?.[1] ?? '';
+    const own = part === 'standalone' ? known : namesOf({ ...parts['all'], ...parts[part] });
+    for (const { alert, expr } of (spec as Rules).groups.flatMap((group) => group.rules)) {
+      t.deepEqual(unknownIn(expr), [], alert);
+      for (const [, name = ''] of expr.matchAll(selector)) {
+        t.true(own.includes(name), `${metadata.name}: ${alert} asks for ${name}, which another part has`);
+        asked.add(name);
+      }
+    }
+  }
+  t.true(asked.size >= 10, [...asked].join(', '));
+});
+
+test('an alert on a metric, a label or a value that there is not would be found', (t) => {
+  t.deepEqual(unknownIn('rate(agent_workflow_nothing_total{namespace="a"}[5m])'), ['agent_workflow_nothing_total']);
+  t.deepEqual(unknownIn('agent_workflow_runs_ended_total{namespace="a", state="failed"}'), [
+    'agent_workflow_runs_ended_total{state=failed}',
+  ]);
+  t.deepEqual(unknownIn('agent_workflow_runs_ended_total{status=~"failed|broken"}'), [
+    'agent_workflow_runs_ended_total{status=failed|broken}',
+  ]);
+});
+
+interface Rules {
+  readonly groups: readonly { readonly rules: readonly { readonly alert: string; readonly expr: string }[] }[];
+}
 
 const absence = clusterAbsence();
 (absence === undefined ? test : test.skip)(

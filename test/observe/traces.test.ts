@@ -1,57 +1,12 @@
-import { randomBytes } from 'node:crypto';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { createClient, user } from '../servers/client.ts';
 import { clusterAbsence } from '../servers/cluster-ground.ts';
 import { openClusterHere } from '../servers/cluster-here.ts';
-import { openCollector, type Collector, type SpanSent } from '../servers/collector.ts';
+import { openCollector } from '../servers/collector.ts';
 import { openEmbedded } from '../servers/embedded.ts';
 import { openGate } from '../servers/gate.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
-
-const secrets = { said: 'said-but-never-told', key: 'key-never-told' };
-
-/** One streamed request with a trace of its caller's. */
-async function streamOnce(url: string, more: Readonly<Record<string, unknown>> = {}): Promise<Traced> {
-  const traceId = randomBytes(16).toString('hex');
-  const caller = randomBytes(8).toString('hex');
-  const headers = { traceparent: `00-${traceId}-${caller}-01`, 'x-request-id': `asked-${traceId}` };
-  const config = { api_key: secrets.key };
-  let threadId = '';
-  let runId = '';
-  const { stream } = createClient(url);
-  for await (const { event, data } of stream({ messages: [user(secrets.said)], config, ...more }, headers)) {
-    if (event === 'metadata') ({ thread_id: threadId, run_id: runId } = data);
-  }
-  return { traceId, caller, threadId, runId };
-}
-
-interface Traced {
-  readonly traceId: string;
-  readonly caller: string;
-  readonly threadId: string;
-  readonly runId: string;
-}
-
-/** The path of spans from one up to the caller: names, the innermost first. */
-function pathOf(spans: readonly SpanSent[], from: SpanSent): string[] {
-  const above = spans.find(({ spanId }) => spanId === from.parentSpanId);
-  return [from.name, ...(above ? pathOf(spans, above) : [from.parentSpanId ?? 'nobody'])];
-}
-
-const only = (t: ExecutionContext, spans: readonly SpanSent[], name: string, service?: string): SpanSent => {
-  const found = spans.filter((span) => span.name === name && (service === undefined || span.service === service));
-  t.true(
-    found.length > 0,
-    `no span ${name} of ${service ?? 'anyone'} among ${spans.map((span) => span.name).join(', ')}`,
-  );
-  return found[0] as SpanSent;
-};
-
-function holdsNoContents(t: ExecutionContext, { bodies }: Collector): void {
-  const all = bodies().join('\n');
-  for (const text of [...Object.values(secrets), 'this was said', 'It is there', 'u:ada'])
-    t.false(all.includes(text), text);
-}
+import { holdsNoContents, isOneTraceOfAll, only, pathOf, streamOnce } from './trace.ts';
 
 test('in one process, one trace goes from the caller to the node, its tool, its memory and its commits', async (t) => {
   await using collector = await openCollector();
@@ -208,26 +163,12 @@ test('a run that waited in the queue is claimed and driven in the trace of its o
 
 const absence = clusterAbsence();
 (absence === undefined ? test : test.skip)(
-  'in a cluster, the same trace is in the spans of gateway, execution, threads and memory',
+  'in a cluster whose processes live in this one, the same trace is in the spans of all four',
   async (t) => {
     await using collector = await openCollector();
     const service = await openClusterHere('remembering', { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint });
-    const { traceId, caller } = await streamOnce(service.url);
+    const traced = await streamOnce(service.url);
     await service[Symbol.asyncDispose]();
-
-    const spans = collector.spans().filter((span) => span.traceId === traceId);
-    t.deepEqual([...new Set(spans.map((span) => span.service))].toSorted(), [
-      'agent-workflow-execution',
-      'agent-workflow-gateway',
-      'agent-workflow-memory',
-      'agent-workflow-threads',
-    ]);
-    const edge = 'POST /v1/graph/stream';
-    const run = ['run', 'execution.start', 'execution.start', edge, caller];
-    const stored = only(t, spans, 'memory.store', 'agent-workflow-memory');
-    t.deepEqual(pathOf(spans, stored), ['memory.store', 'memory.store', 'node keep', ...run]);
-    const committed = only(t, spans, 'threads.commitStep', 'agent-workflow-threads');
-    t.deepEqual(pathOf(spans, committed), ['threads.commitStep', 'threads.commitStep', ...run]);
-    holdsNoContents(t, collector);
+    isOneTraceOfAll(t, collector, traced);
   },
 );

@@ -10,6 +10,8 @@ calls: [threads, memory]
 calledComponents: [threads, memory]
 callers: [gateway]
 needs: [NATS_URL]
+countsRuns: true
+tells: [calls, queue]
 {{- end -}}
 
 {{- define "execution.worker" -}}
@@ -21,4 +23,5 @@ env: { ROLE: worker }
 calls: [threads, memory]
 calledComponents: [threads, memory]
 needs: [NATS_URL]
+tells: [runs]
 {{- end -}}

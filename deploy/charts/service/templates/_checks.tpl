@@ -5,16 +5,24 @@ What a schema cannot say: settings that only make sense together. Fails with all
 {{- $c := . -}}
 {{- $where := without (list $c.facts.component $c.facts.section) nil "" | join ", " -}}
 {{- $problems := list -}}
-{{- $given := concat (keys $c.values.config) (keys $c.values.secretEnv) -}}
-{{- range $c.values.extraEnv }}{{ $given = append $given .name }}{{ end -}}
+{{- $extra := list -}}
+{{- range $c.values.extraEnv }}{{ $extra = append $extra .name }}{{ end -}}
+{{- $places := dict "config" (keys $c.values.config) "secretEnv" (keys $c.values.secretEnv) "extraEnv" $extra -}}
+{{- $given := concat (keys $c.values.config) (keys $c.values.secretEnv) $extra -}}
 {{- range $c.facts.needs -}}
 {{- if not (has . $given) -}}
 {{- $problems = append $problems (printf "%s must be set, in config or secretEnv" .) -}}
 {{- end -}}
 {{- end -}}
-{{- range keys $c.values.secretEnv -}}
-{{- if hasKey $c.values.config . -}}
-{{- $problems = append $problems (printf "%s stands in config and in secretEnv" .) -}}
+{{- $own := keys (include "service.variables" $c | fromYaml) -}}
+{{- if $c.global.serviceToken.existingSecret }}{{ $own = append $own "SERVICE_TOKEN" }}{{ end -}}
+{{- range $name := $given | uniq | sortAlpha -}}
+{{- $in := list -}}
+{{- range $place, $names := $places }}{{ if has $name $names }}{{ $in = append $in $place }}{{ end }}{{ end -}}
+{{- if gt (len $in) 1 -}}
+{{- $problems = append $problems (printf "%s stands in %s" $name (join " and in " $in)) -}}
+{{- else if and (has $name $own) (ne (first $in) "config") -}}
+{{- $problems = append $problems (printf "%s is set by the chart: it must not stand in %s" $name (first $in)) -}}
 {{- end -}}
 {{- end -}}
 {{- $inCluster := or $c.facts.grpc $c.facts.calls -}}
@@ -37,6 +45,10 @@ What a schema cannot say: settings that only make sense together. Fails with all
 {{- $problems = append $problems "global.serviceFile.auth is jwt: one of JWT_SECRET_KEY, JWT_PUBLIC_KEY, JWT_JWKS_URL must be set, in config or secretEnv" -}}
 {{- end -}}
 {{- end -}}
+{{- $several := or (gt (int $c.values.replicas) 1) $c.values.autoscaling.enabled -}}
+{{- if and $c.facts.http $c.facts.calls $several (not (has "REDIS_URL" $given)) -}}
+{{- $problems = append $problems "REDIS_URL must be set, in config or secretEnv, as soon as there may be more than one replica: each would keep limits, tools and tickets to itself" -}}
+{{- end -}}
 {{- with $c.values.autoscaling -}}
 {{- if and .enabled (gt (int .minReplicas) (int .maxReplicas)) -}}
 {{- $problems = append $problems (printf "autoscaling.minReplicas (%d) is more than maxReplicas (%d)" (int .minReplicas) (int .maxReplicas)) -}}
@@ -53,6 +65,11 @@ What a schema cannot say: settings that only make sense together. Fails with all
 {{- if gt (int .minReplicas) (int .maxReplicas) -}}
 {{- $problems = append $problems (printf "keda.minReplicas (%d) is more than maxReplicas (%d)" (int .minReplicas) (int .maxReplicas)) -}}
 {{- end -}}
+{{- end -}}
+{{- end -}}
+{{- with $c.values.ingress -}}
+{{- if and .enabled (not .hosts) -}}
+{{- $problems = append $problems "ingress.hosts must name a host" -}}
 {{- end -}}
 {{- end -}}
 {{- with $c.values.httpRoute -}}

@@ -13,6 +13,8 @@ Takes a dict: `root`, and `facts`:
   migrate     what Node runs before a version is installed
   env         variables that are always the same
   needs       settings without which it does not start
+  countsRuns  whether KEDA asks its metrics how many runs are under way
+  tells       what its metrics are about: requests, redis, calls, record, memories, queue, runs
 */}}
 {{- define "service.context" -}}
 {{- $root := .root -}}
@@ -23,7 +25,7 @@ Takes a dict: `root`, and `facts`:
 {{- end -}}
 {{- $instance := $values.global.instance | default $root.Release.Name -}}
 {{- dict
-      "facts" (mustMergeOverwrite (dict "serves" $facts.component "calls" list "callers" list "env" dict "needs" list) $facts)
+      "facts" (mustMergeOverwrite (dict "serves" $facts.component "calls" list "callers" list "env" dict "needs" list "tells" list) $facts)
       "values" $values
       "global" $values.global
       "instance" $instance

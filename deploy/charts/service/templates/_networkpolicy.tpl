@@ -55,6 +55,19 @@
     - port: metrics
       protocol: TCP
 {{- end }}
+{{- if .facts.countsRuns }}
+{{- with .values.worker.keda }}
+{{- if and .enabled .underWayMetric }}
+- from:
+    - namespaceSelector:
+        matchLabels:
+          kubernetes.io/metadata.name: {{ .namespace }}
+  ports:
+    - port: metrics
+      protocol: TCP
+{{- end }}
+{{- end }}
+{{- end }}
 {{- with .values.networkPolicy.extraIngress }}
 {{ toYaml . }}
 {{- end }}

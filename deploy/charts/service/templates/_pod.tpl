@@ -137,7 +137,7 @@ readinessProbe:
   periodSeconds: 5
   timeoutSeconds: 5
   failureThreshold: 2
-{{- if and (or .facts.http .facts.grpc) (gt (int .values.preStopSeconds) 0) }}
+{{- if gt (int .values.preStopSeconds) 0 }}
 lifecycle:
   preStop:
     sleep:

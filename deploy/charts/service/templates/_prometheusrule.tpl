@@ -47,6 +47,7 @@ deploy/README.md says what to do about each.
   "expr" (printf "up{namespace=%q, service=\"%s-metrics\"} == 0" .namespace .name)
   "summary" (printf "The metrics of a pod of %s cannot be read." $name)
   "means" "Prometheus is not let in, or the process does not answer.") }}
+{{- include "service.metricAlerts" . }}
 {{- end }}
 {{- if include "service.scales" . }}
 {{- $hpa := printf "%s%s" (ternary "keda-hpa-" "" (dig "keda" "enabled" false .values)) .name }}
@@ -58,13 +59,13 @@ deploy/README.md says what to do about each.
 {{- end }}
 {{- if dig "keda" "enabled" false .values }}
 {{ include "service.alert" (dict "context" $c "alert" "AgentWorkflowScalerFailing" "severity" "critical" "for" "10m"
-  "expr" (printf "sum(increase(keda_scaler_detail_errors_total{scaledObject=%q}[5m])) > 0" .name)
+  "expr" (printf "sum(increase(keda_scaler_detail_errors_total{exported_namespace=%q, scaledObject=%q}[5m]) or increase(keda_scaler_detail_errors_total{namespace=%q, scaledObject=%q}[5m])) > 0" .namespace .name .namespace .name)
   "summary" (printf "KEDA cannot read how many runs wait for %s." $name)
   "means" "Workers are neither added nor taken away; when there are none, accepted runs wait.") }}
 {{- end }}
 {{- if and .facts.migrate .values.migration.enabled }}
 {{ include "service.alert" (dict "context" $c "alert" "AgentWorkflowMigrationFailed" "severity" "critical" "for" "1m"
-  "expr" (printf "kube_job_status_failed{namespace=%q, job_name=\"%s-migrate\"} > 0" .namespace .name)
+  "expr" (printf "kube_job_failed{namespace=%q, job_name=\"%s-migrate\", condition=\"true\"} > 0" .namespace .name)
   "summary" "The tables of the record could not be brought to what the new version needs."
   "means" "The upgrade has not begun: the version before it goes on serving.") }}
 {{- end }}

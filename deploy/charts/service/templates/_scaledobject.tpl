@@ -49,13 +49,12 @@ spec:
         useHttps: {{ $keda.natsMonitoringHttps | quote }}
     {{- end }}
     {{- with $keda.underWayMetric }}
-    # Each replica of the API counts all runs: the highest count is the freshest, or nearly.
+    # Each replica of the API counts all runs, so whichever answers will do. Its Service names those that are ready, and being
+    # headless it leads to all their ports.
     - type: metrics-api
       name: underway
       metadata:
-        url: http://{{ $c.instance }}-execution-api-metrics.{{ $c.namespace }}.svc.{{ $c.global.clusterDomain }}:9464/metrics
-        aggregateFromKubeServiceEndpoints: "true"
-        aggregationType: max
+        url: http://{{ include "service.nameOf" (dict "context" $c "service" "execution") }}.{{ $c.namespace }}.svc.{{ $c.global.clusterDomain }}:9464/metrics
         format: prometheus
         valueLocation: {{ . | quote }}
         targetValue: {{ $keda.runsPerWorker | int | quote }}
