@@ -35,6 +35,7 @@ for (const [name, value] of [
   ['CASSANDRA_CONTACT_POINTS', ' , '],
   ['CASSANDRA_USERNAME', 'ada'],
   ['CASSANDRA_TLS_KEY_FILE', 'key.pem'],
+  ['CASSANDRA_TLS_SERVER_NAME', 'cassandra.example'],
 ] as const) {
   test(`${name} is refused as ${JSON.stringify(value)}`, (t) => {
     const error = t.throws(() => read({ [name]: value }), { instanceOf: ConfigError });

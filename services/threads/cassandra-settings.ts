@@ -17,6 +17,10 @@ export const cassandraSettings = {
   ),
   CASSANDRA_TLS_CERT_FILE: text(undefined, 'PEM file of the certificate to show to Cassandra'),
   CASSANDRA_TLS_KEY_FILE: text(undefined, 'PEM file of the key of that certificate'),
+  CASSANDRA_TLS_SERVER_NAME: text(
+    undefined,
+    'The name that the certificates of Cassandra are for, where it is not the address of each node',
+  ),
   CASSANDRA_REQUEST_TIMEOUT_MS: integer(3000, 'How long one request to Cassandra may take, in milliseconds', {
     min: 1,
   }),
@@ -35,7 +39,12 @@ export interface CassandraReach {
   readonly localDataCenter: string;
   readonly keyspace: string;
   readonly credentials?: { readonly username: string; readonly password: string };
-  readonly tls?: { readonly caFile: string; readonly certFile?: string; readonly keyFile?: string };
+  readonly tls?: {
+    readonly caFile: string;
+    readonly certFile?: string;
+    readonly keyFile?: string;
+    readonly serverName?: string;
+  };
   readonly requestTimeoutMs: number;
   readonly deadlineMs: number;
   /** Data centre to number of replicas. */
@@ -49,13 +58,19 @@ export function readCassandra(values: CassandraValues): CassandraReach {
   if (!replication || problems.length > 0) throw new ConfigError(problems.join('\n'));
   const { CASSANDRA_USERNAME: username, CASSANDRA_PASSWORD: password, CASSANDRA_TLS_CA_FILE: caFile } = values;
   const { CASSANDRA_TLS_CERT_FILE: certFile, CASSANDRA_TLS_KEY_FILE: keyFile } = values;
+  const { CASSANDRA_TLS_SERVER_NAME: serverName } = values;
   return {
     contactPoints: pointsOf(values),
     localDataCenter: values.CASSANDRA_LOCAL_DATACENTER,
     keyspace: values.CASSANDRA_KEYSPACE,
     ...(username !== undefined && password !== undefined && { credentials: { username, password } }),
     ...(caFile !== undefined && {
-      tls: { caFile, ...(certFile !== undefined && { certFile }), ...(keyFile !== undefined && { keyFile }) },
+      tls: {
+        caFile,
+        ...(certFile !== undefined && { certFile }),
+        ...(keyFile !== undefined && { keyFile }),
+        ...(serverName !== undefined && { serverName }),
+      },
     }),
     requestTimeoutMs: values.CASSANDRA_REQUEST_TIMEOUT_MS,
     deadlineMs: values.CASSANDRA_DEADLINE_MS,
@@ -73,7 +88,7 @@ const pointsOf = ({ CASSANDRA_CONTACT_POINTS: points }: CassandraValues): string
 
 function problemsOf(values: CassandraValues): string[] {
   const { CASSANDRA_USERNAME: user, CASSANDRA_PASSWORD: password, CASSANDRA_TLS_CA_FILE: ca } = values;
-  const { CASSANDRA_TLS_CERT_FILE: cert, CASSANDRA_TLS_KEY_FILE: key } = values;
+  const { CASSANDRA_TLS_CERT_FILE: cert, CASSANDRA_TLS_KEY_FILE: key, CASSANDRA_TLS_SERVER_NAME: name } = values;
   return [
     ...(pointsOf(values).length > 0 ? [] : ['CASSANDRA_CONTACT_POINTS must name a node']),
     ...(/^[a-z][a-z0-9_]{0,47}$/.test(values.CASSANDRA_KEYSPACE)
@@ -86,6 +101,7 @@ function problemsOf(values: CassandraValues): string[] {
       ? []
       : ['CASSANDRA_TLS_CERT_FILE and CASSANDRA_TLS_KEY_FILE must be set together']),
     ...(cert !== undefined && ca === undefined ? ['CASSANDRA_TLS_CERT_FILE needs CASSANDRA_TLS_CA_FILE'] : []),
+    ...(name !== undefined && ca === undefined ? ['CASSANDRA_TLS_SERVER_NAME needs CASSANDRA_TLS_CA_FILE'] : []),
   ];
 }
 

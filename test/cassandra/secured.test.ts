@@ -25,7 +25,9 @@ async function serverFiles(
   return { keyAndCertificate, authorities };
 }
 
-const tlsOf = async (by: Authority): Promise<Required<NonNullable<CassandraThreadStoreOptions['tls']>>> => {
+const tlsOf = async (
+  by: Authority,
+): Promise<{ readonly caFile: string; readonly certFile: string; readonly keyFile: string }> => {
   const { certificate, key: keyFile, authorities } = await by.sign('threads');
   return { caFile: authorities, certFile: certificate, keyFile };
 };
@@ -68,8 +70,14 @@ withServer(test, secured, (launched) => {
       [/requires authentication/, noPassword],
       [/alert certificate required/, { ...options, tls: { caFile } }],
       [/SSL alert/, { ...options, tls: { ...stranger, caFile } }],
+      [/altnames/, { ...options, tls: { ...options.tls, serverName: 'cassandra.example' } }],
       [/unable to verify/, { ...options, tls: { ...options.tls, caFile: stranger.caFile } }],
     ];
+    await using named = await openCassandraThreadStore({
+      ...options,
+      tls: { ...options.tls, serverName: 'localhost' },
+    });
+    t.like(await named.getHead(key), newHead as never);
     for (const [reason, reach] of wrong) {
       const error = await t.throwsAsync(openCassandraThreadStore(reach), {
         message: 'the record of threads is away for now',

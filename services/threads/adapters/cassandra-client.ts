@@ -10,7 +10,13 @@ export interface CassandraPlace {
   readonly keyspace: string;
   readonly credentials?: { readonly username: string; readonly password: string };
   /** Files in PEM form. Present, even when empty: connections are encrypted and the server's certificate is checked. */
-  readonly tls?: { readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string };
+  readonly tls?: {
+    readonly caFile?: string;
+    readonly certFile?: string;
+    readonly keyFile?: string;
+    /** What the server's certificate is for, when it is not the address of each node. */
+    readonly serverName?: string;
+  };
   /** How long one request waits for its answer, in milliseconds. */
   readonly requestTimeoutMs: number;
 }
@@ -218,11 +224,12 @@ async function connect(place: CassandraPlace, options: Pick<ClientOptions, 'keys
   }
 }
 
-async function readTls({ caFile, certFile, keyFile }: NonNullable<CassandraPlace['tls']>): Promise<object> {
+async function readTls({ caFile, certFile, keyFile, serverName }: NonNullable<CassandraPlace['tls']>): Promise<object> {
   const read = async (name: string, file: string | undefined): Promise<object> =>
     file === undefined ? {} : { [name]: await readFile(file) };
   const parts = await Promise.all([read('ca', caFile), read('cert', certFile), read('key', keyFile)]);
-  return Object.assign({ rejectUnauthorized: true }, ...parts);
+  const named = serverName === undefined ? {} : { servername: serverName };
+  return { rejectUnauthorized: true, ...named, ...parts[0], ...parts[1], ...parts[2] };
 }
 
 /** The driver's types do not say that what only writes has none. */
