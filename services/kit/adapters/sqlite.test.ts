@@ -32,6 +32,21 @@ test('a write resolves only after its commit: another connection sees it', async
   t.is(seen(), 1);
 });
 
+test('a log that grew long while processes died is worked into the file at the next start', (t) => {
+  const path = join(temporaryFolder(t), 'notes.sqlite');
+  openSqlite({ path, durability: 'full', migrations })[Symbol.dispose]();
+  // As a process that died has left it: what is closed in order leaves no log.
+  using dead = new DatabaseSync(path);
+  dead.exec('PRAGMA wal_autocheckpoint = 0');
+  const body = 'x'.repeat(1024 * 1024);
+  for (let at = 0; at < 40; at++) dead.prepare('INSERT INTO notes VALUES (?, ?)').run(String(at), body);
+  const before = statSync(`${path}-wal`).size;
+  t.true(before > 40 * 1024 * 1024);
+  using db = openSqlite({ path, durability: 'full', migrations });
+  t.true(statSync(`${path}-wal`).size < before / 4);
+  t.is(count(db), 40);
+});
+
 test('a work that fails undoes only itself', async (t) => {
   const db = openNotes(t);
   const works = [

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { ConfigError } from '../env.ts';
@@ -44,6 +44,7 @@ export function openSqlite({ path, durability, migrations }: SqliteOptions): Sql
      PRAGMA temp_store = MEMORY;`,
   );
   try {
+    if (onDisk) settleLog(db, path);
     migrate(db, migrations);
   } catch (error) {
     db.close();
@@ -117,6 +118,18 @@ export function openSqlite({ path, durability, migrations }: SqliteOptions): Sql
       db.close();
     },
   };
+}
+
+/** Many times what fills before a log is worked into its file. */
+const longLogBytes = 32 * 1024 * 1024;
+
+/**
+ * Works a long log into its file before anything else. Processes that die again and again before the thread has done so would
+ * each leave it longer, and each start reads it whole.
+ */
+function settleLog(db: DatabaseSync, path: string): void {
+  const { size } = statSync(`${path}-wal`, { throwIfNoEntry: false }) ?? { size: 0 };
+  if (size > longLogBytes) db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
 }
 
 /** One transaction for the whole group, however many runs commit in this tick; gives what is in the log now. */
