@@ -74,7 +74,9 @@ async function takeEvents(opening: Opening): Promise<EventWriter> {
     const { told, after } = read;
     const events = createEventWriter(claimed, after);
     const steps = step === 0 ? [] : await listSteps(threads, { owner, runId, fromStep: told.lastStep() ?? 0 });
-    const missing = [...begin(events, claimed, told), ...tellSteps(events, granularity, steps, told)];
+    // A log that is gone is told again from the record: its numbers are its own.
+    const gone = steps.length > 0 ? ({ rebuilt: true } as const) : {};
+    const missing = [...begin(events, claimed, told, gone), ...tellSteps(events, granularity, steps, told)];
     try {
       await log.append(runId, after, [...missing, ...tellBegun(events, opening)]);
       return events;

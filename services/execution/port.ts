@@ -32,7 +32,8 @@ export interface RunQueue extends AsyncDisposable {
    */
   readonly enqueue: (run: RunnableRun) => Promise<void>;
   /**
-   * The next run, as soon as there is one; owners take turns, so that one owner's many runs do not hold up another's.
+   * The next run, as soon as there is one. Owners take turns, of which several may share one: however many runs an owner has,
+   * another's wait for a bounded number of them.
    * @throws the signal's reason when it fires first.
    */
   readonly take: (signal: AbortSignal) => Promise<TakenRun>;

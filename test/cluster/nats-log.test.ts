@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -10,6 +11,7 @@ import { never } from '@agent-workflow/protos/call';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import { privateNats } from '../servers/nats.ts';
 import { joined, openLogsOn, openPlace } from '../servers/nats-adapters.ts';
+import { openStallingProxy } from '../servers/stalling-proxy.ts';
 import { withServer } from '../servers/real-suite.ts';
 
 withServer(test, privateNats(), () => {
@@ -73,6 +75,55 @@ withServer(test, privateNats(), () => {
       },
     );
   }
+
+  for (const [title, frames, isKept] of [
+    ['is put back with what another writer said before', 4, true],
+    ['that weighs more than is held here is let go, and can be told anew', 5, false],
+  ] as const) {
+    test.serial(`a lost log ${title}`, async (t) => {
+      await using server = await privateNats().open();
+      await using place = await openPlace(server.url, 'taken');
+      await using dead = await openLogsOn(server.url, 'taken');
+      await using log = await openLogsOn(server.url, 'taken');
+      const text = 'x'.repeat(120 * 1024);
+      for (const seq of range(1, frames)) await dead.append('r', seq - 1, [piece(seq, text)]);
+      await log.append('r', await log.last('r'), [piece(frames + 1)]);
+      await place.streams.manager.streams.delete(place.streams.names.events);
+      const appending = log.append('r', frames + 1, [end(frames + 2)]);
+      await using later = await openLogsOn(server.url, 'taken');
+      if (isKept) {
+        await appending;
+        t.deepEqual(await collect(later, 'r'), range(1, frames + 2));
+        return;
+      }
+      t.true(isServiceError(await t.throwsAsync(appending), 'Stale'));
+      t.is(await log.last('r'), 0);
+      await log.append('r', 0, [piece(1), end(2)]);
+      t.deepEqual(await collect(later, 'r'), [1, 2]);
+    });
+  }
+
+  test.serial(
+    'whoever was away while the stream was made again finds what was put back before the old places',
+    async (t) => {
+      await using old = await privateNats().open();
+      await using made = await privateNats().open();
+      await using way = await openStallingProxy(portOf(old));
+      await using before = await openLogsOn(old.url, 'moved');
+      await using elsewhere = await openLogsOn(`nats://127.0.0.1:${way.port}`, 'moved');
+      for (const run of range(1, 30)) await before.append(`other-${run}`, 0, [piece(1)]);
+      for (const seq of range(1, 4)) await before.append('r', seq - 1, [piece(seq)]);
+      const following = listen(elsewhere, 'r');
+      await following.reaches(4);
+      await using log = await openLogsOn(made.url, 'moved');
+      for (const seq of range(1, 4)) await log.append('r', seq - 1, [piece(seq)]);
+      await log.append('r', 4, [piece(5), end(6)]);
+      for (const run of range(1, 60)) await log.append(`other-${run}`, 0, [piece(1)]);
+      way.turnTo(portOf(made));
+      await old.kill();
+      t.deepEqual(await following.done, range(1, 6));
+    },
+  );
 
   test.serial('of two replicas the one that comes after the other is stale, whatever it knew before', async (t) => {
     await using server = await privateNats().open();
@@ -227,6 +278,31 @@ async function writeSlowly(log: RunLog, run: string, total: number, from = 0): P
   }
   await Promise.all([...appends, log.append(run, total, [end(total + 1)])]);
 }
+
+interface Follower {
+  /** Resolves when the event of this number was seen. */
+  readonly reaches: (seq: number) => Promise<void>;
+  /** The numbers of all events, once the stream is over. */
+  readonly done: Promise<readonly number[]>;
+}
+
+function listen(log: RunLog, run: string): Follower {
+  const seen: number[] = [];
+  const changes = new EventEmitter();
+  const gather = async (): Promise<readonly number[]> => {
+    for await (const batch of log.follow(run, 0, never)) {
+      seen.push(...batch.map(({ seq }) => seq));
+      changes.emit('more');
+    }
+    return seen;
+  };
+  const reaches = async (seq: number): Promise<void> => {
+    while (!seen.includes(seq)) await once(changes, 'more');
+  };
+  return { reaches, done: gather() };
+}
+
+const portOf = ({ url }: { readonly url: string }): number => Number(new URL(url).port);
 
 /** The numbers of all events of a run, or of those up to `upTo`. */
 async function collect(log: RunLog, run: string, upTo = Infinity): Promise<number[]> {

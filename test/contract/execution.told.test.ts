@@ -1,5 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
+import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite';
 import { END, field, START, StateGraph, textOf, type CompiledGraph } from '@agent-workflow/execution/graph';
+import { isTerminal, type RunLog } from '@agent-workflow/execution/port';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import { followAll, owner, start, toChunk, user, type Chunk } from './execution.ts';
 import { openReplicas, withoutTaking, type Ground } from './replicas.ts';
@@ -200,6 +202,8 @@ for (const granularity of ['low', 'partial', 'full']) {
         const { said, told } = await tellAfterDeath(scene, kept);
         const title = `${String(kept)} of ${String(length)} events were kept`;
         holdsShape(t, told, title);
+        // What nobody but the record has to tell says so.
+        t.is((toChunk(told[0]).data as { rebuilt?: boolean }).rebuilt, kept === 0 ? true : undefined, title);
         t.deepEqual(textsOf(told).slice(0, kept), textsOf(said).slice(0, kept), title);
         const expected = textsOf(said.filter((event) => isDerived(toChunk(event))));
         const actual = textsOf(told.filter((event) => isDerived(toChunk(event))));
@@ -245,6 +249,41 @@ for (const granularity of ['low', 'full']) {
       t.is(chunks.at(-1)?.event, 'on_chain_end');
     }
   });
+}
+
+test('a log that is lost at any event while its worker lives is told from the record at its end', async (t) => {
+  let kept = 1;
+  for (let told = await tellAfterLoss(kept); told; told = await tellAfterLoss(++kept)) {
+    const title = `${String(kept)} events were lost`;
+    holdsShape(t, told, title);
+    t.like(toChunk(told[0]), { event: 'metadata', data: { rebuilt: true } }, title);
+    holdsEnd(t, toChunk(told.at(-1)), told, title);
+    t.is(told.filter(isTerminal).length, 1, title);
+  }
+  t.true(kept > 20);
+});
+
+/** Loses a run's log behind `kept` events; gives what is told in the end. `undefined`: the worker had nothing left to say. */
+async function tellAfterLoss(kept: number): Promise<readonly RunEvent[] | undefined> {
+  await using replicas = await openReplicas();
+  await using empty = openSqliteRunLog({ path: ':memory:' });
+  const ended = Promise.withResolvers<undefined>();
+  let now: RunLog = replicas.log;
+  const log: RunLog = {
+    ...replicas.log,
+    last: async (runId) => now.last(runId),
+    isEnded: async (runId) => now.isEnded(runId),
+    follow: (...given) => now.follow(...given),
+    append: async (runId, after, events) => {
+      if (after >= kept) now = empty;
+      await now.append(runId, after, events);
+      if (events.some(isTerminal)) ended.resolve(undefined);
+    },
+  };
+  const { execution } = await replicas.open({ graph: everything, through: () => ({ log }) });
+  const { runId } = await start(execution, { granularity: 'full', messages: [user('hi', 'input')] });
+  await ended.promise;
+  return now === empty ? await followAll(execution, runId) : undefined;
 }
 
 test('once steps are no longer kept, whole messages are told in their place', async (t) => {

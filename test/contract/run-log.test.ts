@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite';
 import { nats } from '../servers/nats.ts';
-import { openLogsOn } from '../servers/nats-adapters.ts';
+import { clearPlace, openLogsOn, openPlace } from '../servers/nats-adapters.ts';
 import { withServer } from '../servers/real-suite.ts';
 import { runLogContract } from './run-log.ts';
 
@@ -26,5 +26,9 @@ withServer(test, nats, (server) => {
     open: async (place) => openLogsOn((await server()).url, place),
     keeps: true,
     expires: 'by age',
+    lose: async (place) => {
+      await using opened = await openPlace((await server()).url, place);
+      await clearPlace(opened);
+    },
   });
 });

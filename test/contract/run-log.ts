@@ -12,12 +12,14 @@ export interface RunLogPlaces {
   readonly keeps: boolean;
   /** Whether logs go when they are told to expire, or of themselves when they have grown old: when told, unless set. */
   readonly expires?: 'by age';
+  /** Loses everything that a place holds, while its logs are open; absent where nobody but they themselves could. */
+  readonly lose?: (place: string) => Promise<void>;
 }
 
 let places = 0;
 
 /** What any keeper of event logs must promise. */
-export function runLogContract(test: TestFn, name: string, { open, keeps, expires }: RunLogPlaces): void {
+export function runLogContract(test: TestFn, name: string, { open, keeps, expires, lose }: RunLogPlaces): void {
   const newPlace = (): string => `logs-${String((places += 1))}`;
   const check = (title: string, body: (t: ExecutionContext, log: RunLog) => Promise<void>): void => {
     test(`${name}: ${title}`, async (t) => {
@@ -268,6 +270,7 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
     );
   });
 
+  if (lose) losing(test, name, { open, lose, newPlace });
   if (!keeps) return;
 
   test(`${name}: logs are there when they are opened again, and go on where they stood`, async (t) => {
@@ -297,6 +300,44 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
     await using beside = await open(place);
     t.deepEqual(plain(await followAll(beside, 'r')), plain([piece(1), end(2)]));
   });
+}
+
+interface LosingPlaces extends Pick<RunLogPlaces, 'open'>, Required<Pick<RunLogPlaces, 'lose'>> {
+  readonly newPlace: () => string;
+}
+
+/** What was lost under way may be gone, or put back: what is there begins with the first event and has no gap. */
+function losing(test: TestFn, name: string, { open, lose, newPlace }: LosingPlaces): void {
+  const heavy = 'x'.repeat(128 * 1024);
+  for (const [title, own, others] of [
+    ['one writer', pieces(1, 5), []],
+    ['a writer that took it over', pieces(4, 5), pieces(1, 3)],
+    ['a writer that has only just taken it over', [], pieces(1, 3)],
+    ['a writer of much', range(1, 8).map((seq) => piece(seq, heavy)), []],
+    ['a writer that took much over', pieces(9, 10), range(1, 8).map((seq) => piece(seq, heavy))],
+  ] as const) {
+    test(`${name}: a log of ${title} that is lost under way is there from its first event on, or not at all`, async (t) => {
+      const place = newPlace();
+      await using before = await open(place);
+      await using log = await open(place);
+      for (const each of others) await before.append('r', each.seq - 1, [each]);
+      let last = await log.last('r');
+      for (const each of own) await log.append('r', last++, [each]);
+      await lose(place);
+      const written = await log.append('r', last, [piece(last + 1), end(last + 2)]).then(
+        () => true,
+        () => false,
+      );
+      await using later = await open(place);
+      const there = (await later.isEnded('r')) ? numbers(await followAll(later, 'r')) : [];
+      t.deepEqual(there, written ? range(1, last + 2) : []);
+      t.is(await later.last('r'), there.length);
+      if (written) return;
+      // It can be told anew.
+      await log.append('r', await log.last('r'), [piece(1), end(2)]);
+      t.deepEqual(numbers(await followAll(later, 'r')), [1, 2]);
+    });
+  }
 }
 
 /** An event as the service writes it: one line of JSON that begins with its kind. */

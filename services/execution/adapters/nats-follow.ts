@@ -4,7 +4,7 @@ import { isTerminal } from '../port.ts';
 import { called, pause } from './nats-client.ts';
 import { createJoiner, type StoredFrame } from './nats-frame.ts';
 import type { Knowledge } from './nats-knowledge.ts';
-import type { Reader } from './nats-reader.ts';
+import { pageBytes, type Reader } from './nats-reader.ts';
 import { recentEvents, type Tail } from './nats-tail.ts';
 
 export interface FollowOptions {
@@ -19,14 +19,12 @@ export interface Follow {
   readonly end: (tail: Tail, signal: AbortSignal) => Promise<RunEvent>;
 }
 
-/** What a follower that is behind reads at once, in bytes. */
-const pageBytes = 128 * 1024;
 const retryMs = 100;
 /** How often a replica of the stream that lags is asked again before its leader is. */
 const lagRetries = 3;
 
 export function createFollow({ reader, knowledge, closing }: FollowOptions): Follow {
-  const { isFresh, refresh, persist } = knowledge;
+  const { doubt, isFresh, refresh, persist } = knowledge;
 
   /** The frames from a place on, also where the replica that was asked does not have them yet; none when they are gone. */
   const readPage = async (tail: Tail, from: number, signal: AbortSignal): Promise<readonly StoredFrame[]> => {
@@ -37,6 +35,14 @@ export function createFollow({ reader, knowledge, closing }: FollowOptions): Fol
     }
     const frame = await persist(async () => reader.next(tail.subject, from), signal);
     return frame ? [frame] : [];
+  };
+
+  /** Whether the log, of which nothing was found, is not what was known of it: that may be of a stream that was lost since. */
+  const wasMistaken = async (tail: Tail, signal: AbortSignal): Promise<boolean> => {
+    const { seq, last, renewals } = tail;
+    doubt(tail);
+    await persist(async () => refresh(tail), signal);
+    return tail.seq !== seq || tail.last !== last || tail.renewals !== renewals;
   };
 
   /** Resolves when there is more to be known of the log. @throws the signal's reason when it fires first. */
@@ -67,8 +73,11 @@ export function createFollow({ reader, knowledge, closing }: FollowOptions): Fol
         if (!isFresh(tail)) await persist(async () => refresh(tail), signal);
         cursor.renew();
         let batch = cursor.takeRecent();
-        if (batch.length === 0 && tail.last > cursor.at())
-          batch = cursor.takePage(await readPage(tail, cursor.from(), signal));
+        if (batch.length === 0 && tail.last > cursor.at()) {
+          const frames = await readPage(tail, cursor.from(), signal);
+          if (frames.length === 0 && (await wasMistaken(tail, signal))) continue;
+          batch = cursor.takePage(frames);
+        }
         const end = batch.at(-1);
         if (end) {
           yield batch;
@@ -109,6 +118,8 @@ function createCursor(tail: Tail, after: number): Cursor {
   let at = after;
   let place = 0;
   let { renewals } = tail;
+  /** Where the log was read from its beginning because what comes next did not stand where it should. */
+  let searchedAt = -1;
 
   const begin = (from: number): void => {
     join = createJoiner();
@@ -135,8 +146,15 @@ function createCursor(tail: Tail, after: number): Cursor {
 
     takePage: (frames) => {
       const events = frames.flatMap(join).filter(({ seq }) => seq > at);
+      const isNextThere = frames.length > 0 && (events[0]?.seq ?? at + 1) === at + 1;
+      if (!isNextThere && place > 0 && searchedAt !== at) {
+        // In a stream that is there anew it may stand before the place that was come to in the old one.
+        searchedAt = at;
+        begin(0);
+        return [];
+      }
       // What is gone from the stream cannot be told; what comes can.
-      at = frames.length === 0 ? tail.last : (events.at(-1)?.seq ?? at);
+      at = frames.length === 0 ? Math.max(at, tail.last) : (events.at(-1)?.seq ?? at);
       place = Math.max(place, frames.length === 0 ? tail.seq + 1 : behind(frames));
       return events;
     },

@@ -22,6 +22,8 @@ export interface Knowledge {
   readonly look: (subject: string) => Promise<Standing>;
   /** Whether nothing can have been missed of the log. */
   readonly isFresh: (tail: Tail) => boolean;
+  /** What is known of the log does not fit what was read of it: it counts as fresh no more. */
+  readonly doubt: (tail: Tail) => void;
   /** Asks, unless what is known is fresh. @throws Unavailable when NATS does not answer. */
   readonly refresh: (tail: Tail) => Promise<void>;
   /** Goes on trying to do `work` while NATS is away. @throws the signal's reason when it fires first. */
@@ -29,6 +31,7 @@ export interface Knowledge {
 }
 
 const retryMs = 100;
+const unknownAsOf = -1;
 
 export function createKnowledge({ streams, reader, live, retentionMs, closing }: KnowledgeOptions): Knowledge {
   const { client } = streams;
@@ -56,6 +59,10 @@ export function createKnowledge({ streams, reader, live, retentionMs, closing }:
   return {
     look,
     isFresh,
+
+    doubt: (tail) => {
+      tail.asOf = unknownAsOf;
+    },
 
     refresh: async (tail) => {
       if (isFresh(tail)) return;

@@ -6,9 +6,9 @@ import type { RunLog } from '../port.ts';
 import { createFollow } from './nats-follow.ts';
 import { createKnowledge } from './nats-knowledge.ts';
 import { openLive } from './nats-live.ts';
-import { createReader, eventSubjectOf } from './nats-reader.ts';
+import { createReader, eventSubjectOf, readWhole } from './nats-reader.ts';
 import type { Streams } from './nats-streams.ts';
-import { recentFrames, wake, type Tail } from './nats-tail.ts';
+import { maxRecentBytes, recentFrames, wake, type Tail } from './nats-tail.ts';
 import { createTails } from './nats-tails.ts';
 import { createWriter, type Writer } from './nats-writer.ts';
 
@@ -79,6 +79,10 @@ export async function openNatsRunLog({ streams, retentionMs, logger }: NatsLogOp
       writer: writerName,
       look: async () => knowledge.look(subject),
       restoreStream: live.restore,
+      recall: async (standing) => {
+        if (tail.recent[0]?.first === 1) return;
+        tails.recall(tail, await readWhole(reader, subject, standing, maxRecentBytes));
+      },
       kept: (last) => recentFrames(tail, last),
       onStored: (frame, events) => tails.learn(tail, frame, frame.parts === 1 ? events : undefined),
       count,
@@ -119,7 +123,10 @@ export async function openNatsRunLog({ streams, retentionMs, logger }: NatsLogOp
         if (tail.ended) retire(tail);
       } catch (error) {
         // One that gave events up goes on refusing what comes behind them.
-        if (isServiceError(error, 'Stale')) retire(tail);
+        if (isServiceError(error, 'Stale')) {
+          retire(tail);
+          if (!writers.has(runId)) tails.forget(tail);
+        }
         throw error;
       }
     },

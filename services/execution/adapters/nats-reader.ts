@@ -56,6 +56,39 @@ interface MessageReply {
   readonly message?: { readonly seq: number; readonly time: string; readonly data?: string };
 }
 
+/** What a page may weigh, in bytes. */
+export const pageBytes = 128 * 1024;
+
+/** Where the frames of a log stand, and the number of its last event. */
+interface Extent {
+  readonly origin: number;
+  readonly seq: number;
+  readonly last: number;
+}
+
+/** All frames of a log; none where they weigh more than `maxBytes`, or are not all there and whole. */
+export async function readWhole(
+  { page }: Reader,
+  subject: string,
+  { origin, seq, last }: Extent,
+  maxBytes: number,
+): Promise<readonly StoredFrame[]> {
+  const frames: StoredFrame[] = [];
+  let bytes = 0;
+  let end = 0;
+  for (let from = origin + 1; from <= seq; from = (frames.at(-1)?.seq ?? seq) + 1) {
+    const read = (await page(subject, from, pageBytes)).filter((frame) => frame.seq <= seq);
+    for (const frame of read) {
+      bytes += frame.body.byteLength;
+      if (frame.parts > 1 || frame.first !== end + 1 || bytes > maxBytes) return [];
+      end = frame.last;
+    }
+    if (read.length === 0) return [];
+    frames.push(...read);
+  }
+  return end === last ? frames : [];
+}
+
 /** A message as the server gives or tells it, with its place and time in the headers. */
 export const toStored = (message: Msg): StoredFrame => ({
   ...fromPayload(message.data),

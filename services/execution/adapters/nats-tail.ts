@@ -55,7 +55,7 @@ export const createTail = (runId: string, subject: string): Tail => ({
 });
 
 /** What the newest frames of one run may weigh: they are held for as long as the slowest follower takes. */
-const maxRecentBytes = 512 * 1024;
+export const maxRecentBytes = 512 * 1024;
 
 /** Takes in a frame that was stored, as long as it is news. Gives by how many bytes more is kept. */
 export function learn(tail: Tail, frame: StoredFrame, events?: readonly RunEvent[]): number {
@@ -78,6 +78,24 @@ function remember(tail: Tail, frame: StoredFrame, events?: readonly RunEvent[]):
   tail.recent.push({ ...frame, body: Buffer.from(frame.body), ...(events ? { events } : {}) });
   tail.recentBytes += frame.body.byteLength;
   while (tail.recentBytes > maxRecentBytes) tail.recentBytes -= tail.recent.shift()?.body.byteLength ?? 0;
+}
+
+/**
+ * Keeps the frames that were read of a log, from its first event to its newest frame: with those kept already the whole log is.
+ * Gives by how many bytes more is kept.
+ */
+export function recall(tail: Tail, frames: readonly StoredFrame[]): number {
+  const newest = frames.at(-1);
+  if (!newest) return 0;
+  const grown = learn(tail, newest);
+  const oldest = tail.recent[0]?.first ?? newest.last + 1;
+  const earlier = frames.filter(({ last }) => last < oldest);
+  const bytes = earlier.reduce((sum, { body }) => sum + body.byteLength, 0);
+  const reaches = tail.recent.length > 0 || tail.last === newest.last;
+  if (!reaches || tail.recentBytes + bytes > maxRecentBytes) return grown;
+  tail.recent.unshift(...earlier.map((frame) => ({ ...frame, body: Buffer.from(frame.body) })));
+  tail.recentBytes += bytes;
+  return grown + bytes;
 }
 
 export function forget(tail: Tail): void {

@@ -1,4 +1,4 @@
-import { createTail, learn, shrink, wake, type Tail } from './nats-tail.ts';
+import { createTail, forget, learn, recall, shrink, wake, type Tail } from './nats-tail.ts';
 import type { StoredFrame } from './nats-frame.ts';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 
@@ -10,6 +10,10 @@ export interface Tails {
   readonly all: () => Iterable<Tail>;
   /** Takes in a frame that was stored. */
   readonly learn: (tail: Tail, frame: StoredFrame, events?: readonly RunEvent[]) => void;
+  /** Takes in the frames of a log that were read from its first event on. */
+  readonly recall: (tail: Tail, frames: readonly StoredFrame[]) => void;
+  /** What is kept of the log may be of one that is gone: it is read from the stream again. */
+  readonly forget: (tail: Tail) => void;
   /** To be called when a tail may have gone out of use. */
   readonly release: (tail: Tail) => void;
   /** Nothing that is known of places in the stream holds any more. */
@@ -33,11 +37,21 @@ export function createTails(subjectOf: (runId: string) => string, isWriting: (ru
     shrink(tail);
   };
 
+  const letGo = (tail: Tail): void => {
+    keptBytes -= tail.recentBytes;
+    forget(tail);
+  };
+
   const dropOldest = (): void => {
     for (const tail of tails.values()) {
       if (keptBytes <= maxKeptBytes) return;
       drop(tail);
     }
+  };
+
+  const grow = (bytes: number): void => {
+    keptBytes += bytes;
+    if (keptBytes > maxKeptBytes) dropOldest();
   };
 
   /** Lets go of the idle ones known longest; those in use are looked at again when their turn comes. */
@@ -65,10 +79,10 @@ export function createTails(subjectOf: (runId: string) => string, isWriting: (ru
 
     all: () => tails.values(),
 
-    learn: (tail, frame, events) => {
-      keptBytes += learn(tail, frame, events);
-      if (keptBytes > maxKeptBytes) dropOldest();
-    },
+    learn: (tail, frame, events) => grow(learn(tail, frame, events)),
+    recall: (tail, frames) => grow(recall(tail, frames)),
+
+    forget: letGo,
 
     release: (tail) => {
       if (isIdle(tail)) drop(tail);
@@ -78,6 +92,8 @@ export function createTails(subjectOf: (runId: string) => string, isWriting: (ru
       for (const tail of tails.values()) {
         tail.seq = 0;
         tail.renewals++;
+        // Only who writes puts back what it has; what others say may be another log.
+        if (!tail.written) letGo(tail);
         wake(tail);
       }
     },

@@ -28,8 +28,10 @@ export interface WriterOptions {
   readonly writer: string;
   /** Where the log stands, as the stream's leader has it. */
   readonly look: () => Promise<Standing>;
-  /** Makes the stream again when it is missing. */
+  /** Makes the stream again when it is missing, and notices when it is there anew. */
   readonly restoreStream: () => Promise<void>;
+  /** Keeps what others have written of the run up to there, so that it can be put back with what follows it here. */
+  readonly recall: (standing: Standing) => Promise<void>;
   /** The newest frames above an event number, to be put back when the stream has lost them. */
   readonly kept: (last: number) => readonly StoredFrame[];
   readonly onStored: (frame: StoredFrame, events: readonly RunEvent[]) => void;
@@ -171,7 +173,8 @@ export function createWriter(options: WriterOptions): Writer {
 
 const nothing = (): void => undefined;
 
-const staleError = (runId: string): Error => stale(`the log of run "${runId}" has gone on without this worker`);
+const staleError = (runId: string): Error =>
+  stale(`the log of run "${runId}" was lost, or has gone on without this worker`);
 
 const droppedError = (): Error => unavailable('events were given up because the event log could not be written');
 
@@ -241,7 +244,10 @@ function createChain(options: WriterOptions): Chain {
       const found = await look();
       if (found.seq === before.seq) continue;
       if (found.frame && isSame(found.frame, draft) && found.frame.writer === writer) return found.seq;
-      if (found.seq < before.seq && (!found.frame || found.frame.writer === writer)) return found;
+      if (found.seq < before.seq && (!found.frame || found.frame.writer === writer)) {
+        await options.restoreStream().catch(nothing);
+        return found;
+      }
       if (found.last !== draft.first - 1 || found.ended || draft.part > 1) throw staleError(runId);
       standing = found;
     }
@@ -269,10 +275,22 @@ function createChain(options: WriterOptions): Chain {
         continue;
       }
       // A heavy event is begun again with its first part, behind what was lost before it.
-      list = [...kept(place.last).map(fromStored), ...list.slice(index - draft.part + 1)];
+      list = [...lostBetween(place.last, draft.first), ...list.slice(index - draft.part + 1)];
       index = -1;
       standing = place;
     }
+  };
+
+  /** The frames of the events above `last` and below `next`. @throws Stale when not all of them are kept: a log has no gap. */
+  const lostBetween = (last: number, next: number): readonly Draft[] => {
+    const frames = kept(last).filter((frame) => frame.first > last && frame.last < next);
+    let end = last;
+    for (const frame of frames) {
+      if (frame.first !== end + 1) throw staleError(runId);
+      end = frame.last;
+    }
+    if (end + 1 !== next) throw staleError(runId);
+    return frames.map(fromStored);
   };
 
   const stands = (last: number): boolean => standing?.last === last && !standing.ended;
@@ -283,8 +301,11 @@ function createChain(options: WriterOptions): Chain {
     canFollow: async (last) => {
       // The first frame of a run is tried at once: the server refuses it when there is another.
       if (!standing && last === 0) standing = nothingStored;
-      if (!stands(last)) standing = await look();
-      return stands(last);
+      if (stands(last)) return true;
+      standing = await look();
+      if (!stands(last)) return false;
+      if (last > 0) await options.recall(standing).catch(nothing);
+      return true;
     },
 
     put: async (drafts) => {
@@ -302,8 +323,9 @@ function createChain(options: WriterOptions): Chain {
       const before = standing;
       const found = await look();
       if (!before || found.frame || found.seq >= before.seq) return;
+      // What cannot be put back whole is not: what comes behind it is Stale.
       standing = found;
-      await putAll(kept(0).map(fromStored));
+      await putAll(lostBetween(found.last, before.last + 1));
     },
   };
 }
