@@ -51,7 +51,7 @@ const channelOptions = {
   'grpc.dns_min_time_between_resolutions_ms': 5_000,
   // The defaults wait a second at first and up to two minutes: a server that is back would not be called.
   'grpc.initial_reconnect_backoff_ms': 100,
-  'grpc.max_reconnect_backoff_ms': 2_000,
+  'grpc.max_reconnect_backoff_ms': 500,
 };
 
 interface Outgoing {
@@ -66,19 +66,46 @@ interface Outgoing {
 const attempts = 4;
 const firstPauseMs = 10;
 
+/**
+ * How long a call waits for a connection where none stands, in milliseconds: when the servers are started again one after the
+ * other, the last may go before the first is connected to anew.
+ */
+const connectMs = 1000;
+
 async function awaitReply(outgoing: Outgoing): Promise<object> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await callOnce(outgoing);
     } catch (error) {
-      if (attempt === attempts || !isNotBegun(error)) throw error;
-      await delay(firstPauseMs * 2 ** attempt);
+      if (attempt === attempts) throw error;
+      if (hasNotLeft(error)) {
+        if (!(await isConnected(outgoing))) throw error;
+      } else if (isNotBegun(error)) await delay(firstPauseMs * 2 ** attempt);
+      else throw error;
     }
   }
 }
 
 const isNotBegun = (error: unknown): boolean =>
   error instanceof Error && isGrpcError(error.cause) && error.cause.metadata.get(notBegunKey).length > 0;
+
+/** Whether gRPC refused the call itself, because it has no connection: a server's refusal says of itself that it is one. */
+const hasNotLeft = (error: unknown): boolean =>
+  error instanceof Error &&
+  isGrpcError(error.cause) &&
+  error.cause.details.includes('No connection established') &&
+  error.cause.metadata.get(errorKey).length === 0;
+
+/** Waits until a connection stands; gives whether one does in time. Whoever does not want the answer any more need not wait. */
+const isConnected = ({ client, call: { deadline, signal } }: Outgoing): Promise<boolean> =>
+  new Promise((resolve) => {
+    const leave = (): void => resolve(true);
+    signal.addEventListener('abort', leave, { once: true });
+    client.waitForReady(Math.min(deadline, Date.now() + connectMs), (error) => {
+      signal.removeEventListener('abort', leave);
+      resolve(error === undefined);
+    });
+  });
 
 function callOnce({ client, metadata, rpc, request, call }: Outgoing): Promise<object> {
   const refused = refusal(call);

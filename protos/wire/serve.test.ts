@@ -40,13 +40,30 @@ test('a failure that is ours is told to the server with its cause, not to the ca
   t.is((told[0]?.cause as Error).message, 'the inside');
 });
 
-test('a server that is not there is Unavailable, with a time to wait', async (t) => {
+async function freePort(): Promise<number> {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const { port } = taken.address() as { port: number };
   taken.close();
-  await using client = connect('execution', addressOf({ port }));
+  return port;
+}
+
+test('a server that is not there is Unavailable, with a time to wait', async (t) => {
+  await using client = connect('execution', addressOf({ port: await freePort() }));
   await t.throwsAsync(client.getGraph({}, within(5000)), { code: 'Unavailable', message: 'a needed service is away' });
+});
+
+test('a call that finds no connection is made at the server that is there a moment later', async (t) => {
+  const port = await freePort();
+  await using client = connect('execution', addressOf({ port }));
+  await t.throwsAsync(client.getGraph({}, within(5000)), { code: 'Unavailable' });
+  const leaving = new AbortController();
+  const left = client.getGraph({}, { ...within(5000), signal: leaving.signal });
+  const calling = client.getGraph({}, within(5000));
+  leaving.abort();
+  await t.throwsAsync(left, { code: 'Cancelled' });
+  await using _server = await serve({ execution: idle }, { ...options, port });
+  t.is((await calling).graphJson.byteLength, 0);
 });
 
 test('a call that a server did not begin because it is starting is made at the next, and refused when all of them are', async (t) => {
