@@ -3,8 +3,22 @@ import fc from 'fast-check';
 import { never } from '@agent-workflow/protos/call';
 import type { RunnableRun, RunQueue } from '@agent-workflow/execution/port';
 
-/** What any queue of runnable runs must promise. `open` gives an empty one each time. */
-export function runQueueContract(test: TestFn, name: string, open: () => Promise<RunQueue>): void {
+/** Names of owners. */
+type Owners = readonly [string, string, string, string];
+
+export interface RunQueuePlaces {
+  /** Gives an empty queue each time. */
+  readonly open: () => Promise<RunQueue>;
+  /** Owners of whom none shares its turns with another; any do, unless set. */
+  readonly apart?: Owners;
+}
+
+/** How many runs may be taken before one of an owner who has no other: far fewer than others may have waiting. */
+const longestWait = 200;
+
+/** What any queue of runnable runs must promise. */
+export function runQueueContract(test: TestFn, name: string, { open, apart = four }: RunQueuePlaces): void {
+  const [ada, bob, cyd] = apart;
   const check = (title: string, body: (t: ExecutionContext, queue: RunQueue) => Promise<void>): void => {
     test(`${name}: ${title}`, async (t) => {
       await using queue = await open();
@@ -75,17 +89,27 @@ export function runQueueContract(test: TestFn, name: string, open: () => Promise
   });
 
   check('owners take turns, however many runs one of them has', async (t, queue) => {
-    for (const id of ['a1', 'a2', 'a3', 'a4']) await queue.enqueue(run('u:ada', id));
-    for (const id of ['b1', 'b2']) await queue.enqueue(run('u:bob', id));
-    await queue.enqueue(run('u:cyd', 'c1'));
+    for (const id of ['a1', 'a2', 'a3', 'a4']) await queue.enqueue(run(ada, id));
+    for (const id of ['b1', 'b2']) await queue.enqueue(run(bob, id));
+    await queue.enqueue(run(cyd, 'c1'));
     t.deepEqual(await take(queue, 7), ['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4']);
   });
 
   check('an owner who comes later has a turn before the runs that an earlier one has left', async (t, queue) => {
-    for (const id of ['a1', 'a2', 'a3']) await queue.enqueue(run('u:ada', id));
+    for (const id of ['a1', 'a2', 'a3']) await queue.enqueue(run(ada, id));
     t.deepEqual(await take(queue, 1), ['a1']);
-    await queue.enqueue(run('u:bob', 'b1'));
+    await queue.enqueue(run(bob, 'b1'));
     t.deepEqual((await take(queue, 3)).indexOf('b1') < 2, true);
+  });
+
+  check('whoever an owner shares its turns with, its run waits for a bounded number of theirs', async (t, queue) => {
+    const noisy = 500;
+    for (let index = 0; index < noisy; index++) await queue.enqueue(run('u:noisy', `n${String(index)}`));
+    const others = Array.from({ length: 40 }, (_, index) => `o${String(index)}`);
+    for (const id of others) await queue.enqueue(run(`u:${id}`, id));
+    const order = await take(queue, noisy + others.length);
+    for (const id of others) t.true(order.indexOf(id) < longestWait, `${id} came after ${String(order.indexOf(id))}`);
+    t.is(new Set(order).size, noisy + others.length);
   });
 
   check('it says how many runs wait', async (t, queue) => {
@@ -156,12 +180,16 @@ export function runQueueContract(test: TestFn, name: string, open: () => Promise
 
   test(`${name}: nothing is lost, and nobody waits longer than the others take turns`, async (t) => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 40 }), async (owners) => {
+      fc.asyncProperty(fc.array(fc.constantFrom(...apart), { maxLength: 40 }), async (owners) => {
         await using queue = await open();
-        const runs = owners.map((owner, index) => run(`u:${String(owner)}`, `r${String(index)}`));
+        const runs = owners.map((owner, index) => run(owner, `r${String(index)}`));
         for (const each of runs) await queue.enqueue(each);
         const taken: RunnableRun[] = [];
-        for (const _ of runs) taken.push((await queue.take(never)).run);
+        for (const _ of runs) {
+          const { run: each, settle } = await queue.take(never);
+          settle();
+          taken.push(each);
+        }
         for (const owner of new Set(runs.map((each) => each.owner))) {
           const mine = (list: readonly RunnableRun[]): RunnableRun[] => list.filter((each) => each.owner === owner);
           t.deepEqual(mine(taken), mine(runs));
@@ -177,6 +205,8 @@ export function runQueueContract(test: TestFn, name: string, open: () => Promise
     );
   });
 }
+
+const four: Owners = ['u:ada', 'u:bob', 'u:cyd', 'u:dan'];
 
 const run = (owner: string, runId: string): RunnableRun => ({ owner, threadId: `t-${runId}`, runId });
 
