@@ -8,6 +8,8 @@ export interface Campaign {
   readonly kills: number;
   /** Runs that are kept under way. */
   readonly runs: number;
+  /** Hears now and then how far it is. */
+  readonly onProgress?: (text: string) => void;
 }
 
 export interface Findings {
@@ -20,6 +22,7 @@ export interface Findings {
   readonly givenUp: number;
 }
 
+const killsPerReport = 100;
 /** Threads that runs are spread over: some runs wait for others. */
 const threads = 8;
 /** Times between an acceptance and the kill after it, in milliseconds: mostly long enough for some step to be committed. */
@@ -30,7 +33,7 @@ const longestLifeMs = 300;
  * Kills the process again and again while runs are under way, restarts it on the same data, and then holds what is on record
  * and in the event logs against what was promised.
  */
-export async function runCampaign({ seed, kills, runs }: Campaign): Promise<Findings> {
+export async function runCampaign({ seed, kills, runs, onProgress }: Campaign): Promise<Findings> {
   await using workspace = await makeWorkspace('steps');
   const random = generator(seed);
   const accepted = new Map<string, string>();
@@ -50,6 +53,7 @@ export async function runCampaign({ seed, kills, runs }: Campaign): Promise<Find
       await service.stop('SIGKILL');
       await Promise.all(sending);
       service = await startStandalone(workspace.env);
+      if ((kill + 1) % killsPerReport === 0) onProgress?.(`${kill + 1} kills, ${accepted.size} accepted runs`);
     }
     return await check(createClient(service.url), service.url, accepted);
   } finally {

@@ -17,8 +17,8 @@ export interface Followed {
 /** How long a request is tried before it counts as failed, in milliseconds. */
 const patienceMs = 90_000;
 const pauseMs = 50;
-/** Of a gateway whose services are away. */
-const away = new Set([502, 503, 504]);
+/** Of a gateway whose services are away, or that was too busy to read the request in time: it may be repeated. */
+const away = new Set([408, 502, 503, 504]);
 
 /**
  * Speaks to the gateways in turn. A connection that is refused or reset is tried at the next one; with `insists`, so is what is

@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { stepsPerRun } from '../agents/steps.ts';
 import { user } from '../servers/client.ts';
 import { openPrivateCluster } from '../servers/cluster.ts';
 import { checkRun, checkThread } from './check.ts';
 import { createSturdyClient, type Followed, type SturdyClient } from './clients.ts';
-import { createFaults, usualWeights, type FaultKind } from './cluster-faults.ts';
+import { createFaults, usualWeights, type FaultKind, type Faults } from './cluster-faults.ts';
 import { generator } from './random.ts';
 
 export interface ClusterCampaign {
@@ -30,6 +31,10 @@ export interface ClusterFindings {
   readonly rebuilt: number;
   /** How often a stream was cut and resumed. */
   readonly cuts: number;
+  /** Runs that somebody followed while events were deleted. */
+  readonly followedAcrossLoss: number;
+  /** Those of them of which the follower was not told every step: its numbers went on in a log that was told again. */
+  readonly missed: number;
 }
 
 /** Threads that runs are spread over: some runs wait for others. */
@@ -42,12 +47,17 @@ interface Run {
   readonly runId: string;
   readonly threadId: string;
   readonly cuts: number;
-  /** Whether events were deleted since it was accepted, so that they may be told from the record. */
+  /**
+   * Whether its events may be told from the record: they were deleted since it was accepted, or could not be written for a while,
+   * in which its worker may have died with them.
+   */
   readonly mayBeRebuilt: () => boolean;
+  /** Whether its events were deleted while it was followed for the first time. */
+  readonly isAcrossLoss: boolean;
+  readonly isToldWhole: boolean;
 }
 
-/** How often the events of all runs have been deleted so far, or begun to be. */
-type CountLosses = () => number;
+type Counts = Pick<Faults, 'losses' | 'outages'>;
 
 /** Breaks one part of a cluster after the other while clients use it, and then holds what is on record against what was promised. */
 export async function runClusterCampaign(campaign: ClusterCampaign): Promise<ClusterFindings> {
@@ -60,7 +70,7 @@ export async function runClusterCampaign(campaign: ClusterCampaign): Promise<Clu
   const client = createSturdyClient(cluster.urls, true);
   const weights = { ...usualWeights, ...campaign.weights };
   await using faults = createFaults({ cluster, weights, random });
-  const load = startLoad(client, campaign.clients, faults.losses);
+  const load = startLoad(client, campaign.clients, faults);
   for (let fault = 1; fault <= campaign.faults; fault++) {
     await delay(shortestMs + random() * (longestMs - shortestMs));
     const kind = await faults.inject();
@@ -83,7 +93,7 @@ interface Load {
   readonly stop: () => Promise<{ readonly runs: readonly Run[]; readonly failures: readonly string[] }>;
 }
 
-function startLoad(client: SturdyClient, clients: number, losses: CountLosses): Load {
+function startLoad(client: SturdyClient, clients: number, counts: Counts): Load {
   const runs: Run[] = [];
   const failures: string[] = [];
   let sent = 0;
@@ -92,7 +102,7 @@ function startLoad(client: SturdyClient, clients: number, losses: CountLosses): 
     while (!isOver) {
       const index = sent++;
       try {
-        runs.push(await oneRun(client, index, losses));
+        runs.push(await oneRun(client, index, counts));
       } catch (error) {
         failures.push(`run ${index} of the load: ${String(error)}`);
       }
@@ -113,9 +123,9 @@ function startLoad(client: SturdyClient, clients: number, losses: CountLosses): 
  * Its key makes sure that a lost reply is no second run. What was followed, over however many cuts, is what the log gives in one
  * piece, unless events were deleted meanwhile.
  */
-async function oneRun(client: SturdyClient, index: number, losses: CountLosses): Promise<Run> {
+async function oneRun(client: SturdyClient, index: number, { losses, outages }: Counts): Promise<Run> {
   const threadId = `thread-${index % threads}`;
-  const before = losses();
+  const before = { losses: losses(), outages: outages() };
   const { status, body } = await client.send(
     'POST',
     '/v1/runs',
@@ -125,13 +135,28 @@ async function oneRun(client: SturdyClient, index: number, losses: CountLosses):
   if (status !== 202) throw new Error(`answered ${status} ${JSON.stringify(body)}`);
   const { run_id: runId } = body.data as { run_id: string };
   const followed = await client.follow(runId);
+  const isAcrossLoss = losses() > before.losses;
+  if (hasGap(followed)) throw new Error(`run ${runId}: followed with ${followed.cuts} cuts gave ${idsOf(followed)}`);
   const told = await client.follow(runId);
-  const mayBeRebuilt = (): boolean => losses() > before;
-  if (followed.text !== told.text && !mayBeRebuilt()) throw new Error(difference(runId, followed, told));
-  return { runId, threadId, cuts: followed.cuts, mayBeRebuilt };
+  const mayBeRebuilt = (): boolean => outages() > before.outages;
+  if (followed.text !== told.text && losses() === before.losses) throw new Error(difference(runId, followed, told));
+  return { runId, threadId, cuts: followed.cuts, mayBeRebuilt, isAcrossLoss, isToldWhole: tellsAllSteps(followed) };
 }
 
+/** Whether every step is there as a whole message, or the run failed. */
+const tellsAllSteps = ({ text }: Followed): boolean =>
+  /^event: error$/m.test(text) ||
+  Array.from({ length: stepsPerRun }, (_, step) =>
+    new RegExp(`^data: {"event":"messages_chunk","data":"","message":.*"text":"step ${step}"`, 'm').test(text),
+  ).every(Boolean);
+
 const idsOf = ({ text }: Followed): string => [...text.matchAll(/^id: .*:(\d+)$/gm)].map(([, seq]) => seq).join(' ');
+
+/** A log that is told again may begin anew; there is no other step than to the next number. */
+const hasGap = (followed: Followed): boolean => {
+  const numbers = idsOf(followed).split(' ').map(Number);
+  return numbers.some((number, index) => number !== 1 && number !== (numbers[index - 1] ?? 0) + 1);
+};
 
 const difference = (runId: string, followed: Followed, told: Followed): string =>
   `run ${runId}: followed with ${followed.cuts} cuts gave ${idsOf(followed)}, in one piece ${idsOf(told)}`;
@@ -142,15 +167,19 @@ async function check(
   runs: readonly Run[],
 ): Promise<Omit<ClusterFindings, 'injected'>> {
   const faults: string[] = [];
-  const sums = { restarted: 0, givenUp: 0, rebuilt: 0, cuts: 0 };
-  for (const { runId, cuts, mayBeRebuilt } of runs) {
+  const sums = { restarted: 0, givenUp: 0, rebuilt: 0, cuts: 0, followedAcrossLoss: 0, missed: 0 };
+  for (const { runId, cuts, mayBeRebuilt, isAcrossLoss, isToldWhole } of runs) {
     const found = await checkRun(client, url, runId);
     faults.push(...found.faults);
     sums.restarted += found.restarted;
     sums.givenUp += Number(found.isGivenUp);
     sums.rebuilt += Number(found.isRebuilt);
     sums.cuts += cuts;
-    if (found.isRebuilt && !mayBeRebuilt()) faults.push(`run ${runId}: its events are gone although none were deleted`);
+    sums.followedAcrossLoss += Number(isAcrossLoss);
+    sums.missed += Number(isAcrossLoss && !isToldWhole);
+    if (!isAcrossLoss && !isToldWhole) faults.push(`run ${runId}: whoever followed it was not told every step`);
+    if (found.isRebuilt && !mayBeRebuilt())
+      faults.push(`run ${runId}: its events are gone although NATS was never away`);
   }
   for (const thread of new Set(runs.map(({ threadId }) => threadId)))
     faults.push(...(await checkThread(client, thread)));

@@ -25,6 +25,8 @@ export interface Faults extends AsyncDisposable {
   readonly done: Readonly<Record<FaultKind, number>>;
   /** How often events have been deleted, from the moment that it begins. */
   readonly losses: () => number;
+  /** How often NATS has been away, with its events or without them, likewise. */
+  readonly outages: () => number;
 }
 
 interface FaultOptions {
@@ -43,6 +45,7 @@ export function createFaults({ cluster, weights, random }: FaultOptions): Faults
   const done = Object.fromEntries(faultKinds.map((kind) => [kind, 0])) as Record<FaultKind, number>;
   const starting = new Set<Promise<void>>();
   let losses = 0;
+  let outages = 0;
   let broken: Error | undefined;
 
   const startAgain = (replica: Replica): void => {
@@ -75,12 +78,14 @@ export function createFaults({ cluster, weights, random }: FaultOptions): Faults
     gateway: () => killOne(replicas.gateway),
     threads: () => killOne(replicas.threads),
     nats: async () => {
+      outages++;
       await ground.nats.kill();
       await delay(random() * awayMs);
       await ground.nats.restart();
     },
     'nats-lost': async () => {
       losses++;
+      outages++;
       await ground.nats.kill();
       await ground.nats.wipe();
       await ground.nats.restart();
@@ -106,6 +111,7 @@ export function createFaults({ cluster, weights, random }: FaultOptions): Faults
     done,
     healed,
     losses: () => losses,
+    outages: () => outages,
     inject: async () => {
       const kind = choose();
       await acts[kind]();

@@ -39,6 +39,7 @@ async function killProcess(): Promise<boolean> {
     seed: Number(values.seed),
     kills: Number(values.kills),
     runs: Number(values.runs),
+    ...(values.verbose ? { onProgress: print } : {}),
   });
   tell(`${values.kills} kills`, found);
   return isSound(found);
@@ -57,7 +58,9 @@ async function breakCluster(): Promise<boolean> {
     ...(values.verbose ? { onProgress: print } : {}),
   });
   const broken = Object.entries(found.injected).map(([kind, count]) => `${count} ${kind}`);
-  tell(broken.join(' '), found, `${found.cuts} streams resumed, ${found.rebuilt} logs told from the record, `);
+  const { cuts, rebuilt, missed, followedAcrossLoss } = found;
+  const resumed = `${cuts} streams resumed, ${missed} of ${followedAcrossLoss} followed across a loss missed a step`;
+  tell(broken.join(' '), found, `${resumed}, ${rebuilt} logs told from the record, `);
   return isSound(found);
 }
 

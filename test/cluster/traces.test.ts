@@ -1,0 +1,25 @@
+import test from 'ava';
+import { withCluster } from '../servers/cluster-suite.ts';
+import { openCollector } from '../servers/collector.ts';
+import { isOneTraceOfAll, streamOnce } from '../observe/trace.ts';
+
+const collector = await openCollector();
+test.after.always(() => collector[Symbol.asyncDispose]());
+
+const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint, DRAIN_SECONDS: '1' };
+
+withCluster(test, { agent: 'remembering', gateways: 1, threads: 1, executions: 1, env }, (cluster) => {
+  test('one streamed request is one trace in the spans of four processes, from its caller to the last commit', async (t) => {
+    const [url = ''] = cluster().urls;
+    const traced = await streamOnce(url);
+    const { gateways, executions, threads, memories, replicas } = cluster();
+    t.is(new Set(replicas.map(({ pid }) => pid())).size, 4);
+    // What ends sends its last spans.
+    for (const kind of [gateways, executions, [...threads, ...memories]])
+      t.deepEqual(
+        await Promise.all(kind.map(({ stop }) => stop())),
+        kind.map(() => 0),
+      );
+    isOneTraceOfAll(t, collector, traced);
+  });
+});
