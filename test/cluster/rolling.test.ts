@@ -1,6 +1,8 @@
-import test from 'ava';
+import test, { type ExecutionContext } from 'ava';
+import { readUpgrade, type Roll } from '../chart/upgrade-order.ts';
 import { createSturdyClient, type SturdyClient } from '../kill/clients.ts';
 import { user } from '../servers/client.ts';
+import type { Cluster } from '../servers/cluster.ts';
 import { withCluster } from '../servers/cluster-suite.ts';
 
 const callers = 6;
@@ -24,14 +26,14 @@ interface Called {
 const kinds = [invoke, follow, remember] as const;
 
 /** Each caller has a thread of its own, and asks for all sorts of things. */
-async function invoke({ strict }: Clients, caller: number, round: number): Promise<Called> {
+async function invoke({ strict }: Clients, caller: string, round: number): Promise<Called> {
   const { status, body } = await strict.send('POST', '/v1/graph/invoke', ...requestOf(caller, round));
   const data = body.data as { readonly meta: { readonly run_id: string } } | undefined;
   return { status, runId: data?.meta.run_id, text: JSON.stringify(body), cuts: 0 };
 }
 
 /** What was followed, over however many gateways, is what the log gives in one piece; and the thread's state can be read. */
-async function follow({ strict }: Clients, caller: number, round: number): Promise<Called> {
+async function follow({ strict }: Clients, caller: string, round: number): Promise<Called> {
   const { status, body } = await strict.send('POST', '/v1/runs', ...requestOf(caller, round));
   if (status !== 202) return { status, text: JSON.stringify(body), cuts: 0 };
   const { run_id: runId } = body.data as { readonly run_id: string };
@@ -42,56 +44,127 @@ async function follow({ strict }: Clients, caller: number, round: number): Promi
   return { status: read.status, runId, text: JSON.stringify(read.body), cuts };
 }
 
-async function remember({ patient }: Clients, caller: number, round: number): Promise<Called> {
+async function remember({ patient }: Clients, caller: string, round: number): Promise<Called> {
   const memory = { content: `round ${round} of ${caller}`, memory_type: 'semantic', category: 'rounds' };
   const key = { 'idempotency-key': `memory-${caller}-${round}` };
   const { status, body } = await patient.send('POST', '/v1/store/memories', memory, key);
   return { status, text: JSON.stringify(body), cuts: 0 };
 }
 
-const requestOf = (caller: number, round: number): [unknown, Readonly<Record<string, string>>] => [
+const requestOf = (caller: string, round: number): [unknown, Readonly<Record<string, string>>] => [
   { messages: [user(`round ${round}`)], config: { thread_id: `thread-${caller}` } },
   { 'idempotency-key': `${caller}-${round}` },
 ];
 
-withCluster(test, { agent: 'steps', env: { DRAIN_SECONDS: '5' } }, (cluster) => {
-  test('every process is restarted in turn under load, and no request fails and no run is lost', async (t) => {
+const drainSeconds = 5;
+
+withCluster(test, { agent: 'steps', env: { DRAIN_SECONDS: String(drainSeconds) } }, (cluster) => {
+  test.serial('every process is restarted in turn under load, and no request fails and no run is lost', async (t) => {
     t.timeout(180_000);
-    const { urls, replicas } = cluster();
-    const clients = { strict: createSturdyClient(urls, false), patient: createSturdyClient(urls, true) };
-    const calls: Called[] = [];
-    let isOver = false;
-    const answered = Array.from({ length: callers }, () => Promise.withResolvers<undefined>());
-    const work = Array.from({ length: callers }, async (_, caller) => {
-      for (let round = 0; !isOver; round++) {
-        calls.push(await (kinds[(round + caller) % kinds.length] as (typeof kinds)[number])(clients, caller, round));
-        answered[caller]?.resolve(undefined);
-      }
-    });
-    await Promise.race([Promise.all(answered.map(({ promise }) => promise)), Promise.all(work)]);
-    const begun = performance.now();
-    for (const replica of replicas) {
-      const before = calls.length;
+    const load = await startLoad(cluster(), 'turn');
+    for (const replica of cluster().replicas) {
+      const before = load.answered();
       await replica.restart();
-      t.log(`${replica.name} restarted; ${calls.length - before} calls answered meanwhile`);
+      t.log(`${replica.name} restarted; ${load.answered() - before} calls answered meanwhile`);
     }
-    isOver = true;
-    await Promise.all(work);
-    const cuts = calls.reduce((sum, call) => sum + call.cuts, 0);
-    t.log(`${calls.length} calls in ${Math.round(performance.now() - begun)} ms, ${cuts} streams cut and resumed`);
-    t.deepEqual(
-      calls.filter(({ status }) => status !== 200),
-      [],
-    );
-    for (const { runId } of calls) {
-      if (runId === undefined) continue;
-      const { body } = await clients.strict.send('GET', `/v1/runs/${runId}`);
-      t.like(body.data, { status: 'completed' } as never);
-    }
-    for (let caller = 0; caller < callers; caller++) {
-      const path = `/v1/threads/thread-${caller}/runs?limit=1000`;
-      const { runs } = (await clients.strict.send('GET', path)).body.data as { runs: { status: string }[] };
-      t.deepEqual([...new Set(runs.map(({ status }) => status))], ['completed']);
-    }
+    await allHolds(t, load);
   });
+
+  test.serial(
+    'an upgrade as the chart rolls it, all Deployments at once and each pod within its grace, fails no request',
+    async (t) => {
+      t.timeout(180_000);
+      const { rolls } = await readUpgrade(drainSeconds);
+      const load = await startLoad(cluster(), 'upgrade');
+      const rolled = await Promise.all(rolls.map(async (roll) => replace(t, cluster(), roll)));
+      t.is(
+        rolled.reduce((sum, count) => sum + count, 0),
+        cluster().replicas.length,
+        'a replica belongs to no Deployment',
+      );
+      await allHolds(t, load);
+    },
+  );
 });
+
+/** Which processes stand for the pods of a Deployment: those of execution serve and drive runs, so its workers have none of their own. */
+const kindOf: Readonly<Record<string, string>> = {
+  gateway: 'gateway',
+  threads: 'threads',
+  'execution-api': 'execution',
+  memory: 'memory',
+};
+
+/** Replaces one pod after the other, and gives how many. No pod is there beside them meanwhile, as the chart would have it. */
+async function replace(t: ExecutionContext, { replicas }: Cluster, roll: Roll): Promise<number> {
+  const { component, maxUnavailable, maxSurge, preStopSeconds, graceSeconds } = roll;
+  t.true(maxUnavailable + maxSurge === 1, component);
+  const kind = kindOf[component];
+  const pods = kind === undefined ? [] : replicas.filter(({ name }) => name.startsWith(`${kind} `));
+  for (const pod of pods) {
+    const begun = performance.now();
+    t.is(await pod.stop(), 0, pod.name);
+    const ms = performance.now() - begun;
+    t.true(ms < (graceSeconds - preStopSeconds) * 1000, `${pod.name} took ${ms} ms to end`);
+    await pod.start();
+    t.log(`${pod.name} ended within ${Math.round(ms)} ms`);
+  }
+  return pods.length;
+}
+
+interface Load {
+  readonly answered: () => number;
+  /** Resolves with all calls, once none is under way any more. */
+  readonly stop: () => Promise<readonly Called[]>;
+  readonly clients: Clients;
+  readonly callers: readonly string[];
+}
+
+/** Begins to call, and resolves once each caller has had a first answer. */
+async function startLoad({ urls }: Cluster, name: string): Promise<Load> {
+  const clients = { strict: createSturdyClient(urls, false), patient: createSturdyClient(urls, true) };
+  const calls: Called[] = [];
+  let isOver = false;
+  const names = Array.from({ length: callers }, (_, index) => `${name}-${index}`);
+  const first = names.map(() => Promise.withResolvers<undefined>());
+  const work = Promise.all(
+    names.map(async (caller, index) => {
+      for (let round = 0; !isOver; round++) {
+        calls.push(await (kinds[(round + index) % kinds.length] as (typeof kinds)[number])(clients, caller, round));
+        first[index]?.resolve(undefined);
+      }
+    }),
+  );
+  await Promise.race([Promise.all(first.map(({ promise }) => promise)), work]);
+  return {
+    clients,
+    callers: names,
+    answered: () => calls.length,
+    stop: async () => {
+      isOver = true;
+      await work;
+      return calls;
+    },
+  };
+}
+
+/** No call has failed, and every run of theirs has been completed. */
+async function allHolds(t: ExecutionContext, { clients, callers: names, stop }: Load): Promise<void> {
+  const calls = await stop();
+  const cuts = calls.reduce((sum, call) => sum + call.cuts, 0);
+  t.log(`${calls.length} calls, ${cuts} streams cut and resumed`);
+  t.deepEqual(
+    calls.filter(({ status }) => status !== 200),
+    [],
+  );
+  for (const { runId } of calls) {
+    if (runId === undefined) continue;
+    const { body } = await clients.strict.send('GET', `/v1/runs/${runId}`);
+    t.like(body.data, { status: 'completed' } as never);
+  }
+  for (const caller of names) {
+    const path = `/v1/threads/thread-${caller}/runs?limit=1000`;
+    const { runs } = (await clients.strict.send('GET', path)).body.data as { runs: { status: string }[] };
+    t.deepEqual([...new Set(runs.map(({ status }) => status))], ['completed']);
+  }
+}
