@@ -3,7 +3,7 @@ import type { Endpoint, Route } from '@agent-workflow/gateway/endpoints/endpoint
 import test from 'ava';
 import { createClient, user, type Client } from '../servers/client.ts';
 import type { Embedded } from '../servers/embedded.ts';
-import { openShape } from './shape.ts';
+import { oneByOne, openShape } from './shape.ts';
 import { audience, goodClaims, inSeconds, issuer, makeToken } from '../servers/tokens.ts';
 import { sampleOf } from './sample.ts';
 
@@ -145,6 +145,7 @@ const varying = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\d
 const constant = ({ status, body }: Sent, ids: Ids, sub: string): string =>
   `${String(status)} ${[...Object.values(ids as unknown as Record<string, string>), sub].reduce((text, id) => text.replaceAll(id, '…'), body).replace(varying, '…')}`;
 
+const declare = oneByOne(test);
 const open = (row: Endpoint): boolean => !row.path.startsWith('/v1');
 const routes = endpoints.flatMap((row) => [row, ...row.aliases].map((route) => ({ row, route })));
 let cases = 0;
@@ -184,7 +185,7 @@ const expectedOf = (row: Endpoint, [, thread]: Kind): number =>
 for (const { row, route } of routes) {
   const name = `${route.method} ${route.path}`;
 
-  test(`${name}: to another user, the owner's objects are as absent as any`, async (t) => {
+  declare(`${name}: to another user, the owner's objects are as absent as any`, async (t) => {
     for (const [index, ids] of hers.entries()) {
       const [mallory, trent] = [`mallory-${name}-${String(index)}`, `trent-${name}-${String(index)}`];
       const nowhere = absentAs(ids);
@@ -197,17 +198,20 @@ for (const { row, route } of routes) {
   });
 
   for (const [who, headers] of Object.entries(strangers)) {
-    test(`${name}: ${who} is ${open(row) && route.path !== '/ping' ? 'served, because it tells nothing of anyone' : 'refused'}`, async (t) => {
-      for (const ids of hers) {
-        const { status, body } = await sendTo(row, route, ids, headers());
-        t.is(status, open(row) && route.path !== '/ping' ? 200 : 401, body);
-        t.false(body.includes('cabbage'));
-        cases += 1;
-      }
-    });
+    declare(
+      `${name}: ${who} is ${open(row) && route.path !== '/ping' ? 'served, because it tells nothing of anyone' : 'refused'}`,
+      async (t) => {
+        for (const ids of hers) {
+          const { status, body } = await sendTo(row, route, ids, headers());
+          t.is(status, open(row) && route.path !== '/ping' ? 200 : 401, body);
+          t.false(body.includes('cabbage'));
+          cases += 1;
+        }
+      },
+    );
   }
 
-  test(`${name}: the owner is served`, async (t) => {
+  declare(`${name}: the owner is served`, async (t) => {
     for (const [index, kind] of kinds.entries()) {
       // A deletion takes the object with it: each owner brings objects of their own.
       const own = `owner-${name}-${String(index)}`;

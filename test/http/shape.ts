@@ -18,6 +18,9 @@ export async function openShape(...options: Parameters<typeof openEmbedded>): Pr
   return openClusterHere(...options);
 }
 
+/** How tests are declared that each ask much: all at once they would only show how slow a machine is with a whole cluster on it. */
+export const oneByOne = (test: TestFn): TestFn | TestFn['serial'] => (isCluster ? test.serial : test);
+
 /** Declares a test of the one process with its data folder. A run against a cluster skips it. */
 export function embeddedOnly(test: TestFn, title: string, work: (t: ExecutionContext) => Promise<void>): void {
   if (isCluster) test.skip(`${title} (embedded only)`, work);
