@@ -37,6 +37,11 @@ export interface RunQueue extends AsyncDisposable {
    * @throws the signal's reason when it fires first.
    */
   readonly take: (signal: AbortSignal) => Promise<TakenRun>;
+  /**
+   * Nothing is taken here any more. Once it has resolved, no run is on its way to this replica: each goes to another at once.
+   * It never rejects.
+   */
+  readonly leave: () => Promise<void>;
   /** How many runs wait to be taken, as far as is known here: a hint to refuse more by. */
   readonly waiting: () => number;
 }

@@ -66,6 +66,23 @@ withServer(test, privateNats(), () => {
     },
   );
 
+  test.serial('a replica that has left is given nothing, also what it had asked for before', async (t) => {
+    await using server = await privateNats().open();
+    await using leaving = await openQueue(server.url, 'left');
+    await using staying = await openQueue(server.url, 'left');
+    await t.throwsAsync(leaving.take(AbortSignal.timeout(50)), { name: 'TimeoutError' });
+    await leaving.leave();
+    const owners = Array.from({ length: 40 }, (_, index) => `u:${index}`);
+    for (const owner of owners) await leaving.enqueue(run(owner, `of-${owner.slice(2)}`));
+    await Promise.all(owners.map(async () => takeOne(staying)));
+    await using place = await openPlace(server.url, 'left');
+    const { manager, names } = place.streams;
+    let given = 0;
+    for (let lane = 0; lane < allLanes; lane++)
+      given += (await manager.consumers.info(names.runs, names.consumer(lane))).delivered.consumer_seq;
+    t.is(given, owners.length);
+  });
+
   test.serial('what a replica took and did not settle is handed out to another', async (t) => {
     await using server = await privateNats().open();
     await using other = await openQueue(server.url, 'unsettled', { settleMs: 1000 });

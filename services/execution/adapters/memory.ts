@@ -43,6 +43,9 @@ export function openMemoryRunQueue(): RunQueue {
 
     waiting: () => waiting,
 
+    // Nobody else takes what waits in this process.
+    leave: () => Promise.resolve(),
+
     take: (signal) =>
       new Promise((resolve, reject) => {
         signal.throwIfAborted();

@@ -33,6 +33,8 @@ export interface Pulls extends Disposable {
   readonly dropOverdue: () => readonly number[];
   /** No question of before is answered any more: the connection was lost. */
   readonly dropAll: () => void;
+  /** No question is answered any more, once it has resolved: the server gives to others what it would have given here. */
+  readonly leave: () => Promise<void>;
 }
 
 /** How long a question waits for a run: a replica that takes none asks each lane twice a minute, and that is all. */
@@ -104,6 +106,10 @@ export function createPulls({ client, names, onDelivery, onEmpty, onOver, onMiss
     },
 
     dropAll: () => open.clear(),
+
+    leave: async () => {
+      if (!subscription.isClosed()) await subscription.drain();
+    },
 
     [Symbol.dispose]: () => {
       if (!subscription.isClosed()) subscription.unsubscribe();

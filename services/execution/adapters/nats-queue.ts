@@ -1,5 +1,5 @@
 import { unavailable } from '@agent-workflow/kit/errors';
-import { every } from '@agent-workflow/kit/life';
+import { every, settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import type { Msg } from 'nats';
 import type { RunnableRun, RunQueue, TakenRun } from '../port.ts';
@@ -28,6 +28,8 @@ const throwAway = '+TERM';
 /** How long putting a run into the queue is tried before it is left to the sweep, in milliseconds. */
 const enqueueMs = 10_000;
 const retryMs = 100;
+/** How long the server may take to hear that nothing is taken here any more, in milliseconds. */
+const leaveMs = 1000;
 
 /** Opens the queue on a stream, and makes stream and consumers where they are missing. */
 export async function openNatsRunQueue({ streams, logger, watchMs }: NatsQueueOptions): Promise<RunQueue> {
@@ -41,11 +43,12 @@ export async function openNatsRunQueue({ streams, logger, watchMs }: NatsQueueOp
   const laneOf = createLanes(isCalm);
   /** Lanes whose questions stay unanswered though runs wait there, since the last look. */
   let silent: ReadonlySet<number> = new Set();
+  let hasLeft = false;
   let delivered = new Set<number>();
 
   /** Asks as many lanes that hold runs as there are takers, in turn, and all that hold none, for what comes. */
   const ask = (): void => {
-    if (takers.size === 0 || closing.signal.aborted || !client.isConnected()) return;
+    if (takers.size === 0 || hasLeft || closing.signal.aborted || !client.isConnected()) return;
     let wanted = takers.size - [...filled].filter(pulls.isOpen).length;
     for (const lane of [...filled]) {
       if (wanted <= 0) break;
@@ -210,6 +213,15 @@ export async function openNatsRunQueue({ streams, logger, watchMs }: NatsQueueOp
         signal.addEventListener('abort', stop, { once: true });
         ask();
       }),
+
+    leave: async () => {
+      hasLeft = true;
+      // Without a connection nothing is given to anyone here.
+      await settledWithin(
+        pulls.leave().catch(() => undefined),
+        leaveMs,
+      );
+    },
 
     [Symbol.asyncDispose]: async () => {
       closing.abort();
