@@ -16,7 +16,7 @@ import { threadsContract, type Scale } from './threads.ts';
  * Every write of the queue writes all of it, and every write is conditional: the limit of waiting runs, a matter of the decision
  * and not of the store, is met on the embedded record. The random stories are told there in their full number too.
  */
-const scale: Scale = { waitingRuns: sizes.queuedRuns / 20, forkedMessages: 2000, forkMs: 5000, stories: 2, races: 4 };
+const scale: Scale = { waitingRuns: sizes.queuedRuns / 20, forkedMessages: 2000, stories: 2, races: 4 };
 
 /** All tests at once would only time each other out. */
 const atOnce = 6;

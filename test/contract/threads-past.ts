@@ -34,6 +34,9 @@ import {
 import { happening, openStory, rememberThread, type Memory } from './thread-story.ts';
 import type { OpenThreads, Scale } from './threads.ts';
 
+/** A fork takes as long as filling the thread did, give or take: what else is tested may delay the one and not the other. */
+const maxForkRatio = 8;
+
 /** What the record promises of earlier versions: reading them, forking from them, and going back to one. */
 export function threadsPastContract(
   test: TestFn,
@@ -294,20 +297,28 @@ export function threadsPastContract(
     t.deepEqual(await rememberThread(threads, 'fork'), before);
   });
 
-  const { forkedMessages, forkMs } = scale;
-  check(`a thread of ${String(forkedMessages)} messages is forked within ${String(forkMs)} ms`, async (t, threads) => {
-    await finishedTurn(threads, 'r1');
-    for (let part = 0; part < forkedMessages / 500; part++)
-      await threads.addMessages({ ...thread1, messages: many(`p${String(part)}`, 500) }, call());
-    const checkpointId = await newestId(threads);
-    const start = performance.now();
-    await fork(threads, checkpointId);
-    const took = performance.now() - start;
-    t.log(`${String(forkedMessages + 1)} messages forked in ${took.toFixed(0)} ms`);
-    t.true(took < forkMs, `${took.toFixed(0)} ms`);
-    const { log } = await rememberThread(threads);
-    t.is((await rememberThread(threads, 'fork')).log, log);
-  });
+  const { forkedMessages } = scale;
+  check(
+    `a thread of ${String(forkedMessages)} messages is forked in the time that filling it takes`,
+    async (t, threads) => {
+      await finishedTurn(threads, 'r1');
+      const begun = performance.now();
+      for (let part = 0; part < forkedMessages / 500; part++)
+        await threads.addMessages({ ...thread1, messages: many(`p${String(part)}`, 500) }, call());
+      const checkpointId = await newestId(threads);
+      const start = performance.now();
+      await fork(threads, checkpointId);
+      const took = performance.now() - start;
+      const filled = start - begun;
+      t.log(
+        `${String(forkedMessages + 1)} messages forked in ${took.toFixed(0)} ms, filled in ${filled.toFixed(0)} ms`,
+      );
+      // Both write as many messages, beside whatever else this process tests: a busy machine delays the one as the other.
+      t.true(took < filled * maxForkRatio, `${took.toFixed(0)} ms, filled in ${filled.toFixed(0)} ms`);
+      const { log } = await rememberThread(threads);
+      t.is((await rememberThread(threads, 'fork')).log, log);
+    },
+  );
 
   // Going back
 

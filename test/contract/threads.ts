@@ -46,19 +46,16 @@ export type OpenThreads = (options?: { readonly keep?: number }) => Promise<Thre
 export interface Scale {
   /** Runs that are made to wait for one thread; the limit is met only when it is as many as that. */
   readonly waitingRuns: number;
-  /** Messages of the thread that is forked, and the milliseconds that its fork may take. */
+  /** Messages of the thread that is forked. */
   readonly forkedMessages: number;
-  readonly forkMs: number;
   /** How often a random story is told. */
   readonly stories: number;
   readonly races: number;
 }
 
-/** A fork takes about a second; a wire and a busy machine may take three times as long. */
 const usualScale: Scale = {
   waitingRuns: sizes.queuedRuns,
   forkedMessages: 10_000,
-  forkMs: 3000,
   stories: 40,
   races: 150,
 };
