@@ -1,14 +1,19 @@
 import test from 'ava';
 import { withCluster } from '../servers/cluster-suite.ts';
-import { openCollector } from '../servers/collector.ts';
+import type { ClusterOptions } from '../servers/cluster.ts';
+import { openCollector, type Collector } from '../servers/collector.ts';
 import { isOneTraceOfAll, streamOnce } from '../observe/trace.ts';
 
-const collector = await openCollector();
-test.after.always(() => collector[Symbol.asyncDispose]());
+let collector: Collector | undefined;
+test.after.always(() => collector?.[Symbol.asyncDispose]());
 
-const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint, DRAIN_SECONDS: '1' };
+const options = async (): Promise<ClusterOptions> => {
+  collector = await openCollector();
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint, DRAIN_SECONDS: '1' };
+  return { agent: 'remembering', gateways: 1, threads: 1, executions: 1, env };
+};
 
-withCluster(test, { agent: 'remembering', gateways: 1, threads: 1, executions: 1, env }, (cluster) => {
+withCluster(test, options, (cluster) => {
   test('one streamed request is one trace in the spans of four processes, from its caller to the last commit', async (t) => {
     const [url = ''] = cluster().urls;
     const traced = await streamOnce(url);
@@ -20,6 +25,7 @@ withCluster(test, { agent: 'remembering', gateways: 1, threads: 1, executions: 1
         await Promise.all(kind.map(({ stop }) => stop())),
         kind.map(() => 0),
       );
+    if (!collector) throw new Error('the collector is not open');
     isOneTraceOfAll(t, collector, traced);
   });
 });

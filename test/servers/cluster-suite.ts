@@ -6,9 +6,14 @@ import { openCluster, type Cluster, type ClusterOptions } from './cluster.ts';
 /**
  * Declares a suite on a cluster, which is opened before its first test and ended after its last. It takes long, and is left to
  * `npm run test:cluster`: elsewhere it is one skipped test that says so. Where a server that it stands on is absent, the suite
- * is one skipped test that says why; with `REQUIRE_SERVERS=1` that test fails.
+ * is one skipped test that says why; with `REQUIRE_SERVERS=1` that test fails. Options that take something to be opened are made
+ * by a function, which is called only where the suite runs.
  */
-export function withCluster(test: TestFn, options: ClusterOptions, suite: (cluster: () => Cluster) => void): void {
+export function withCluster(
+  test: TestFn,
+  options: ClusterOptions | (() => Promise<ClusterOptions>),
+  suite: (cluster: () => Cluster) => void,
+): void {
   if (processEnv()['SHAPE'] !== 'cluster') {
     test.skip('a cluster of processes is tested by `npm run test:cluster`', () => undefined);
     return;
@@ -22,7 +27,7 @@ export function withCluster(test: TestFn, options: ClusterOptions, suite: (clust
   let opened: Cluster | undefined;
   test.serial.before(async (t) => {
     t.timeout(startMs);
-    opened = await openCluster(options);
+    opened = await openCluster(typeof options === 'function' ? await options() : options);
   });
   test.after.always(async () => opened?.[Symbol.asyncDispose]());
   suite(() => {
