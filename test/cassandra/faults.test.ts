@@ -8,14 +8,14 @@ import { generator } from '../kill/random.ts';
 import { openKeyspace, type Keyspace } from '../servers/cassandra-keyspace.ts';
 import { cassandra, privateCassandra } from '../servers/cassandra.ts';
 import { openCqlProxy, type CqlProxy, type Fate } from '../servers/cql-proxy.ts';
-import { withServer } from '../servers/real-suite.ts';
+import { withServerForLong } from '../servers/real-suite.ts';
 import { faultsOf, newTally, playHistory, type History, type Tally } from './histories.ts';
 
 /** More versions than any history makes: each of its steps is to be found. */
 const keep = 100_000;
 const threadsOn = (store: ThreadStore): Threads => link(createThreads({ store, keep }));
 
-withServer(test, privateCassandra(), (launched) => {
+withServerForLong(test, privateCassandra(), (launched) => {
   test('a server that is killed under load and comes back has lost nothing it acknowledged, and callers need no restart', async (t) => {
     t.timeout(240_000);
     const server = await launched();
@@ -55,7 +55,7 @@ const historyCount = 25;
 const runsEach = 20;
 const seed = 20_6;
 
-withServer(test, cassandra, (server) => {
+withServerForLong(test, cassandra, (server) => {
   test(`${historyCount * runsEach} seeded runs hold while replies come late, get lost, and connections break`, async (t) => {
     t.timeout(300_000);
     await using keyspace = await openKeyspace(await server());

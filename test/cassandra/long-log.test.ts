@@ -5,13 +5,13 @@ import type { Asked } from '@agent-workflow/threads/adapters/cassandra-client';
 import { bytes, entry, newHead, owner, positionsOf, put, text } from '../contract/thread-rows.ts';
 import { openClient, openKeyspace, type Keyspace } from '../servers/cassandra-keyspace.ts';
 import { cassandra } from '../servers/cassandra.ts';
-import { withServer } from '../servers/real-suite.ts';
+import { withServerForLong } from '../servers/real-suite.ts';
 import { large } from './scale.ts';
 
 /** Small, so that a log rolls over many times. */
 const sizes = { width: 8, maxRows: 24, maxBytes: 1024 * 1024, keptRows: 8 };
 
-withServer(test, cassandra, (server) => {
+withServerForLong(test, cassandra, (server) => {
   let opening: Promise<Keyspace> | undefined;
   const open = (): Promise<Keyspace> => (opening ??= server().then(openKeyspace));
   test.after.always(async () => (await opening)?.[Symbol.asyncDispose]());

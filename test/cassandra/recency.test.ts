@@ -5,12 +5,12 @@ import type { ThreadKey, ThreadStore } from '@agent-workflow/threads/port';
 import { newHead, put } from '../contract/thread-rows.ts';
 import { openClient, openKeyspace, type Keyspace } from '../servers/cassandra-keyspace.ts';
 import { cassandra } from '../servers/cassandra.ts';
-import { withServer } from '../servers/real-suite.ts';
+import { withServerForLong } from '../servers/real-suite.ts';
 import { large } from './scale.ts';
 
 const hourMs = 3600 * 1000;
 
-withServer(test, cassandra, (server) => {
+withServerForLong(test, cassandra, (server) => {
   let opening: Promise<Keyspace> | undefined;
   const open = (): Promise<Keyspace> => (opening ??= server().then(openKeyspace));
   test.after.always(async () => (await opening)?.[Symbol.asyncDispose]());

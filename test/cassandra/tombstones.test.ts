@@ -4,9 +4,9 @@ import { link } from '@agent-workflow/protos/wire/link';
 import { call, finishedTurn, owner, thread1, user } from '../contract/thread-calls.ts';
 import { openKeyspace } from '../servers/cassandra-keyspace.ts';
 import { privateCassandra } from '../servers/cassandra.ts';
-import { withServer } from '../servers/real-suite.ts';
+import { withServerForLong } from '../servers/real-suite.ts';
 
-withServer(test, privateCassandra(), (server) => {
+withServerForLong(test, privateCassandra(), (server) => {
   test('1,000 times of adding and deleting a message leave nothing that Cassandra warns of', async (t) => {
     t.timeout(180_000);
     const real = await server();

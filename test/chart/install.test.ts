@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import { parse, parseAllDocuments } from 'yaml';
 import { provisioned } from '../servers/provisioned.ts';
-import { withServer } from '../servers/real-suite.ts';
+import { withServerForLong } from '../servers/real-suite.ts';
 import { kubernetes, type ControlPlane } from './control-plane.ts';
 import type { KubeApi } from './kube-api.ts';
 import { runHelm, type Helm, type Manifest } from './render.ts';
@@ -15,7 +15,7 @@ import { root } from './settings.ts';
 const scenarioMs = 240_000;
 const waitSeconds = 120;
 
-withServer(test, kubernetes, (server) => {
+withServerForLong(test, kubernetes, (server) => {
   test.before(async (t) => {
     t.timeout(scenarioMs);
     await extend((await server()).api);

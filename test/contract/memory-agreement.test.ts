@@ -5,7 +5,7 @@ import { createMemories } from '@agent-workflow/memory/memories';
 import type { MemoryStore } from '@agent-workflow/memory/port';
 import { within } from '@agent-workflow/protos/call';
 import type { Memory } from '@agent-workflow/protos/memory';
-import { withServer } from '../servers/real-suite.ts';
+import { withServerForLong } from '../servers/real-suite.ts';
 import { openTestStore } from '../servers/weaviate-collections.ts';
 import { weaviate } from '../servers/weaviate.ts';
 import {
@@ -77,7 +77,7 @@ const overlap = (a: readonly Scored[], b: readonly Scored[]): number => {
   return size === 0 ? 1 : a.slice(0, 10).filter(({ memoryId }) => ids.has(memoryId)).length / size;
 };
 
-withServer(test, weaviate, (server) => {
+withServerForLong(test, weaviate, (server) => {
   test('SQLite and Weaviate find what a look at every memory finds, in the same order', async (t) => {
     t.timeout(180_000);
     await using opened = new AsyncDisposableStack();

@@ -13,7 +13,7 @@ import type { MemoryRecord, MemoryStore } from '@agent-workflow/memory/port';
 import { toUnit, vectorToJson } from '@agent-workflow/memory/rank';
 import { within } from '@agent-workflow/protos/call';
 import { runToEnd } from '../servers/process.ts';
-import { withServer } from '../servers/real-suite.ts';
+import { withServerForLong } from '../servers/real-suite.ts';
 import { newPrefix, openTestStore } from '../servers/weaviate-collections.ts';
 import { privateWeaviate } from '../servers/weaviate.ts';
 
@@ -83,7 +83,7 @@ function startWriting(t: ExecutionContext, store: MemoryStore, into: Memories) {
   return { enough: enough.promise, writing: Promise.all([0, 1, 2, 3].map(write)), counts };
 }
 
-withServer(test, privateWeaviate(), (server) => {
+withServerForLong(test, privateWeaviate(), (server) => {
   test.serial('a Weaviate killed while memories are written finds every one of them after the repair', async (t) => {
     t.timeout(120_000);
     const { url, kill, restart } = await server();

@@ -18,3 +18,16 @@ export function withServer<S>(test: TestFn, launcher: Launcher<S>, suite: (serve
   test.after.always(async () => (await opening?.catch(() => undefined))?.[Symbol.asyncDispose]());
   suite(() => (opening ??= launcher.open()));
 }
+
+/** A file has a process or thread of its own. */
+let isSkipTold = false;
+
+/**
+ * The same for a suite that takes long, so that whoever changes something need not wait for it: it is left to
+ * `npm run test:campaigns`, which CI runs. Elsewhere a file of such suites is one skipped test that says so.
+ */
+export function withServerForLong<S>(...[test, launcher, suite]: Parameters<typeof withServer<S>>): void {
+  if (processEnv()['CAMPAIGNS'] === '1') withServer(test, launcher, suite);
+  else if (!isSkipTold) test.skip('what takes long is tested by `npm run test:campaigns`', () => undefined);
+  isSkipTold = true;
+}
