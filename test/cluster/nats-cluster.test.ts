@@ -10,9 +10,9 @@ import type { RunEvent } from '@agent-workflow/protos/execution';
 import { openAuthority } from '../servers/certificates.ts';
 import { openNatsCluster } from '../servers/nats-cluster.ts';
 import { privateNats } from '../servers/nats.ts';
-import { withServer } from '../servers/real-suite.ts';
+import { withServerForLong } from '../servers/real-suite.ts';
 
-withServer(test, privateNats(), () => {
+withServerForLong(test, privateNats(), () => {
   test.serial('three servers of which each is killed in turn lose and double no event and no run', async (t) => {
     await using cluster = await openNatsCluster({ servers: 3, sync: 'always' });
     const env = {

@@ -9,9 +9,9 @@ import { silentLog } from '@agent-workflow/kit/log';
 import { never } from '@agent-workflow/protos/call';
 import { joined, openPlace } from '../servers/nats-adapters.ts';
 import { privateNats } from '../servers/nats.ts';
-import { withServer } from '../servers/real-suite.ts';
+import { withServerForLong } from '../servers/real-suite.ts';
 
-withServer(test, privateNats(), () => {
+withServerForLong(test, privateNats(), () => {
   test.serial('whoever has 1,000 runs waiting holds up another owner for a few turns only', async (t) => {
     await using server = await privateNats().open();
     await using queue = await openQueue(server.url, 'fair');
