@@ -86,6 +86,8 @@ export interface Endpoint extends Route {
   readonly answer: 'data' | 'bare' | 'events';
   /** Of a success. */
   readonly status: number;
+  /** It starts a run, whose id follows from an `Idempotency-Key`. */
+  readonly startsRun?: boolean;
   /** A ticket lets in to it, in place of credentials. */
   readonly takesTicket?: true;
   /** The reply is a secret, so that it is kept nowhere: a request that is sent again is done again. */
@@ -94,7 +96,7 @@ export interface Endpoint extends Route {
 }
 
 type Row<P extends TSchema, I extends TSchema> = Route &
-  Pick<Endpoint, 'name' | 'summary' | 'tag' | 'access' | 'reply' | 'takesTicket' | 'secret'> &
+  Pick<Endpoint, 'name' | 'summary' | 'tag' | 'access' | 'reply' | 'startsRun' | 'takesTicket' | 'secret'> &
   Partial<Pick<Endpoint, 'aliases' | 'answer' | 'status'>> & {
     readonly params?: P;
     readonly input?: I;

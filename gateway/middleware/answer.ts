@@ -7,14 +7,14 @@ import { idMaker, readOnce, type DoOnce, type Once } from './once.ts';
 
 /** The last step of every row: calls its handler and answers with what it gives. */
 export function answer(
-  { handle, answer: kind, access, method, status, secret }: Endpoint,
+  { handle, answer: kind, access, method, status, secret, startsRun = false }: Endpoint,
   services: Services,
   doOnce: DoOnce,
 ): Middleware {
   const once = method !== 'GET' && access?.action !== 'read' && !secret;
   return async (ctx) => {
     const life = lifeOf(ctx, services.config.CALL_TIMEOUT_MS);
-    const keyed = once ? readOnce(ctx) : undefined;
+    const keyed = once ? readOnce(ctx, startsRun) : undefined;
     const ask = askOf(ctx, life, keyed);
     const reply = await (keyed ? doOnce(ctx, keyed, life.call(), () => handle(ask, services)) : handle(ask, services));
     if (typeof reply !== 'string') await writeEvents(ctx, reply, { ...services, abort: life.abort });

@@ -15,6 +15,8 @@ export interface Once {
   /** Stands for owner, method, path and key. */
   readonly key: string;
   readonly bodyHash: string;
+  /** A run that was started is joined by who starts it again: nothing is gained by waiting for the other's reply. */
+  readonly startsRun: boolean;
 }
 
 type Reply = string | RunStream;
@@ -23,14 +25,14 @@ type Work = () => Promise<Reply> | Reply;
 const visibleAscii = /^[\x21-\x7e]{1,255}$/;
 
 /** How the request names itself; `undefined` when it may be done as often as it is sent. */
-export function readOnce({ req, method, path, querystring, state }: Context): Once | undefined {
+export function readOnce({ req, method, path, querystring, state }: Context, startsRun: boolean): Once | undefined {
   const given = req.headers['idempotency-key'];
   if (given === undefined) return undefined;
   if (typeof given !== 'string' || !visibleAscii.test(given)) {
     throw invalid(['header', 'Idempotency-Key'], 'must be 1 to 255 visible ASCII characters', 'idempotency_key');
   }
   const bodyHash = sha256([querystring, JSON.stringify(state.body ?? null)]).toString('base64url');
-  return { key: toUuid(sha256([state.principal.owner, method, path, given])), bodyHash };
+  return { key: toUuid(sha256([state.principal.owner, method, path, given])), bodyHash, startsRun };
 }
 
 /** Ids for what a request makes: new ones, or, for one that is done once, the same at every attempt. */
@@ -64,7 +66,7 @@ export function createOnce(threads: Threads, cache: OnceCache): DoOnce {
     const reply = replay(jsonText(replyJson));
     const { owner } = ctx.state.principal;
     const { thread_id: threadId } = (ctx.state.params ?? {}) as { readonly thread_id?: string };
-    if (startsRun(ctx)) await threads.getRun({ owner, runId: idMaker(once)('run') }, call);
+    if (once.startsRun) await threads.getRun({ owner, runId: idMaker(once)('run') }, call);
     else if (threadId !== undefined && ctx.method !== 'DELETE') await threads.getThread({ owner, threadId }, call);
     return reply;
   };
@@ -76,7 +78,7 @@ export function createOnce(threads: Threads, cache: OnceCache): DoOnce {
     const { owner } = ctx.state.principal;
     if (cached) return replayWhatStands(ctx, once, call, cached.replyJson);
     const { isNew, replyJson } = await threads.beginOnce({ owner, onceKey: key, bodyHash }, call);
-    const known = replyJson ?? (isNew || startsRun(ctx) ? undefined : await replyOfOther(owner, once, call));
+    const known = replyJson ?? (isNew || once.startsRun ? undefined : await replyOfOther(owner, once, call));
     if (known) return replayWhatStands(ctx, once, call, known);
     const reply = await outcomeOf(work, ctx.method === 'DELETE' && !isNew);
     const kept = typeof reply === 'string' || reply instanceof ServiceError ? toKept(reply) : undefined;
@@ -109,10 +111,6 @@ export function createOnce(threads: Threads, cache: OnceCache): DoOnce {
 /** How long an attempt that another gateway has is waited for, in milliseconds, and how often it is asked about. */
 const patienceMs = 2000;
 const askAgainMs = 50;
-
-/** A run that was started is joined by who starts it again: nothing is gained by waiting for the other's reply. */
-const runPaths: ReadonlySet<string> = new Set(['/v1/graph/invoke', '/v1/graph/stream', '/v1/runs']);
-const startsRun = ({ path }: Context): boolean => runPaths.has(path);
 
 const otherBody = (): ServiceError =>
   invalid(['header', 'Idempotency-Key'], 'was used with another body', 'idempotency_key');

@@ -323,18 +323,14 @@ export function createWorker(options: WorkerOptions): Worker {
 
     drain: async (ms) => {
       draining.abort(new Error('the worker drains'));
-      const left = queue.leave();
       const quiet = new Promise<void>((resolve) => {
         if (slots === concurrency) resolve();
         else idle.add(resolve);
       });
-      if (await settledWithin(quiet, ms)) await options.lease.release().catch(() => undefined);
-      else {
-        // What is handed over is not to be given to this very worker.
-        await left;
-        await handOver(quiet);
-      }
-      await left;
+      // What is handed over is not to be given to this very worker.
+      const [isQuiet] = await Promise.all([settledWithin(quiet, ms), queue.leave()]);
+      if (isQuiet) await options.lease.release().catch(() => undefined);
+      else await handOver(quiet);
     },
   };
 }
