@@ -12,7 +12,7 @@ import type { CompiledGraph } from './engine/graph.ts';
 import { holdLease } from './lease.ts';
 import type { RunControl, RunLog, RunQueue, WorkerLeases } from './port.ts';
 import { createExecution } from './runs.ts';
-import { sweepRuns } from './sweep.ts';
+import { createSweep } from './sweep.ts';
 import { unwatched, type Watchdog } from './watchdog.ts';
 import { createWorker, type Worker, type WorkerOptions } from './worker.ts';
 
@@ -68,10 +68,9 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
     (error: unknown): void => {
       logger.error({ err: error }, `${what} failed; the next time tries again`);
     };
-  let sweeps = 0;
+  const sweepRuns = createSweep({ threads, queue, leases, waitingMs });
   const sweep = async (worker?: Worker): Promise<void> => {
-    const withWaiting = sweeps++ % Math.ceil(waitingMs / options.sweepMs) === 0;
-    const put = await sweepRuns({ threads, queue, leases, worker, withWaiting });
+    const put = await sweepRuns(worker);
     if (put > 0) logger.info({ runs: put }, 'runs that nobody drove go on');
   };
 

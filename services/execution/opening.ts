@@ -6,6 +6,7 @@ import type { Message } from '@agent-workflow/protos/message';
 import type { Carry } from './engine/carry.ts';
 import { createEventWriter, type EventScope, type EventWriter } from './events.ts';
 import { fromJson } from './options.ts';
+import { numbersOfClaim } from './log-numbers.ts';
 import type { RunLog } from './port.ts';
 import { fromRunStep, tellSteps, type CommittedStep } from './tell-step.ts';
 import { readTold, type ToldLog } from './told.ts';
@@ -72,10 +73,11 @@ async function takeEvents(opening: Opening): Promise<EventWriter> {
     // A log that cannot be read holds up no run either: nothing goes behind a number that it has not come to.
     if (!read) return createEventWriter(claimed, unreachable);
     const { told, after } = read;
-    const events = createEventWriter(claimed, after);
+    // One that is empty may have been lost, with events that somebody has seen.
+    const isGone = after === 0;
+    const events = createEventWriter(claimed, isGone ? numbersOfClaim(claimed.epoch) : after);
     const steps = step === 0 ? [] : await listSteps(threads, { owner, runId, fromStep: told.lastStep() ?? 0 });
-    // A log that is gone is told again from the record: its numbers are its own.
-    const gone = steps.length > 0 ? ({ rebuilt: true } as const) : {};
+    const gone = isGone ? ({ rebuilt: true } as const) : {};
     const missing = [...begin(events, claimed, told, gone), ...tellSteps(events, granularity, steps, told)];
     try {
       await log.append(runId, after, [...missing, ...tellBegun(events, opening)]);

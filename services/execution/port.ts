@@ -80,11 +80,11 @@ export const isTerminal = ({ event }: Pick<RunEvent, 'event'>): boolean => termi
 
 /**
  * The numbered events of each run: 1, 2, 3 … without a gap, the last one terminal. A log is a replay cache: losing it
- * loses no run.
+ * loses no run. One that was lost and is told again begins above 1, in numbers of its own (`log-numbers.ts`).
  */
 export interface RunLog extends AsyncDisposable {
   /**
-   * Adds events whose numbers follow `after`. What has resolved survives the death of the process, and nobody is shown
+   * Adds events whose numbers follow `after`; to a log that is empty, `after` being 0, from wherever a log may begin. What has resolved survives the death of the process, and nobody is shown
    * an event before that. Appends of one run keep the order of the calls; those of a run that nobody follows may wait a
    * little to be written together.
    * @throws Stale when the log's last number is not `after`: another worker has the run.

@@ -8,6 +8,7 @@ import type { Interrupt } from './engine/interrupt.ts';
 import type { EngineState } from './engine/state.ts';
 import { createEventWriter, type EventWriter } from './events.ts';
 import { fromState } from './hot-threads.ts';
+import { numbersOfEnd } from './log-numbers.ts';
 import { begin, listSteps } from './opening.ts';
 import { fromJson } from './options.ts';
 import { toInvokeResult } from './outcome.ts';
@@ -47,7 +48,7 @@ async function sayEnd(parts: EndParts, run: Run): Promise<void> {
   for (;;) {
     if (await log.isEnded(run.runId)) return;
     const after = await log.last(run.runId);
-    const events = createEventWriter(run, after);
+    const events = createEventWriter(run, after === 0 ? numbersOfEnd : after);
     const told = await readTold(log, run.runId, after);
     const list = [...missingEvents(events, run, output, told), await lastEvent(parts, events, run, output)];
     try {

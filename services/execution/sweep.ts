@@ -8,11 +8,12 @@ export interface SweepParts {
   readonly threads: Threads;
   readonly queue: RunQueue;
   readonly leases: WorkerLeases;
-  /** The worker of this replica, if it has one. */
-  readonly worker: Pick<Worker, 'id' | 'has'> | undefined;
-  /** Whether runs that wait for a worker are put into the queue, too: it mostly has them. */
-  readonly withWaiting: boolean;
+  /** How often a run that waits in the queue is put there once more, in case it was lost, in milliseconds. */
+  readonly waitingMs: number;
 }
+
+/** The worker of this replica, if it has one. */
+type OwnWorker = Pick<Worker, 'id' | 'has'> | undefined;
 
 /** Runs read at once: small enough that reading a page holds nobody up. */
 const runsAtOnce = 100;
@@ -20,22 +21,43 @@ const callTimeoutMs = 30_000;
 
 /**
  * Puts runs that nobody drives into the queue: those whose worker is thought dead, which go on at the step after their last
- * commit, and those that wait for a worker, in case the queue has lost them. What it is wrong about the record refuses: a run
- * is taken over from the one claim that was seen here. Gives how many.
+ * commit, and those that wait for a worker, in case they never came there or were lost. What it is wrong about the record
+ * refuses: a run is taken over from the one claim that was seen here. Each sweep gives how many it put.
  */
-export async function sweepRuns(parts: SweepParts): Promise<number> {
-  const lives = rememberLives(parts);
-  let put = 0;
-  for await (const runs of openRuns(parts.threads)) {
-    for (const run of runs) {
-      const runnable = await toRunnable(parts, lives, run);
-      if (!runnable) continue;
-      await parts.queue.enqueue(runnable);
-      put++;
+export function createSweep(parts: SweepParts): (worker: OwnWorker) => Promise<number> {
+  let waitingBefore: ReadonlyMap<string, number> = new Map();
+  let isFirst = true;
+
+  return async (worker) => {
+    const lives = rememberLives(parts, worker);
+    const waiting = new Map<string, number>();
+    const now = performance.now();
+
+    /**
+     * The queue mostly has who waits. Who was not seen before may just be on his way there; who was seen by one sweep is put by the
+     * next, for a worker may have died between the commit that named him and the queue.
+     */
+    const isDue = (runId: string): boolean => {
+      const putAt = waitingBefore.get(runId);
+      const due = isFirst || (putAt !== undefined && now - putAt >= parts.waitingMs);
+      waiting.set(runId, due ? now : (putAt ?? -Infinity));
+      return due;
+    };
+
+    let put = 0;
+    for await (const runs of openRuns(parts.threads)) {
+      for (const run of runs) {
+        const runnable = await toRunnable(run, { worker, lives, isDue });
+        if (!runnable) continue;
+        await parts.queue.enqueue(runnable);
+        put++;
+      }
+      await yieldToOthers();
     }
-    await yieldToOthers();
-  }
-  return put;
+    waitingBefore = waiting;
+    isFirst = false;
+    return put;
+  };
 }
 
 async function* openRuns(threads: Threads): AsyncGenerator<readonly Run[]> {
@@ -50,15 +72,20 @@ async function* openRuns(threads: Threads): AsyncGenerator<readonly Run[]> {
   }
 }
 
-/** The run as it may be claimed; `undefined` where it waits for its thread, or its worker lives. */
+interface Looks {
+  readonly worker: OwnWorker;
+  readonly lives: (workerId: string) => Promise<boolean>;
+  readonly isDue: (runId: string) => boolean;
+}
+
+/** The run as it may be claimed; `undefined` where it waits for its thread, is not due, or its worker lives. */
 async function toRunnable(
-  { worker, withWaiting }: SweepParts,
-  lives: (workerId: string) => Promise<boolean>,
   { owner, threadId, runId, runnable, status, workerId, epoch }: Run,
+  { worker, lives, isDue }: Looks,
 ): Promise<RunnableRun | undefined> {
   if (!runnable || worker?.has(runId) === true) return undefined;
   const run = { owner, threadId, runId };
-  if (status !== 'running') return withWaiting ? run : undefined;
+  if (status !== 'running') return isDue(runId) ? run : undefined;
   if (epoch === undefined || (workerId !== undefined && (await lives(workerId)))) return undefined;
   return { ...run, takeoverEpoch: epoch };
 }
@@ -67,7 +94,7 @@ async function toRunnable(
  * Says of each worker whether it lives, asking once a sweep. This replica's own worker says itself what it has: what stands
  * on record for it and it does not have, it has lost, as a claim whose reply never came.
  */
-function rememberLives({ leases, worker }: SweepParts): (workerId: string) => Promise<boolean> {
+function rememberLives({ leases }: SweepParts, worker: OwnWorker): (workerId: string) => Promise<boolean> {
   const known = new Map<string, Promise<boolean>>();
   return async (workerId) => {
     if (workerId === worker?.id) return false;

@@ -1,3 +1,4 @@
+import { areWhole } from '@agent-workflow/execution/log-numbers';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -127,10 +128,7 @@ test('after a death, what ran goes on after its last commit, and what waited is 
   const { execution, threads } = services;
   gate.open();
   const events = await followAll(execution, running.runId);
-  t.deepEqual(
-    events.map(({ seq }) => seq),
-    events.map((_, index) => index + 1),
-  );
+  t.true(areWhole(events.map(({ seq }) => seq)));
   const chunks = events.map(toChunk);
   t.is(chunks.filter(({ event }) => event === 'metadata').length, 1);
   t.deepEqual(
@@ -169,9 +167,15 @@ test('a run whose events are no longer kept is told again from the record', asyn
   const wholeOf = (chunks: typeof kept): unknown[] => chunks.flatMap(({ message }) => message ?? []);
   t.deepEqual(wholeOf(rebuilt), wholeOf(kept));
   t.deepEqual(rebuilt.at(-1)?.data, kept.at(-1)?.data);
-  const resumed = await followAll(execution, runId, rebuilt.length + 1);
-  t.deepEqual(resumed.map(toChunk), rebuilt, 'who has seen more than it holds is told all of it');
-  t.deepEqual(await followAll(execution, runId, rebuilt.length), []);
+  const numbers = (await followAll(execution, runId)).map(({ seq }) => seq);
+  for (let seen = 0; seen <= kept.length; seen++)
+    t.deepEqual(
+      (await followAll(execution, runId, seen)).map(toChunk),
+      rebuilt,
+      'numbers of before mean nothing in it',
+    );
+  for (const [index, seen] of numbers.entries())
+    t.deepEqual((await followAll(execution, runId, seen)).map(toChunk), rebuilt.slice(index + 1));
 });
 
 test('after a death in the middle of a deletion the thread is absent, and the next start removes it', async (t) => {

@@ -1,3 +1,4 @@
+import { areWhole } from '@agent-workflow/execution/log-numbers';
 import type { ExecutionContext, TestFn } from 'ava';
 import {
   callsTools,
@@ -908,10 +909,7 @@ const terminal = new Set(['on_chain_end', 'error']);
 
 /** Numbers without a gap, the two first events first, one terminal event and that one last, kinds by granularity. */
 function holdsOrder(t: ExecutionContext, events: readonly RunEvent[], granularity: string): void {
-  t.deepEqual(
-    events.map(({ seq }) => seq),
-    events.map((_, index) => index + 1),
-  );
+  t.true(areWhole(events.map(({ seq }) => seq)));
   t.deepEqual(
     events.slice(0, 2).map(({ event }) => event),
     ['metadata', 'on_chain_start'],

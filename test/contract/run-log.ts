@@ -1,3 +1,4 @@
+import { numbersOfClaim } from '@agent-workflow/execution/log-numbers';
 import type { ExecutionContext, TestFn } from 'ava';
 import fc from 'fast-check';
 import { isServiceError } from '@agent-workflow/kit/errors';
@@ -17,6 +18,9 @@ export interface RunLogPlaces {
 }
 
 let places = 0;
+
+/** Numbers that were told before a log that is told again. */
+const told = numbersOfClaim(3);
 
 /** What any keeper of event logs must promise. */
 export function runLogContract(test: TestFn, name: string, { open, keeps, expires, lose }: RunLogPlaces): void {
@@ -94,6 +98,27 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
     await follower.reaches(4);
     await log.append('r', 4, [end(5)]);
     t.deepEqual(numbers(await follower.done), [1, 2, 3, 4, 5]);
+  });
+
+  check('a log that is told again begins above 1, and whoever has seen less is given all of it', async (t, log) => {
+    const follower = listen(log, 'r', 4);
+    await log.append('r', 0, pieces(told + 1, told + 2));
+    t.is(await log.last('r'), told + 2);
+    await stale(t, log.append('r', 0, [piece(1)]));
+    await stale(t, log.append('r', 2, [piece(3)]));
+    await log.append('r', told + 2, [end(told + 3)]);
+    const all = range(told + 1, told + 3);
+    t.deepEqual(numbers(await follower.done), all);
+    t.deepEqual(plain([await log.end('r', never)]), plain([end(told + 3)]));
+    for (const after of [0, 1, 9, told]) t.deepEqual(numbers(await followAll(log, 'r', after)), all);
+    t.deepEqual(numbers(await followAll(log, 'r', told + 2)), [told + 3]);
+    t.deepEqual(await followAll(log, 'r', told + 3), []);
+  });
+
+  check('a heavy event at the start of a log that is told again passes', async (t, log) => {
+    const heavy = 'x'.repeat(2 * 1024 * 1024);
+    await log.append('r', 0, [piece(told + 1, heavy), end(told + 2)]);
+    t.deepEqual(numbers(await followAll(log, 'r', 7)), [told + 1, told + 2]);
   });
 
   check('a follower may come before the first event', async (t, log) => {
@@ -315,14 +340,19 @@ function losing(test: TestFn, name: string, { open, lose, newPlace }: LosingPlac
     ['a writer that has only just taken it over', [], pieces(1, 3)],
     ['a writer of much', range(1, 8).map((seq) => piece(seq, heavy)), []],
     ['a writer that took much over', pieces(9, 10), range(1, 8).map((seq) => piece(seq, heavy))],
+    ['a writer that tells it again', pieces(told + 1, told + 5), []],
+    ['a writer that took it over as it was told again', pieces(told + 4, told + 5), pieces(told + 1, told + 3)],
   ] as const) {
     test(`${name}: a log of ${title} that is lost under way is there from its first event on, or not at all`, async (t) => {
       const place = newPlace();
       await using before = await open(place);
       await using log = await open(place);
-      for (const each of others) await before.append('r', each.seq - 1, [each]);
-      let last = await log.last('r');
-      for (const each of own) await log.append('r', last++, [each]);
+      const all = [...others, ...own];
+      const first = all[0]?.seq ?? 1;
+      const behind = (seq: number): number => (seq === first ? 0 : seq - 1);
+      for (const each of others) await before.append('r', behind(each.seq), [each]);
+      for (const each of own) await log.append('r', behind(each.seq), [each]);
+      const last = await log.last('r');
       await lose(place);
       const written = await log.append('r', last, [piece(last + 1), end(last + 2)]).then(
         () => true,
@@ -330,8 +360,8 @@ function losing(test: TestFn, name: string, { open, lose, newPlace }: LosingPlac
       );
       await using later = await open(place);
       const there = (await later.isEnded('r')) ? numbers(await followAll(later, 'r')) : [];
-      t.deepEqual(there, written ? range(1, last + 2) : []);
-      t.is(await later.last('r'), there.length);
+      t.deepEqual(there, written ? range(first, last + 2) : []);
+      t.is(await later.last('r'), there.at(-1) ?? 0);
       if (written) return;
       // It can be told anew.
       await log.append('r', await log.last('r'), [piece(1), end(2)]);

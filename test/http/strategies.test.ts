@@ -1,3 +1,4 @@
+import { areWhole } from '@agent-workflow/execution/log-numbers';
 import test from 'ava';
 import { user, type Reply } from '../servers/client.ts';
 import { openGate } from '../servers/gate.ts';
@@ -52,7 +53,7 @@ async function followed(runId: string): Promise<string[]> {
   const text = await (await fetch(`${service.url()}/v1/runs/${runId}/stream`)).text();
   const events = text.split('\n\n').filter((event) => event.startsWith('id: '));
   const numbers = events.map((event) => Number(/^id: [^:]+:(\d+)$/m.exec(event)?.[1]));
-  if (numbers.some((number, index) => number !== index + 1)) throw new Error(`a gap: ${numbers.join()}`);
+  if (!areWhole(numbers)) throw new Error(`a gap: ${numbers.join()}`);
   return events.map((event) => /^event: (.*)$/m.exec(event)?.[1] ?? '');
 }
 

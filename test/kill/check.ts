@@ -1,3 +1,4 @@
+import { areWhole } from '@agent-workflow/execution/log-numbers';
 import { stepsPerRun } from '../agents/steps.ts';
 import type { Client } from '../servers/client.ts';
 
@@ -43,13 +44,13 @@ export async function checkRun(client: Client, url: string, runId: string): Prom
   const text = await (await fetch(`${url}/v1/runs/${runId}/stream`)).text();
   const events = text.split('\n\n').filter((event) => event !== '');
   const chunks = events.map((event) => JSON.parse(/^data: (.*)$/m.exec(event)?.[1] ?? '') as Chunk);
-  const ids = events.map((event) => /^id: (.*)$/m.exec(event)?.[1]);
-  if (ids.some((id, index) => id !== `${runId}:${String(index + 1)}`)) fault('its events have a gap or a double');
+  const ids = events.map((event) => /^id: (.*):(\d+)$/m.exec(event) ?? []);
+  if (ids.some(([, id]) => id !== runId) || !areWhole(ids.map(([, , seq]) => Number(seq))))
+    fault('its events have a gap or a double');
   const ends = chunks.filter(({ event }) => event === 'on_chain_end' || event === 'error');
   if (ends.length !== 1 || ends[0] !== chunks.at(-1)) fault(`its log ends ${String(ends.length)} times`);
   const isRebuilt = (chunks[0]?.data as { rebuilt?: boolean } | undefined)?.rebuilt === true;
-  // What is told from the record is whole messages without their pieces.
-  if (!isRebuilt) for (const what of checkPieces(chunks)) fault(what);
+  for (const what of checkPieces(chunks)) fault(what);
   const told = assistants(chunks.flatMap(({ message }) => message ?? []));
   const steps = isGivenUp ? expectedSteps.slice(0, told.length) : expectedSteps;
   if (String(told) !== String(steps)) fault(`its events tell ${JSON.stringify(told)}`);

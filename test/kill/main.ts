@@ -58,8 +58,8 @@ async function breakCluster(): Promise<boolean> {
     ...(values.verbose ? { onProgress: print } : {}),
   });
   const broken = Object.entries(found.injected).map(([kind, count]) => `${count} ${kind}`);
-  const { cuts, rebuilt, missed, followedAcrossLoss } = found;
-  const resumed = `${cuts} streams resumed, ${missed} of ${followedAcrossLoss} followed across a loss missed a step`;
+  const { cuts, rebuilt, followedAcrossLoss } = found;
+  const resumed = `${cuts} streams resumed, ${followedAcrossLoss} runs followed across a loss`;
   tell(broken.join(' '), found, `${resumed}, ${rebuilt} logs told from the record, `);
   return isSound(found);
 }

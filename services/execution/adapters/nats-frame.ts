@@ -1,4 +1,5 @@
 import type { RunEvent } from '@agent-workflow/protos/execution';
+import { beginsLog } from '../log-numbers.ts';
 
 /**
  * What one message of the stream holds: some whole events of a run, or a part of one that is too heavy for a message. The
@@ -97,4 +98,7 @@ export function createJoiner(): (frame: Frame) => RunEvent[] {
 }
 
 /** The number of the last whole event behind a frame: a part that is not the last leaves its event for later. */
-export const lastWhole = ({ first, last, part, parts }: Frame): number => (part < parts ? first - 1 : last);
+export function lastWhole({ first, last, part, parts }: Frame): number {
+  if (part === parts) return last;
+  return beginsLog(first) ? 0 : first - 1;
+}

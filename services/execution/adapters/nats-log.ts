@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isServiceError, unavailable } from '@agent-workflow/kit/errors';
 import { settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
+import { beginsLog } from '../log-numbers.ts';
 import type { RunLog } from '../port.ts';
 import { createFollow } from './nats-follow.ts';
 import { createKnowledge } from './nats-knowledge.ts';
@@ -80,7 +81,7 @@ export async function openNatsRunLog({ streams, retentionMs, logger }: NatsLogOp
       look: async () => knowledge.look(subject),
       restoreStream: live.restore,
       recall: async (standing) => {
-        if (tail.recent[0]?.first === 1) return;
+        if (beginsLog(tail.recent[0]?.first ?? 0)) return;
         tails.recall(tail, await readWhole(reader, subject, standing, maxRecentBytes));
       },
       kept: (last) => recentFrames(tail, last),

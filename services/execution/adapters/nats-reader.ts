@@ -1,5 +1,6 @@
 import { invalid } from '@agent-workflow/kit/errors';
 import { ErrorCode, NatsError, type Msg } from 'nats';
+import { follows } from '../log-numbers.ts';
 import { apiErrorOf, isNoResponder, type NatsClient } from './nats-client.ts';
 import { fromPayload, type StoredFrame } from './nats-frame.ts';
 import { hashOf, type StreamNames } from './nats-streams.ts';
@@ -80,7 +81,7 @@ export async function readWhole(
     const read = (await page(subject, from, pageBytes)).filter((frame) => frame.seq <= seq);
     for (const frame of read) {
       bytes += frame.body.byteLength;
-      if (frame.parts > 1 || frame.first !== end + 1 || bytes > maxBytes) return [];
+      if (frame.parts > 1 || !follows(end, frame.first) || bytes > maxBytes) return [];
       end = frame.last;
     }
     if (read.length === 0) return [];

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fromUnknown, isServiceError, stale, unavailable } from '@agent-workflow/kit/errors';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import { headers as createHeaders } from 'nats';
+import { follows } from '../log-numbers.ts';
 import { pause, type NatsClient } from './nats-client.ts';
 import { endsRun, fromStored, lastOf, takeBatch, toDrafts, type Draft, type Entry } from './nats-drafts.ts';
 import { lastWhole, toPayload, type Frame, type StoredFrame } from './nats-frame.ts';
@@ -248,7 +249,7 @@ function createChain(options: WriterOptions): Chain {
         await options.restoreStream().catch(nothing);
         return found;
       }
-      if (found.last !== draft.first - 1 || found.ended || draft.part > 1) throw staleError(runId);
+      if (!follows(found.last, draft.first) || found.ended || draft.part > 1) throw staleError(runId);
       standing = found;
     }
   };
@@ -286,10 +287,10 @@ function createChain(options: WriterOptions): Chain {
     const frames = kept(last).filter((frame) => frame.first > last && frame.last < next);
     let end = last;
     for (const frame of frames) {
-      if (frame.first !== end + 1) throw staleError(runId);
+      if (!follows(end, frame.first)) throw staleError(runId);
       end = frame.last;
     }
-    if (end + 1 !== next) throw staleError(runId);
+    if (!follows(end, next)) throw staleError(runId);
     return frames.map(fromStored);
   };
 
