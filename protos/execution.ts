@@ -85,6 +85,8 @@ export interface StartReply {
 export interface WaitRequest {
   readonly owner: string;
   readonly runId: string;
+  /** Whether the caller has only just started it: then the record need not be asked whose it is, and how it stands. */
+  readonly justStarted?: boolean;
 }
 
 export interface FollowRequest {
@@ -92,6 +94,8 @@ export interface FollowRequest {
   readonly runId: string;
   /** The number of the last event already seen; 0 for all. */
   readonly after: number;
+  /** As in WaitRequest. */
+  readonly justStarted?: boolean;
 }
 
 export interface RunEvents {

@@ -2,13 +2,13 @@ import type { RunInput } from '../schemas/graph.ts';
 import type { Ask, Services } from './endpoint.ts';
 import { stopWhenGone } from './on-disconnect.ts';
 import { toStartRequest } from './run-request.ts';
-import { resultOfRun } from './run-result.ts';
+import { isOpen, resultOfRun } from './run-result.ts';
 
 /** Runs the graph to its end and gives the result. */
 export async function invokeGraph(ask: Ask<unknown, RunInput>, services: Services): Promise<string> {
   const { owner, call } = ask;
   const request = await toStartRequest(ask, 'full', services);
-  const { runId, threadId } = await services.execution.start(request, call());
+  const { runId, threadId, status } = await services.execution.start(request, call());
   stopWhenGone(ask, runId, services);
-  return resultOfRun({ owner, runId, threadId, call }, services);
+  return resultOfRun({ owner, runId, threadId, justStarted: isOpen(status), call }, services);
 }

@@ -2,6 +2,7 @@ import type { RunInput } from '../schemas/graph.ts';
 import type { Ask, RunStream, Services } from './endpoint.ts';
 import { stopWhenGone } from './on-disconnect.ts';
 import { toStartRequest } from './run-request.ts';
+import { isOpen } from './run-result.ts';
 
 /** A day: a stream lasts as long as its run does, or its reader stays. */
 export const streamMs = 24 * 60 * 60 * 1000;
@@ -10,7 +11,8 @@ export const streamMs = 24 * 60 * 60 * 1000;
 export async function streamGraph(ask: Ask<unknown, RunInput>, services: Services): Promise<RunStream> {
   const { owner } = ask;
   const { execution } = services;
-  const { runId } = await execution.start(await toStartRequest(ask, 'low', services), ask.call());
+  const { runId, status } = await execution.start(await toStartRequest(ask, 'low', services), ask.call());
   stopWhenGone(ask, runId, services);
-  return { runId, events: execution.follow({ owner, runId, after: 0 }, ask.call(streamMs)) };
+  const follow = { owner, runId, after: 0, justStarted: isOpen(status) };
+  return { runId, events: execution.follow(follow, ask.call(streamMs)) };
 }

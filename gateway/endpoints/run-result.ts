@@ -8,13 +8,18 @@ import type { Ask, Services } from './endpoint.ts';
 export interface Awaited extends Pick<Ask, 'owner' | 'call'> {
   readonly runId: string;
   readonly threadId: string;
+  /** Whether this very request has started it. */
+  readonly justStarted?: boolean;
 }
+
+/** Whether a run that was asked to start is open; one that was asked for once before may have ended long ago. */
+export const isOpen = (status: string): boolean => status === 'queued' || status === 'running';
 
 /** The result of a run as soon as it has ended; when that takes too long, the run goes on without its caller. */
 export async function resultOfRun(run: Awaited, { execution, config }: Services): Promise<string> {
-  const { owner, runId, call } = run;
+  const { owner, runId, justStarted = false, call } = run;
   try {
-    return resultOf(await execution.wait({ owner, runId }, call(config.INVOKE_TIMEOUT_MS)));
+    return resultOf(await execution.wait({ owner, runId, justStarted }, call(config.INVOKE_TIMEOUT_MS)));
   } catch (error) {
     throw isServiceError(error, 'Timeout') ? tooLate(run, config.INVOKE_TIMEOUT_MS) : error;
   }

@@ -54,7 +54,11 @@ export function createExecution(options: ExecutionOptions): Execution {
   const prepareLog = async (owner: string, runId: string, call: Call): Promise<void> => {
     if (startedHere.get(runId) === owner && (worker?.drives(runId) === true || (await log.isEnded(runId)))) return;
     const run = await threads.getRun({ owner, runId }, call);
-    if (run.end && worker?.drives(runId) !== true) await publishEnd(options, run);
+    if (!run.end || worker?.drives(runId) === true) return;
+    // Whoever ended it is mostly about to say so.
+    const tellsMs = run.updatedAt + tellingMs - Date.now();
+    if (tellsMs > 0) await ended(log, runId, AbortSignal.any([call.signal, AbortSignal.timeout(tellsMs)]));
+    await publishEnd(options, run);
   };
 
   /** What the record has decided stands, and is answered so, whatever becomes of this; the sweep and followers make it good. */
@@ -110,8 +114,8 @@ export function createExecution(options: ExecutionOptions): Execution {
       }
     },
 
-    wait: async ({ runId, owner }, call) => {
-      await prepareLog(owner, runId, call);
+    wait: async ({ runId, owner, justStarted }, call) => {
+      if (justStarted !== true) await prepareLog(owner, runId, call);
       const leave = ends.watch(owner, runId);
       try {
         return await log.end(runId, call.signal);
@@ -120,8 +124,8 @@ export function createExecution(options: ExecutionOptions): Execution {
       }
     },
 
-    async *follow({ owner, runId, after }, call) {
-      await prepareLog(owner, runId, call);
+    async *follow({ owner, runId, after, justStarted }, call) {
+      if (justStarted !== true) await prepareLog(owner, runId, call);
       const leave = ends.watch(owner, runId);
       try {
         for await (const batch of log.follow(runId, await placeIn(runId, after), call.signal)) {
@@ -163,6 +167,16 @@ export function createExecution(options: ExecutionOptions): Execution {
 }
 
 const rememberedRuns = 10_000;
+
+/** So long after a run's end on record its worker is left to tell it, in milliseconds. */
+const tellingMs = 500;
+
+/** Resolves with the end of a run's log, or when the signal fires. */
+const ended = async (log: RunLog, runId: string, signal: AbortSignal): Promise<void> =>
+  log.end(runId, signal).then(
+    () => undefined,
+    () => undefined,
+  );
 
 /** What one reply of a stream may weigh before the next begins: well under what a wire lets through. */
 const partBytes = sizes.rpc / 4;

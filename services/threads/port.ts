@@ -197,6 +197,8 @@ export interface Decision<T> {
 /** What a decision needs to see beside the head. */
 export interface Reads {
   readonly runs?: readonly string[];
+  /** A run that the change is likely to make: what a store has to know for that can be read meanwhile. */
+  readonly newRun?: string;
   /** The run that holds the thread, whichever it is. */
   readonly activeRun?: boolean;
   /** Ids of messages. */

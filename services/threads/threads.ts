@@ -68,6 +68,7 @@ export function createThreads({
       let undone = gatherUndos();
       const reads = {
         runs: [request.runId],
+        newRun: request.runId,
         activeRun: takesPlace(request),
         messages: idsOf(request.messages),
         ...(request.multitaskStrategy === 'rollback' ? { undosOfActiveRun: () => (undone = gatherUndos()) } : {}),

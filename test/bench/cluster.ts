@@ -30,6 +30,7 @@ export async function openMeasuredCluster({ agent, env, ...options }: MeasuredOp
   const cluster = opened.use(
     await openPrivateCluster({
       agent: null,
+      isForMeasuring: true,
       ...options,
       env: {
         ...{ SERVICE_CONFIG: config, NATS_URL: nats.url, METRICS_PORT: '0', METRICS_HOST: '127.0.0.1' },

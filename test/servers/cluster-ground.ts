@@ -6,6 +6,7 @@ import { cassandra, privateCassandra, type Cassandra } from './cassandra.ts';
 import { clearPlace, openPlace } from './nats-adapters.ts';
 import { nats, privateNats, type Nats } from './nats.ts';
 import { privateRedis, redis, type Redis } from './redis.ts';
+import type { RunOptions } from './real-process.ts';
 import type { Launcher, Private } from './real.ts';
 
 /** The servers that clusters stand on. */
@@ -53,10 +54,12 @@ function inTurn<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** On servers of the caller's own, which go with it. Cassandra acknowledges a write once it is on disk. */
-export async function openPrivateGround(): Promise<PrivateGround> {
+export async function openPrivateGround(
+  options: Pick<RunOptions, 'isForMeasuring'> = {},
+): Promise<PrivateGround> {
   await using opened = new AsyncDisposableStack();
   const [record, bus, edge] = await Promise.all([
-    privateCassandra()
+    privateCassandra(options)
       .open()
       .then((server) => opened.use(server)),
     privateNats()
@@ -66,8 +69,8 @@ export async function openPrivateGround(): Promise<PrivateGround> {
       .open()
       .then((server) => opened.use(server)),
   ]);
-  const { options } = await openKeyspace(record);
-  const env = toEnv({ record, bus, edge, keyspace: options.keyspace, prefix: 'cluster' });
+  const keyspace = await openKeyspace(record);
+  const env = toEnv({ record, bus, edge, keyspace: keyspace.options.keyspace, prefix: 'cluster' });
   const everything = opened.move();
   return {
     ...{ env, cassandra: record, nats: bus, redis: edge },

@@ -15,6 +15,8 @@ export interface ClusterOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Adds to `service.json`. */
   readonly service?: Readonly<Record<string, unknown>>;
+  /** Of servers of its own: Cassandra is compiled as far as one that has run for days. */
+  readonly isForMeasuring?: boolean;
   /** Ports of the gateways; free ones where absent. */
   readonly ports?: readonly number[];
   /** Told of every line that a process prints. */
@@ -53,7 +55,8 @@ export async function openPrivateCluster(
   options: ClusterOptions,
 ): Promise<Cluster & { readonly ground: PrivateGround }> {
   await using opened = new AsyncDisposableStack();
-  const ground = opened.use(await openPrivateGround());
+  const { isForMeasuring = false } = options;
+  const ground = opened.use(await openPrivateGround({ isForMeasuring }));
   const cluster = opened.use(await openClusterOn(ground, options));
   const everything = opened.move();
   return { ...cluster, ground, [Symbol.asyncDispose]: () => everything.disposeAsync() };

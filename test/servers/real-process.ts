@@ -14,6 +14,8 @@ export interface RunOptions {
   readonly isDurable: boolean;
   /** Cassandra only: when a write is acknowledged, before (`periodic`) or after it is on disk. */
   readonly commitlogSync?: 'periodic' | 'batch';
+  /** Cassandra only: it is compiled as far as one that has run for days, which takes a minute of work at first. */
+  readonly isForMeasuring?: boolean;
   /** Cassandra only: callers sign in as `cassandra`, and who speaks TLS shows a certificate. Files in PEM form. */
   readonly secured?: { readonly keyAndCertificate: string; readonly authorities: string };
 }

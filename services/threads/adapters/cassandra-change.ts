@@ -11,11 +11,16 @@ export interface ChangeOptions extends PlanOptions {
   readonly inLine: InLine;
   /** How long one change is tried, in milliseconds. */
   readonly deadlineMs: number;
+  /** Begins to read what `before` will ask for. It never rejects. */
+  readonly ahead: (key: ThreadKey, reads: Reads) => Ahead;
   /** Writes beside the thread that may be there without it, and not the other way round. */
-  readonly before: (key: ThreadKey, plan: Plan) => Promise<void>;
+  readonly before: (key: ThreadKey, plan: Plan, ahead: Ahead) => Promise<void>;
   /** What follows from a change that was written. */
   readonly after: (key: ThreadKey, plan: Plan) => Promise<void>;
 }
+
+/** Which thread a run is of that the change may make, as far as that was read beforehand; `undefined` where it was not. */
+export type Ahead = Promise<{ readonly runId: string; readonly threadId: string | undefined } | undefined>;
 
 /** What a decision came to, with its plan when it wrote something. */
 interface Made<T> {
@@ -30,22 +35,23 @@ export function createMakeChange(options: ChangeOptions): ThreadStore['change'] 
   const make = async <T>(key: ThreadKey, reads: Reads, decide: Decide<T>, until: number): Promise<Made<T>> => {
     const attempts = createAttempts<Made<T>>();
     let isSerial = reads.fields === 'all' || reads.undosOfActiveRun !== undefined;
+    const ahead = options.ahead(key, reads);
     for (let tries = 1; ; tries += 1) {
       const sight = await persist(() => look(session, key, reads, isSerial), attempts, until);
-      const made = attempts.settle(sight.seen) ?? (await tryOnce({ key, decide, sight, attempts }));
+      const made = attempts.settle(sight.seen) ?? (await tryOnce({ key, decide, sight, attempts, ahead }));
       if (made) return made;
       isSerial = true;
       await pause(tries, until);
     }
   };
 
-  const tryOnce = async <T>({ key, decide, sight, attempts }: Try<T>): Promise<Made<T> | undefined> => {
+  const tryOnce = async <T>({ key, decide, sight, attempts, ahead }: Try<T>): Promise<Made<T> | undefined> => {
     const { seen, snapshot, isSteady } = sight;
     const decision = conclude(() => decide(snapshot), isSteady);
     if (!decision?.change) return isSteady ? decision : undefined;
     const planned = plan({ key, seen, knownRuns: snapshot.runs, change: decision.change }, options);
     const made = { reply: decision.reply, plan: planned };
-    await options.before(key, planned);
+    await options.before(key, planned, ahead);
     const outcome = await tryBatch(session, planned.batch);
     if (outcome === 'unknown') attempts.add({ stamp: planned.stamp, seen: seen.stamp, attempt: made });
     return outcome === 'applied' ? made : undefined;
@@ -68,6 +74,7 @@ interface Try<T> {
   readonly decide: Decide<T>;
   readonly sight: Sight;
   readonly attempts: Attempts<Made<T>>;
+  readonly ahead: Ahead;
 }
 
 /** What is decided; `undefined` when it is a refusal on grounds that may not be of one moment. */

@@ -42,18 +42,25 @@ const selectNotes =
 const dropBucket = 'DELETE FROM journal USING TIMESTAMP ? WHERE topic = ? AND bucket = ?';
 const dropBucketsTo = 'DELETE FROM journal_buckets USING TIMESTAMP ? WHERE topic = ? AND bucket <= ?';
 
+/** So long after a bucket's end most notes have come, in milliseconds, and so often it is looked whether more have. */
+const lateMs = 30_000;
+const rereadMs = 60_000;
+
 /** So long after a bucket's end a note may still come, and so long after a note what it is about: clocks and deadlines. */
 const doubtMs = 10 * 60 * 1000;
 
 export function createJournal({ session, now, topic, bucketMs, isTimely }: JournalOptions): Journal {
   const announced = createRecent(announcedKept);
   const over = new Map<number, Set<string>>();
-  const remaining = new Map<number, readonly Noted[]>();
+  const read = new Map<number, { readonly notes: readonly Noted[]; readonly at: number }>();
+  /** Of closed buckets, whose place in the list of buckets waits for those before them: when they were read last. */
+  const removed = new Map<number, number>();
   const bucketOf = (time: number): number => Math.floor(time / bucketMs);
-  const isClosed = (bucket: number): boolean => (bucket + 1) * bucketMs + doubtMs < now();
+  const closesAt = (bucket: number): number => (bucket + 1) * bucketMs + doubtMs;
+  const isClosed = (bucket: number): boolean => closesAt(bucket) < now();
   const isOver = (noted: Noted): boolean => over.get(noted.bucket)?.has(nameOf(noted)) === true;
 
-  const read = async (bucket: number): Promise<readonly Noted[]> => {
+  const readNotes = async (bucket: number): Promise<readonly Noted[]> => {
     const notes: Noted[] = [];
     for await (const rows of pagesOf(session, { cql: selectNotes, params: [topic, long(bucket)] })) {
       for (const row of rows) {
@@ -64,23 +71,37 @@ export function createJournal({ session, now, topic, bucketMs, isTimely }: Journ
     return notes;
   };
 
-  /** A bucket that one run keeps from being removed is not read at every sweep. */
+  /** Whether what was read of a bucket still does: once no more notes can come, and for a while where few come late. */
+  const isFresh = (bucket: number, at: number): boolean =>
+    isTimely && (closesAt(bucket) < at || (closesAt(bucket) - doubtMs + lateMs < at && now() - at < rereadMs));
+
   const load = async (bucket: number): Promise<readonly Noted[]> => {
-    const notes = (remaining.get(bucket) ?? (await read(bucket))).filter((noted) => !isOver(noted));
-    if (isTimely && isClosed(bucket)) {
-      remaining.set(bucket, notes);
-      over.delete(bucket);
-    }
+    const known = read.get(bucket);
+    const isKept = known !== undefined && isFresh(bucket, known.at);
+    const at = isKept ? known.at : now();
+    const notes = (isKept ? known.notes : await readNotes(bucket)).filter((noted) => !isOver(noted));
+    if (isTimely) read.set(bucket, { notes, at });
+    // What is over there is not read again.
+    if (isTimely && closesAt(bucket) < at) over.delete(bucket);
     return notes;
+  };
+
+  /** Of buckets that another process has removed nothing need be known. */
+  const forgetOthers = (buckets: readonly number[], until: number): void => {
+    const there = new Set(buckets);
+    for (const known of [over, read, removed])
+      for (const bucket of known.keys()) if (bucket <= until && !there.has(bucket)) known.delete(bucket);
   };
 
   const remove = async (bucket: number, isFirst: boolean, time: number): Promise<void> => {
     const params = [long(time * 1000), topic, long(bucket)];
-    await session.write({ cql: dropBucket, params });
+    if (!removed.has(bucket)) await session.write({ cql: dropBucket, params });
     // Only from the front on: then all that was removed is one range, which costs a reader nothing.
     if (isFirst) await session.write({ cql: dropBucketsTo, params });
+    if (isFirst || !isTimely) removed.delete(bucket);
+    else removed.set(bucket, time);
     over.delete(bucket);
-    remaining.delete(bucket);
+    read.delete(bucket);
   };
 
   return {
@@ -95,12 +116,14 @@ export function createJournal({ session, now, topic, bucketMs, isTimely }: Journ
 
     async *walk(until) {
       let isFirst = true;
-      for (const bucket of await bucketsTo(session, topic, bucketOf(until))) {
-        const begun = now();
-        const notes = await load(bucket);
+      const buckets = await bucketsTo(session, topic, bucketOf(until));
+      forgetOthers(buckets, bucketOf(until));
+      for (const bucket of buckets) {
+        const begun = removed.get(bucket) ?? now();
+        const notes = removed.has(bucket) ? [] : await load(bucket);
         yield notes;
-        if (isClosed(bucket) && notes.every(isOver)) await remove(bucket, isFirst, begun);
-        else isFirst = false;
+        if (!isClosed(bucket) || !notes.every(isOver)) isFirst = false;
+        else if (isFirst || !removed.has(bucket)) await remove(bucket, isFirst, read.get(bucket)?.at ?? begun);
       }
     },
 

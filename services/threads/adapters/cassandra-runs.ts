@@ -1,5 +1,6 @@
 import { conflict } from '@agent-workflow/kit/errors';
 import type { RunMark, RunRecord, ThreadKey } from '../port.ts';
+import type { Ahead } from './cassandra-change.ts';
 import type { Session } from './cassandra-client.ts';
 import { chunksOf, inTurn } from './cassandra-log.ts';
 import { long, toRun } from './cassandra-rows.ts';
@@ -7,8 +8,10 @@ import { kinds } from './cassandra-schema.ts';
 
 /** Runs stand in their thread's partition; beside it is said which thread that is. */
 export interface Runs {
+  /** Which thread a run is of, for {@link Runs.announce}. */
+  readonly lookAhead: (owner: string, runId: string) => Ahead;
   /** Before the change is written that makes the runs. @throws Conflict when one of them is another thread's. */
-  readonly announce: (key: ThreadKey, runs: readonly RunRecord[]) => Promise<void>;
+  readonly announce: (key: ThreadKey, runs: readonly RunRecord[], ahead: Ahead) => Promise<void>;
   readonly get: (owner: string, runId: string) => Promise<RunRecord | undefined>;
   readonly getOf: (key: ThreadKey, runId: string) => Promise<RunRecord | undefined>;
   readonly list: (key: ThreadKey, page: RunsPage) => Promise<readonly RunRecord[]>;
@@ -47,8 +50,9 @@ export function createRuns(session: Session): Runs {
   const getOf = async (key: ThreadKey, runId: string): Promise<RunRecord | undefined> =>
     (await getAll(key, [runId])).get(runId);
 
-  const announce = async ({ owner, threadId }: ThreadKey, runId: string): Promise<void> => {
-    const known = await threadOf(owner, runId);
+  const announce = async ({ owner, threadId }: ThreadKey, runId: string, ahead: Ahead): Promise<void> => {
+    const read = await ahead;
+    const known = read?.runId === runId ? read.threadId : await threadOf(owner, runId);
     if (known === threadId) return;
     // A run that is named there and not on record was announced in vain.
     if (known !== undefined && (await getOf({ owner, threadId: known }, runId)))
@@ -57,8 +61,9 @@ export function createRuns(session: Session): Runs {
   };
 
   return {
-    announce: async (key, runs) => {
-      await inTurn(runs, ({ runId }) => announce(key, runId));
+    lookAhead: async (owner, runId) => ({ runId, threadId: await threadOf(owner, runId) }),
+    announce: async (key, runs, ahead) => {
+      await inTurn(runs, ({ runId }) => announce(key, runId, ahead));
     },
     get: async (owner, runId) => {
       const threadId = await threadOf(owner, runId);

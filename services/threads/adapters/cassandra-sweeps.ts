@@ -21,6 +21,7 @@ interface SweepsOptions {
   readonly readRun: (key: ThreadKey, runId: string) => Promise<RunRecord | undefined>;
 }
 
+const openBucketMs = 10 * 1000;
 const minuteMs = 60 * 1000;
 const hourMs = 60 * minuteMs;
 
@@ -28,7 +29,8 @@ const hourMs = 60 * minuteMs;
 const aheadMs = 10 * minuteMs;
 
 export function createSweeps({ session, now, readHead, readRun }: SweepsOptions): Sweeps {
-  const open = createJournal({ session, now, topic: 'open', bucketMs: 10 * minuteMs, isTimely: true });
+  // Every sweep reads the newest of them whole, and there is a sweep every few seconds.
+  const open = createJournal({ session, now, topic: 'open', bucketMs: openBucketMs, isTimely: true });
   const deleting = createJournal({ session, now, topic: 'deleting', bucketMs: hourMs, isTimely: true });
   const idle = createJournal({ session, now, topic: 'idle', bucketMs: hourMs, isTimely: false });
 

@@ -56,9 +56,11 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
 
   const change = createMakeChange({
     ...{ session, inLine, deadlineMs, sizes, checkpointTtl, tick, newStamp },
-    before: async (key, plan) => {
+    ahead: (key, { newRun }) =>
+      newRun === undefined ? nothingAhead : runs.lookAhead(key.owner, newRun).catch(() => undefined),
+    before: async (key, plan, ahead) => {
       await Promise.all([
-        runs.announce(key, plan.newRuns),
+        runs.announce(key, plan.newRuns, ahead),
         sweeps.announce(key, plan),
         plan.listing === 'put' && recency.announce(key.owner, plan.head),
       ]);
@@ -107,6 +109,7 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
 }
 
 const ignore = (): void => undefined;
+const nothingAhead = Promise.resolve(undefined);
 
 /** So long a write that nobody waits for is tried, in milliseconds. */
 const insistMs = 60_000;
