@@ -54,9 +54,7 @@ function inTurn<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** On servers of the caller's own, which go with it. Cassandra acknowledges a write once it is on disk. */
-export async function openPrivateGround(
-  options: Pick<RunOptions, 'isForMeasuring'> = {},
-): Promise<PrivateGround> {
+export async function openPrivateGround(options: Pick<RunOptions, 'isForMeasuring'> = {}): Promise<PrivateGround> {
   await using opened = new AsyncDisposableStack();
   const [record, bus, edge] = await Promise.all([
     privateCassandra(options)

@@ -14,11 +14,14 @@ export interface Noted extends ThreadKey {
 
 /**
  * What sweepers look through, across owners: notes in buckets of time. A note is written before the change that it is about, so it
- * may be in vain, and never removed by itself: deleted rows would pile up where every sweep reads. A bucket goes as a whole
- * once it can take no more and all in it is over.
+ * may be in vain, and never removed by itself: deleted rows would pile up where every sweep reads. It is written over when what it is
+ * about is, so that nobody need look; where that got lost, a look shows it. A bucket goes as a whole once it can take no more and all
+ * in it is over.
  */
 export interface Journal {
   readonly note: (thread: ThreadKey, id: string, time: number) => Promise<void>;
+  /** What was noted for that time is over. */
+  readonly end: (thread: ThreadKey, id: string, time: number) => Promise<void>;
   /** Notes that are not known to be over, the oldest bucket first, in buckets that begin at `until` or before. */
   readonly walk: (until: number) => AsyncGenerator<readonly Noted[]>;
   /** Nothing is to be looked after there any more. */
@@ -35,10 +38,10 @@ export interface JournalOptions {
 }
 
 const putBucket = 'INSERT INTO journal_buckets (topic, bucket, noted) VALUES (?, ?, true)';
-const putNote = 'INSERT INTO journal (topic, bucket, owner, thread_id, id, noted) VALUES (?, ?, ?, ?, ?, true)';
+const putNote = 'INSERT INTO journal (topic, bucket, owner, thread_id, id, noted) VALUES (?, ?, ?, ?, ?, ?)';
 const selectBuckets = 'SELECT bucket FROM journal_buckets WHERE topic = ? AND bucket <= ?';
 const selectNotes =
-  'SELECT owner, thread_id, id, writetime(noted) AS written FROM journal WHERE topic = ? AND bucket = ?';
+  'SELECT owner, thread_id, id, noted, writetime(noted) AS written FROM journal WHERE topic = ? AND bucket = ?';
 const dropBucket = 'DELETE FROM journal USING TIMESTAMP ? WHERE topic = ? AND bucket = ?';
 const dropBucketsTo = 'DELETE FROM journal_buckets USING TIMESTAMP ? WHERE topic = ? AND bucket <= ?';
 
@@ -64,6 +67,7 @@ export function createJournal({ session, now, topic, bucketMs, isTimely }: Journ
     const notes: Noted[] = [];
     for await (const rows of pagesOf(session, { cql: selectNotes, params: [topic, long(bucket)] })) {
       for (const row of rows) {
+        if (row['noted'] !== true) continue;
         const isOld = Number(row['written']) / 1000 + doubtMs < now();
         notes.push({ ...toKey(row), id: row['id'] as string, bucket, isOld });
       }
@@ -111,8 +115,11 @@ export function createJournal({ session, now, topic, bucketMs, isTimely }: Journ
         await session.write({ cql: putBucket, params: [topic, long(bucket)] });
         announced.add(String(bucket));
       }
-      await session.write({ cql: putNote, params: [topic, long(bucket), owner, threadId, id] });
+      await session.write({ cql: putNote, params: [topic, long(bucket), owner, threadId, id, true] });
     },
+
+    end: ({ owner, threadId }, id, time) =>
+      session.write({ cql: putNote, params: [topic, long(bucketOf(time)), owner, threadId, id, false] }),
 
     async *walk(until) {
       let isFirst = true;

@@ -45,10 +45,12 @@ export interface Plan {
   readonly batch: readonly Statement[];
   readonly head: Head;
   readonly layout: Layout;
-  /** Runs that this change makes, as far as is known. */
+  /** Runs that this change writes. */
+  readonly runs: readonly RunRecord[];
+  /** Those of them that it makes, as far as is known. */
   readonly newRuns: readonly RunRecord[];
-  /** What is to happen to the thread's place in the list by recency. */
-  readonly listing: 'put' | 'drop' | 'none';
+  /** What is to happen to the thread's place in the list by recency. `refresh`: it stands there, and but for times as it is. */
+  readonly listing: 'put' | 'refresh' | 'drop' | 'none';
   readonly isMarked: boolean;
   readonly isNewHour: boolean;
 }
@@ -82,6 +84,7 @@ export function plan({ key, seen, knownRuns, change }: Decided, options: PlanOpt
     batch: [headRow(key, { seen, head, layout: noted, stamp }), ...rows.map((row) => row(key))],
     head,
     layout: noted,
+    runs: change.runs ?? [],
     newRuns: (change.runs ?? []).filter(({ runId }) => !knownRuns.has(runId)),
     listing,
     isMarked: head.deleting && !seen.head?.deleting,
@@ -155,12 +158,13 @@ function listingOf(before: Head | undefined, head: Head): Plan['listing'] {
   const isAsListed =
     before &&
     !before.deleting &&
-    before.updatedAt === head.updatedAt &&
-    before.epoch === head.epoch &&
     before.name === head.name &&
     before.newestRun === head.newestRun &&
     isSame(before.metadata, head.metadata);
-  return isAsListed ? 'none' : 'put';
+  if (!isAsListed) return 'put';
+  if (before.updatedAt === head.updatedAt && before.epoch === head.epoch) return 'none';
+  // Whoever writes a thread directly may look at the list next; of what a run does its caller is told later, by others.
+  return before.activeRun === undefined ? 'put' : 'refresh';
 }
 
 const ofHead = `owner = ? AND thread_id = ? AND kind = ${kinds.head} AND n = 0 AND id = ''`;

@@ -9,6 +9,8 @@ import type { Seen } from './cassandra-rows.ts';
 export interface Sweeps {
   /** Before the change is written: it may be noted in vain. */
   readonly announce: (key: ThreadKey, plan: Plan) => Promise<void>;
+  /** Behind it: which runs it has ended. What is not told is found out. */
+  readonly conclude: (key: ThreadKey, plan: Plan) => Promise<void>;
   readonly listOpenRuns: (page: { readonly limit: number; readonly after?: string }) => Promise<readonly OpenRun[]>;
   readonly listDeleting: (limit: number) => Promise<readonly ThreadKey[]>;
   readonly listIdle: (time: number, limit: number) => Promise<readonly ThreadKey[]>;
@@ -36,7 +38,7 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
 
   const checkRun = async (noted: Noted): Promise<OpenRun | undefined> => {
     const run = await readRun(noted, noted.id);
-    if (run?.status === 'queued' || run?.status === 'running') return { ...run, owner: noted.owner };
+    if (run && isOpen(run)) return { ...run, owner: noted.owner };
     if (run || noted.isOld) open.settle(noted);
     return undefined;
   };
@@ -56,12 +58,19 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
 
   return {
     announce: async (key, { head, newRuns, isMarked, isNewHour }) => {
-      const runs = newRuns.filter(({ status }) => status === 'queued' || status === 'running');
+      const runs = newRuns.filter(isOpen);
       await Promise.all([
-        ...runs.map(({ runId }) => open.note(key, runId, now())),
+        ...runs.map(({ runId, createdAt }) => open.note(key, runId, createdAt)),
         isMarked && deleting.note(key, '', now()),
         isNewHour && idle.note(key, '', head.updatedAt),
       ]);
+    },
+
+    conclude: async (key, { runs }) => {
+      await inTurn(
+        runs.filter((run) => !isOpen(run)),
+        ({ runId, createdAt }) => open.end(key, runId, createdAt),
+      );
     },
 
     listOpenRuns: async ({ limit, after = '' }) => {
@@ -81,6 +90,8 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
     listIdle: (time, limit) => find(idle, { until: time, limit, check: (noted) => checkIdle(noted, time) }),
   };
 }
+
+const isOpen = ({ status }: RunRecord): boolean => status === 'queued' || status === 'running';
 
 interface Search {
   readonly until: number;

@@ -8,6 +8,7 @@ import type { Plan, SegmentSizes } from './cassandra-plan.ts';
 import { purge } from './cassandra-purge.ts';
 import { createReading } from './cassandra-reads.ts';
 import { createRecency } from './cassandra-recency.ts';
+import { createRefreshes } from './cassandra-refreshes.ts';
 import { createRollOver } from './cassandra-rollover.ts';
 import { createRuns } from './cassandra-runs.ts';
 import { migrations } from './cassandra-schema.ts';
@@ -51,6 +52,7 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
   const once = createOnce({ session, newStamp, deadlineMs });
   const sweeps = createSweeps({ session, now, readHead: (key) => lookAtHead(session, key), readRun: runs.getOf });
 
+  const refreshes = createRefreshes();
   const putInList = async (key: ThreadKey, { head, layout, listing }: Plan): Promise<void> =>
     listing === 'drop' ? recency.drop(key, layout) : recency.put(key, head, layout);
 
@@ -62,12 +64,18 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
       await Promise.all([
         runs.announce(key, plan.newRuns, ahead),
         sweeps.announce(key, plan),
-        plan.listing === 'put' && recency.announce(key.owner, plan.head),
+        (plan.listing === 'put' || plan.listing === 'refresh') && recency.announce(key.owner, plan.head),
       ]);
     },
     after: async (key, plan) => {
       if (rollOver.isDue(plan.layout) && !plan.head.deleting) aside(() => rollOver.roll(key));
+      aside(() => sweeps.conclude(key, plan));
       if (plan.listing === 'none') return;
+      if (plan.listing === 'refresh') {
+        const put = (): Promise<void> => putInList(key, plan);
+        aside(() => refreshes.add(key.owner, put).catch(() => insist(put)));
+        return;
+      }
       try {
         await putInList(key, plan);
       } catch (error) {
@@ -85,7 +93,11 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
     getFields: (key) => hold(() => reading.getFields(key)),
     getRun: (owner, runId) => hold(() => runs.get(owner, runId)),
     listRuns: (key, page) => hold(() => runs.list(key, page)),
-    listThreads: (owner, page) => hold(() => recency.list(owner, page)),
+    listThreads: (owner, page) =>
+      hold(async () => {
+        await refreshes.settled(owner);
+        return recency.list(owner, page);
+      }),
     listMessages: (key, page) => hold(() => reading.listMessages(key, page)),
     listContext: (key) => hold(() => reading.listContext(key)),
     getEntries: (key, positions) => hold(() => reading.getEntries(key, positions)),

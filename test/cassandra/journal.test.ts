@@ -1,0 +1,90 @@
+import test from 'ava';
+import { openSession, type Asked } from '@agent-workflow/threads/adapters/cassandra-client';
+import { createJournal, type Journal, type Noted } from '@agent-workflow/threads/adapters/cassandra-journal';
+import { openKeyspace } from '../servers/cassandra-keyspace.ts';
+import { cassandra } from '../servers/cassandra.ts';
+import { withServer } from '../servers/real-suite.ts';
+
+const thread = { owner: 'u:ada', threadId: 't1' };
+const bucketMs = 10_000;
+const minuteMs = 60_000;
+
+withServer(test, cassandra, (server) => {
+  /** A journal of a keyspace of its own, whose clock is moved by hand, and how many times notes of a bucket were read. */
+  const open = async (
+    run: (place: {
+      readonly journal: Journal;
+      readonly pass: (ms: number) => void;
+      readonly now: () => number;
+      readonly reads: () => number;
+    }) => Promise<void>,
+  ): Promise<void> => {
+    await using keyspace = await openKeyspace(await server());
+    let reads = 0;
+    const onRequest = ({ kind, cql }: Asked): void => {
+      if (kind === 'read' && cql.includes('FROM journal ')) reads++;
+    };
+    await using session = await openSession(keyspace.options, { version: 1, onRequest });
+    let passed = 0;
+    // It begins with a bucket.
+    const start = Math.ceil(Date.now() / bucketMs) * bucketMs;
+    const now = (): number => start + passed;
+    const journal = createJournal({ session, now, topic: 'open', bucketMs, isTimely: true });
+    await run({ journal, now, pass: (ms) => (passed += ms), reads: () => reads });
+  };
+
+  const walk = async (journal: Journal, until: number): Promise<readonly Noted[]> => {
+    const found: Noted[] = [];
+    for await (const notes of journal.walk(until)) found.push(...notes);
+    return found;
+  };
+  const idsOf = (notes: readonly Noted[]): string[] => notes.map(({ id }) => id);
+
+  test('what was noted is found until it is told to be over, by whoever walks', async (t) => {
+    await open(async ({ journal, now }) => {
+      for (const id of ['a', 'b', 'c']) await journal.note(thread, id, now());
+      t.deepEqual(idsOf(await walk(journal, now())), ['a', 'b', 'c']);
+      await journal.end(thread, 'b', now());
+      t.deepEqual(idsOf(await walk(journal, now())), ['a', 'c']);
+      for (const noted of await walk(journal, now())) journal.settle(noted);
+      t.deepEqual(await walk(journal, now()), []);
+    });
+  });
+
+  test('only the newest buckets are read at every walk, and a note that comes late is found within a minute', async (t) => {
+    await open(async ({ journal, now, pass, reads }) => {
+      const first = now();
+      await journal.note(thread, 'a', first);
+      t.deepEqual(idsOf(await walk(journal, now())), ['a']);
+      pass(bucketMs + 31_000);
+      await walk(journal, now());
+      const before = reads();
+      await journal.note(thread, 'late', first);
+      await walk(journal, now());
+      t.is(reads(), before);
+      pass(minuteMs + 1000);
+      t.deepEqual(idsOf(await walk(journal, now())), ['a', 'late']);
+      t.is(reads(), before + 1);
+    });
+  });
+
+  test('a bucket that one run keeps open is read no more, nor are those behind it that are over', async (t) => {
+    await open(async ({ journal, now, pass, reads }) => {
+      await journal.note(thread, 'long', now());
+      for (const id of ['a', 'b', 'c']) {
+        pass(bucketMs);
+        await journal.note(thread, id, now());
+        await journal.end(thread, id, now());
+      }
+      pass(11 * minuteMs);
+      t.deepEqual(idsOf(await walk(journal, now())), ['long']);
+      const before = reads();
+      for (let times = 0; times < 3; times++) t.deepEqual(idsOf(await walk(journal, now())), ['long']);
+      t.is(reads(), before);
+      const [long] = await walk(journal, now());
+      if (long) journal.settle(long);
+      for (let times = 0; times < 2; times++) t.deepEqual(await walk(journal, now()), []);
+      t.is(reads(), before);
+    });
+  });
+});
