@@ -36,6 +36,8 @@ export interface StartRequest {
   readonly requestId: string;
   /** Made by the caller, so that a repeated request can name the same run. */
   readonly runId: string;
+  /** Whether it was made for this request alone, which is never repeated. */
+  readonly runIdIsNew?: boolean;
   /** Absent: a new thread. */
   readonly threadId?: string;
   readonly threadName?: string;

@@ -144,6 +144,9 @@ export interface AcceptRunRequest {
   readonly claim?: ClaimIntent;
   /** Answers questions that an interrupted run has asked. */
   readonly resume?: Resume;
+  /** Whether the id of the run, and that of the thread, were made for this request: nobody else can have used them before. */
+  readonly runIdIsNew?: boolean;
+  readonly threadIdIsNew?: boolean;
 }
 
 /** Answers to open questions: by their ids, or one bare answer, which only a single open question allows. */

@@ -21,6 +21,7 @@ export async function toStartRequest(
     owner,
     requestId,
     runId: newId('run'),
+    runIdIsNew: onceKey === undefined,
     messages: toEntries(input.messages, newId),
     tools: mergeTools(tools.map(toRemoteTool), await shelf.get(owner)),
     recursionLimit: input.recursion_limit,

@@ -229,6 +229,8 @@ function toAccept(graph: CompiledGraph, request: StartRequest, threadId: string)
     multitaskStrategy: request.multitaskStrategy,
     ...('resume' in options ? { resume: { keys: keysOf(options.resume) } } : {}),
     granularity: request.granularity,
+    runIdIsNew: request.runIdIsNew === true,
+    threadIdIsNew: request.threadId === undefined,
   };
 }
 

@@ -198,7 +198,13 @@ export interface Decision<T> {
 export interface Reads {
   readonly runs?: readonly string[];
   /** A run that the change is likely to make: what a store has to know for that can be read meanwhile. */
-  readonly newRun?: string;
+  readonly newRun?: {
+    readonly runId: string;
+    /** Whether its id was made for this change: it is nowhere on record. */
+    readonly isNew: boolean;
+  };
+  /** The thread's id was made for this change: it is hardly on record, unless this is tried a second time. */
+  readonly isNewThread?: boolean;
   /** The run that holds the thread, whichever it is. */
   readonly activeRun?: boolean;
   /** Ids of messages. */

@@ -68,7 +68,8 @@ export function createThreads({
       let undone = gatherUndos();
       const reads = {
         runs: [request.runId],
-        newRun: request.runId,
+        newRun: { runId: request.runId, isNew: request.runIdIsNew === true },
+        isNewThread: request.threadIdIsNew === true,
         activeRun: takesPlace(request),
         messages: idsOf(request.messages),
         ...(request.multitaskStrategy === 'rollback' ? { undosOfActiveRun: () => (undone = gatherUndos()) } : {}),

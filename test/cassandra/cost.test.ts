@@ -60,6 +60,12 @@ const costs: readonly Measured<unknown>[] = [
     prepare: nothing,
     work: running,
   }),
+  measured({
+    name: 'the same with ids that were made for it',
+    prepare: nothing,
+    work: (threads, threadId) =>
+      accept(threads, `run-${threadId}`, { threadId, ...intent, runIdIsNew: true, threadIdIsNew: true }),
+  }),
   measured({ name: 'accept a run of an idle thread, and claim it', prepare: turn, work: running }),
   measured({
     name: 'accept a run that has to wait',

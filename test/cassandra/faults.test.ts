@@ -113,17 +113,17 @@ const maxDelayMs = 700;
 
 function seededJudge(random: () => number, injected: Injected): CqlProxy['judge'] {
   let darkUntil = 0;
-  return ({ isBatch, isStatement }): Fate => {
+  return ({ isConditional, isStatement }): Fate => {
     if (!isStatement) return 'pass';
     const chance = random();
-    if (isBatch && chance < 0.006 && Date.now() > darkUntil) {
+    if (isConditional && chance < 0.006 && Date.now() > darkUntil) {
       darkUntil = Date.now() + darkMs;
       injected.dark += 1;
     }
     const fate = Date.now() < darkUntil || chance < 0.02 ? 'drop' : chance < 0.023 ? 'cut' : 'pass';
     if (fate !== 'pass') {
       injected[fate] += 1;
-      if (isBatch) injected.lostWrites += 1;
+      if (isConditional) injected.lostWrites += 1;
       return fate;
     }
     if (chance > 0.06) return 'pass';

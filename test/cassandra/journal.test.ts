@@ -11,14 +11,16 @@ const minuteMs = 60_000;
 
 withServer(test, cassandra, (server) => {
   /** A journal of a keyspace of its own, whose clock is moved by hand, and how many times notes of a bucket were read. */
-  const open = async (
-    run: (place: {
-      readonly journal: Journal;
-      readonly pass: (ms: number) => void;
-      readonly now: () => number;
-      readonly reads: () => number;
-    }) => Promise<void>,
-  ): Promise<void> => {
+  interface Place {
+    readonly journal: Omit<Journal, 'note'> & {
+      readonly note: (...given: Parameters<Journal['note']>) => Promise<void>;
+    };
+    readonly pass: (ms: number) => void;
+    readonly now: () => number;
+    readonly reads: () => number;
+  }
+
+  const open = async (run: (place: Place) => Promise<void>): Promise<void> => {
     await using keyspace = await openKeyspace(await server());
     let reads = 0;
     const onRequest = ({ kind, cql }: Asked): void => {
@@ -29,11 +31,17 @@ withServer(test, cassandra, (server) => {
     // It begins with a bucket.
     const start = Math.ceil(Date.now() / bucketMs) * bucketMs;
     const now = (): number => start + passed;
-    const journal = createJournal({ session, now, topic: 'open', bucketMs, isTimely: true });
+    const made = createJournal({ session, now, topic: 'open', bucketMs, isTimely: true });
+    const note: Place['journal']['note'] = async (...given) => {
+      const { statements, onWritten } = made.note(...given);
+      await session.write(...statements);
+      onWritten?.();
+    };
+    const journal = { ...made, note };
     await run({ journal, now, pass: (ms) => (passed += ms), reads: () => reads });
   };
 
-  const walk = async (journal: Journal, until: number): Promise<readonly Noted[]> => {
+  const walk = async (journal: Pick<Journal, 'walk'>, until: number): Promise<readonly Noted[]> => {
     const found: Noted[] = [];
     for await (const notes of journal.walk(until)) found.push(...notes);
     return found;

@@ -34,7 +34,7 @@ withServer(test, cassandra, (server) => {
       const { proxy, store, direct } = reach;
       const at = { ...key, threadId: `lost-${fate}` };
       await count(store, at);
-      const lost = firstOf(isBatch, fate);
+      const lost = firstOf(isConditional, fate);
       proxy.judge = lost.judge;
       t.is(await count(store, at), 2);
       t.true(lost.isOver());
@@ -45,9 +45,7 @@ withServer(test, cassandra, (server) => {
       await using reach = await open();
       const { proxy, store, direct } = reach;
       const at = { ...key, threadId: `made-${fate}` };
-      // The first statement is sent by itself, so that no reply of a batch but that of the change comes first.
-      await store.getHead(at);
-      const lost = firstOf(isBatch, fate);
+      const lost = firstOf(isConditional, fate);
       proxy.judge = lost.judge;
       t.is(await count(store, at), 1);
       t.true(lost.isOver());
@@ -59,7 +57,7 @@ withServer(test, cassandra, (server) => {
       const { proxy, store, direct } = reach;
       const at = { ...key, threadId: `among-${fate}` };
       await count(direct, at);
-      const lost = firstOf(isBatch, fate);
+      const lost = firstOf(isConditional, fate);
       proxy.judge = lost.judge;
       const own = count(store, at);
       const others = await Promise.all(Array.from({ length: 20 }, () => count(direct, at)));
@@ -79,7 +77,7 @@ withServer(test, cassandra, (server) => {
     await count(store, at);
     let isDark = false;
     proxy.judge = (exchange) => {
-      isDark ||= exchange.isBatch;
+      isDark ||= exchange.isConditional;
       return isDark ? 'drop' : 'pass';
     };
     const error = await t.throwsAsync<Error & { code?: string; retryAfterMs?: number }>(count(store, at));
@@ -96,7 +94,7 @@ withServer(test, cassandra, (server) => {
     await count(store, at);
     let remaking: Promise<void> | undefined;
     proxy.judge = (exchange) => {
-      if (!exchange.isBatch || remaking) return remaking && isRemade ? 'pass' : 'drop';
+      if (!exchange.isConditional || remaking) return remaking && isRemade ? 'pass' : 'drop';
       remaking = remake(direct, at).then(() => {
         isRemade = true;
       });
@@ -175,7 +173,7 @@ async function remake(store: ThreadStore, at: Place): Promise<void> {
   }));
 }
 
-const isBatch = (exchange: Exchange): boolean => exchange.isBatch;
+const isConditional = (exchange: Exchange): boolean => exchange.isConditional;
 
 interface Loss {
   readonly judge: (exchange: Exchange) => Fate;

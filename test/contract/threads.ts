@@ -101,6 +101,19 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
     t.deepEqual(await logOf(threads), ['m-r1']);
   });
 
+  check('ids that are wrongly said to be new are found out by what stands on record', async (t, threads) => {
+    const areNew = { runIdIsNew: true, threadIdIsNew: true, claim: { workerId: 'w1' } };
+    const first = await accept(threads, 'r1', areNew);
+    t.true(first.isNewThread);
+    const again = await accept(threads, 'r1', areNew);
+    t.deepEqual([again.isNewThread, again.status, again.claimed], [true, 'running', undefined]);
+    const behind = await accept(threads, 'r2', areNew);
+    t.deepEqual([behind.isNewThread, behind.status], [false, 'queued']);
+    await refused(t, accept(threads, 'r3', { ...areNew, multitaskStrategy: 'reject' }), 'Conflict');
+    await commit(threads, 'r1', first.claimed?.epoch ?? 0, { next: [], end: completed });
+    t.is((await claim(threads, 'r2')).epoch, (first.claimed?.epoch ?? 0) + 1);
+  });
+
   check('a run of another thread is not accepted under the same id', async (t, threads) => {
     await accept(threads, 'r1');
     await refused(t, accept(threads, 'r1', { threadId: 't2' }), 'Conflict');

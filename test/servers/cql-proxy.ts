@@ -5,8 +5,8 @@ import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
 export type Fate = 'pass' | 'drop' | 'cut' | { readonly delayMs: number };
 
 export interface Exchange {
-  /** Whether the request was a batch: of ours, those with a condition, and some without. */
-  readonly isBatch: boolean;
+  /** Whether the request was a batch with a condition, which the reply tells. */
+  readonly isConditional: boolean;
   /** A batch, or a statement by itself. */
   readonly isStatement: boolean;
   /** Whether all of it was prepared: of a batch the first statement speaks for the others. */
@@ -65,14 +65,14 @@ const execute = 0x0a;
 const batch = 0x0d;
 
 function relay(client: Socket, upstream: Socket, judge: (exchange: Exchange) => Fate): void {
-  const asked = new Map<number, Exchange>();
+  const asked = new Map<number, Asked>();
   eachFrame(client, (frame) => {
     asked.set(streamOf(frame), exchangeOf(frame));
     upstream.write(frame);
   });
   eachFrame(upstream, (frame) => {
-    const exchange = asked.get(streamOf(frame));
-    const fate = exchange ? judge(exchange) : 'pass';
+    const { isBatch = false, ...rest } = asked.get(streamOf(frame)) ?? {};
+    const fate = 'isStatement' in rest ? judge({ ...rest, isConditional: isBatch && tellsRows(frame) }) : 'pass';
     if (fate === 'pass') client.write(frame);
     else if (fate === 'cut') client.destroy();
     else if (fate !== 'drop') setTimeout(() => client.writable && client.write(frame), fate.delayMs);
@@ -82,7 +82,17 @@ function relay(client: Socket, upstream: Socket, judge: (exchange: Exchange) => 
 const headerBytes = 9;
 const streamOf = (frame: Buffer): number => frame.readInt16BE(2);
 
-function exchangeOf(frame: Buffer): Exchange {
+interface Asked extends Omit<Exchange, 'isConditional'> {
+  readonly isBatch: boolean;
+}
+
+const result = 0x08;
+const rows = 2;
+
+/** Whether a reply holds rows: that of a batch does when it was to hold a condition. */
+const tellsRows = (frame: Buffer): boolean => frame.readUInt8(4) === result && frame.readInt32BE(headerBytes) === rows;
+
+function exchangeOf(frame: Buffer): Asked {
   const opcode = frame.readUInt8(4);
   return {
     isBatch: opcode === batch,

@@ -4,7 +4,7 @@ import type { Decision, Reads, Snapshot, ThreadKey, ThreadStore } from '../port.
 import type { Session, Statement } from './cassandra-client.ts';
 import { plan, type Plan, type PlanOptions } from './cassandra-plan.ts';
 import { stampsKept, type Seen } from './cassandra-rows.ts';
-import { look, type Sight } from './cassandra-snapshot.ts';
+import { look, nothingSeen, type Sight } from './cassandra-snapshot.ts';
 
 export interface ChangeOptions extends PlanOptions {
   readonly session: Session;
@@ -37,7 +37,8 @@ export function createMakeChange(options: ChangeOptions): ThreadStore['change'] 
     let isSerial = reads.fields === 'all' || reads.undosOfActiveRun !== undefined;
     const ahead = options.ahead(key, reads);
     for (let tries = 1; ; tries += 1) {
-      const sight = await persist(() => look(session, key, reads, isSerial), attempts, until);
+      const isUnseen = tries === 1 && reads.isNewThread === true;
+      const sight = isUnseen ? nothingSeen : await persist(() => look(session, key, reads, isSerial), attempts, until);
       const made = attempts.settle(sight.seen) ?? (await tryOnce({ key, decide, sight, attempts, ahead }));
       if (made) return made;
       isSerial = true;

@@ -28,6 +28,12 @@ export interface Statement {
   readonly params: readonly unknown[];
 }
 
+/** What is written before a change, with whatever else is, and may be there in vain. */
+export interface Announcement {
+  readonly statements: readonly Statement[];
+  readonly onWritten?: () => void;
+}
+
 export interface Page {
   readonly rows: readonly Row[];
   /** Where the next page begins; absent on the last one. */
@@ -57,7 +63,7 @@ export interface Session extends AsyncDisposable {
   /** Also completes what another conditional write left half done. */
   readonly readSerial: (statement: Statement) => Promise<readonly Row[]>;
   readonly readPage: (statement: Statement, page: PageOptions) => Promise<Page>;
-  /** Writes that may be made twice; more than one only of one partition, and then as one. */
+  /** Writes that may be made twice, in one request; those of one partition take effect as one. */
   readonly write: (...statements: readonly Statement[]) => Promise<void>;
   /** Never made twice. `known` is the row that the condition met. */
   readonly writeIf: (

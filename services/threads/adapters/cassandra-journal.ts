@@ -1,5 +1,5 @@
 import type { ThreadKey } from '../port.ts';
-import type { Session } from './cassandra-client.ts';
+import type { Announcement, Session } from './cassandra-client.ts';
 import { createRecent } from './cassandra-recency.ts';
 import { pagesOf } from './cassandra-log.ts';
 import { long, toKey } from './cassandra-rows.ts';
@@ -19,7 +19,7 @@ export interface Noted extends ThreadKey {
  * in it is over.
  */
 export interface Journal {
-  readonly note: (thread: ThreadKey, id: string, time: number) => Promise<void>;
+  readonly note: (thread: ThreadKey, id: string, time: number) => Announcement;
   /** What was noted for that time is over. */
   readonly end: (thread: ThreadKey, id: string, time: number) => Promise<void>;
   /** Notes that are not known to be over, the oldest bucket first, in buckets that begin at `until` or before. */
@@ -109,13 +109,14 @@ export function createJournal({ session, now, topic, bucketMs, isTimely }: Journ
   };
 
   return {
-    note: async ({ owner, threadId }, id, time) => {
+    note: ({ owner, threadId }, id, time) => {
       const bucket = bucketOf(time);
-      if (isClosed(bucket) || !announced.has(String(bucket))) {
-        await session.write({ cql: putBucket, params: [topic, long(bucket)] });
-        announced.add(String(bucket));
-      }
-      await session.write({ cql: putNote, params: [topic, long(bucket), owner, threadId, id, true] });
+      const note = { cql: putNote, params: [topic, long(bucket), owner, threadId, id, true] };
+      if (!isClosed(bucket) && announced.has(String(bucket))) return { statements: [note] };
+      return {
+        statements: [{ cql: putBucket, params: [topic, long(bucket)] }, note],
+        onWritten: () => announced.add(String(bucket)),
+      };
     },
 
     end: ({ owner, threadId }, id, time) =>

@@ -1,5 +1,5 @@
 import type { Head, RecencyMark, ThreadKey, ThreadRow } from '../port.ts';
-import type { Row, Session, Statement } from './cassandra-client.ts';
+import type { Announcement, Row, Session, Statement } from './cassandra-client.ts';
 import { inTurn, pagesOf } from './cassandra-log.ts';
 import { fromListed, long, nothing, toBlob, toListed, type Layout } from './cassandra-rows.ts';
 import { hourOf, hourOfSlot, slotOf } from './cassandra-times.ts';
@@ -11,7 +11,7 @@ import { hourOf, hourOfSlot, slotOf } from './cassandra-times.ts';
  */
 export interface Recency {
   /** Before the change is written: the hour may be listed in vain. */
-  readonly announce: (owner: string, head: Head) => Promise<void>;
+  readonly announce: (owner: string, head: Head) => Announcement;
   readonly put: (key: ThreadKey, head: Head, layout: Layout) => Promise<void>;
   readonly drop: (key: ThreadKey, layout: Layout) => Promise<void>;
   readonly list: (owner: string, page: RecencyPage) => Promise<readonly ThreadRow[]>;
@@ -57,13 +57,17 @@ export function createRecency({ session, now, aside }: RecencyOptions): Recency 
   };
 
   return {
-    announce: async (owner, head) => {
+    announce: (owner, head) => {
       const hour = hourOf(head.updatedAt);
       const name = JSON.stringify([owner, hour]);
-      if (announced.has(name)) return;
-      await session.write({ cql: putHour, params: [owner, long(hour)] });
-      // What was announced of an hour that is over may have been pruned since.
-      if (hour >= hourOf(now())) announced.add(name);
+      if (announced.has(name)) return { statements: [] };
+      return {
+        statements: [{ cql: putHour, params: [owner, long(hour)] }],
+        onWritten: () => {
+          // What was announced of an hour that is over may have been pruned since.
+          if (hour >= hourOf(now())) announced.add(name);
+        },
+      };
     },
     put: (key, head, layout) => write(key, layout, head),
     drop: (key, layout) => write(key, layout),

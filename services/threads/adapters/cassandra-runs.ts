@@ -1,7 +1,7 @@
 import { conflict } from '@agent-workflow/kit/errors';
-import type { RunMark, RunRecord, ThreadKey } from '../port.ts';
+import type { Reads, RunMark, RunRecord, ThreadKey } from '../port.ts';
 import type { Ahead } from './cassandra-change.ts';
-import type { Session } from './cassandra-client.ts';
+import type { Announcement, Session, Statement } from './cassandra-client.ts';
 import { chunksOf, inTurn } from './cassandra-log.ts';
 import { long, toRun } from './cassandra-rows.ts';
 import { kinds } from './cassandra-schema.ts';
@@ -9,9 +9,9 @@ import { kinds } from './cassandra-schema.ts';
 /** Runs stand in their thread's partition; beside it is said which thread that is. */
 export interface Runs {
   /** Which thread a run is of, for {@link Runs.announce}. */
-  readonly lookAhead: (owner: string, runId: string) => Ahead;
+  readonly lookAhead: (owner: string, run: NonNullable<Reads['newRun']>) => Ahead;
   /** Before the change is written that makes the runs. @throws Conflict when one of them is another thread's. */
-  readonly announce: (key: ThreadKey, runs: readonly RunRecord[], ahead: Ahead) => Promise<void>;
+  readonly announce: (key: ThreadKey, runs: readonly RunRecord[], ahead: Ahead) => Promise<Announcement>;
   readonly get: (owner: string, runId: string) => Promise<RunRecord | undefined>;
   readonly getOf: (key: ThreadKey, runId: string) => Promise<RunRecord | undefined>;
   readonly list: (key: ThreadKey, page: RunsPage) => Promise<readonly RunRecord[]>;
@@ -50,21 +50,28 @@ export function createRuns(session: Session): Runs {
   const getOf = async (key: ThreadKey, runId: string): Promise<RunRecord | undefined> =>
     (await getAll(key, [runId])).get(runId);
 
-  const announce = async ({ owner, threadId }: ThreadKey, runId: string, ahead: Ahead): Promise<void> => {
+  const announce = async (
+    { owner, threadId }: ThreadKey,
+    runId: string,
+    ahead: Ahead,
+  ): Promise<readonly Statement[]> => {
     const read = await ahead;
     const known = read?.runId === runId ? read.threadId : await threadOf(owner, runId);
-    if (known === threadId) return;
+    if (known === threadId) return [];
     // A run that is named there and not on record was announced in vain.
     if (known !== undefined && (await getOf({ owner, threadId: known }, runId)))
       throw conflict(`run "${runId}" belongs to another thread`);
-    await session.write({ cql: putThread, params: [owner, runId, threadId] });
+    return [{ cql: putThread, params: [owner, runId, threadId] }];
   };
 
   return {
-    lookAhead: async (owner, runId) => ({ runId, threadId: await threadOf(owner, runId) }),
-    announce: async (key, runs, ahead) => {
-      await inTurn(runs, ({ runId }) => announce(key, runId, ahead));
-    },
+    lookAhead: async (owner, { runId, isNew }) => ({
+      runId,
+      threadId: isNew ? undefined : await threadOf(owner, runId),
+    }),
+    announce: async (key, runs, ahead) => ({
+      statements: (await inTurn(runs, ({ runId }) => announce(key, runId, ahead))).flat(),
+    }),
     get: async (owner, runId) => {
       const threadId = await threadOf(owner, runId);
       return threadId === undefined ? undefined : getOf({ owner, threadId }, runId);

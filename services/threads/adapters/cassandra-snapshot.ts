@@ -3,7 +3,7 @@ import type { PlacedEntry, Reads, RunRecord, Snapshot, ThreadKey, ToolCallNote, 
 import type { Row, Session, Statement } from './cassandra-client.ts';
 import { chunksOf, pagesOf, readAt, inTurn } from './cassandra-log.ts';
 import { contextPositions, toolCallId } from './cassandra-plan.ts';
-import { fromBlob, long, toResult, toRun, toSeen, toUndo, type Seen } from './cassandra-rows.ts';
+import { absent, fromBlob, long, toResult, toRun, toSeen, toUndo, type Seen } from './cassandra-rows.ts';
 import { kinds } from './cassandra-schema.ts';
 import { within } from './cassandra-spans.ts';
 
@@ -70,6 +70,9 @@ const nothingThere: Snapshot = {
   context: [],
   isApplied: false,
 };
+
+/** What is taken for granted of a thread whose id has only just been made: the condition of what is written finds out. */
+export const nothingSeen: Sight = { seen: absent, snapshot: nothingThere, isSteady: false };
 
 type Name = readonly [kind: number, n: number, id: string];
 

@@ -1,5 +1,5 @@
 import type { OpenRun, RunRecord, ThreadKey } from '../port.ts';
-import type { Session } from './cassandra-client.ts';
+import type { Announcement, Session } from './cassandra-client.ts';
 import { createJournal, type Journal, type Noted } from './cassandra-journal.ts';
 import { chunksOf, inTurn } from './cassandra-log.ts';
 import type { Plan } from './cassandra-plan.ts';
@@ -8,7 +8,7 @@ import type { Seen } from './cassandra-rows.ts';
 /** What is to be found across owners: runs that are open, threads that are to be purged, and threads that rest. */
 export interface Sweeps {
   /** Before the change is written: it may be noted in vain. */
-  readonly announce: (key: ThreadKey, plan: Plan) => Promise<void>;
+  readonly announce: (key: ThreadKey, plan: Plan) => readonly Announcement[];
   /** Behind it: which runs it has ended. What is not told is found out. */
   readonly conclude: (key: ThreadKey, plan: Plan) => Promise<void>;
   readonly listOpenRuns: (page: { readonly limit: number; readonly after?: string }) => Promise<readonly OpenRun[]>;
@@ -57,14 +57,11 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
   };
 
   return {
-    announce: async (key, { head, newRuns, isMarked, isNewHour }) => {
-      const runs = newRuns.filter(isOpen);
-      await Promise.all([
-        ...runs.map(({ runId, createdAt }) => open.note(key, runId, createdAt)),
-        isMarked && deleting.note(key, '', now()),
-        isNewHour && idle.note(key, '', head.updatedAt),
-      ]);
-    },
+    announce: (key, { head, newRuns, isMarked, isNewHour }) => [
+      ...newRuns.filter(isOpen).map(({ runId, createdAt }) => open.note(key, runId, createdAt)),
+      ...(isMarked ? [deleting.note(key, '', now())] : []),
+      ...(isNewHour ? [idle.note(key, '', head.updatedAt)] : []),
+    ],
 
     conclude: async (key, { runs }) => {
       await inTurn(

@@ -58,14 +58,16 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
 
   const change = createMakeChange({
     ...{ session, inLine, deadlineMs, sizes, checkpointTtl, tick, newStamp },
-    ahead: (key, { newRun }) =>
-      newRun === undefined ? nothingAhead : runs.lookAhead(key.owner, newRun).catch(() => undefined),
+    ahead: (key, { newRun }) => (newRun ? runs.lookAhead(key.owner, newRun).catch(() => undefined) : nothingAhead),
     before: async (key, plan, ahead) => {
-      await Promise.all([
+      const notes = await Promise.all([
         runs.announce(key, plan.newRuns, ahead),
-        sweeps.announce(key, plan),
-        (plan.listing === 'put' || plan.listing === 'refresh') && recency.announce(key.owner, plan.head),
+        ...sweeps.announce(key, plan),
+        ...(plan.listing === 'put' || plan.listing === 'refresh' ? [recency.announce(key.owner, plan.head)] : []),
       ]);
+      const statements = notes.flatMap((note) => note.statements);
+      if (statements.length > 0) await session.write(...statements);
+      for (const { onWritten } of notes) onWritten?.();
     },
     after: async (key, plan) => {
       if (rollOver.isDue(plan.layout) && !plan.head.deleting) aside(() => rollOver.roll(key));
