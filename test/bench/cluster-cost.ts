@@ -15,6 +15,8 @@ const request = toRequest('POST', '/v1/graph/invoke', {
 /** Committed steps of one run of the tool loop: each round has two, and one says that it is done. */
 const toolSteps = 2 * toolRounds + 1;
 const together = 16;
+/** How many times as long as it is measured the cluster is at work before: it compiles what it does most, on the same cores. */
+const warmingFor = 3;
 
 /** What an invoke and an iteration take in the cluster, beside the embedded service; what they cost each process; what they send. */
 export async function cost(seconds: number): Promise<Figure[]> {
@@ -29,6 +31,7 @@ async function costOf(
   const what = agent === 'echo' ? 'invoke' : 'tool iteration';
   const embedded = await embeddedMs(agent, seconds);
   await using cluster = await openMeasuredCluster({ agent });
+  await rateOf(cluster.ports, warmingFor * seconds);
   const perSecond = await rateOf(cluster.ports, seconds);
   const idle = await changeOf(cluster, () => delay(seconds * 1000));
   let times: number[] = [];
