@@ -164,7 +164,7 @@ function createClient(connection: NatsConnection, logger: Log): NatsClient {
     return new Promise<T>((resolve, reject) => {
       underWay.add(reject);
       work()
-        .then(resolve, reject)
+        .then(resolve, (error: unknown) => reject(isLoss(error) ? away(error) : (error as Error)))
         .finally(() => underWay.delete(reject));
     });
   };
@@ -265,10 +265,15 @@ const isRefusal = (error: unknown): boolean =>
 /** Nobody listens on the subject: the stream or consumer behind it is not there. */
 export const isNoResponder = (error: unknown): boolean => error instanceof NatsError && error.code === '503';
 
-/** Whether asking again may do: nobody answered, or JetStream is busy finding its leaders. */
+/** Whether it says no more than that the connection was lost. */
+const isLoss = (error: unknown): boolean =>
+  error instanceof NatsError && error.code === ErrorCode.Disconnect.toString();
+
+/** Whether asking again may do: the connection was lost, nobody answered, or JetStream is busy finding its leaders. */
 export const isNotReady = (error: unknown): boolean =>
-  error instanceof NatsError &&
-  (error.code === ErrorCode.Timeout.toString() || isNoResponder(error) || error.api_error?.code === busy);
+  isLoss(error) ||
+  isNoResponder(error) ||
+  (error instanceof NatsError && (error.code === ErrorCode.Timeout.toString() || error.api_error?.code === busy));
 
 const busy = 503;
 
