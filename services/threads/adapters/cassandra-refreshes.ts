@@ -21,7 +21,7 @@ export function createRefreshes(): Refreshes {
       }
     },
     settled: async (owner) => {
-      await Promise.allSettled(byOwner.get(owner) ?? []);
+      await Promise.allSettled([...(byOwner.get(owner) ?? [])]);
     },
   };
 }

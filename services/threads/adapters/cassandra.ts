@@ -60,11 +60,12 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
     ...{ session, inLine, deadlineMs, sizes, checkpointTtl, tick, newStamp },
     ahead: (key, { newRun }) => (newRun ? runs.lookAhead(key.owner, newRun).catch(() => undefined) : nothingAhead),
     before: async (key, plan, ahead) => {
-      const notes = await Promise.all([
-        runs.announce(key, plan.newRuns, ahead),
+      const isListed = plan.listing === 'put' || plan.listing === 'refresh';
+      const notes = [
+        await runs.announce(key, plan.newRuns, ahead),
         ...sweeps.announce(key, plan),
-        ...(plan.listing === 'put' || plan.listing === 'refresh' ? [recency.announce(key.owner, plan.head)] : []),
-      ]);
+        ...(isListed ? [recency.announce(key.owner, plan.head)] : []),
+      ];
       const statements = notes.flatMap((note) => note.statements);
       if (statements.length > 0) await session.write(...statements);
       for (const { onWritten } of notes) onWritten?.();
