@@ -38,7 +38,9 @@ export interface JournalOptions {
 }
 
 const putBucket = 'INSERT INTO journal_buckets (topic, bucket, noted) VALUES (?, ?, true)';
-const putNote = 'INSERT INTO journal (topic, bucket, owner, thread_id, id, noted) VALUES (?, ?, ?, ?, ?, ?)';
+const putNote = 'INSERT INTO journal (topic, bucket, owner, thread_id, id, noted) VALUES (?, ?, ?, ?, ?, true)';
+const endNote =
+  'INSERT INTO journal (topic, bucket, owner, thread_id, id, noted) VALUES (?, ?, ?, ?, ?, false) USING TTL ?';
 const selectBuckets = 'SELECT bucket FROM journal_buckets WHERE topic = ? AND bucket <= ?';
 const selectNotes =
   'SELECT owner, thread_id, id, noted, writetime(noted) AS written FROM journal WHERE topic = ? AND bucket = ?';
@@ -97,21 +99,21 @@ export function createJournal({ session, now, topic, bucketMs, isTimely }: Journ
       for (const bucket of known.keys()) if (bucket <= until && !there.has(bucket)) known.delete(bucket);
   };
 
-  const remove = async (bucket: number, isFirst: boolean, time: number): Promise<void> => {
-    const params = [long(time * 1000), topic, long(bucket)];
-    if (!removed.has(bucket)) await session.write({ cql: dropBucket, params });
-    // Only from the front on: then all that was removed is one range, which costs a reader nothing.
-    if (isFirst) await session.write({ cql: dropBucketsTo, params });
-    if (isFirst || !isTimely) removed.delete(bucket);
-    else removed.set(bucket, time);
+  const drop = async (cql: string, bucket: number, time: number): Promise<void> =>
+    session.write({ cql, params: [long(time * 1000), topic, long(bucket)] });
+
+  /** `time`: of what was written since, nothing goes. */
+  const remove = async (bucket: number, time: number): Promise<void> => {
+    await drop(dropBucket, bucket, time);
     over.delete(bucket);
     read.delete(bucket);
+    if (isTimely) removed.set(bucket, time);
   };
 
   return {
     note: ({ owner, threadId }, id, time) => {
       const bucket = bucketOf(time);
-      const note = { cql: putNote, params: [topic, long(bucket), owner, threadId, id, true] };
+      const note = { cql: putNote, params: [topic, long(bucket), owner, threadId, id] };
       if (!isClosed(bucket) && announced.has(String(bucket))) return { statements: [note] };
       return {
         statements: [{ cql: putBucket, params: [topic, long(bucket)] }, note],
@@ -120,19 +122,28 @@ export function createJournal({ session, now, topic, bucketMs, isTimely }: Journ
     },
 
     end: ({ owner, threadId }, id, time) =>
-      session.write({ cql: putNote, params: [topic, long(bucketOf(time)), owner, threadId, id, false] }),
+      session.write({ cql: endNote, params: [topic, long(bucketOf(time)), owner, threadId, id, endedTtl] }),
 
     async *walk(until) {
-      let isFirst = true;
       const buckets = await bucketsTo(session, topic, bucketOf(until));
       forgetOthers(buckets, bucketOf(until));
+      /** The last of those at the front that are over. */
+      let front: { readonly bucket: number; readonly time: number } | undefined;
+      let isFirst = true;
       for (const bucket of buckets) {
-        const begun = removed.get(bucket) ?? now();
+        const begun = now();
         const notes = removed.has(bucket) ? [] : await load(bucket);
         yield notes;
-        if (!isClosed(bucket) || !notes.every(isOver)) isFirst = false;
-        else if (isFirst || !removed.has(bucket)) await remove(bucket, isFirst, read.get(bucket)?.at ?? begun);
+        if (!isClosed(bucket) || !notes.every(isOver)) {
+          isFirst = false;
+          continue;
+        }
+        const time = removed.get(bucket) ?? read.get(bucket)?.at ?? begun;
+        if (!removed.has(bucket)) await remove(bucket, time);
+        if (isFirst) front = { bucket, time: Math.min(time, front?.time ?? Infinity) };
       }
+      // Only from the front on: then all that was removed is one range, which costs a reader nothing.
+      if (front) await drop(dropBucketsTo, front.bucket, front.time);
     },
 
     settle: (noted) => {
@@ -141,6 +152,9 @@ export function createJournal({ session, now, topic, bucketMs, isTimely }: Journ
     },
   };
 }
+
+/** One that comes when its bucket is gone goes by itself, after so many seconds. */
+const endedTtl = 7 * 24 * 3600;
 
 /** Buckets that are remembered as announced. */
 const announcedKept = 1000;

@@ -23,7 +23,7 @@ interface SweepsOptions {
   readonly readRun: (key: ThreadKey, runId: string) => Promise<RunRecord | undefined>;
 }
 
-const openBucketMs = 10 * 1000;
+const openBucketMs = 30 * 1000;
 const minuteMs = 60 * 1000;
 const hourMs = 60 * minuteMs;
 
