@@ -48,7 +48,7 @@ interface Run {
   readonly cuts: number;
   /**
    * Whether its events may be told from the record: they were deleted since it was accepted, or could not be written for a while,
-   * in which its worker may have died with them.
+   * in which its worker may have died with them; or nobody was shown any before, because its worker died with the first.
    */
   readonly mayBeRebuilt: () => boolean;
   /** Whether its events were deleted while it was followed for the first time. */
@@ -137,7 +137,8 @@ async function oneRun(client: SturdyClient, index: number, { losses, outages }: 
   const isAcrossLoss = losses() > before.losses;
   if (hasGap(followed)) throw new Error(`run ${runId}: followed with ${followed.cuts} cuts gave ${idsOf(followed)}`);
   const told = await client.follow(runId);
-  const mayBeRebuilt = (): boolean => outages() > before.outages;
+  const wasFirst = firstOf(followed) === firstOf(told);
+  const mayBeRebuilt = (): boolean => wasFirst || outages() > before.outages;
   if (followed.text !== told.text && losses() === before.losses) throw new Error(difference(runId, followed, told));
   return { runId, threadId, cuts: followed.cuts, mayBeRebuilt, isAcrossLoss, isToldWhole: tellsAllSteps(followed) };
 }
@@ -150,6 +151,8 @@ const tellsAllSteps = ({ text }: Followed): boolean =>
   ).every(Boolean);
 
 const idsOf = ({ text }: Followed): string => [...text.matchAll(/^id: .*:(\d+)$/gm)].map(([, seq]) => seq).join(' ');
+
+const firstOf = (followed: Followed): string | undefined => idsOf(followed).split(' ')[0];
 
 /** A log that is told again begins anew, above every number that was told; there is no other step than to the next number. */
 const hasGap = (followed: Followed): boolean => {
