@@ -14,10 +14,6 @@ export const beginsLog = (seq: number): boolean => seq % span === 1;
 /** Whether an event of number `first` may stand behind the one of number `last`, 0 being that of an empty log. */
 export const follows = (last: number, first: number): boolean => (last === 0 ? beginsLog(first) : first === last + 1);
 
-/** Whether numbers are those of one log from its first event on: each one more than the last. */
-export const areWhole = (numbers: readonly number[]): boolean =>
-  numbers.every((number, index) => follows(numbers[index - 1] ?? 0, number));
-
 /** Behind which number the log begins that the worker of this claim tells again. Later claims of a thread have higher epochs. */
 export const numbersOfClaim = (epoch: number): number => (1 + (epoch % (tellings - 1))) * span;
 

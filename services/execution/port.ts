@@ -84,9 +84,9 @@ export const isTerminal = ({ event }: Pick<RunEvent, 'event'>): boolean => termi
  */
 export interface RunLog extends AsyncDisposable {
   /**
-   * Adds events whose numbers follow `after`; to a log that is empty, `after` being 0, from wherever a log may begin. What has resolved survives the death of the process, and nobody is shown
-   * an event before that. Appends of one run keep the order of the calls; those of a run that nobody follows may wait a
-   * little to be written together.
+   * Adds events whose numbers follow `after`; to a log that is empty, `after` being 0, from wherever a log may begin. What has
+   * resolved survives the death of the process, and nobody is shown an event before that. Appends of one run keep the order
+   * of the calls; those of a run that nobody follows may wait a little to be written together.
    * @throws Stale when the log's last number is not `after`: another worker has the run.
    */
   readonly append: (runId: string, after: number, events: readonly RunEvent[]) => Promise<void>;

@@ -1,4 +1,3 @@
-import { areWhole } from '@agent-workflow/execution/log-numbers';
 import test from 'ava';
 import fc from 'fast-check';
 import { END, field, START, StateGraph } from '@agent-workflow/execution/graph';
@@ -6,6 +5,7 @@ import { isServiceError } from '@agent-workflow/kit/errors';
 import { newId } from '@agent-workflow/kit/ids';
 import { within } from '@agent-workflow/protos/call';
 import type { Threads } from '@agent-workflow/protos/threads';
+import { areWhole } from '../numbers.ts';
 import { call, followAll, logOf, owner, start, toChunk, user } from './execution.ts';
 import { openReplicas, withoutTaking, type Ground, type Replica } from './replicas.ts';
 

@@ -1,4 +1,3 @@
-import { areWhole } from '@agent-workflow/execution/log-numbers';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,6 +19,7 @@ import { link } from '@agent-workflow/protos/wire/link';
 import { serve } from '@agent-workflow/protos/wire/serve';
 import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite';
 import { createThreads } from '@agent-workflow/threads/threads';
+import { areWhole } from '../numbers.ts';
 import {
   call,
   contextOf,

@@ -1,9 +1,9 @@
-import { areWhole } from '@agent-workflow/execution/log-numbers';
 import test, { type ExecutionContext } from 'ava';
 import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite';
 import { END, field, START, StateGraph, textOf, type CompiledGraph } from '@agent-workflow/execution/graph';
 import { isTerminal, type RunLog } from '@agent-workflow/execution/port';
 import type { RunEvent } from '@agent-workflow/protos/execution';
+import { areWhole } from '../numbers.ts';
 import { followAll, owner, start, toChunk, user, type Chunk } from './execution.ts';
 import { openReplicas, withoutTaking, type Ground } from './replicas.ts';
 

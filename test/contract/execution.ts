@@ -1,4 +1,3 @@
-import { areWhole } from '@agent-workflow/execution/log-numbers';
 import type { ExecutionContext, TestFn } from 'ava';
 import {
   callsTools,
@@ -19,6 +18,7 @@ import { within } from '@agent-workflow/protos/call';
 import type { Execution, RemoteTool, RunEvent, RunEvents, StartRequest } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type { MessageEntry, Threads } from '@agent-workflow/protos/threads';
+import { areWhole } from '../numbers.ts';
 
 /** The execution service and what it stands on, opened for one graph. */
 export interface Services extends AsyncDisposable {

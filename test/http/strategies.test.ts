@@ -1,5 +1,5 @@
-import { areWhole } from '@agent-workflow/execution/log-numbers';
 import test from 'ava';
+import { areWhole } from '../numbers.ts';
 import { user, type Reply } from '../servers/client.ts';
 import { openGate } from '../servers/gate.ts';
 import { said, serve } from './service.ts';

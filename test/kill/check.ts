@@ -1,4 +1,4 @@
-import { areWhole } from '@agent-workflow/execution/log-numbers';
+import { areWhole } from '../numbers.ts';
 import { stepsPerRun } from '../agents/steps.ts';
 import type { Client } from '../servers/client.ts';
 

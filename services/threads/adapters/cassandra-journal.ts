@@ -61,7 +61,8 @@ export function createJournal({ session, now, topic, bucketMs, isTimely }: Journ
   /** Of closed buckets, whose place in the list of buckets waits for those before them: when they were read last. */
   const removed = new Map<number, number>();
   const bucketOf = (time: number): number => Math.floor(time / bucketMs);
-  const closesAt = (bucket: number): number => (bucket + 1) * bucketMs + doubtMs;
+  const endsAt = (bucket: number): number => (bucket + 1) * bucketMs;
+  const closesAt = (bucket: number): number => endsAt(bucket) + doubtMs;
   const isClosed = (bucket: number): boolean => closesAt(bucket) < now();
   const isOver = (noted: Noted): boolean => over.get(noted.bucket)?.has(nameOf(noted)) === true;
 
@@ -79,7 +80,7 @@ export function createJournal({ session, now, topic, bucketMs, isTimely }: Journ
 
   /** Whether what was read of a bucket still does: once no more notes can come, and for a while where few come late. */
   const isFresh = (bucket: number, at: number): boolean =>
-    isTimely && (closesAt(bucket) < at || (closesAt(bucket) - doubtMs + lateMs < at && now() - at < rereadMs));
+    isTimely && (closesAt(bucket) < at || (endsAt(bucket) + lateMs < at && now() - at < rereadMs));
 
   const load = async (bucket: number): Promise<readonly Noted[]> => {
     const known = read.get(bucket);
