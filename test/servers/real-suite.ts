@@ -2,6 +2,9 @@ import type { TestFn } from 'ava';
 import { processEnv } from '@agent-workflow/kit/env';
 import type { Launcher } from './real.ts';
 
+/** Why suites of this file do not run, each said by one test: a file has a process or thread of its own. */
+const told = new Set<string>();
+
 /**
  * Declares a suite that needs a real server. `server` opens it at its first call and gives the same one to the whole file,
  * which lets go of it after its last test. Where the server is absent, the suite is one skipped test that says why; with
@@ -10,6 +13,8 @@ import type { Launcher } from './real.ts';
 export function withServer<S>(test: TestFn, launcher: Launcher<S>, suite: (server: () => Promise<S>) => void): void {
   const absence = launcher.absence();
   if (absence !== undefined) {
+    if (told.has(absence)) return;
+    told.add(absence);
     if (processEnv()['REQUIRE_SERVERS'] === '1') test(absence, (t) => t.fail(absence));
     else test.skip(absence, () => undefined);
     return;
@@ -19,15 +24,17 @@ export function withServer<S>(test: TestFn, launcher: Launcher<S>, suite: (serve
   suite(() => (opening ??= launcher.open()));
 }
 
-/** A file has a process or thread of its own. */
-let isSkipTold = false;
-
 /**
  * The same for a suite that takes long, so that whoever changes something need not wait for it: it is left to
  * `npm run test:campaigns`, which CI runs. Elsewhere a file of such suites is one skipped test that says so.
  */
 export function withServerForLong<S>(...[test, launcher, suite]: Parameters<typeof withServer<S>>): void {
-  if (processEnv()['CAMPAIGNS'] === '1') withServer(test, launcher, suite);
-  else if (!isSkipTold) test.skip('what takes long is tested by `npm run test:campaigns`', () => undefined);
-  isSkipTold = true;
+  if (processEnv()['CAMPAIGNS'] === '1') {
+    withServer(test, launcher, suite);
+    return;
+  }
+  if (!told.has(leftOut)) test.skip(leftOut, () => undefined);
+  told.add(leftOut);
 }
+
+const leftOut = 'what takes long is tested by `npm run test:campaigns`';
