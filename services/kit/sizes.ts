@@ -14,6 +14,12 @@ export const sizes = {
   state: 2 * MiB,
   /** What one step adds: changed fields and messages together. */
   step: 3 * MiB,
+  /** The messages of a thread that its model sees; the message log itself has no bound. */
+  context: 8 * MiB,
+  /** One page of a list: what does not fit is on the next page. */
+  page: 4 * MiB,
+  /** `metadata` of a thread, of a checkpoint, and `config` of a run: each. */
+  metadata: 256 * KiB,
   /** The content of one memory, its metadata, and the query of a search: each. */
   memory: 64 * KiB,
   /** One gRPC message, either way. */

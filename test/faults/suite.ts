@@ -1,0 +1,17 @@
+import type { TestFn } from 'ava';
+import { processEnv } from '@agent-workflow/kit/env';
+import type { Launcher } from '../servers/real.ts';
+import { withServer } from '../servers/real-suite.ts';
+
+const leftOut = 'faults are tested by `npm run test:faults`';
+
+/** Declares tests that `npm run test:faults` runs; elsewhere they are one skipped test that says so. */
+export function withFaults(test: TestFn, suite: () => void): void {
+  if (processEnv()['FAULTS'] === '1') suite();
+  else test.skip(leftOut, () => undefined);
+}
+
+/** The same for tests that need a real server; with `REQUIRE_SERVERS=1` they fail where it is absent. */
+export function withFaultsOf<S>(test: TestFn, launcher: Launcher<S>, suite: (server: () => Promise<S>) => void): void {
+  withFaults(test, () => withServer(test, launcher, suite));
+}
