@@ -4,29 +4,50 @@ import type { MessageEntry, State } from './threads.ts';
 
 /**
  * Runs the graph. A request never runs it itself: `Start` says yes once the run is on record, and whoever wants to see it
- * follows its numbered event log, from any replica.
+ * follows its numbered event log, from any replica. The lines `retry` are as in threads.proto.
  */
 export interface Execution {
-  /** NotFound when no graph is configured; Invalid, naming the field, when the input does not fit the graph. */
+  /**
+   * NotFound when no graph is configured; Invalid, naming the field, when the input does not fit the graph.
+   * `run_id` settles it: a run that is on record is not started again.
+   * retry: safe
+   */
   readonly start: (request: StartRequest, call: Call) => Promise<StartReply>;
-  /** The run's last event, as soon as there is one. */
+  /**
+   * The run's last event, as soon as there is one.
+   * retry: safe
+   */
   readonly wait: (request: WaitRequest, call: Call) => Promise<RunEvent>;
-  /** Every event after `after`, in order, each once, until the run's last one. */
+  /**
+   * Every event after `after`, in order, each once, until the run's last one.
+   * retry: safe
+   */
   readonly follow: (request: FollowRequest, call: Call) => AsyncIterable<RunEvents>;
   /**
    * Ends a run at once, also in the middle of a node: from this reply on nothing of it commits. A run that has ended stays as
    * it ended, and so says the reply.
+   * retry: attempt
    */
   readonly stopRun: (request: StopRunRequest, call: Call) => Promise<StopRunReply>;
-  /** Invalid, naming the tool, when runs could not be given these tools; NotFound when no graph is configured. */
+  /**
+   * Invalid, naming the tool, when runs could not be given these tools; NotFound when no graph is configured.
+   * retry: safe
+   */
   readonly checkTools: (request: CheckToolsRequest, call: Call) => Promise<CheckToolsReply>;
-  /** NotFound when no graph is configured. */
+  /**
+   * NotFound when no graph is configured.
+   * retry: safe
+   */
   readonly getGraph: (request: GetGraphRequest, call: Call) => Promise<Graph>;
-  /** Passes each given field through its reducer, as a node's update would, and gives the whole state. */
+  /**
+   * Passes each given field through its reducer, as a node's update would, and gives the whole state.
+   * retry: attempt
+   */
   readonly updateState: (request: UpdateStateRequest, call: Call) => Promise<State>;
   /**
    * Ends the thread's run, forgets its memories and removes its rows, in this order. A failure leaves the thread absent to
    * every reader; calling again, or the sweeper, goes on where it stopped.
+   * retry: attempt
    */
   readonly deleteThread: (request: DeleteThreadRequest, call: Call) => Promise<DeleteThreadReply>;
 }
@@ -116,6 +137,10 @@ export interface RunEvent {
 export interface StopRunRequest {
   readonly owner: string;
   readonly runId: string;
+  /** Of this request, however often it is sent: as in threads.proto. */
+  readonly attemptId?: string;
+  /** Of a request that is to be done once: known for a day, and stronger than `attempt_id`. */
+  readonly onceKey?: string;
 }
 
 export interface StopRunReply {
@@ -138,13 +163,19 @@ export interface UpdateStateRequest {
   readonly threadId: string;
   /** A JSON object. */
   readonly stateJson: Uint8Array;
-  /** Of a request that is to be done once. */
+  /** Of a request that is to be done once: known for a day, and stronger than `attempt_id`. */
   readonly onceKey?: string;
+  /** Of this request, however often it is sent: as in threads.proto. */
+  readonly attemptId?: string;
 }
 
 export interface DeleteThreadRequest {
   readonly owner: string;
   readonly threadId: string;
+  /** Of this request, however often it is sent: as in threads.proto. */
+  readonly attemptId?: string;
+  /** Of a request that is to be done once: known for a day, and stronger than `attempt_id`. */
+  readonly onceKey?: string;
 }
 
 export type DeleteThreadReply = Readonly<Record<string, never>>;

@@ -4,20 +4,38 @@ import type { Call } from './call.ts';
 /**
  * The long-term memory of each owner. A reply means that the write is durable and that a search sees it.
  *
- * Every time is in milliseconds since 1970 UTC. Every `json` field is UTF-8 JSON text.
+ * Every time is in milliseconds since 1970 UTC. Every `json` field is UTF-8 JSON text. The lines `retry` are as in threads.proto.
  */
 export interface Memory {
-  /** The same memory_id again changes nothing and gives the same reply. */
+  /**
+   * The same memory_id again changes nothing and gives the same reply.
+   * `memory_id` settles it.
+   * retry: safe
+   */
   readonly store: (request: StoreRequest, call: Call) => Promise<StoreReply>;
-  /** Best first, by the strategy and metric asked for. */
+  /**
+   * Best first, by the strategy and metric asked for.
+   * retry: safe
+   */
   readonly search: (request: SearchRequest, call: Call) => Promise<SearchReply>;
+  /** retry: safe */
   readonly get: (request: GetRequest, call: Call) => Promise<MemoryItem>;
-  /** Replaces the content, embeds it again, and merges the metadata given. */
+  /**
+   * Replaces the content, embeds it again, and merges the metadata given.
+   * retry: attempt
+   */
   readonly update: (request: UpdateRequest, call: Call) => Promise<MemoryItem>;
+  /** retry: attempt */
   readonly delete: (request: DeleteRequest, call: Call) => Promise<DeleteReply>;
-  /** Newest first. */
+  /**
+   * Newest first.
+   * retry: safe
+   */
   readonly list: (request: ListRequest, call: Call) => Promise<ListReply>;
-  /** Removes all that match, and says which. Invalid when nothing narrows it and `all` is not set. */
+  /**
+   * Removes all that match, and says which. Invalid when nothing narrows it and `all` is not set.
+   * retry: attempt
+   */
   readonly forget: (request: ForgetRequest, call: Call) => Promise<ForgetReply>;
 }
 
@@ -98,11 +116,19 @@ export interface UpdateRequest {
   readonly content: string;
   /** A JSON object, merged into the one that stands. */
   readonly metadataJson?: Uint8Array;
+  /** Of this request, however often it is sent: as in threads.proto. */
+  readonly attemptId?: string;
+  /** Of a request that is to be done once: known for a day, and stronger than `attempt_id`. */
+  readonly onceKey?: string;
 }
 
 export interface DeleteRequest {
   readonly owner: string;
   readonly memoryId: string;
+  /** Of this request, however often it is sent: as in threads.proto. */
+  readonly attemptId?: string;
+  /** Of a request that is to be done once: known for a day, and stronger than `attempt_id`. */
+  readonly onceKey?: string;
 }
 
 export type DeleteReply = Readonly<Record<string, never>>;
@@ -127,6 +153,10 @@ export interface ForgetRequest {
   readonly selection: Selection;
   /** Everything of the owner. */
   readonly all: boolean;
+  /** Of this request, however often it is sent: as in threads.proto. */
+  readonly attemptId?: string;
+  /** Of a request that is to be done once: known for a day, and stronger than `attempt_id`. */
+  readonly onceKey?: string;
 }
 
 export interface ForgetReply {

@@ -6,11 +6,17 @@ import type { Call } from './call.ts';
  * the write is durable, each call happens whole or not at all, and a thread of another owner is a thread that is absent.
  *
  * Every time is in milliseconds since 1970 UTC. Every `json` field is UTF-8 JSON text.
+ *
+ * The line `retry` above a method says whether a caller that does not know the outcome of a call may send it again, at
+ * another replica too. `safe`: always; it reads, or what the request names settles it. `attempt`: when both carry the same
+ * `attempt_id`, which the caller makes for the first and which no other request has. The record keeps that id with what the
+ * call wrote, in the same write: the effect is made once, and the second is given the reply of the first. `never`: not at all.
  */
 export interface Threads {
   /**
    * Stores a run, making its thread when needed, and gives it the thread or a place in the thread's queue. The same
    * run_id again changes nothing and gives the same reply. With `claim` an idle thread's run is claimed in the same write.
+   * retry: attempt
    */
   readonly acceptRun: (request: AcceptRunRequest, call: Call) => Promise<AcceptRunReply>;
   /**
@@ -18,89 +24,155 @@ export interface Threads {
    * Stale when the run does not hold the thread, has ended, or is running and `takeover_epoch` is not its thread's. A run that
    * is taken over goes on at the step after its last commit; at its third claim without a commit it is ended instead, as
    * `given_up` says.
+   * retry: attempt
    */
   readonly claimRun: (request: ClaimRunRequest, call: Call) => Promise<ClaimedRun>;
   /**
    * Gives a run back that this worker drives: from this reply on it commits nothing more of it, and whoever claims it goes on
    * at the step after its last commit. The claim does not count. Stale when the run is not this worker's.
+   * retry: attempt
    */
   readonly releaseRun: (request: ReleaseRunRequest, call: Call) => Promise<ReleaseRunReply>;
   /**
    * Commits what one step changed, only while run, epoch and step are the thread's own; Stale otherwise. With `end` it is
    * the run's last commit, and names the queued run that holds the thread from now on.
+   * retry: attempt
    */
   readonly commitStep: (request: CommitStepRequest, call: Call) => Promise<CommitStepReply>;
-  /** Ends a run without its worker: from this reply on, nothing that worker commits is taken. An ended run stays as it ended. */
+  /**
+   * Ends a run without its worker: from this reply on, nothing that worker commits is taken. An ended run stays as it ended.
+   * retry: attempt
+   */
   readonly endRun: (request: EndRunRequest, call: Call) => Promise<EndRunReply>;
+  /** retry: safe */
   readonly getRun: (request: GetRunRequest, call: Call) => Promise<Run>;
-  /** The runs of a thread, newest first. */
+  /**
+   * The runs of a thread, newest first.
+   * retry: safe
+   */
   readonly listRuns: (request: ListRunsRequest, call: Call) => Promise<ListRunsReply>;
-  /** What the run's steps added to the log, in order; its input is not part of it. */
+  /**
+   * What the run's steps added to the log, in order; its input is not part of it.
+   * retry: safe
+   */
   readonly listRunMessages: (request: ListRunMessagesRequest, call: Call) => Promise<ListRunMessagesReply>;
   /**
    * What each committed step of the run changed, from `from_step` on: as it was committed, whatever changed since. Steps whose
    * checkpoints are no longer kept are left out; those of a run that has not ended are all kept. A reply holds as many as fit
    * well into one: ask on from the step behind its last, until none comes.
+   * retry: safe
    */
   readonly listRunSteps: (request: ListRunStepsRequest, call: Call) => Promise<ListRunStepsReply>;
   /**
    * Notes that a tool call which may be made only once is about to be made, behind the same fence as a commit; Stale when the
    * step is no longer this worker's. Says how far an earlier attempt came.
+   * retry: attempt
    */
   readonly noteToolStarted: (request: NoteToolStartedRequest, call: Call) => Promise<NoteToolStartedReply>;
-  /** Notes what such a call came to, so that a later attempt at the step takes it from here. Stale as above. */
+  /**
+   * Notes what such a call came to, so that a later attempt at the step takes it from here. Stale as above.
+   * The fence stands, and the same call key takes the same result.
+   * retry: safe
+   */
   readonly noteToolResult: (request: NoteToolResultRequest, call: Call) => Promise<NoteToolResultReply>;
-  /** Runs of every owner that have not ended, in an order that pages follow. */
+  /**
+   * Runs of every owner that have not ended, in an order that pages follow.
+   * retry: safe
+   */
   readonly listOpenRuns: (request: ListOpenRunsRequest, call: Call) => Promise<ListOpenRunsReply>;
+  /** retry: safe */
   readonly getThread: (request: GetThreadRequest, call: Call) => Promise<Thread>;
-  /** Most recently updated first. */
+  /**
+   * Most recently updated first.
+   * retry: safe
+   */
   readonly listThreads: (request: ListThreadsRequest, call: Call) => Promise<ListThreadsReply>;
   /**
    * Marks the thread deleting: from this reply on it is NotFound everywhere, and its run is ended. NotFound when absent;
    * a thread that is marked already is marked again, so that an interrupted deletion can go on.
+   * retry: attempt
    */
   readonly beginDelete: (request: BeginDeleteRequest, call: Call) => Promise<BeginDeleteReply>;
-  /** Removes every row of a thread that is marked deleting. */
+  /**
+   * Removes every row of a thread that is marked deleting.
+   * It removes a thread only while that is marked deleting.
+   * retry: safe
+   */
   readonly finishDelete: (request: FinishDeleteRequest, call: Call) => Promise<FinishDeleteReply>;
-  /** Threads of every owner that nothing has changed since a time, and that no run holds. */
+  /**
+   * Threads of every owner that nothing has changed since a time, and that no run holds.
+   * retry: safe
+   */
   readonly listIdle: (request: ListIdleRequest, call: Call) => Promise<ListIdleReply>;
-  /** Threads of every owner that are marked deleting and not yet gone. */
+  /**
+   * Threads of every owner that are marked deleting and not yet gone.
+   * retry: safe
+   */
   readonly listDeleting: (request: ListDeletingRequest, call: Call) => Promise<ListDeletingReply>;
+  /** retry: safe */
   readonly getState: (request: GetStateRequest, call: Call) => Promise<State>;
   /**
    * Writes fields and messages as given (their reducers have been applied). Conflict while a run holds the thread, or when
    * `expected_version` is not the thread's.
+   * retry: attempt
    */
   readonly writeState: (request: WriteStateRequest, call: Call) => Promise<State>;
-  /** Clears every field and the context; the message log stays. Conflict while a run holds the thread. */
+  /**
+   * Clears every field and the context; the message log stays. Conflict while a run holds the thread.
+   * retry: attempt
+   */
   readonly clearState: (request: ClearStateRequest, call: Call) => Promise<ClearStateReply>;
-  /** Oldest first. */
+  /**
+   * Oldest first.
+   * retry: safe
+   */
   readonly listMessages: (request: ListMessagesRequest, call: Call) => Promise<ListMessagesReply>;
+  /** retry: safe */
   readonly getMessage: (request: GetMessageRequest, call: Call) => Promise<GetMessageReply>;
-  /** Appends to log and context; a message whose id is in the log replaces it in place. Conflict while a run holds the thread. */
+  /**
+   * Appends to log and context; a message whose id is in the log replaces it in place. Conflict while a run holds the thread.
+   * retry: attempt
+   */
   readonly addMessages: (request: AddMessagesRequest, call: Call) => Promise<AddMessagesReply>;
-  /** Removes one message from log and context. Conflict while a run holds the thread. */
+  /**
+   * Removes one message from log and context. Conflict while a run holds the thread.
+   * retry: attempt
+   */
   readonly deleteMessage: (request: DeleteMessageRequest, call: Call) => Promise<DeleteMessageReply>;
-  /** The versions of a thread that can be had again, newest first. */
+  /**
+   * The versions of a thread that can be had again, newest first.
+   * retry: safe
+   */
   readonly listCheckpoints: (request: ListCheckpointsRequest, call: Call) => Promise<ListCheckpointsReply>;
-  /** The state as it was at a checkpoint. NotFound when it is not kept. */
+  /**
+   * The state as it was at a checkpoint. NotFound when it is not kept.
+   * retry: safe
+   */
   readonly getCheckpoint: (request: GetCheckpointRequest, call: Call) => Promise<GetCheckpointReply>;
   /**
    * Makes a thread that holds what another held at a checkpoint: fields, context, and the log up to there. The new thread is
    * there whole or not at all. Conflict when its id is taken; the same request again gives the same reply.
+   * `new_thread_id` settles it.
+   * retry: safe
    */
   readonly forkThread: (request: ForkThreadRequest, call: Call) => Promise<Thread>;
   /**
    * Removes the messages of the context whose tool calls nobody answered, with what answered the others of their calls; a
    * run that waits for such a call is no longer waited for. Conflict while a run holds the thread.
+   * retry: attempt
    */
   readonly fixThread: (request: FixThreadRequest, call: Call) => Promise<FixThreadReply>;
   /**
    * Puts a request that is to be done once on record, and says how far an earlier one with its key came. Invalid when that
    * one had another body.
+   * retry: attempt
    */
   readonly beginOnce: (request: BeginOnceRequest, call: Call) => Promise<BeginOnceReply>;
-  /** Keeps the reply for whoever sends the request again. */
+  /**
+   * Keeps the reply for whoever sends the request again, or says that it may be done then.
+   * The first reply that is kept stays.
+   * retry: safe
+   */
   readonly endOnce: (request: EndOnceRequest, call: Call) => Promise<EndOnceReply>;
 }
 
@@ -147,6 +219,8 @@ export interface AcceptRunRequest {
   /** Whether the id of the run, and that of the thread, were made for this request: nobody else can have used them before. */
   readonly runIdIsNew?: boolean;
   readonly threadIdIsNew?: boolean;
+  /** Of this request, however often it is sent: see the head of the service. */
+  readonly attemptId?: string;
 }
 
 /** Answers to open questions: by their ids, or one bare answer, which only a single open question allows. */
@@ -184,6 +258,8 @@ export interface ClaimRunRequest {
   readonly takeoverEpoch?: number;
   /** Leaves the run its last claim: one that has no other is not taken, nothing changes, and `last_claim` says so. */
   readonly notLast?: boolean;
+  /** Of this request, however often it is sent: see the head of the service. */
+  readonly attemptId?: string;
 }
 
 export interface ReleaseRunRequest {
@@ -191,6 +267,8 @@ export interface ReleaseRunRequest {
   readonly threadId: string;
   readonly runId: string;
   readonly epoch: number;
+  /** Of this request, however often it is sent: see the head of the service. */
+  readonly attemptId?: string;
 }
 
 export type ReleaseRunReply = Readonly<Record<string, never>>;
@@ -276,6 +354,8 @@ export interface CommitStepRequest {
   readonly progressJson?: Uint8Array;
   /** Ids of the questions that wait for an answer. */
   readonly openInterrupts: readonly string[];
+  /** Of this request, however often it is sent: see the head of the service. */
+  readonly attemptId?: string;
 }
 
 export interface RunEnd {
@@ -308,6 +388,10 @@ export interface EndRunRequest {
   /** failed or stopped. */
   readonly status: string;
   readonly error?: RunError;
+  /** Of this request, however often it is sent: see the head of the service. */
+  readonly attemptId?: string;
+  /** Of a request that is to be done once: known for a day, and stronger than `attempt_id`. */
+  readonly onceKey?: string;
 }
 
 export interface EndRunReply {
@@ -397,6 +481,8 @@ export interface NoteToolStartedRequest {
   readonly step: number;
   /** The same for every attempt at the call. */
   readonly callKey: string;
+  /** Of this request, however often it is sent: see the head of the service. */
+  readonly attemptId?: string;
 }
 
 export interface NoteToolStartedReply {
@@ -465,6 +551,10 @@ export interface ListThreadsReply {
 export interface BeginDeleteRequest {
   readonly owner: string;
   readonly threadId: string;
+  /** Of this request, however often it is sent: see the head of the service. */
+  readonly attemptId?: string;
+  /** Of a request that is to be done once: known for a day, and stronger than `attempt_id`. */
+  readonly onceKey?: string;
 }
 
 export interface BeginDeleteReply {
@@ -513,13 +603,19 @@ export interface WriteStateRequest {
   readonly expectedVersion: number;
   readonly fields: Readonly<Record<string, Uint8Array>>;
   readonly messages: readonly MessageEntry[];
-  /** Marks the request of this key applied in the same write; a request that is applied already changes nothing. */
+  /** Of a request that is to be done once: known for a day, and stronger than `attempt_id`. */
   readonly onceKey?: string;
+  /** Of this request, however often it is sent: see the head of the service. */
+  readonly attemptId?: string;
 }
 
 export interface ClearStateRequest {
   readonly owner: string;
   readonly threadId: string;
+  /** Of this request, however often it is sent: see the head of the service. */
+  readonly attemptId?: string;
+  /** Of a request that is to be done once: known for a day, and stronger than `attempt_id`. */
+  readonly onceKey?: string;
 }
 
 export type ClearStateReply = Readonly<Record<string, never>>;
@@ -556,6 +652,10 @@ export interface AddMessagesRequest {
   readonly messages: readonly MessageEntry[];
   /** Stands on the checkpoint that this makes: a JSON object. */
   readonly metadataJson?: Uint8Array;
+  /** Of this request, however often it is sent: see the head of the service. */
+  readonly attemptId?: string;
+  /** Of a request that is to be done once: known for a day, and stronger than `attempt_id`. */
+  readonly onceKey?: string;
 }
 
 export interface AddMessagesReply {
@@ -566,6 +666,10 @@ export interface DeleteMessageRequest {
   readonly owner: string;
   readonly threadId: string;
   readonly messageId: string;
+  /** Of this request, however often it is sent: see the head of the service. */
+  readonly attemptId?: string;
+  /** Of a request that is to be done once: known for a day, and stronger than `attempt_id`. */
+  readonly onceKey?: string;
 }
 
 export type DeleteMessageReply = Readonly<Record<string, never>>;
@@ -622,6 +726,10 @@ export interface ForkThreadRequest {
 export interface FixThreadRequest {
   readonly owner: string;
   readonly threadId: string;
+  /** Of this request, however often it is sent: see the head of the service. */
+  readonly attemptId?: string;
+  /** Of a request that is to be done once: known for a day, and stronger than `attempt_id`. */
+  readonly onceKey?: string;
 }
 
 export interface FixThreadReply {
@@ -633,6 +741,8 @@ export interface BeginOnceRequest {
   readonly owner: string;
   readonly onceKey: string;
   readonly bodyHash: string;
+  /** Of this request, however often it is sent: see the head of the service. */
+  readonly attemptId?: string;
 }
 
 export interface BeginOnceReply {
@@ -640,12 +750,17 @@ export interface BeginOnceReply {
   readonly isNew: boolean;
   /** Absent until an earlier request has ended. */
   readonly replyJson?: Uint8Array;
+  /** When the first request with this key began. */
+  readonly at?: number;
+  /** Whether an earlier request is under way, or was lost on its way; absent when it ended and changed nothing. */
+  readonly isOpen?: boolean;
 }
 
 export interface EndOnceRequest {
   readonly owner: string;
   readonly onceKey: string;
-  readonly replyJson: Uint8Array;
+  /** Absent: the request was refused and changed nothing, so that it may be done when it comes again. */
+  readonly replyJson?: Uint8Array;
 }
 
 export type EndOnceReply = Readonly<Record<string, never>>;

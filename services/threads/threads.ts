@@ -259,7 +259,7 @@ export function createThreads({
     },
 
     endOnce: async ({ owner, onceKey, replyJson }) => {
-      await store.endOnce(owner, onceKey, replyJson);
+      if (replyJson) await store.endOnce(owner, onceKey, replyJson);
       return {};
     },
   };
