@@ -1,8 +1,9 @@
 import { userIdOf } from '@agent-workflow/kit/ids';
 import type { MemoryItem, Selection } from '@agent-workflow/protos/memory';
+import { idText } from '@agent-workflow/protos/message-rules';
 import type { Static } from 'typebox';
 import { jsonBytes, jsonObject, jsonText, textOrNull, timeText } from '../replies/json.ts';
-import { idText, maxLimit } from '../schemas/common.ts';
+import { maxLimit } from '../schemas/common.ts';
 import type {
   ListMemories,
   MemoryConfig,

@@ -1,8 +1,8 @@
 import { invalid } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { RemoteTool, StartRequest } from '@agent-workflow/protos/execution';
+import { idText } from '@agent-workflow/protos/message-rules';
 import { jsonBytes } from '../replies/json.ts';
-import { idText } from '../schemas/common.ts';
 import type { RunInput } from '../schemas/graph.ts';
 import type { Ask, Services } from './endpoint.ts';
 import { toEntries } from './incoming-messages.ts';

@@ -1,7 +1,7 @@
 import { badRequest, invalid, isServiceError } from '@agent-workflow/kit/errors';
+import { idText } from '@agent-workflow/protos/message-rules';
 import type { Run } from '@agent-workflow/protos/threads';
 import type { Static } from 'typebox';
-import { idText } from '../schemas/common.ts';
 import type { RunInput } from '../schemas/graph.ts';
 import type { RunParams, RunsQuery, StopInput, StreamQuery } from '../schemas/runs.ts';
 import type { ThreadParams } from '../schemas/threads.ts';

@@ -1,9 +1,9 @@
 import { badRequest } from '@agent-workflow/kit/errors';
+import { idText } from '@agent-workflow/protos/message-rules';
 import type { ThreadCheckpoint } from '@agent-workflow/protos/threads';
 import type { Static } from 'typebox';
 import { jsonBytes, jsonObject, jsonText, textOrNull, timeText } from '../replies/json.ts';
 import type { CheckpointParams, CheckpointsQuery, ForkThread } from '../schemas/checkpoints.ts';
-import { idText } from '../schemas/common.ts';
 import type { ThreadParams } from '../schemas/threads.ts';
 import type { Ask, Services } from './endpoint.ts';
 import { fieldDefaults } from './field-defaults.ts';

@@ -1,9 +1,9 @@
 import { badRequest, invalid } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
+import { idText } from '@agent-workflow/protos/message-rules';
 import type { State } from '@agent-workflow/protos/threads';
 import type { Static } from 'typebox';
 import { jsonBytes, jsonObject, jsonText } from '../replies/json.ts';
-import { idText } from '../schemas/common.ts';
 import type { DeleteInput, ThreadParams, UpdateState } from '../schemas/threads.ts';
 import type { Ask, Services } from './endpoint.ts';
 import { fieldDefaults } from './field-defaults.ts';

@@ -1,5 +1,6 @@
 import type { Endpoint, Method } from '../endpoints/endpoint.ts';
 import type { Context, Middleware } from './context.ts';
+import { nullRemover } from './nulls.ts';
 import { readQuery } from './query.ts';
 import { validator, type Source } from './validator.ts';
 
@@ -7,10 +8,14 @@ const fromPath = (): Source => 'path';
 const fromQuery = (): Source => 'query';
 const fromBody = (): Source => 'body';
 
-/** Checks path parameters and input against the row's schemas and leaves them, defaults filled in, for the handler. */
+/**
+ * Checks path parameters and input against the row's schemas and leaves them, defaults filled in, for the handler. `null` for
+ * a field that may be absent is its absence.
+ */
 export function validation({ params, input }: Endpoint, method: Method): Middleware {
   const checkParams = params && validator(params);
   const checkInput = input && validator(input);
+  const removeNulls = input && nullRemover(input);
   return (ctx, next) => {
     if (checkParams) {
       ctx.state.params = (ctx as Context & { readonly params: unknown }).params;
@@ -18,6 +23,7 @@ export function validation({ params, input }: Endpoint, method: Method): Middlew
     }
     if (input && checkInput) {
       ctx.state.input = inputOf(ctx, method, input);
+      removeNulls?.(ctx.state.input);
       checkInput(ctx.state.input, sourceFor(ctx, method));
     }
     return next();

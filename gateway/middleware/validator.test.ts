@@ -61,10 +61,10 @@ test('blocks of unknown types and unknown fields pass', (t) => {
   t.is(faultOf(RunInput, { messages: [{ role: 'user', content, mood: 'good' }], colour: 'red' }), undefined);
 });
 
-test('identifiers are 1 to 256 characters without slash, control character or half a surrogate pair', (t) => {
-  for (const id of ['a', 'ä ö?#%&=+', '日本', '😀'.repeat(256), '..', ':'])
+test('identifiers are 1 to 256 characters without slash, control character or half a surrogate pair, and no step of a path', (t) => {
+  for (const id of ['a', 'ä ö?#%&=+', '日本', '😀'.repeat(256), '...', '..a', ':'])
     t.is(faultOf(ThreadParams, { thread_id: id }), undefined, id);
-  for (const id of ['', 'a/b', 'a\u0000', '\n', '\u007f', '\ud800', 'x'.repeat(257)]) {
+  for (const id of ['', '.', '..', 'a/b', 'a\u0000', '\n', '\u007f', '\ud800', 'x'.repeat(257)]) {
     t.deepEqual(faultOf(ThreadParams, { thread_id: id }, 'path')?.loc, ['path', 'thread_id'], JSON.stringify(id));
   }
 });

@@ -1,4 +1,5 @@
 import { ServiceError, type ErrorDetail } from '@agent-workflow/kit/errors';
+import { idRule } from '@agent-workflow/protos/message-rules';
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import type { TSchema } from 'typebox';
 
@@ -58,7 +59,7 @@ function sentence({ keyword, params, message = 'is not valid' }: ErrorObject): s
   if (keyword === 'enum') return `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`;
   if (keyword === 'type') return `must be ${[params['type']].flat().join(' or ')}`;
   if (keyword === 'format') return 'must be well-formed Unicode';
-  if (keyword === 'pattern') return 'must not hold a slash or a control character';
+  if (keyword === 'pattern') return idRule;
   return message;
 }
 

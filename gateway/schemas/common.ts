@@ -1,3 +1,4 @@
+import { idPattern, maxIdLength } from '@agent-workflow/protos/message-rules';
 import { Type, type Static, type TProperties, type TSchema } from 'typebox';
 
 /** A JSON object of any shape. */
@@ -16,22 +17,21 @@ export const nullable = <T extends TSchema>(schema: T) =>
 /** An object that other fields may stand in; `title` names it in the OpenAPI document. */
 export const record = <P extends TProperties>(title: string, properties: P) => Type.Object(properties, { title });
 
-/** No slash, no control character, no half of a surrogate pair: whatever is named can be addressed in a path. */
-const idCharacters = '[^/\\u0000-\\u001f\\u007f-\\u009f]';
-const idRules = { maxLength: 256, format: 'well-formed' };
+/** Whatever is named so can be addressed in a path. */
+const idRules = { maxLength: maxIdLength, format: 'well-formed' };
 
 /** Numbers whose decimal text is no longer than an identifier may be. */
 const idNumbers = { minimum: -1e254, maximum: 1e255 };
 
 /** An identifier as it stands in a path. */
-export const Id = Type.String({ title: 'Id', minLength: 1, pattern: `^${idCharacters}+$`, ...idRules });
+export const Id = Type.String({ title: 'Id', minLength: 1, pattern: idPattern, ...idRules });
 
 /** An identifier in a body, where a number stands for its decimal text. */
 export const BodyId = Type.Unsafe<string | number>({
   title: 'BodyId',
   type: ['string', 'number'],
   minLength: 1,
-  pattern: `^${idCharacters}+$`,
+  pattern: idPattern,
   ...idRules,
   ...idNumbers,
 });
@@ -40,13 +40,10 @@ export const BodyId = Type.Unsafe<string | number>({
 export const NewId = Type.Unsafe<string | number | null>({
   title: 'NewId',
   type: ['string', 'number', 'null'],
-  pattern: `^${idCharacters}*$`,
+  pattern: `^$|${idPattern}`,
   ...idRules,
   ...idNumbers,
 });
-
-/** The text of an identifier that came as a text or a number. */
-export const idText = (id: string | number): string => (Number.isInteger(id) ? BigInt(id).toString() : String(id));
 
 /** The largest page; a larger `limit` is lowered to it. */
 export const maxLimit = 1000;

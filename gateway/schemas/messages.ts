@@ -1,45 +1,42 @@
 import { sizes } from '@agent-workflow/kit/sizes';
 import { roles } from '@agent-workflow/protos/message';
+import { blockRules, lastTime, type BlockFieldType } from '@agent-workflow/protos/message-rules';
 import { Type, type Static } from 'typebox';
 import { Cursor, Done, Id, JsonObject, NewId, paging, record, Timestamp, words } from './common.ts';
 
-/** What a block of a known type must hold; a block of another type is kept as it came. */
-const knownBlocks = {
-  text: { text: { type: 'string' } },
-  reasoning: { text: { type: 'string' } },
-  error: { message: { type: 'string' } },
-  tool_call: { id: { type: 'string', minLength: 1 }, name: { type: 'string', minLength: 1 }, args: { type: 'object' } },
-  remote_tool_call: {
-    id: { type: 'string', minLength: 1 },
-    name: { type: 'string', minLength: 1 },
-    args: { type: 'object' },
-  },
-  tool_result: { call_id: { type: 'string', minLength: 1 } },
-} as const;
-
-/** Fields that may be absent from a block of a known type, and have a type when they are there. */
-const looseFields = { tool_type: { type: 'string' }, status: { type: 'string' }, is_error: { type: 'boolean' } };
-const fieldsOf: Readonly<Record<string, readonly (keyof typeof looseFields)[]>> = {
-  tool_call: ['tool_type'],
-  remote_tool_call: ['tool_type'],
-  tool_result: ['status', 'is_error'],
+/** The JSON Schema of each type that a field of a block may have. */
+const fieldSchemas: Readonly<Record<BlockFieldType, object>> = {
+  string: { type: 'string' },
+  name: { type: 'string', minLength: 1 },
+  boolean: { type: 'boolean' },
+  object: { type: 'object' },
+  array: { type: 'array' },
 };
+
+const toSchemas = (fields: Readonly<Record<string, BlockFieldType>>): Record<string, object> =>
+  Object.fromEntries(Object.entries(fields).map(([name, type]) => [name, fieldSchemas[type]]));
 
 export const Block = Type.Unsafe<{ type: string; [key: string]: unknown }>({
   title: 'Block',
   type: 'object',
   required: ['type'],
   properties: { type: { type: 'string', minLength: 1 } },
-  allOf: Object.entries(knownBlocks).map(([type, fields]) => ({
+  allOf: Object.entries(blockRules).map(([type, { required, optional, oneOf }]) => ({
     if: { required: ['type'], properties: { type: { const: type } } },
     then: {
-      required: Object.keys(fields),
-      properties: {
-        ...fields,
-        ...Object.fromEntries((fieldsOf[type] ?? []).map((field) => [field, looseFields[field]])),
-      },
+      required: Object.keys(required),
+      properties: { ...toSchemas(required), ...toSchemas(optional) },
+      ...(oneOf && { anyOf: oneOf.map((name) => ({ required: [name] })) }),
     },
   })),
+});
+
+/** A number counts the seconds since 1970 below 100,000,000,000, and the milliseconds from there on. */
+const NewTimestamp = Type.Unsafe<string | number>({
+  type: ['string', 'number'],
+  format: 'date-time',
+  minimum: 0,
+  maximum: lastTime,
 });
 
 /** A message as a caller sends it. */
@@ -53,7 +50,7 @@ export const NewMessage = record('NewMessage', {
   }),
   tools_calls: Type.Optional(Type.Array(Type.Unknown(), { maxItems: sizes.blocks })),
   metadata: Type.Optional(JsonObject),
-  timestamp: Type.Optional(Timestamp),
+  timestamp: Type.Optional(NewTimestamp),
 });
 export type NewMessage = Static<typeof NewMessage>;
 

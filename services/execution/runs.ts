@@ -19,7 +19,7 @@ import { deleteThread } from './delete-thread.ts';
 import type { EndWatch } from './end-watch.ts';
 import type { CompiledGraph } from './engine/graph.ts';
 import { allFields } from './engine/merge.ts';
-import { applyUpdate, refuseInitialState } from './update-state.ts';
+import { applyUpdate, refuseInitialState, splitInitialState } from './update-state.ts';
 import { fromJson, toOptionsJson, toRunOptions } from './options.ts';
 import type { RunControl, RunLog, RunnableRun, RunQueue } from './port.ts';
 import { publishEnd } from './publish-end.ts';
@@ -212,8 +212,10 @@ function refuseTakenNames(graph: CompiledGraph, { tools }: Pick<StartRequest, 't
 
 function toAccept(graph: CompiledGraph, request: StartRequest, threadId: string): AcceptRunRequest {
   refuseHeavy(request.initialStateJson);
-  const options = toRunOptions(request);
-  refuseInitialState(graph, options.initialState);
+  const { initialState, ...given } = toRunOptions(request);
+  const { fields, messages: context } = splitInitialState(initialState);
+  const options = { ...given, initialState: fields };
+  refuseInitialState(graph, fields);
   const messages = request.messages.map(({ json }) => fromJson(json) as Message);
   return {
     owner: request.owner,
@@ -222,7 +224,8 @@ function toAccept(graph: CompiledGraph, request: StartRequest, threadId: string)
     requestId: request.requestId,
     ...(request.threadName === undefined ? {} : { threadName: request.threadName }),
     ...(request.threadMetadataJson === undefined ? {} : { metadataJson: request.threadMetadataJson }),
-    messages: request.messages,
+    // Those of the initial state come first: they are what the request's own go on from.
+    messages: context.length === 0 ? request.messages : [...context, ...request.messages],
     answers: messages.filter(({ role }) => role === 'tool').flatMap(answeredCalls),
     hasNewInput: messages.some(({ role }) => role !== 'tool'),
     optionsJson: toOptionsJson({ ...options, accepted: { at: Date.now(), ...traceOfRequest() } }),

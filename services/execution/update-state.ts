@@ -1,5 +1,7 @@
 import { invalid, isServiceError, ServiceError, type ErrorDetail } from '@agent-workflow/kit/errors';
 import { newId } from '@agent-workflow/kit/ids';
+import { sizes } from '@agent-workflow/kit/sizes';
+import { readEntry } from '@agent-workflow/protos/message-rules';
 import type { MessageEntry, State } from '@agent-workflow/protos/threads';
 import { RunFailure } from './engine/failure.ts';
 import { misfit } from './engine/field.ts';
@@ -26,13 +28,20 @@ export function applyUpdate(
   return { fields, messages };
 }
 
+/** An initial state apart: fields, and the messages of its context. @throws Invalid naming what is no message. */
+export function splitInitialState({ context, ...fields }: Values): {
+  readonly fields: Values;
+  readonly messages: readonly MessageEntry[];
+} {
+  return { fields, messages: context === undefined ? [] : toEntries(context, ['body', 'initial_state', 'context']) };
+}
+
 /**
  * Refuses an initial state that no thread could take, before its run is accepted: reducers are tried on the defaults.
  * @throws Invalid naming the field.
  */
 export function refuseInitialState(graph: CompiledGraph, given: Values): void {
   const at = ['body', 'initial_state'];
-  if ('context' in given) throw invalid([...at, 'context'], 'is made of messages only', 'context_field');
   refuseMisfits(graph, given, at);
   const state = { values: defaultValues(graph.fields), context: [] };
   for (const [name, value] of Object.entries(given)) {
@@ -67,14 +76,8 @@ function reduceOrRefuse<T>(work: () => T, loc: Loc): T {
 /** Messages given as part of a state: they join log and context by id, as messages added any other way do. */
 function toEntries(context: unknown, loc: Loc): MessageEntry[] {
   if (!Array.isArray(context)) throw invalid(loc, 'must be an array', 'array_type');
-  return context.map((message: unknown, index) => {
-    if (typeof message !== 'object' || message === null || !('role' in message) || !('content' in message)) {
-      throw invalid([...loc, index], 'must be a message with role and content', 'message_type');
-    }
-    const { message_id: id, content, ...rest } = message as { message_id?: unknown; content: unknown };
-    const messageId = typeof id === 'string' && id !== '' && id !== '0' ? id : newId();
-    const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
-    const whole = { message_id: messageId, content: blocks, timestamp: new Date().toISOString(), ...rest };
-    return { messageId, json: Buffer.from(JSON.stringify(whole)) };
-  });
+  if (context.length > sizes.messages)
+    throw invalid(loc, `must NOT have more than ${String(sizes.messages)} items`, 'too_long');
+  const now = new Date();
+  return context.map((message: unknown, index) => readEntry(message, [...loc, index], { newId, now }));
 }

@@ -577,7 +577,8 @@ export function executionContract(
     ['a field that is not declared', { nothing: 1 }, ['body', 'initial_state', 'nothing']],
     ['a value that does not fit', { topic: 5 }, ['body', 'initial_state', 'topic']],
     ['a value that its reducer makes misfit', { turns: 'x' }, ['body', 'initial_state', 'turns']],
-    ['a context', { context: [] }, ['body', 'initial_state', 'context']],
+    ['a context that is no list', { context: 5 }, ['body', 'initial_state', 'context']],
+    ['no message in its context', { context: [{ role: 42 }] }, ['body', 'initial_state', 'context', 0, 'role']],
   ] as const) {
     check(
       `an initial state with ${what} is refused before anything is made`,
@@ -592,6 +593,22 @@ export function executionContract(
       },
     );
   }
+
+  check(
+    "an initial state's context stands before the request's own messages",
+    echo,
+    async (t, { execution, threads }) => {
+      const context = [{ message_id: 'earlier', role: 'assistant', content: 'what was said before' }];
+      await invoke(execution, { threadId: 't1', initialStateJson: json({ context }) });
+      const state = await threads.getState({ owner, threadId: 't1' }, call());
+      const messages = parse(state.contextJson) as Message[];
+      t.is(messages[0]?.message_id, 'earlier');
+      t.deepEqual(
+        messages.map(({ role }) => role),
+        ['assistant', 'user', 'assistant'],
+      );
+    },
+  );
 
   check('a state update passes the reducers and gives the whole state', talkative, async (t, { execution }) => {
     await invoke(execution, { threadId: 't1' });

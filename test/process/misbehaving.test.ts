@@ -101,13 +101,11 @@ const failing: Readonly<Record<string, string>> = {
   'returns NaN where anything may be': 'field "anything" must be JSON, not NaN',
   'returns messages that are no array':
     'node "returns messages that are no array": messages must be an array, not string',
-  'returns a message without content':
-    'node "returns a message without content": messages[0].content must be an array, not undefined',
+  'returns a message without content': 'node "returns a message without content": messages[0].content is required',
   'returns a message that is none': 'node "returns a message that is none": messages[0] must be an object, not null',
   'returns a message of an unknown role':
     'node "returns a message of an unknown role": messages[0].role must be one of user, assistant, system, tool',
-  'returns a block without a type':
-    'node "returns a block without a type": messages[0].content[0].type must be a string, not undefined',
+  'returns a block without a type': 'node "returns a block without a type": messages[0].content[0].type is required',
   'returns what throws when it is read': 'node "returns what throws when it is read" failed: do not read me',
   'fails in a reducer': 'the reducer of field "hostile" failed',
   'emits nonsense': 'node "emits nonsense": the emitted piece must be an object, not number',

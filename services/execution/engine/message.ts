@@ -1,6 +1,8 @@
+import { isServiceError } from '@agent-workflow/kit/errors';
 import { newId } from '@agent-workflow/kit/ids';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { Block, Message } from '@agent-workflow/protos/message';
+import { readBlock, readMessage } from '@agent-workflow/protos/message-rules';
 import { RunFailure } from './failure.ts';
 import { misfit, type FieldType } from './field.ts';
 import { deepFreeze, type NewMessage } from './state.ts';
@@ -19,6 +21,8 @@ export interface MessageDraft {
   /** The whole message; `undefined` when nothing was emitted. */
   readonly finish: () => Message | undefined;
 }
+
+const emittedPiece = 'the emitted piece';
 
 /** Pieces that may wait for the event loop to turn, to be told: each weighs some 2 KB until then, however short it is. */
 const maxWaiting = 50_000;
@@ -50,10 +54,13 @@ export function draftMessage(toBlock: (block: Block) => Block): MessageDraft {
         text += piece;
         return { messageId, role: 'assistant', piece };
       }
-      const json = toBlockJson(piece, 'the emitted piece');
+      mustBe(emittedPiece, 'object', piece);
+      const json = toLightJson(piece, emittedPiece);
       weigh(json.length);
       closeText();
-      const block = toBlock(JSON.parse(json) as Block);
+      const block = toBlock(orFailure(() => readBlock(JSON.parse(json), [emittedPiece])));
+      if (content.length >= sizes.blocks)
+        throw new RunFailure('NODE_ERROR', `the emitted message has more than ${sizes.blocks} blocks`);
       content.push(block);
       // Text is streamed as text, however it was emitted: the pieces joined are what the message says.
       const isText = block.type === 'text' && typeof block['text'] === 'string';
@@ -75,39 +82,41 @@ export function toMessages(given: unknown, toBlock: (block: Block) => Block): Me
 
 function toMessage(given: unknown, place: string, toBlock: (block: Block) => Block): Message {
   mustBe(place, 'object', given);
-  const {
-    message_id: id = newId(),
-    role = 'assistant',
-    content,
-    timestamp = new Date().toISOString(),
-    ...rest
-  } = given as NewMessage;
-  mustBe(`${place}.message_id`, 'string', id);
-  mustBe(`${place}.timestamp`, 'string', timestamp);
-  if (!roles.has(role)) throw new RunFailure('NODE_ERROR', `${place}.role must be one of ${[...roles].join(', ')}`);
-  const blocks = toBlocks(content, `${place}.content`).map(toBlock);
-  const more = JSON.parse(toLightJson(rest, place)) as object;
-  return deepFreeze({ message_id: id, role, content: blocks, ...more, timestamp });
+  const { content, ...rest } = given as NewMessage;
+  const fields = JSON.parse(toLightJson(rest, place)) as object;
+  const message = orFailure(() =>
+    readMessage({ role: 'assistant', ...fields, content: plainContent(content, `${place}.content`) }, [place], {
+      newId,
+      now: new Date(),
+    }),
+  );
+  return deepFreeze({ ...message, content: message.content.map(toBlock) });
 }
 
-const roles: ReadonlySet<string> = new Set<Message['role']>(['user', 'assistant', 'system', 'tool']);
+/** What a node gave as content, as JSON says it. */
+function plainContent(content: unknown, place: string): unknown {
+  if (typeof content === 'string' && content.length > sizes.message) throw tooHeavy(place, content.length);
+  if (!Array.isArray(content)) return content;
+  return content.map((block: unknown, index) => {
+    mustBe(`${place}[${index}]`, 'object', block);
+    return JSON.parse(toLightJson(block, `${place}[${index}]`)) as unknown;
+  });
+}
 
-function toBlocks(content: unknown, place: string): Block[] {
-  if (typeof content !== 'string') {
-    mustBe(place, 'array', content);
-    return (content as readonly unknown[]).map(
-      (block, index) => JSON.parse(toBlockJson(block, `${place}[${index}]`)) as Block,
-    );
+/** Reads what came from a node by the rules that hold for every message. @throws RunFailure in place of Invalid. */
+function orFailure<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!isServiceError(error, 'Invalid')) throw error;
+    throw new RunFailure('NODE_ERROR', error.details.map(({ loc, msg }) => `${toPlace(loc)} ${msg}`).join('; '));
   }
-  if (content.length > sizes.message) throw tooHeavy(place, content.length);
-  return [{ type: 'text', text: content }];
 }
 
-function toBlockJson(block: unknown, place: string): string {
-  mustBe(place, 'object', block);
-  mustBe(`${place}.type`, 'string', (block as Partial<Block>).type);
-  return toLightJson(block, place);
-}
+const toPlace = (loc: readonly (string | number)[]): string =>
+  loc
+    .reduce<string>((place, step) => (typeof step === 'number' ? `${place}[${step}]` : `${place}.${step}`), '')
+    .slice(1);
 
 /** A value as JSON says it, so that it is the same here and wherever it is read again. */
 function toLightJson(value: unknown, place: string): string {
