@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Degraded } from './health.ts';
 import type { Registry } from './metrics.ts';
 
 export interface MetricsPortOptions {
@@ -10,6 +11,8 @@ export interface MetricsPortOptions {
   readonly registry: Registry;
   /** Whether the process serves. */
   readonly isReady: () => boolean;
+  /** What fails that the process stands on: it serves all the same. */
+  readonly degraded: () => readonly Degraded[];
 }
 
 /** Listens until it is disposed of. */
@@ -19,10 +22,18 @@ export interface MetricsPort extends AsyncDisposable {
 
 /**
  * Shows metrics at `/metrics`, and to probes that speak plain HTTP `/livez` and `/readyz`: 200, or 503 while the process does not
- * serve yet, or no longer. Nothing else is there, and nobody is asked who they are.
+ * serve yet, or no longer. What fails that it stands on is in the text of `/readyz` and does not change its status: a replica that
+ * is taken out of service for its store's sake would leave its callers with nobody who answers. Nothing else is there, and
+ * nobody is asked who they are.
  * @throws the error of the socket when the address cannot be bound.
  */
-export async function openMetricsPort({ host, port, registry, isReady }: MetricsPortOptions): Promise<MetricsPort> {
+export async function openMetricsPort({
+  host,
+  port,
+  registry,
+  isReady,
+  degraded,
+}: MetricsPortOptions): Promise<MetricsPort> {
   const answer: RequestListener = ({ url = '', method }, response) => {
     const path = url.split('?')[0] ?? '';
     const say = (status: number, text: string, type = 'text/plain; charset=utf-8'): void => {
@@ -30,7 +41,8 @@ export async function openMetricsPort({ host, port, registry, isReady }: Metrics
     };
     if (method !== 'GET' && method !== 'HEAD') say(405, 'only GET\n');
     else if (path === '/livez') say(200, 'live\n');
-    else if (path === '/readyz') say(isReady() ? 200 : 503, isReady() ? 'ready\n' : 'not ready\n');
+    else if (path === '/readyz')
+      say(isReady() ? 200 : 503, `${isReady() ? 'ready' : 'not ready'}\n${linesOf(degraded())}`);
     else if (path !== '/metrics') say(404, 'metrics are at /metrics\n');
     else
       registry.read().then(
@@ -52,3 +64,6 @@ export async function openMetricsPort({ host, port, registry, isReady }: Metrics
     },
   };
 }
+
+const linesOf = (parts: readonly Degraded[]): string =>
+  parts.map(({ name, reason }) => `degraded: ${name}: ${reason}\n`).join('');

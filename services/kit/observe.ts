@@ -1,5 +1,6 @@
 import { countCalls, createAround, surround, type AroundCall } from './calls.ts';
 import { integer, text, type Settings, type Values } from './env.ts';
+import { createHealth, type Health } from './health.ts';
 import type { Log } from './log.ts';
 import { gauge, openRegistry, type Registry } from './metrics.ts';
 import { openMetricsPort } from './metrics-port.ts';
@@ -29,6 +30,8 @@ export interface Observation extends AsyncDisposable {
   readonly registry: Registry | undefined;
   /** Absent: no traces are made. */
   readonly spans: Spans | undefined;
+  /** How the parts do that the process stands on: told to the log, in metrics, and in the body of `/readyz`. */
+  readonly health: Health;
   /** Around each call that the process serves to others. */
   readonly served: AroundCall;
   /** Told of each call that was refused because its caller is not known. */
@@ -53,17 +56,21 @@ export async function openObservation(
   const spans = await openTraces(service, values, log);
   if (spans) opened.use(spans);
   const registry = values.METRICS_PORT === undefined ? undefined : opened.use(await openRegistry());
+  const health = createHealth(log, registry);
   let isReady = false;
   registry?.make(processMetrics).ready.ask(() => (isReady ? 1 : 0));
   const counted = registry && countCalls(registry);
   const { METRICS_HOST: host, METRICS_PORT: port = 0 } = values;
-  const listening = registry && opened.use(await openMetricsPort({ host, port, registry, isReady: () => isReady }));
+  const listening =
+    registry &&
+    opened.use(await openMetricsPort({ host, port, registry, isReady: () => isReady, degraded: health.degraded }));
   const served = createAround({ kind: 'server', spans, hear: counted?.hear });
   const calls = createAround({ kind: 'client', spans });
   const everything = opened.move();
   return {
     registry,
     spans,
+    health,
     served,
     onStranger: () => counted?.onStranger(),
     calling: (context, other) => (spans ? surround(context, other, calls) : other),

@@ -2,6 +2,7 @@ import { openDataFolder } from '@agent-workflow/kit/adapters/sqlite';
 import type { Values } from '@agent-workflow/kit/env';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { untilThere } from '@agent-workflow/kit/life';
+import type { Health } from '@agent-workflow/kit/health';
 import type { Log } from '@agent-workflow/kit/log';
 import { openSqliteMemoryStore } from './adapters/sqlite.ts';
 import type { memoryStoreSettings } from './config.ts';
@@ -12,6 +13,8 @@ export interface StoreParts {
   readonly values: Values<typeof memoryStoreSettings>;
   readonly embedder: EmbedderIdentity;
   readonly log: Log;
+  /** Absent: failures of the store are in the log alone. */
+  readonly health?: Health;
   /** Ends the wait for a Weaviate that is not there yet. */
   readonly stopping: AbortSignal;
 }
@@ -25,10 +28,16 @@ export async function openStore(parts: StoreParts): Promise<MemoryStore> {
   return reach ? openCluster(reach, parts) : openFile(parts);
 }
 
-async function openFile({ values, embedder }: StoreParts): Promise<MemoryStore> {
+async function openFile({ values, embedder, health }: StoreParts): Promise<MemoryStore> {
   await using opened = new AsyncDisposableStack();
   const { pathOf } = opened.use(openDataFolder(values.DATA_DIR));
-  const store = opened.use(openSqliteMemoryStore({ path: pathOf('memory.sqlite'), embedder }));
+  const store = opened.use(
+    openSqliteMemoryStore({
+      path: pathOf('memory.sqlite'),
+      embedder,
+      health: health?.part('memory'),
+    }),
+  );
   const everything = opened.move();
   return { ...store, [Symbol.asyncDispose]: () => everything.disposeAsync() };
 }

@@ -1,3 +1,4 @@
+import type { PartHealth } from '@agent-workflow/kit/health';
 import type { Registry } from '@agent-workflow/kit/metrics';
 import type { Memory } from '@agent-workflow/protos/memory';
 import { openSqliteMemoryStore } from './adapters/sqlite.ts';
@@ -14,16 +15,18 @@ export interface OpenMemoryOptions {
   readonly values: MemoryValues;
   /** Absent: nothing is measured. */
   readonly registry?: Registry | undefined;
+  /** Whom failures of the file are reported to. */
+  readonly health?: PartHealth | undefined;
 }
 
 /**
  * Opens the memory service on a SQLite file, or `:memory:`.
  * @throws ConfigError when the file was written with another embedder.
  */
-export async function openMemory({ path, values, registry }: OpenMemoryOptions): Promise<OpenedMemory> {
+export async function openMemory({ path, values, registry, health }: OpenMemoryOptions): Promise<OpenedMemory> {
   const measure = measureMemory(registry);
   const embedder = await createEmbedder(values, measure.embedder);
-  const store = openSqliteMemoryStore({ path, embedder });
+  const store = openSqliteMemoryStore({ path, embedder, health });
   const memory = createMemories({ store, embedder, halfLifeDays: values.RELEVANCE_HALF_LIFE_DAYS });
   return { memory: measure.memory(memory), [Symbol.asyncDispose]: async () => store[Symbol.asyncDispose]() };
 }

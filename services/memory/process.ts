@@ -21,7 +21,7 @@ export async function openMemoryProcess(env: Env, stopping: AbortSignal): Promis
   // Calls end before the store that they are about.
   const stores = opened.use(new AsyncDisposableStack());
   const wire = opened.use(await openWireServer(['memory'], { ...toGrpcOptions(values, log), around, onStranger }));
-  const store = stores.use(await openStore({ values, embedder, log, stopping }));
+  const store = stores.use(await openStore({ values, embedder, log, health: observed.health, stopping }));
   const memory = createMemories({ store, embedder, halfLifeDays: values.RELEVANCE_HALF_LIFE_DAYS });
   wire.provide('memory', measure.memory(memory));
   opened.use(observed.serving());

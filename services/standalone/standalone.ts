@@ -50,7 +50,7 @@ export async function openStandalone(
   const host = hostOf(values, file);
   await using opened = new AsyncDisposableStack();
   const observed = opened.use(await openObservation('standalone', values, log));
-  const { registry, spans, inProcess } = observed;
+  const { registry, spans, health, inProcess } = observed;
   const watchdog = opened.use(
     openWatchdog({ limitMs: values.BLOCK_LIMIT_MS, runs: values.RUN_CONCURRENCY, logger: log }),
   );
@@ -58,17 +58,20 @@ export async function openStandalone(
   const graph = file.agent === undefined ? undefined : await loadAgent(file.agent, file.folder);
 
   const { pathOf } = opened.use(openDataFolder(values.DATA_DIR));
-  const store = openSqliteThreadStore({ path: pathOf('threads.sqlite') });
+  const store = openSqliteThreadStore({ path: pathOf('threads.sqlite'), health: health.part('record') });
   const threads = inProcess('threads', link(opened.use(openThreads({ store, values, logger: log })).threads));
   const memory = inProcess(
     'memory',
-    link(opened.use(await openMemory({ path: pathOf('memory.sqlite'), values, registry })).memory),
+    link(
+      opened.use(await openMemory({ path: pathOf('memory.sqlite'), values, registry, health: health.part('memory') }))
+        .memory,
+    ),
   );
   const parts = {
     ...{ graph, threads, watchdog },
     queue: openMemoryRunQueue(),
     leases: openMemoryWorkerLeases(),
-    log: openSqliteRunLog({ path: pathOf('execution.sqlite') }),
+    log: openSqliteRunLog({ path: pathOf('execution.sqlite'), health: health.part('events') }),
   };
   const { execution, drain } = opened.use(
     await openExecution({

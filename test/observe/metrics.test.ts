@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import test from 'ava';
 import { callMetrics } from '@agent-workflow/kit/calls';
+import { healthMetrics } from '@agent-workflow/kit/health';
 import type { Metrics } from '@agent-workflow/kit/metrics';
 import { processMetrics } from '@agent-workflow/kit/observe';
 import { executionMetrics } from '@agent-workflow/execution/metrics';
@@ -18,7 +19,7 @@ import { makeWorkspace } from '../servers/standalone.ts';
 
 /** All metrics of ours, by the part that has them. */
 const parts: Readonly<Record<string, Metrics>> = {
-  all: { ...processMetrics, ...callMetrics },
+  all: { ...processMetrics, ...healthMetrics, ...callMetrics },
   gateway: { ...gatewayMetrics, ...redisMetrics },
   execution: executionMetrics,
   threads: threadsMetrics,

@@ -1,4 +1,4 @@
-import { openSqlite } from '@agent-workflow/kit/adapters/sqlite';
+import { openSqlite, type SqliteOptions } from '@agent-workflow/kit/adapters/sqlite';
 import { notFound, stale, unavailable, type ServiceError } from '@agent-workflow/kit/errors';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import { isTerminal, type RunLog } from '../port.ts';
@@ -66,8 +66,8 @@ const readBytes = 512 * 1024;
  * Opens the event logs in one SQLite file (`:memory:` keeps nothing). Events of one tick share a transaction, and those of
  * one run a row.
  */
-export function openSqliteRunLog({ path }: { readonly path: string }): RunLog {
-  const db = openSqlite({ path, durability: 'normal', migrations });
+export function openSqliteRunLog({ path, health }: Pick<SqliteOptions, 'path' | 'health'>): RunLog {
+  const db = openSqlite({ path, durability: 'normal', migrations, health });
   const { prepare } = db;
   const tails = new Map<string, Tail>();
   let dirty = new Map<string, Tail>();

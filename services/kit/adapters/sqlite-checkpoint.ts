@@ -1,44 +1,86 @@
 import { Worker } from 'node:worker_threads';
+import type { CheckpointReply } from './sqlite-checkpoint-thread.ts';
 
 /**
- * Works the write-ahead log into the file, on a thread of its own: it copies and syncs for tens of milliseconds, in which
- * the event loop would stand still. The thread is made when a log first grows, and is shared by all files.
+ * Copies the write-ahead log into the file, on a thread of its own: it copies and syncs for tens of milliseconds, in which
+ * the event loop would stand still. The thread is made when a log first grows, and is shared by all files. A checkpoint that
+ * fails is tried again after a pause that grows; the log grows meanwhile.
  */
 export interface Checkpointer extends Disposable {
   /** A group of `writes` has been committed. */
   readonly note: (writes: number) => void;
 }
 
-/** Pages after which a log is worked into its file: it then starts over, within the room that was reserved for it. */
+/** Pages after which a log is copied into its file: it then starts over, within the room that was reserved for it. */
 const pagesPerCheckpoint = 800;
 /** Writes between two looks at how far the log has grown. */
 const writesPerLook = 16;
+/** Milliseconds after a failure until a checkpoint is tried again, the first time and at most. */
+const firstPauseMs = 500;
+const longestPauseMs = 10_000;
 
 let thread: Worker | undefined;
 let users = 0;
-/** Files whose logs are being worked in, and what is to be done then. */
-const underWay = new Map<string, () => void>();
+/** Files whose logs are being copied, and who takes the thread's reply. */
+const underWay = new Map<string, (error: unknown) => void>();
 
 interface Log {
   /** How many of its pages are not in the file yet. */
   readonly unsettledPages: () => number;
   /** Called when most of the log has been copied: what is left is little, and only the writer itself can end it. */
   readonly finish: () => void;
+  /** Called for each checkpoint that failed. */
+  readonly onFailure: (error: unknown) => void;
+  /** Called when one succeeds after failures. */
+  readonly onSuccess: () => void;
 }
 
-export function createCheckpointer(path: string, { unsettledPages, finish }: Log): Checkpointer {
+export function createCheckpointer(path: string, { unsettledPages, finish, onFailure, onSuccess }: Log): Checkpointer {
   let writes = 0;
+  let failures = 0;
+  let retry: NodeJS.Timeout | undefined;
   users++;
+
+  const begin = (): void => {
+    retry = undefined;
+    underWay.set(path, settle);
+    try {
+      threadOf().postMessage(path);
+    } catch (error) {
+      settle(error);
+    }
+  };
+
+  const settle = (failure: unknown): void => {
+    underWay.delete(path);
+    const error = failure ?? failureOf(finish);
+    if (error === undefined) {
+      if (failures > 0) onSuccess();
+      failures = 0;
+      return;
+    }
+    onFailure(error);
+    retry = setTimeout(begin, Math.min(firstPauseMs * 2 ** failures++, longestPauseMs)).unref();
+  };
+
+  const isLong = (): boolean => {
+    try {
+      return unsettledPages() >= pagesPerCheckpoint;
+    } catch {
+      // The checkpoint says why.
+      return true;
+    }
+  };
+
   return {
     note: (more) => {
       writes += more;
-      if (writes < writesPerLook || underWay.has(path)) return;
+      if (writes < writesPerLook || retry || underWay.has(path)) return;
       writes = 0;
-      if (unsettledPages() < pagesPerCheckpoint) return;
-      underWay.set(path, finish);
-      threadOf().postMessage(path);
+      if (isLong()) begin();
     },
     [Symbol.dispose]: () => {
+      clearTimeout(retry);
       underWay.delete(path);
       if (--users > 0) return;
       void thread?.terminate();
@@ -47,18 +89,25 @@ export function createCheckpointer(path: string, { unsettledPages, finish }: Log
   };
 }
 
+function failureOf(work: () => void): unknown {
+  try {
+    work();
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
 function threadOf(): Worker {
   if (thread) return thread;
   const made = new Worker(new URL('./sqlite-checkpoint-thread.ts', import.meta.url));
-  const done = (path: string): void => {
-    underWay.get(path)?.();
-    underWay.delete(path);
-  };
-  made.on('message', done);
-  made.on('error', () => {
-    // The writers then end their checkpoints alone, as they would without a thread.
-    thread = undefined;
-    for (const path of [...underWay.keys()]) done(path);
+  made.on('message', ({ path, failure }: CheckpointReply) => {
+    underWay.get(path)?.(failure && Object.assign(new Error(failure.message), { errcode: failure.errcode }));
+  });
+  made.on('error', (error: unknown) => {
+    // The next checkpoint makes a new thread.
+    if (thread === made) thread = undefined;
+    for (const settle of [...underWay.values()]) settle(error);
   });
   made.unref();
   thread = made;

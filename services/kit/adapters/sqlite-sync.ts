@@ -61,12 +61,18 @@ export function openLogSync(path: string, onBroken: (error: unknown) => void): L
       if (syncing.length === 0) start();
     },
     [Symbol.dispose]: () => {
-      fdatasyncSync(fd);
       const rest = [...syncing, ...unsynced];
       syncing = [];
       unsynced = [];
-      for (const write of rest) write.resolve();
-      closeSync(fd);
+      try {
+        fdatasyncSync(fd);
+        for (const write of rest) write.resolve();
+      } catch (error) {
+        onBroken(error);
+        for (const write of rest) write.reject(error);
+      } finally {
+        closeSync(fd);
+      }
     },
   };
 }

@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test, { type ExecutionContext } from 'ava';
 import { conflict } from '../errors.ts';
+import type { PartHealth } from '../health.ts';
 import { holdFolder, openSqlite, type Sqlite } from './sqlite.ts';
 
 const migrations = ['CREATE TABLE notes (id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT'];
@@ -68,6 +69,79 @@ test('a work that fails undoes only itself', async (t) => {
       .all()
       .map((row) => row['id']),
     ['a', 'b'],
+  );
+});
+
+test('of writes that share a transaction only the one fails that the disk has no room for', async (t) => {
+  const db = openNotes(t);
+  db.prepare('PRAGMA max_page_count = 64').get();
+  const results = await Promise.allSettled([
+    db.write(() => add(db, 'a')),
+    db.write(() => add(db, 'large', 'x'.repeat(1024 * 1024))),
+    db.write(() => {
+      throw conflict('not this one');
+    }),
+    db.write(() => add(db, 'b')),
+  ]);
+  t.deepEqual(
+    results.map((result) => (result.status === 'rejected' ? (result.reason as { code: string }).code : 'written')),
+    ['written', 'Unavailable', 'Conflict', 'written'],
+  );
+  t.is(count(db), 2);
+});
+
+test('a file that has no room is reported once per failure, and reported to work when it can be written again', async (t) => {
+  const reports: string[] = [];
+  const worksAgain = Promise.withResolvers<undefined>();
+  const health = {
+    fails: (reason: string) => void reports.push(reason),
+    works: () => worksAgain.resolve(undefined),
+  };
+  const db = openNotes(t, health);
+  db.prepare('PRAGMA max_page_count = 3').get();
+  const large = 'x'.repeat(1024 * 1024);
+  await t.throwsAsync(
+    db.write(() => add(db, 'a', large)),
+    { code: 'Unavailable', message: 'the store cannot be written right now' },
+  );
+  t.deepEqual(reports, ['it cannot be written: the disk is full']);
+  t.is(count(db), 0, 'it can be read');
+  db.prepare('PRAGMA max_page_count = 1000000').get();
+  // The clock of the file itself holds no process.
+  const alive = setInterval(() => undefined, 1000);
+  await worksAgain.promise;
+  clearInterval(alive);
+  await db.write(() => add(db, 'a', large));
+  t.is(count(db), 1);
+});
+
+test('a file that is damaged stops its opening with one line, and a damaged page is Unavailable to whoever reads it', async (t) => {
+  const folder = temporaryFolder(t);
+  const rubbish = join(folder, 'rubbish.sqlite');
+  writeFileSync(rubbish, 'no database at all, and rather long for a header'.repeat(100));
+  t.throws(() => openSqlite({ path: rubbish, durability: 'full', migrations }), {
+    name: 'ConfigError',
+    message: `${rubbish} cannot be opened: the file is damaged`,
+  });
+
+  const path = join(folder, 'notes.sqlite');
+  {
+    using db = openSqlite({ path, durability: 'full', migrations });
+    for (let at = 0; at < 100; at++) await db.write(() => add(db, String(at), 'x'.repeat(2000)));
+  }
+  const bytes = readFileSync(path);
+  // The first page holds the schema, which is read at the start.
+  bytes.fill(0xff, 4096, bytes.length);
+  writeFileSync(path, bytes);
+  using damaged = openSqlite({ path, durability: 'full', migrations });
+  t.throws(() => damaged.prepare('SELECT * FROM notes').all(), {
+    code: 'Unavailable',
+    message: 'the store cannot be read right now',
+  });
+  t.throws(() => [...damaged.prepare('SELECT * FROM notes').iterate()], { code: 'Unavailable' });
+  await t.throwsAsync(
+    damaged.write(() => add(damaged, 'a')),
+    { code: 'Unavailable' },
   );
 });
 
@@ -150,8 +224,8 @@ test('a folder that cannot be made is an error, not one that is held', (t) => {
   t.throws(() => holdFolder(join(folder, 'lock.sqlite', 'below')), { code: 'ENOTDIR' });
 });
 
-const add = (db: Sqlite, id: string): unknown =>
-  db.prepare('INSERT INTO notes (id, body) VALUES (?, ?)').run(id, 'text');
+const add = (db: Sqlite, id: string, body = 'text'): unknown =>
+  db.prepare('INSERT INTO notes (id, body) VALUES (?, ?)').run(id, body);
 const count = (db: Sqlite): number => Number(db.prepare('SELECT count(*) AS n FROM notes').get()?.['n']);
 
 /** How many transactions the write-ahead log holds: a frame that ends one carries the size of the file after it. */
@@ -168,8 +242,8 @@ function addAndCount(db: Sqlite, id: string): number {
   return count(db);
 }
 
-function openNotes(t: ExecutionContext): Sqlite {
-  const db = openSqlite({ path: join(temporaryFolder(t), 'notes.sqlite'), durability: 'normal', migrations });
+function openNotes(t: ExecutionContext, health?: PartHealth): Sqlite {
+  const db = openSqlite({ path: join(temporaryFolder(t), 'notes.sqlite'), durability: 'normal', migrations, health });
   t.teardown(() => {
     db[Symbol.dispose]();
   });

@@ -2,18 +2,25 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { ConfigError } from '../env.ts';
-import { ServiceError, unavailable } from '../errors.ts';
+import { unavailable, type ServiceError } from '../errors.ts';
+import { unwatchedPart, type PartHealth } from '../health.ts';
 import { createCheckpointer } from './sqlite-checkpoint.ts';
+import { primaryCode, storageError, storageReason, translating } from './sqlite-errors.ts';
+import { commitGroup, type Outcome, type Pending } from './sqlite-group.ts';
 import { openLogSync } from './sqlite-sync.ts';
 
 /** A file of SQLite as the adapters use it: prepared statements, and writes that share one transaction per tick. */
 export interface Sqlite extends Disposable {
-  /** Prepares once; the same text gives the same statement. */
+  /**
+   * Prepares once; the same text gives the same statement. Outside of `write` a statement throws `Unavailable` while the
+   * file cannot be read, and `StorageFailed` for a fault of its own.
+   */
   readonly prepare: (sql: string) => StatementSync;
   /**
    * Runs `work` inside the next shared transaction and resolves after its COMMIT. `work` is atomic: when it throws,
    * only its own writes are undone. Works run in the order of the calls and see each other's writes. `work` may be run
    * again after its writes were undone, so it changes nothing but the file.
+   * @throws Unavailable while the file cannot be written: nothing of `work` is kept then, unless a sync failed.
    */
   readonly write: <T>(work: () => T) => Promise<T>;
 }
@@ -25,70 +32,108 @@ export interface SqliteOptions {
   readonly durability: 'full' | 'normal';
   /** SQL texts applied once each, in order; the file remembers how many it has seen. Only ever append. */
   readonly migrations: readonly string[];
+  /** Whom the file's failures and recoveries are reported to. */
+  readonly health?: PartHealth | undefined;
 }
 
-interface Pending {
-  readonly run: () => void;
-  readonly resolve: () => void;
-  readonly reject: (error: unknown) => void;
+/**
+ * Opens the file, making it and its folder when needed, and brings its schema up to date.
+ * @throws ConfigError, in one line, when the file cannot be used.
+ */
+export function openSqlite(options: SqliteOptions): Sqlite {
+  const opening = new DisposableStack();
+  try {
+    return openFile(options, opening);
+  } catch (error) {
+    opening.dispose();
+    throw cannotOpen(options.path, error);
+  }
 }
 
-/** Opens the file, making it and its folder when needed, and brings its schema up to date. */
-export function openSqlite({ path, durability, migrations }: SqliteOptions): Sqlite {
+/** The error that stops a start, where its reason is known. */
+function cannotOpen(path: string, error: unknown): unknown {
+  const reason = storageReason(error);
+  return reason === undefined ? error : new ConfigError(`${path} cannot be opened: ${reason}`, { cause: error });
+}
+
+/** What is opened before something fails is closed with `opening`. */
+function openFile({ path, durability, migrations, health }: SqliteOptions, opening: DisposableStack): Sqlite {
   const onDisk = path !== ':memory:';
   if (onDisk) mkdirSync(dirname(path), { recursive: true });
-  const db = new DatabaseSync(path, { timeout: 5000 });
+  const db = opening.adopt(new DatabaseSync(path, { timeout: 5000 }), (opened) => opened.close());
   // Syncs and checkpoints are done beside the event loop: SQLite itself would do them in the middle of a COMMIT.
   db.exec(
     `PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0; PRAGMA foreign_keys = ON;
      PRAGMA temp_store = MEMORY;`,
   );
-  try {
-    if (onDisk) settleLog(db, path);
-    migrate(db, migrations);
-  } catch (error) {
-    db.close();
-    throw error;
-  }
+  if (onDisk) settleLog(db, path);
+  migrate(db, migrations, path);
 
+  const condition = opening.use(
+    createCondition(health, () => db.exec(`PRAGMA user_version = ${String(migrations.length)}`)),
+  );
+  let isWriting = false;
   const statements = new Map<string, StatementSync>();
   const prepare = (sql: string): StatementSync => {
     const known = statements.get(sql);
     if (known) return known;
-    const made = db.prepare(sql);
+    const made = translating(db.prepare(sql), (error) => {
+      // Inside of a write the whole group is tried again, by what SQLite itself says.
+      if (isWriting) return error;
+      condition.fails('read', error);
+      return storageError(error, 'the store cannot be read right now');
+    });
     statements.set(sql, made);
     return made;
   };
 
   let broken: ServiceError | undefined;
-  const sync =
-    onDisk && durability === 'full'
-      ? openLogSync(path, (error) => {
-          broken = storageError(error);
-        })
-      : undefined;
+  const onBroken = (error: unknown): void => {
+    condition.fails('sync', error);
+    broken = unavailable('the store cannot be written until it is opened again', error);
+  };
+  const sync = onDisk && durability === 'full' ? opening.use(openLogSync(path, onBroken)) : undefined;
   const checkpointer = onDisk
-    ? createCheckpointer(path, {
-        unsettledPages: () => {
-          const log = prepare('PRAGMA wal_checkpoint(NOOP)').get();
-          return Number(log?.['log']) - Number(log?.['checkpointed']);
-        },
-        finish: () => {
-          prepare('PRAGMA wal_checkpoint(PASSIVE)').get();
-        },
-      })
+    ? opening.use(
+        createCheckpointer(path, {
+          unsettledPages: () => {
+            const log = db.prepare('PRAGMA wal_checkpoint(NOOP)').get();
+            return Number(log?.['log']) - Number(log?.['checkpointed']);
+          },
+          finish: () => {
+            db.exec('PRAGMA wal_checkpoint(PASSIVE)');
+          },
+          onFailure: (error) => condition.fails('checkpoint', error),
+          onSuccess: () => condition.works('checkpoint'),
+        }),
+      )
     : undefined;
+
+  const commit = (group: readonly Pending[]): Outcome => {
+    isWriting = true;
+    try {
+      return commitGroup(group, prepare);
+    } finally {
+      isWriting = false;
+    }
+  };
 
   let waiting: Pending[] = [];
   const flush = (): void => {
     const group = waiting;
     waiting = [];
-    const written = commitGroup(group, prepare);
-    if (written.length > 0) checkpointer?.note(written.length);
-    if (sync && written.length > 0) sync.settle(written);
+    const { written, refused } = commit(group);
+    for (const [pending, error] of refused) {
+      condition.fails('write', error);
+      pending.reject(error);
+    }
+    if (written.length === 0) return;
+    checkpointer?.note(written.length);
+    if (sync) sync.settle(written);
     else for (const write of written) write.resolve();
   };
 
+  const everything = opening.move();
   return {
     prepare,
     write: <T>(work: () => T) =>
@@ -107,15 +152,80 @@ export function openSqlite({ path, durability, migrations }: SqliteOptions): Sql
             resolve(result);
           },
           reject: (error) => {
-            reject(storageError(error));
+            reject(storageError(error, 'the store cannot be written right now'));
           },
         });
       }),
     [Symbol.dispose]: () => {
       if (waiting.length > 0) flush();
-      checkpointer?.[Symbol.dispose]();
-      sync?.[Symbol.dispose]();
-      db.close();
+      everything.dispose();
+    },
+  };
+}
+
+/** What a file is used for; each may fail by itself. */
+type Use = 'read' | 'write' | 'sync' | 'checkpoint';
+
+const failing: Readonly<Record<Use, string>> = {
+  read: 'it cannot be read',
+  write: 'it cannot be written',
+  sync: 'it cannot be written until the process starts again',
+  checkpoint: 'its log cannot be copied into it',
+};
+
+/** How a file does. Disposal ends its clocks. */
+interface Condition extends Disposable {
+  /** An error for the store's reasons is reported; any other says nothing about the file. */
+  readonly fails: (use: Use, error: unknown) => void;
+  readonly works: (use: Use) => void;
+}
+
+/** Milliseconds between two attempts to write, while writes fail and nobody else may come to write. */
+const probeMs = 1000;
+/** Milliseconds after its last failure until reading counts as working again. */
+const readAgainMs = 30_000;
+
+/** Keeps for what a file cannot be used, and finds out by `probe`, which writes a little, when it can be written again. */
+function createCondition(health: PartHealth = unwatchedPart, probe: () => void): Condition {
+  const reasons = new Map<Use, string>();
+  const clocks = new Map<Use, NodeJS.Timeout>();
+  let isClosed = false;
+
+  const after = (use: Use, ms: number, act: () => void): void => {
+    clearTimeout(clocks.get(use));
+    if (isClosed) return;
+    clocks.set(use, setTimeout(act, ms).unref());
+  };
+  const works = (use: Use): void => {
+    if (reasons.delete(use) && reasons.size === 0) health.works();
+  };
+  const tryToWrite = (): void => {
+    try {
+      probe();
+    } catch (error) {
+      fails('write', error);
+      after('write', probeMs, tryToWrite);
+      return;
+    }
+    clocks.delete('write');
+    works('write');
+  };
+  const fails = (use: Use, error: unknown): void => {
+    const isOurs = use === 'sync' || use === 'checkpoint';
+    const reason = storageReason(error) ?? (isOurs ? 'for a reason that the log has' : undefined);
+    if (reason === undefined) return;
+    reasons.set(use, `${failing[use]}: ${reason}`);
+    health.fails([...reasons.values()].join('; '), error);
+    if (use === 'read') after(use, readAgainMs, () => works(use));
+    if (use === 'write' && !clocks.has(use)) after(use, probeMs, tryToWrite);
+  };
+
+  return {
+    fails,
+    works,
+    [Symbol.dispose]: () => {
+      isClosed = true;
+      for (const clock of clocks.values()) clearTimeout(clock);
     },
   };
 }
@@ -132,65 +242,11 @@ function settleLog(db: DatabaseSync, path: string): void {
   if (size > longLogBytes) db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
 }
 
-/** One transaction for the whole group, however many runs commit in this tick; gives what is in the log now. */
-function commitGroup(group: readonly Pending[], prepare: Sqlite['prepare']): readonly Pending[] {
-  // Savepoints cost as much as the writes they guard, and failures are rare: a group in which something fails is undone and
-  // run once more, each work behind a savepoint of its own.
-  let done = tryTogether(group, prepare);
-  try {
-    if (!done) {
-      prepare('BEGIN IMMEDIATE').run();
-      done = group.filter((pending) => runAlone(pending, prepare));
-    }
-    prepare('COMMIT').run();
-  } catch (error) {
-    rollBack(prepare);
-    for (const pending of group) pending.reject(error);
-    return [];
-  }
-  return done;
-}
-
-/** Runs the group in a transaction that is left open; `undefined`, with nothing written, when any of it fails. */
-function tryTogether(group: readonly Pending[], prepare: Sqlite['prepare']): readonly Pending[] | undefined {
-  try {
-    prepare('BEGIN IMMEDIATE').run();
-    for (const pending of group) pending.run();
-    return group;
-  } catch {
-    rollBack(prepare);
-    return undefined;
-  }
-}
-
-/** Runs one work inside a savepoint; a failure undoes it alone and rejects it. */
-function runAlone(pending: Pending, prepare: Sqlite['prepare']): boolean {
-  prepare('SAVEPOINT work').run();
-  try {
-    pending.run();
-    prepare('RELEASE work').run();
-    return true;
-  } catch (error) {
-    prepare('ROLLBACK TO work').run();
-    prepare('RELEASE work').run();
-    pending.reject(error);
-    return false;
-  }
-}
-
-function rollBack(prepare: Sqlite['prepare']): void {
-  try {
-    prepare('ROLLBACK').run();
-  } catch {
-    // BEGIN itself had failed: there is nothing to roll back.
-  }
-}
-
-function migrate(db: DatabaseSync, migrations: readonly string[]): void {
+function migrate(db: DatabaseSync, migrations: readonly string[], path: string): void {
   const seen = Number(db.prepare('PRAGMA user_version').get()?.['user_version']);
   if (seen > migrations.length) {
-    throw new Error(
-      `the data was written by a newer version (schema ${String(seen)}, known ${String(migrations.length)})`,
+    throw new ConfigError(
+      `${path}: the data was written by a newer version (schema ${String(seen)}, known ${String(migrations.length)})`,
     );
   }
   for (const [index, sql] of migrations.entries()) {
@@ -198,19 +254,7 @@ function migrate(db: DatabaseSync, migrations: readonly string[]): void {
   }
 }
 
-const sqliteFull = 13;
 const sqliteBusy = 5;
-
-function storageError(error: unknown): ServiceError {
-  if (error instanceof ServiceError) return error;
-  const code = primaryCode(error);
-  if (code === sqliteBusy || code === sqliteFull) return unavailable('the store cannot be written right now', error);
-  return new ServiceError('StorageFailed', 'the store failed', { cause: error });
-}
-
-/** The primary result code of SQLite; 0 for errors of another kind. */
-const primaryCode = (error: unknown): number =>
-  typeof error === 'object' && error !== null && 'errcode' in error ? Number(error.errcode) & 0xff : 0;
 
 /**
  * Holds a folder for this process until disposed or dead: the operating system lets go of the lock by itself.
@@ -241,12 +285,20 @@ export interface DataFolder extends Disposable {
 
 /**
  * Holds the data folder of this process; `:memory:` keeps nothing and needs no holding.
- * @throws ConfigError when another process holds it.
+ * @throws ConfigError when another process holds it, or it cannot be used.
  */
 export function openDataFolder(folder: string): DataFolder {
   if (folder === ':memory:') return { pathOf: () => ':memory:', [Symbol.dispose]: () => undefined };
   const path = resolve(folder);
-  const held = holdFolder(path);
+  const held = holdOrRefuse(path);
   if (!held) throw new ConfigError(`DATA_DIR ${path} is in use by another process`);
   return { pathOf: (name) => join(path, name), [Symbol.dispose]: () => held[Symbol.dispose]() };
+}
+
+function holdOrRefuse(path: string): Disposable | undefined {
+  try {
+    return holdFolder(path);
+  } catch (error) {
+    throw cannotOpen(`DATA_DIR ${path}`, error);
+  }
 }

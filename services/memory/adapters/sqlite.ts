@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { SQLInputValue, SQLOutputValue } from 'node:sqlite';
-import { openSqlite, type Sqlite } from '@agent-workflow/kit/adapters/sqlite';
+import { openSqlite, type Sqlite, type SqliteOptions } from '@agent-workflow/kit/adapters/sqlite';
 import { ConfigError } from '@agent-workflow/kit/env';
 import type {
   EmbedderIdentity,
@@ -18,9 +18,7 @@ import { closenessTo, createTop } from '../nearness.ts';
 import { byRecency, heaviestFirst, isWithin, nearestFirst, newestFirst } from '../order.ts';
 import { createVectorCache, type Consider, type OwnerVectors } from './sqlite-vectors.ts';
 
-export interface SqliteMemoryStoreOptions {
-  /** A file, or `:memory:`. */
-  readonly path: string;
+export interface SqliteMemoryStoreOptions extends Pick<SqliteOptions, 'path' | 'health'> {
   /** Whose vectors these are: a file written by another is refused. */
   readonly embedder: EmbedderIdentity;
   /** What the vectors kept in memory may weigh; the owners used longest ago go first. */
@@ -33,8 +31,8 @@ export interface SqliteMemoryStoreOptions {
  * @throws ConfigError when the file holds memories of another embedder.
  */
 export function openSqliteMemoryStore(options: SqliteMemoryStoreOptions): MemoryStore {
-  const { path, embedder, cacheBytes = 256 * 1024 * 1024 } = options;
-  const db = openSqlite({ path, durability: 'full', migrations });
+  const { path, embedder, health, cacheBytes = 256 * 1024 * 1024 } = options;
+  const db = openSqlite({ path, durability: 'full', migrations, health });
   try {
     recordEmbedder(db, embedder);
   } catch (error) {

@@ -1,4 +1,4 @@
-import { openSqlite } from '@agent-workflow/kit/adapters/sqlite';
+import { openSqlite, type SqliteOptions } from '@agent-workflow/kit/adapters/sqlite';
 import type { ThreadStore } from '../port.ts';
 import { applyChange } from './sqlite-change.ts';
 import { expireCheckpoints, selectUndos } from './sqlite-checkpoints.ts';
@@ -18,8 +18,8 @@ import { migrations } from './sqlite-schema.ts';
 import { selectFields, selectHead, selectRef, toSnapshot } from './sqlite-snapshot.ts';
 
 /** Opens the record in one SQLite file (`:memory:` keeps nothing). Every write is on disk when it resolves. */
-export function openSqliteThreadStore({ path }: { readonly path: string }): ThreadStore {
-  const db = openSqlite({ path, durability: 'full', migrations });
+export function openSqliteThreadStore({ path, health }: Pick<SqliteOptions, 'path' | 'health'>): ThreadStore {
+  const db = openSqlite({ path, durability: 'full', migrations, health });
   const { prepare } = db;
 
   return {
