@@ -103,6 +103,8 @@ export interface SearchRequest {
 
 export interface SearchReply {
   readonly results: readonly MemoryItem[];
+  /** Present while the store repairs its index: memories written since this time may be missing from the results. */
+  readonly incompleteSince?: number;
 }
 
 export interface GetRequest {

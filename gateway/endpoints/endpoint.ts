@@ -45,6 +45,8 @@ export interface Ask<Params = unknown, Input = unknown> {
   readonly newId: (what: string) => string;
   /** The last event that the reader of a stream has seen, as its header says it. */
   readonly lastEventId: string | undefined;
+  /** Puts entries beside message, id and time in the `metadata` of the reply. */
+  readonly addReplyMetadata: (entries: Readonly<Record<string, unknown>>) => void;
   /** Calls `act` if the caller goes away before the reply has been sent. */
   readonly whenGone: (act: () => void) => void;
   /** For a call to a service that may take `ms`, `CALL_TIMEOUT_MS` unless told; its signal fires when the caller goes away. */

@@ -22,6 +22,9 @@ export async function searchMemories(
     maxTokens: input.max_tokens,
     ...(input.options && { optionsJson: jsonBytes(input.options) }),
   };
-  const { results } = await memory.search(request, ask.call());
+  const { results, incompleteSince } = await memory.search(request, ask.call());
+  if (incompleteSince !== undefined) {
+    ask.addReplyMetadata({ incomplete_since: new Date(incompleteSince).toISOString() });
+  }
   return jsonObject({ results: memoriesText(results, owner) });
 }

@@ -39,6 +39,9 @@ function askOf({ state, req, res }: Context, { call }: Life, once: Once | undefi
     onceKey: once?.key,
     newId: idMaker(once),
     lastEventId: typeof given === 'string' && given !== '' ? given : undefined,
+    addReplyMetadata: (entries) => {
+      state.replyMetadata = { ...state.replyMetadata, ...entries };
+    },
     whenGone: (act) => {
       res.once('close', () => {
         if (!res.writableFinished) act();

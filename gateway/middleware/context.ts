@@ -23,6 +23,8 @@ export interface RequestState {
   input: unknown;
   /** The row of the table that the request is for, once that is known, where anyone wants to know. */
   route?: { readonly name: string; readonly path: string; readonly isStream: boolean };
+  /** What stands beside message, id and time in the `metadata` of the reply. */
+  replyMetadata?: Readonly<Record<string, unknown>>;
   /** What the request was refused with: for the log. */
   error?: ServiceError;
 }

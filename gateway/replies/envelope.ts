@@ -31,5 +31,7 @@ export function writeJson(ctx: Context, status: number, json: string): void {
   ctx.res.end(json);
 }
 
-const metadata = (ctx: Context, message: string): string =>
-  `{"message":${message},"request_id":${JSON.stringify(ctx.state.requestId)},"timestamp":${nowText()}}`;
+function metadata({ state }: Context, message: string): string {
+  const more = state.replyMetadata === undefined ? '' : `,${JSON.stringify(state.replyMetadata).slice(1, -1)}`;
+  return `{"message":${message},"request_id":${JSON.stringify(state.requestId)},"timestamp":${nowText()}${more}}`;
+}

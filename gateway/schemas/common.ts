@@ -61,6 +61,13 @@ export const ResponseMetadata = record('ResponseMetadata', {
   message: Type.String(),
   request_id: Type.String(),
   timestamp: Timestamp,
+  incomplete_since: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      description:
+        'Of a memory search, while the store repairs its index after a restart: memories written since this time may be missing',
+    }),
+  ),
 });
 
 export const ErrorBody = record('Error', {

@@ -107,12 +107,17 @@ export function createMemories({ store, embedder, halfLifeDays, now = Date.now }
     search: async (request, call) => {
       refuseLate(call);
       const maxTokens = readCount(request.maxTokens, ['body', 'max_tokens'], { min: 0, max: Infinity });
+      const before = store.incompleteSince();
       const ranked = await rank(request, call);
+      const incompleteSince = before ?? store.incompleteSince();
       const scores = new Map(ranked.map(({ head, score }) => [head.memoryId, score]));
       const memories = await store.get(request.owner, [...scores.keys()]);
       const affordable = fitWithin(memories, maxTokens, ({ content }) => countTokens(content));
       const results = fitWithin(affordable, replyBytes, bytesOf);
-      return { results: results.map((memory) => toItem(memory, scores.get(memory.memoryId))) };
+      return {
+        results: results.map((memory) => toItem(memory, scores.get(memory.memoryId))),
+        ...(incompleteSince !== undefined && { incompleteSince }),
+      };
     },
 
     get: async ({ owner, memoryId }, call) => {

@@ -134,6 +134,11 @@ export interface MemoryStore extends AsyncDisposable {
    * Without a word in `text`: none.
    */
   readonly findByWords: (query: KeywordQuery) => Promise<KeywordHit[]>;
+  /**
+   * While the store repairs its index: searches may miss what was written since this time (milliseconds since 1970 UTC). Ids and
+   * lists are whole. `undefined` when searches miss nothing.
+   */
+  readonly incompleteSince: () => number | undefined;
   /** Every memory of every owner, in no order. What is written meanwhile may be among them or not. */
   readonly scan: () => AsyncIterable<OwnedMemory>;
   /** Puts many at once, of any owners; ids that are there stay as they are. Gives how many were new. */

@@ -109,11 +109,14 @@ withServerForLong(test, privateWeaviate(), (server) => {
       t.log(`${written} of ${written + refused} writes were acknowledged, ${repairs.at(-1) ?? 0} were put again`);
     }
 
-    // A restart that no service saw: the next one checks before it searches.
+    // A restart that no service saw: the next one repairs, and says until then that searches may miss something.
     await putUnsafely(url, `${prefix}_1`, stored);
     await kill();
     await restart();
     await using store = await open();
+    t.not(store.incompleteSince(), undefined);
+    await store.settled();
+    t.is(store.incompleteSince(), undefined);
     await findsAll(t, store, stored);
 
     // What the store itself writes, one by one or many at once, is in the index when it is acknowledged.
@@ -159,6 +162,7 @@ withServerForLong(test, privateWeaviate(), (server) => {
     t.regex(await run('reindex'), /^0 .*150 memories are in the new collection/s);
     {
       await using store = await openTestStore({ url, embedder, prefix });
+      await store.settled();
       await findsAll(t, store, stored);
       t.false((await raw.listCollections()).includes(`${prefix}_1`));
       t.regex(await run('reindex'), /^1 a memory service, or another reindex, is at work: stop it first/);

@@ -50,6 +50,7 @@ export function partOf(store: MemoryStore): MemoryStore {
     list: async (query) => store.list({ ...query, owner: inside(query.owner) }),
     findByVector: async (query) => store.findByVector({ ...query, owner: inside(query.owner) }),
     findByWords: async (query) => store.findByWords({ ...query, owner: inside(query.owner) }),
+    incompleteSince: () => store.incompleteSince(),
     scan: async function* () {
       for await (const { owner, memory } of store.scan()) {
         if (owner.startsWith(scope)) yield { owner: owner.slice(scope.length), memory };

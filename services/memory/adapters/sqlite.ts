@@ -146,6 +146,8 @@ export function openSqliteMemoryStore(options: SqliteMemoryStoreOptions): Memory
       return Promise.resolve(top.items());
     },
 
+    incompleteSince: () => undefined,
+
     findByWords: async ({ owner, narrowing, accepts, limit, text }) => {
       const top = createTop<KeywordHit>(limit, heaviestFirst);
       const match = toMatch(owner, text);

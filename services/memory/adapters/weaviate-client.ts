@@ -342,6 +342,12 @@ interface NodeStatistics {
   readonly raft?: { readonly term?: string };
 }
 
+/** What stands for the fingerprint where Weaviate refuses to give its statistics: then only failed requests show a restart. */
+const notTold = 'not told';
+
+/** Whether a fingerprint changes with a restart. */
+export const isTold = (fingerprint: string): boolean => fingerprint !== notTold;
+
 /** The library has no call for this. The term of a cluster of one counts its starts; a node that is away is missing here. */
 async function readStatistics({ url, apiKey, requestTimeoutMs }: WeaviatePlace): Promise<string> {
   const response = await fetch(`${url}/v1/cluster/statistics`, {
@@ -349,7 +355,7 @@ async function readStatistics({ url, apiKey, requestTimeoutMs }: WeaviatePlace):
     signal: AbortSignal.timeout(requestTimeoutMs),
   });
   if (response.status >= 500) throw new Error(`statistics: status ${String(response.status)}`);
-  if (!response.ok) return 'not told';
+  if (!response.ok) return notTold;
   const { statistics = [] } = (await response.json()) as Statistics;
   return statistics
     .map(({ name, status, initialLastAppliedIndex = 0, raft }) =>

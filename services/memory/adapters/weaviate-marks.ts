@@ -22,7 +22,20 @@ export interface Marks {
    * @throws Unavailable when the key does not become free in time.
    */
   readonly hold: <T>(key: string, work: (isHeld: () => boolean) => Promise<T>) => Promise<T>;
+  /**
+   * Does `work` with those of `keys` that nobody else holds just now, at most `keysAtOnce` of them: a few requests for all of them
+   * together. The others are left out.
+   */
+  readonly holdFree: <T>(
+    keys: readonly string[],
+    work: (free: readonly string[], isHeld: () => boolean) => Promise<T>,
+  ) => Promise<T>;
+  /** The server's clock, by which it says when an object was written: milliseconds since 1970 UTC. */
+  readonly readClock: () => Promise<number>;
 }
+
+/** How many keys `holdFree` takes in one go. */
+export const keysAtOnce = 64;
 
 /** How long whoever holds a key is believed to live. */
 const leaseMs = 30_000;
@@ -69,17 +82,44 @@ export async function openMarks(weaviate: Weaviate, collection: string): Promise
     }
   };
 
+  // The same for many keys, but whoever meets somebody leaves that key instead of waiting for it.
+  const takeFree = async (keys: readonly string[]): Promise<Map<string, string>> => {
+    const own = new Map<string, string>(keys.map((key) => [key, randomUUID()]));
+    const ids = new Set<string>(own.values());
+    const objects = [...own].map(([key, id]) => ({ ...home, id, properties: { kind: 'intent', key, value: '' } }));
+    try {
+      await weaviate.putMany(objects);
+      const intents = await find(
+        allOf([equals('kind', 'intent'), { operator: 'ContainsAny', path: ['key'], valueText: keys }]),
+      );
+      const isWhole = intents.length < maxMarks;
+      const now = Math.max(0, ...intents.filter(({ id }) => ids.has(id)).map(({ updatedAt }) => updatedAt));
+      const others = intents.filter(({ id, updatedAt }) => !ids.has(id) && updatedAt >= now - leaseMs);
+      const contested = isWhole ? others.map(({ key }) => key) : keys;
+      const lost = contested.flatMap((key) => own.get(key) ?? []);
+      await weaviate.removeMany(home, lost);
+      for (const key of contested) own.delete(key);
+      return own;
+    } catch (error) {
+      await weaviate.removeMany(home, [...ids]).catch(() => []);
+      throw error;
+    }
+  };
+
+  const read: Marks['read'] = async (kind, key = '') => {
+    const found = await weaviate.find(home, markId(kind, key));
+    return found && { value: JSON.parse(String(found.properties['value'])) as unknown, updatedAt: found.updatedAt };
+  };
+  const write: Marks['write'] = async (kind, key, value) => {
+    const object = { ...home, id: markId(kind, key), properties: { kind, key, value: JSON.stringify(value) } };
+    for (let tries = 0; tries < 3; tries += 1) {
+      if ((await weaviate.replace(object)) || (await weaviate.create(object))) return;
+    }
+  };
+
   return {
-    read: async (kind, key = '') => {
-      const found = await weaviate.find(home, markId(kind, key));
-      return found && { value: JSON.parse(String(found.properties['value'])) as unknown, updatedAt: found.updatedAt };
-    },
-    write: async (kind, key, value) => {
-      const object = { ...home, id: markId(kind, key), properties: { kind, key, value: JSON.stringify(value) } };
-      for (let tries = 0; tries < 3; tries += 1) {
-        if ((await weaviate.replace(object)) || (await weaviate.create(object))) return;
-      }
-    },
+    read,
+    write,
     clear: async (kind, key) => {
       await weaviate.removeMany(home, [markId(kind, key)]);
     },
@@ -94,21 +134,35 @@ export async function openMarks(weaviate: Weaviate, collection: string): Promise
         await weaviate.removeMany(home, [own]).catch(() => []);
       }
     },
+    holdFree: async (keys, work) => {
+      const own = await takeFree(keys.slice(0, keysAtOnce));
+      const mayWriteUntil = Date.now() + mayWriteMs;
+      try {
+        return await work([...own.keys()], () => Date.now() < mayWriteUntil);
+      } finally {
+        await weaviate.removeMany(home, [...own.values()]).catch(() => []);
+      }
+    },
+    readClock: async () => {
+      await write('clock', '', 0);
+      return (await read('clock'))?.updatedAt ?? 0;
+    },
   };
 }
 
 interface Intent extends Mark {
   readonly id: string;
+  readonly key: string;
 }
 
-const markFields = 'value _additional { id lastUpdateTimeUnix }';
+const markFields = 'key value _additional { id lastUpdateTimeUnix }';
 const maxMarks = 1000;
 
 function toIntent(row: Readonly<Record<string, unknown>>): Intent {
   const { id, lastUpdateTimeUnix } = row['_additional'] as { id: string; lastUpdateTimeUnix: string };
   const text = String(row['value']);
   const value: unknown = text === '' ? undefined : JSON.parse(text);
-  return { id, value, updatedAt: Number(lastUpdateTimeUnix) };
+  return { id, key: String(row['key']), value, updatedAt: Number(lastUpdateTimeUnix) };
 }
 
 const equals = (path: string, valueText: string): Where => ({ operator: 'Equal', path: [path], valueText });

@@ -38,6 +38,9 @@ export const toObject = (collection: string, { owner, memory }: OwnedMemory): Ne
   },
 });
 
+/** All that an object holds, so that it can be put again as it stands. */
+export const objectFields = `owner ${memoryFields} keys words stamp _additional { id vector }`;
+
 export const toHead = (row: Row): MemoryHead => ({
   ...fieldsOf(row),
   metadata: JSON.parse(textAt(row, 'metadata')) as MemoryHead['metadata'],

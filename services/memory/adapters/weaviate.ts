@@ -28,7 +28,7 @@ export interface WeaviateMemoryStoreOptions extends WeaviatePlace {
 }
 
 export interface WeaviateMemoryStore extends MemoryStore {
-  /** Resolves when the index is known to be whole. */
+  /** Resolves when searches find everything. */
   readonly settled: Watch['settled'];
 }
 
@@ -69,7 +69,7 @@ interface Parts {
   readonly weaviate: Weaviate;
   readonly marks: Marks;
   readonly collection: string;
-  readonly watch: Pick<Watch, 'refuseUnchecked'>;
+  readonly watch: Pick<Watch, 'incompleteSince'>;
   readonly use: <T>(tenant: string, work: () => Promise<T>) => Promise<T>;
 }
 
@@ -129,12 +129,11 @@ function createStore({ weaviate, marks, collection, watch, use }: Parts): Omit<M
 
     list: async (query) => within(query.owner, async (home) => listMemories(weaviate, home, query)),
 
-    findByVector: async (query) => {
-      watch.refuseUnchecked();
-      return within(query.owner, async (home) => findByVector(weaviate, home, query));
-    },
+    findByVector: async (query) => within(query.owner, async (home) => findByVector(weaviate, home, query)),
 
     findByWords: async (query) => within(query.owner, async (home) => findByWords(weaviate, home, query)),
+
+    incompleteSince: watch.incompleteSince,
 
     scan: () => scanAll(weaviate, { collection, use }),
 
