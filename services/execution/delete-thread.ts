@@ -1,3 +1,4 @@
+import { eachOf } from '@agent-workflow/kit/each';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { within, type Call } from '@agent-workflow/protos/call';
 import type { Memory } from '@agent-workflow/protos/memory';
@@ -48,28 +49,77 @@ async function endFollowers(parts: DeleteParts, owner: string, runId: string, th
 /** How long one thread's deletion may take in the background, in milliseconds. */
 const sweepTimeoutMs = 60_000;
 const threadsPerSweep = 100;
+const deletionsAtOnce = 4;
+/** Deletions that failed and are passed over, in one sweep: beyond, the sweep ends and leaves the rest to the next one. */
+const maxFailures = 200;
 
-/** Finishes deletions that were begun and that nobody repeated. */
-export async function finishDeletions(parts: DeleteParts): Promise<void> {
-  const { threads } = await parts.threads.listDeleting({ limit: threadsPerSweep }, within(sweepTimeoutMs));
-  for (const key of threads) await deleteThread(parts, key, within(sweepTimeoutMs));
+/** Hears of a thread that could not be deleted. */
+export type OnDeletionFailure = (error: unknown, key: ThreadKey) => void;
+
+/** Finishes deletions that were begun and that nobody repeated. One that fails holds up no other: the next sweep tries it again. */
+export async function finishDeletions(parts: DeleteParts, onFailure: OnDeletionFailure): Promise<void> {
+  await deleteEach({
+    list: async (limit) => parts.threads.listDeleting({ limit }, within(sweepTimeoutMs)),
+    remove: async (key) => {
+      await deleteThread(parts, key, within(sweepTimeoutMs));
+      return true;
+    },
+    onFailure,
+  });
 }
 
 /**
  * Deletes the threads that nothing has changed since `time` (milliseconds since 1970) and that no run holds. It goes on until
- * there is none left, one cannot be deleted, or the signal fires.
+ * there is none left or the signal fires; one that cannot be deleted holds up no other.
  */
-export async function deleteIdle(parts: DeleteParts, time: number, signal: AbortSignal): Promise<void> {
-  for (;;) {
-    const { threads } = await parts.threads.listIdle({ before: time, limit: threadsPerSweep }, within(sweepTimeoutMs));
-    let deleted = 0;
-    for (const key of threads) {
-      if (signal.aborted) return;
-      if (await deleteIfIdle(parts, key, time)) deleted++;
-    }
-    if (deleted === 0 || threads.length < threadsPerSweep) return;
+export async function deleteIdle(
+  parts: DeleteParts,
+  {
+    time,
+    signal,
+    onFailure,
+  }: { readonly time: number; readonly signal: AbortSignal; readonly onFailure: OnDeletionFailure },
+): Promise<void> {
+  await deleteEach({
+    list: async (limit) => parts.threads.listIdle({ before: time, limit }, within(sweepTimeoutMs)),
+    remove: async (key) => deleteIfIdle(parts, key, time),
+    onFailure,
+    signal,
+  });
+}
+
+interface Deletions {
+  /** Threads that are to go, at most `limit`: those that are still there come again. */
+  readonly list: (limit: number) => Promise<{ readonly threads: readonly ThreadKey[] }>;
+  /** Gives whether the thread is gone. */
+  readonly remove: (key: ThreadKey) => Promise<boolean>;
+  readonly onFailure: OnDeletionFailure;
+  readonly signal?: AbortSignal;
+}
+
+/** Goes through lists until one has nothing new; what is still there is passed over, and more is asked for in its place. */
+async function deleteEach({ list, remove, onFailure, signal }: Deletions): Promise<void> {
+  const left = new Set<string>();
+  let failures = 0;
+  while (signal?.aborted !== true && failures < maxFailures) {
+    const limit = threadsPerSweep + left.size;
+    const { threads } = await list(limit);
+    const fresh = threads.filter((key) => !left.has(nameOf(key)));
+    await eachOf(fresh, deletionsAtOnce, async (key) => {
+      if (signal?.aborted === true) return;
+      try {
+        if (!(await remove(key))) left.add(nameOf(key));
+      } catch (error) {
+        left.add(nameOf(key));
+        failures += 1;
+        onFailure(error, key);
+      }
+    });
+    if (fresh.length === 0 || threads.length < limit) return;
   }
 }
+
+const nameOf = ({ owner, threadId }: ThreadKey): string => JSON.stringify([owner, threadId]);
 
 /** Somebody may have come back to it since it was listed. */
 async function deleteIfIdle(parts: DeleteParts, key: ThreadKey, time: number): Promise<boolean> {
@@ -77,9 +127,8 @@ async function deleteIfIdle(parts: DeleteParts, key: ThreadKey, time: number): P
     const { updatedAt, activeRunId } = await parts.threads.getThread(key, within(sweepTimeoutMs));
     if (updatedAt >= time || activeRunId !== undefined) return false;
     await deleteThread(parts, key, within(sweepTimeoutMs));
-    return true;
   } catch (error) {
-    if (isServiceError(error, 'NotFound')) return false;
-    throw error;
+    if (!isServiceError(error, 'NotFound')) throw error;
   }
+  return true;
 }

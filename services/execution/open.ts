@@ -6,7 +6,7 @@ import type { Execution } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type { Threads } from '@agent-workflow/protos/threads';
 import type { executionSettings } from './config.ts';
-import { deleteIdle, finishDeletions } from './delete-thread.ts';
+import { deleteIdle, finishDeletions, type OnDeletionFailure } from './delete-thread.ts';
 import { openEndWatch } from './end-watch.ts';
 import type { CompiledGraph } from './engine/graph.ts';
 import { holdLease } from './lease.ts';
@@ -99,8 +99,11 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
   opening.use(every(options.sweepMs, async () => sweep(worker), failed('the sweep')));
 
   const parts = { threads, memory, log, control, worker, graph };
+  const onDeletionFailure: OnDeletionFailure = (error, { threadId }) => {
+    logger.error({ err: error, threadId }, 'a thread could not be deleted; it is tried again');
+  };
   const tidy = async (): Promise<void> => {
-    await finishDeletions(parts);
+    await finishDeletions(parts, onDeletionFailure).catch(failed('finishing deletions'));
     const kept = now() - values.EVENTS_RETENTION * 1000;
     while ((await log.expire(kept, logsAtOnce)) === logsAtOnce);
   };
@@ -110,7 +113,8 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
     opening.use(
       repeatNow(
         tidyMs,
-        async (signal) => deleteIdle(parts, now() - values.THREAD_TTL * 1000, signal),
+        async (signal) =>
+          deleteIdle(parts, { time: now() - values.THREAD_TTL * 1000, signal, onFailure: onDeletionFailure }),
         failed('deleting idle threads'),
       ),
     );

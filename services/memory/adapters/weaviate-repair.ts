@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { eachOf } from '@agent-workflow/kit/each';
 import { unavailable } from '@agent-workflow/kit/errors';
 import type { NewObject, Properties, Weaviate } from './weaviate-client.ts';
 import { rowsByIds } from './weaviate-lists.ts';
@@ -144,22 +145,4 @@ function toNudged(row: Row, home: Place, epoch: string): NewObject {
     properties: { ...(Object.fromEntries(kept) as Properties), stamp: stampOf(epoch) },
     vector: Float32Array.from(values, (value) => (length === 0 ? value : value * scale)),
   };
-}
-
-/** At most `atOnce` at a time; no more are begun after one that failed. */
-async function eachOf<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>): Promise<void> {
-  const rest = items.values();
-  let isBroken = false;
-  const workers = Array.from({ length: Math.min(atOnce, items.length) }, async () => {
-    for (const item of rest) {
-      if (isBroken) return;
-      try {
-        await work(item);
-      } catch (error) {
-        isBroken = true;
-        throw error;
-      }
-    }
-  });
-  await Promise.all(workers);
 }
