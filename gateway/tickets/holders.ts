@@ -18,9 +18,9 @@ export interface HoldersOptions {
  * whatever logs or tells the address from here on cannot tell the ticket.
  */
 export function withTickets({ endpoints, tickets, authenticate }: HoldersOptions): Authenticate {
-  const patterns = endpoints.filter(({ takesTicket }) => takesTicket).map(({ path }) => patternOf(path));
+  const paths = endpoints.filter(({ takesTicket }) => takesTicket).map(({ path }) => aroundRunId(path));
   return (ctx) => {
-    const runId = ctx.method === 'GET' ? runIdIn(ctx.path, patterns) : undefined;
+    const runId = ctx.method === 'GET' ? runIdIn(ctx.path, paths) : undefined;
     const ticket = runId === undefined ? undefined : takeTicket(ctx);
     if (runId === undefined || ticket === undefined || ctx.req.headers.authorization !== undefined)
       return authenticate(ctx);
@@ -28,14 +28,19 @@ export function withTickets({ endpoints, tickets, authenticate }: HoldersOptions
   };
 }
 
-const patternOf = (path: string): RegExp => new RegExp(`^${path.replace('{run_id}', '([^/]+)')}$`);
+/** What stands before and behind the run's id in a path. */
+type Around = readonly [before: string, behind: string];
 
-function runIdIn(path: string, patterns: readonly RegExp[]): string | undefined {
-  for (const pattern of patterns) {
-    const [, runId] = pattern.exec(path) ?? [];
-    if (runId !== undefined) return decodeURIComponent(runId);
-  }
-  return undefined;
+function aroundRunId(path: string): Around {
+  const [before = '', behind = ''] = path.split('{run_id}');
+  return [before, behind];
+}
+
+function runIdIn(path: string, paths: readonly Around[]): string | undefined {
+  const around = paths.find(([before, behind]) => path.startsWith(before) && path.endsWith(behind));
+  if (!around) return undefined;
+  const runId = path.slice(around[0].length, path.length - around[1].length);
+  return runId === '' || runId.includes('/') ? undefined : decodeURIComponent(runId);
 }
 
 /** The `ticket` of the query; of a request that brings several, none holds. */

@@ -56,8 +56,10 @@ const operators: Readonly<Record<string, (operand: unknown) => Test | undefined>
   },
   $in: (operand) => {
     if (!Array.isArray(operand)) return undefined;
-    const tests = operand.map(equalTo);
-    return (value) => tests.some((test) => test(value));
+    // Texts, numbers and booleans are looked up; only what has parts is compared one by one.
+    const plain = new Set(operand.filter(isScalar));
+    const tests = operand.filter((each) => !isScalar(each)).map(equalTo);
+    return (value) => plain.has(value as Scalar) || tests.some((test) => test(value));
   },
 };
 

@@ -1,10 +1,12 @@
+import { limitMarks } from './combining-marks.ts';
+
 /**
  * The words of a text as keys of an index, in their order: lower case, without marks above letters, English endings cut off by
  * Porter's rules, as SQLite's FTS5 does it (`porter unicode61 remove_diacritics 2`). What is no letter or digit parts words.
  */
 export const stemsOf = (text: string): string[] =>
   (
-    text
+    limitMarks(text)
       .toLowerCase()
       .normalize('NFD')
       .replace(/\p{Mn}/gu, '')
@@ -30,7 +32,7 @@ const isVowel = (word: string, place: number): boolean => {
 
 const shapeOf = (word: string): string => Array.from(word, (_, place) => (isVowel(word, place) ? 'v' : 'c')).join('');
 
-const measure = (word: string): number => shapeOf(word).match(/v+c+/g)?.length ?? 0;
+const measure = (word: string): number => shapeOf(word).match(/vc/g)?.length ?? 0;
 const hasVowel = (word: string): boolean => shapeOf(word).includes('v');
 const endsDouble = (word: string): boolean => /([^aeiou])\1$/.test(word) && !isVowel(word, word.length - 1);
 /** Consonant, vowel, consonant, the last not w, x or y: such words lost an e, as `hop(e)` would not. */

@@ -9,6 +9,7 @@ import type {
   Thread,
 } from '@agent-workflow/protos/threads';
 import { textOf, type Message } from '@agent-workflow/protos/message';
+import { containing } from './contains.ts';
 import {
   fromMessagesCursor,
   fromRunsCursor,
@@ -157,19 +158,18 @@ async function takeMatching<T>(
   return found;
 }
 
-const matchesThread =
-  (needle: string) =>
-  ({ threadId, name, metadata }: ThreadRow): boolean =>
-    threadId.toLowerCase().includes(needle) ||
-    name?.toLowerCase().includes(needle) === true ||
-    (metadata !== undefined && valuesOf(fromJson(metadata)).some((value) => value.toLowerCase().includes(needle)));
+function matchesThread(needle: string): (row: ThreadRow) => boolean {
+  const contains = containing(needle);
+  return ({ threadId, name = '', metadata }) =>
+    contains(threadId.toLowerCase()) ||
+    contains(name.toLowerCase()) ||
+    (metadata !== undefined && valuesOf(fromJson(metadata)).some((value) => contains(value.toLowerCase())));
+}
 
-const matchesMessage =
-  (needle: string) =>
-  ({ json }: LogEntry): boolean =>
-    textOf(fromJson(json) as Message)
-      .toLowerCase()
-      .includes(needle);
+function matchesMessage(needle: string): (entry: LogEntry) => boolean {
+  const contains = containing(needle);
+  return ({ json }) => contains(textOf(fromJson(json) as Message).toLowerCase());
+}
 
 /** The values of a JSON document, however deep, as text; its keys are not among them. */
 function valuesOf(value: unknown): string[] {

@@ -156,10 +156,11 @@ export function decideDeleteMessage(
 const answersIn = (messages: readonly MessageEntry[]): string[] =>
   messages.flatMap(({ json }) => answeredCalls(fromJson(json) as Message));
 
-const withoutCalls = (head: Head, callIds: readonly string[]): Head =>
-  head.openCalls.length === 0
-    ? head
-    : { ...head, openCalls: head.openCalls.filter(({ callId }) => !callIds.includes(callId)) };
+function withoutCalls(head: Head, callIds: readonly string[]): Head {
+  if (head.openCalls.length === 0) return head;
+  const gone = new Set(callIds);
+  return { ...head, openCalls: head.openCalls.filter(({ callId }) => !gone.has(callId)) };
+}
 
 function refuseHeavyState(fields: Readonly<Record<string, Uint8Array>>): void {
   const bytes = weigh(fields);

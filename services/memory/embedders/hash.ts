@@ -1,3 +1,4 @@
+import { limitMarks } from '../combining-marks.ts';
 import type { Embedder } from '../port.ts';
 
 const dimension = 384;
@@ -33,7 +34,7 @@ function embedText(text: string): Float32Array {
 
 /** Words of letters and digits; what else stands there when there are none. */
 function wordsOf(text: string): readonly string[] {
-  const folded = text.normalize('NFKC').toLowerCase();
+  const folded = limitMarks(text).normalize('NFKC').toLowerCase();
   return folded.match(/[\p{L}\p{N}\p{M}_]+/gu) ?? folded.match(/\S+/g) ?? [];
 }
 

@@ -18,7 +18,7 @@ export interface OpenaiEmbedderOptions {
 /** Embeds with any endpoint that speaks OpenAI's `POST /embeddings`. */
 export function createOpenaiEmbedder(options: OpenaiEmbedderOptions): Embedder {
   const { model, dimension, timeoutMs, batchSize = 128 } = options;
-  const url = `${options.baseUrl.replace(/\/+$/, '')}/embeddings`;
+  const url = `${options.baseUrl.replace(/(?<!\/)\/+$/, '')}/embeddings`;
   const headers = {
     'content-type': 'application/json',
     ...(options.apiKey !== undefined && { authorization: `Bearer ${options.apiKey}` }),

@@ -118,7 +118,8 @@ function enqueue(request: AcceptRunRequest, head: Head, run: RunRecord, now: num
 }
 
 function refuseWhatFitsNothing({ answers, resume }: AcceptRunRequest, head: Head): void {
-  const unknown = answers.find((id) => !head.openCalls.some(({ callId }) => callId === id));
+  const open = new Set(head.openCalls.map(({ callId }) => callId));
+  const unknown = answers.find((id) => !open.has(id));
   if (unknown !== undefined) throw badRequest(`messages: no open tool call has the id "${unknown}"`);
   if (resume && !matchesInterrupts(resume.keys, head))
     throw badRequest('resume: answers no question that the thread has open, or does not say which');

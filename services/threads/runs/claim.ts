@@ -102,7 +102,8 @@ export function claim({ head, run, input, hasNewInput, worker, snapshot, now }: 
   change: Change;
   reply: ClaimedRun;
 } {
-  const unmatched = run.answers.filter((id) => !head.openCalls.some(({ callId }) => callId === id));
+  const openCalls = new Set(head.openCalls.map(({ callId }) => callId));
+  const unmatched = run.answers.filter((id) => !openCalls.has(id));
   // A run that answers calls nobody made is about to fail: it takes nothing from whoever the thread waits for.
   const resumeUnmatched = run.resume !== undefined && !matchesInterrupts(run.resume, head);
   const refused = unmatched.length > 0 || resumeUnmatched;
@@ -170,7 +171,8 @@ interface Entrance {
 
 /** What the input does to the thread: answers calls or questions, goes on where an interrupted run stood, or begins anew. */
 function enter({ interruptedRun: _, ...head }: Head, run: RunRecord, { input, isNew, now }: Entrance): Entry {
-  const open = head.openCalls.filter(({ callId }) => !run.answers.includes(callId));
+  const answered = new Set(run.answers);
+  const open = head.openCalls.filter(({ callId }) => !answered.has(callId));
   const answersQuestions = run.resume !== undefined;
   const cancelled = isNew && !answersQuestions ? open : [];
   const startsAnew = isNew && !answersQuestions && (cancelled.length > 0 || run.answers.length === 0);

@@ -13,7 +13,7 @@ export function extractSummary(messages: readonly Message[], previousSummary: st
 
 function firstSentence(text: string): string {
   const [sentence = ''] = text.trim().split(/(?<=[.!?])\s|\n/, 1);
-  const characters = Array.from(sentence);
+  const characters = Array.from(sentence.slice(0, 2 * (charactersOfLine + 1)));
   if (characters.length <= charactersOfLine) return sentence;
   return `${characters.slice(0, charactersOfLine - 1).join('')}…`;
 }

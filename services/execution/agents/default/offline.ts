@@ -23,11 +23,22 @@ export const offlineBrain: Brain = {
   summarize: extractSummary,
 };
 
-/** Says it word by word, and lets others have their turn in between, so that each word is on its way before the next. */
-async function speak(words: string, { emit, signal }: NodeContext): Promise<void> {
-  for (const word of words.match(/\s*\S+/g) ?? []) {
+/** A longer text than this many words is emitted several words at a time. */
+const maxPieces = 1000;
+
+/** Emits word by word, and lets others have their turn in between, so that each word is on its way before the next. */
+async function speak(text: string, { emit, signal }: NodeContext): Promise<void> {
+  const words = wordsOf(text);
+  const wordsOfPiece = Math.ceil(words.length / maxPieces);
+  for (let start = 0; start < words.length; start += wordsOfPiece) {
     signal.throwIfAborted();
-    emit(word);
+    emit(words.slice(start, start + wordsOfPiece).join(''));
     await breathe();
   }
+}
+
+/** The words of a text, each with the space before it. */
+function wordsOf(text: string): readonly string[] {
+  const ends = Array.from(text.matchAll(/\S+/g), ({ index, 0: word }) => index + word.length);
+  return ends.map((end, place) => text.slice(ends[place - 1] ?? 0, end));
 }

@@ -14,9 +14,15 @@ const phrases: Readonly<Record<string, (result: ToolResult) => string>> = {
     return `It is ${toText(time)} on ${toText(date)} (${toText(zone)}).`;
   },
   remember: ({ call }) => `I will remember: ${asYou(argument(call.args, 'fact'))}.`,
-  recall: ({ call, output }) =>
-    phraseFacts(argument(call.args, 'query'), Array.isArray(output) ? output.map(toText) : []),
+  recall: ({ call, output }) => {
+    const question = argument(call.args, 'query').slice(0, charactersOfQuestion);
+    return phraseFacts(question, Array.isArray(output) ? output.slice(0, maxFacts).map(toText) : []);
+  },
 };
+
+// A caller may write a call and its answer into the thread: neither need be as small as what the tool itself takes and gives.
+const charactersOfQuestion = 2000;
+const maxFacts = 20;
 
 /** The nearest there is may still have nothing to do with the question: only what shares the most of its words is told. */
 function phraseFacts(question: string, found: readonly string[]): string {

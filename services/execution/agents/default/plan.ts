@@ -52,10 +52,13 @@ function readSentence(sentence: string, known: Known): Step {
   return {};
 }
 
+/** What comes after so many sentences is not read: each may call a tool. */
+const maxSentences = 100;
+
 const joint = /(?<=[.!?])\s+|\n+|,? and (?=what|how|who|when|where|which|tell|remember|calculate)/i;
 
 const sentencesOf = (said: string): readonly string[] =>
   said
-    .split(joint)
+    .split(joint, maxSentences)
     .map((sentence) => sentence.trim())
     .filter((sentence) => sentence !== '');

@@ -1,6 +1,6 @@
 import { toExpression } from './arithmetic.ts';
 import type { Known, Step } from './plan.ts';
-import { asYou } from './words.ts';
+import { asYou, cutEnd } from './words.ts';
 
 /** Reads a sentence; `undefined` when it is for another to understand. */
 type Reader = (sentence: string, known: Known) => Step | undefined;
@@ -14,10 +14,12 @@ export const greeting = ({ userName }: Known): string =>
 
 /** `use look_up {"id": 7}` calls any tool of the run by its name, the caller's own ones too. */
 export const readToolCall: Reader = (sentence, { tools }) => {
-  const [, name, json = '{}'] = /^(?:use|call|run) (\S+)\s*(\{.*\})?$/is.exec(sentence) ?? [];
+  const [call = '', name] = /^(?:use|call|run) ([^\s{]+)/i.exec(sentence) ?? [];
+  const json = sentence.slice(call.length).trim();
   if (name === undefined || !tools.some((tool) => tool.name === name)) return undefined;
+  if (json !== '' && !(json.startsWith('{') && json.endsWith('}'))) return undefined;
   try {
-    return { call: { name, args: JSON.parse(json) as Readonly<Record<string, unknown>> } };
+    return { call: { name, args: JSON.parse(json || '{}') as Readonly<Record<string, unknown>> } };
   } catch {
     return { words: `The arguments of ${name} must be a JSON object.` };
   }
@@ -57,9 +59,16 @@ const readClock: Reader = (sentence) => {
   const asking = /\b(?:the (?:current )?(?:time|date)|(?:time|day|date) is it|current (?:time|date))\b/i;
   const personal = /\b(?:my|our|I|we)\b/i;
   if (!asking.test(sentence) || personal.test(sentence)) return undefined;
-  const place = /\b(?:in|at) (\p{L}[\p{L}\d_/+ -]*?)(?: right now| now)?\W*$/u.exec(sentence)?.[1];
+  const place = placeIn(sentence);
   return { call: { name: 'current_time', args: place === undefined ? {} : { time_zone: place } } };
 };
+
+/** The place that a sentence ends with, as "Porto" of "What time is it in Porto right now?". */
+function placeIn(sentence: string): string | undefined {
+  const end = sentence.split(/[^\p{L}\d_/+ -]/u).findLast((words) => words.trim() !== '') ?? '';
+  const place = /\b(?:in|at) (\p{L}.*)$/u.exec(end)?.[1];
+  return place && cutEnd(place, ' /+-').replace(/ (?:right )?now$/, '');
+}
 
 const readOwnName: Reader = (sentence, { userName }) =>
   userName !== '' && /\b(?:what(?:['’]s| is) my name|who am I)\b/i.test(sentence)
@@ -67,13 +76,15 @@ const readOwnName: Reader = (sentence, { userName }) =>
     : undefined;
 
 const readQuestion: Reader = (sentence) => {
-  const asking = /\?\s*$|^(?:what|who|when|where|which|why|how|do|does|did|is|are|am|can|could|tell me|recall)\b/i;
-  return asking.test(sentence) ? { call: { name: 'recall', args: { query: sentence } } } : undefined;
+  const asking = /^(?:what|who|when|where|which|why|how|do|does|did|is|are|am|can|could|tell me|recall)\b/i;
+  return sentence.endsWith('?') || asking.test(sentence)
+    ? { call: { name: 'recall', args: { query: sentence } } }
+    : undefined;
 };
 
 const readStatement: Reader = (sentence) => {
   if (!/\b(?:I|my|me|we|our)\b/i.test(sentence)) return undefined;
-  const fact = sentence.replace(/[.!]+$/, '');
+  const fact = cutEnd(sentence, '.!');
   return { words: `So ${asYou(fact)}. Say "remember that ${fact}" and I will keep it in mind.` };
 };
 

@@ -25,9 +25,11 @@ export function readTurn(context: readonly Message[]): Turn {
 }
 
 function answersTo(calls: readonly CallBlock[], messages: readonly Message[]): readonly ToolResult[] {
-  const blocks = messages.flatMap(({ content }) => content);
+  // Of several answers to one call the first counts.
+  const blocks = messages.flatMap(({ content }) => content).toReversed();
+  const answers = new Map(blocks.map((block) => [block['call_id'], block]));
   return calls.flatMap((call) => {
-    const answer = blocks.find((block) => block['call_id'] === call.id);
+    const answer = answers.get(call.id);
     return answer ? [{ call, output: answer['output'], isError: answer['is_error'] === true }] : [];
   });
 }

@@ -16,6 +16,13 @@ export const asYou = (text: string): string =>
     .replaceAll('’', "'")
     .replace(/\b(?:i'm|i've|i am|i was|myself|mine|my|me|i)\b/gi, (word) => second[word.toLowerCase()] ?? word);
 
+/** A text without those of the given characters that stand at its end. */
+export function cutEnd(text: string, characters: string): string {
+  let end = text.length;
+  while (end > 0 && characters.includes(text.charAt(end - 1))) end -= 1;
+  return text.slice(0, end);
+}
+
 /** Words that questions are made of, whatever they ask for. */
 const small = new Set(
   `a about an and any anything are at be called can could did do does everything for from has have how i in is it know like
@@ -27,8 +34,11 @@ const small = new Set(
 export function countShared(question: string, fact: string): number | undefined {
   const asked = stemsOf(question).filter(({ word }) => !small.has(word));
   if (asked.length === 0) return undefined;
-  const known = stemsOf(fact);
-  return asked.filter(({ stem }) => known.some((other) => isNear(stem, other.stem))).length;
+  const known = new Set(stemsOf(fact).map(({ stem }) => stem));
+  const beginnings = new Set([...known].flatMap(beginningsOf));
+  const isNear = (stem: string): boolean =>
+    known.has(stem) || beginnings.has(stem) || beginningsOf(stem).some((beginning) => known.has(beginning));
+  return asked.filter(({ stem }) => isNear(stem)).length;
 }
 
 interface Stem {
@@ -39,11 +49,12 @@ interface Stem {
 const stemsOf = (text: string): readonly Stem[] =>
   [...new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu))].map((word) => ({
     word,
-    stem: word.replace(/(?:ing|ed|es|s|e)$/u, '') || word,
+    stem: (word.replace(/(?:ing|ed|es|s|e)$/u, '') || word).slice(0, longest),
   }));
 
 const shortest = 4;
+const longest = 64;
 
-/** The same word, or one that begins with the other: "colour" and "colourful". */
-const isNear = (one: string, other: string): boolean =>
-  one === other || (Math.min(one.length, other.length) >= shortest && (one.startsWith(other) || other.startsWith(one)));
+/** Every beginning that makes two words near, the whole included: "colour" of "colourful". */
+const beginningsOf = (stem: string): readonly string[] =>
+  Array.from({ length: Math.max(0, stem.length - shortest + 1) }, (_, index) => stem.slice(0, shortest + index));

@@ -1,0 +1,37 @@
+/**
+ * A test whether a text contains `needle`, in a time that grows with their lengths added up. `String.includes` multiplies
+ * them for some needles: 8,000 characters looked for in 2 MB can take it 20 seconds.
+ */
+export function containing(needle: string): (text: string) => boolean {
+  if (needle.length <= shortNeedle) return (text) => text.includes(needle);
+  const borders = bordersOf(needle);
+  return (text) => isIn(text, needle, borders);
+}
+
+/** For needles up to here `includes` is the faster one, whatever they are. */
+const shortNeedle = 64;
+
+/** Searches as Knuth, Morris and Pratt do: no character of the text is looked at again. */
+function isIn(text: string, needle: string, borders: Int32Array): boolean {
+  let matched = 0;
+  for (let place = 0; place < text.length; place += 1) {
+    const code = text.charCodeAt(place);
+    while (matched > 0 && code !== needle.charCodeAt(matched)) matched = borders[matched - 1] ?? 0;
+    if (code === needle.charCodeAt(matched)) matched += 1;
+    if (matched === needle.length) return true;
+  }
+  return false;
+}
+
+/** For each beginning of the needle, how much of its end is a beginning of it too. */
+function bordersOf(needle: string): Int32Array {
+  const borders = new Int32Array(needle.length);
+  let matched = 0;
+  for (let place = 1; place < needle.length; place += 1) {
+    const code = needle.charCodeAt(place);
+    while (matched > 0 && code !== needle.charCodeAt(matched)) matched = borders[matched - 1] ?? 0;
+    if (code === needle.charCodeAt(matched)) matched += 1;
+    borders[place] = matched;
+  }
+  return borders;
+}

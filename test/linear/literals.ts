@@ -1,0 +1,56 @@
+import { globSync, readFileSync } from 'node:fs';
+import { posix } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
+
+/** A regular expression as it stands in the code of the product. */
+export interface Literal {
+  readonly file: string;
+  readonly source: string;
+  readonly flags: string;
+}
+
+/** What a source file holds of regular expressions. */
+export interface Found {
+  readonly literals: readonly Literal[];
+  /** Calls that make one at run time, which nothing can check beforehand. */
+  readonly made: readonly string[];
+}
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Every file of the product; tests and tools are none. */
+const productFiles = (): readonly string[] =>
+  globSync(['protos/**/*.{ts,js}', 'services/**/*.{ts,js}', 'gateway/**/*.{ts,js}'], {
+    cwd: root,
+    exclude: (name) => name.includes('node_modules'),
+  })
+    .map((file) => file.replaceAll('\\', '/'))
+    .filter((file) => !file.endsWith('.test.ts') && !file.endsWith('/generate.ts'));
+
+/** The regular expressions of the whole product. */
+export function readProduct(): Found {
+  const each = productFiles().map((file) => readSource(file, readFileSync(posix.join(root, file), 'utf8')));
+  return { literals: each.flatMap(({ literals }) => literals), made: each.flatMap(({ made }) => made) };
+}
+
+/** The regular expressions of one source. */
+export function readSource(file: string, source: string): Found {
+  const literals: Literal[] = [];
+  const made: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isRegularExpressionLiteral(node)) literals.push(toLiteral(file, node.text));
+    if (isMaker(node)) made.push(`${file}: ${node.getText()}`);
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile(file, source, ts.ScriptTarget.Latest, true));
+  return { literals, made };
+}
+
+const isMaker = (node: ts.Node): boolean =>
+  (ts.isNewExpression(node) || ts.isCallExpression(node)) && node.expression.getText() === 'RegExp';
+
+function toLiteral(file: string, text: string): Literal {
+  const end = text.lastIndexOf('/');
+  return { file, source: text.slice(1, end), flags: text.slice(end + 1) };
+}

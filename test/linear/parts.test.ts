@@ -1,0 +1,91 @@
+import { calculate } from '@agent-workflow/execution/agents/default/calculator';
+import { extractSummary } from '@agent-workflow/execution/agents/default/extract';
+import { phraseResult } from '@agent-workflow/execution/agents/default/phrases';
+import { planReply } from '@agent-workflow/execution/agents/default/plan';
+import { asYou } from '@agent-workflow/execution/agents/default/words';
+import { readToken } from '@agent-workflow/gateway/auth/token';
+import { addressOf } from '@agent-workflow/gateway/limits/address';
+import { prefersNdjson } from '@agent-workflow/gateway/replies/ndjson';
+import { hashEmbedder } from '@agent-workflow/memory/embedders/hash';
+import { readSelection } from '@agent-workflow/memory/filters';
+import { stemsOf } from '@agent-workflow/memory/stems';
+import { tellingWords } from '@agent-workflow/memory/telling-words';
+import { containing } from '@agent-workflow/threads/contains';
+import test from 'ava';
+import { isLinear, measure } from './growth.ts';
+import { texts } from './texts.ts';
+
+const known = { userName: 'Ada', tools: [{ name: 'look_up', description: '', parameters: {} }] };
+
+const message = (text: string) => ({
+  message_id: 'm',
+  role: 'user' as const,
+  content: [{ type: 'text', text }],
+  timestamp: '2026-01-01T00:00:00.000Z',
+});
+
+const recall = (query: string, facts: readonly string[]): string =>
+  phraseResult({
+    call: { type: 'tool_call', id: 'c', name: 'recall', args: { query } },
+    output: facts,
+    isError: false,
+  });
+
+const part = (text: string): string => Buffer.from(text).toString('base64url');
+
+/** What reads text of a caller; whether it refuses it makes no difference. */
+const parts: Readonly<Record<string, (text: string) => unknown>> = {
+  'the default agent plans a reply': (text) => planReply(text, known),
+  'the default agent plans a reply to a fact': (text) => planReply(`remember ${text}`, known),
+  'the default agent plans a reply about the time': (text) => planReply(`the time in ${text}`, known),
+  'the default agent answers from one fact': (text) => recall(text, [text]),
+  'the default agent answers from many facts': (text) => recall(text, text.split(' ')),
+  'the default agent turns "I" to "you"': asYou,
+  'the default agent summarises': (text) => extractSummary([message(text), message(text)], ''),
+  'the calculator, as far as its schema lets a text come': (text) => attempt(() => calculate(text.slice(0, 500))),
+  'a token is taken apart': (text) => readToken(text),
+  'the claims of a token are read': (text) => readToken(`${part(`{"a":"${text}`)}.${part(text)}.x`),
+  'a header of accepted types': prefersNdjson,
+  'a header of proxies': (text) => addressOf({ req: { socket: {}, headers: { 'x-forwarded-for': text } } } as never, 2),
+  'words are counted for the index': stemsOf,
+  'a text is embedded': async (text) => hashEmbedder.embed([text], undefined as never),
+  'a query is reduced to words that tell': tellingWords,
+  'filters are read': (text) =>
+    attempt(() => readSelection({ filtersJson: Buffer.from(JSON.stringify({ [text]: { $in: Array.from(text) } })) })),
+  'a text is searched for itself': (text) => containing(text)(`${text.slice(1)}${text}`),
+  'a text is searched for half of itself and another': (text) =>
+    containing(`${text.slice(0, text.length / 4)}#${text.slice(0, text.length / 4)}`)(text),
+};
+
+function attempt(work: () => unknown): unknown {
+  try {
+    return work();
+  } catch (error) {
+    return error;
+  }
+}
+
+for (const [name, work] of Object.entries(parts)) {
+  test.serial(`${name}: ten times the text takes about ten times as long`, async (t) => {
+    for (const [kind, make] of Object.entries(texts)) {
+      const small = await measure(work, { short: make(100), long: make(1000) });
+      t.true(isLinear(small), `${kind} of 1 KB: ${JSON.stringify(small)}`);
+      const large = await measure(work, { short: make(10_000), long: make(100_000) });
+      t.true(isLinear(large), `${kind} of 100 KB: ${JSON.stringify(large)}`);
+    }
+  });
+}
+
+test('a memory is compared with many values by looking them up', async (t) => {
+  const selected = (count: number) => {
+    const values = Array.from({ length: count }, (_, index) => `v${String(index)}`);
+    return readSelection({ filtersJson: Buffer.from(JSON.stringify({ kind: { $in: values } })) });
+  };
+  const heads = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({ metadata: { kind: `w${String(index)}` } }) as never);
+  const growth = await measure(({ accepts, memories }) => memories.filter((head) => accepts?.(head)).length, {
+    short: { ...selected(1000), memories: heads(1000) },
+    long: { ...selected(10_000), memories: heads(10_000) },
+  });
+  t.true(isLinear(growth), JSON.stringify(growth));
+});
