@@ -1,6 +1,6 @@
 import type { Log } from '@agent-workflow/kit/log';
 import type { Call } from '@agent-workflow/protos/call';
-import type { Execution, RunEvents } from '@agent-workflow/protos/execution';
+import type { Execution, FollowRequest } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type { Threads } from '@agent-workflow/protos/threads';
 import type { Static, TSchema } from 'typebox';
@@ -55,8 +55,8 @@ export interface Ask<Params = unknown, Input = unknown> {
 
 /** A run to follow, as the reply of a stream. */
 export interface RunStream {
-  readonly runId: string;
-  readonly events: AsyncIterable<RunEvents>;
+  readonly follow: FollowRequest;
+  readonly call: Call;
 }
 
 /** Gives the JSON text of the reply's `data`, or a run to follow. */

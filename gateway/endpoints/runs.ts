@@ -34,13 +34,13 @@ export async function waitForRun({ owner, params, call }: Ask<Params>, services:
 /** Every event after the last one that the reader has seen. */
 export async function streamRun(
   ask: Ask<Params, Static<typeof StreamQuery>>,
-  { execution, threads }: Services,
+  { threads }: Services,
 ): Promise<RunStream> {
   const { owner, params, input, call } = ask;
   const runId = params.run_id;
   await threads.getRun({ owner, runId }, call());
   const after = ask.lastEventId === undefined ? (input.after ?? 0) : seqOf(ask.lastEventId, runId);
-  return { runId, events: execution.follow({ owner, runId, after }, call(streamMs)) };
+  return { follow: { owner, runId, after }, call: call(streamMs) };
 }
 
 /** The number that `{run_id}:{seq}` ends with. */

@@ -2,6 +2,7 @@ import { within } from '@agent-workflow/protos/call';
 import type { Ask, Endpoint, Services } from '../endpoints/endpoint.ts';
 import { writeData, writeJson } from '../replies/envelope.ts';
 import { writeEvents } from '../replies/events.ts';
+import type { Feeds } from '../replies/feeds.ts';
 import type { Context, Middleware } from './context.ts';
 import { idMaker, readOnce, type DoOnce, type Once } from './once.ts';
 
@@ -10,6 +11,7 @@ export function answer(
   { handle, answer: kind, access, method, status, secret, startsRun = false }: Endpoint,
   services: Services,
   doOnce: DoOnce,
+  feeds: Feeds,
 ): Middleware {
   const once = method !== 'GET' && access?.action !== 'read' && !secret;
   return async (ctx) => {
@@ -17,7 +19,7 @@ export function answer(
     const keyed = once ? readOnce(ctx, startsRun) : undefined;
     const ask = askOf(ctx, life, keyed);
     const reply = await (keyed ? doOnce(ctx, keyed, life.call(), () => handle(ask, services)) : handle(ask, services));
-    if (typeof reply !== 'string') await writeEvents(ctx, reply, { ...services, abort: life.abort });
+    if (typeof reply !== 'string') await writeEvents(ctx, reply, { ...services, feeds, abort: life.abort });
     else if (kind === 'bare') writeJson(ctx, status, reply);
     else writeData(ctx, reply, status);
   };

@@ -1,6 +1,7 @@
 import Router from '@koa/router';
 import compose from 'koa-compose';
 import type { Endpoint, Route, Services } from '../endpoints/endpoint.ts';
+import { createFeeds, type Feeds } from '../replies/feeds.ts';
 import { answer } from './answer.ts';
 import type { OnceCache } from '../once/port.ts';
 import { authorization, type Authorize } from './authorize.ts';
@@ -32,9 +33,10 @@ export function routing({ endpoints, services, authorize, streams, onceCache, ob
   const direct = new Map<string, Middleware>();
   const body = jsonBody(services.config.MAX_BODY_BYTES);
   const doOnce = createOnce(services.threads, onceCache);
+  const feeds = createFeeds(services.execution);
   for (const row of endpoints) {
     for (const route of [row, ...row.aliases]) {
-      const steps = stepsOf({ row, route, services, authorize, streams, body, doOnce, observers });
+      const steps = stepsOf({ row, route, services, authorize, streams, body, doOnce, feeds, observers });
       router.register(toPattern(route), [route.method], steps);
       if (!route.path.includes('{')) direct.set(`${route.method} ${route.path}`, compose(steps));
     }
@@ -48,11 +50,13 @@ interface StepsOptions extends Omit<Routing, 'endpoints' | 'onceCache'> {
   readonly route: Route;
   readonly body: Middleware;
   readonly doOnce: DoOnce;
+  /** What streams read their runs by. */
+  readonly feeds: Feeds;
 }
 
 /** What a request passes once its row is known; steps that the row does not need are not there. */
 function stepsOf(options: StepsOptions): Middleware[] {
-  const { row, route, services, authorize, streams, body, doOnce, observers } = options;
+  const { row, route, services, authorize, streams, body, doOnce, feeds, observers } = options;
   const { access, params, input } = row;
   const isStream = row.answer === 'events';
   return [
@@ -62,7 +66,7 @@ function stepsOf(options: StepsOptions): Middleware[] {
     ...((params ?? input) ? [validation(row, route.method)] : []),
     ...(isStream ? [streams] : []),
     ...(isStream && observers?.meters ? [countOpen(observers.meters)] : []),
-    answer(row, services, doOnce),
+    answer(row, services, doOnce, feeds),
   ];
 }
 

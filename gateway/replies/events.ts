@@ -1,12 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import type { Log } from '@agent-workflow/kit/log';
-import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { GatewayConfig } from '../config.ts';
 import type { RunStream } from '../endpoints/endpoint.ts';
 import type { Context } from '../middleware/context.ts';
+import type { Feeds, Taken } from './feeds.ts';
+import type { Framing } from './framing.ts';
 import { sendHead } from './head.ts';
-import { ndjsonType, prefersNdjson, toNdjson } from './ndjson.ts';
-import { sseComment, sseType, toSse } from './sse.ts';
+import { ndjson, prefersNdjson } from './ndjson.ts';
+import { sse } from './sse.ts';
 
 /** No proxy is to keep, change or hold back a stream. */
 const streamHeaders = ['Cache-Control', 'no-store, no-transform', 'X-Accel-Buffering', 'no'];
@@ -22,6 +23,7 @@ export const drain = 'drain';
 
 export interface EventsOptions {
   readonly config: Pick<GatewayConfig, 'STREAM_COMMENT_SECONDS'>;
+  readonly feeds: Feeds;
   readonly log: Log;
   /** Ends the following of the run. */
   readonly abort: () => void;
@@ -31,59 +33,32 @@ export interface EventsOptions {
  * Answers with the events of a run, as fast as the caller reads them. The stream ends after the last event; it ends
  * without a terminal one when the process drains or the log cannot be read further, which means: resume.
  */
-export async function writeEvents(ctx: Context, { runId, events }: RunStream, options: EventsOptions): Promise<void> {
-  const ndjson = prefersNdjson(ctx.req.headers.accept);
-  const encode = ndjson ? toNdjson : toSse;
-  using pipe = openPipe(ctx, { type: ndjson ? ndjsonType : sseType, idle: ndjson ? '' : sseComment, ...options });
+export async function writeEvents(ctx: Context, { follow, call }: RunStream, options: EventsOptions): Promise<void> {
+  const framing = prefersNdjson(ctx.req.headers.accept) ? ndjson : sse;
+  using pipe = openPipe(ctx, framing, options);
+  using reader = options.feeds.open(follow, framing, call);
   try {
-    for await (const batch of events) {
-      for (const part of inParts(batch.events)) {
-        await pipe.write(encode(runId, part));
-        if (pipe.isOver()) break;
-      }
-      if (pipe.isOver()) break;
-    }
+    for (let taken = await reader.next(); taken && !pipe.isOver(); taken = await reader.next()) await pipe.write(taken);
   } catch (error) {
     if (!ctx.headerSent) throw error;
-    if (!pipe.isOver()) options.log.warn({ err: error, request_id: ctx.state.requestId, run_id: runId }, 'stream cut');
+    if (!pipe.isOver())
+      options.log.warn({ err: error, request_id: ctx.state.requestId, run_id: follow.runId }, 'stream cut');
   }
   pipe.end();
 }
 
-/** What is encoded and handed to the socket at once: a reader that stands still keeps that much of it, several times over. */
-const partBytes = 64 * 1024;
-
-/** Events in parts of about that weight; a heavier one is a part of its own. */
-function* inParts(events: readonly RunEvent[]): Generator<readonly RunEvent[]> {
-  let start = 0;
-  let bytes = 0;
-  for (const [index, { json }] of events.entries()) {
-    if (index > start && bytes + json.byteLength > partBytes) {
-      yield events.slice(start, index);
-      start = index;
-      bytes = 0;
-    }
-    bytes += json.byteLength;
-  }
-  yield start === 0 ? events : events.slice(start);
-}
-
 interface Pipe extends Disposable {
-  readonly write: (text: string) => Promise<void> | undefined;
+  /** Resolves when the caller has read so far that more may be handed to its socket. */
+  readonly write: (taken: Taken) => Promise<void> | undefined;
   readonly end: () => void;
   /** Whether nothing more is to be written. */
   readonly isOver: () => boolean;
 }
 
-type PipeOptions = EventsOptions & {
-  readonly type: string;
-  /** Written when there was nothing to write for a while; empty for a framing without comments. */
-  readonly idle: string;
-};
-
-function openPipe(ctx: Context, { type, idle, config, abort }: PipeOptions): Pipe {
+function openPipe(ctx: Context, { type, comment: idle }: Framing, { config, abort }: EventsOptions): Pipe {
   const { res, app } = ctx;
   let drained = false;
+  let isWithinEvent = false;
   const begin = (): void => {
     if (!res.headersSent) sendHead(ctx, 200, ['Content-Type', type, ...streamHeaders]);
   };
@@ -98,14 +73,15 @@ function openPipe(ctx: Context, { type, idle, config, abort }: PipeOptions): Pip
   }, headDelayMs);
   const comment = setInterval(() => {
     begin();
-    if (idle !== '' && !res.writableNeedDrain) res.write(idle);
+    if (idle !== '' && !isWithinEvent && !res.writableNeedDrain) res.write(idle);
   }, config.STREAM_COMMENT_SECONDS * 1000);
 
   return {
-    write: (text) => {
+    write: ({ bytes, isWhole }) => {
       comment.refresh();
       begin();
-      return res.write(text) ? undefined : untilWritable(res);
+      isWithinEvent = !isWhole;
+      return res.write(bytes) ? undefined : untilWritable(res);
     },
     end: () => {
       begin();

@@ -1,16 +1,21 @@
 import test from 'ava';
 import fc from 'fast-check';
+import { toChunks } from './chunks.ts';
 import { jsonBytes } from './json.ts';
-import { prefersNdjson, toNdjson } from './ndjson.ts';
+import { ndjson, prefersNdjson } from './ndjson.ts';
 
 test('every chunk is one line', (t) => {
   fc.assert(
     fc.property(fc.array(fc.jsonValue(), { minLength: 1 }), (values) => {
-      const text = toNdjson(
-        'r',
-        values.map((value, index) => ({ seq: index + 1, event: 'messages_chunk', json: jsonBytes(value) })),
-      );
-      const lines = text.split('\n');
+      const events = values.map((value, index) => ({
+        seq: index + 1,
+        event: 'messages_chunk',
+        json: jsonBytes(value),
+      }));
+      const chunks = toChunks({ framing: ndjson, runId: 'r', after: 0, chunkBytes: 1024 }, events);
+      const lines = Buffer.concat(chunks.map(({ bytes }) => bytes))
+        .toString()
+        .split('\n');
       t.is(lines.pop(), '');
       t.deepEqual(
         lines.map((line) => JSON.stringify(JSON.parse(line))),

@@ -1,14 +1,13 @@
-import type { RunEvent } from '@agent-workflow/protos/execution';
-import { jsonText } from './json.ts';
-
-export const ndjsonType = 'application/x-ndjson; charset=utf-8';
+import type { Framing } from './framing.ts';
 
 /** Events as JSON objects, one a line. */
-export function toNdjson(_runId: string, events: readonly RunEvent[]): string {
-  let text = '';
-  for (const { json } of events) text += `${jsonText(json)}\n`;
-  return text;
-}
+export const ndjson: Framing = {
+  name: 'ndjson',
+  type: 'application/x-ndjson; charset=utf-8',
+  head: () => '',
+  tail: '\n',
+  comment: '',
+};
 
 /** Whether an `Accept` header asks for NDJSON: names it, and does not name server-sent events before it. */
 export function prefersNdjson(accept: string | undefined): boolean {

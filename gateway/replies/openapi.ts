@@ -4,8 +4,8 @@ import { propertiesOf } from '../middleware/query.ts';
 import { ErrorBody, ResponseMetadata } from '../schemas/common.ts';
 import type { Endpoint, Route } from '../endpoints/endpoint.ts';
 import { hoist, requiredOf, type Components, type Json } from './components.ts';
-import { ndjsonType } from './ndjson.ts';
-import { sseType } from './sse.ts';
+import { ndjson } from './ndjson.ts';
+import { sse } from './sse.ts';
 
 /** The OpenAPI 3.1 document of a table of endpoints, aliases included; `secured`: callers must sign in. */
 export function toOpenApi(endpoints: readonly Endpoint[], { secured }: { readonly secured: boolean }): Json {
@@ -116,7 +116,7 @@ function successContent({ answer, reply }: Endpoint, components: Components): Js
   const schema = hoist(reply, components);
   if (answer === 'bare') return { 'application/json': { schema } };
   if (answer === 'events') {
-    return { [mediaType(sseType)]: { schema: sseEvent(schema) }, [mediaType(ndjsonType)]: { schema } };
+    return { [mediaType(sse.type)]: { schema: sseEvent(schema) }, [mediaType(ndjson.type)]: { schema } };
   }
   const metadata = hoist(ResponseMetadata, components);
   return {

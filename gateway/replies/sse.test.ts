@@ -1,8 +1,9 @@
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import test from 'ava';
 import fc from 'fast-check';
+import { toChunks } from './chunks.ts';
 import { jsonBytes } from './json.ts';
-import { sseComment, toSse } from './sse.ts';
+import { sse } from './sse.ts';
 
 const kinds = fc.constantFrom('metadata', 'on_chain_start', 'messages_chunk', 'state_chunk', 'on_chain_end', 'error');
 const events = fc
@@ -10,6 +11,9 @@ const events = fc
   .map((pairs) =>
     pairs.map(([event, data], index): RunEvent => ({ seq: index + 1, event, json: jsonBytes({ event, data }) })),
   );
+
+const toSse = (runId: string, given: readonly RunEvent[], chunkBytes = 1024): string =>
+  Buffer.concat(toChunks({ framing: sse, runId, after: 0, chunkBytes }, given).map(({ bytes }) => bytes)).toString();
 
 test('a reader of server-sent events gets every event back as it was, in order', (t) => {
   fc.assert(
@@ -27,7 +31,7 @@ test('a reader of server-sent events gets every event back as it was, in order',
 test('batches are the same stream as their events one by one, and comments in between change nothing', (t) => {
   fc.assert(
     fc.property(events, (given) => {
-      const oneByOne = given.map((event) => toSse('r', [event]) + sseComment).join('');
+      const oneByOne = given.map((event) => toSse('r', [event]) + sse.comment).join('');
       t.deepEqual(readSse(oneByOne), readSse(toSse('r', given)));
     }),
   );

@@ -11,6 +11,7 @@ import {
 } from '@grpc/grpc-js';
 import type { Call } from '../call.ts';
 import { definitionOf, methodName, type Context, type Services } from './definitions.ts';
+import { createInflow, type Inflow } from './flow.ts';
 import { refusal } from './leash.ts';
 import { toChannelCredentials, toMetadata, type WireSecurity } from './security.ts';
 import { errorKey, fromStatus, notBegunKey } from './status.ts';
@@ -143,8 +144,12 @@ async function* followStream(outgoing: Outgoing): AsyncGenerator<object, undefin
   const cancel = (): void => stream?.cancel();
   signal.addEventListener('abort', cancel);
   try {
-    stream = openStream(outgoing);
-    for await (const item of stream) yield item as object;
+    const inflow = createInflow(outgoing.rpc.responseDeserialize);
+    stream = openStream(outgoing, inflow);
+    for await (const item of stream) {
+      inflow.taken();
+      yield item as object;
+    }
   } catch (error) {
     throw translate(error);
   } finally {
@@ -153,17 +158,21 @@ async function* followStream(outgoing: Outgoing): AsyncGenerator<object, undefin
   }
 }
 
-function openStream({ client, metadata, rpc, request, call }: Outgoing): ClientReadableStream<object> {
-  const { path, requestSerialize, responseDeserialize } = rpc;
+function openStream(
+  { client, metadata, rpc, request, call }: Outgoing,
+  { deserialize, bound }: Inflow,
+): ClientReadableStream<object> {
+  const { path, requestSerialize } = rpc;
   const options = { deadline: call.deadline };
   const stream = client.makeServerStreamRequest(
     path,
     requestSerialize,
-    responseDeserialize,
+    deserialize,
     request,
     withTrail(metadata),
     options,
   );
+  bound(stream);
   // Iterating throws what matters; once it is left, the cancellation itself still arrives as an event.
   stream.on('error', () => undefined);
   return stream;

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { fromUnknown, unavailable, type ServiceError } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { carriedNames, fromCarried, onTrail, withIds, type Trail } from '@agent-workflow/kit/trail';
@@ -16,7 +15,8 @@ import {
 } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
 import type { Call } from '../call.ts';
-import { definitionOf, methodName, serviceName, type Context, type Services } from './definitions.ts';
+import { definitionOf, methodName, serviceName, type Context, type Definition, type Services } from './definitions.ts';
+import { writeAll } from './flow.ts';
 import { link, type Method } from './link.ts';
 import { createGuard, toServerCredentials, type WireSecurity } from './security.ts';
 import { errorKey, notBegunKey, toStatus } from './status.ts';
@@ -185,24 +185,35 @@ const justDo: AroundCall = (_call, work) => work();
 
 function addService(server: Server, { context, provided, isLetIn, onFailure, onStranger, around }: Served): void {
   const definition = definitionOf(context);
-  const handlers = Object.entries(definition).map(([rpc, { path, responseStream }]): [string, UntypedHandleCall] => {
-    const name = methodName(rpc);
-    const method: Method = (request, call) =>
-      around({ method: `${context}.${name}`, request }, () => (provided()?.[name] ?? starting.call)(request, call));
-    const refuse = (error: unknown): Partial<StatusObject> => {
-      const known = fromUnknown(error);
-      if (isOurs(known)) onFailure(known, path);
-      const { code, details, error: sent } = toStatus(known);
-      const metadata = new Metadata();
-      metadata.set(errorKey, sent);
-      if (known.message === startingMessage) metadata.set(notBegunKey, 'starting');
-      return { code, details, metadata };
-    };
-    const answers = { method, refuse, isLetIn, onStranger };
-    return [rpc, responseStream ? streaming(answers) : unary(answers)];
-  });
-  server.addService(definition, Object.fromEntries(handlers));
+  const handlers = Object.entries(definition).map(
+    ([rpc, { path, responseStream, responseSerialize: serialize }]): [string, UntypedHandleCall] => {
+      const name = methodName(rpc);
+      const method: Method = (request, call) =>
+        around({ method: `${context}.${name}`, request }, () => (provided()?.[name] ?? starting.call)(request, call));
+      const refuse = (error: unknown): Partial<StatusObject> => {
+        const known = fromUnknown(error);
+        if (isOurs(known)) onFailure(known, path);
+        const { code, details, error: sent } = toStatus(known);
+        const metadata = new Metadata();
+        metadata.set(errorKey, sent);
+        if (known.message === startingMessage) metadata.set(notBegunKey, 'starting');
+        return { code, details, metadata };
+      };
+      const answers = { method, refuse, isLetIn, onStranger };
+      return [rpc, responseStream ? streaming({ ...answers, serialize }) : unary(answers)];
+    },
+  );
+  server.addService(serialized(definition), Object.fromEntries(handlers));
 }
+
+/** The same service, whose streams are given serialized items: so what waits of them is known in bytes. */
+const serialized = (definition: Definition): Definition =>
+  Object.fromEntries(
+    Object.entries(definition).map(([rpc, method]) => [
+      rpc,
+      method.responseStream ? { ...method, responseSerialize: (bytes: object) => bytes as Buffer } : method,
+    ]),
+  );
 
 /** Answers in place of a service that is not there yet. */
 const starting = link<{ readonly call: Method }>({
@@ -244,7 +255,12 @@ function unary({ method, refuse, isLetIn, onStranger }: Answers): handleUnaryCal
   };
 }
 
-function streaming({ method, refuse, isLetIn, onStranger }: Answers): handleServerStreamingCall<object, object> {
+interface StreamAnswers extends Answers {
+  readonly serialize: (item: object) => Buffer;
+}
+
+function streaming(answers: StreamAnswers): handleServerStreamingCall<object, Buffer> {
+  const { method, refuse, isLetIn, onStranger, serialize } = answers;
   return (stream) => {
     if (!isLetIn(stream.metadata)) {
       onStranger();
@@ -253,7 +269,8 @@ function streaming({ method, refuse, isLetIn, onStranger }: Answers): handleServ
     }
     const context = callOf(stream);
     onTrail(trailOf(stream), () => {
-      writeAll(method(stream.request, context) as AsyncIterable<object>, stream, context.signal).then(
+      const items = method(stream.request, context) as AsyncIterable<object>;
+      writeAll(items, stream, { serialize, signal: context.signal }).then(
         () => {
           stream.end();
         },
@@ -263,17 +280,6 @@ function streaming({ method, refuse, isLetIn, onStranger }: Answers): handleServ
       );
     });
   };
-}
-
-/** Writes as fast as the reader reads: a slow one makes the service wait. */
-async function writeAll(
-  items: AsyncIterable<object>,
-  stream: ServerWritableStream<object, object>,
-  signal: AbortSignal,
-): Promise<void> {
-  for await (const item of items) {
-    if (!stream.write(item)) await once(stream, 'drain', { signal });
-  }
 }
 
 type Incoming = ServerUnaryCall<object, object> | ServerWritableStream<object, object>;

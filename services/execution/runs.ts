@@ -178,8 +178,8 @@ const ended = async (log: RunLog, runId: string, signal: AbortSignal): Promise<v
     () => undefined,
   );
 
-/** What one reply of a stream may weigh before the next begins: well under what a wire lets through. */
-const partBytes = sizes.rpc / 4;
+/** What one reply of a stream may hold before the next begins: that much waits for a reader that stands still, several times over. */
+const partBytes = 256 * 1024;
 
 /** A batch in parts that a wire lets through; a heavier event is a part of its own. */
 function* inParts(batch: readonly RunEvent[]): Generator<readonly RunEvent[]> {

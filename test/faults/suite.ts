@@ -1,5 +1,6 @@
 import type { TestFn } from 'ava';
 import { processEnv } from '@agent-workflow/kit/env';
+import { clusterAbsence } from '../servers/cluster-ground.ts';
 import type { Launcher } from '../servers/real.ts';
 import { withServer } from '../servers/real-suite.ts';
 
@@ -14,4 +15,14 @@ export function withFaults(test: TestFn, suite: () => void): void {
 /** The same for tests that need a real server; with `REQUIRE_SERVERS=1` they fail where it is absent. */
 export function withFaultsOf<S>(test: TestFn, launcher: Launcher<S>, suite: (server: () => Promise<S>) => void): void {
   withFaults(test, () => withServer(test, launcher, suite));
+}
+
+/** The same for tests that need every server of a cluster, which they open themselves. */
+export function withFaultsOfCluster(test: TestFn, suite: () => void): void {
+  withFaults(test, () => {
+    const absence = clusterAbsence();
+    if (absence === undefined) suite();
+    else if (processEnv()['REQUIRE_SERVERS'] === '1') test(absence, (t) => t.fail(absence));
+    else test.skip(absence, () => undefined);
+  });
 }

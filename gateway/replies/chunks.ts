@@ -1,0 +1,124 @@
+import type { RunEvent } from '@agent-workflow/protos/execution';
+import type { Framing } from './framing.ts';
+
+/** How far a reader of a run has come: behind event `after`, and `offset` bytes into the encoded event behind it. */
+export interface Position {
+  readonly after: number;
+  readonly offset: number;
+  /** The event that was sent in part; absent while `offset` is 0. */
+  readonly seq?: number;
+}
+
+/** The next bytes of a run in one framing: several whole events, or a part of one that is larger. */
+export interface Chunk {
+  readonly bytes: Buffer;
+  readonly from: Position;
+  readonly to: Position;
+  /** The events of which it holds at least a part, in order. */
+  readonly seqs: readonly number[];
+  /** Where each of those events ends in `bytes`; of one that goes on behind it, the end of `bytes`. */
+  readonly ends: readonly number[];
+}
+
+export interface ChunkOptions {
+  readonly framing: Framing;
+  readonly runId: string;
+  /** The number of the event that stands before the first. */
+  readonly after: number;
+  /** What one chunk may hold. */
+  readonly chunkBytes: number;
+}
+
+/** Encodes events into chunks, each with memory of its own. */
+export function toChunks(options: ChunkOptions, events: readonly RunEvent[]): Chunk[] {
+  const { framing, runId, after, chunkBytes } = options;
+  const chunks: Chunk[] = [];
+  let before = after;
+  let parts: Part[] = [];
+  let bytes = 0;
+  const flush = (): void => {
+    if (parts.length > 0) chunks.push(join(framing, before, parts, bytes));
+    before = parts.at(-1)?.event.seq ?? before;
+    parts = [];
+    bytes = 0;
+  };
+  for (const event of events) {
+    const head = framing.head(runId, event);
+    const size = head.length + event.json.byteLength + framing.tail.length;
+    if (bytes > 0 && bytes + size > chunkBytes) flush();
+    if (size > chunkBytes) {
+      chunks.push(...split(options, before, { event, head }));
+      before = event.seq;
+    } else {
+      parts.push({ event, head });
+      bytes += size;
+    }
+  }
+  flush();
+  return chunks;
+}
+
+interface Part {
+  readonly event: RunEvent;
+  /** ASCII, so that its length is its byte length. */
+  readonly head: string;
+}
+
+function join({ tail }: Framing, after: number, parts: readonly Part[], size: number): Chunk {
+  const bytes = Buffer.allocUnsafe(size);
+  const seqs: number[] = [];
+  const ends: number[] = [];
+  let end = 0;
+  for (const { event, head } of parts) {
+    end += bytes.write(head, end, 'latin1');
+    bytes.set(event.json, end);
+    end += event.json.byteLength;
+    end += bytes.write(tail, end, 'latin1');
+    seqs.push(event.seq);
+    ends.push(end);
+  }
+  return { bytes, from: { after, offset: 0 }, to: { after: seqs.at(-1) ?? after, offset: 0 }, seqs, ends };
+}
+
+/** One large event in several chunks: a reader that stands still holds one of them, not the event. */
+function split({ framing, chunkBytes }: ChunkOptions, after: number, { event, head }: Part): Chunk[] {
+  const { seq, json } = event;
+  const sources = [Buffer.from(head, 'latin1'), json, Buffer.from(framing.tail, 'latin1')];
+  const size = sources.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  const chunks: Chunk[] = [];
+  let from: Position = { after, offset: 0 };
+  for (let start = 0; start < size; start += chunkBytes) {
+    const end = Math.min(start + chunkBytes, size);
+    const bytes = Buffer.allocUnsafeSlow(end - start);
+    let sourceStart = 0;
+    for (const source of sources) {
+      const begin = Math.max(start, sourceStart);
+      const stop = Math.min(end, sourceStart + source.byteLength);
+      if (begin < stop) bytes.set(source.subarray(begin - sourceStart, stop - sourceStart), begin - start);
+      sourceStart += source.byteLength;
+    }
+    const to = end === size ? { after: seq, offset: 0 } : { after, offset: end, seq };
+    chunks.push({ bytes, from, to, seqs: [seq], ends: [bytes.byteLength] });
+    from = to;
+  }
+  return chunks;
+}
+
+/** Where in its bytes a chunk goes on for a reader at this position; `undefined` when it holds nothing of what comes next. */
+export function locate({ bytes, from, seqs, ends }: Chunk, position: Position): number | undefined {
+  let start = 0;
+  let after = from.after;
+  let skipped = from.offset;
+  for (const [index, seq] of seqs.entries()) {
+    const end = ends[index] ?? bytes.byteLength;
+    if (after === position.after) {
+      const at = start + position.offset - skipped;
+      const isSame = position.offset === 0 || position.seq === seq;
+      return isSame && at >= start && at < end ? at : undefined;
+    }
+    start = end;
+    after = seq;
+    skipped = 0;
+  }
+  return undefined;
+}

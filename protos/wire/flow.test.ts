@@ -1,0 +1,64 @@
+import test from 'ava';
+import { ServiceError } from '@agent-workflow/kit/errors';
+import { within } from '../call.ts';
+import type { Execution, RunEvents } from '../execution.ts';
+import { connect } from './connect.ts';
+import { serve } from './serve.ts';
+
+const notUsed = (): Promise<never> => Promise.reject(new ServiceError('BadRequest', 'not used here'));
+
+const megabyte = Buffer.alloc(1024 * 1024, 'x');
+const messages = 40;
+
+/** Follows a run of forty events of a megabyte, and counts how many were asked of the service. */
+async function withStream(use: (events: AsyncIterator<RunEvents>, made: () => number) => Promise<void>): Promise<void> {
+  let made = 0;
+  const execution: Execution = {
+    start: notUsed,
+    wait: notUsed,
+    async *follow() {
+      for (; made < messages; made++) {
+        yield await Promise.resolve({ events: [{ seq: made + 1, event: 'state_chunk', json: megabyte }] });
+      }
+    },
+    getGraph: notUsed,
+    stopRun: notUsed,
+    checkTools: notUsed,
+    updateState: notUsed,
+    deleteThread: notUsed,
+  };
+  const options = { host: '127.0.0.1', port: 0, drainMs: 100, onFailure: () => undefined };
+  await using server = await serve({ execution }, options);
+  await using client = connect('execution', server.address);
+  const stream = client.follow({ owner: 'anon', runId: 'r', after: 0 }, within(20_000));
+  await use(stream[Symbol.asyncIterator](), () => made);
+}
+
+test('a reader that stands still has a bounded number of bytes waiting for it on both sides of the wire', async (t) => {
+  await withStream(async (events, made) => {
+    await events.next();
+    let before = -1;
+    // Settled: nothing was made in a while.
+    while (before !== made()) {
+      before = made();
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    }
+    t.true(made() <= 6, `${String(made())} messages of a megabyte for one that was read`);
+    t.log(`${String(made())} messages of a megabyte are on their way`);
+    await events.return?.();
+  });
+});
+
+test('a reader that goes on after it stood still has every item, in order', async (t) => {
+  await withStream(async (events) => {
+    const seqs: number[] = [];
+    for (let item = await events.next(); item.done !== true; item = await events.next()) {
+      for (const { seq } of item.value.events) seqs.push(seq);
+      if (seqs.length === 5) await new Promise((resolve) => setTimeout(resolve, 300));
+    }
+    t.deepEqual(
+      seqs,
+      Array.from({ length: messages }, (_, index) => index + 1),
+    );
+  });
+});
