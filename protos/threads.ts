@@ -170,7 +170,7 @@ export interface Threads {
   readonly beginOnce: (request: BeginOnceRequest, call: Call) => Promise<BeginOnceReply>;
   /**
    * Keeps the reply for whoever sends the request again, or says that it may be done then.
-   * The first reply that is kept stays.
+   * All replies that are kept under one key say the same.
    * retry: safe
    */
   readonly endOnce: (request: EndOnceRequest, call: Call) => Promise<EndOnceReply>;
@@ -743,17 +743,17 @@ export interface BeginOnceRequest {
   readonly bodyHash: string;
   /** Of this request, however often it is sent: see the head of the service. */
   readonly attemptId?: string;
+  /** Kept as its reply from the beginning, when the key is new: of several that begin at once, one decides. */
+  readonly replyJson?: Uint8Array;
 }
 
 export interface BeginOnceReply {
-  /** Whether no request with this key came before. */
+  /** Whether no request with this key came before, or only such that were refused and changed nothing. */
   readonly isNew: boolean;
   /** Absent until an earlier request has ended. */
   readonly replyJson?: Uint8Array;
   /** When the first request with this key began. */
-  readonly at?: number;
-  /** Whether an earlier request is under way, or was lost on its way; absent when it ended and changed nothing. */
-  readonly isOpen?: boolean;
+  readonly at: number;
 }
 
 export interface EndOnceRequest {

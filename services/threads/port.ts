@@ -141,6 +141,17 @@ export interface ToolCallNote extends ToolCallKey {
   readonly result?: Uint8Array;
 }
 
+/** A request about a thread that a change has applied: it is known by its id when it comes again. */
+export interface AppliedRequest {
+  readonly id: string;
+  /** What its caller is told: JSON. */
+  readonly reply: Uint8Array;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** How long it is known, in milliseconds. */
+  readonly keptMs: number;
+}
+
 /** What a decision is made from: one moment of one thread. */
 export interface Snapshot {
   /** Absent when the thread does not exist. */
@@ -155,8 +166,8 @@ export interface Snapshot {
   readonly context: readonly number[];
   /** The tool call asked for, when it is on record. */
   readonly toolCall?: ToolCallNote;
-  /** Whether the request asked for has been applied by an earlier change. */
-  readonly isApplied: boolean;
+  /** What the caller of the request asked for was told, as JSON, when an earlier change has applied that request. */
+  readonly applied?: Uint8Array;
 }
 
 /** What one decision writes, all of it or nothing. */
@@ -185,8 +196,8 @@ export interface Change {
   readonly dropCheckpointsAfter?: number;
   /** Put on record; notes of a run may be forgotten once the run has ended. */
   readonly toolCall?: ToolCallNote;
-  /** The request that this change applies, of those about this thread that are to be done once. */
-  readonly appliesOnce?: string;
+  /** The request that this change applies. */
+  readonly applies?: AppliedRequest;
 }
 
 export interface Decision<T> {
@@ -215,8 +226,8 @@ export interface Reads {
   /** Takes in the undo of every version above the one that the active run found; begun anew for every look at the thread. */
   readonly undosOfActiveRun?: () => UndoSink;
   readonly toolCall?: ToolCallKey;
-  /** A request about this thread that is to be done once. */
-  readonly once?: string;
+  /** The id of a request about this thread that an earlier change may have applied. */
+  readonly request?: string;
 }
 
 /** Fields and context of one moment. */
@@ -254,6 +265,19 @@ export interface RunMark {
 /** A request that is to be done once, as far as it came. */
 export interface OnceRecord {
   readonly bodyHash: string;
+  readonly reply?: Uint8Array;
+  /** When the first request with its key began: milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** A request that begins under its key. */
+export interface OnceBeginning {
+  readonly bodyHash: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** The caller's id of this call: made again, it finds itself and is told what it was told before. A UUID. */
+  readonly attempt?: string;
+  /** Its reply, when that is known from the beginning. */
   readonly reply?: Uint8Array;
 }
 
@@ -310,13 +334,13 @@ export interface ThreadStore extends AsyncDisposable {
    * and that are not being deleted. */
   readonly listIdle: (time: number, limit: number) => Promise<readonly ThreadKey[]>;
   readonly listDeleting: (limit: number) => Promise<readonly ThreadKey[]>;
-  /** Notes the request if its key is new; gives what stood under the key before. */
-  readonly beginOnce: (
-    owner: string,
-    key: string,
-    record: { readonly bodyHash: string; readonly at: number },
-  ) => Promise<OnceRecord | undefined>;
-  readonly endOnce: (owner: string, key: string, reply: Uint8Array) => Promise<void>;
+  /**
+   * Notes the request if its key is new, or was left by the request that had it; gives what stood under the key otherwise. One
+   * that takes a key which was left keeps its hash: another hash leaves it as it is, and is given what stands.
+   */
+  readonly beginOnce: (owner: string, key: string, record: OnceBeginning) => Promise<OnceRecord | undefined>;
+  /** Keeps the reply. Without one the key is left, unless it has a reply: whoever comes next begins as the first did. */
+  readonly endOnce: (owner: string, key: string, reply: Uint8Array | undefined) => Promise<void>;
   /** Forgets requests noted before `time` (milliseconds since 1970), at most `limit` of them. */
   readonly expireOnce: (time: number, limit: number) => Promise<void>;
   /**

@@ -72,7 +72,6 @@ export function decideWriteState(
   snapshot: Snapshot,
   now: number,
 ): Decision<{ head: Head }> {
-  if (snapshot.isApplied && snapshot.head && !snapshot.head.deleting) return { reply: { head: snapshot.head } };
   const head = writableHead(snapshot, request.threadId);
   if (head.version !== request.expectedVersion) throw conflict(`thread "${request.threadId}" has changed meanwhile`);
   refuseHeavyState(request.fields);
@@ -84,9 +83,8 @@ export function decideWriteState(
     updatedAt: now,
     nextPosition,
   };
-  const once = request.onceKey === undefined ? {} : { appliesOnce: request.onceKey };
   return {
-    change: withCheckpoint({ head: written, fields: request.fields, messages, ...once }, head, snapshot, {
+    change: withCheckpoint({ head: written, fields: request.fields, messages }, head, snapshot, {
       ...directly,
       at: now,
     }),

@@ -1,18 +1,28 @@
-import { invalid, notFound } from '@agent-workflow/kit/errors';
-import type { ClaimedRun, MessageEntry, Threads } from '@agent-workflow/protos/threads';
+import { invalid, isServiceError, notFound } from '@agent-workflow/kit/errors';
+import type {
+  BeginDeleteReply,
+  ClaimedRun,
+  MessageEntry,
+  NoteToolStartedReply,
+  State,
+  Threads,
+} from '@agent-workflow/protos/threads';
 import { getCheckpoint, listCheckpoints } from './checkpoints.ts';
 import { threadsSettings } from './config.ts';
 import { decideFix, findBroken } from './fix.ts';
 import { createForks, withoutFork } from './fork.ts';
 import { listMessages, listRunMessages, listRuns, listThreads, toRun, toThread } from './lists.ts';
+import { fromJson, toJson } from './json.ts';
 import { gatherUndos } from './overlay.ts';
-import type { Head, RunRecord, ThreadKey, ThreadStore, ToolCallKey } from './port.ts';
+import type { Head, Reads, RunRecord, ThreadKey, ThreadStore, ToolCallKey } from './port.ts';
+import { decideOnce, requestOf, type Decide, type Outcome, type Repeatable } from './repeats.ts';
 import { pruned } from './retention.ts';
 import { listRunSteps } from './run-steps.ts';
 import { decideAccept, takesPlace } from './runs/accept.ts';
 import { decideClaim, inputIds } from './runs/claim.ts';
 import { decideCommit } from './runs/commit.ts';
 import { decideEnd } from './runs/end.ts';
+import { fromKeptAcceptance, fromKeptClaim, toKeptAcceptance, toKeptClaim } from './runs/kept-claim.ts';
 import { decideRelease } from './runs/release.ts';
 import { decideToolResult, decideToolStarted } from './runs/once.ts';
 import {
@@ -40,6 +50,66 @@ export function createThreads({
 
   const change: ThreadStore['change'] = (key, reads, decide) =>
     store.change(key, reads, (snapshot) => pruned(decide(snapshot), keep));
+
+  /** A change that a request makes once, however often it is sent. */
+  const changeOnce = async <T, K>(
+    { key, reads = {}, method, request, toKept }: OneChange<T, K>,
+    decide: Decide<T>,
+  ): Promise<Outcome<T, K>> => {
+    const known = requestOf(method, request);
+    if (!known) return { made: await change(key, reads, decide) };
+    const once = { request: known, now: now(), toKept };
+    return change(key, { ...reads, request: known.id }, decideOnce(once, decide));
+  };
+
+  /** The same for a reply that is kept as it is. */
+  const settle = async <T>(what: Omit<OneChange<T, T>, 'toKept'>, decide: Decide<T>): Promise<T> => {
+    const outcome = await changeOnce({ ...what, toKept: (reply: T) => reply ?? (null as T) }, decide);
+    return 'made' in outcome ? outcome.made : outcome.kept;
+  };
+
+  /** The state as a write left it; the present one where that version is no longer kept. */
+  const stateAt = async (key: ThreadKey, version: number): Promise<State> => {
+    const head = await liveHead(key);
+    if (head.version === version) return states.read(key, head);
+    try {
+      return (await getCheckpoint(store, { ...key, checkpointId: String(version) })).state;
+    } catch (error) {
+      if (isServiceError(error, 'NotFound')) return states.read(key, await liveHead(key));
+      throw error;
+    }
+  };
+
+  const markDeleting = async (key: ThreadKey): Promise<BeginDeleteReply> =>
+    change(key, {}, ({ head }) => {
+      if (!head) throw notFound(`thread "${key.threadId}" does not exist`);
+      const marked: Head = { ...head, deleting: true, epoch: head.epoch + 1 };
+      return {
+        change: { head: marked },
+        reply: { stoppedRunIds: [...(head.activeRun ? [head.activeRun] : []), ...head.queue] },
+      };
+    });
+
+  /** Nothing of the thread is left to tell that it was deleted: that stands beside it, under the id of the request. */
+  const markDeletingOnce = async (key: ThreadKey, requestId: string): Promise<BeginDeleteReply> => {
+    const note = { bodyHash: key.threadId, at: now() };
+    const toldBefore = async (): Promise<BeginDeleteReply | undefined> => {
+      const known = await store.beginOnce(key.owner, requestId, note);
+      return known?.reply && (fromJson(known.reply) as BeginDeleteReply);
+    };
+    const [, known] = await Promise.all([store.expireOnce(note.at - onceKeptMs, expiredAtOnce), toldBefore()]);
+    if (known) return known;
+    try {
+      const reply = await markDeleting(key);
+      await store.endOnce(key.owner, requestId, toJson(reply));
+      return reply;
+    } catch (error) {
+      // Another call of the same request may have come to its end meanwhile.
+      const told = isServiceError(error, 'NotFound') ? await toldBefore() : undefined;
+      if (told) return told;
+      throw error;
+    }
+  };
 
   const liveHead = async (key: ThreadKey): Promise<Head> => {
     const head = await store.getHead(key);
@@ -74,7 +144,11 @@ export function createThreads({
         messages: idsOf(request.messages),
         ...(request.multitaskStrategy === 'rollback' ? { undosOfActiveRun: () => (undone = gatherUndos()) } : {}),
       };
-      const reply = await change(key, reads, (snapshot) => decideAccept(request, { ...snapshot, undone }, now()));
+      const outcome = await changeOnce(
+        { key, reads, method: 'acceptRun', request, toKept: toKeptAcceptance },
+        (snapshot) => decideAccept(request, { ...snapshot, undone }, now()),
+      );
+      const reply = 'made' in outcome ? outcome.made : await fromKeptAcceptance(store, key, outcome.kept);
       const { claimed } = reply;
       if (!claimed || isKnown(claimed, request.claim?.knownVersion)) return reply;
       return { ...reply, claimed: { ...claimed, state: await claimedState(store, key, claimed) } };
@@ -83,9 +157,11 @@ export function createThreads({
     claimRun: async (request) => {
       const key = keyOf(request);
       const waiting = inputIds(await runOf(request.owner, request.runId));
-      const claimed = await change(key, { runs: [request.runId], messages: waiting }, (snapshot) =>
+      const reads = { runs: [request.runId], messages: waiting };
+      const outcome = await changeOnce({ key, reads, method: 'claimRun', request, toKept: toKeptClaim }, (snapshot) =>
         decideClaim(request, snapshot, now()),
       );
+      const claimed = 'made' in outcome ? outcome.made : await fromKeptClaim(store, key, outcome.kept);
       if (claimed.givenUp || claimed.lastClaim) return claimed;
       const output = claimed.isTakeover ? { outputJson: await outputOf(request.owner, claimed.runId) } : {};
       if (isKnown(claimed, request.knownVersion)) return { ...claimed, ...output };
@@ -93,7 +169,9 @@ export function createThreads({
     },
 
     releaseRun: (request) =>
-      store.change(keyOf(request), { runs: [request.runId] }, (snapshot) => decideRelease(request, snapshot, now())),
+      settle({ key: keyOf(request), reads: { runs: [request.runId] }, method: 'releaseRun', request }, (snapshot) =>
+        decideRelease(request, snapshot, now()),
+      ),
 
     commitStep: (request) => {
       const replaced = request.replacesMessages ? idsOf(request.messages) : [];
@@ -102,12 +180,15 @@ export function createThreads({
         messages: [...replaced, ...request.removedFromContext],
         fields: Object.keys(request.fields),
       };
-      return change(keyOf(request), reads, (snapshot) => decideCommit(request, snapshot));
+      return settle({ key: keyOf(request), reads, method: 'commitStep', request }, (snapshot) =>
+        decideCommit(request, snapshot),
+      );
     },
 
     endRun: async (request) => {
       const { threadId } = await runOf(request.owner, request.runId);
-      return change({ owner: request.owner, threadId }, { runs: [request.runId] }, (snapshot) =>
+      const key = { owner: request.owner, threadId };
+      return settle({ key, reads: { runs: [request.runId] }, method: 'endRun', request }, (snapshot) =>
         decideEnd(request, snapshot, now()),
       );
     },
@@ -132,8 +213,17 @@ export function createThreads({
       return { steps: await listRunSteps(store, key, request, await liveHead(key)) };
     },
 
-    noteToolStarted: (request) =>
-      change(keyOf(request), { toolCall: toolCallOf(request) }, (snapshot) => decideToolStarted(request, snapshot)),
+    noteToolStarted: async (request) => {
+      const reads = { toolCall: toolCallOf(request) };
+      // One that was begun before is so for every call that asks: only the first is told otherwise.
+      const toKept = ({ isNew }: NoteToolStartedReply): { isNew: boolean } | undefined =>
+        isNew ? { isNew } : undefined;
+      const outcome = await changeOnce(
+        { key: keyOf(request), reads, method: 'noteToolStarted', request, toKept },
+        (snapshot) => decideToolStarted(request, snapshot),
+      );
+      return 'made' in outcome ? outcome.made : outcome.kept;
+    },
 
     noteToolResult: (request) => change(keyOf(request), {}, (snapshot) => decideToolResult(request, snapshot)),
 
@@ -159,15 +249,10 @@ export function createThreads({
 
     listThreads: (request) => listThreads(store, request),
 
-    beginDelete: (key) =>
-      change(key, {}, ({ head }) => {
-        if (!head) throw notFound(`thread "${key.threadId}" does not exist`);
-        const marked: Head = { ...head, deleting: true, epoch: head.epoch + 1 };
-        return {
-          change: { head: marked },
-          reply: { stoppedRunIds: [...(head.activeRun ? [head.activeRun] : []), ...head.queue] },
-        };
-      }),
+    beginDelete: (request) => {
+      const known = requestOf('beginDelete', request);
+      return known ? markDeletingOnce(keyOf(request), known.id) : markDeleting(keyOf(request));
+    },
 
     finishDelete: async (key) => {
       await store.purge(key);
@@ -186,15 +271,18 @@ export function createThreads({
       const reads = {
         messages: idsOf(request.messages),
         fields: Object.keys(request.fields),
-        ...(request.onceKey === undefined ? {} : { once: request.onceKey }),
       };
-      const { head } = await change(key, reads, (snapshot) => decideWriteState(request, snapshot, now()));
-      return states.read(key, head);
+      const toKept = ({ head }: { readonly head: Head }): number => head.version;
+      const outcome = await changeOnce({ key, reads, method: 'writeState', request, toKept }, (snapshot) =>
+        decideWriteState(request, snapshot, now()),
+      );
+      return 'made' in outcome ? states.read(key, outcome.made.head) : stateAt(key, outcome.kept);
     },
 
-    clearState: async (key) => {
-      await change(key, { fields: 'all', context: true }, (snapshot) =>
-        decideClearState(key.threadId, snapshot, now()),
+    clearState: async (request) => {
+      const reads = { fields: 'all', context: true } as const;
+      await settle({ key: keyOf(request), reads, method: 'clearState', request }, (snapshot) =>
+        decideClearState(request.threadId, snapshot, now()),
       );
       return {};
     },
@@ -211,11 +299,14 @@ export function createThreads({
 
     addMessages: (request) => {
       const reads = { messages: idsOf(request.messages) };
-      return change(keyOf(request), reads, (snapshot) => decideAddMessages(request, snapshot, now()));
+      return settle({ key: keyOf(request), reads, method: 'addMessages', request }, (snapshot) =>
+        decideAddMessages(request, snapshot, now()),
+      );
     },
 
     deleteMessage: async (request) => {
-      await change(keyOf(request), { messages: [request.messageId] }, (snapshot) =>
+      const reads = { messages: [request.messageId] };
+      await settle({ key: keyOf(request), reads, method: 'deleteMessage', request }, (snapshot) =>
         decideDeleteMessage(request, snapshot, now()),
       );
       return {};
@@ -236,33 +327,50 @@ export function createThreads({
       return toThread({ threadId: request.newThreadId, ...(await forks.make(request)) });
     },
 
-    fixThread: async ({ owner, threadId }) => {
-      const key = { owner, threadId };
+    fixThread: async (request) => {
+      const key = keyOf(request);
       await liveHead(key);
       const broken = findBroken((await store.getState(key)).context);
       const messages = [...broken.callers, ...broken.answers];
-      const removedCount = await change(key, { messages }, (snapshot) => decideFix(threadId, broken, snapshot, now()));
+      const removedCount = await settle({ key, reads: { messages }, method: 'fixThread', request }, (snapshot) =>
+        decideFix(key.threadId, broken, snapshot, now()),
+      );
       return { removedCount };
     },
 
-    beginOnce: async ({ owner, onceKey, bodyHash }) => {
+    beginOnce: async ({ owner, onceKey, bodyHash, attemptId: attempt, replyJson: reply }) => {
       const at = now();
       // Asked for together, in this order: a store that groups its writes makes them one.
       const [, known] = await Promise.all([
         store.expireOnce(at - onceKeptMs, expiredAtOnce),
-        store.beginOnce(owner, onceKey, { bodyHash, at }),
+        store.beginOnce(owner, onceKey, {
+          bodyHash,
+          at,
+          ...(attempt === undefined ? {} : { attempt }),
+          ...(reply ? { reply } : {}),
+        }),
       ]);
       if (known && known.bodyHash !== bodyHash) {
         throw invalid(['header', 'Idempotency-Key'], 'was used with another body', 'idempotency_key');
       }
-      return { isNew: known === undefined, ...(known?.reply === undefined ? {} : { replyJson: known.reply }) };
+      if (!known) return { isNew: true, at };
+      return { isNew: false, at: known.at, ...(known.reply === undefined ? {} : { replyJson: known.reply }) };
     },
 
     endOnce: async ({ owner, onceKey, replyJson }) => {
-      if (replyJson) await store.endOnce(owner, onceKey, replyJson);
+      await store.endOnce(owner, onceKey, replyJson);
       return {};
     },
   };
+}
+
+/** A change that a request makes, as `method` does it. */
+interface OneChange<T, K> {
+  readonly key: ThreadKey;
+  readonly reads?: Reads;
+  readonly method: string;
+  readonly request: Repeatable;
+  readonly toKept: (reply: T) => K | undefined;
 }
 
 /** How long a request is known by its key, in milliseconds. */

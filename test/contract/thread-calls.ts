@@ -81,6 +81,7 @@ export const claim = async (
     readonly takeoverEpoch?: number;
     readonly notLast?: boolean;
     readonly workerId?: string;
+    readonly attemptId?: string;
   } = {},
 ): Promise<ClaimedRun> => threads.claimRun({ ...thread1, runId, workerId: 'w1', ...parts }, call());
 

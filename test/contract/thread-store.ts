@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import type { ExecutionContext, TestFn } from 'ava';
 import fc from 'fast-check';
 import { conflict } from '@agent-workflow/kit/errors';
-import type { Change, RunRecord, ThreadStore } from '@agent-workflow/threads/port';
+import type { AppliedRequest, Change, RunRecord, ThreadStore } from '@agent-workflow/threads/port';
 import { threadStorePastContract } from './thread-store-past.ts';
 import {
   bytes,
@@ -61,7 +62,6 @@ export function threadStoreContract(
       entries: new Map(),
       fields: {},
       context: [],
-      isApplied: false,
     });
     await put(store, { head: fullHead });
     t.deepEqual((await look(store)).head, fullHead);
@@ -201,7 +201,7 @@ export function threadStoreContract(
 
   check('a request noted once is told what stood under its key', async (t, store) => {
     t.is(await store.beginOnce(owner, 'k', { bodyHash: 'h', at: 1 }), undefined);
-    t.deepEqual(await store.beginOnce(owner, 'k', { bodyHash: 'other', at: 2 }), { bodyHash: 'h' });
+    t.deepEqual(await store.beginOnce(owner, 'k', { bodyHash: 'other', at: 2 }), { bodyHash: 'h', at: 1 });
     await store.endOnce(owner, 'k', bytes('{"a":1}'));
     const known = await store.beginOnce(owner, 'k', { bodyHash: 'h', at: 3 });
     t.is(text(known?.reply), '{"a":1}');
@@ -215,19 +215,53 @@ export function threadStoreContract(
     t.is(notes.filter((known) => known === undefined).length, 1);
   });
 
+  check('one attempt that notes its key twice is told the same both times', async (t, store) => {
+    const [mine, other] = [randomUUID(), randomUUID()];
+    const note = { bodyHash: 'h', at: 1 };
+    t.is(await store.beginOnce(owner, 'k', { ...note, attempt: mine }), undefined);
+    t.is(await store.beginOnce(owner, 'k', { ...note, attempt: mine }), undefined);
+    t.deepEqual(await store.beginOnce(owner, 'k', { ...note, attempt: other }), note);
+  });
+
+  check('a key that was left is taken by the next request, and by one only', async (t, store) => {
+    t.is(await store.beginOnce(owner, 'k', { bodyHash: 'h', at: 1 }), undefined);
+    await store.endOnce(owner, 'k', undefined);
+    t.is((await store.beginOnce(owner, 'k', { bodyHash: 'other', at: 2 }))?.bodyHash, 'h');
+    const notes = await Promise.all(
+      Array.from({ length: 20 }, async () => store.beginOnce(owner, 'k', { bodyHash: 'h', at: 2 })),
+    );
+    t.is(notes.filter((known) => known === undefined).length, 1);
+    await store.endOnce(owner, 'k', bytes('{"a":1}'));
+    await store.endOnce(owner, 'k', undefined);
+    t.is(text((await store.beginOnce(owner, 'k', { bodyHash: 'h', at: 3 }))?.reply), '{"a":1}');
+  });
+
+  check('a reply that is known from the beginning is that of the first', async (t, store) => {
+    t.is(await store.beginOnce(owner, 'k', { bodyHash: 'h', at: 1, reply: bytes('1') }), undefined);
+    t.is(text((await store.beginOnce(owner, 'k', { bodyHash: 'h', at: 1, reply: bytes('2') }))?.reply), '1');
+  });
+
   check('a change that applies a request says so to every later one, if it was written', async (t, store) => {
-    await store.beginOnce(owner, 'k', { bodyHash: 'h', at: 1 });
-    const isApplied = async (once: string, threadId = 't2'): Promise<boolean> =>
-      store.change({ owner, threadId }, { once }, (snapshot) => ({ reply: snapshot.isApplied }));
-    t.false(await isApplied('k'));
+    const applies = (id: string): AppliedRequest => ({
+      id,
+      reply: bytes(`"${id}"`),
+      at: Date.now(),
+      keptMs: 60_000,
+    });
+    const told = async (request: string, threadId = 't2'): Promise<string | undefined> =>
+      store.change({ owner, threadId }, { request }, ({ applied }) => ({ reply: text(applied) }));
+    t.is(await told('k'), undefined);
     await t.throwsAsync(
-      put(store, { head: newHead, runs: [run('r1')], appliesOnce: 'k' }, { owner, threadId: 't2' }).then(async () =>
-        put(store, { head: newHead, runs: [run('r1')], appliesOnce: 'k2' }, { owner, threadId: 't3' }),
+      put(store, { head: newHead, runs: [run('r1')], applies: applies('k') }, { owner, threadId: 't2' }).then(
+        async () => put(store, { head: newHead, runs: [run('r1')], applies: applies('k2') }, { owner, threadId: 't3' }),
       ),
     );
-    t.true(await isApplied('k'));
-    t.false(await isApplied('k2', 't3'));
-    t.false(await isApplied('never'));
+    t.is(await told('k'), '"k"');
+    t.is(await told('k2', 't3'), undefined);
+    t.is(await told('never'), undefined);
+    await put(store, { head: { ...newHead, deleting: true } }, { owner, threadId: 't2' });
+    await store.purge({ owner, threadId: 't2' });
+    t.is(await told('k'), undefined);
   });
 
   if (!ages) {

@@ -264,17 +264,15 @@ function checkpointRows(change: Change, ttl: number): RowWrite[] {
 }
 
 const putToolCall = insert('toolCall', '0', '?', ['result'], ' USING TTL ?');
-const putOnce = insert('once', '0', '?', [], ' USING TTL ?');
+const putOnce = insert('once', '0', '?', ['result'], ' USING TTL ?');
 
 /** Longer than any run goes on; a note is asked for only while its run is open. */
 const toolCallTtl = 30 * 24 * 3600;
-/** A little longer than the request is known. */
-const onceTtl = 25 * 3600;
 
-function otherRows({ toolCall, appliesOnce }: Change): RowWrite[] {
+function otherRows({ toolCall, applies }: Change): RowWrite[] {
   return [
     ...(toolCall ? [row(putToolCall, toolCallId(toolCall), toBlob(toolCall.result), toolCallTtl)] : []),
-    ...(appliesOnce === undefined ? [] : [row(putOnce, appliesOnce, onceTtl)]),
+    ...(applies ? [row(putOnce, applies.id, toBlob(applies.reply), Math.ceil(applies.keptMs / 1000))] : []),
   ];
 }
 

@@ -28,7 +28,7 @@ export const migrations: readonly (readonly string[])[] = [
        run text,                  -- run: JSON
        options blob,              -- run
        input blob,                -- run
-       result blob,               -- tool call
+       result blob,               -- tool call; once: what its caller was told
        message_id text,           -- log
        json blob,                 -- log: empty where a message was deleted
        checkpoint text,           -- checkpoint: JSON
@@ -91,6 +91,7 @@ export const migrations: readonly (readonly string[])[] = [
        PRIMARY KEY ((owner, key))
      )`,
   ],
+  ['ALTER TABLE once ADD IF NOT EXISTS at bigint'],
 ];
 
 /** What a row of `thread` is, with what its `n` and `id` say. The head comes first and the fields next: one slice reads both. */
@@ -104,7 +105,7 @@ export const kinds = {
   run: 3,
   /** `id` names run and call. */
   toolCall: 4,
-  /** `id` is the request's key: a row is there when it has been applied. */
+  /** `id` is the request's: a row is there when it has been applied. */
   once: 5,
   /** `n` is the position. */
   log: 6,

@@ -3,7 +3,7 @@ import type { PlacedEntry, Reads, RunRecord, Snapshot, ThreadKey, ToolCallNote, 
 import type { Row, Session, Statement } from './cassandra-client.ts';
 import { chunksOf, pagesOf, readAt, inTurn } from './cassandra-log.ts';
 import { contextPositions, toolCallId } from './cassandra-plan.ts';
-import { absent, fromBlob, long, toResult, toRun, toSeen, toUndo, type Seen } from './cassandra-rows.ts';
+import { absent, fromBlob, long, nothing, toResult, toRun, toSeen, toUndo, type Seen } from './cassandra-rows.ts';
 import { kinds } from './cassandra-schema.ts';
 import { within } from './cassandra-spans.ts';
 
@@ -68,7 +68,6 @@ const nothingThere: Snapshot = {
   entries: new Map(),
   fields: {},
   context: [],
-  isApplied: false,
 };
 
 /** What is taken for granted of a thread whose id has only just been made: the condition of what is written finds out. */
@@ -80,12 +79,12 @@ const headName: Name = [kinds.head, 0, ''];
 /** Rows that one statement names at most, beside the head. */
 const namesAtOnce = 200;
 
-const namesOf = ({ runs = [], messages = [], fields = [], toolCall, once }: Reads): Name[] => [
+const namesOf = ({ runs = [], messages = [], fields = [], toolCall, request }: Reads): Name[] => [
   ...runs.map((id): Name => [kinds.run, 0, id]),
   ...messages.map((id): Name => [kinds.messageId, 0, id]),
   ...(fields === 'all' ? [] : fields.map((name): Name => [kinds.field, 0, name])),
   ...(toolCall ? [[kinds.toolCall, 0, toolCallId(toolCall)] as const] : []),
-  ...(once === undefined ? [] : [[kinds.once, 0, once] as const]),
+  ...(request === undefined ? [] : [[kinds.once, 0, request] as const]),
 ];
 
 const ofThread = 'owner = ? AND thread_id = ?';
@@ -143,12 +142,15 @@ async function complete(session: Session, known: Known): Promise<Snapshot> {
     fields: toFields(fields, seen.layout?.generation),
     context: reads.context ? contextPositions(seen.layout) : [],
     ...(toolCall ? { toolCall } : {}),
-    isApplied: of(kinds.once).length > 0,
+    ...toApplied(of(kinds.once)[0]),
   };
 }
 
 const toNote = (asked: NonNullable<Reads['toolCall']>, row: Row | undefined): ToolCallNote | undefined =>
   row && { ...asked, ...toResult(row) };
+
+const toApplied = (row: Row | undefined): Pick<Snapshot, 'applied'> =>
+  row ? { applied: toResult(row).result ?? nothing } : {};
 
 /** Rows of fields as fields: without those that were cleared. */
 export const toFields = (rows: readonly Row[], generation: number | undefined): Readonly<Record<string, Uint8Array>> =>

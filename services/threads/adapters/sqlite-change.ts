@@ -1,6 +1,6 @@
 import type { Sqlite } from '@agent-workflow/kit/adapters/sqlite';
 import { conflict } from '@agent-workflow/kit/errors';
-import type { Change, RunRecord, ThreadKey, ToolCallNote } from '../port.ts';
+import type { AppliedRequest, Change, RunRecord, ThreadKey, ToolCallNote } from '../port.ts';
 import { putCheckpoint } from './sqlite-checkpoints.ts';
 import { fromHead, headColumns, toList } from './sqlite-rows.ts';
 import type { HeadRow } from './sqlite-snapshot.ts';
@@ -12,9 +12,7 @@ export function applyChange(db: Sqlite, known: HeadRow | undefined, key: ThreadK
   applyToFields(db, ref, change);
   applyToLog(db, ref, change);
   for (const run of change.runs ?? []) putRun(db, ref, key, run);
-  if (change.appliesOnce !== undefined) {
-    db.prepare('UPDATE once SET applied = 1 WHERE owner = ? AND key = ?').run(key.owner, change.appliesOnce);
-  }
+  if (change.applies) putApplied(db, ref, change.applies);
   if (change.toolCall) putToolCall(db, ref, change.toolCall);
   applyToCheckpoints(db, ref, change);
 }
@@ -64,6 +62,20 @@ function applyToCheckpoints(db: Sqlite, ref: number, change: Change): void {
   if (change.checkpoint) putCheckpoint(db, ref, change.head.version, change.checkpoint);
   if (change.dropCheckpointsTo !== undefined)
     db.prepare('DELETE FROM checkpoints WHERE ref = ? AND version <= ?').run(ref, change.dropCheckpointsTo);
+}
+
+/** How many are forgotten at most for each that comes: more than one, so that none of those that are due stay. */
+const forgottenAtOnce = 4;
+
+function putApplied(db: Sqlite, ref: number, { id, reply, at, keptMs }: AppliedRequest): void {
+  for (const due of db.prepare('SELECT ref, id FROM applied WHERE until < ? LIMIT ?').all(at, forgottenAtOnce))
+    db.prepare('DELETE FROM applied WHERE ref = ? AND id = ?').run(due['ref'] as number, due['id'] as string);
+  db.prepare('INSERT OR REPLACE INTO applied (ref, id, reply, until) VALUES (?, ?, ?, ?)').run(
+    ref,
+    id,
+    reply,
+    at + keptMs,
+  );
 }
 
 const putToolCall = (db: Sqlite, ref: number, { runId, callKey, result }: ToolCallNote): unknown =>

@@ -122,4 +122,15 @@ export const migrations: readonly string[] = [
      result BLOB,
      PRIMARY KEY (ref, run_id, call_key)
    ) STRICT, WITHOUT ROWID`,
+  // Which requests a thread's changes have applied, and what their callers were told. The column of before is no longer read.
+  `CREATE TABLE applied (
+     ref INTEGER NOT NULL,
+     id TEXT NOT NULL,
+     reply BLOB NOT NULL,
+     until INTEGER NOT NULL,
+     PRIMARY KEY (ref, id)
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX applied_by_end ON applied (until);
+   ALTER TABLE once ADD COLUMN attempt TEXT;
+   ALTER TABLE once ADD COLUMN is_left INTEGER NOT NULL DEFAULT 0`,
 ];

@@ -32,12 +32,7 @@ export const selectFields = (db: Sqlite, ref: number): Record<string, Uint8Array
 
 /** One moment of a thread: what a decision asked to see. */
 export function toSnapshot(db: Sqlite, row: HeadRow | undefined, key: ThreadKey, reads: Reads): Snapshot {
-  const once =
-    reads.once === undefined
-      ? undefined
-      : db.prepare('SELECT applied FROM once WHERE owner = ? AND key = ?').get(key.owner, reads.once);
-  const isApplied = once?.['applied'] === 1;
-  if (!row) return { ...emptySnapshot, isApplied };
+  if (!row) return emptySnapshot;
   const { ref, head } = row;
   if (reads.undosOfActiveRun) readUndos(db, row, reads.undosOfActiveRun());
   return {
@@ -47,7 +42,7 @@ export function toSnapshot(db: Sqlite, row: HeadRow | undefined, key: ThreadKey,
     fields: readFields(db, ref, reads.fields),
     context: reads.context ? readContext(db, ref) : emptySnapshot.context,
     ...(reads.toolCall ? readToolCall(db, ref, reads.toolCall) : {}),
-    isApplied,
+    ...(reads.request === undefined ? {} : readApplied(db, ref, reads.request)),
   };
 }
 
@@ -57,7 +52,6 @@ const emptySnapshot: Snapshot = {
   entries: new Map(),
   fields: {},
   context: [],
-  isApplied: false,
 };
 
 function readUndos(db: Sqlite, { ref, head }: HeadRow, sink: UndoSink): void {
@@ -110,4 +104,9 @@ function readToolCall(db: Sqlite, ref: number, { runId, callKey }: ToolCallKey):
     .prepare('SELECT result FROM tool_calls WHERE ref = ? AND run_id = ? AND call_key = ?')
     .get(ref, runId, callKey);
   return row ? { toolCall: { runId, callKey, ...optional('result', row['result'] as Uint8Array | null) } } : {};
+}
+
+function readApplied(db: Sqlite, ref: number, id: string): Pick<Snapshot, 'applied'> {
+  const row = db.prepare('SELECT reply FROM applied WHERE ref = ? AND id = ?').get(ref, id);
+  return row ? { applied: row['reply'] as Uint8Array } : {};
 }

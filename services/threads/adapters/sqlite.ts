@@ -1,5 +1,5 @@
-import { openSqlite, type SqliteOptions } from '@agent-workflow/kit/adapters/sqlite';
-import type { ThreadStore } from '../port.ts';
+import { openSqlite, type Sqlite, type SqliteOptions } from '@agent-workflow/kit/adapters/sqlite';
+import type { OnceBeginning, OnceRecord, ThreadStore } from '../port.ts';
 import { applyChange } from './sqlite-change.ts';
 import { expireCheckpoints, selectUndos } from './sqlite-checkpoints.ts';
 import {
@@ -158,18 +158,12 @@ export function openSqliteThreadStore({ path, health }: Pick<SqliteOptions, 'pat
       return Promise.resolve(rows.map(toKey));
     },
 
-    beginOnce: (owner, key, { bodyHash, at }) =>
-      db.write(() => {
-        const row = prepare('SELECT body_hash, reply FROM once WHERE owner = ? AND key = ?').get(owner, key);
-        if (row)
-          return { bodyHash: row['body_hash'] as string, ...optional('reply', row['reply'] as Uint8Array | null) };
-        prepare('INSERT INTO once (owner, key, body_hash, at) VALUES (?, ?, ?, ?)').run(owner, key, bodyHash, at);
-        return undefined;
-      }),
+    beginOnce: (owner, key, record) => db.write(() => beginOnce(db, owner, key, record)),
 
     endOnce: (owner, key, reply) =>
       db.write(() => {
-        prepare('UPDATE once SET reply = ? WHERE owner = ? AND key = ?').run(reply, owner, key);
+        if (reply) prepare('UPDATE once SET reply = ? WHERE owner = ? AND key = ?').run(reply, owner, key);
+        else prepare('UPDATE once SET is_left = 1 WHERE owner = ? AND key = ? AND reply IS NULL').run(owner, key);
       }),
 
     expireOnce: (time, limit) =>
@@ -188,7 +182,7 @@ export function openSqliteThreadStore({ path, health }: Pick<SqliteOptions, 'pat
       db.write(() => {
         const row = selectHead(db, key);
         if (!row?.head.deleting) return;
-        for (const table of ['fields', 'messages', 'checkpoints', 'tool_calls', 'runs', 'threads']) {
+        for (const table of ['fields', 'messages', 'checkpoints', 'tool_calls', 'applied', 'runs', 'threads']) {
           prepare(`DELETE FROM ${table} WHERE ref = ?`).run(row.ref);
         }
       }),
@@ -197,5 +191,30 @@ export function openSqliteThreadStore({ path, health }: Pick<SqliteOptions, 'pat
       db[Symbol.dispose]();
       return Promise.resolve();
     },
+  };
+}
+
+function beginOnce(db: Sqlite, owner: string, key: string, record: OnceBeginning): OnceRecord | undefined {
+  const { bodyHash, at, attempt = null, reply = null } = record;
+  const row = db
+    .prepare('SELECT body_hash, reply, at, attempt, is_left FROM once WHERE owner = ? AND key = ?')
+    .get(owner, key);
+  if (!row) {
+    db.prepare('INSERT INTO once (owner, key, body_hash, at, attempt, reply) VALUES (?, ?, ?, ?, ?, ?)').run(
+      ...[owner, key, bodyHash, at, attempt, reply],
+    );
+    return undefined;
+  }
+  if (attempt !== null && row['attempt'] === attempt) return undefined;
+  if (row['is_left'] === 1 && row['body_hash'] === bodyHash) {
+    db.prepare('UPDATE once SET is_left = 0, attempt = ?, reply = ?, at = ? WHERE owner = ? AND key = ?').run(
+      ...[attempt, reply, at, owner, key],
+    );
+    return undefined;
+  }
+  return {
+    bodyHash: row['body_hash'] as string,
+    at: row['at'] as number,
+    ...optional('reply', row['reply'] as Uint8Array | null),
   };
 }
