@@ -1,3 +1,4 @@
+import { newId } from '@agent-workflow/kit/ids';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { within } from '@agent-workflow/protos/call';
 import type { Message } from '@agent-workflow/protos/message';
@@ -11,6 +12,7 @@ import type {
 } from '@agent-workflow/protos/threads';
 import { RunFailure } from './engine/failure.ts';
 import type { Delta } from './engine/merge.ts';
+import { whileAway } from './record-away.ts';
 import type { StepPlace } from './tell-step.ts';
 
 /** What a thread weighs, in bytes of JSON. */
@@ -39,15 +41,25 @@ export interface StepCommit {
   /** What whoever claims the run after this worker is to get. */
   readonly progressJson?: Uint8Array;
   readonly at: number;
+  /** The run's: a commit that waits for the record waits no longer than the run is wanted. */
+  readonly signal: AbortSignal;
+  /** Called when the record does not take the commit for now. */
+  readonly onAway: (error: unknown) => void;
 }
 
 /** How long one commit may take before the record counts as away, in milliseconds. */
 const commitTimeoutMs = 30_000;
+/**
+ * How long a step that has run waits for the record, in milliseconds. Its worker has a place taken by it meanwhile; beyond this the
+ * run is given back, and the step runs again.
+ */
+const waitMs = 15 * 60_000;
 
 /**
- * Commits a step behind the fence; gives what the thread weighs now.
+ * Commits a step behind the fence, as soon as the record takes it; gives what the thread weighs now.
  * @throws RunFailure when it is over a bound: nothing is sent then, because a store tells such a thing late and unclearly.
  * @throws Stale when the run is no longer this worker's.
+ * @throws Unavailable when the record has been away for 15 minutes; the signal's reason when it fires first.
  */
 export async function commitStep(
   commit: StepCommit,
@@ -61,27 +73,31 @@ export async function commitStep(
   const grown = weigh(commit.weight, messages, fields, place);
   // What left is not at hand to be subtracted, and what stays is short: it is weighed anew.
   const weight = delta.removed.length === 0 ? grown : { ...grown, messages: bytesOf(commit.context) };
-  const reply = await threads.commitStep(
-    {
-      owner,
-      threadId: claimed.threadId,
-      runId: claimed.runId,
-      epoch: claimed.epoch,
-      step: place.step,
-      at,
-      fields,
-      messages,
-      replacesMessages: delta.mayReplace,
-      removedFromContext: delta.removed,
-      nodes: place.nodes,
-      next,
-      openCalls,
-      openInterrupts,
-      ...(end ? { end } : {}),
-      ...(progressJson ? { progressJson } : {}),
-    },
-    within(commitTimeoutMs),
-  );
+  const request = {
+    owner,
+    threadId: claimed.threadId,
+    runId: claimed.runId,
+    epoch: claimed.epoch,
+    step: place.step,
+    at,
+    fields,
+    messages,
+    replacesMessages: delta.mayReplace,
+    removedFromContext: delta.removed,
+    nodes: place.nodes,
+    next,
+    openCalls,
+    openInterrupts,
+    ...(end ? { end } : {}),
+    ...(progressJson ? { progressJson } : {}),
+    attemptId: newId(),
+  };
+  const { signal, onAway } = commit;
+  const reply = await whileAway(async () => threads.commitStep(request, within(commitTimeoutMs)), {
+    signal,
+    onAway,
+    forMs: waitMs,
+  });
   return { reply, weight };
 }
 

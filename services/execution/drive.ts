@@ -36,6 +36,8 @@ export interface Drive {
   readonly log: RunLog;
   /** Hears of each step as it begins. */
   readonly onStep: (nodes: readonly string[]) => void;
+  /** Called when the record does not take a commit for now, which then waits. */
+  readonly onAway: (error: unknown) => void;
 }
 
 export interface Driven {
@@ -190,11 +192,13 @@ async function commitResult(
     ...(outcome.interrupts.length === 0 ? {} : { interruptsJson: JSON.stringify(outcome.interrupts) }),
   };
   const next = outcome && outcome.status !== 'interrupted' ? [] : result.next;
-  const { owner, claimed, threads } = drive;
+  const { owner, claimed, threads, onAway } = drive;
   const { reply, weight } = await commitStep({
     owner,
     claimed,
     threads,
+    signal: drive.run.signal,
+    onAway,
     place: progress,
     delta,
     next,
@@ -318,11 +322,11 @@ async function fail(
 
 /** The last commit of a run that failed: what came with its input is kept, unless that is what is too large. */
 async function commitFailure(
-  { owner, claimed, threads }: Drive,
+  { owner, claimed, threads, run: { signal }, onAway }: Drive,
   progress: Progress | undefined,
   ended: Pick<StepCommit, 'end' | 'at'>,
 ): ReturnType<typeof commitStep> {
-  const who = { owner, claimed, threads, ...ended };
+  const who = { owner, claimed, threads, signal, onAway, ...ended };
   if (!progress) {
     // A run that could not begin leaves the thread as its claim found it.
     const { next, openCalls: open, step: first } = claimed;

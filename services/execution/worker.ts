@@ -10,12 +10,14 @@ import { bindMemory } from './bound-memory.ts';
 import { driveRun, type Driven } from './drive.ts';
 import type { RunContext } from './engine/context.ts';
 import type { CompiledGraph } from './engine/graph.ts';
+import { createGiveBack } from './give-back.ts';
 import { createHeldRuns, type HeldRun } from './held-runs.ts';
 import { createHotThreads, type HotThread } from './hot-threads.ts';
 import { fromOptionsJson, type RunOptions } from './options.ts';
 import { publishEnd } from './publish-end.ts';
 import { createLastClaims } from './last-claims.ts';
 import type { Lease } from './lease.ts';
+import { isAway } from './record-away.ts';
 import type { RunLog, RunQueue, TakenRun } from './port.ts';
 import type { Watchdog } from './watchdog.ts';
 
@@ -119,6 +121,9 @@ export function createWorker(options: WorkerOptions): Worker {
       run: contextOf(options, { owner, runId, threadId, runOptions, signal }),
       isRemote: remoteTools(graph, runOptions),
       log,
+      onAway: (error: unknown) => {
+        logger.warn({ err: error, runId, threadId }, 'the record does not take a commit; it is tried again');
+      },
     };
     await onTrail(trailOf(claimed, runOptions), async () => {
       try {
@@ -144,9 +149,9 @@ export function createWorker(options: WorkerOptions): Worker {
       return;
     }
     logger.error({ err: error, runId, threadId }, 'a run could not be driven');
-    // The record is away for now, and knows how far the run came: it is taken over from there.
-    if (isServiceError(error, 'Unavailable') || isServiceError(error, 'Timeout')) return;
-    await giveUp(owner, runId, threadId);
+    // The record is away for now, and knows how far the run came: it goes on from there, and this claim does not count.
+    if (isAway(error)) giveBack({ owner, runId, threadId });
+    else await giveUp(owner, runId, threadId);
   };
 
   const settle = async (
@@ -204,8 +209,12 @@ export function createWorker(options: WorkerOptions): Worker {
       answered();
       const { code } = fromUnknown(error);
       // Stale and NotFound are the answer to a repeated or outdated delivery: the run is no longer to be had.
-      if (code === 'Stale' || code === 'NotFound') decided();
-      else logger.error({ err: error, runId }, 'a run could not be claimed; it is put into the queue again');
+      if (code === 'Stale' || code === 'NotFound') {
+        decided();
+        return;
+      }
+      logger.error({ err: error, runId }, 'a run could not be claimed; it is put into the queue again');
+      if (isAway(error)) giveBack({ owner, threadId, runId });
       return;
     }
     decided();
@@ -243,6 +252,11 @@ export function createWorker(options: WorkerOptions): Worker {
     // One beside the slots: the last of them may be held by whoever waits for the queue.
     slots--;
     await seeToEnd({ run, settle: () => undefined }, false);
+  });
+
+  const giveBack = createGiveBack({
+    ...{ workerId, threads, queue, logger, held, tellEnd },
+    signal: draining.signal,
   });
 
   const takeRun = async (): Promise<TakenRun | undefined> => {
