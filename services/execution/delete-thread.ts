@@ -1,8 +1,9 @@
 import { eachOf } from '@agent-workflow/kit/each';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { within, type Call } from '@agent-workflow/protos/call';
+import type { DeleteThreadRequest } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
-import type { ThreadKey } from '@agent-workflow/protos/threads';
+import type { ThreadKey, Threads } from '@agent-workflow/protos/threads';
 import type { RunControl } from './port.ts';
 import { publishEnd, type EndParts } from './publish-end.ts';
 import type { Worker } from './worker.ts';
@@ -17,13 +18,27 @@ export interface DeleteParts extends EndParts {
  * Deletes a thread: marks it (from here it is absent to every reader) and ends its runs, forgets its memories, removes its
  * rows. Whatever step fails, a repeated call goes through all of them again.
  */
-export async function deleteThread(parts: DeleteParts, { owner, threadId }: ThreadKey, call: Call): Promise<void> {
+export async function deleteThread(parts: DeleteParts, request: DeleteThreadRequest, call: Call): Promise<void> {
   const { threads, memory, worker } = parts;
-  const { stoppedRunIds } = await threads.beginDelete({ owner, threadId }, call);
+  const { owner, threadId } = request;
+  const { stoppedRunIds } = await threads.beginDelete(request, call);
+  const isRepeatable = request.attemptId !== undefined || request.onceKey !== undefined;
+  if (isRepeatable && (await isThere(threads, { owner, threadId }, call))) return;
   worker?.forget(owner, threadId);
   for (const runId of stoppedRunIds) await endFollowers(parts, owner, runId, threadId);
   await memory.forget({ owner, selection: { threadId }, all: false }, call);
   await threads.finishDelete({ owner, threadId }, call);
+}
+
+/** Whether a thread was made again under this id: an earlier call of the same request had deleted the one that was meant. */
+async function isThere(threads: Threads, key: ThreadKey, call: Call): Promise<boolean> {
+  try {
+    await threads.getThread(key, call);
+    return true;
+  } catch (error) {
+    if (isServiceError(error, 'NotFound')) return false;
+    throw error;
+  }
 }
 
 /** Whoever waits for a run of the thread hears that it was stopped. */

@@ -1,5 +1,5 @@
 import { invalid, isServiceError, notFound, unavailable } from '@agent-workflow/kit/errors';
-import { newId } from '@agent-workflow/kit/ids';
+import { idFrom } from '@agent-workflow/kit/ids';
 import type { Log } from '@agent-workflow/kit/log';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { toCarried, trail, type Trail } from '@agent-workflow/kit/trail';
@@ -93,7 +93,8 @@ export function createExecution(options: ExecutionOptions): Execution {
       refuseTakenNames(graph, request);
       if (queue.waiting() >= backlog)
         throw unavailable(`${String(backlog)} runs wait already, which is as many as may`);
-      const threadId = request.threadId ?? newId();
+      // Started again at another replica, the run means the same thread.
+      const threadId = request.threadId ?? idFrom(request.runId, 'thread');
       const accept = toAccept(graph, request, threadId);
       let slot = worker?.reserve({ owner: request.owner, threadId, runId: request.runId });
       try {
@@ -136,8 +137,9 @@ export function createExecution(options: ExecutionOptions): Execution {
       }
     },
 
-    stopRun: async ({ owner, runId }, call) => {
-      const { status, endedNow, nextRunId } = await threads.endRun({ owner, runId, status: 'stopped' }, call);
+    stopRun: async ({ owner, runId, ...naming }, call) => {
+      const end = { owner, runId, status: 'stopped', ...naming };
+      const { status, endedNow, nextRunId } = await threads.endRun(end, call);
       if (endedNow) await aside(settleStop(owner, runId, nextRunId, call));
       return { status, stoppedNow: endedNow };
     },
@@ -154,9 +156,9 @@ export function createExecution(options: ExecutionOptions): Execution {
 
     updateState: async (request, call) => updateState(graphOf(), threads, request, call),
 
-    deleteThread: async ({ owner, threadId }, call) => {
+    deleteThread: async (request, call) => {
       try {
-        await deleteThread(options, { owner, threadId }, call);
+        await deleteThread(options, request, call);
       } finally {
         // From here on the record is asked, and says that the thread's runs are gone with it.
         startedHere.clear();
@@ -273,28 +275,37 @@ async function updateState(
   request: UpdateStateRequest,
   call: Call,
 ): Promise<State> {
-  const { owner, threadId, onceKey } = request;
+  const { owner, threadId, stateJson: _, ...naming } = request;
   const update = fromJson(request.stateJson) as Readonly<Record<string, unknown>>;
   for (let attempt = 1; ; attempt++) {
     const current = await threads.getState({ owner, threadId }, call);
-    const { fields, messages } = applyUpdate(graph, current, update);
     try {
-      return await threads.writeState(
-        {
-          owner,
-          threadId,
-          expectedVersion: current.version,
-          fields,
-          messages,
-          ...(onceKey === undefined ? {} : { onceKey }),
-        },
-        call,
-      );
+      const { fields, messages } = applyUpdate(graph, current, update);
+      const expectedVersion = current.version;
+      return await threads.writeState({ owner, threadId, expectedVersion, fields, messages, ...naming }, call);
     } catch (error) {
-      if (!isServiceError(error, 'Conflict') || attempt === updateAttempts) throw error;
+      if (isServiceError(error, 'Conflict') && attempt < updateAttempts) continue;
+      return await writtenBefore(threads, request, call).catch(() => {
+        throw error;
+      });
     }
   }
 }
+
+/**
+ * The state that an earlier call of the same request has left: what it wrote may not be taken a second time.
+ * @throws Conflict when there was none.
+ */
+async function writtenBefore(
+  threads: Threads,
+  { owner, threadId, stateJson: _, ...naming }: UpdateStateRequest,
+  call: Call,
+): Promise<State> {
+  return threads.writeState({ owner, threadId, expectedVersion: noVersion, fields: {}, messages: [], ...naming }, call);
+}
+
+/** Of no thread: a write that expects it is never taken. */
+const noVersion = -1;
 
 const toJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 

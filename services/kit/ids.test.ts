@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { newId } from './ids.ts';
+import { idFrom, newId } from './ids.ts';
 
 const uuidV7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -37,4 +37,15 @@ test.serial('ids are increasing also when the clock is set back', (t) => {
       for (const id of ids) t.regex(id, uuidV7);
     }),
   );
+});
+
+test('an id that follows from another is the same wherever it is made, and as old', (t) => {
+  const id = newId();
+  const made = idFrom(id, 'thread');
+  t.is(idFrom(id, 'thread'), made);
+  t.not(idFrom(id, 'message'), made);
+  t.not(idFrom(newId(), 'thread'), made);
+  t.regex(made, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  t.is(made.slice(0, 13), id.slice(0, 13));
+  t.regex(idFrom('my run', 'thread'), /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
 });

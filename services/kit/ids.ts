@@ -1,4 +1,4 @@
-import { randomFillSync } from 'node:crypto';
+import { createHash, randomFillSync } from 'node:crypto';
 
 /**
  * A new identifier: UUIDv7, so that ids made later sort later. Those of one process are strictly increasing: within a
@@ -12,6 +12,20 @@ export function newId(): string {
   const variant = hex[0x80 | (byteAt(at) & 0x3f)] ?? '';
   const counted = (counter + 0x7000).toString(16);
   return `${time.slice(0, 8)}-${time.slice(8)}-${counted}-${variant}${hexAt(at + 1)}-${hexAt(at + 2)}${hexAt(at + 3)}${hexAt(at + 4)}${hexAt(at + 5)}${hexAt(at + 6)}${hexAt(at + 7)}`;
+}
+
+/**
+ * An identifier that follows from another and a word: made by whoever makes it, it is the same. It is as old as the other one,
+ * when that tells a time (UUIDv7), and else tells none (UUIDv8).
+ */
+export function idFrom(id: string, what: string): string {
+  const bytes = createHash('sha256').update(`${what}\n${id}`).digest().subarray(0, 16);
+  const time = /^([0-9a-f]{8})-([0-9a-f]{4})-7/.exec(id);
+  if (time) bytes.write(`${time[1] ?? ''}${time[2] ?? ''}`, 0, 'hex');
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | (time ? 0x70 : 0x80), 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  const text = bytes.toString('hex');
+  return [text.slice(0, 8), text.slice(8, 12), text.slice(12, 16), text.slice(16, 20), text.slice(20)].join('-');
 }
 
 /** The owner of what is made without authentication. No user's id can be spelled like it: those begin with `u:`. */
