@@ -1,5 +1,6 @@
 // Written by `npm run proto` from execution.proto: change that.
 import type { Call } from './call.ts';
+import type { RetryRule } from './retry.ts';
 import type { MessageEntry, State } from './threads.ts';
 
 /**
@@ -10,47 +11,41 @@ export interface Execution {
   /**
    * NotFound when no graph is configured; Invalid, naming the field, when the input does not fit the graph.
    * `run_id` settles it: a run that is on record is not started again.
-   * retry: safe
    */
   readonly start: (request: StartRequest, call: Call) => Promise<StartReply>;
-  /**
-   * The run's last event, as soon as there is one.
-   * retry: safe
-   */
+  /** The run's last event, as soon as there is one. */
   readonly wait: (request: WaitRequest, call: Call) => Promise<RunEvent>;
-  /**
-   * Every event after `after`, in order, each once, until the run's last one.
-   * retry: safe
-   */
+  /** Every event after `after`, in order, each once, until the run's last one. */
   readonly follow: (request: FollowRequest, call: Call) => AsyncIterable<RunEvents>;
   /**
    * Ends a run at once, also in the middle of a node: from this reply on nothing of it commits. A run that has ended stays as
    * it ended, and so says the reply.
-   * retry: attempt
    */
   readonly stopRun: (request: StopRunRequest, call: Call) => Promise<StopRunReply>;
-  /**
-   * Invalid, naming the tool, when runs could not be given these tools; NotFound when no graph is configured.
-   * retry: safe
-   */
+  /** Invalid, naming the tool, when runs could not be given these tools; NotFound when no graph is configured. */
   readonly checkTools: (request: CheckToolsRequest, call: Call) => Promise<CheckToolsReply>;
-  /**
-   * NotFound when no graph is configured.
-   * retry: safe
-   */
+  /** NotFound when no graph is configured. */
   readonly getGraph: (request: GetGraphRequest, call: Call) => Promise<Graph>;
-  /**
-   * Passes each given field through its reducer, as a node's update would, and gives the whole state.
-   * retry: attempt
-   */
+  /** Passes each given field through its reducer, as a node's update would, and gives the whole state. */
   readonly updateState: (request: UpdateStateRequest, call: Call) => Promise<State>;
   /**
    * Ends the thread's run, forgets its memories and removes its rows, in this order. A failure leaves the thread absent to
    * every reader; calling again, or the sweeper, goes on where it stopped.
-   * retry: attempt
    */
   readonly deleteThread: (request: DeleteThreadRequest, call: Call) => Promise<DeleteThreadReply>;
 }
+
+/** Which calls of {@link Execution} may be made again. */
+export const executionRetries: Readonly<Record<keyof Execution, RetryRule>> = {
+  start: { retry: 'safe', takesLong: false },
+  wait: { retry: 'safe', takesLong: true },
+  follow: { retry: 'safe', takesLong: true },
+  stopRun: { retry: 'attempt', takesLong: false },
+  checkTools: { retry: 'safe', takesLong: false },
+  getGraph: { retry: 'safe', takesLong: false },
+  updateState: { retry: 'attempt', takesLong: false },
+  deleteThread: { retry: 'attempt', takesLong: true },
+};
 
 export interface StartRequest {
   readonly owner: string;

@@ -1,9 +1,11 @@
 /**
  * Writes `<name>.ts` beside each `<name>.proto`: its messages as interfaces and its service as an object of async
- * functions and async iterables, comments included. `npm run proto` runs it; `generate.test.ts` holds the two together.
+ * functions and async iterables, comments included, and beside it a table that says of each RPC whether a call of it may be
+ * made again. `npm run proto` runs it; `generate.test.ts` holds the two together.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import protobuf from 'protobufjs';
+import { retries, type RetryRule } from './retry.ts';
 
 const { parse, Enum, MapField, Service, Type } = protobuf;
 type Field = protobuf.Field;
@@ -18,8 +20,14 @@ const scalars: Readonly<Record<string, string>> = {
 };
 
 /** The TypeScript text of one `.proto` of this folder, named without its ending. */
-export function generate(name: string): string {
-  const source = readFileSync(new URL(`./${name}.proto`, import.meta.url), 'utf8');
+export const generate = (name: string): string =>
+  generateFrom(name, readFileSync(new URL(`./${name}.proto`, import.meta.url), 'utf8'));
+
+/**
+ * The TypeScript text of a `.proto` of this name.
+ * @throws Error naming the RPC whose comment does not end in a line that says whether it may be made again.
+ */
+export function generateFrom(name: string, source: string): string {
   const { root, package: packageName, imports = [] } = parse(source, { alternateCommentMode: true });
   const home = root.lookup(packageName ?? '') as Namespace;
   const body = home.nestedArray.map((node) => {
@@ -35,17 +43,55 @@ export function generate(name: string): string {
     return `import type { ${used.toSorted().join(', ')} } from './${file.replace('.proto', '.ts')}';\n`;
   });
   const header = `// Written by \`npm run proto\` from ${name}.proto: change that.\n`;
-  return `${header}import type { Call } from './call.ts';\n${typeImports.join('')}\n${body.join('\n')}`;
+  const imported = `import type { Call } from './call.ts';\nimport type { RetryRule } from './retry.ts';\n`;
+  return `${header}${imported}${typeImports.join('')}\n${body.join('\n')}`;
 }
 
 function renderService(service: protobuf.Service): string {
   const methods = service.methodsArray.map((method) => {
     const reply = shortName(method.responseType);
     const result = method.responseStream ? `AsyncIterable<${reply}>` : `Promise<${reply}>`;
-    const name = method.name.charAt(0).toLowerCase() + method.name.slice(1);
-    return `${comment(method.comment, '  ')}  readonly ${name}: (request: ${shortName(method.requestType)}, call: Call) => ${result};\n`;
+    return `${comment(readMark(method).text, '  ')}  readonly ${methodName(method)}: (request: ${shortName(method.requestType)}, call: Call) => ${result};\n`;
   });
-  return `${comment(service.comment)}export interface ${service.name} {\n${methods.join('')}}\n`;
+  return `${comment(service.comment)}export interface ${service.name} {\n${methods.join('')}}\n\n${renderRules(service)}`;
+}
+
+function renderRules(service: protobuf.Service): string {
+  const rules = service.methodsArray.map((method) => {
+    const { retry, takesLong } = readMark(method).rule;
+    if (retry === 'attempt' && !hasAttemptId(method))
+      throw new Error(`${method.fullName}: retry: attempt needs a field \`optional string attempt_id\` in its request`);
+    return `  ${methodName(method)}: { retry: '${retry}', takesLong: ${String(takesLong)} },\n`;
+  });
+  const name = `${service.name.charAt(0).toLowerCase()}${service.name.slice(1)}Retries`;
+  return `/** Which calls of {@link ${service.name}} may be made again. */
+export const ${name}: Readonly<Record<keyof ${service.name}, RetryRule>> = {\n${rules.join('')}};\n`;
+}
+
+const methodName = ({ name }: protobuf.Method): string => name.charAt(0).toLowerCase() + name.slice(1);
+
+const markPattern = new RegExp(`^retry: (${retries.join('|')})(, takes long)?$`);
+
+/** The last line of an RPC's comment is its mark; what stands above it is text. */
+function readMark({ fullName, comment: whole }: protobuf.Method): {
+  readonly rule: RetryRule;
+  readonly text: string | null;
+} {
+  const lines = whole?.split('\n') ?? [];
+  const mark = markPattern.exec(lines.at(-1) ?? '');
+  if (!mark) {
+    throw new Error(
+      `${fullName}: the line above it must be \`// retry: ${retries.join('|')}\`, with \`, takes long\` behind it or not`,
+    );
+  }
+  const rule = { retry: mark[1] as RetryRule['retry'], takesLong: mark[2] !== undefined };
+  return { rule, text: lines.length === 1 ? null : lines.slice(0, -1).join('\n') };
+}
+
+function hasAttemptId(method: protobuf.Method): boolean {
+  const request = method.parent?.lookupType(method.requestType);
+  const field = request?.fields['attemptId'] ?? request?.fields['attempt_id'];
+  return field?.type === 'string' && field.partOf !== null;
 }
 
 function renderType(type: protobuf.Type): string {

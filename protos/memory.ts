@@ -1,5 +1,6 @@
 // Written by `npm run proto` from memory.proto: change that.
 import type { Call } from './call.ts';
+import type { RetryRule } from './retry.ts';
 
 /**
  * The long-term memory of each owner. A reply means that the write is durable and that a search sees it.
@@ -10,34 +11,30 @@ export interface Memory {
   /**
    * The same memory_id again changes nothing and gives the same reply.
    * `memory_id` settles it.
-   * retry: safe
    */
   readonly store: (request: StoreRequest, call: Call) => Promise<StoreReply>;
-  /**
-   * Best first, by the strategy and metric asked for.
-   * retry: safe
-   */
+  /** Best first, by the strategy and metric asked for. */
   readonly search: (request: SearchRequest, call: Call) => Promise<SearchReply>;
-  /** retry: safe */
   readonly get: (request: GetRequest, call: Call) => Promise<MemoryItem>;
-  /**
-   * Replaces the content, embeds it again, and merges the metadata given.
-   * retry: attempt
-   */
+  /** Replaces the content, embeds it again, and merges the metadata given. */
   readonly update: (request: UpdateRequest, call: Call) => Promise<MemoryItem>;
-  /** retry: attempt */
   readonly delete: (request: DeleteRequest, call: Call) => Promise<DeleteReply>;
-  /**
-   * Newest first.
-   * retry: safe
-   */
+  /** Newest first. */
   readonly list: (request: ListRequest, call: Call) => Promise<ListReply>;
-  /**
-   * Removes all that match, and says which. Invalid when nothing narrows it and `all` is not set.
-   * retry: attempt
-   */
+  /** Removes all that match, and says which. Invalid when nothing narrows it and `all` is not set. */
   readonly forget: (request: ForgetRequest, call: Call) => Promise<ForgetReply>;
 }
+
+/** Which calls of {@link Memory} may be made again. */
+export const memoryRetries: Readonly<Record<keyof Memory, RetryRule>> = {
+  store: { retry: 'safe', takesLong: true },
+  search: { retry: 'safe', takesLong: true },
+  get: { retry: 'safe', takesLong: false },
+  update: { retry: 'attempt', takesLong: true },
+  delete: { retry: 'attempt', takesLong: false },
+  list: { retry: 'safe', takesLong: false },
+  forget: { retry: 'attempt', takesLong: true },
+};
 
 export interface MemoryItem {
   readonly memoryId: string;

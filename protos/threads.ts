@@ -1,5 +1,6 @@
 // Written by `npm run proto` from threads.proto: change that.
 import type { Call } from './call.ts';
+import type { RetryRule } from './retry.ts';
 
 /**
  * The record: threads with their state, messages and runs. Whoever answers keeps three promises: a reply means that
@@ -16,7 +17,6 @@ export interface Threads {
   /**
    * Stores a run, making its thread when needed, and gives it the thread or a place in the thread's queue. The same
    * run_id again changes nothing and gives the same reply. With `claim` an idle thread's run is claimed in the same write.
-   * retry: attempt
    */
   readonly acceptRun: (request: AcceptRunRequest, call: Call) => Promise<AcceptRunReply>;
   /**
@@ -24,157 +24,136 @@ export interface Threads {
    * Stale when the run does not hold the thread, has ended, or is running and `takeover_epoch` is not its thread's. A run that
    * is taken over goes on at the step after its last commit; at its third claim without a commit it is ended instead, as
    * `given_up` says.
-   * retry: attempt
    */
   readonly claimRun: (request: ClaimRunRequest, call: Call) => Promise<ClaimedRun>;
   /**
    * Gives a run back that this worker drives: from this reply on it commits nothing more of it, and whoever claims it goes on
    * at the step after its last commit. The claim does not count. Stale when the run is not this worker's.
-   * retry: attempt
    */
   readonly releaseRun: (request: ReleaseRunRequest, call: Call) => Promise<ReleaseRunReply>;
   /**
    * Commits what one step changed, only while run, epoch and step are the thread's own; Stale otherwise. With `end` it is
    * the run's last commit, and names the queued run that holds the thread from now on.
-   * retry: attempt
    */
   readonly commitStep: (request: CommitStepRequest, call: Call) => Promise<CommitStepReply>;
-  /**
-   * Ends a run without its worker: from this reply on, nothing that worker commits is taken. An ended run stays as it ended.
-   * retry: attempt
-   */
+  /** Ends a run without its worker: from this reply on, nothing that worker commits is taken. An ended run stays as it ended. */
   readonly endRun: (request: EndRunRequest, call: Call) => Promise<EndRunReply>;
-  /** retry: safe */
   readonly getRun: (request: GetRunRequest, call: Call) => Promise<Run>;
-  /**
-   * The runs of a thread, newest first.
-   * retry: safe
-   */
+  /** The runs of a thread, newest first. */
   readonly listRuns: (request: ListRunsRequest, call: Call) => Promise<ListRunsReply>;
-  /**
-   * What the run's steps added to the log, in order; its input is not part of it.
-   * retry: safe
-   */
+  /** What the run's steps added to the log, in order; its input is not part of it. */
   readonly listRunMessages: (request: ListRunMessagesRequest, call: Call) => Promise<ListRunMessagesReply>;
   /**
    * What each committed step of the run changed, from `from_step` on: as it was committed, whatever changed since. Steps whose
    * checkpoints are no longer kept are left out; those of a run that has not ended are all kept. A reply holds as many as fit
    * well into one: ask on from the step behind its last, until none comes.
-   * retry: safe
    */
   readonly listRunSteps: (request: ListRunStepsRequest, call: Call) => Promise<ListRunStepsReply>;
   /**
    * Notes that a tool call which may be made only once is about to be made, behind the same fence as a commit; Stale when the
    * step is no longer this worker's. Says how far an earlier attempt came.
-   * retry: attempt
    */
   readonly noteToolStarted: (request: NoteToolStartedRequest, call: Call) => Promise<NoteToolStartedReply>;
   /**
    * Notes what such a call came to, so that a later attempt at the step takes it from here. Stale as above.
    * The fence stands, and the same call key takes the same result.
-   * retry: safe
    */
   readonly noteToolResult: (request: NoteToolResultRequest, call: Call) => Promise<NoteToolResultReply>;
-  /**
-   * Runs of every owner that have not ended, in an order that pages follow.
-   * retry: safe
-   */
+  /** Runs of every owner that have not ended, in an order that pages follow. */
   readonly listOpenRuns: (request: ListOpenRunsRequest, call: Call) => Promise<ListOpenRunsReply>;
-  /** retry: safe */
   readonly getThread: (request: GetThreadRequest, call: Call) => Promise<Thread>;
-  /**
-   * Most recently updated first.
-   * retry: safe
-   */
+  /** Most recently updated first. */
   readonly listThreads: (request: ListThreadsRequest, call: Call) => Promise<ListThreadsReply>;
   /**
    * Marks the thread deleting: from this reply on it is NotFound everywhere, and its run is ended. NotFound when absent;
    * a thread that is marked already is marked again, so that an interrupted deletion can go on.
-   * retry: attempt
    */
   readonly beginDelete: (request: BeginDeleteRequest, call: Call) => Promise<BeginDeleteReply>;
   /**
    * Removes every row of a thread that is marked deleting.
    * It removes a thread only while that is marked deleting.
-   * retry: safe
    */
   readonly finishDelete: (request: FinishDeleteRequest, call: Call) => Promise<FinishDeleteReply>;
-  /**
-   * Threads of every owner that nothing has changed since a time, and that no run holds.
-   * retry: safe
-   */
+  /** Threads of every owner that nothing has changed since a time, and that no run holds. */
   readonly listIdle: (request: ListIdleRequest, call: Call) => Promise<ListIdleReply>;
-  /**
-   * Threads of every owner that are marked deleting and not yet gone.
-   * retry: safe
-   */
+  /** Threads of every owner that are marked deleting and not yet gone. */
   readonly listDeleting: (request: ListDeletingRequest, call: Call) => Promise<ListDeletingReply>;
-  /** retry: safe */
   readonly getState: (request: GetStateRequest, call: Call) => Promise<State>;
   /**
    * Writes fields and messages as given (their reducers have been applied). Conflict while a run holds the thread, or when
    * `expected_version` is not the thread's.
-   * retry: attempt
    */
   readonly writeState: (request: WriteStateRequest, call: Call) => Promise<State>;
-  /**
-   * Clears every field and the context; the message log stays. Conflict while a run holds the thread.
-   * retry: attempt
-   */
+  /** Clears every field and the context; the message log stays. Conflict while a run holds the thread. */
   readonly clearState: (request: ClearStateRequest, call: Call) => Promise<ClearStateReply>;
-  /**
-   * Oldest first.
-   * retry: safe
-   */
+  /** Oldest first. */
   readonly listMessages: (request: ListMessagesRequest, call: Call) => Promise<ListMessagesReply>;
-  /** retry: safe */
   readonly getMessage: (request: GetMessageRequest, call: Call) => Promise<GetMessageReply>;
-  /**
-   * Appends to log and context; a message whose id is in the log replaces it in place. Conflict while a run holds the thread.
-   * retry: attempt
-   */
+  /** Appends to log and context; a message whose id is in the log replaces it in place. Conflict while a run holds the thread. */
   readonly addMessages: (request: AddMessagesRequest, call: Call) => Promise<AddMessagesReply>;
-  /**
-   * Removes one message from log and context. Conflict while a run holds the thread.
-   * retry: attempt
-   */
+  /** Removes one message from log and context. Conflict while a run holds the thread. */
   readonly deleteMessage: (request: DeleteMessageRequest, call: Call) => Promise<DeleteMessageReply>;
-  /**
-   * The versions of a thread that can be had again, newest first.
-   * retry: safe
-   */
+  /** The versions of a thread that can be had again, newest first. */
   readonly listCheckpoints: (request: ListCheckpointsRequest, call: Call) => Promise<ListCheckpointsReply>;
-  /**
-   * The state as it was at a checkpoint. NotFound when it is not kept.
-   * retry: safe
-   */
+  /** The state as it was at a checkpoint. NotFound when it is not kept. */
   readonly getCheckpoint: (request: GetCheckpointRequest, call: Call) => Promise<GetCheckpointReply>;
   /**
    * Makes a thread that holds what another held at a checkpoint: fields, context, and the log up to there. The new thread is
    * there whole or not at all. Conflict when its id is taken; the same request again gives the same reply.
    * `new_thread_id` settles it.
-   * retry: safe
    */
   readonly forkThread: (request: ForkThreadRequest, call: Call) => Promise<Thread>;
   /**
    * Removes the messages of the context whose tool calls nobody answered, with what answered the others of their calls; a
    * run that waits for such a call is no longer waited for. Conflict while a run holds the thread.
-   * retry: attempt
    */
   readonly fixThread: (request: FixThreadRequest, call: Call) => Promise<FixThreadReply>;
   /**
    * Puts a request that is to be done once on record, and says how far an earlier one with its key came. Invalid when that
    * one had another body.
-   * retry: attempt
    */
   readonly beginOnce: (request: BeginOnceRequest, call: Call) => Promise<BeginOnceReply>;
   /**
    * Keeps the reply for whoever sends the request again, or says that it may be done then.
    * All replies that are kept under one key say the same.
-   * retry: safe
    */
   readonly endOnce: (request: EndOnceRequest, call: Call) => Promise<EndOnceReply>;
 }
+
+/** Which calls of {@link Threads} may be made again. */
+export const threadsRetries: Readonly<Record<keyof Threads, RetryRule>> = {
+  acceptRun: { retry: 'attempt', takesLong: false },
+  claimRun: { retry: 'attempt', takesLong: false },
+  releaseRun: { retry: 'attempt', takesLong: false },
+  commitStep: { retry: 'attempt', takesLong: false },
+  endRun: { retry: 'attempt', takesLong: false },
+  getRun: { retry: 'safe', takesLong: false },
+  listRuns: { retry: 'safe', takesLong: false },
+  listRunMessages: { retry: 'safe', takesLong: false },
+  listRunSteps: { retry: 'safe', takesLong: false },
+  noteToolStarted: { retry: 'attempt', takesLong: false },
+  noteToolResult: { retry: 'safe', takesLong: false },
+  listOpenRuns: { retry: 'safe', takesLong: false },
+  getThread: { retry: 'safe', takesLong: false },
+  listThreads: { retry: 'safe', takesLong: false },
+  beginDelete: { retry: 'attempt', takesLong: false },
+  finishDelete: { retry: 'safe', takesLong: false },
+  listIdle: { retry: 'safe', takesLong: false },
+  listDeleting: { retry: 'safe', takesLong: false },
+  getState: { retry: 'safe', takesLong: false },
+  writeState: { retry: 'attempt', takesLong: false },
+  clearState: { retry: 'attempt', takesLong: false },
+  listMessages: { retry: 'safe', takesLong: false },
+  getMessage: { retry: 'safe', takesLong: false },
+  addMessages: { retry: 'attempt', takesLong: false },
+  deleteMessage: { retry: 'attempt', takesLong: false },
+  listCheckpoints: { retry: 'safe', takesLong: false },
+  getCheckpoint: { retry: 'safe', takesLong: false },
+  forkThread: { retry: 'safe', takesLong: true },
+  fixThread: { retry: 'attempt', takesLong: false },
+  beginOnce: { retry: 'attempt', takesLong: false },
+  endOnce: { retry: 'safe', takesLong: false },
+};
 
 /** A message of the log: its id beside its whole JSON, which has the same id inside. */
 export interface MessageEntry {

@@ -1,9 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import { logVerbosity, setLogVerbosity, type MethodDefinition } from '@grpc/grpc-js';
 import protoLoader from '@grpc/proto-loader';
-import type { Execution } from '../execution.ts';
-import type { Memory } from '../memory.ts';
-import type { Threads } from '../threads.ts';
+import { executionRetries, type Execution } from '../execution.ts';
+import { memoryRetries, type Memory } from '../memory.ts';
+import type { RetryRule } from '../retry.ts';
+import { threadsRetries, type Threads } from '../threads.ts';
 
 /** The contexts and the service that each speaks. */
 export interface Services {
@@ -33,6 +34,19 @@ export function definitionOf(context: Context): Definition {
     oneofs: false,
   });
   return loaded[serviceName(context)] as unknown as Definition;
+}
+
+const retryRules: Readonly<Record<Context, Readonly<Record<string, RetryRule>>>> = {
+  threads: threadsRetries,
+  execution: executionRetries,
+  memory: memoryRetries,
+};
+
+/** Whether a call of this method may be made again. */
+export function retryRuleOf(context: Context, method: string): RetryRule {
+  const rule = retryRules[context][method];
+  if (!rule) throw new Error(`${context} has no method ${method}`);
+  return rule;
 }
 
 /** The full name of a context's service, as health checks ask for it. */

@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs';
+import test from 'ava';
+import { executionRetries } from './execution.ts';
+import { generateFrom } from './generate.ts';
+import { memoryRetries } from './memory.ts';
+import type { RetryRule } from './retry.ts';
+import { threadsRetries } from './threads.ts';
+
+/** Every RPC of every service by its mark: to change one, or to add an RPC, is a decision that is made here, too. */
+const marks = {
+  threads: {
+    safe: [
+      ...['endOnce', 'finishDelete', 'getCheckpoint', 'getMessage', 'getRun', 'getState', 'getThread'],
+      ...['listCheckpoints', 'listDeleting', 'listIdle', 'listMessages', 'listOpenRuns', 'listRunMessages'],
+      ...['listRunSteps', 'listRuns', 'listThreads', 'noteToolResult'],
+    ],
+    'safe, takes long': ['forkThread'],
+    attempt: [
+      ...['acceptRun', 'addMessages', 'beginDelete', 'beginOnce', 'claimRun', 'clearState', 'commitStep'],
+      ...['deleteMessage', 'endRun', 'fixThread', 'noteToolStarted', 'releaseRun', 'writeState'],
+    ],
+  },
+  execution: {
+    safe: ['checkTools', 'getGraph', 'start'],
+    'safe, takes long': ['follow', 'wait'],
+    attempt: ['stopRun', 'updateState'],
+    'attempt, takes long': ['deleteThread'],
+  },
+  memory: {
+    safe: ['get', 'list'],
+    'safe, takes long': ['search', 'store'],
+    attempt: ['delete'],
+    'attempt, takes long': ['forget', 'update'],
+  },
+};
+
+const tables: Readonly<Record<keyof typeof marks, Readonly<Record<string, RetryRule>>>> = {
+  threads: threadsRetries,
+  execution: executionRetries,
+  memory: memoryRetries,
+};
+
+for (const context of ['threads', 'execution', 'memory'] as const)
+  test(`every RPC of ${context} says whether it may be made again`, (t) => {
+    const found: Record<string, string[]> = {};
+    for (const [method, { retry, takesLong }] of Object.entries(tables[context]))
+      (found[takesLong ? `${retry}, takes long` : retry] ??= []).push(method);
+    for (const methods of Object.values(found)) methods.sort();
+    t.deepEqual(found, marks[context]);
+  });
+
+const source = readFileSync(new URL('./memory.proto', import.meta.url), 'utf8');
+
+test('an RPC that does not say whether it may be made again is not generated', (t) => {
+  const without = source.replace(/ *\/\/ retry: safe\n(?= {2}rpc Get\()/, '');
+  t.throws(() => generateFrom('memory', without), { message: /Memory\.Get: the line above it must be `\/\/ retry: / });
+  const misspelt = source.replace(/retry: safe\n(?= {2}rpc Get\()/, 'retry: perhaps\n');
+  t.throws(() => generateFrom('memory', misspelt), { message: /Memory\.Get/ });
+});
+
+test('an RPC that may be made again by its attempt needs the id of one in its request', (t) => {
+  const wrong = source.replace(/retry: safe\n(?= {2}rpc Get\()/, 'retry: attempt\n');
+  t.throws(() => generateFrom('memory', wrong), { message: /Memory\.Get: .* needs a field .*attempt_id/ });
+});

@@ -1,0 +1,193 @@
+import { randomUUID } from 'node:crypto';
+import { isServiceError, unavailable, type ServiceError } from '@agent-workflow/kit/errors';
+import { toCarried, trail } from '@agent-workflow/kit/trail';
+import {
+  connectivityState,
+  Metadata,
+  status,
+  type Client,
+  type ClientUnaryCall,
+  type MethodDefinition,
+  type ServiceError as GrpcError,
+} from '@grpc/grpc-js';
+import type { Call } from '../call.ts';
+import type { RetryRule } from '../retry.ts';
+import type { HedgeBudget } from './hedge-budget.ts';
+import { refusal } from './leash.ts';
+import { spreadBy, type Tried } from './spread.ts';
+import { errorKey, fromStatus, notBegunKey } from './status.ts';
+
+/** One call on its way to a server. */
+export interface Outgoing {
+  readonly client: Client;
+  readonly metadata: Metadata;
+  readonly rpc: MethodDefinition<object, object>;
+  readonly rule: RetryRule;
+  readonly budget: HedgeBudget;
+  readonly request: object;
+  readonly call: Call;
+}
+
+/** How often one call is made at most. */
+const maxAttempts = 4;
+const firstPauseMs = 10;
+
+/** How long an attempt may be without an answer before another is made beside it at another replica, in milliseconds. */
+export const slowMs = 1000;
+
+/**
+ * How long a call waits for a connection where none stands, in milliseconds: when the servers are started again one after the
+ * other, the last may go before the first is connected to anew.
+ */
+const connectMs = 1000;
+
+/**
+ * Makes a call, and makes it again where that changes nothing:
+ * - whatever its rule, when no server has begun it: it never left this process, or reached one that is just starting;
+ * - unless its rule is `never`, at another replica when the connection is lost on which it waits, as keepalive finds out of a
+ *   replica that is frozen;
+ * - unless its rule is `never` or it takes long, at another replica when it has had no answer for {@link slowMs}. The first
+ *   answer counts, and the other attempt is cancelled. A budget bounds how many calls are doubled so.
+ *
+ * All attempts carry one `attemptId` where the rule asks for one: the caller's own, or one that is made here.
+ */
+export function awaitReply(outgoing: Outgoing): Promise<object> {
+  const { call, rule } = outgoing;
+  const refused = refusal(call);
+  if (refused) return Promise.reject(refused);
+  const request = rule.retry === 'attempt' ? { attemptId: randomUUID(), ...outgoing.request } : outgoing.request;
+  return new Promise((resolve, reject) => {
+    callUntilAnswered({ ...outgoing, request }, resolve, reject);
+  });
+}
+
+function callUntilAnswered(
+  outgoing: Outgoing,
+  resolve: (reply: object) => void,
+  reject: (error: ServiceError) => void,
+): void {
+  const { call, rule, budget } = outgoing;
+  const tried: Tried = { addresses: new Set(), mustDiffer: false };
+  const running = new Set<ClientUnaryCall>();
+  let made = 0;
+  let isOver = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  const end = (): void => {
+    isOver = true;
+    clearTimeout(timer);
+    call.signal.removeEventListener('abort', leave);
+    for (const sent of running) sent.cancel();
+  };
+  const fail = (error: unknown): void => {
+    end();
+    // The caller is still there: it is the server that went away.
+    reject(isGrpcError(error) && isLost(error) ? fromStatus(status.UNAVAILABLE, undefined, error) : translate(error));
+  };
+  const leave = (): void => {
+    end();
+    reject(fromStatus(status.CANCELLED, undefined, undefined));
+  };
+
+  const attempt = (mustDiffer = false): void => {
+    if (isOver) return;
+    made += 1;
+    tried.mustDiffer = mustDiffer;
+    try {
+      const sent = send(outgoing, tried, (error, reply) => {
+        if (isOver) return;
+        running.delete(sent);
+        if (error) failed(error);
+        else {
+          end();
+          budget.answered();
+          resolve(reply ?? {});
+        }
+      });
+      running.add(sent);
+    } catch (error) {
+      fail(error);
+    }
+  };
+
+  const failed = (error: GrpcError): void => {
+    const mayRepeat = isUnbegun(error) || (rule.retry !== 'never' && isLost(error));
+    // Another attempt is on its way to the answer.
+    if (mayRepeat && running.size > 0) return;
+    if (!mayRepeat || made >= maxAttempts) fail(error);
+    else if (hasNotLeft(error)) void whenConnected(outgoing, () => isOver).then((is) => (is ? attempt() : fail(error)));
+    else if (isUnbegun(error)) setTimeout(attempt, firstPauseMs * 2 ** made);
+    else attempt();
+  };
+
+  const hedge = (): void => {
+    // What has arrived while this process itself stood still is read before this.
+    setImmediate(() => {
+      if (isOver || made >= maxAttempts || !budget.take()) return;
+      timer = setTimeout(hedge, slowMs);
+      attempt(true);
+    });
+  };
+
+  call.signal.addEventListener('abort', leave);
+  if (rule.retry !== 'never' && !rule.takesLong) timer = setTimeout(hedge, slowMs);
+  attempt();
+}
+
+type Answer = (error: GrpcError | null, reply?: object) => void;
+
+function send({ client, metadata, rpc, request, call }: Outgoing, tried: Tried, answer: Answer): ClientUnaryCall {
+  const own = withTrail(metadata);
+  spreadBy(tried, own);
+  const { path, requestSerialize, responseDeserialize } = rpc;
+  const options = { deadline: call.deadline };
+  return client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, own, options, answer);
+}
+
+/** A copy that names the trail of whoever calls. */
+export function withTrail(metadata: Metadata): Metadata {
+  const own = metadata.clone();
+  for (const [name, value] of Object.entries(toCarried(trail()))) own.set(name, value);
+  return own;
+}
+
+/** Whether the server answered, and not gRPC or a proxy. */
+const isAnswer = ({ metadata }: GrpcError): boolean => metadata.get(errorKey).length > 0;
+
+/** Whether no server has begun the call. */
+const isUnbegun = (error: GrpcError): boolean => error.metadata.get(notBegunKey).length > 0 || hasNotLeft(error);
+
+/** Whether gRPC refused the call itself, because it has no connection: a server's refusal says of itself that it is one. */
+const hasNotLeft = (error: GrpcError): boolean =>
+  error.details.includes('No connection established') && !isAnswer(error);
+
+/** Whether the call was cut off, so that what became of it is not known. A server that ends cancels its calls. */
+const isLost = (error: GrpcError): boolean =>
+  (error.code === status.UNAVAILABLE || error.code === status.CANCELLED) && !isAnswer(error);
+
+/**
+ * Waits until a connection stands; gives whether one does in time. Not by `waitForReady` of the client: one that is under way
+ * when the client is closed makes it connect for ever.
+ */
+const whenConnected = ({ client, call: { deadline } }: Outgoing, isOver: () => boolean): Promise<boolean> =>
+  new Promise((resolve) => {
+    const channel = client.getChannel();
+    const until = Math.min(deadline, Date.now() + connectMs);
+    const look = (late?: Error): void => {
+      const state = channel.getConnectivityState(false);
+      if (late || isOver() || state === connectivityState.SHUTDOWN) resolve(false);
+      else if (state === connectivityState.READY) resolve(true);
+      else channel.watchConnectivityState(channel.getConnectivityState(true), until, look);
+    };
+    look();
+  });
+
+/** A failure of gRPC as the error that was sent or meant; a closed client throws an error of another kind. */
+export function translate(error: unknown): ServiceError {
+  if (isServiceError(error)) return error;
+  if (!isGrpcError(error)) return unavailable('the connection is closed', error);
+  return fromStatus(error.code, error.metadata.get(errorKey)[0], error);
+}
+
+const isGrpcError = (error: unknown): error is GrpcError =>
+  error instanceof Error && 'metadata' in error && error.metadata instanceof Metadata;
