@@ -38,7 +38,7 @@ export interface Execution {
 /** Which calls of {@link Execution} may be made again. */
 export const executionRetries: Readonly<Record<keyof Execution, RetryRule>> = {
   start: { retry: 'safe', takesLong: false },
-  wait: { retry: 'safe', takesLong: true },
+  wait: { retry: 'safe', takesLong: false },
   follow: { retry: 'safe', takesLong: true },
   stopRun: { retry: 'attempt', takesLong: false },
   checkTools: { retry: 'safe', takesLong: false },
@@ -52,10 +52,12 @@ export interface StartRequest {
   readonly requestId: string;
   /** Made by the caller, so that a repeated request can name the same run. */
   readonly runId: string;
-  /** Whether it was made for this request alone, which is never repeated. */
+  /** Whether it was made for this request alone, which may be sent again as it is and is the only one that names the run. */
   readonly runIdIsNew?: boolean;
-  /** Absent: a new thread. */
+  /** Absent: a new thread, whose id is made where the request arrives: sent again, it would make another. */
   readonly threadId?: string;
+  /** Whether this id, too, was made for this request alone. */
+  readonly threadIdIsNew?: boolean;
   readonly threadName?: string;
   /** A JSON object: the metadata of a thread that is made by this run. */
   readonly threadMetadataJson?: Uint8Array;

@@ -21,8 +21,8 @@ const marks = {
     ],
   },
   execution: {
-    safe: ['checkTools', 'getGraph', 'start'],
-    'safe, takes long': ['follow', 'wait'],
+    safe: ['checkTools', 'getGraph', 'start', 'wait'],
+    'safe, takes long': ['follow'],
     attempt: ['stopRun', 'updateState'],
     'attempt, takes long': ['deleteThread'],
   },

@@ -27,8 +27,8 @@ export async function toStartRequest(
     recursionLimit: input.recursion_limit,
     granularity: input.response_granularity ?? granularity,
     multitaskStrategy: config?.multitask_strategy ?? 'enqueue',
-    // Without a name the thread is new; done again, the request means the thread that it made.
-    ...(onceKey !== undefined && { threadId: newId('thread') }),
+    // Without a name the thread is new; done again, at another replica too, the request means the thread that it made.
+    ...(config?.thread_id === undefined && { threadId: newId('thread'), threadIdIsNew: onceKey === undefined }),
     ...(config && threadOf(config)),
     ...(initialState && { initialStateJson: stateBytes(initialState) }),
     ...(resume !== undefined && { resumeJson: jsonBytes(resume) }),

@@ -20,10 +20,9 @@ export function connect<C extends Context>(
 ): Services[C] & AsyncDisposable {
   const client = openClient(address, security);
   const metadata = toMetadata(security);
-  const budget = createHedgeBudget();
   const methods = Object.entries(definitionOf(context)).map(([rpcName, rpc]): [string, unknown] => {
     const name = methodName(rpcName);
-    const parts = { client, metadata, rpc, budget, rule: retryRuleOf(context, name) };
+    const parts = { client, metadata, rpc, budget: createHedgeBudget(), rule: retryRuleOf(context, name) };
     const make = rpc.responseStream ? followStream : awaitReply;
     return [name, (request: object, call: Call) => make({ ...parts, request, call })];
   });

@@ -1,5 +1,5 @@
 /**
- * Bounds how many calls are made a second time because they are slow. A store that is slow for everybody makes every call
+ * Bounds how many calls of one method are made a second time because they are slow. A store that is slow for everybody makes every call
  * slow, and calls made twice would then make it slower.
  */
 export interface HedgeBudget {

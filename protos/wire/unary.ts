@@ -29,7 +29,7 @@ export interface Outgoing {
 }
 
 /** How often one call is made at most. */
-const maxAttempts = 4;
+const maxAttempts = 6;
 const firstPauseMs = 10;
 
 /** How long an attempt may be without an answer before another is made beside it at another replica, in milliseconds. */
@@ -116,8 +116,7 @@ function callUntilAnswered(
     if (mayRepeat && running.size > 0) return;
     if (!mayRepeat || made >= maxAttempts) fail(error);
     else if (hasNotLeft(error)) void whenConnected(outgoing, () => isOver).then((is) => (is ? attempt() : fail(error)));
-    else if (isUnbegun(error)) setTimeout(attempt, firstPauseMs * 2 ** made);
-    else attempt();
+    else setTimeout(attempt, firstPauseMs * 2 ** made);
   };
 
   const hedge = (): void => {

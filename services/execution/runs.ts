@@ -235,7 +235,7 @@ function toAccept(graph: CompiledGraph, request: StartRequest, threadId: string)
     ...('resume' in options ? { resume: { keys: keysOf(options.resume) } } : {}),
     granularity: request.granularity,
     runIdIsNew: request.runIdIsNew === true,
-    threadIdIsNew: request.threadId === undefined,
+    threadIdIsNew: request.threadId === undefined || request.threadIdIsNew === true,
   };
 }
 
