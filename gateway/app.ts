@@ -30,7 +30,7 @@ import { withTickets } from './tickets/holders.ts';
 
 export type App = Koa<RequestState>;
 
-export type AppOptions = Omit<Services, 'openApi'> & {
+export type AppOptions = Omit<Services, 'openApi' | 'secured'> & {
   /** Counts what callers do. */
   readonly counter: Counter;
   /** Replies to requests that are done once. */
@@ -59,7 +59,11 @@ export function createApp({
   const counter = meters ? countRefusals(bounds, meters) : bounds;
   const observers = meters || spans ? { meters, spans } : undefined;
   const secured = authenticate !== withoutAuthentication;
-  const services: Services = { ...deps, openApi: once(() => JSON.stringify(toOpenApi(endpoints, { secured }))) };
+  const services: Services = {
+    ...deps,
+    secured,
+    openApi: once(() => JSON.stringify(toOpenApi(endpoints, { secured }))),
+  };
   const limits = limitsOf(deps.config, counter, secured);
   const app: App = new Koa<RequestState>();
   app.setMaxListeners(0);

@@ -215,6 +215,7 @@ test('kit is a closed list', (t) => {
     'errors.ts',
     'health.ts',
     'ids.ts',
+    'keyed-lock.ts',
     'life.ts',
     'load.ts',
     'log.ts',

@@ -26,6 +26,8 @@ export interface Services {
   readonly tools: ToolShelf;
   readonly tickets: TicketStore;
   readonly config: GatewayConfig;
+  /** Whether callers sign in: who they are is then told by their credentials, and by nothing else. */
+  readonly secured: boolean;
   readonly log: Log;
   /** The OpenAPI document, as JSON text. */
   readonly openApi: () => string;

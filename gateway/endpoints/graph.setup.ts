@@ -12,5 +12,10 @@ export async function setUpTools(
   await execution.checkTools({ tools }, call());
   await shelf.put(owner, tools);
   const message = `${String(tools.length)} ${tools.length === 1 ? 'tool' : 'tools'} set up`;
-  return JSON.stringify({ success: true, message, tools: tools.map(({ name }) => name) });
+  return JSON.stringify({
+    success: true,
+    message,
+    registered_tools: tools.length,
+    tools: tools.map(({ name }) => name),
+  });
 }

@@ -23,5 +23,5 @@ export async function forgetMemories(
     );
   }
   const { memoryIds } = await memory.forget({ owner, selection, all }, ask.call());
-  return JSON.stringify({ deleted_count: memoryIds.length, memory_ids: memoryIds });
+  return JSON.stringify({ success: true, deleted_count: memoryIds.length, memory_ids: memoryIds });
 }

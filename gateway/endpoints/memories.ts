@@ -2,7 +2,7 @@ import { userIdOf } from '@agent-workflow/kit/ids';
 import type { MemoryItem, Selection } from '@agent-workflow/protos/memory';
 import { idText } from '@agent-workflow/protos/message-rules';
 import type { Static } from 'typebox';
-import { jsonBytes, jsonObject, jsonText, textOrNull, timeText } from '../replies/json.ts';
+import { jsonBytes, jsonObject, jsonText, timeText } from '../replies/json.ts';
 import { maxLimit } from '../schemas/common.ts';
 import type {
   ListMemories,
@@ -46,7 +46,7 @@ export async function updateMemory(
     { owner, memoryId: params.memory_id, content: input.content, ...metadata },
     ask.call(),
   );
-  return jsonObject({ memory: memoryText(item, owner) });
+  return jsonObject({ memory: memoryText(item, owner), success: 'true' });
 }
 
 export async function deleteMemory(ask: Ask<Params, Input>, { memory }: Services): Promise<string> {
@@ -99,4 +99,4 @@ const memoryText = (item: MemoryItem, owner: string): string =>
   `{"id":${JSON.stringify(item.memoryId)},"content":${JSON.stringify(item.content)},"score":${String(item.score)},` +
   `"memory_type":${JSON.stringify(item.memoryType)},"category":${JSON.stringify(item.category)},` +
   `"metadata":${jsonText(item.metadataJson)},"vector":${jsonText(item.vectorJson)},` +
-  `"user_id":${textOrNull(userIdOf(owner))},"thread_id":${JSON.stringify(item.threadId)},"timestamp":${timeText(item.timestamp)}}`;
+  `"user_id":${JSON.stringify(userIdOf(owner) ?? '')},"thread_id":${JSON.stringify(item.threadId)},"timestamp":${timeText(item.timestamp)}}`;

@@ -6,17 +6,19 @@ import { jsonBytes } from '../replies/json.ts';
 import type { RunInput } from '../schemas/graph.ts';
 import type { Ask, Services } from './endpoint.ts';
 import { toEntries } from './incoming-messages.ts';
+import { configOf } from './run-config.ts';
 
 /** The body of invoke and stream as a run to start. */
 export async function toStartRequest(
   { input, owner, user, requestId, newId, onceKey }: Ask<unknown, RunInput>,
   granularity: string,
-  { tools: shelf }: Pick<Services, 'tools'>,
+  { tools: shelf, secured }: Pick<Services, 'tools' | 'secured'>,
 ): Promise<StartRequest> {
   const { config, initial_state: initialState, tools = [], resume } = input;
   if (input.messages.length === 0 && resume === undefined) {
     throw invalid(['body', 'messages'], 'must hold a message, unless resume is given', 'too_short');
   }
+  const nodeConfig = configOf(config, { owner, ...(user && { user }) }, secured);
   return {
     owner,
     requestId,
@@ -30,6 +32,7 @@ export async function toStartRequest(
     // Without a name the thread is new; done again, at another replica too, the request means the thread that it made.
     ...(config?.thread_id === undefined && { threadId: newId('thread'), threadIdIsNew: onceKey === undefined }),
     ...(config && threadOf(config)),
+    ...(nodeConfig && { configJson: jsonBytes(nodeConfig) }),
     ...(initialState && { initialStateJson: stateBytes(initialState) }),
     ...(resume !== undefined && { resumeJson: jsonBytes(resume) }),
     ...(user && { userJson: jsonBytes(user) }),
@@ -39,7 +42,6 @@ export async function toStartRequest(
 function threadOf(config: NonNullable<RunInput['config']>): Partial<StartRequest> {
   const { thread_id: threadId, thread_name: threadName, metadata } = config;
   return {
-    configJson: jsonBytes(config),
     ...(threadId !== undefined && { threadId: idText(threadId) }),
     ...(threadName !== undefined && { threadName }),
     ...(metadata && { threadMetadataJson: jsonBytes(metadata) }),

@@ -40,13 +40,14 @@ function resultOf({ event, json }: RunEvent): string {
 
 const dataStart = '{"event":"on_chain_end","data":';
 const dataEnd = ',"thread_id":';
+const runId = ',"run_id":';
 
 /**
- * The `data` of a terminal chunk, cut out unparsed: after it come the ids, and no `thread_id` key comes later. Quotes
- * inside a JSON text are escaped, so nothing that a caller wrote looks like that key.
+ * The `data` of a terminal chunk, cut out unparsed: after it come `thread_id` and `run_id`, and no `run_id` comes later. Quotes
+ * inside a JSON text are escaped, so nothing that a caller wrote looks like these keys.
  */
 function dataOf(chunk: string): string {
-  const end = chunk.lastIndexOf(dataEnd);
+  const end = chunk.lastIndexOf(dataEnd, chunk.lastIndexOf(runId));
   if (chunk.startsWith(dataStart) && end !== -1) return chunk.slice(dataStart.length, end);
   return JSON.stringify((JSON.parse(chunk) as { data: unknown }).data);
 }

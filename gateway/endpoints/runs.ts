@@ -67,14 +67,16 @@ export async function stopThread(
   { owner, input, call }: Ask<unknown, Static<typeof StopInput>>,
   { execution, threads }: Services,
 ): Promise<string> {
-  const { activeRunId: runId } = await threads.getThread({ owner, threadId: threadOf(input) }, call());
-  if (runId === undefined) return JSON.stringify(idle);
+  const threadId = threadOf(input);
+  const { activeRunId: runId } = await threads.getThread({ owner, threadId }, call());
+  if (runId === undefined) return idleText(threadId);
   try {
     const { status, stoppedNow } = await execution.stopRun({ owner, runId }, call());
-    return JSON.stringify({ success: stoppedNow, run_id: runId, status, message: messageOf(stoppedNow, status) });
+    const message = messageOf(stoppedNow, status);
+    return JSON.stringify({ success: stoppedNow, thread_id: threadId, run_id: runId, status, message });
   } catch (error) {
     // Its thread was deleted meanwhile, which ended it.
-    if (isServiceError(error, 'NotFound')) return JSON.stringify(idle);
+    if (isServiceError(error, 'NotFound')) return idleText(threadId);
     throw error;
   }
 }
@@ -86,7 +88,8 @@ export function threadOf(input: Static<typeof StopInput>): string {
   return idText(named);
 }
 
-const idle = { success: false, run_id: null, status: 'idle', message: 'nothing is running' };
+const idleText = (threadId: string): string =>
+  JSON.stringify({ success: false, thread_id: threadId, run_id: null, status: 'idle', message: 'nothing is running' });
 
 const messageOf = (stoppedNow: boolean, status: string): string =>
   stoppedNow ? 'the run was stopped' : `the run had ended before: ${status}`;

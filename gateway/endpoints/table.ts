@@ -20,6 +20,7 @@ import {
   SearchMemories,
   StoredMemory,
   StoreMemory,
+  UpdatedMemory,
   UpdateMemory,
 } from '../schemas/memories.ts';
 import {
@@ -41,6 +42,7 @@ import {
   RunTicket,
   StopInput,
   StoppedRun,
+  StoppedThread,
   StreamQuery,
 } from '../schemas/runs.ts';
 import {
@@ -174,7 +176,7 @@ export const endpoints: readonly Endpoint[] = [
     path: '/v1/graph/stop',
     ...can('graph', 'stop'),
     input: StopInput,
-    reply: StoppedRun,
+    reply: StoppedThread,
     handle: stopThread,
   }),
   endpoint({
@@ -508,7 +510,7 @@ export const endpoints: readonly Endpoint[] = [
     ...can('store', 'write'),
     params: MemoryParams,
     input: UpdateMemory,
-    reply: OneMemory,
+    reply: UpdatedMemory,
     handle: updateMemory,
   }),
   endpoint({

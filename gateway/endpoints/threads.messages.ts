@@ -22,7 +22,13 @@ export async function listMessages(
 export async function getMessage(ask: Ask<MessageKey>, { threads }: Services): Promise<string> {
   const { thread_id: threadId, message_id: messageId } = ask.params;
   const { json } = await threads.getMessage({ owner: ask.owner, threadId, messageId }, ask.call());
-  return jsonObject({ message: jsonText(json) });
+  return withOwnFields(jsonText(json));
+}
+
+/** A message in `message`, its fields beside it. One that has a field of that name keeps it within itself. */
+function withOwnFields(text: string): string {
+  const { message: _message, ...fields } = JSON.parse(text) as Record<string, unknown>;
+  return `${JSON.stringify(fields).slice(0, -1)},"message":${text}}`;
 }
 
 /** Appends messages to log and context; gives them as they are stored. */

@@ -33,3 +33,15 @@ test('NDJSON is for callers that name it, and not server-sent events before it',
   t.false(prefersNdjson('*/*'));
   t.false(prefersNdjson(undefined));
 });
+
+test('the weights of an Accept header count before the order in it', (t) => {
+  t.false(prefersNdjson('application/x-ndjson;q=0.5, text/event-stream'));
+  t.false(prefersNdjson('application/x-ndjson; q=0.5, text/event-stream; q=0.9'));
+  t.true(prefersNdjson('text/event-stream;q=0.5, application/x-ndjson'));
+  t.true(prefersNdjson('text/event-stream; q=0, application/x-ndjson; q=0.001'));
+  t.true(prefersNdjson('application/x-ndjson;q=0.5, text/event-stream;q=0.5'));
+  t.false(prefersNdjson('text/event-stream;q=0.5, application/x-ndjson;q=0.5'));
+  t.false(prefersNdjson('application/x-ndjson;q=0'));
+  t.false(prefersNdjson('application/x-ndjson;q=0, */*'));
+  t.true(prefersNdjson('application/x-ndjson;charset=utf-8;Q=1.0, text/event-stream;q=nonsense;level=1'));
+});

@@ -42,6 +42,7 @@ export const SetupInput = record('SetupRequest', { tools: Tools });
 export const SetUp = record('SetUp', {
   success: Type.Boolean(),
   message: Type.String(),
+  registered_tools: Type.Integer(),
   tools: Type.Array(Type.String()),
 });
 
@@ -58,7 +59,33 @@ export const RunInput = record('RunRequest', {
 });
 export type RunInput = Static<typeof RunInput>;
 
-export const GraphReply = record('Graph', { graph: Json });
+export const GraphReply = record('Graph', {
+  graph: Json,
+  info: record('GraphInfo', {
+    node_count: Type.Integer(),
+    edge_count: Type.Integer(),
+    checkpointer: Type.Boolean(),
+    checkpointer_type: Type.String(),
+    publisher: Type.Boolean(),
+    store: Type.Boolean(),
+    interrupt_before: Type.Array(Type.String()),
+    interrupt_after: Type.Array(Type.String()),
+    context_type: Type.String(),
+    id_generator: Type.String(),
+    id_type: Type.String(),
+    state_type: Type.String(),
+    state_fields: Type.Array(Type.String()),
+  }),
+  nodes: Type.Array(record('GraphNode', { id: Type.String(), name: Type.String(), type: Type.String() })),
+  edges: Type.Array(
+    record('GraphEdge', {
+      id: Type.String(),
+      source: Type.String(),
+      target: Type.String(),
+      conditional: Type.Boolean(),
+    }),
+  ),
+});
 
 export const StateSchema = record('StateSchema', {
   fields: Type.Unsafe<Record<string, unknown>>({
@@ -70,6 +97,9 @@ export const StateSchema = record('StateSchema', {
       required: Type.Optional(Type.Boolean()),
     }),
   }),
+  type: words(['object']),
+  properties: Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: JsonObject }),
+  required: Type.Array(Type.String()),
 });
 
 export const InvokeResult = record('InvokeResult', {

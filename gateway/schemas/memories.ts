@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { BodyId, Cursor, Done, Id, JsonObject, limitOf, nullable, paging, record, Timestamp, words } from './common.ts';
+import { BodyId, Cursor, Done, Id, JsonObject, limitOf, paging, record, Timestamp, words } from './common.ts';
 
 export const MemoryType = words(
   ['episodic', 'semantic', 'procedural', 'entity', 'relationship', 'custom', 'declarative'],
@@ -67,13 +67,14 @@ export const MemoryResult = record('MemoryResult', {
   category: Type.String(),
   metadata: JsonObject,
   vector: Type.Array(Type.Number()),
-  user_id: nullable(Type.String()),
+  user_id: Type.String(),
   thread_id: Type.String(),
   timestamp: Timestamp,
 });
 
 export const StoredMemory = record('StoredMemory', { memory_id: Type.String() });
 export const OneMemory = record('OneMemory', { memory: MemoryResult });
+export const UpdatedMemory = record('UpdatedMemory', { memory: MemoryResult, success: Done.properties.success });
 export const FoundMemories = record('FoundMemories', { results: Type.Array(MemoryResult) });
 export const MemoryList = record('MemoryList', {
   memories: Type.Array(MemoryResult),
@@ -83,5 +84,6 @@ export const MemoryList = record('MemoryList', {
 export const Forgotten = record('ForgottenMemories', {
   deleted_count: Type.Integer({ minimum: 0 }),
   memory_ids: Type.Array(Type.String()),
+  success: Done.properties.success,
 });
 export const DeletedMemory = Done;

@@ -81,7 +81,7 @@ export const AddMessages = record('AddMessagesRequest', {
 });
 
 export const MessageList = record('MessageList', { messages: Type.Array(Message), cursor: Type.Optional(Cursor) });
-export const OneMessage = record('OneMessage', { message: Message });
+export const OneMessage = record('OneMessage', { ...Message.properties, message: Message });
 export const AddedMessages = record('AddedMessages', {
   messages: Type.Array(Message),
   success: Done.properties.success,

@@ -36,12 +36,15 @@ export const StreamQuery = Type.Object({ after: Type.Optional(Type.Integer({ min
 /** Lets whoever holds it follow one run. */
 export const RunTicket = record('RunTicket', { ticket: Type.String(), expires_at: Timestamp });
 
-export const StoppedRun = record('StoppedRun', {
+const stopped = {
   success: Type.Boolean(),
   run_id: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
   status: words([...runStatuses, 'idle']),
   message: Type.String(),
-});
+};
+
+export const StoppedRun = record('StoppedRun', stopped);
+export const StoppedThread = record('StoppedThread', { ...stopped, thread_id: Type.String() });
 
 /** The thread whose run is to be stopped. */
 export const StopInput = record('StopRequest', {

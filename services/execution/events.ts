@@ -8,6 +8,7 @@ export interface EventScope {
   readonly runId: string;
   readonly threadId: string;
   readonly requestId: string;
+  readonly isNewThread: boolean;
 }
 
 /** Where in the run an event belongs. */
@@ -45,7 +46,8 @@ export function createEventWriter(scope: EventScope, after: number): EventWriter
     event,
     json: Buffer.from(`{"event":"${event}","data":${body}${ids}${metadata},"timestamp":"${clock(at)}"}`),
   });
-  const toMetadata = (place: Place): string => JSON.stringify({ request_id: scope.requestId, ...place });
+  const { requestId: request_id, threadId: thread_id, isNewThread: is_new_thread } = scope;
+  const toMetadata = (place: Place): string => JSON.stringify({ request_id, thread_id, is_new_thread, ...place });
 
   const write: EventWriter['write'] = (event, data, place = {}, { at = Date.now(), message, state } = {}) => {
     const extras = `${message ? `,"message":${JSON.stringify(message)}` : ''}${state ? `,"state":${JSON.stringify(state)}` : ''}`;

@@ -19,3 +19,6 @@ export const numbersOfClaim = (epoch: number): number => (1 + (epoch % (tellings
 
 /** Behind which number the log begins that is told again when the run has ended: nobody writes after that. */
 export const numbersOfEnd = tellings * span;
+
+/** Whether a number is of a log that was rebuilt when its run had ended. */
+export const isOfRebuiltEnd = (seq: number): boolean => seq > numbersOfEnd && seq <= numbersOfEnd + span;

@@ -120,12 +120,10 @@ export async function listSteps(
   }
 }
 
-type Begun = EventScope & Pick<ClaimedRun, 'isNewThread'>;
-
 /** The two events that every log begins with, as far as they are not there. */
 export function begin(
   events: EventWriter,
-  { requestId, threadId, runId, isNewThread }: Begun,
+  { requestId, threadId, runId, isNewThread }: EventScope,
   told?: Pick<ToldLog, 'has'>,
   { at = Date.now(), ...extra }: { readonly at?: number; readonly rebuilt?: true } = {},
 ): RunEvent[] {

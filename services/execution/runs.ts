@@ -1,29 +1,25 @@
-import { invalid, isServiceError, notFound, unavailable } from '@agent-workflow/kit/errors';
+import { invalid, notFound, unavailable } from '@agent-workflow/kit/errors';
 import { idFrom } from '@agent-workflow/kit/ids';
 import type { Log } from '@agent-workflow/kit/log';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { toCarried, trail, type Trail } from '@agent-workflow/kit/trail';
 import type { Call } from '@agent-workflow/protos/call';
-import type {
-  Execution,
-  RunEvent,
-  StartReply,
-  StartRequest,
-  UpdateStateRequest,
-} from '@agent-workflow/protos/execution';
+import type { Execution, RunEvent, StartReply, StartRequest } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
 import { answeredCalls, type Message } from '@agent-workflow/protos/message';
-import type { AcceptRunRequest, State, Threads } from '@agent-workflow/protos/threads';
+import type { AcceptRunRequest, Threads } from '@agent-workflow/protos/threads';
 import { LRUCache } from 'lru-cache';
 import { deleteThread } from './delete-thread.ts';
 import type { EndWatch } from './end-watch.ts';
 import type { CompiledGraph } from './engine/graph.ts';
 import { allFields } from './engine/merge.ts';
-import { applyUpdate, refuseInitialState, splitInitialState } from './update-state.ts';
+import { refuseInitialState, splitInitialState } from './update-state.ts';
 import { fromJson, toOptionsJson, toRunOptions } from './options.ts';
+import { isOfRebuiltEnd } from './log-numbers.ts';
 import type { RunControl, RunLog, RunnableRun, RunQueue } from './port.ts';
 import { publishEnd } from './publish-end.ts';
 import type { Worker } from './worker.ts';
+import { createStateWriter } from './write-state.ts';
 
 export interface ExecutionOptions {
   /** Absent: no agent is configured, and there is nothing to run. */
@@ -44,6 +40,7 @@ export interface ExecutionOptions {
 /** The execution service. */
 export function createExecution(options: ExecutionOptions): Execution {
   const { threads, queue, log, control, logger, worker, ends, backlog } = options;
+  const writeState = createStateWriter(threads);
   // Whoever starts a run here mostly follows it here: the record need not be asked whose it is.
   const startedHere = new LRUCache<string, string>({ max: rememberedRuns });
 
@@ -68,11 +65,15 @@ export function createExecution(options: ExecutionOptions): Execution {
     });
 
   /**
-   * Where to go on in a log for who has seen this much. One that was told again from the record has numbers of its own: who has
-   * seen more than it holds is given all of it, which begins by saying so.
+   * Where to go on in a log for a follower that has seen events up to this number. A log that was rebuilt at the end of its
+   * run, and then once more, may hold fewer events under the same numbers: a follower of the first is given all of the second.
+   * Every other number beyond the end of a log is followed by what comes after it.
    */
-  const placeIn = async (runId: string, after: number): Promise<number> =>
-    after > 0 && (await log.isEnded(runId)) && (await log.last(runId)) < after ? 0 : after;
+  const placeIn = async (runId: string, after: number): Promise<number> => {
+    if (!isOfRebuiltEnd(after) || !(await log.isEnded(runId))) return after;
+    const last = await log.last(runId);
+    return isOfRebuiltEnd(last) && last < after ? 0 : after;
+  };
 
   /** After a stop on record: fires the signal, tells the followers, and lets the next run go on. */
   const settleStop = async (owner: string, runId: string, nextRunId: string | undefined, call: Call): Promise<void> => {
@@ -154,7 +155,7 @@ export function createExecution(options: ExecutionOptions): Execution {
       return Promise.resolve({ graphJson: toJson(drawing), fieldsJson: toJson(describe(fields)) });
     },
 
-    updateState: async (request, call) => updateState(graphOf(), threads, request, call),
+    updateState: async (request, call) => writeState(graphOf(), request, call),
 
     deleteThread: async (request, call) => {
       try {
@@ -265,47 +266,6 @@ function refuseHeavy(state: Uint8Array | undefined): void {
     'too_large',
   );
 }
-
-/** How often a state update is tried again when another write came first. */
-const updateAttempts = 5;
-
-async function updateState(
-  graph: CompiledGraph,
-  threads: Threads,
-  request: UpdateStateRequest,
-  call: Call,
-): Promise<State> {
-  const { owner, threadId, stateJson: _, ...naming } = request;
-  const update = fromJson(request.stateJson) as Readonly<Record<string, unknown>>;
-  for (let attempt = 1; ; attempt++) {
-    const current = await threads.getState({ owner, threadId }, call);
-    try {
-      const { fields, messages } = applyUpdate(graph, current, update);
-      const expectedVersion = current.version;
-      return await threads.writeState({ owner, threadId, expectedVersion, fields, messages, ...naming }, call);
-    } catch (error) {
-      if (isServiceError(error, 'Conflict') && attempt < updateAttempts) continue;
-      return await writtenBefore(threads, request, call).catch(() => {
-        throw error;
-      });
-    }
-  }
-}
-
-/**
- * The state that an earlier call of the same request has left: what it wrote may not be taken a second time.
- * @throws Conflict when there was none.
- */
-async function writtenBefore(
-  threads: Threads,
-  { owner, threadId, stateJson: _, ...naming }: UpdateStateRequest,
-  call: Call,
-): Promise<State> {
-  return threads.writeState({ owner, threadId, expectedVersion: noVersion, fields: {}, messages: [], ...naming }, call);
-}
-
-/** Of no thread: a write that expects it is never taken. */
-const noVersion = -1;
 
 const toJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 

@@ -14,8 +14,8 @@ export interface Selected {
 type Test = (value: unknown) => boolean;
 
 /**
- * Reads what a memory must match. A field is compared by equality with any JSON value (`null` matches an absent field
- * too), or by an object of operators that must all hold. `thread_id`, `memory_type` and `category` are the memory's
+ * Reads what a memory must match. A field is compared by equality with any JSON value (`null` matches null, and
+ * not an absent field), or by an object of operators that must all hold. `thread_id`, `memory_type` and `category` are the memory's
  * own; every other name is a field of its metadata.
  * @throws Invalid at the filter that does not hold together.
  */
@@ -118,7 +118,6 @@ function ordered(holds: (order: number) => boolean): (operand: unknown) => Test 
 const orderOf = (a: number | string, b: number | string): number => (a > b ? 1 : a < b ? -1 : 0);
 
 function equalTo(operand: unknown): Test {
-  if (operand === null) return (value) => value === null || value === undefined;
-  if (typeof operand !== 'object') return (value) => value === operand;
+  if (operand === null || typeof operand !== 'object') return (value) => value === operand;
   return (value) => isDeepStrictEqual(value, operand);
 }

@@ -1,4 +1,4 @@
-import { conflict, invalid, notFound } from '@agent-workflow/kit/errors';
+import { conflict, invalid, notFound, ServiceError } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type {
   AddMessagesReply,
@@ -73,7 +73,7 @@ export function decideWriteState(
   now: number,
 ): Decision<{ head: Head }> {
   const head = writableHead(snapshot, request.threadId);
-  if (head.version !== request.expectedVersion) throw conflict(`thread "${request.threadId}" has changed meanwhile`);
+  if (head.version !== request.expectedVersion) throw overtaken(request.threadId);
   refuseHeavyState(request.fields);
   const { messages, nextPosition } = placeMessages(request.messages, head.nextPosition, snapshot.entries);
   const answered = answersIn(request.messages);
@@ -90,6 +90,14 @@ export function decideWriteState(
     }),
     reply: { head: written },
   };
+}
+
+/** Another write came first: whoever reads the state again can make its own. */
+function overtaken(threadId: string): ServiceError {
+  const message = `thread "${threadId}" has changed meanwhile`;
+  return new ServiceError('Conflict', message, {
+    details: [{ loc: ['path', 'thread_id'], msg: message, type: 'version_conflict' }],
+  });
 }
 
 /** How a version comes to be that no run made. */

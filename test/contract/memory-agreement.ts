@@ -269,8 +269,7 @@ function passes({ memoryType, category, filters: wanted = {} }: Query, known: Pa
   if (category !== undefined && known.category !== category) return false;
   return Object.entries(wanted).every(([field, condition]) => {
     const value = field === 'thread_id' ? known.threadId : known.metadata[field];
-    if (condition === null) return value === undefined;
-    if (typeof condition !== 'object') return value === condition;
+    if (condition === null || typeof condition !== 'object') return value === condition;
     const { $gte, $in, $ne } = condition as { $gte?: number; $in?: unknown[]; $ne?: unknown };
     if ($gte !== undefined) return typeof value === 'number' && value >= $gte;
     if ($in) return $in.includes(value);

@@ -25,10 +25,22 @@ const forms = [
 
 const errorOf = ({ body }: Reply): { readonly code: string; readonly message: string } => body.error;
 
-async function userIn(client: Client): Promise<unknown> {
-  const { body } = await client.send('POST', '/v1/graph/invoke', { messages: [user('who?')] });
+async function toldTo(client: Client, config: object, what: 'user' | 'config'): Promise<unknown> {
+  const { body } = await client.send('POST', '/v1/graph/invoke', { messages: [user('who?')], config });
   const { messages } = body.data as { messages: readonly { content: readonly { text: string }[] }[] };
-  return (JSON.parse(messages[0]?.content[0]?.text ?? '') as { user: unknown }).user;
+  return (JSON.parse(messages[0]?.content[0]?.text ?? '') as Record<typeof what, unknown>)[what];
+}
+
+const userIn = async (client: Client): Promise<unknown> => toldTo(client, {}, 'user');
+
+/** The `config` that nodes see, without what is filled in by default. */
+async function configIn(client: Client, config: object): Promise<unknown> {
+  const {
+    multitask_strategy: _strategy,
+    on_disconnect: _onDisconnect,
+    ...rest
+  } = (await toldTo(client, config, 'config')) as Record<string, unknown>;
+  return rest;
 }
 
 for (const [name, telling] of forms) {
@@ -46,6 +58,11 @@ for (const [name, telling] of forms) {
       const { data } = (await own.send('GET', '/v1/threads/mine')).body;
       t.like(data, { user_id: owner } as never);
     }
+  });
+
+  test(`${name}: the user that it gives is in the graph's config, over what the body says`, async (t) => {
+    const client = createClient(await openService(t, name), telling('user ada'));
+    t.deepEqual(await configIn(client, { user_id: 'bob', mine: 1 }), { user_id: 'ada', roles: ['reader'], mine: 1 });
   });
 
   test(`${name}: nobody is 401, and the service goes no further`, async (t) => {
@@ -149,6 +166,7 @@ test('the credentials form sets headers and cookies, is handed null without a to
     threads.map(({ user_id }) => user_id),
     [null],
   );
+  t.deepEqual(await configIn(nobody, { user_id: 'ada', mine: 1 }), { mine: 1 });
 });
 
 test('a class that extends nothing will do', async (t) => {

@@ -50,6 +50,22 @@ test('the claims reach the graph, the token does not', async (t) => {
   t.false(told.includes(token));
 });
 
+test("the claims are in the graph's config over what the body says, which can forge no user", async (t) => {
+  const url = await openService(t);
+  const claims = { sub: 'cy', locale: 'fr', thread_id: 'theirs', metadata: { a: 1 }, exp: inSeconds(60) };
+  const client = createClient(url, withToken(tokenOf(claims)));
+  const config = { user_id: 'ada', locale: 'en', mine: null };
+  const { body } = await client.send('POST', '/v1/graph/invoke', { messages: [user('who am I?')], config });
+  const { messages, meta } = body.data as {
+    messages: readonly { content: readonly { text: string }[] }[];
+    meta: { thread_id: string };
+  };
+  const told = (JSON.parse(messages[0]?.content[0]?.text ?? '') as { config: unknown }).config;
+  const defaults = { multitask_strategy: 'enqueue', on_disconnect: 'continue' };
+  t.deepEqual(told, { ...defaults, user_id: 'cy', sub: 'cy', locale: 'fr', mine: null, exp: claims.exp });
+  t.not(meta.thread_id, 'theirs');
+});
+
 test('the owner is user_id, else sub', async (t) => {
   const url = await openService(t);
   const nameIn = async (claims: Readonly<Record<string, unknown>>): Promise<unknown> => {

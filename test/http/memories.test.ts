@@ -41,7 +41,7 @@ test('a stored memory is read back whole, by GET and by POST', async (t) => {
       score: 1,
       metadata: { from: 'Ada' },
       thread_id: '5',
-      user_id: null,
+      user_id: '',
     });
     t.true(item.vector.length > 0);
   }

@@ -62,6 +62,13 @@ test('a stream that is cut at any event and resumed is the uncut stream, byte fo
   }
 });
 
+test('an event beyond the end of a run is followed by nothing, however far beyond', async (t) => {
+  const { run_id: runId } = await accept(quick, { messages: [user('hello')] });
+  const whole = await follow(quick, runId);
+  for (const seq of [whole.length, whole.length + 1, 5_000, 999_999_999_999_999])
+    t.deepEqual(await follow(quick, runId, `${runId}:${String(seq)}`), [], String(seq));
+});
+
 test('an event of another run cannot be gone on from, nor one that is none', async (t) => {
   const { run_id: runId } = await accept(quick, { messages: [user('hello')] });
   const stream = (id: string): ReturnType<typeof quick.send> =>

@@ -121,7 +121,8 @@ function toResult(
 
 async function runTools(step: Step, name: string, { tools }: ToolNode): Promise<NodeResult> {
   const open = openCalls(step.state.context);
-  const here = open.filter((call) => !step.isRemote(call.name));
+  // A call that was made to the caller stays the caller's, whatever tools a later request declares.
+  const here = open.filter(({ type, name: tool }) => type !== 'remote_tool_call' && !step.isRemote(tool));
   const results = await Promise.all(here.map(async (call) => runCall(step, name, tools, call)));
   const messages = results.flatMap(({ message }) => message ?? []);
   const asking = results.flatMap((result) => result.asking ?? []);

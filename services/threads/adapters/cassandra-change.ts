@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isServiceError, unavailable } from '@agent-workflow/kit/errors';
+import { createKeyedLock } from '@agent-workflow/kit/keyed-lock';
 import type { Decision, Reads, Snapshot, ThreadKey, ThreadStore } from '../port.ts';
 import type { Session, Statement } from './cassandra-client.ts';
 import { plan, type Plan, type PlanOptions } from './cassandra-plan.ts';
@@ -172,16 +173,6 @@ export async function pause(tries: number, until: number): Promise<void> {
 export type InLine = <T>(key: ThreadKey, work: () => Promise<T>) => Promise<T>;
 
 export function createLines(): InLine {
-  const lines = new Map<string, Promise<unknown>>();
-  return async (key, work) => {
-    const name = JSON.stringify([key.owner, key.threadId]);
-    const turn = (lines.get(name) ?? Promise.resolve()).then(work);
-    const settled = turn.catch(() => undefined);
-    lines.set(name, settled);
-    try {
-      return await turn;
-    } finally {
-      if (lines.get(name) === settled) lines.delete(name);
-    }
-  };
+  const lock = createKeyedLock();
+  return (key, work) => lock(JSON.stringify([key.owner, key.threadId]), work);
 }
