@@ -24,12 +24,16 @@ export interface Hold {
 
 /**
  * Counts what callers do, by key. Every call is atomic: of two at once that find one place left, one is refused. A
- * counter is no record: what it forgets (its process ends, or keys become too many) is as if it had not been. `take` and
- * `hold` reject with `Unavailable` when what they count in is away.
+ * counter is no record: what it forgets (its process ends, or keys become too many) is as if it had not been. `take` rejects
+ * with `Unavailable` when what it counts in is away.
  */
 export interface Counter extends AsyncDisposable {
   /** Takes `cost` (1) from the rate of a key; a cost of 0 tells how it stands and takes nothing. */
   readonly take: (key: string, rate: Rate, cost?: number) => Promise<Standing>;
-  /** Takes one of `limit` places that the key may hold at once; `undefined` when all are held. */
+  /**
+   * Takes one of `limit` places that the key may hold at once; `undefined` when all are held. A place is held until it is
+   * released or its process has died, never longer than 5 seconds after that. While what is counted in is away, each process
+   * gives the whole limit, and counts its places there again when it is back.
+   */
   readonly hold: (key: string, limit: number) => Promise<Hold | undefined>;
 }

@@ -30,8 +30,8 @@ export interface Redis extends AsyncDisposable {
   /** The key of this name among those that are ours. */
   readonly key: (name: string) => string;
   readonly send: (...command: readonly string[]) => Promise<unknown>;
-  /** Runs a script on one key. */
-  readonly run: (script: Script, key: string, ...values: readonly string[]) => Promise<unknown>;
+  /** Runs a script on a key, or several. */
+  readonly run: (script: Script, keys: string | readonly string[], ...values: readonly string[]) => Promise<unknown>;
   /** Tells the listener from now on, across connections. */
   readonly listen: (channel: string, listener: Listener) => void;
   /** Whether nothing that is published on the channel from now on can be missed without `onGap` being called. */

@@ -27,9 +27,10 @@ export async function openRedis({ config, log }: RedisOptions): Promise<Redis> {
   return {
     key: (name) => `${config.REDIS_KEY_PREFIX}${name}`,
     send,
-    run: async ({ source, sha1 }, key, ...values) => {
-      const known = await line.send(['EVALSHA', sha1, '1', key, ...values], isUnknownScript);
-      return known === unknownScript ? send('EVAL', source, '1', key, ...values) : known;
+    run: async ({ source, sha1 }, keys, ...values) => {
+      const given = typeof keys === 'string' ? ['1', keys, ...values] : [String(keys.length), ...keys, ...values];
+      const known = await line.send(['EVALSHA', sha1, ...given], isUnknownScript);
+      return known === unknownScript ? send('EVAL', source, ...given) : known;
     },
     listen: (channel, listener) => {
       listeners.set(channel, listener);
