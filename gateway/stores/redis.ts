@@ -11,11 +11,16 @@ export const script = (source: string): Script => ({
   sha1: createHash('sha1').update(source).digest('hex'),
 });
 
+/** In a script: milliseconds of Redis's own clock, which is every replica's, as `now`. */
+export const readClock = `local clock = redis.call('TIME') local now = clock[1] * 1000 + clock[2] / 1000`;
+
 /** Who is told what is published on a channel. */
 export interface Listener {
   readonly onMessage: (message: string) => void;
   /** Messages may have been missed. What is asked from now on is answered after this. */
   readonly onGap: () => void;
+  /** From now on no message is missed until the next gap. */
+  readonly onListening?: () => void;
 }
 
 /** While Redis is away it is asked for a connection at least this often, in milliseconds. */

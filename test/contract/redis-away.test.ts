@@ -198,7 +198,8 @@ withServer(test, privateRedis(), () => {
     t.deepEqual(await quickly(t, () => namesOf(other, 'u:ada')), ['second']);
     t.deepEqual(await quickly(t, () => namesOf(other, 'u:bob')), []);
     await isAway(t, () => other.tools.get('u:eve'));
-    await isAway(t, () => other.tools.get('u:unknown'));
+    t.deepEqual(await quickly(t, () => namesOf(other, 'u:never')), [], 'who never set up any has none');
+    t.deepEqual(await quickly(t, () => namesOf(one, 'u:never')), []);
 
     await server.restart();
     await untilBack(t, one);

@@ -129,7 +129,7 @@ withServer(test, privateRedis(), () => {
     t.is((await invoke(edge, 'ada', { 'idempotency-key': 'body' }, 'b')).status, 422);
   });
 
-  test('a run has the tools of its owner or does not begin', async (t) => {
+  test('a run has the tools of its owner or does not begin, and begins where its owner has none', async (t) => {
     const edge = await openEdge(t);
     const setUp = (who: string): Promise<Reply> =>
       edge.send('POST', '/v1/graph/setup', { tools: [toolNamed('look')] }, as(who));
@@ -147,6 +147,7 @@ withServer(test, privateRedis(), () => {
     isAway(t, await setUp('bob'));
     t.deepEqual([await statusOf('ada'), await statusOf('bob')], ['interrupted', 'completed'], 'what was read is known');
     isAway(t, await invoke(edge, 'eve'));
+    t.is(await statusOf('new'), 'completed', 'who never set up tools has none to lose');
     t.is((await edge.send('GET', '/v1/threads', undefined, as('eve'))).status, 200);
 
     await edge.redis.restart();

@@ -1,7 +1,6 @@
-import { script, type Redis } from '../../stores/redis.ts';
+import { readClock, script, type Redis } from '../../stores/redis.ts';
 import { intervalOf, largestOf, standingOf } from '../cell-rate.ts';
 import type { Counter } from '../port.ts';
-import { readClock } from './redis-clock.ts';
 import { openRedisPlaces, usualLeaseMs } from './redis-places.ts';
 
 export interface RedisCounterOptions {

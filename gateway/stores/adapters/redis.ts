@@ -116,13 +116,15 @@ function openLine(config: RedisOptions['config'], listeners: ReadonlyMap<string,
     old.destroy();
   }
 
-  function listen(channel: string, { onMessage, onGap }: Listener): void {
+  function listen(channel: string, { onMessage, onGap, onListening }: Listener): void {
     const asked = client;
     onGap();
     if (!asked.isReady) return;
     asked.subscribe(channel, onMessage).then(
       () => {
-        if (asked === client && asked.isReady) heard.add(channel);
+        if (asked !== client || !asked.isReady) return;
+        heard.add(channel);
+        onListening?.();
       },
       (error: unknown) => {
         log.warn({ err: error, channel }, 'redis lets nobody listen');
