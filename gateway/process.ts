@@ -6,6 +6,7 @@ import { connect } from '@agent-workflow/protos/wire/connect';
 import { createApp } from './app.ts';
 import { openAuth, rulesOf } from './auth/open.ts';
 import { gatewayProcessSettings, hostOf } from './config.ts';
+import { createParts } from './parts.ts';
 import { openServer } from './server.ts';
 import { steadyExecution } from './steady.ts';
 import { openEdgeStores } from './stores/open.ts';
@@ -21,15 +22,17 @@ export async function openGatewayProcess(env: Env): Promise<RunningProcess> {
   const host = hostOf(values, file);
   await using opened = new AsyncDisposableStack();
   const observed = opened.use(await openObservation('gateway', values, log));
-  const { registry, spans, calling } = observed;
+  const { registry, spans, health, calling } = observed;
   const auth = opened.use(await openAuth({ file, config: values, host, log }));
+  const threads = opened.use(connect('threads', values.THREADS_ADDRESS, security));
+  const execution = opened.use(connect('execution', values.EXECUTION_ADDRESS, security));
+  const memory = opened.use(connect('memory', values.MEMORY_ADDRESS, security));
   const app = createApp({
-    threads: calling('threads', opened.use(connect('threads', values.THREADS_ADDRESS, security))),
-    execution: steadyExecution(
-      calling('execution', opened.use(connect('execution', values.EXECUTION_ADDRESS, security))),
-    ),
-    memory: calling('memory', opened.use(connect('memory', values.MEMORY_ADDRESS, security))),
-    ...opened.use(await openEdgeStores({ config: values, log, registry })),
+    threads: calling('threads', threads),
+    execution: steadyExecution(calling('execution', execution)),
+    memory: calling('memory', memory),
+    parts: createParts({ threads, health, remote: { execution, memory } }),
+    ...opened.use(await openEdgeStores({ config: values, log, registry, health })),
     ...{ config: values, log, registry, spans },
     ...rulesOf(auth),
   });

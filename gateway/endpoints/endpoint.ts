@@ -5,6 +5,7 @@ import type { Memory } from '@agent-workflow/protos/memory';
 import type { Threads } from '@agent-workflow/protos/threads';
 import type { Static, TSchema } from 'typebox';
 import type { GatewayConfig } from '../config.ts';
+import type { Parts } from '../parts.ts';
 import type { TicketStore } from '../tickets/port.ts';
 import type { ToolShelf } from '../tools/port.ts';
 import type { Principal } from '../middleware/context.ts';
@@ -23,6 +24,8 @@ export interface Services {
   readonly threads: Threads;
   readonly execution: Execution;
   readonly memory: Memory;
+  /** How these do, for probes. */
+  readonly parts: Parts;
   readonly tools: ToolShelf;
   readonly tickets: TicketStore;
   readonly config: GatewayConfig;

@@ -8,6 +8,7 @@ import {
 } from '../schemas/checkpoints.ts';
 import { Done } from '../schemas/common.ts';
 import { GraphReply, InvokeResult, RunInput, SetUp, SetupInput, StateSchema, StreamChunk } from '../schemas/graph.ts';
+import { Readiness } from '../schemas/health.ts';
 import {
   FoundMemories,
   Forgotten,
@@ -105,10 +106,11 @@ export const endpoints: readonly Endpoint[] = [
   endpoint({
     name: 'readyz',
     tag: 'health',
-    summary: 'Tell whether requests can be served',
+    summary:
+      'Tell whether requests can be served: 503 only while the record cannot be read; what else is away or full stands in `degraded`',
     method: 'GET',
     path: '/readyz',
-    reply: Type.String(),
+    reply: Readiness,
     handle: readyz,
   }),
   endpoint({

@@ -1,3 +1,4 @@
+import type { Health } from '@agent-workflow/kit/health';
 import type { Log } from '@agent-workflow/kit/log';
 import type { Registry } from '@agent-workflow/kit/metrics';
 import { openMemoryCounter } from '../limits/adapters/memory.ts';
@@ -29,6 +30,8 @@ export interface EdgeStoresOptions {
   readonly log: Log;
   /** What Redis is measured by; absent, it is not. */
   readonly registry?: Registry | undefined;
+  /** Whom it is reported to that Redis is away; absent, the log alone has it. */
+  readonly health?: Health | undefined;
 }
 
 /** Opens the stores in Redis, which all replicas share, where `REDIS_URL` is set; else in this process. */
@@ -55,7 +58,7 @@ interface RedisStoresOptions extends EdgeStoresOptions {
 async function openRedisStores(options: RedisStoresOptions): Promise<EdgeStores> {
   const { openRedis } = await import('./adapters/redis.ts');
   const opened = new AsyncDisposableStack();
-  const connection = opened.use(await openRedis(options));
+  const connection = opened.use(await openRedis({ ...options, health: options.health?.part('redis') }));
   const redis = options.registry ? watchRedis(connection, options.registry) : connection;
   const counter = opened.use(withFallback({ shared: openRedisCounter(redis), local: openMemoryCounter() }));
   const onceCache = opened.use(openRedisOnceCache(redis));

@@ -13,6 +13,7 @@ import {
   type Settings,
   type Values,
 } from './env.ts';
+import { ServiceError } from './errors.ts';
 import { stopSignal } from './life.ts';
 import { createLog, logLevels, type Log } from './log.ts';
 import { observeSettings } from './observe.ts';
@@ -144,7 +145,7 @@ export function beginProcess<S extends Settings & typeof processSettings>(
 
 /**
  * The life of a process: opens it, says that it serves, waits for SIGINT or SIGTERM, and drains. A configuration that does
- * not hold is said in a line each. `open` is told by its signal when the process is to stop before it has begun.
+ * not hold is said in a line each, and so are an address that is taken and a store that cannot be used: the exit code is 1 then. `open` is told by its signal when the process is to stop before it has begun.
  */
 export async function runProcess(open: (env: Env, stopping: AbortSignal) => Promise<RunningProcess>): Promise<void> {
   const stopping = stopSignal();
@@ -154,8 +155,27 @@ export async function runProcess(open: (env: Env, stopping: AbortSignal) => Prom
     if (!stopping.aborted) await once(stopping, 'abort');
   } catch (error) {
     if (stopping.aborted && error === stopping.reason) return;
-    if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`${error.message}\n`);
+    const words = error instanceof ConfigError ? error.message : wordsOf(error);
+    if (words === undefined) throw error;
+    process.stderr.write(`${words}\n`);
     process.exitCode = 1;
   }
 }
+
+/** What keeps a process from starting and lies around it rather than in it, in one line; `undefined` for anything else. */
+function wordsOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const refused = /\blisten (E[A-Z]+)\b.* (\S+:\d+)/.exec(error.message);
+  const why = whyNotBound[refused?.[1] ?? ''];
+  if (why !== undefined) return `${refused?.[2] ?? ''} cannot be listened at: ${why}`;
+  if (!(error instanceof ServiceError)) return undefined;
+  const { message, cause } = error;
+  return `${message}${cause instanceof Error ? `: ${cause.message.split('\n', 1).join('')}` : ''}`;
+}
+
+/** By the code in the words of Node, which gRPC keeps and says nothing else by. */
+const whyNotBound: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another process listens there',
+  EACCES: 'the port is for privileged processes',
+  EADDRNOTAVAIL: 'this machine has no such address',
+};

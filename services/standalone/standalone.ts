@@ -8,6 +8,7 @@ import { unwatched, type OpenWatchdog } from '@agent-workflow/execution/watchdog
 import { createApp } from '@agent-workflow/gateway/app';
 import { openAuth, rulesOf } from '@agent-workflow/gateway/auth/open';
 import { hostOf } from '@agent-workflow/gateway/config';
+import { createParts } from '@agent-workflow/gateway/parts';
 import { openServer } from '@agent-workflow/gateway/server';
 import { openMemoryStores, type EdgeStores } from '@agent-workflow/gateway/stores/open';
 import { openDataFolder } from '@agent-workflow/kit/adapters/sqlite';
@@ -90,6 +91,7 @@ export async function openStandalone(
     execution: inProcess('execution', link(execution)),
     memory,
     ...stores,
+    parts: createParts({ threads, health }),
     ...{ config: values, log, registry, spans },
     ...rulesOf(auth),
   });

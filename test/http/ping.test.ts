@@ -10,7 +10,7 @@ test('ping answers with a text, by either of its paths', async (t) => {
 
 test('probes are answered', async (t) => {
   t.is(await data(t, 'healthz', send('GET', '/healthz')), 'ok' as never);
-  t.is(await data(t, 'readyz', send('GET', '/readyz')), 'ready' as never);
+  t.deepEqual(await data(t, 'readyz', send('GET', '/readyz')), { status: 'ready', degraded: [] } as never);
 });
 
 test('HEAD gives the headers of GET and no body', async (t) => {

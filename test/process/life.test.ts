@@ -1,8 +1,12 @@
-import test from 'ava';
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import test from 'ava';
 import { createClient, user, type Chunk } from '../servers/client.ts';
 import { openGate } from '../servers/gate.ts';
+import { startProcess } from '../servers/process.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -47,6 +51,25 @@ test('a second process on the same folder is refused with one line', async (t) =
   await using _first = await startStandalone(workspace.env);
   const error = await t.throwsAsync(startStandalone(workspace.env));
   t.is(error.message, `exit code 1: DATA_DIR ${join(workspace.folder, 'data')} is in use by another process`);
+});
+
+test('a port that another process listens at stops the start with one line, whichever port it is', async (t) => {
+  const taken = createServer();
+  await once(taken.listen(0, '127.0.0.1'), 'listening');
+  t.teardown(() => taken.close());
+  const { port } = taken.address() as AddressInfo;
+  const line = `exit code 1: 127.0.0.1:${String(port)} cannot be listened at: another process listens there`;
+  await using workspace = await makeWorkspace('echo');
+  const at = { METRICS_HOST: '127.0.0.1', GRPC_HOST: '127.0.0.1' };
+  for (const name of ['PORT', 'METRICS_PORT']) {
+    const error = await t.throwsAsync(startStandalone({ ...workspace.env, ...at, [name]: String(port) }));
+    t.is(error.message, line, name);
+  }
+  const entry = fileURLToPath(import.meta.resolve('@agent-workflow/memory/main'));
+  for (const name of ['GRPC_PORT', 'HEALTH_PORT', 'METRICS_PORT']) {
+    const env = { ...workspace.env, ...at, GRPC_PORT: '0', [name]: String(port) };
+    t.is((await t.throwsAsync(startProcess({ entry, env }))).message, line, name);
+  }
 });
 
 test('what was written before a stop is there after the next start', async (t) => {

@@ -1,5 +1,6 @@
 import { unavailable } from '@agent-workflow/kit/errors';
 import { settledWithin } from '@agent-workflow/kit/life';
+import { unwatchedPart, type PartHealth } from '@agent-workflow/kit/health';
 import type { Log } from '@agent-workflow/kit/log';
 import { createClient } from 'redis';
 import { longestWaitMs, type Listener, type Redis } from '../redis.ts';
@@ -8,6 +9,7 @@ import type { StoreConfig } from '../settings.ts';
 export interface RedisOptions {
   readonly config: StoreConfig & { readonly REDIS_URL: string };
   readonly log: Log;
+  readonly health?: PartHealth | undefined;
 }
 
 /** Milliseconds to connect in, and without any traffic before a connection counts as dead; one that is idle is asked in between. */
@@ -19,9 +21,9 @@ const idleMs = 3000;
 const turnMs = 1;
 
 /** Connects; when Redis is not there the process starts without it, and goes on trying. */
-export async function openRedis({ config, log }: RedisOptions): Promise<Redis> {
+export async function openRedis({ config, log, health = unwatchedPart }: RedisOptions): Promise<Redis> {
   const listeners = new Map<string, Listener>();
-  const line = openLine(config, listeners, log);
+  const line = openLine(config, { listeners, log, health });
   await settledWithin(line.begun, connectMs);
   const send = (...command: readonly string[]): Promise<unknown> => line.send(command);
   return {
@@ -70,11 +72,17 @@ interface Line extends AsyncDisposable, Pick<Redis, 'listen' | 'isListening'> {
   readonly send: (command: readonly string[], answerTo?: (error: unknown) => unknown) => Promise<unknown>;
 }
 
+interface LineParts {
+  readonly listeners: ReadonlyMap<string, Listener>;
+  readonly log: Log;
+  readonly health: PartHealth;
+}
+
 /**
  * A connection that is given up and made anew when a command gets no answer in time: what hangs may hang for long, and
  * until a new connection has answered nobody else waits for it.
  */
-function openLine(config: RedisOptions['config'], listeners: ReadonlyMap<string, Listener>, log: Log): Line {
+function openLine(config: RedisOptions['config'], { listeners, log, health }: LineParts): Line {
   const heard = new Set<string>();
   let isAway = false;
   let isClosed = false;
@@ -90,6 +98,7 @@ function openLine(config: RedisOptions['config'], listeners: ReadonlyMap<string,
     made.on('ready', () => {
       if (made !== client) return;
       if (isAway) log.info('redis is back');
+      health.works();
       isAway = false;
       for (const [channel, listener] of listeners) listen(channel, listener);
     });
@@ -101,6 +110,7 @@ function openLine(config: RedisOptions['config'], listeners: ReadonlyMap<string,
     heard.clear();
     if (!isAway && !isClosed) log.warn({ err: error }, 'redis is away');
     isAway = true;
+    if (!isClosed) health.fails('it is away', error);
   }
 
   /** What answers at once, and always wrongly, must not be connected to all the time. */

@@ -1,4 +1,4 @@
-import { mkdirSync, statSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { ConfigError } from '../env.ts';
@@ -52,8 +52,19 @@ export function openSqlite(options: SqliteOptions): Sqlite {
 
 /** The error that stops a start, where its reason is known. */
 function cannotOpen(path: string, error: unknown): unknown {
-  const reason = storageReason(error);
+  // SQLite says of a folder that is read-only no more than that the file cannot be opened.
+  const reason = storageReason(error) && (folderReason(dirname(path)) ?? storageReason(error));
   return reason === undefined ? error : new ConfigError(`${path} cannot be opened: ${reason}`, { cause: error });
+}
+
+/** Why nothing can be written into the folder; `undefined` when something can. */
+function folderReason(folder: string): string | undefined {
+  try {
+    accessSync(folder, constants.W_OK);
+    return undefined;
+  } catch (error) {
+    return storageReason(error);
+  }
 }
 
 /** What is opened before something fails is closed with `opening`. */
@@ -299,6 +310,6 @@ function holdOrRefuse(path: string): Disposable | undefined {
   try {
     return holdFolder(path);
   } catch (error) {
-    throw cannotOpen(`DATA_DIR ${path}`, error);
+    throw cannotOpen(join(path, 'lock.sqlite'), error);
   }
 }

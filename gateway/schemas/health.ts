@@ -1,0 +1,16 @@
+import { Type } from 'typebox';
+import { record } from './common.ts';
+
+/** What a probe of readiness is told. */
+export const Readiness = record('Readiness', {
+  status: Type.Literal('ready'),
+  degraded: Type.Array(
+    record('DegradedPart', {
+      name: Type.String({
+        description: '`threads`, `execution`, `memory`, `redis`; in one process `record`, `events`, `memory`',
+      }),
+      reason: Type.String({ description: 'Why it fails for now' }),
+    }),
+    { description: 'What is away or full; requests that do not need it are served' },
+  ),
+});
