@@ -159,5 +159,8 @@ export interface ForgetRequest {
 }
 
 export interface ForgetReply {
+  /** As many as a page holds. */
   readonly memoryIds: readonly string[];
+  /** How many were removed altogether. */
+  readonly deletedCount?: number;
 }

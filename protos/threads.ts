@@ -41,7 +41,7 @@ export interface Threads {
   readonly getRun: (request: GetRunRequest, call: Call) => Promise<Run>;
   /** The runs of a thread, newest first. */
   readonly listRuns: (request: ListRunsRequest, call: Call) => Promise<ListRunsReply>;
-  /** What the run's steps added to the log, in order; its input is not part of it. */
+  /** What the run's steps added to the log, in order, page by page; its input is not part of it. */
   readonly listRunMessages: (request: ListRunMessagesRequest, call: Call) => Promise<ListRunMessagesReply>;
   /**
    * What each committed step of the run changed, from `from_step` on: as it was committed, whatever changed since. Steps whose
@@ -284,9 +284,15 @@ export interface ClaimedRun {
   readonly replaced: boolean;
   /** Which claim of the run this is since its last commit, from 1. */
   readonly attempt: number;
-  /** Whether an earlier claim had the run: what its steps added, and what the worker kept with the last commit. */
+  /**
+   * Whether an earlier claim had the run: what its steps added, and what the worker kept with the last commit. Of more messages
+   * than a page holds these are the newest; `output_is_partial` then says so, and `output_reply_json` is the last message of the
+   * assistant, if it is not among them.
+   */
   readonly isTakeover: boolean;
   readonly outputJson?: Uint8Array;
+  readonly outputIsPartial?: boolean;
+  readonly outputReplyJson?: Uint8Array;
   readonly progressJson?: Uint8Array;
   /** The run was ended instead of claimed: why, and the run that holds the thread now. */
   readonly givenUp?: RunError;
@@ -422,11 +428,14 @@ export interface ListRunsReply {
 export interface ListRunMessagesRequest {
   readonly owner: string;
   readonly runId: string;
+  readonly cursor?: string;
 }
 
 export interface ListRunMessagesReply {
   /** A JSON array. */
   readonly messagesJson: Uint8Array;
+  /** Absent on the last page. */
+  readonly cursor?: string;
 }
 
 export interface ListRunStepsRequest {

@@ -22,6 +22,12 @@ export async function forgetMemories(
       'missing',
     );
   }
-  const { memoryIds } = await memory.forget({ owner, selection, all }, ask.call());
-  return JSON.stringify({ success: true, deleted_count: memoryIds.length, memory_ids: memoryIds });
+  const { memoryIds, deletedCount } = await memory.forget({ owner, selection, all }, ask.call());
+  const count = deletedCount ?? memoryIds.length;
+  return JSON.stringify({
+    success: true,
+    deleted_count: count,
+    memory_ids: memoryIds,
+    has_more: count > memoryIds.length,
+  });
 }

@@ -3,7 +3,6 @@ import type { MemoryItem, Selection } from '@agent-workflow/protos/memory';
 import { idText } from '@agent-workflow/protos/message-rules';
 import type { Static } from 'typebox';
 import { jsonBytes, jsonObject, jsonText, timeText } from '../replies/json.ts';
-import { maxLimit } from '../schemas/common.ts';
 import type {
   ListMemories,
   MemoryConfig,
@@ -13,6 +12,7 @@ import type {
   UpdateMemory,
 } from '../schemas/memories.ts';
 import type { Ask, Services } from './endpoint.ts';
+import { goOn, pageOf } from './threads.ts';
 
 type Params = Static<typeof MemoryParams>;
 type Input = Static<typeof MemoryInput>;
@@ -60,13 +60,12 @@ export async function listMemories(
   { memory }: Services,
 ): Promise<string> {
   const { input, owner } = ask;
-  const { offset, cursor } = input;
-  const page = { limit: Math.min(input.limit, maxLimit), offset, ...(cursor !== undefined && { cursor }) };
+  const page = pageOf(input);
   const list = await memory.list({ owner, selection: threadOf(input.config), ...page }, ask.call());
   return jsonObject({
     memories: memoriesText(list.memories, owner),
     total: String(list.total),
-    cursor: list.cursor && JSON.stringify(list.cursor),
+    ...goOn(list.cursor),
   });
 }
 

@@ -100,7 +100,7 @@ export async function listRuns(
   { threads }: Services,
 ): Promise<string> {
   const { runs, cursor } = await threads.listRuns({ owner, threadId: params.thread_id, ...pageOf(input) }, call());
-  return JSON.stringify({ runs: runs.map(toRun), cursor });
+  return JSON.stringify({ runs: runs.map(toRun), has_more: cursor !== undefined, cursor });
 }
 
 const toRun = (run: Run): Record<string, unknown> => ({

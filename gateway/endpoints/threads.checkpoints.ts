@@ -8,7 +8,7 @@ import type { ThreadParams } from '../schemas/threads.ts';
 import type { Ask, Services } from './endpoint.ts';
 import { fieldDefaults } from './field-defaults.ts';
 import { stateOf } from './threads.state.ts';
-import { detailsOf, pageOf } from './threads.ts';
+import { detailsOf, goOn, pageOf } from './threads.ts';
 
 /** The versions of a thread that can be had again, newest first. */
 export async function listCheckpoints(
@@ -20,7 +20,7 @@ export async function listCheckpoints(
   const page = await threads.listCheckpoints({ owner, threadId, ...pageOf(input) }, ask.call());
   return jsonObject({
     checkpoints: `[${page.checkpoints.map((checkpoint) => checkpointText(checkpoint, threadId)).join(',')}]`,
-    cursor: page.cursor && JSON.stringify(page.cursor),
+    ...goOn(page.cursor),
   });
 }
 

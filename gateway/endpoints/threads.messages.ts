@@ -4,7 +4,7 @@ import type { AddMessages, MessageParams, MessagesQuery } from '../schemas/messa
 import type { DeleteInput, ThreadParams } from '../schemas/threads.ts';
 import type { Ask, Services } from './endpoint.ts';
 import { toEntries } from './incoming-messages.ts';
-import { pageOf } from './threads.ts';
+import { goOn, pageOf } from './threads.ts';
 
 type Params = Static<typeof ThreadParams>;
 type MessageKey = Static<typeof MessageParams>;
@@ -16,7 +16,7 @@ export async function listMessages(
 ): Promise<string> {
   const { params, input, owner } = ask;
   const page = await threads.listMessages({ owner, threadId: params.thread_id, ...pageOf(input) }, ask.call());
-  return jsonObject({ messages: jsonText(page.messagesJson), cursor: page.cursor && JSON.stringify(page.cursor) });
+  return jsonObject({ messages: jsonText(page.messagesJson), ...goOn(page.cursor) });
 }
 
 export async function getMessage(ask: Ask<MessageKey>, { threads }: Services): Promise<string> {

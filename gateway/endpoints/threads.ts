@@ -17,7 +17,7 @@ export async function listThreads(
   const page = await threads.listThreads({ owner, ...pageOf(input) }, ask.call());
   return jsonObject({
     threads: `[${page.threads.map((thread) => threadText(thread, owner)).join(',')}]`,
-    cursor: page.cursor && JSON.stringify(page.cursor),
+    ...goOn(page.cursor),
   });
 }
 
@@ -41,10 +41,14 @@ export async function deleteThread(
   return '{"success":true}';
 }
 
+/** Whether a list has more behind its page, and where it goes on. */
+export const goOn = (cursor: string | undefined): Record<string, string> =>
+  cursor === undefined ? { has_more: 'false' } : { has_more: 'true', cursor: JSON.stringify(cursor) };
+
 /** The page that a list's input asks for. */
 export const pageOf = (input: Static<typeof ThreadsQuery>) => ({
   limit: Math.min(input.limit, maxLimit),
-  offset: input.offset,
+  offset: Math.min(input.offset, Number.MAX_SAFE_INTEGER),
   ...(input.cursor !== undefined && { cursor: input.cursor }),
   ...(input.search && { search: input.search }),
 });

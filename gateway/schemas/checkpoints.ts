@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { BodyId, Cursor, Id, JsonObject, nullable, paging, record, Timestamp, words } from './common.ts';
+import { BodyId, Id, JsonObject, nullable, paged, paging, record, Timestamp, words } from './common.ts';
 import { ThreadState } from './threads.ts';
 
 export const CheckpointParams = Type.Object({ thread_id: Id, checkpoint_id: Id });
@@ -22,7 +22,7 @@ export const Checkpoint = record('Checkpoint', {
 
 export const CheckpointList = record('CheckpointList', {
   checkpoints: Type.Array(Checkpoint),
-  cursor: Type.Optional(Cursor),
+  ...paged,
 });
 
 export const OneCheckpoint = record('OneCheckpoint', {

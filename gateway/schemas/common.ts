@@ -49,8 +49,14 @@ export const NewId = Type.Unsafe<string | number | null>({
 export const maxLimit = 1000;
 
 export const limitOf = (fallback: number) => Type.Integer({ minimum: 1, default: fallback });
-export const Offset = Type.Integer({ minimum: 0, maximum: 10_000, default: 0 });
+export const Offset = Type.Integer({ minimum: 0, default: 0 });
 export const Cursor = Type.String({ minLength: 1, maxLength: 2048 });
+
+/** Whether a list has more behind its page, and where it goes on: a page ends by its limit, or by its bytes. */
+export const paged = {
+  has_more: Type.Boolean({ description: 'Whether there is more: go on with `cursor`, or at `offset` plus what came' }),
+  cursor: Type.Optional(Cursor),
+};
 
 /** The page that a list was asked for. */
 export const paging = { offset: Offset, limit: limitOf(100), cursor: Type.Optional(Cursor) };

@@ -105,6 +105,9 @@ export const StateSchema = record('StateSchema', {
 export const InvokeResult = record('InvokeResult', {
   messages: Type.Array(Message),
   all_messages: Type.Array(Message),
+  all_messages_truncated: Type.Optional(
+    Type.Boolean({ description: 'Set when `all_messages` carries only the newest, as many as fit' }),
+  ),
   state: Type.Optional(JsonObject),
   context: Type.Optional(Json),
   summary: Type.Optional(Type.String()),

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { BodyId, Cursor, Done, Id, JsonObject, limitOf, paging, record, Timestamp, words } from './common.ts';
+import { BodyId, Done, Id, JsonObject, limitOf, paged, paging, record, Timestamp, words } from './common.ts';
 
 export const MemoryType = words(
   ['episodic', 'semantic', 'procedural', 'entity', 'relationship', 'custom', 'declarative'],
@@ -79,11 +79,12 @@ export const FoundMemories = record('FoundMemories', { results: Type.Array(Memor
 export const MemoryList = record('MemoryList', {
   memories: Type.Array(MemoryResult),
   total: Type.Integer({ minimum: 0 }),
-  cursor: Type.Optional(Cursor),
+  ...paged,
 });
 export const Forgotten = record('ForgottenMemories', {
   deleted_count: Type.Integer({ minimum: 0 }),
   memory_ids: Type.Array(Type.String()),
   success: Done.properties.success,
+  has_more: Type.Boolean({ description: 'Whether more were forgotten than `memory_ids` names' }),
 });
 export const DeletedMemory = Done;

@@ -2,7 +2,7 @@ import { sizes } from '@agent-workflow/kit/sizes';
 import { roles } from '@agent-workflow/protos/message';
 import { blockRules, lastTime, type BlockFieldType } from '@agent-workflow/protos/message-rules';
 import { Type, type Static } from 'typebox';
-import { Cursor, Done, Id, JsonObject, NewId, paging, record, Timestamp, words } from './common.ts';
+import { Done, Id, JsonObject, NewId, paged, paging, record, Timestamp, words } from './common.ts';
 
 /** The JSON Schema of each type that a field of a block may have. */
 const fieldSchemas: Readonly<Record<BlockFieldType, object>> = {
@@ -80,7 +80,7 @@ export const AddMessages = record('AddMessagesRequest', {
   metadata: Type.Optional(JsonObject),
 });
 
-export const MessageList = record('MessageList', { messages: Type.Array(Message), cursor: Type.Optional(Cursor) });
+export const MessageList = record('MessageList', { messages: Type.Array(Message), ...paged });
 export const OneMessage = record('OneMessage', { ...Message.properties, message: Message });
 export const AddedMessages = record('AddedMessages', {
   messages: Type.Array(Message),

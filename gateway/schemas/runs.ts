@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { BodyId, Cursor, Id, paging, record, Timestamp, words } from './common.ts';
+import { BodyId, Id, paged, paging, record, Timestamp, words } from './common.ts';
 
 export const RunParams = Type.Object({ run_id: Id });
 
@@ -26,7 +26,7 @@ export const Run = record('Run', {
   ),
 });
 
-export const RunList = record('RunList', { runs: Type.Array(Run), cursor: Type.Optional(Cursor) });
+export const RunList = record('RunList', { runs: Type.Array(Run), ...paged });
 
 export const RunsQuery = Type.Object({ ...paging });
 

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { BodyId, Cursor, Id, Json, JsonObject, nullable, paging, record, Timestamp } from './common.ts';
+import { BodyId, Id, Json, JsonObject, nullable, paged, paging, record, Timestamp } from './common.ts';
 
 export const ThreadParams = Type.Object({ thread_id: Id });
 
@@ -24,7 +24,7 @@ const threadFields = {
 };
 
 export const ThreadItem = record('ThreadItem', threadFields);
-export const ThreadList = record('ThreadList', { threads: Type.Array(ThreadItem), cursor: Type.Optional(Cursor) });
+export const ThreadList = record('ThreadList', { threads: Type.Array(ThreadItem), ...paged });
 export const ThreadDetails = record('ThreadDetails', {
   ...threadFields,
   thread_data: Type.Object({ thread: ThreadItem }),

@@ -1,7 +1,7 @@
 import { within } from '@agent-workflow/protos/call';
 import type { RunEvent } from '@agent-workflow/protos/execution';
-import type { Message } from '@agent-workflow/protos/message';
 import type { ClaimedRun, OpenCall, Threads } from '@agent-workflow/protos/threads';
+import { keepNewest, type Added } from './added.ts';
 import { keepCallNotes } from './call-notes.ts';
 import { commitStep, type StepCommit, type Weight } from './commit-step.ts';
 import { openCalls } from './engine/calls.ts';
@@ -58,7 +58,7 @@ interface Progress {
   readonly step: number;
   /** Changes that came with the input and wait for the first commit. */
   readonly pending: Delta;
-  readonly added: readonly Message[];
+  readonly added: Added;
   readonly visits: ReadonlyMap<string, number>;
   readonly carry: Carry | undefined;
   /** Answers to what the interrupted run before this one asked: for the first step. */
@@ -252,12 +252,12 @@ const toldWhile = ({ streamed }: StepResult): ToldStep => ({
 });
 
 /** What the run has added to the log so far, as the log has it: what replaced an older message is none of it. */
-function addedBy({ added, state }: Progress, { delta: { messages, mayReplace } }: StepResult): readonly Message[] {
-  if (!mayReplace) return [...added, ...messages];
-  const own = new Set(added.map(({ message_id: id }) => id));
+function addedBy({ added, state }: Progress, { delta: { messages, mayReplace } }: StepResult): Added {
+  if (!mayReplace) return keepNewest([...added.messages, ...messages], added);
+  const own = new Set(added.messages.map(({ message_id: id }) => id));
   const older = new Set(state.context.map(({ message_id: id }) => id).filter((id) => !own.has(id)));
   const fresh = messages.filter(({ message_id: id }) => !older.has(id));
-  return withMessages(added, fresh, true);
+  return keepNewest(withMessages(added.messages, fresh, true), added);
 }
 
 const nothing: Delta = { fields: {}, messages: [], mayReplace: false, removed: [] };

@@ -1,8 +1,9 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
+import { createTurns } from '@agent-workflow/kit/turns';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import { within } from '@agent-workflow/protos/call';
 import type { ClaimedRun, Threads } from '@agent-workflow/protos/threads';
-import type { Message } from '@agent-workflow/protos/message';
+import { addedBefore, type Added } from './added.ts';
 import type { Carry } from './engine/carry.ts';
 import { createEventWriter, type EventScope, type EventWriter } from './events.ts';
 import { fromJson } from './options.ts';
@@ -13,7 +14,7 @@ import { readTold, type ToldLog } from './told.ts';
 
 /** What an earlier claim of the run left behind. */
 export interface Earlier {
-  readonly added: readonly Message[];
+  readonly added: Added;
   readonly visits: ReadonlyMap<string, number>;
   /** Also what an interrupted run left for the one that goes on with it. */
   readonly carry: Carry | undefined;
@@ -28,12 +29,13 @@ interface Kept {
   readonly carry?: Carry;
 }
 
-export function earlierOf({ outputJson, progressJson, isTakeover, step }: ClaimedRun): Earlier {
+export function earlierOf(claimed: ClaimedRun): Earlier {
+  const { progressJson, isTakeover, step } = claimed;
   const kept: Kept = progressJson ? (fromJson(progressJson) as Kept) : { visits: {} };
   // Before its own first commit a run finds what the run before it kept: its iterations are not this one's.
   const visits = isTakeover && step > 0 ? kept.visits : {};
   return {
-    added: outputJson ? (fromJson(outputJson) as Message[]) : [],
+    added: addedBefore(claimed),
     visits: new Map(Object.entries(visits)),
     carry: kept.carry,
   };
@@ -110,12 +112,16 @@ export async function listSteps(
   threads: Threads,
   { owner, runId, fromStep }: { readonly owner: string; readonly runId: string; readonly fromStep: number },
 ): Promise<readonly CommittedStep[]> {
+  const turns = createTurns();
   const listed: CommittedStep[] = [];
   for (let next = fromStep; ;) {
     const { steps } = await threads.listRunSteps({ owner, runId, fromStep: next }, within(callTimeoutMs));
     const last = steps.at(-1);
     if (!last) return listed;
-    listed.push(...steps.map(fromRunStep));
+    for (const step of steps) {
+      listed.push(fromRunStep(step));
+      if (turns.isOver()) await turns.pass();
+    }
     next = last.step + 1;
   }
 }

@@ -1,5 +1,6 @@
 import type { ClaimedRun } from '@agent-workflow/protos/threads';
 import type { Message } from '@agent-workflow/protos/message';
+import type { Added } from './added.ts';
 import { callingMessage, openCalls } from './engine/calls.ts';
 import type { Interrupt } from './engine/interrupt.ts';
 import type { EngineState } from './engine/state.ts';
@@ -9,8 +10,7 @@ export interface Outcome {
   readonly status: 'completed' | 'interrupted' | 'stopped';
   readonly iterations: number;
   readonly recursionLimitReached: boolean;
-  /** Everything the run added. */
-  readonly added: readonly Message[];
+  readonly added: Added;
   readonly state: EngineState;
   /** What an interrupted run asks. */
   readonly interrupts: readonly Interrupt[];
@@ -34,7 +34,8 @@ export function toInvokeResult(run: RunIdentity, outcome: Outcome, at: number): 
   const reply = replyOf(outcome);
   return {
     messages: reply ? [reply] : [],
-    all_messages: added,
+    all_messages: added.messages,
+    ...(added.isPartial ? { all_messages_truncated: true } : {}),
     ...(run.granularity === 'low' ? {} : { state: toStateReply(state), context: state.context }),
     ...(run.granularity === 'full' ? { summary: state.values['context_summary'] } : {}),
     iterations,
@@ -53,7 +54,7 @@ export function toInvokeResult(run: RunIdentity, outcome: Outcome, at: number): 
 
 /** The last assistant message of this run, or the one whose calls the caller is to answer, with only the open ones in it. */
 function replyOf({ status, added, state }: Outcome): Message | undefined {
-  const last = added.findLast(({ role }) => role === 'assistant');
+  const last = added.reply;
   if (status !== 'interrupted') return last;
   const caller = callingMessage(state.context);
   if (!caller || caller.message_id === last?.message_id) return last;

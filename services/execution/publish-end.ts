@@ -1,8 +1,10 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
+import { createTurns } from '@agent-workflow/kit/turns';
 import { within } from '@agent-workflow/protos/call';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { Message } from '@agent-workflow/protos/message';
 import type { Run, State, Threads } from '@agent-workflow/protos/threads';
+import { keepNewest, nothingAdded } from './added.ts';
 import type { CompiledGraph } from './engine/graph.ts';
 import type { Interrupt } from './engine/interrupt.ts';
 import type { EngineState } from './engine/state.ts';
@@ -50,9 +52,13 @@ async function sayEnd(parts: EndParts, run: Run): Promise<void> {
     const after = await log.last(run.runId);
     const events = createEventWriter(run, after === 0 ? numbersOfEnd : after);
     const told = await readTold(log, run.runId, after);
-    const list = [...missingEvents(events, run, output, told), await lastEvent(parts, events, run, output)];
     try {
-      await log.append(run.runId, after, list);
+      // A new log's numbers begin above those of any log before it, and follow each other from there.
+      let behind = after;
+      for await (const list of inParts(endingEvents(parts, events, run, { output, told }))) {
+        await log.append(run.runId, behind, list);
+        behind = events.last();
+      }
       return;
     } catch (error) {
       // An event of the worker came in between, perhaps the last one.
@@ -61,20 +67,55 @@ async function sayEnd(parts: EndParts, run: Run): Promise<void> {
   }
 }
 
+async function* endingEvents(
+  parts: EndParts,
+  events: EventWriter,
+  run: Run,
+  { output, told }: { readonly output: Output; readonly told: ToldLog },
+): AsyncGenerator<readonly RunEvent[]> {
+  yield* missingEvents(events, run, output, told);
+  yield [await lastEvent(parts, events, run, output)];
+}
+
 /** `rebuilt` says that the numbers are this log's own: the pieces that were streamed are not in it. */
-function missingEvents(events: EventWriter, run: Run, { added, steps }: Output, told: ToldLog): RunEvent[] {
+function* missingEvents(
+  events: EventWriter,
+  run: Run,
+  { added, steps }: Output,
+  told: ToldLog,
+): Generator<readonly RunEvent[]> {
   const at = run.updatedAt;
   const inSteps = new Set(steps.flatMap(({ messages }) => messages).map(({ message_id: id }) => id));
-  const older = added.filter(({ message_id: id }) => !inSteps.has(id) && !told.hasWhole(id));
-  return [
-    ...begin(events, run, told, { at, rebuilt: true }),
-    ...older.flatMap((message) => {
-      // Its step is no longer on record; the pieces of it that a worker streamed are in the log all the same.
-      const place = told.placeOf(message.message_id);
-      return tellMessage(events, message, { place, at, told: told.step(place.step).message(message.message_id) });
-    }),
-    ...tellSteps(events, run.granularity, steps, told),
-  ];
+  yield begin(events, run, told, { at, rebuilt: true });
+  for (const message of added) {
+    const id = message.message_id;
+    if (inSteps.has(id) || told.hasWhole(id)) continue;
+    // Its step is no longer on record; the pieces of it that a worker streamed are in the log all the same.
+    const place = told.placeOf(id);
+    yield tellMessage(events, message, { place, at, told: told.step(place.step).message(id) });
+  }
+  for (const step of steps) yield tellSteps(events, run.granularity, [step], told);
+}
+
+/** Events that are appended together take about so many bytes. */
+const partBytes = 1024 * 1024;
+
+/** Lists of events joined to larger ones. They are made as they are asked for, and others have their turn in between. */
+async function* inParts(lists: AsyncIterable<readonly RunEvent[]>): AsyncGenerator<readonly RunEvent[]> {
+  const turns = createTurns();
+  let part: RunEvent[] = [];
+  let bytes = 0;
+  for await (const list of lists) {
+    for (const event of list) {
+      part.push(event);
+      bytes += event.json.byteLength;
+    }
+    if (turns.isOver()) await turns.pass();
+    if (bytes < partBytes) continue;
+    yield part;
+    [part, bytes] = [[], 0];
+  }
+  if (part.length > 0) yield part;
 }
 
 async function lastEvent(parts: EndParts, events: EventWriter, run: Run, output: Output): Promise<RunEvent> {
@@ -95,14 +136,30 @@ interface Output {
 /** Nothing when the thread is gone. */
 async function outputOf(threads: Threads, { owner, runId, status }: Run): Promise<Output> {
   try {
-    const { messagesJson } = await threads.listRunMessages({ owner, runId }, within(callTimeoutMs));
+    const messages = await listAdded(threads, { owner, runId });
     const steps = await listSteps(threads, { owner, runId, fromStep: 0 });
     // The commit that a failed run ended with has no nodes, and is told by its failure alone.
     const told = status === 'failed' ? steps.filter(({ nodes }) => nodes.length > 0) : steps;
-    return { added: asCommitted(fromJson(messagesJson) as Message[], steps), steps: told };
+    return { added: asCommitted(messages, steps), steps: told };
   } catch (error) {
     if (isServiceError(error, 'NotFound')) return { added: [], steps: [] };
     throw error;
+  }
+}
+
+/** What the run's steps added, as the log has it now. */
+async function listAdded(threads: Threads, run: Pick<Run, 'owner' | 'runId'>): Promise<readonly Message[]> {
+  const turns = createTurns();
+  const added: Message[] = [];
+  for (let cursor: string | undefined; ;) {
+    const page = await threads.listRunMessages(
+      { owner: run.owner, runId: run.runId, ...(cursor === undefined ? {} : { cursor }) },
+      within(callTimeoutMs),
+    );
+    for (const message of fromJson(page.messagesJson) as Message[]) added.push(message);
+    ({ cursor } = page);
+    if (cursor === undefined) return added;
+    await turns.pass();
   }
 }
 
@@ -119,7 +176,7 @@ async function endOf(parts: EndParts, run: Run, { added }: Output): Promise<Reco
     status: run.status === 'completed' || run.status === 'interrupted' ? run.status : 'stopped',
     iterations: run.end?.iterations ?? 0,
     recursionLimitReached: run.end?.recursionLimitReached ?? false,
-    added,
+    added: keepNewest(added, nothingAdded),
     interrupts: JSON.parse(run.end?.interruptsJson ?? '[]') as Interrupt[],
     state: await stateOf(parts, run),
   } as const;

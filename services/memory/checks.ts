@@ -17,7 +17,6 @@ export const memoryTypes = [
 ] as const;
 
 const maxLimit = 1000;
-const maxOffset = 10_000;
 
 export function refuseLate({ deadline, signal }: Call): void {
   if (Date.now() >= deadline) throw timeout('the deadline passed before the work was done');
@@ -74,6 +73,6 @@ export function readCount(given: number, loc: ErrorDetail['loc'], { min, max } =
 }
 
 export function readOffset(offset: number): number {
-  if (Number.isInteger(offset) && offset >= 0 && offset <= maxOffset) return offset;
-  throw invalid(['query', 'offset'], `must be a whole number from 0 to ${String(maxOffset)}`);
+  if (Number.isInteger(offset) && offset >= 0) return offset;
+  throw invalid(['query', 'offset'], 'must be a whole number, 0 or greater');
 }

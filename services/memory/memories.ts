@@ -1,5 +1,5 @@
 import { invalid, notFound, type ServiceError } from '@agent-workflow/kit/errors';
-import { sizes } from '@agent-workflow/kit/sizes';
+import { createQuota, pageBytes, toPage } from '@agent-workflow/kit/pages';
 import type { Call } from '@agent-workflow/protos/call';
 import type { Memory, MemoryItem, SearchRequest } from '@agent-workflow/protos/memory';
 import {
@@ -24,7 +24,7 @@ import { readSearchOptions } from './options.ts';
 import type { Embedder, MemoryRecord, MemoryStore, StoredMemory } from './port.ts';
 import { distanceMetrics, vectorToJson } from './rank.ts';
 import { retrievalStrategies, strategies, type Ranked } from './strategies.ts';
-import { countTokens, fitWithin } from './tokens.ts';
+import { countTokens, createBudget } from './tokens.ts';
 
 export interface MemoriesOptions {
   readonly store: MemoryStore;
@@ -34,8 +34,8 @@ export interface MemoriesOptions {
   readonly now?: () => number;
 }
 
-/** What all replies stay below: room for the frame around the items within one gRPC message. */
-const replyBytes = sizes.rpc - 2 * 1024 * 1024;
+/** Memories that are read at once, each with its content and its vector. */
+const memoriesAtOnce = 50;
 
 /** The memory service on a store and an embedder. */
 export function createMemories({ store, embedder, halfLifeDays, now = Date.now }: MemoriesOptions): Memory {
@@ -44,6 +44,14 @@ export function createMemories({ store, embedder, halfLifeDays, now = Date.now }
     refuseLate(call);
     return vector as Float32Array;
   };
+
+  /** The memories of these ids in their order, read some at a time; absent ones are left out. */
+  async function* storedOf(owner: string, ids: readonly string[], call: Call): AsyncGenerator<StoredMemory> {
+    for (let from = 0; from < ids.length; from += memoriesAtOnce) {
+      refuseLate(call);
+      yield* await store.get(owner, ids.slice(from, from + memoriesAtOnce));
+    }
+  }
 
   const toRecord = (parts: Omit<MemoryRecord, 'vectorJson' | 'timestamp'>): MemoryRecord => ({
     ...parts,
@@ -111,9 +119,11 @@ export function createMemories({ store, embedder, halfLifeDays, now = Date.now }
       const ranked = await rank(request, call);
       const incompleteSince = before ?? store.incompleteSince();
       const scores = new Map(ranked.map(({ head, score }) => [head.memoryId, score]));
-      const memories = await store.get(request.owner, [...scores.keys()]);
-      const affordable = fitWithin(memories, maxTokens, ({ content }) => countTokens(content));
-      const results = fitWithin(affordable, replyBytes, bytesOf);
+      const isAffordable = createBudget<StoredMemory>(maxTokens, ({ content }) => countTokens(content));
+      const fits = createBudget<StoredMemory>(pageBytes, bytesOf);
+      const results: StoredMemory[] = [];
+      for await (const memory of storedOf(request.owner, [...scores.keys()], call))
+        if (isAffordable(memory) && fits(memory)) results.push(memory);
       return {
         results: results.map((memory) => toItem(memory, scores.get(memory.memoryId))),
         ...(incompleteSince !== undefined && { incompleteSince }),
@@ -158,17 +168,19 @@ export function createMemories({ store, embedder, halfLifeDays, now = Date.now }
       const after = cursor === undefined ? undefined : fromCursor(cursor);
       const selected = readSelection(checkedSelection(selection));
       const { heads, total } = await store.list({ owner, ...selected, limit: limit + 1, offset, after });
-      const found = await store.get(
-        owner,
-        heads.slice(0, limit).map(({ memoryId }) => memoryId),
-      );
-      const memories = pageWithin(found, replyBytes);
-      const last = memories.at(-1);
-      const more = heads.length > limit || memories.length < found.length;
+      const found: StoredMemory[] = [];
+      const isEnough = createQuota(pageBytes);
+      const ids = heads.slice(0, limit).map(({ memoryId }) => memoryId);
+      for await (const memory of storedOf(owner, ids, call)) {
+        found.push(memory);
+        if (isEnough(bytesOf(memory))) break;
+      }
+      const { items, hasMore } = toPage(found, { limit, sizeOf: bytesOf });
+      const last = items.at(-1);
       return {
-        memories: memories.map((memory) => toItem(memory)),
+        memories: items.map((memory) => toItem(memory)),
         total,
-        ...(more && last && { cursor: toCursor(last) }),
+        ...((hasMore || heads.length > limit) && last && { cursor: toCursor(last) }),
       };
     },
 
@@ -181,7 +193,8 @@ export function createMemories({ store, embedder, halfLifeDays, now = Date.now }
         owner,
         heads.map(({ memoryId }) => memoryId),
       );
-      return { memoryIds };
+      const { items } = toPage(memoryIds, { limit: Infinity, sizeOf: textBytes });
+      return { memoryIds: items, deletedCount: memoryIds.length };
     },
   };
 }
@@ -191,15 +204,17 @@ function toItem(memory: StoredMemory, score = 1): MemoryItem {
   return { memoryId, content, memoryType, category, metadataJson, score, vectorJson, threadId, timestamp };
 }
 
-const bytesOf = ({ content, metadataJson, vectorJson }: StoredMemory): number =>
-  Buffer.byteLength(content) + metadataJson.byteLength + vectorJson.byteLength;
+/** A text as JSON and the comma behind it. */
+const textBytes = (text: string): number => Buffer.byteLength(JSON.stringify(text)) + 1;
 
-/** The first of the items, as many as `budget` bytes hold but at least one: the cursor goes on after them. */
-function pageWithin(memories: readonly StoredMemory[], budget: number): readonly StoredMemory[] {
-  let left = budget;
-  const end = memories.findIndex((memory, index) => (left -= bytesOf(memory)) < 0 && index > 0);
-  return end === -1 ? memories : memories.slice(0, end);
-}
+/** Keys, times and punctuation around a memory's own values. */
+const frameBytes = 512;
+
+/** What a memory takes in a reply. */
+const bytesOf = ({ memoryId, content, category, threadId, metadataJson, vectorJson }: StoredMemory): number =>
+  [memoryId, content, category, threadId].reduce((sum, text) => sum + textBytes(text), frameBytes) +
+  metadataJson.byteLength +
+  vectorJson.byteLength;
 
 const absent = (memoryId: string): ServiceError => notFound(`memory "${memoryId}" does not exist`);
 

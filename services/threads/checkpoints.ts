@@ -1,4 +1,5 @@
 import { notFound } from '@agent-workflow/kit/errors';
+import type { Call } from '@agent-workflow/protos/call';
 import type {
   GetCheckpointReply,
   GetCheckpointRequest,
@@ -9,21 +10,28 @@ import type {
 import { fromCheckpointsCursor, toCheckpointsCursor } from './cursor.ts';
 import { jsonArray } from './json.ts';
 import { fieldsUnder } from './overlay.ts';
+import { readPage, type Listing } from './paging.ts';
 import { contextOf } from './past.ts';
 import type { CheckpointRow, ThreadKey, ThreadStore } from './port.ts';
+import { checkpointBytes } from './row-sizes.ts';
 
 /** The versions that are kept, newest first. */
 export async function listCheckpoints(
   store: ThreadStore,
   { owner, threadId, limit, offset, cursor }: ListCheckpointsRequest,
+  { signal }: Call,
 ): Promise<ListCheckpointsReply> {
-  const start = cursor === undefined ? { offset } : { below: fromCheckpointsCursor(cursor) };
-  const rows = await store.listCheckpoints({ owner, threadId }, { limit: limit + 1, ...start });
-  const page = rows.slice(0, limit);
-  const last = page.at(-1);
+  const listing: Listing<CheckpointRow, number> = {
+    read: ({ after: below, ...page }) => store.listCheckpoints({ owner, threadId }, { ...page, below }),
+    markOf: ({ version }) => version,
+    sizeOf: checkpointBytes,
+  };
+  const start = cursor === undefined ? { offset } : { offset: 0, after: fromCheckpointsCursor(cursor) };
+  const { items, hasMore } = await readPage(listing, { limit, ...start, signal });
+  const last = items.at(-1);
   return {
-    checkpoints: page.map(toCheckpoint),
-    ...(rows.length > limit && last ? { cursor: toCheckpointsCursor(last.version) } : {}),
+    checkpoints: items.map(toCheckpoint),
+    ...(hasMore && last ? { cursor: toCheckpointsCursor(last.version) } : {}),
   };
 }
 

@@ -1,6 +1,9 @@
+import type { Call } from '@agent-workflow/protos/call';
 import type {
   ListMessagesReply,
   ListMessagesRequest,
+  ListRunMessagesReply,
+  ListRunMessagesRequest,
   ListRunsReply,
   ListRunsRequest,
   ListThreadsReply,
@@ -19,69 +22,115 @@ import {
   toThreadsCursor,
 } from './cursor.ts';
 import { fromJson, jsonArray } from './json.ts';
-import type { Head, LogEntry, RunRecord, ThreadKey, ThreadRow, ThreadStore } from './port.ts';
+import { readPage, searchPage, type Listing } from './paging.ts';
+import type {
+  Head,
+  LogEntry,
+  RecencyMark,
+  RunMark,
+  RunRecord,
+  RunRow,
+  ThreadKey,
+  ThreadRow,
+  ThreadStore,
+} from './port.ts';
+import { messageBytes, runBytes, threadBytes } from './row-sizes.ts';
 
 /** How many of an owner's threads a search looks through, the most recent first. */
 const searchedThreads = 10_000;
-const pageOfSearch = 500;
 
-export async function listThreads(store: ThreadStore, request: ListThreadsRequest): Promise<ListThreadsReply> {
-  const { owner, limit, search } = request;
-  const after = request.cursor === undefined ? undefined : fromThreadsCursor(request.cursor);
-  const offset = after ? 0 : request.offset;
-  const start = after ? { after } : {};
-  const rows = search
-    ? await takeMatching(threadsFrom(store, owner, start), matchesThread(search.toLowerCase()), offset, limit + 1)
-    : await store.listThreads(owner, { limit: limit + 1, offset, ...start });
-  const page = rows.slice(0, limit);
-  const last = page.at(-1);
+const threadsOf = (store: ThreadStore, owner: string): Listing<ThreadRow, RecencyMark> => ({
+  read: (page) => store.listThreads(owner, page),
+  markOf: ({ updatedAt, threadId }) => ({ updatedAt, threadId }),
+  sizeOf: threadBytes,
+});
+
+const messagesOf = (store: ThreadStore, key: ThreadKey, below?: number): Listing<LogEntry, number> => ({
+  read: (page) => store.listMessages(key, { ...page, below }),
+  markOf: ({ position }) => position,
+  sizeOf: messageBytes,
+});
+
+const runsOf = (store: ThreadStore, key: ThreadKey): Listing<RunRow, RunMark> => ({
+  read: (page) => store.listRuns(key, page),
+  markOf: ({ createdAt, runId }) => ({ createdAt, runId }),
+  sizeOf: runBytes,
+});
+
+export async function listThreads(
+  store: ThreadStore,
+  request: ListThreadsRequest,
+  { signal }: Call,
+): Promise<ListThreadsReply> {
+  const { owner, limit, search, cursor } = request;
+  const start = cursor === undefined ? { offset: request.offset } : { offset: 0, after: fromThreadsCursor(cursor) };
+  const listing = threadsOf(store, owner);
+  const asked = { limit, ...start, signal };
+  const { items, hasMore } = search
+    ? await searchPage(listing, { ...asked, matches: matchesThread(search.toLowerCase()), most: searchedThreads })
+    : await readPage(listing, asked);
+  const last = items.at(-1);
+  return { threads: items.map(toThread), ...(hasMore && last ? { cursor: toThreadsCursor(last) } : {}) };
+}
+
+export async function listMessages(
+  store: ThreadStore,
+  request: ListMessagesRequest,
+  { signal }: Call,
+): Promise<ListMessagesReply> {
+  const { owner, threadId, limit, search, cursor } = request;
+  const start = cursor === undefined ? { offset: request.offset } : { offset: 0, after: fromMessagesCursor(cursor) };
+  const listing = messagesOf(store, { owner, threadId });
+  const asked = { limit, ...start, signal };
+  const { items, hasMore } = search
+    ? await searchPage(listing, { ...asked, matches: matchesMessage(search.toLowerCase()) })
+    : await readPage(listing, asked);
+  const last = items.at(-1);
   return {
-    threads: page.map(toThread),
-    ...(rows.length > limit && last ? { cursor: toThreadsCursor(last) } : {}),
+    messagesJson: jsonArray(items.map(({ json }) => json)),
+    ...(hasMore && last ? { cursor: toMessagesCursor(last.position) } : {}),
   };
 }
 
-export async function listMessages(store: ThreadStore, request: ListMessagesRequest): Promise<ListMessagesReply> {
-  const { limit, search } = request;
-  const key: ThreadKey = { owner: request.owner, threadId: request.threadId };
-  const after = request.cursor === undefined ? -1 : fromMessagesCursor(request.cursor);
-  const offset = request.cursor === undefined ? request.offset : 0;
-  const entries = search
-    ? await takeMatching(messagesFrom(store, key, after), matchesMessage(search.toLowerCase()), offset, limit + 1)
-    : await store.listMessages(key, { limit: limit + 1, offset, after });
-  const page = entries.slice(0, limit);
-  const last = page.at(-1);
+export async function listRuns(
+  store: ThreadStore,
+  request: ListRunsRequest,
+  head: Head,
+  { signal }: Call,
+): Promise<ListRunsReply> {
+  const { owner, threadId, limit, cursor } = request;
+  const start = cursor === undefined ? { offset: request.offset } : { offset: 0, after: fromRunsCursor(cursor) };
+  const { items, hasMore } = await readPage(runsOf(store, { owner, threadId }), { limit, ...start, signal });
+  const last = items.at(-1);
   return {
-    messagesJson: jsonArray(page.map(({ json }) => json)),
-    ...(entries.length > limit && last ? { cursor: toMessagesCursor(last.position) } : {}),
+    runs: items.map((run) => toRun(owner, run, head)),
+    ...(hasMore && last ? { cursor: toRunsCursor(last) } : {}),
   };
 }
 
-export async function listRuns(store: ThreadStore, request: ListRunsRequest, head: Head): Promise<ListRunsReply> {
-  const { owner, threadId, limit } = request;
-  const start = request.cursor === undefined ? { offset: request.offset } : { after: fromRunsCursor(request.cursor) };
-  const rows = await store.listRuns({ owner, threadId }, { limit: limit + 1, ...start });
-  const page = rows.slice(0, limit);
-  const last = page.at(-1);
+/** Messages of a run that one page holds at most. */
+const messagesAtOnce = 1000;
+
+/** A page of what a run's steps added, in order. */
+export async function listRunMessages(
+  store: ThreadStore,
+  { owner, cursor }: Pick<ListRunMessagesRequest, 'owner' | 'cursor'>,
+  run: RunRecord,
+  { signal }: Call,
+): Promise<ListRunMessagesReply> {
+  if (run.outputFrom === undefined) return { messagesJson: jsonArray([]) };
+  const listing = messagesOf(store, { owner, threadId: run.threadId }, run.outputTo);
+  const after = Math.max(run.outputFrom - 1, cursor === undefined ? -1 : fromMessagesCursor(cursor));
+  const { items, hasMore } = await readPage(listing, { limit: messagesAtOnce, offset: 0, after, signal });
+  const last = items.at(-1);
   return {
-    runs: page.map((run) => toRun(owner, run, head)),
-    ...(rows.length > limit && last ? { cursor: toRunsCursor(last) } : {}),
+    messagesJson: jsonArray(items.map(({ json }) => json)),
+    ...(hasMore && last ? { cursor: toMessagesCursor(last.position) } : {}),
   };
-}
-
-/** More than the steps of one run can add. */
-const messagesOfRun = 1_000_000;
-
-/** What a run's steps added, in order. */
-export async function listRunMessages(store: ThreadStore, owner: string, run: RunRecord): Promise<Uint8Array> {
-  if (run.outputFrom === undefined) return jsonArray([]);
-  const range = { after: run.outputFrom - 1, ...(run.outputTo === undefined ? {} : { below: run.outputTo }) };
-  const entries = await store.listMessages({ owner, threadId: run.threadId }, { limit: messagesOfRun, ...range });
-  return jsonArray(entries.map(({ json }) => json));
 }
 
 /** A run as replies show it, beside the head of its thread. */
-export const toRun = (owner: string, run: RunRecord, head: Head): Run => ({
+export const toRun = (owner: string, run: RunRow, head: Head): Run => ({
   runId: run.runId,
   threadId: run.threadId,
   owner,
@@ -99,7 +148,7 @@ export const toRun = (owner: string, run: RunRecord, head: Head): Run => ({
 
 /** Who drives the run, while somebody does. */
 function driverOf(
-  { runId }: RunRecord,
+  { runId }: RunRow,
   { activeRun, activeStatus, worker, epoch }: Head,
 ): Pick<Run, 'workerId' | 'epoch'> {
   if (activeRun !== runId || activeStatus !== 'running') return {};
@@ -113,49 +162,6 @@ export function toThread({ threadId, name, metadata, createdAt, updatedAt, newes
   if (metadata !== undefined) thread.metadataJson = metadata;
   if (newestRun !== undefined) thread.runId = newestRun;
   return thread;
-}
-
-async function* threadsFrom(
-  store: ThreadStore,
-  owner: string,
-  start: { after?: { updatedAt: number; threadId: string } },
-): AsyncGenerator<ThreadRow> {
-  let mark = start;
-  for (let seen = 0; seen < searchedThreads; seen += pageOfSearch) {
-    const rows = await store.listThreads(owner, { limit: pageOfSearch, ...mark });
-    yield* rows;
-    const last = rows.at(-1);
-    if (!last || rows.length < pageOfSearch) return;
-    mark = { after: last };
-  }
-}
-
-async function* messagesFrom(store: ThreadStore, key: ThreadKey, start: number): AsyncGenerator<LogEntry> {
-  let after = start;
-  for (;;) {
-    const entries = await store.listMessages(key, { limit: pageOfSearch, after });
-    yield* entries;
-    const last = entries.at(-1);
-    if (!last || entries.length < pageOfSearch) return;
-    after = last.position;
-  }
-}
-
-async function takeMatching<T>(
-  items: AsyncIterable<T>,
-  matches: (item: T) => boolean,
-  skip: number,
-  take: number,
-): Promise<T[]> {
-  const found: T[] = [];
-  let skipped = 0;
-  for await (const item of items) {
-    if (!matches(item)) continue;
-    if (skipped++ < skip) continue;
-    found.push(item);
-    if (found.length === take) break;
-  }
-  return found;
 }
 
 function matchesThread(needle: string): (row: ThreadRow) => boolean {

@@ -251,8 +251,23 @@ export interface RecencyMark {
   readonly threadId: string;
 }
 
+/** A run as lists show it: nothing of what it was given. */
+export type RunRow = Pick<
+  RunRecord,
+  | 'runId'
+  | 'threadId'
+  | 'requestId'
+  | 'status'
+  | 'granularity'
+  | 'isNewThread'
+  | 'createdAt'
+  | 'updatedAt'
+  | 'resumes'
+  | 'end'
+>;
+
 /** A run that has not ended. */
-export interface OpenRun extends RunRecord {
+export interface OpenRun extends RunRow {
   readonly owner: string;
 }
 
@@ -281,6 +296,17 @@ export interface OnceBeginning {
   readonly reply?: Uint8Array;
 }
 
+/** How much of a list is read at once. */
+export interface PageLimits {
+  readonly limit: number;
+  /**
+   * Ends the list behind the first row with which its rows take more bytes than this, but not before its second row: whoever
+   * reads a page of so many bytes finds one row more than fits when there is more. Sizes are those of `row-sizes.ts`. Absent:
+   * `limit` alone ends it.
+   */
+  readonly bytes?: number | undefined;
+}
+
 /**
  * The record of threads. Every promise that resolves speaks of something durable. Reads see every write that has
  * resolved. Rows of a thread are reached by its whole key only.
@@ -301,17 +327,21 @@ export interface ThreadStore extends AsyncDisposable {
   /** The runs of a thread, the newest first, ties by run id, descending; from the first behind `after`. */
   readonly listRuns: (
     key: ThreadKey,
-    page: { readonly limit: number; readonly offset?: number; readonly after?: RunMark },
-  ) => Promise<readonly RunRecord[]>;
+    page: PageLimits & { readonly offset?: number; readonly after?: RunMark | undefined },
+  ) => Promise<readonly RunRow[]>;
   /** An owner's threads that are not being deleted, most recently updated first; ties by thread id, descending. */
   readonly listThreads: (
     owner: string,
-    page: { readonly limit: number; readonly offset?: number; readonly after?: RecencyMark },
+    page: PageLimits & { readonly offset?: number; readonly after?: RecencyMark | undefined },
   ) => Promise<readonly ThreadRow[]>;
   /** The log in order, from the first position above `after`, and up to those at `below`. */
   readonly listMessages: (
     key: ThreadKey,
-    page: { readonly limit: number; readonly offset?: number; readonly after?: number; readonly below?: number },
+    page: PageLimits & {
+      readonly offset?: number;
+      readonly after?: number | undefined;
+      readonly below?: number | undefined;
+    },
   ) => Promise<readonly LogEntry[]>;
   /** The context in order of the log, with places. */
   readonly listContext: (key: ThreadKey) => Promise<readonly LogEntry[]>;
@@ -320,16 +350,16 @@ export interface ThreadStore extends AsyncDisposable {
   /** The checkpoints that are kept, the newest first, from the first below version `below`. */
   readonly listCheckpoints: (
     key: ThreadKey,
-    page: { readonly limit: number; readonly offset?: number; readonly below?: number },
+    page: PageLimits & { readonly offset?: number; readonly below?: number | undefined },
   ) => Promise<readonly CheckpointRow[]>;
   /** What the kept versions above `above` overwrote, the newest first, from the first below `below`. */
   readonly listUndos: (
     key: ThreadKey,
-    page: { readonly above: number; readonly below?: number; readonly limit: number },
+    page: PageLimits & { readonly above: number; readonly below?: number | undefined },
   ) => Promise<readonly UndoRow[]>;
   readonly getMessage: (key: ThreadKey, messageId: string) => Promise<Uint8Array | undefined>;
   /** Runs of every owner that are queued or running, by run id, from the first above `after`. */
-  readonly listOpenRuns: (page: { readonly limit: number; readonly after?: string }) => Promise<readonly OpenRun[]>;
+  readonly listOpenRuns: (page: PageLimits & { readonly after?: string | undefined }) => Promise<readonly OpenRun[]>;
   /** Threads of every owner, at most `limit`, that were last updated before `time` (milliseconds since 1970), that no run holds
    * and that are not being deleted. */
   readonly listIdle: (time: number, limit: number) => Promise<readonly ThreadKey[]>;

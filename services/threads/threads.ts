@@ -1,4 +1,5 @@
 import { invalid, isServiceError, notFound } from '@agent-workflow/kit/errors';
+import { pageBytes, toPage } from '@agent-workflow/kit/pages';
 import type {
   BeginDeleteReply,
   ClaimedRun,
@@ -17,6 +18,8 @@ import { gatherUndos } from './overlay.ts';
 import type { Head, Reads, RunRecord, ThreadKey, ThreadStore, ToolCallKey } from './port.ts';
 import { decideOnce, requestOf, type Decide, type Outcome, type Repeatable } from './repeats.ts';
 import { pruned } from './retention.ts';
+import { keyBytes, runBytes } from './row-sizes.ts';
+import { newestOutput } from './run-output.ts';
 import { listRunSteps } from './run-steps.ts';
 import { decideAccept, takesPlace } from './runs/accept.ts';
 import { decideClaim, inputIds } from './runs/claim.ts';
@@ -123,9 +126,6 @@ export function createThreads({
     return run;
   };
 
-  const outputOf = async (owner: string, runId: string): Promise<Uint8Array> =>
-    listRunMessages(store, owner, await runOf(owner, runId));
-
   const messageOf = async (key: ThreadKey, messageId: string): Promise<Uint8Array> => {
     const json = await store.getMessage(key, messageId);
     if (!json) throw notFound(`message "${messageId}" does not exist in thread "${key.threadId}"`);
@@ -154,7 +154,7 @@ export function createThreads({
       return { ...reply, claimed: { ...claimed, state: await claimedState(store, key, claimed) } };
     },
 
-    claimRun: async (request) => {
+    claimRun: async (request, { signal }) => {
       const key = keyOf(request);
       const waiting = inputIds(await runOf(request.owner, request.runId));
       const reads = { runs: [request.runId], messages: waiting };
@@ -163,7 +163,8 @@ export function createThreads({
       );
       const claimed = 'made' in outcome ? outcome.made : await fromKeptClaim(store, key, outcome.kept);
       if (claimed.givenUp || claimed.lastClaim) return claimed;
-      const output = claimed.isTakeover ? { outputJson: await outputOf(request.owner, claimed.runId) } : {};
+      const run = claimed.isTakeover ? await store.getRun(request.owner, claimed.runId) : undefined;
+      const output = run ? await newestOutput(store, key, run, signal) : {};
       if (isKnown(claimed, request.knownVersion)) return { ...claimed, ...output };
       return { ...claimed, ...output, state: await claimedState(store, key, claimed) };
     },
@@ -199,12 +200,12 @@ export function createThreads({
       return toRun(owner, run, head);
     },
 
-    listRuns: async (request) => listRuns(store, request, await liveHead(keyOf(request))),
+    listRuns: async (request, call) => listRuns(store, request, await liveHead(keyOf(request)), call),
 
-    listRunMessages: async ({ owner, runId }) => {
-      const { threadId } = await runOf(owner, runId);
-      await liveHead({ owner, threadId });
-      return { messagesJson: await outputOf(owner, runId) };
+    listRunMessages: async (request, call) => {
+      const run = await runOf(request.owner, request.runId);
+      await liveHead({ owner: request.owner, threadId: run.threadId });
+      return listRunMessages(store, request, run, call);
     },
 
     listRunSteps: async (request) => {
@@ -228,14 +229,15 @@ export function createThreads({
     noteToolResult: (request) => change(keyOf(request), {}, (snapshot) => decideToolResult(request, snapshot)),
 
     listOpenRuns: async ({ limit, cursor }) => {
-      const rows = await store.listOpenRuns({ limit, ...(cursor === undefined ? {} : { after: cursor }) });
-      const heads = await Promise.all(rows.map(async (run) => store.getHead(run)));
-      const runs = rows.flatMap((run, index) => {
+      const rows = await store.listOpenRuns({ limit: limit + 1, after: cursor, bytes: pageBytes });
+      const { items, hasMore } = toPage(rows, { limit, sizeOf: runBytes });
+      const heads = await Promise.all(items.map(async (run) => store.getHead(run)));
+      const runs = items.flatMap((run, index) => {
         const head = heads[index];
         return !head || head.deleting ? [] : [toRun(run.owner, run, head)];
       });
-      const last = rows.length === limit ? rows.at(-1) : undefined;
-      return { runs, ...(last ? { cursor: last.runId } : {}) };
+      const last = items.at(-1);
+      return { runs, ...(hasMore && last ? { cursor: last.runId } : {}) };
     },
 
     getThread: async (key) => {
@@ -247,7 +249,7 @@ export function createThreads({
       };
     },
 
-    listThreads: (request) => listThreads(store, request),
+    listThreads: (request, call) => listThreads(store, request, call),
 
     beginDelete: (request) => {
       const known = requestOf('beginDelete', request);
@@ -260,9 +262,11 @@ export function createThreads({
       return {};
     },
 
-    listIdle: async ({ before, limit }) => ({ threads: await store.listIdle(before, limit) }),
+    listIdle: async ({ before, limit }) => ({ threads: keysOfPage(await store.listIdle(before, limit)) }),
 
-    listDeleting: async ({ limit }) => ({ threads: await withoutFork(store, await store.listDeleting(limit), now()) }),
+    listDeleting: async ({ limit }) => ({
+      threads: await withoutFork(store, keysOfPage(await store.listDeleting(limit)), now()),
+    }),
 
     getState: async (key) => states.read(key, await liveHead(key)),
 
@@ -287,9 +291,9 @@ export function createThreads({
       return {};
     },
 
-    listMessages: async (request) => {
+    listMessages: async (request, call) => {
       await liveHead(keyOf(request));
-      return listMessages(store, request);
+      return listMessages(store, request, call);
     },
 
     getMessage: async ({ messageId, ...key }) => {
@@ -312,9 +316,9 @@ export function createThreads({
       return {};
     },
 
-    listCheckpoints: async (request) => {
+    listCheckpoints: async (request, call) => {
       await liveHead(keyOf(request));
-      return listCheckpoints(store, request);
+      return listCheckpoints(store, request, call);
     },
 
     getCheckpoint: async (request) => {
@@ -381,6 +385,9 @@ const expiredAtOnce = 10;
 /** Whether the worker can make the state after the claim itself: what is replaced may come back to its place in the context. */
 const isKnown = ({ previousVersion, replaced }: ClaimedRun, knownVersion: number | undefined): boolean =>
   previousVersion === knownVersion && !replaced;
+
+const keysOfPage = (keys: readonly ThreadKey[]): readonly ThreadKey[] =>
+  toPage(keys, { limit: Infinity, sizeOf: keyBytes }).items;
 
 const idsOf = (messages: readonly MessageEntry[]): string[] => messages.map(({ messageId }) => messageId);
 

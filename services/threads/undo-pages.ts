@@ -1,7 +1,10 @@
+import { pageBytes, toPage } from '@agent-workflow/kit/pages';
+import { createTurns } from '@agent-workflow/kit/turns';
 import type { ThreadKey, ThreadStore } from './port.ts';
+import { undoBytes } from './row-sizes.ts';
 import { decodeUndo, type Undo } from './undo.ts';
 
-/** Undos read at once: each may weigh as much as a step may change. */
+/** Undos read at once, unless fewer of them fill a page. */
 const undosAtOnce = 16;
 
 /**
@@ -28,15 +31,20 @@ async function walkOnce(
   version: number,
   apply: (version: number, undo: Undo) => void,
 ): Promise<{ readonly newest: number; readonly oldest: number; readonly pages: number }> {
+  const turns = createTurns();
   let newest = 0;
   let oldest = 0;
   for (let pages = 1; ; pages++) {
     const below = oldest === 0 ? {} : { below: oldest };
-    const rows = await store.listUndos(key, { above: version - 1, ...below, limit: undosAtOnce });
-    for (const row of rows) apply(row.version, decodeUndo(row.undo));
-    newest ||= rows[0]?.version ?? 0;
-    oldest = rows.at(-1)?.version ?? oldest;
-    if (rows.length < undosAtOnce || oldest === version) return { newest, oldest, pages };
+    const rows = await store.listUndos(key, { above: version - 1, ...below, limit: undosAtOnce + 1, bytes: pageBytes });
+    const { items, hasMore } = toPage(rows, { limit: undosAtOnce, sizeOf: undoBytes });
+    for (const row of items) {
+      apply(row.version, decodeUndo(row.undo));
+      if (turns.isOver()) await turns.pass();
+    }
+    newest ||= items[0]?.version ?? 0;
+    oldest = items.at(-1)?.version ?? oldest;
+    if (!hasMore || oldest === version) return { newest, oldest, pages };
   }
 }
 

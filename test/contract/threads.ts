@@ -36,6 +36,7 @@ import {
   twoCalls,
   user,
 } from './thread-calls.ts';
+import { threadsPagesContract } from './threads-pages.ts';
 import { threadsPastContract } from './threads-past.ts';
 import { threadsRepeatsContract } from './threads-repeats.ts';
 import { threadsRacesContract } from './threads-races.ts';
@@ -892,6 +893,7 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
   });
 
   threadsRepeatsContract(test, name, { open, scale });
+  threadsPagesContract(test, name, { open, scale });
   threadsPastContract(test, name, { open, scale });
   threadsRacesContract(test, name, { open, scale });
 }

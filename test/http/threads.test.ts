@@ -55,7 +55,7 @@ for (const query of [
   'limit=',
   'limit=1&limit=2',
   'offset=-1',
-  'offset=10001',
+  'offset=1.5',
   'offset=x',
   'cursor=nonsense',
 ]) {

@@ -1,3 +1,4 @@
+import { sizes } from '@agent-workflow/kit/sizes';
 import type { LogEntry, ThreadKey } from '../port.ts';
 import type { Row, Session, Statement } from './cassandra-client.ts';
 import { isGone, long, positionOf, toEntry, type Layout } from './cassandra-rows.ts';
@@ -88,12 +89,15 @@ interface Stretch {
   readonly span: Span;
 }
 
-function stretchesOf({ rolledTo, width, top }: Layout, [first, last]: Span): readonly Stretch[] {
+function stretchesOf(layout: Layout, [first, last]: Span): readonly Stretch[] {
+  const { rolledTo, width, top, hasOverlays } = layout;
+  // What lies over a segment is read together with it: a stretch of both is held in memory.
+  const longest = hasOverlays ? rowsAtOnce(layout) : width;
   const end = Math.min(last, top - 1);
   const stretches: Stretch[] = [];
   for (let at = Math.max(first, 0); at <= Math.min(end, rolledTo - 1);) {
     const segment = Math.floor(at / width);
-    const lastOf = Math.min((segment + 1) * width, rolledTo) - 1;
+    const lastOf = Math.min((segment + 1) * width, rolledTo, at + longest) - 1;
     stretches.push({ segment, span: [at, Math.min(lastOf, end)] });
     at = lastOf + 1;
   }
@@ -131,11 +135,11 @@ async function* readStretch(
 ): AsyncGenerator<readonly Row[]> {
   const inLog = { cql: select.log, params: [owner, threadId, long(first), long(last)] };
   if (segment === undefined) {
-    yield* pagesOf(session, inLog, saw);
+    yield* pagesOf(session, inLog, { saw });
     return;
   }
   const params = [owner, threadId, layout.life, long(segment), long(first), long(last)];
-  const pages = pagesOf(session, { cql: select.segment, params });
+  const pages = pagesOf(session, { cql: select.segment, params }, { most: rowsAtOnce(layout) });
   if (!layout.hasOverlays) {
     yield* pages;
     return;
@@ -143,9 +147,16 @@ async function* readStretch(
   const rows: Row[] = [];
   for await (const page of pages) rows.push(...page);
   const over: Row[] = [];
-  for await (const page of pagesOf(session, inLog, saw)) over.push(...page);
+  for await (const page of pagesOf(session, inLog, { saw })) over.push(...page);
   yield covered(rows, over);
 }
+
+/** What one read of a log may take in memory, in bytes. */
+const readBytes = 16 * 1024 * 1024;
+
+/** So many rows of a log are read at once that, were all as large as its largest, they would take {@link readBytes}. */
+const rowsAtOnce = ({ largest = sizes.message }: Layout): number =>
+  Math.min(maxPage, Math.max(1, Math.floor(readBytes / Math.max(largest, 1))));
 
 /** Rows of a segment, with those of the thread's partition in the place of what they cover. */
 function covered(rows: readonly Row[], over: readonly Row[]): readonly Row[] {
@@ -157,13 +168,20 @@ const firstPage = 64;
 const maxPage = 2000;
 const pageBytes = 1024 * 1024;
 
+interface PagesOptions {
+  /** Told of every page. */
+  readonly saw?: ((rows: readonly Row[]) => void) | undefined;
+  /** Rows of a page at most: fewer where rows may be large. */
+  readonly most?: number;
+}
+
 /** All pages of a statement, each of about {@link pageBytes}, as far as the rows before tell. */
 export async function* pagesOf(
   session: Session,
   statement: Statement,
-  saw?: (rows: readonly Row[]) => void,
+  { saw, most = maxPage }: PagesOptions = {},
 ): AsyncGenerator<readonly Row[]> {
-  let size = firstPage;
+  let size = Math.min(firstPage, most);
   for (let from: string | undefined; ;) {
     const { rows, next } = await session.readPage(statement, { rows: size, from });
     saw?.(rows);
@@ -171,12 +189,13 @@ export async function* pagesOf(
     if (next === undefined) return;
     from = next;
     const bytes = rows.reduce((sum, row) => sum + weigh(row), 0);
-    size = Math.max(1, Math.min(maxPage, Math.floor((pageBytes * rows.length) / Math.max(bytes, 1))));
+    size = Math.max(1, Math.min(most, Math.floor((pageBytes * rows.length) / Math.max(bytes, 1))));
   }
 }
 
 const rowBytes = 64;
-const weigh = (row: Row): number => rowBytes + (((row['json'] ?? row['undo']) as Buffer | undefined)?.length ?? 0);
+const weigh = (row: Row): number =>
+  rowBytes + (((row['json'] ?? row['undo'] ?? row['metadata']) as Buffer | undefined)?.length ?? 0);
 
 /** Keys that one statement names at most. */
 const keysOfStatement = 100;

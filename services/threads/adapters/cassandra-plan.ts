@@ -1,5 +1,5 @@
 import { types } from 'cassandra-driver';
-import type { Change, Head, RunRecord, ThreadKey } from '../port.ts';
+import type { Change, Head, LogEntry, RunRecord, ThreadKey } from '../port.ts';
 import type { Statement } from './cassandra-client.ts';
 import {
   fromCheckpoint,
@@ -111,6 +111,7 @@ const newLayout = ({ sizes, newStamp }: PlanOptions): Layout => ({
   top: 0,
   rows: 0,
   bytes: 0,
+  largest: 0,
   slots: [],
   listedAt: 0,
 });
@@ -132,8 +133,12 @@ function place(layout: Layout, change: Change): Layout {
     top: Math.max(layout.top, ...positions.map((position) => position + 1)),
     rows: layout.rows + touched.length,
     bytes: layout.bytes + messages.reduce((sum, { json }) => sum + json.byteLength, 0),
+    ...(layout.largest === undefined ? {} : { largest: largestOf(layout.largest, messages) }),
   };
 }
+
+const largestOf = (before: number, messages: readonly LogEntry[]): number =>
+  messages.reduce((largest, { json }) => Math.max(largest, json.byteLength), before);
 
 function contextAfter(context: Spans, change: Change): Spans {
   const { messages = [], addedToContext = [], removedFromContext = [], deleted = [], deletedFrom } = change;

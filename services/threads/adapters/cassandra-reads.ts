@@ -1,7 +1,18 @@
+import { createQuota } from '@agent-workflow/kit/pages';
 import type { LogEntry, PlacedEntry, StoredState, ThreadKey, ThreadStore } from '../port.ts';
+import { checkpointBytes, messageBytes, undoBytes } from '../row-sizes.ts';
 import { pause } from './cassandra-change.ts';
 import type { Row, Session } from './cassandra-client.ts';
-import { isPlacedAlike, isUntouched, readAt, readEntries, readSpans, skip, type Log } from './cassandra-log.ts';
+import {
+  isPlacedAlike,
+  isUntouched,
+  pagesOf,
+  readAt,
+  readEntries,
+  readSpans,
+  skip,
+  type Log,
+} from './cassandra-log.ts';
 import { isGone, long, toCheckpoint, toEntry, toLayout, toUndo, type Layout, type Seen } from './cassandra-rows.ts';
 import { kinds } from './cassandra-schema.ts';
 import { createWatch, lookAtHead, toFields } from './cassandra-snapshot.ts';
@@ -33,7 +44,12 @@ const selectPage = `SELECT rolled_to, n, message_id, json FROM thread WHERE ${of
 const ofCheckpoints = `${ofThread} AND kind = ${kinds.checkpoint}`;
 const newestFirst = 'ORDER BY kind DESC, n DESC, id DESC LIMIT ?';
 const selectCheckpoints = `SELECT n, checkpoint, metadata FROM thread WHERE ${ofCheckpoints} AND n < ? ${newestFirst}`;
+const selectVersions = `SELECT n FROM thread WHERE ${ofCheckpoints} AND n < ? ${newestFirst}`;
 const selectUndos = `SELECT n, undo FROM thread WHERE ${ofCheckpoints} AND n > ? AND n < ? ${newestFirst}`;
+
+/** Rows read at once that may have the largest metadata, and undos, each as large as what one step changed. */
+const metadataAtOnce = 64;
+const undosAtOnce = 4;
 
 export function createReading({ session, deadlineMs }: ReadingOptions): Reading {
   /**
@@ -103,16 +119,54 @@ export function createReading({ session, deadlineMs }: ReadingOptions): Reading 
       return entry?.messageId === messageId ? entry.json : undefined;
     },
 
-    listCheckpoints: async ({ owner, threadId }, { limit, offset = 0, below = Number.MAX_SAFE_INTEGER }) => {
-      const params = [owner, threadId, long(below), offset + limit];
-      return (await session.read({ cql: selectCheckpoints, params })).slice(offset).map(toCheckpoint);
+    listCheckpoints: async (key, { limit, offset = 0, below = Number.MAX_SAFE_INTEGER, bytes }) => {
+      const start = offset === 0 ? below : await skipCheckpoints(session, key, below, offset);
+      const params = [key.owner, key.threadId, long(start), limit];
+      const pages = pagesOf(session, { cql: selectCheckpoints, params }, { most: metadataAtOnce });
+      return take(pages, toCheckpoint, checkpointBytes, bytes);
     },
 
-    listUndos: async ({ owner, threadId }, { above, below = Number.MAX_SAFE_INTEGER, limit }) => {
+    listUndos: async ({ owner, threadId }, { above, below = Number.MAX_SAFE_INTEGER, limit, bytes }) => {
       const params = [owner, threadId, long(above), long(below), limit];
-      return (await session.read({ cql: selectUndos, params })).map(toUndo);
+      return take(pagesOf(session, { cql: selectUndos, params }, { most: undosAtOnce }), toUndo, undoBytes, bytes);
     },
   };
+}
+
+/** The version below which the list goes on behind `count` others; 0 when there are no more. */
+async function skipCheckpoints(
+  session: Session,
+  { owner, threadId }: ThreadKey,
+  below: number,
+  count: number,
+): Promise<number> {
+  let left = count;
+  const statement = { cql: selectVersions, params: [owner, threadId, long(below), count] };
+  for await (const rows of pagesOf(session, statement)) {
+    const last = rows[left - 1];
+    if (last) return Number(last['n']);
+    left -= rows.length;
+  }
+  return 0;
+}
+
+/** The items of a list that is read page by page, as far as it is to hold more than `bytes`. */
+async function take<T>(
+  pages: AsyncIterable<readonly Row[]>,
+  toItem: (row: Row) => T,
+  sizeOf: (item: T) => number,
+  bytes: number | undefined,
+): Promise<readonly T[]> {
+  const items: T[] = [];
+  const isEnough = createQuota(bytes);
+  for await (const rows of pages) {
+    for (const row of rows) {
+      const item = toItem(row);
+      items.push(item);
+      if (isEnough(sizeOf(item))) return items;
+    }
+  }
+  return items;
 }
 
 /** Which head the rows belong to, and how it places them. */
@@ -144,28 +198,38 @@ const shortPage = 200;
 async function readShortPage(
   session: Session,
   { owner, threadId }: ThreadKey,
-  { limit, offset = 0, after = -1, below = Number.MAX_SAFE_INTEGER }: MessagesPage,
+  { limit, offset = 0, after = -1, below = Number.MAX_SAFE_INTEGER, bytes }: MessagesPage,
 ): Promise<readonly LogEntry[] | undefined> {
   if (offset > 0 || limit > shortPage) return undefined;
   const params = [owner, threadId, long(after), long(below)];
   const { rows, next } = await session.readPage({ cql: selectPage, params }, { rows: limit });
   const isHere = rows[0] !== undefined && Number(rows[0]['rolled_to']) <= after + 1;
-  const entries = rows.filter((row) => !isGone(row)).map(toEntry);
+  const entries: LogEntry[] = [];
+  const isEnough = createQuota(bytes);
+  for (const row of rows) {
+    if (isGone(row)) continue;
+    const entry = toEntry(row);
+    entries.push(entry);
+    if (isEnough(messageBytes(entry))) return isHere ? entries : undefined;
+  }
   return isHere && (next === undefined || entries.length === limit) ? entries : undefined;
 }
 
 async function readPage(
   session: Session,
   log: Log,
-  { limit, offset = 0, after = -1, below = Number.MAX_SAFE_INTEGER }: MessagesPage,
+  { limit, offset = 0, after = -1, below = Number.MAX_SAFE_INTEGER, bytes }: MessagesPage,
 ): Promise<readonly LogEntry[]> {
   const last = below - 1;
   const first = offset === 0 ? after + 1 : await skip(session, log, [after + 1, last], offset);
   if (first === undefined) return [];
   const entries: LogEntry[] = [];
+  const isEnough = createQuota(bytes);
   for await (const some of readEntries(session, log, [first, last])) {
-    entries.push(...some);
-    if (entries.length >= limit) break;
+    for (const entry of some) {
+      entries.push(entry);
+      if (entries.length === limit || isEnough(messageBytes(entry))) return entries;
+    }
   }
-  return entries.slice(0, limit);
+  return entries;
 }

@@ -1,7 +1,21 @@
-import type { Head, RecencyMark, ThreadKey, ThreadRow } from '../port.ts';
+import { types } from 'cassandra-driver';
+import { createQuota } from '@agent-workflow/kit/pages';
+import { sizes } from '@agent-workflow/kit/sizes';
+import type { Head, PageLimits, RecencyMark, ThreadKey, ThreadRow } from '../port.ts';
+import { threadBytes } from '../row-sizes.ts';
 import type { Announcement, Row, Session, Statement } from './cassandra-client.ts';
 import { inTurn, pagesOf } from './cassandra-log.ts';
-import { fromListed, long, nothing, toBlob, toListed, type Layout } from './cassandra-rows.ts';
+import {
+  fromListed,
+  long,
+  nothing,
+  toBlob,
+  toListed,
+  toListedMetadata,
+  type Layout,
+  type Listed,
+} from './cassandra-rows.ts';
+import { lookAtHead } from './cassandra-snapshot.ts';
 import { hourOf, hourOfSlot, slotOf } from './cassandra-times.ts';
 
 /**
@@ -17,18 +31,19 @@ export interface Recency {
   readonly list: (owner: string, page: RecencyPage) => Promise<readonly ThreadRow[]>;
 }
 
-interface RecencyPage {
-  readonly limit: number;
+interface RecencyPage extends PageLimits {
   readonly offset?: number;
-  readonly after?: RecencyMark;
+  readonly after?: RecencyMark | undefined;
 }
 
 const putRow = `INSERT INTO threads_by_recency (owner, hour, slot, thread_id, updated_at, row, metadata)
   VALUES (?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?`;
 const putHour = 'INSERT INTO hours_by_owner (owner, hour, noted) VALUES (?, ?, true)';
 const selectHours = 'SELECT hour FROM hours_by_owner WHERE owner = ? AND hour <= ?';
-const selectRows = `SELECT slot, thread_id, updated_at, row, metadata FROM threads_by_recency
+const selectRows = `SELECT slot, thread_id, updated_at, row FROM threads_by_recency
   WHERE owner = ? AND hour = ? AND slot <= ?`;
+const selectMetadata = `SELECT slot, thread_id, row, metadata FROM threads_by_recency
+  WHERE owner = ? AND hour = ? AND (slot, thread_id) IN ?`;
 
 interface RecencyOptions {
   readonly session: Session;
@@ -83,21 +98,91 @@ function rowOf({ owner, threadId }: ThreadKey, slot: number, head: Head | undefi
   return { cql: putRow, params: [owner, long(hourOfSlot(slot)), long(slot), threadId, ...row, long(at)] };
 }
 
+/** Rows are read without their metadata, and that of the page's rows afterwards, as much as is well held in memory at once. */
 async function listRecent(
   session: Session,
   owner: string,
-  { limit, offset = 0, after }: RecencyPage,
+  { limit, offset = 0, after, bytes }: RecencyPage,
 ): Promise<readonly ThreadRow[]> {
-  const wanted = offset + limit;
-  const listed = new Map<string, ThreadRow>();
-  for await (const rows of slotsOf(session, owner, after?.updatedAt ?? Number.MAX_SAFE_INTEGER)) {
-    const threads = rows.map(toListed).filter((row) => row !== undefined);
-    // One that moves while the list is read may stand in it twice: where it stands first is where it is.
-    for (const thread of threads.toSorted(byRecency))
-      if (!listed.has(thread.threadId) && (!after || byRecency(after, thread) < 0)) listed.set(thread.threadId, thread);
-    if (listed.size >= wanted) break;
+  const page = (await listPlaces(session, owner, { limit: offset + limit, after })).slice(offset);
+  const threads: ThreadRow[] = [];
+  const isEnough = createQuota(bytes);
+  for (const some of inBatches(page)) {
+    const metadata = await readMetadata(session, owner, some);
+    for (const { thread } of some) {
+      const row = { ...thread, ...metadata.get(thread.threadId) };
+      threads.push(row);
+      if (isEnough(threadBytes(row))) return threads;
+    }
   }
-  return [...listed.values()].slice(offset, wanted);
+  return threads;
+}
+
+async function listPlaces(
+  session: Session,
+  owner: string,
+  { limit, after }: Pick<RecencyPage, 'limit' | 'after'>,
+): Promise<readonly Listed[]> {
+  const listed = new Map<string, Listed>();
+  for await (const rows of slotsOf(session, owner, after?.updatedAt ?? Number.MAX_SAFE_INTEGER)) {
+    const found = rows.map(toListed).filter((row) => row !== undefined);
+    // One that moves while the list is read may stand in it twice: where it stands first is where it is.
+    for (const row of found.toSorted((a, b) => byRecency(a.thread, b.thread))) {
+      const { thread } = row;
+      if (!listed.has(thread.threadId) && (!after || byRecency(after, thread) < 0)) listed.set(thread.threadId, row);
+    }
+    if (listed.size >= limit) break;
+  }
+  return [...listed.values()].slice(0, limit);
+}
+
+/** How many rows are completed at once, and how many bytes their metadata may take together. */
+const rowsAtOnce = 64;
+const metadataBytesAtOnce = 8 * 1024 * 1024;
+
+function* inBatches(rows: readonly Listed[]): Generator<readonly Listed[]> {
+  let batch: Listed[] = [];
+  let bytes = 0;
+  let unread = 0;
+  for (const row of rows) {
+    const isRead = row.metadataBytes === 0;
+    const size = row.metadataBytes ?? sizes.metadata;
+    if (batch.length > 0 && (bytes + size > metadataBytesAtOnce || unread + Number(!isRead) > rowsAtOnce)) {
+      yield batch;
+      [batch, bytes, unread] = [[], 0, 0];
+    }
+    batch.push(row);
+    bytes += size;
+    unread += Number(!isRead);
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** The metadata of those rows that have some, by thread. */
+async function readMetadata(
+  session: Session,
+  owner: string,
+  rows: readonly Listed[],
+): Promise<ReadonlyMap<string, Pick<ThreadRow, 'metadata'>>> {
+  const found = new Map<string, Pick<ThreadRow, 'metadata'>>();
+  const asked = Map.groupBy(
+    rows.filter(({ metadataBytes }) => metadataBytes !== 0),
+    ({ slot }) => hourOfSlot(Number(slot)),
+  );
+  await inTurn([...asked], async ([hour, some]) => {
+    const places = some.map(({ slot, thread }) => new types.Tuple(slot, thread.threadId));
+    for (const row of await session.read({ cql: selectMetadata, params: [owner, long(hour), places] })) {
+      const metadata = toListedMetadata(row);
+      if (row['row'] !== '') found.set(row['thread_id'] as string, metadata ? { metadata } : {});
+    }
+    // What has left its place since then says by itself what it is.
+    for (const { thread } of some) {
+      if (found.has(thread.threadId)) continue;
+      const { head } = await lookAtHead(session, { owner, threadId: thread.threadId });
+      if (head?.metadata) found.set(thread.threadId, { metadata: head.metadata });
+    }
+  });
+  return found;
 }
 
 const byRecency = (a: RecencyMark, b: RecencyMark): number =>

@@ -1,5 +1,15 @@
 import { types } from 'cassandra-driver';
-import type { Checkpoint, CheckpointRow, Head, LogEntry, RunRecord, ThreadKey, ThreadRow, UndoRow } from '../port.ts';
+import type {
+  Checkpoint,
+  CheckpointRow,
+  Head,
+  LogEntry,
+  RunRecord,
+  RunRow,
+  ThreadKey,
+  ThreadRow,
+  UndoRow,
+} from '../port.ts';
 import type { Row } from './cassandra-client.ts';
 import { decode, encode, type Spans } from './cassandra-spans.ts';
 
@@ -26,6 +36,8 @@ export interface Layout {
   /** About how many rows of the log the thread's partition has, and what they weigh in bytes. */
   readonly rows: number;
   readonly bytes: number;
+  /** How many bytes the largest message takes that ever stood in the log; absent of logs that were begun without it. */
+  readonly largest?: number;
   /** Slots that the list by recency may have for this thread, the present one first. */
   readonly slots: readonly number[];
   /** Orders the writes of that list: microseconds since 1970, or more. */
@@ -112,6 +124,9 @@ export const toRun = (row: Row): RunRecord => ({
   ...optional('input', row['input']),
 });
 
+/** A run of which only its `run` was read. */
+export const toRunRow = (row: Row): RunRow => JSON.parse(row['run'] as string) as RunRow;
+
 export const fromRun = ({ options: _, input: _input, ...run }: RunRecord): string => JSON.stringify(run);
 
 export const fromCheckpoint = ({ undo: _, metadata: _metadata, ...info }: Checkpoint): string => JSON.stringify(info);
@@ -139,18 +154,29 @@ export const toResult = (row: Row): { readonly result?: Uint8Array } => optional
 
 export const toReply = (row: Row): { readonly reply?: Uint8Array } => optional('reply', row['reply']);
 
-/** A row of the list by recency; `undefined` where the thread no longer is. */
-export const toListed = (row: Row): ThreadRow | undefined =>
-  row['row'] === ''
-    ? undefined
-    : {
-        threadId: row['thread_id'] as string,
-        ...(JSON.parse(row['row'] as string) as Omit<ThreadRow, 'threadId' | 'metadata'>),
-        ...optional('metadata', row['metadata']),
-      };
+/** A thread in the list by recency, whose metadata stands beside it. */
+export interface Listed {
+  readonly thread: Omit<ThreadRow, 'metadata'>;
+  readonly slot: bigint;
+  /** How many bytes the metadata takes; absent of rows that were written without it. */
+  readonly metadataBytes?: number | undefined;
+}
 
-export const fromListed = ({ name, createdAt, updatedAt, newestRun, version }: Head): string =>
-  JSON.stringify({ name, createdAt, updatedAt, newestRun, version });
+/** A row of the list by recency; `undefined` where the thread no longer is. */
+export function toListed(row: Row): Listed | undefined {
+  if (row['row'] === '') return undefined;
+  const { metadataBytes, ...thread } = JSON.parse(row['row'] as string) as Omit<ThreadRow, 'threadId' | 'metadata'> & {
+    readonly metadataBytes?: number;
+  };
+  return { thread: { threadId: row['thread_id'] as string, ...thread }, slot: row['slot'] as bigint, metadataBytes };
+}
+
+/** The metadata of a row of the list by recency; `undefined` where there is none. */
+export const toListedMetadata = (row: Row): Uint8Array | undefined =>
+  isNothing(row['metadata']) ? undefined : fromBlob(row['metadata']);
+
+export const fromListed = ({ name, createdAt, updatedAt, newestRun, version, metadata }: Head): string =>
+  JSON.stringify({ name, createdAt, updatedAt, newestRun, version, metadataBytes: metadata?.byteLength ?? 0 });
 
 /** As bigint columns take it. */
 export const long = (value: number): bigint => BigInt(value);

@@ -1,9 +1,11 @@
 import { conflict } from '@agent-workflow/kit/errors';
-import type { Reads, RunMark, RunRecord, ThreadKey } from '../port.ts';
+import { createQuota } from '@agent-workflow/kit/pages';
+import type { PageLimits, Reads, RunMark, RunRecord, RunRow, ThreadKey } from '../port.ts';
+import { runBytes } from '../row-sizes.ts';
 import type { Ahead } from './cassandra-change.ts';
 import type { Announcement, Session, Statement } from './cassandra-client.ts';
 import { chunksOf, inTurn } from './cassandra-log.ts';
-import { long, toRun } from './cassandra-rows.ts';
+import { long, toRun, toRunRow } from './cassandra-rows.ts';
 import { kinds } from './cassandra-schema.ts';
 
 /** Runs stand in their thread's partition; beside it is said which thread that is. */
@@ -14,21 +16,23 @@ export interface Runs {
   readonly announce: (key: ThreadKey, runs: readonly RunRecord[], ahead: Ahead) => Promise<Announcement>;
   readonly get: (owner: string, runId: string) => Promise<RunRecord | undefined>;
   readonly getOf: (key: ThreadKey, runId: string) => Promise<RunRecord | undefined>;
-  readonly list: (key: ThreadKey, page: RunsPage) => Promise<readonly RunRecord[]>;
+  readonly getRowOf: (key: ThreadKey, runId: string) => Promise<RunRow | undefined>;
+  readonly list: (key: ThreadKey, page: RunsPage) => Promise<readonly RunRow[]>;
   /** Forgets whose the thread's runs are. `time`: of what was written since, nothing is forgotten (microseconds). */
   readonly forget: (key: ThreadKey, time: number) => Promise<void>;
 }
 
-interface RunsPage {
-  readonly limit: number;
+interface RunsPage extends PageLimits {
   readonly offset?: number;
-  readonly after?: RunMark;
+  readonly after?: RunMark | undefined;
 }
 
 const selectThread = 'SELECT thread_id FROM run_by_id WHERE owner = ? AND run_id = ?';
 const putThread = 'INSERT INTO run_by_id (owner, run_id, thread_id) VALUES (?, ?, ?)';
 const dropThread = 'DELETE FROM run_by_id USING TIMESTAMP ? WHERE owner = ? AND run_id = ?';
 const selectRuns = `SELECT id, run, options, input FROM thread
+  WHERE owner = ? AND thread_id = ? AND kind = ${kinds.run} AND n = 0 AND id IN ?`;
+const selectRunRows = `SELECT id, run FROM thread
   WHERE owner = ? AND thread_id = ? AND kind = ${kinds.run} AND n = 0 AND id IN ?`;
 const ofOrder = `owner = ? AND thread_id = ? AND kind = ${kinds.runOrder}`;
 const selectOrder = `SELECT id FROM thread WHERE ${ofOrder} AND (n, id) < (?, ?) ORDER BY kind DESC, n DESC, id DESC LIMIT ?`;
@@ -40,15 +44,15 @@ export function createRuns(session: Session): Runs {
     return row?.['thread_id'] as string | undefined;
   };
 
-  const getAll = async ({ owner, threadId }: ThreadKey, ids: readonly string[]): Promise<Map<string, RunRecord>> => {
-    const parts = await inTurn(chunksOf(ids), (some) =>
-      session.read({ cql: selectRuns, params: [owner, threadId, some] }),
-    );
-    return new Map(parts.flat().map((row) => [row['id'] as string, toRun(row)]));
+  const getOf = async ({ owner, threadId }: ThreadKey, runId: string): Promise<RunRecord | undefined> => {
+    const [row] = await session.read({ cql: selectRuns, params: [owner, threadId, [runId]] });
+    return row && toRun(row);
   };
 
-  const getOf = async (key: ThreadKey, runId: string): Promise<RunRecord | undefined> =>
-    (await getAll(key, [runId])).get(runId);
+  const getRows = async ({ owner, threadId }: ThreadKey, ids: readonly string[]): Promise<Map<string, RunRow>> => {
+    const rows = await session.read({ cql: selectRunRows, params: [owner, threadId, ids] });
+    return new Map(rows.map((row) => [row['id'] as string, toRunRow(row)]));
+  };
 
   const announce = async (
     { owner, threadId }: ThreadKey,
@@ -77,13 +81,24 @@ export function createRuns(session: Session): Runs {
       return threadId === undefined ? undefined : getOf({ owner, threadId }, runId);
     },
     getOf,
-    list: async (key, { limit, offset = 0, after }) => {
+    getRowOf: async (key, runId) => (await getRows(key, [runId])).get(runId),
+    list: async (key, { limit, offset = 0, after, bytes }) => {
       const { createdAt, runId } = after ?? { createdAt: Number.MAX_SAFE_INTEGER, runId: '' };
       const params = [key.owner, key.threadId, long(createdAt), runId, offset + limit];
       const rows = await session.read({ cql: selectOrder, params });
       const ids = rows.slice(offset).map((row) => row['id'] as string);
-      const runs = await getAll(key, ids);
-      return ids.map((id) => runs.get(id)).filter((run) => run !== undefined);
+      const list: RunRow[] = [];
+      const isEnough = createQuota(bytes);
+      for (const some of chunksOf(ids)) {
+        const runs = await getRows(key, some);
+        for (const id of some) {
+          const run = runs.get(id);
+          if (!run) continue;
+          list.push(run);
+          if (isEnough(runBytes(run))) return list;
+        }
+      }
+      return list;
     },
     forget: async ({ owner, threadId }, time) => {
       const rows = await session.read({ cql: selectIds, params: [owner, threadId] });

@@ -194,9 +194,13 @@ async function readFields(session: Session, { key, watch }: Known): Promise<read
 const selectUndos = `SELECT at, n, undo FROM thread WHERE ${ofThread} AND kind = ${kinds.checkpoint} AND n > ?
   ORDER BY kind DESC, n DESC, id DESC`;
 
+/** Each may be as large as what one step changed. */
+const undosAtOnce = 16;
+
 async function readUndos(session: Session, { key, seen, watch }: Known, sink: UndoSink): Promise<void> {
   const found = seen.head?.foundVersion;
   if (found === undefined) return;
   const statement = { cql: selectUndos, params: [key.owner, key.threadId, long(found)] };
-  for await (const rows of pagesOf(session, statement, watch.saw)) rows.map(toUndo).forEach(sink.add);
+  for await (const rows of pagesOf(session, statement, { saw: watch.saw, most: undosAtOnce }))
+    rows.map(toUndo).forEach(sink.add);
 }

@@ -1,4 +1,6 @@
-import type { OpenRun, RunRecord, ThreadKey } from '../port.ts';
+import { createQuota } from '@agent-workflow/kit/pages';
+import type { OpenRun, PageLimits, RunRow, ThreadKey } from '../port.ts';
+import { runBytes } from '../row-sizes.ts';
 import type { Announcement, Session } from './cassandra-client.ts';
 import { createJournal, type Journal, type Noted } from './cassandra-journal.ts';
 import { chunksOf, inTurn } from './cassandra-log.ts';
@@ -11,7 +13,7 @@ export interface Sweeps {
   readonly announce: (key: ThreadKey, plan: Plan) => readonly Announcement[];
   /** Behind it: which runs it has ended. What is not told is found out. */
   readonly conclude: (key: ThreadKey, plan: Plan) => Promise<void>;
-  readonly listOpenRuns: (page: { readonly limit: number; readonly after?: string }) => Promise<readonly OpenRun[]>;
+  readonly listOpenRuns: (page: PageLimits & { readonly after?: string | undefined }) => Promise<readonly OpenRun[]>;
   readonly listDeleting: (limit: number) => Promise<readonly ThreadKey[]>;
   readonly listIdle: (time: number, limit: number) => Promise<readonly ThreadKey[]>;
 }
@@ -20,7 +22,7 @@ interface SweepsOptions {
   readonly session: Session;
   readonly now: () => number;
   readonly readHead: (key: ThreadKey) => Promise<Seen>;
-  readonly readRun: (key: ThreadKey, runId: string) => Promise<RunRecord | undefined>;
+  readonly readRun: (key: ThreadKey, runId: string) => Promise<RunRow | undefined>;
 }
 
 const openBucketMs = 30 * 1000;
@@ -70,17 +72,21 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
       );
     },
 
-    listOpenRuns: async ({ limit, after = '' }) => {
+    listOpenRuns: async ({ limit, after = '', bytes }) => {
       const notes = new Map<string, Noted>();
       for await (const some of open.walk(now() + aheadMs))
         for (const noted of some) if (noted.id > after) notes.set(JSON.stringify([noted.id, noted.owner]), noted);
       const ordered = [...notes.values()].toSorted((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
       const runs: OpenRun[] = [];
+      const isEnough = createQuota(bytes);
       for (const some of chunksOf(ordered)) {
-        runs.push(...(await inTurn(some, checkRun)).filter((run) => run !== undefined));
-        if (runs.length >= limit) break;
+        for (const run of await inTurn(some, checkRun)) {
+          if (!run) continue;
+          runs.push(run);
+          if (runs.length === limit || isEnough(runBytes(run))) return runs;
+        }
       }
-      return runs.slice(0, limit);
+      return runs;
     },
 
     listDeleting: (limit) => find(deleting, { until: now() + aheadMs, limit, check: checkDeleting }),
@@ -88,7 +94,7 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
   };
 }
 
-const isOpen = ({ status }: RunRecord): boolean => status === 'queued' || status === 'running';
+const isOpen = ({ status }: RunRow): boolean => status === 'queued' || status === 'running';
 
 interface Search {
   readonly until: number;

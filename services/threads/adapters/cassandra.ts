@@ -50,7 +50,7 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
   const recency = createRecency({ session, now, aside });
   const rollOver = createRollOver({ session, sizes, newStamp, inLine });
   const once = createOnce({ session, newStamp, deadlineMs });
-  const sweeps = createSweeps({ session, now, readHead: (key) => lookAtHead(session, key), readRun: runs.getOf });
+  const sweeps = createSweeps({ session, now, readHead: (key) => lookAtHead(session, key), readRun: runs.getRowOf });
 
   const refreshes = createRefreshes();
   const putInList = async (key: ThreadKey, { head, layout, listing }: Plan): Promise<void> =>

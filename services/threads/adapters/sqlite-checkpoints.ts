@@ -1,6 +1,7 @@
 import type { Sqlite } from '@agent-workflow/kit/adapters/sqlite';
 import type { Checkpoint, UndoRow } from '../port.ts';
-import { toList } from './sqlite-rows.ts';
+import { undoBytes } from '../row-sizes.ts';
+import { take, toList } from './sqlite-rows.ts';
 
 interface Range {
   readonly above: number;
@@ -9,7 +10,8 @@ interface Range {
   readonly limit: number;
 }
 
-export const selectUndos = (db: Sqlite, ref: number, range: Range): UndoRow[] => [...iterateUndos(db, ref, range)];
+export const selectUndos = (db: Sqlite, ref: number, range: Range, bytes?: number): UndoRow[] =>
+  take(iterateUndos(db, ref, range), (row) => row, undoBytes, bytes);
 
 /** One after the other: all undos of a long run may be more than fits in memory. */
 export function* iterateUndos(db: Sqlite, ref: number, { above, below, limit }: Range): Generator<UndoRow> {

@@ -1,4 +1,5 @@
 import type { StatementSync } from 'node:sqlite';
+import { createQuota } from '@agent-workflow/kit/pages';
 import type { OpenCall, RunEnd } from '@agent-workflow/protos/threads';
 import type {
   CheckpointRow,
@@ -7,10 +8,23 @@ import type {
   LogEntry,
   PlacedEntry,
   RunRecord,
+  RunRow,
   RunStatus,
   ThreadKey,
   ThreadRow,
 } from '../port.ts';
+
+/** The rows of a list as far as its limits go; `limit` is the statement's own. */
+export function take<R, T>(rows: Iterable<R>, toItem: (row: R) => T, sizeOf: (item: T) => number, bytes?: number): T[] {
+  const items: T[] = [];
+  const isEnough = createQuota(bytes);
+  for (const row of rows) {
+    const item = toItem(row);
+    items.push(item);
+    if (isEnough(sizeOf(item))) break;
+  }
+  return items;
+}
 
 /** A row by the names of its columns. */
 export type Row = Record<string, unknown>;
@@ -175,6 +189,21 @@ export function toHead(row: HeadColumns): Head {
 }
 
 export const toRun = (row: Row): RunRecord => ({
+  ...toRunRow(row),
+  options: row['options'] as Uint8Array,
+  ...optional('input', row['input'] as Uint8Array | null),
+  answers: fromList(row['answers']) as readonly string[],
+  hasNewInput: row['has_new_input'] === 1,
+  ...(row['resume'] === null ? {} : { resume: fromList(row['resume']) as readonly string[] }),
+  ...optional('outputFrom', row['output_from'] as number | null),
+  ...optional('outputTo', row['output_to'] as number | null),
+});
+
+/** The columns of {@link toRunRow}: they stand before the large ones, which SQLite then need not read. */
+export const runColumns =
+  'run_id, thread_id, request_id, status, granularity, is_new_thread, created_at, updated_at, resumes, "end"';
+
+export const toRunRow = (row: Row): RunRow => ({
   runId: row['run_id'] as string,
   threadId: row['thread_id'] as string,
   requestId: row['request_id'] as string,
@@ -185,11 +214,4 @@ export const toRun = (row: Row): RunRecord => ({
   updatedAt: row['updated_at'] as number,
   ...optional('resumes', row['resumes'] as string | null),
   ...optional('end', row['end'] === null ? null : (JSON.parse(row['end'] as string) as RunEnd)),
-  options: row['options'] as Uint8Array,
-  ...optional('input', row['input'] as Uint8Array | null),
-  answers: fromList(row['answers']) as readonly string[],
-  hasNewInput: row['has_new_input'] === 1,
-  ...(row['resume'] === null ? {} : { resume: fromList(row['resume']) as readonly string[] }),
-  ...optional('outputFrom', row['output_from'] as number | null),
-  ...optional('outputTo', row['output_to'] as number | null),
 });

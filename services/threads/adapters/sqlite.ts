@@ -1,18 +1,23 @@
 import { openSqlite, type Sqlite, type SqliteOptions } from '@agent-workflow/kit/adapters/sqlite';
-import type { OnceBeginning, OnceRecord, ThreadStore } from '../port.ts';
+import type { OnceBeginning, OnceRecord, OpenRun, ThreadStore } from '../port.ts';
+import { checkpointBytes, messageBytes, runBytes, threadBytes } from '../row-sizes.ts';
 import { applyChange } from './sqlite-change.ts';
 import { expireCheckpoints, selectUndos } from './sqlite-checkpoints.ts';
 import {
   arraysOf,
   listed,
   optional,
+  runColumns,
+  take,
   toCheckpointRow,
   toKey,
   toLogEntry,
   toPlacedEntry,
   toRun,
+  toRunRow,
   toThreadRow,
   type ListedRow,
+  type Row,
 } from './sqlite-rows.ts';
 import { migrations } from './sqlite-schema.ts';
 import { selectFields, selectHead, selectRef, toSnapshot } from './sqlite-snapshot.ts';
@@ -53,40 +58,40 @@ export function openSqliteThreadStore({ path, health }: Pick<SqliteOptions, 'pat
       return Promise.resolve(row && toRun(row));
     },
 
-    listRuns: (key, { limit, offset = 0, after }) => {
+    listRuns: (key, { limit, offset = 0, after, bytes }) => {
       const { createdAt, runId } = after ?? { createdAt: Number.MAX_SAFE_INTEGER, runId: '' };
       const rows = prepare(
-        `SELECT * FROM runs
+        `SELECT ${runColumns} FROM runs
          WHERE ref = (SELECT ref FROM threads WHERE owner = ? AND thread_id = ?) AND (created_at, run_id) < (?, ?)
          ORDER BY created_at DESC, run_id DESC LIMIT ? OFFSET ?`,
-      ).all(key.owner, key.threadId, createdAt, runId, limit, offset);
-      return Promise.resolve(rows.map(toRun));
+      ).iterate(key.owner, key.threadId, createdAt, runId, limit, offset);
+      return Promise.resolve(take(rows, toRunRow, runBytes, bytes));
     },
 
-    listThreads: (owner, { limit, offset = 0, after }) => {
+    listThreads: (owner, { limit, offset = 0, after, bytes }) => {
       const rows = after
         ? arraysOf(
             prepare(
               `SELECT ${listed} FROM threads WHERE owner = ? AND deleting = 0 AND (updated_at, thread_id) < (?, ?)
                ORDER BY updated_at DESC, thread_id DESC LIMIT ?`,
             ),
-          ).all(owner, after.updatedAt, after.threadId, limit)
+          ).iterate(owner, after.updatedAt, after.threadId, limit)
         : arraysOf(
             prepare(
               `SELECT ${listed} FROM threads WHERE owner = ? AND deleting = 0
                ORDER BY updated_at DESC, thread_id DESC LIMIT ? OFFSET ?`,
             ),
-          ).all(owner, limit, offset);
-      return Promise.resolve(rows.map((row) => toThreadRow(row as unknown as ListedRow)));
+          ).iterate(owner, limit, offset);
+      return Promise.resolve(take(rows, (row) => toThreadRow(row as unknown as ListedRow), threadBytes, bytes));
     },
 
-    listMessages: (key, { limit, offset = 0, after = -1, below = Number.MAX_SAFE_INTEGER }) => {
+    listMessages: (key, { limit, offset = 0, after = -1, below = Number.MAX_SAFE_INTEGER, bytes }) => {
       const rows = prepare(
         `SELECT position, message_id, json FROM messages
          WHERE ref = (SELECT ref FROM threads WHERE owner = ? AND thread_id = ?) AND position > ? AND position < ?
          ORDER BY position LIMIT ? OFFSET ?`,
-      ).all(key.owner, key.threadId, after, below, limit, offset);
-      return Promise.resolve(rows.map(toLogEntry));
+      ).iterate(key.owner, key.threadId, after, below, limit, offset);
+      return Promise.resolve(take(rows, toLogEntry, messageBytes, bytes));
     },
 
     listContext: (key) => {
@@ -110,18 +115,18 @@ export function openSqliteThreadStore({ path, health }: Pick<SqliteOptions, 'pat
       );
     },
 
-    listCheckpoints: (key, { limit, offset = 0, below = Number.MAX_SAFE_INTEGER }) => {
+    listCheckpoints: (key, { limit, offset = 0, below = Number.MAX_SAFE_INTEGER, bytes }) => {
       const rows = prepare(
         `SELECT version, source, run_id, step, nodes, next, at, metadata FROM checkpoints
          WHERE ref = (SELECT ref FROM threads WHERE owner = ? AND thread_id = ?) AND version < ?
          ORDER BY version DESC LIMIT ? OFFSET ?`,
-      ).all(key.owner, key.threadId, below, limit, offset);
-      return Promise.resolve(rows.map(toCheckpointRow));
+      ).iterate(key.owner, key.threadId, below, limit, offset);
+      return Promise.resolve(take(rows, toCheckpointRow, checkpointBytes, bytes));
     },
 
-    listUndos: (key, { above, below = Number.MAX_SAFE_INTEGER, limit }) => {
+    listUndos: (key, { above, below = Number.MAX_SAFE_INTEGER, limit, bytes }) => {
       const ref = selectRef(db, key);
-      return Promise.resolve(ref === undefined ? [] : selectUndos(db, ref, { above, below, limit }));
+      return Promise.resolve(ref === undefined ? [] : selectUndos(db, ref, { above, below, limit }, bytes));
     },
 
     getMessage: (key, messageId) => {
@@ -132,11 +137,12 @@ export function openSqliteThreadStore({ path, health }: Pick<SqliteOptions, 'pat
       return Promise.resolve(row?.['json'] as Uint8Array | undefined);
     },
 
-    listOpenRuns: ({ limit, after = '' }) => {
+    listOpenRuns: ({ limit, after = '', bytes }) => {
       const rows = prepare(
-        `SELECT * FROM runs WHERE status IN ('queued', 'running') AND run_id > ? ORDER BY run_id LIMIT ?`,
-      ).all(after, limit);
-      return Promise.resolve(rows.map((row) => ({ ...toRun(row), owner: row['owner'] as string })));
+        `SELECT owner, ${runColumns} FROM runs WHERE status IN ('queued', 'running') AND run_id > ? ORDER BY run_id LIMIT ?`,
+      ).iterate(after, limit);
+      const toOpenRun = (row: Row): OpenRun => ({ ...toRunRow(row), owner: row['owner'] as string });
+      return Promise.resolve(take(rows, toOpenRun, runBytes, bytes));
     },
 
     listIdle: (time, limit) => {
