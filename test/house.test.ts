@@ -210,6 +210,7 @@ test('kit is a closed list', (t) => {
     'adapters/sqlite-sync.ts',
     'adapters/sqlite.ts',
     'calls.ts',
+    'code-place.ts',
     'each.ts',
     'env.ts',
     'errors.ts',

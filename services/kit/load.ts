@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { createRequire, registerHooks } from 'node:module';
 import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { placeOfError, placeOfExport } from './code-place.ts';
 import { ConfigError } from './env.ts';
 
 /** What an operator named as `<module>:<export>`. */
@@ -16,7 +17,7 @@ export interface Named {
 
 /**
  * Imports the module and gives what it exports under the name.
- * @throws ConfigError: one line that says what is wrong and where.
+ * @throws ConfigError: one line that says what is wrong, and in which file, line and column.
  */
 export async function loadExport(named: Named): Promise<unknown> {
   const { location } = named;
@@ -27,7 +28,13 @@ export async function loadExport(named: Named): Promise<unknown> {
   const exports = await importModule(named, moduleName);
   if (Object.hasOwn(exports, exportName)) return exports[exportName];
   const known = Object.keys(exports).join(', ') || 'nothing';
-  throw misnamed(named, `${moduleName} exports no "${exportName}", only ${known}`);
+  throw misnamed(named, `${moduleName} exports no "${exportName}", only ${known}${inFile(named)}`);
+}
+
+/** Where the file that was named exports what was named; nothing for a package. */
+export function inFile({ location, folder }: Named, exportName?: string): string {
+  const file = fileOf(location.slice(0, location.lastIndexOf(':')), folder);
+  return file === undefined ? '' : ` (${placeOfExport(file, exportName)})`;
 }
 
 /** The one line that refuses what was named. */
@@ -44,17 +51,25 @@ async function importModule(named: Named, name: string): Promise<Exports> {
   const { folder } = named;
   const found = locate(name, folder);
   if (found === undefined) throw misnamed(named, `there is no module "${name}" in ${folder}`);
+  const files: string[] = [];
   try {
-    return await importFrom(folder, found);
+    return await importFrom(folder, found, (file) => files.push(file));
   } catch (error) {
-    throw misnamed(named, `"${name}" does not load: ${oneLine(error)}`);
+    const place = await placeOfError(error, { module: fileOf(name, folder) ?? '', files });
+    throw misnamed(named, `"${name}" does not load: ${oneLine(error)}${place === undefined ? '' : ` (${place})`}`);
   }
+}
+
+/** The file that a module's name means, when it means one. */
+function fileOf(name: string, folder: string): string | undefined {
+  const file = resolve(folder, name);
+  return existsSync(file) ? file : undefined;
 }
 
 /** The address of a file, or the name of a package that is installed. */
 function locate(name: string, folder: string): string | undefined {
-  const file = resolve(folder, name);
-  if (existsSync(file)) return pathToFileURL(file).href;
+  const file = fileOf(name, folder);
+  if (file !== undefined) return pathToFileURL(file).href;
   if (name.startsWith('.') || name.startsWith('/')) return undefined;
   try {
     createRequire(resolve(folder, 'service.json')).resolve(name);
@@ -66,10 +81,14 @@ function locate(name: string, folder: string): string | undefined {
 }
 
 /** Imports as a module that stands in `folder` would: left to itself, `import` looks for packages beside this file. */
-async function importFrom(folder: string, specifier: string): Promise<Exports> {
+async function importFrom(folder: string, specifier: string, onFile: (file: string) => void): Promise<Exports> {
   const parentURL = pathToFileURL(resolve(folder, 'service.json')).href;
   const hooks = registerHooks({
     resolve: (name, context, next) => next(name, name === specifier ? { ...context, parentURL } : context),
+    load: (url, context, next) => {
+      if (url.startsWith('file:')) onFile(fileURLToPath(url));
+      return next(url, context);
+    },
   });
   try {
     return (await import(specifier)) as Exports;

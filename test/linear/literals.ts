@@ -13,7 +13,7 @@ export interface Literal {
 /** What a source file holds of regular expressions. */
 export interface Found {
   readonly literals: readonly Literal[];
-  /** Calls that make one at run time, which nothing can check beforehand. */
+  /** Calls that make one of what is only known at run time, which nothing can check beforehand. */
   readonly made: readonly string[];
 }
 
@@ -38,16 +38,25 @@ export function readProduct(): Found {
 export function readSource(file: string, source: string): Found {
   const literals: Literal[] = [];
   const made: string[] = [];
+  const texts = new Map<string, string>();
+  const read = (maker: ts.NewExpression | ts.CallExpression): void => {
+    const [pattern, flags] = maker.arguments ?? [];
+    const text = pattern && (ts.isStringLiteral(pattern) ? pattern.text : texts.get(pattern.getText()));
+    if (text === undefined) made.push(`${file}: ${maker.getText()}`);
+    else literals.push({ file, source: text, flags: flags && ts.isStringLiteral(flags) ? flags.text : '' });
+  };
   const visit = (node: ts.Node): void => {
     if (ts.isRegularExpressionLiteral(node)) literals.push(toLiteral(file, node.text));
-    if (isMaker(node)) made.push(`${file}: ${node.getText()}`);
+    if (ts.isVariableDeclaration(node) && node.initializer && ts.isStringLiteral(node.initializer))
+      texts.set(node.name.getText(), node.initializer.text);
+    if (isMaker(node)) read(node);
     ts.forEachChild(node, visit);
   };
   visit(ts.createSourceFile(file, source, ts.ScriptTarget.Latest, true));
   return { literals, made };
 }
 
-const isMaker = (node: ts.Node): boolean =>
+const isMaker = (node: ts.Node): node is ts.NewExpression | ts.CallExpression =>
   (ts.isNewExpression(node) || ts.isCallExpression(node)) && node.expression.getText() === 'RegExp';
 
 function toLiteral(file: string, text: string): Literal {

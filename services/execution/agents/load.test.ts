@@ -31,9 +31,17 @@ test.before(async () => {
   await put('with:colon.js', source());
   await put('throws.js', `throw new TypeError('no key is set\\nsecond line');`);
   await put('broken.js', `export const graph = ;`);
+  await put('broken.ts', `const one: number = 1;\nexport const graph = ; `);
+  await put('around.ts', `import './agents/deep.mjs';\nimport './broken.js';\nexport const graph = 1;`);
+  await put('enum.ts', 'enum Colour { Red }\nexport const graph = Colour;');
+  await put('wants.ts', `import { x } from './empty.js';\nexport const graph = x;`);
+  await put(
+    'unjoined.ts',
+    `import { StateGraph } from ${JSON.stringify(engine)};\n\nexport const graph = new StateGraph({}).addNode('a', () => undefined).compile();`,
+  );
   await put('imports.js', `import './gone.js'; export const graph = 1;`);
   await put('empty.js', '');
-  await put('plain.js', 'export const graph = { nodes: [] }; export const other = 1;');
+  await put('plain.js', 'export const graph = { nodes: [] };\nexport const other = 1;');
   const manifest = { name: 'esm-agent', type: 'module', exports: { '.': { import: './index.js' } } };
   await put('node_modules/esm-agent/package.json', JSON.stringify(manifest));
   await put('node_modules/esm-agent/index.js', source());
@@ -65,14 +73,25 @@ for (const [location, says] of [
   ['gone.js:graph', `there is no module "gone.js" in ${folder}`],
   ['./gone.js:graph', `there is no module "./gone.js" in ${folder}`],
   ['no-such-package:graph', `there is no module "no-such-package" in ${folder}`],
-  ['agent.js:nothing', 'agent.js exports no "nothing", only draft, graph'],
-  ['agent.js:toString', 'agent.js exports no "toString", only draft, graph'],
-  ['empty.js:graph', 'empty.js exports no "graph", only nothing'],
-  ['agent.js:draft', '"draft" is not a compiled graph (is .compile() missing?)'],
-  ['plain.js:graph', '"graph" is not a compiled graph (is .compile() missing?)'],
-  ['plain.js:other', '"other" is not a compiled graph (is .compile() missing?)'],
-  ['throws.js:graph', '"throws.js" does not load: TypeError: no key is set'],
-  ['broken.js:graph', `"broken.js" does not load: SyntaxError: Unexpected token ';'`],
+  ['agent.js:nothing', `agent.js exports no "nothing", only draft, graph (${folder}/agent.js:4:3)`],
+  ['agent.js:toString', `agent.js exports no "toString", only draft, graph (${folder}/agent.js:4:3)`],
+  ['empty.js:graph', `empty.js exports no "graph", only nothing (${folder}/empty.js:1:1)`],
+  ['agent.js:draft', `"draft" is not a compiled graph (is .compile() missing?) (${folder}/agent.js:5:12)`],
+  ['plain.js:graph', `"graph" is not a compiled graph (is .compile() missing?) (${folder}/plain.js:1:14)`],
+  ['plain.js:other', `"other" is not a compiled graph (is .compile() missing?) (${folder}/plain.js:2:14)`],
+  ['throws.js:graph', `"throws.js" does not load: TypeError: no key is set (${folder}/throws.js:1:7)`],
+  ['broken.js:graph', `"broken.js" does not load: SyntaxError: Unexpected token ';' (${folder}/broken.js:1:22)`],
+  ['broken.ts:graph', `"broken.ts" does not load: SyntaxError: Expression expected (${folder}/broken.ts:2:22)`],
+  ['around.ts:graph', `"around.ts" does not load: SyntaxError: Unexpected token ';' (${folder}/broken.js:1:22)`],
+  [
+    'enum.ts:graph',
+    `"enum.ts" does not load: SyntaxError: TypeScript enum is not supported in strip-only mode (${folder}/enum.ts:1:1)`,
+  ],
+  [
+    'wants.ts:graph',
+    `"wants.ts" does not load: SyntaxError: The requested module './empty.js' does not provide an export named 'x' (${folder}/wants.ts:1:10)`,
+  ],
+  ['unjoined.ts:graph', `"unjoined.ts" does not load: Error: no edge leaves START (${folder}/unjoined.ts:3:71)`],
 ] as const) {
   test(`${JSON.stringify(location)} is refused with one line that says why`, async (t) => {
     const error = await t.throwsAsync(loadAgent(location, folder), { instanceOf: ConfigError });
@@ -82,6 +101,6 @@ for (const [location, says] of [
 
 test('a module that imports one that is not there is refused with one line that names it', async (t) => {
   const error = await t.throwsAsync(loadAgent('imports.js:graph', folder), { instanceOf: ConfigError });
-  t.regex(error.message, /^agent "imports\.js:graph": "imports\.js" does not load: .*gone\.js.*$/);
+  t.regex(error.message, /^agent "imports\.js:graph": "imports\.js" does not load: .*gone\.js.*imports\.js:1:11\)$/);
   t.notRegex(error.message, /\n/);
 });

@@ -1,4 +1,4 @@
-import { loadExport, misnamed } from '@agent-workflow/kit/load';
+import { inFile, loadExport, misnamed } from '@agent-workflow/kit/load';
 import { runCode } from '../watchdog-code.ts';
 import { isCompiledGraph, type CompiledGraph } from '../engine/graph.ts';
 
@@ -12,5 +12,5 @@ export async function loadAgent(location: string, folder: string): Promise<Compi
   const graph = await runCode({}, async () => loadExport(named));
   if (isCompiledGraph(graph)) return graph;
   const name = location.slice(location.lastIndexOf(':') + 1);
-  throw misnamed(named, `"${name}" is not a compiled graph (is .compile() missing?)`);
+  throw misnamed(named, `"${name}" is not a compiled graph (is .compile() missing?)${inFile(named, name)}`);
 }
