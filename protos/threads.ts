@@ -198,8 +198,15 @@ export interface AcceptRunRequest {
   /** Whether the id of the run, and that of the thread, were made for this request: nobody else can have used them before. */
   readonly runIdIsNew?: boolean;
   readonly threadIdIsNew?: boolean;
+  /** Refuses a run that would go on at a node that is not among these: nothing changes. Absent: any node will do. */
+  readonly nodes?: NodeNames;
   /** Of this request, however often it is sent: see the head of the service. */
   readonly attemptId?: string;
+}
+
+/** The nodes that a graph has. */
+export interface NodeNames {
+  readonly names: readonly string[];
 }
 
 /** Answers to open questions: by their ids, or one bare answer, which only a single open question allows. */
@@ -239,6 +246,8 @@ export interface ClaimRunRequest {
   readonly notLast?: boolean;
   /** Of this request, however often it is sent: see the head of the service. */
   readonly attemptId?: string;
+  /** Ends a run that would go on at a node that is not among these, before its input enters the log. Absent: any node will do. */
+  readonly nodes?: NodeNames;
 }
 
 export interface ReleaseRunRequest {

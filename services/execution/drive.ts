@@ -7,7 +7,7 @@ import { commitStep, type StepCommit, type Weight } from './commit-step.ts';
 import { openCalls } from './engine/calls.ts';
 import { openInterrupts, type Carry } from './engine/carry.ts';
 import type { RunContext } from './engine/context.ts';
-import { RunFailure } from './engine/failure.ts';
+import { RunFailure, type CodeFault } from './engine/failure.ts';
 import type { CompiledGraph } from './engine/graph.ts';
 import { readAnswers } from './engine/interrupt.ts';
 import { mergeOutputs, type Delta, type NodeOutput } from './engine/merge.ts';
@@ -34,6 +34,8 @@ export interface Drive {
   /** Whether the caller runs the tool of this name. */
   readonly isRemote: (tool: string) => boolean;
   readonly log: RunLog;
+  /** Called with what code of the agent threw where the run goes on nevertheless. */
+  readonly onFault?: ((fault: CodeFault) => void) | undefined;
   /** Hears of each step as it begins. */
   readonly onStep: (nodes: readonly string[]) => void;
   /** Called when the record does not take a commit for now, which then waits. */
@@ -160,6 +162,7 @@ async function step(drive: Drive, events: EventWriter, progress: Progress): Prom
     answers: progress.answers,
     isRemote: drive.isRemote,
     notes,
+    onFault: drive.onFault,
     onRestart: (node, attempt) => {
       const data = { node, step: number, status: 'restarted', attempt };
       if (!run.signal.aborted) say(drive, events, [events.write('on_chain_stream', data, { node, step: number })]);

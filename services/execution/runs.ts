@@ -1,4 +1,4 @@
-import { invalid, notFound, unavailable } from '@agent-workflow/kit/errors';
+import { isServiceError, invalid, notFound, unavailable } from '@agent-workflow/kit/errors';
 import { idFrom } from '@agent-workflow/kit/ids';
 import type { Log } from '@agent-workflow/kit/log';
 import { sizes } from '@agent-workflow/kit/sizes';
@@ -11,7 +11,7 @@ import type { AcceptRunRequest, Threads } from '@agent-workflow/protos/threads';
 import { LRUCache } from 'lru-cache';
 import { deleteThread } from './delete-thread.ts';
 import type { EndWatch } from './end-watch.ts';
-import type { CompiledGraph } from './engine/graph.ts';
+import { nodeNames, type CompiledGraph } from './engine/graph.ts';
 import { allFields } from './engine/merge.ts';
 import { refuseInitialState, splitInitialState } from './update-state.ts';
 import { fromJson, toOptionsJson, toRunOptions } from './options.ts';
@@ -81,6 +81,12 @@ export function createExecution(options: ExecutionOptions): Execution {
     const run = await threads.getRun({ owner, runId }, call);
     if (nextRunId !== undefined) void aside(queue.enqueue({ owner, threadId: run.threadId, runId: nextRunId }));
     await publishEnd(options, run);
+  };
+
+  /** A refusal with a cause is of a reducer that threw: its author reads the log, and the caller is told no more than what it said. */
+  const logThrown = (error: unknown, threadId: string): void => {
+    if (isServiceError(error, 'Invalid') && error.cause !== undefined)
+      logger.warn({ err: error.cause, threadId }, 'a reducer threw on what a caller wrote');
   };
 
   const graphOf = (): CompiledGraph => {
@@ -155,7 +161,11 @@ export function createExecution(options: ExecutionOptions): Execution {
       return Promise.resolve({ graphJson: toJson(drawing), fieldsJson: toJson(describe(fields)) });
     },
 
-    updateState: async (request, call) => writeState(graphOf(), request, call),
+    updateState: async (request, call) =>
+      writeState(graphOf(), request, call).catch((error: unknown) => {
+        logThrown(error, request.threadId);
+        throw error;
+      }),
 
     deleteThread: async (request, call) => {
       try {
@@ -235,6 +245,7 @@ function toAccept(graph: CompiledGraph, request: StartRequest, threadId: string)
     multitaskStrategy: request.multitaskStrategy,
     ...('resume' in options ? { resume: { keys: keysOf(options.resume) } } : {}),
     granularity: request.granularity,
+    nodes: nodeNames(graph),
     runIdIsNew: request.runIdIsNew === true,
     threadIdIsNew: request.threadId === undefined || request.threadIdIsNew === true,
   };

@@ -66,11 +66,17 @@ function reduceOrRefuse<T>(work: () => T, loc: Loc): T {
   try {
     return work();
   } catch (error) {
-    if (error instanceof RunFailure) throw invalid(loc, error.message);
+    if (error instanceof RunFailure) throw refusalOf(error, loc);
     throw isServiceError(error)
       ? error
       : new ServiceError('Internal', 'the state could not be updated', { cause: error });
   }
+}
+
+/** The cause is what a reducer threw: for the log. */
+function refusalOf({ message, cause }: RunFailure, loc: Loc): ServiceError {
+  const { message: text, details } = invalid(loc, message);
+  return new ServiceError('Invalid', text, { details, cause });
 }
 
 /** Messages given as part of a state: they join log and context by id, as messages added any other way do. */

@@ -9,7 +9,8 @@ import type { ClaimedRun, ClaimIntent, Threads } from '@agent-workflow/protos/th
 import { bindMemory } from './bound-memory.ts';
 import { driveRun, type Driven } from './drive.ts';
 import type { RunContext } from './engine/context.ts';
-import type { CompiledGraph } from './engine/graph.ts';
+import type { CodeFault } from './engine/failure.ts';
+import { nodeNames, type CompiledGraph } from './engine/graph.ts';
 import { createGiveBack } from './give-back.ts';
 import { createHeldRuns, type HeldRun } from './held-runs.ts';
 import { createHotThreads, type HotThread } from './hot-threads.ts';
@@ -121,6 +122,9 @@ export function createWorker(options: WorkerOptions): Worker {
       run: contextOf(options, { owner, runId, threadId, runOptions, signal }),
       isRemote: remoteTools(graph, runOptions),
       log,
+      onFault: ({ error, ...where }: CodeFault) => {
+        logger.warn({ err: error, runId, threadId, ...where }, 'code of the agent threw, and the run goes on');
+      },
       onAway: (error: unknown) => {
         logger.warn({ err: error, runId, threadId }, 'the record does not take a commit; it is tried again');
       },
@@ -160,7 +164,7 @@ export function createWorker(options: WorkerOptions): Worker {
     runId: string,
     { thread, nextRunId, failure }: Driven,
   ): Promise<void> => {
-    if (failure) logger.warn({ runId, threadId, code: failure.code, node: failure.node }, 'a run failed');
+    if (failure) logger.warn({ err: failure, runId, threadId, code: failure.code, node: failure.node }, 'a run failed');
     if (thread) hot.set(owner, threadId, thread);
     else hot.forget(owner, threadId);
     await passOn(owner, threadId, nextRunId);
@@ -202,7 +206,7 @@ export function createWorker(options: WorkerOptions): Worker {
     let claimed: ClaimedRun;
     try {
       claimed = await threads.claimRun(
-        { owner, threadId, runId, notLast, ...takeover, ...intentOf(remembered) },
+        { owner, threadId, runId, notLast, nodes: nodeNames(graph), ...takeover, ...intentOf(remembered) },
         within(callTimeoutMs),
       );
     } catch (error) {
@@ -229,8 +233,8 @@ export function createWorker(options: WorkerOptions): Worker {
   };
 
   /** The record has given the run up: its followers hear of it, and the next run goes on. */
-  const tellGivenUp = async (owner: string, { runId, threadId, nextRunId }: ClaimedRun): Promise<void> => {
-    logger.error({ runId, threadId }, 'a run was claimed too often without a commit');
+  const tellGivenUp = async (owner: string, { runId, threadId, nextRunId, givenUp }: ClaimedRun): Promise<void> => {
+    logger.error({ runId, threadId, code: givenUp?.code, why: givenUp?.message }, 'a run was ended by its claim');
     await Promise.all([tellEnd(owner, runId), passOn(owner, threadId, nextRunId)]);
   };
 

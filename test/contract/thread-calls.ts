@@ -82,6 +82,7 @@ export const claim = async (
     readonly notLast?: boolean;
     readonly workerId?: string;
     readonly attemptId?: string;
+    readonly nodes?: { readonly names: readonly string[] };
   } = {},
 ): Promise<ClaimedRun> => threads.claimRun({ ...thread1, runId, workerId: 'w1', ...parts }, call());
 

@@ -407,6 +407,42 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
     t.like(await claim(threads, 'r3'), { unmatchedAnswers: [], openCalls: [], next: ['tools'], resumes: 'r1' });
   });
 
+  // A graph that was changed while a thread waited
+
+  check(
+    'answers for a node that the graph no longer has are refused, and the thread waits as before',
+    async (t, threads) => {
+      await interruptedTurn(threads, 'r1');
+      const before = await threads.getState(thread1, call());
+      const nodes = { names: ['agent', 'other'] };
+      const error = await refused(t, accept(threads, 'r2', { ...answering('c1', 'c2'), nodes }), 'Conflict');
+      t.regex(error, /waits at node "tools", which the agent no longer has: send a new user message, or fork/);
+      t.deepEqual(await threads.getState(thread1, call()), before);
+      t.like(await threads.getThread(thread1, call()), { runId: 'r1' });
+      await accept(threads, 'r3', { ...answering('c1', 'c2'), nodes: { names: ['tools'] } });
+      t.like(await claim(threads, 'r3'), { next: ['tools'], resumes: 'r1' });
+    },
+  );
+
+  check('a new user message is taken whatever nodes the graph has, and begins at its start', async (t, threads) => {
+    await interruptedTurn(threads, 'r1');
+    await accept(threads, 'r2', { nodes: { names: ['agent'] } });
+    t.like(await claim(threads, 'r2', { nodes: { names: ['agent'] } }), { next: [], openCalls: [] });
+  });
+
+  check('a run whose node is gone by its claim fails, and the thread waits as before', async (t, threads) => {
+    await interruptedTurn(threads, 'r1');
+    await accept(threads, 'r2', answering('c1', 'c2'));
+    const log = await logOf(threads);
+    const { givenUp } = await claim(threads, 'r2', { nodes: { names: ['agent'] } });
+    t.is(givenUp?.code, 'CONFLICT');
+    t.regex(givenUp?.message ?? '', /"tools"/);
+    t.like(await threads.getRun({ owner, runId: 'r2' }, call()), { status: 'failed' });
+    t.deepEqual(await logOf(threads), log);
+    await accept(threads, 'r3', answering('c1', 'c2'));
+    t.like(await claim(threads, 'r3'), { next: ['tools'], resumes: 'r1', openCalls: [] });
+  });
+
   // Committing
 
   check('a commit writes fields and messages, and raises version and step', async (t, threads) => {

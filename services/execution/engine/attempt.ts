@@ -6,8 +6,8 @@ export interface Attempts {
   readonly policy: NodePolicy;
   /** Ends the attempt under way, and the wait for the next. */
   readonly signal: AbortSignal;
-  /** Hears the number of each attempt after the first, before it begins. */
-  readonly onRestart: (attempt: number) => void;
+  /** Called with the number of each attempt after the first, before it begins, and with what the one before it threw. */
+  readonly onRestart: (attempt: number, error: unknown) => void;
 }
 
 /**
@@ -26,7 +26,7 @@ export async function tryOften<T>(
     } catch (error) {
       if (signal.aborted || !retry || attempt >= retry.maxAttempts || !mayRetry(retry, error)) throw error;
       await wait(backoffMs(retry, attempt), undefined, { signal });
-      onRestart(attempt + 1);
+      onRestart(attempt + 1, error);
     }
   }
 }

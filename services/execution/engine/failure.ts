@@ -15,6 +15,29 @@ export class RunFailure extends Error {
   }
 }
 
+/** What code of the agent threw and the run goes on after: a call of a tool, or an attempt at a node that is made again. */
+export interface CodeFault {
+  readonly node: string;
+  readonly tool?: string;
+  readonly callId?: string;
+  /** The number of the attempt that failed. */
+  readonly attempt?: number;
+  readonly error: unknown;
+}
+
+/** What V8 says of a change to a frozen value. */
+const frozen =
+  /^Cannot (?:assign to read only property|add property|delete property|define property|redefine property)|object is not extensible/;
+
+/** What a thrown value says; one that comes of a change to state says that state is frozen. */
+export const explain = (error: unknown): string => `${messageOf(error)}${frozenHint(error)}`;
+
+/** Says that state is frozen where a change to it was thrown back; nothing otherwise. */
+export const frozenHint = (error: unknown): string =>
+  error instanceof TypeError && frozen.test(error.message)
+    ? ' (state and context are frozen: return what changes)'
+    : '';
+
 /** Characters of what was thrown that are told: it goes into the record, the events and the reply. */
 const toldCharacters = 2000;
 

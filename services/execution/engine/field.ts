@@ -1,3 +1,5 @@
+import { schemaFault, type JsonSchema } from './schema.ts';
+
 /** JSON type names that a field may have. */
 export const fieldTypes = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'any'] as const;
 export type FieldType = (typeof fieldTypes)[number];
@@ -6,6 +8,8 @@ export type FieldType = (typeof fieldTypes)[number];
 export interface FieldSpec<T> {
   readonly type: FieldType;
   readonly description?: string;
+  /** A JSON Schema, of the version that its `$schema` names, that the value must hold to beside its type. */
+  readonly schema?: JsonSchema;
   readonly default?: T;
   readonly required?: boolean;
   /** Gives the new value from the current one and an update; without it an update replaces. Must be pure. */
@@ -32,8 +36,11 @@ export function field<T>(spec: FieldSpec<T>): Field<T> {
 export type Fields = Readonly<Record<string, Field<unknown>>>;
 
 /** Why a value does not fit a field; `undefined` when it fits. */
-export function misfit({ type }: Pick<FieldSpec<unknown>, 'type'>, value: unknown): string | undefined {
-  if (fits(type, value)) return undefined;
+export function misfit(
+  { type, schema }: Pick<FieldSpec<unknown>, 'type' | 'schema'>,
+  value: unknown,
+): string | undefined {
+  if (fits(type, value)) return schema && schemaFault(schema, value, 'value');
   return `must be ${type === 'any' ? 'JSON' : `${article(type)} ${type}`}, not ${nameOf(value)}`;
 }
 

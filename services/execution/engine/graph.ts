@@ -1,9 +1,11 @@
 import type { NodeContext } from './context.ts';
 import { drawGraph } from './draw.ts';
 import { END, START } from './ends.ts';
-import type { Fields, FieldSpec } from './field.ts';
+import { messageOf } from './failure.ts';
+import { fieldTypes, type Fields, type FieldSpec } from './field.ts';
 import { createJoin, type Join } from './join.ts';
 import { checkPolicy, type NodePolicy } from './policy.ts';
+import { compileSchema, type JsonSchema } from './schema.ts';
 import type { State, Update } from './state.ts';
 import type { Tool, ToolNode } from './tool.ts';
 
@@ -89,11 +91,12 @@ export class StateGraph<F extends Fields> {
     return this;
   }
 
-  /** @throws Error naming the first node or edge that cannot stand. */
+  /** @throws Error naming the first node, edge, tool or field that cannot stand. */
   compile(): CompiledGraph {
     this.#refuseUnknownEnds();
     this.#refuseUnreachable();
     this.#refuseStrangers();
+    this.#refuseBadSchemas();
     const parts = { nodes: this.#nodes, edges: this.#edges, joins: this.#joins, conditional: this.#conditional };
     return {
       fields: Object.fromEntries(Object.entries(this.#fields).map(([name, { spec }]) => [name, spec])),
@@ -102,6 +105,19 @@ export class StateGraph<F extends Fields> {
       tools: [...new Set([...this.#nodes.values()].flatMap((node) => (typeof node === 'function' ? [] : node.tools)))],
       drawing: drawGraph(parts),
     };
+  }
+
+  /** Schemas are compiled here, so that a bad one stops the start and not a run. */
+  #refuseBadSchemas(): void {
+    for (const [name, { spec }] of Object.entries(this.#fields)) {
+      if (!fieldTypes.includes(spec.type))
+        throw new Error(`the type of field "${name}" is none of ${fieldTypes.join(', ')}`);
+      if (spec.schema) checkSchema(spec.schema, `the schema of field "${name}"`);
+    }
+    for (const node of this.#nodes.values()) {
+      if (typeof node === 'function') continue;
+      for (const { name, parameters } of node.tools) checkSchema(parameters, `the parameters of tool "${name}"`);
+    }
   }
 
   #refuseUnknownEnds(): void {
@@ -150,6 +166,19 @@ export class StateGraph<F extends Fields> {
 /** Whether a value is what {@link StateGraph.compile} gives. */
 export const isCompiledGraph = (value: unknown): value is CompiledGraph =>
   typeof value === 'object' && value !== null && 'nodes' in value && value.nodes instanceof Map && 'drawing' in value;
+
+function checkSchema(schema: JsonSchema, what: string): void {
+  try {
+    compileSchema(schema);
+  } catch (cause) {
+    throw new Error(`${what} cannot be compiled as JSON Schema: ${messageOf(cause)}`, { cause });
+  }
+}
+
+/** What the graph's nodes are called, as the record is asked with. */
+export const nodeNames = ({ nodes }: CompiledGraph): { readonly names: readonly string[] } => ({
+  names: [...nodes.keys()],
+});
 
 /** Names in the state that the service fills itself. */
 const reservedFields: ReadonlySet<string> = new Set(['context', 'context_summary', 'messages', 'removed_from_context']);

@@ -1,6 +1,6 @@
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { Message } from '@agent-workflow/protos/message';
-import { RunFailure } from './failure.ts';
+import { frozenHint, RunFailure } from './failure.ts';
 import { misfit, type FieldSpec } from './field.ts';
 import { deepFreeze, withMessages, withoutMessages, type EngineState } from './state.ts';
 
@@ -142,7 +142,7 @@ function callReducer(
   try {
     return reducer(current, update);
   } catch (cause) {
-    throw new RunFailure('NODE_ERROR', `the reducer of field "${name}" failed`, { node, cause });
+    throw new RunFailure('NODE_ERROR', `the reducer of field "${name}" failed${frozenHint(cause)}`, { node, cause });
   }
 }
 

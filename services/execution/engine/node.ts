@@ -3,7 +3,7 @@ import { tryOften } from './attempt.ts';
 import { openCalls } from './calls.ts';
 import { answersFor, type Asking, type GraphPlace } from './carry.ts';
 import type { NodeContext, ToolContext } from './context.ts';
-import { messageOf, RunFailure } from './failure.ts';
+import { explain, RunFailure } from './failure.ts';
 import type { AnyNode, NodeFunction } from './graph.ts';
 import { askingAs, createAsker } from './interrupt.ts';
 import type { NodeOutput } from './merge.ts';
@@ -40,21 +40,24 @@ export async function runNode(step: Step, name: string, takeStep: TakeStep): Pro
   const { signal } = step.run;
   try {
     if (!policy) return await runOnce(step, name, node, takeStep);
-    const onRestart = (attempt: number): void => step.onRestart?.(name, attempt);
+    const onRestart = (attempt: number, error: unknown): void => {
+      step.onFault?.({ node: name, attempt: attempt - 1, error });
+      step.onRestart?.(name, attempt);
+    };
     return await tryOften({ policy, signal, onRestart }, async (own) =>
       runOnce({ ...step, run: { ...step.run, signal: own } }, name, node, takeStep),
     );
   } catch (error) {
     if (signal.aborted) throw error;
     if (error instanceof RunFailure) throw error.node === undefined ? named(name, error) : error;
-    const says = error instanceof NodeTimeout ? error.message : `failed: ${messageOf(error)}`;
+    const says = error instanceof NodeTimeout ? error.message : `failed: ${explain(error)}`;
     throw new RunFailure('NODE_ERROR', `node "${name}" ${says}`, { node: name, cause: error });
   }
 }
 
 /** A misuse that was found where the name of the node is not known. */
-const named = (node: string, { code, message }: RunFailure): RunFailure =>
-  new RunFailure(code, `node "${node}": ${message}`, { node });
+const named = (node: string, { code, message, cause }: RunFailure): RunFailure =>
+  new RunFailure(code, `node "${node}": ${message}`, { node, cause });
 
 async function runOnce(step: Step, name: string, node: AnyNode, takeStep: TakeStep): Promise<NodeResult> {
   if (typeof node === 'function') return runFunction(step, name, node);
@@ -84,9 +87,11 @@ async function runFunction(step: Step, name: string, node: NodeFunction<Record<s
   };
   let update: unknown;
   try {
-    // Where the context is frozen, as after a claim, `slice` takes fifty times as long as a spread.
-    const state = { ...step.state.values, context: [...step.state.context] };
+    // A node reads a copy of the context: `slice` of a frozen list takes fifty times as long. What it does to the copy is refused.
+    const own = [...step.state.context];
+    const state = Object.freeze({ ...step.state.values, context: own });
     update = await askingAs(asker, () => node(state as never, context));
+    refuseChanged(name, own, step.state.context);
   } catch (error) {
     if (!asker.asked()) throw error;
   } finally {
@@ -95,6 +100,16 @@ async function runFunction(step: Step, name: string, node: NodeFunction<Record<s
   const open = asker.asked();
   if (open) return waiting(name, [{ node: name, answers: turn.answers, open }]);
   return toResult(name, update ?? {}, draft.finish(), toBlock);
+}
+
+/** A change to the context would be lost without a word: what a node adds or removes stands in what it returns. */
+function refuseChanged(node: string, own: readonly Message[], context: readonly Message[]): void {
+  if (own.length === context.length && own.every((message, index) => message === context[index])) return;
+  throw new RunFailure(
+    'NODE_ERROR',
+    `node "${node}" changed state.context: state and context are frozen, return messages or removed_from_context`,
+    { node },
+  );
 }
 
 function toResult(
@@ -141,7 +156,8 @@ async function runCall(
   const asker = createAsker(idempotencyKey, node, turn.answers);
   const context: ToolContext = { ...step.run, callId: call.id, idempotencyKey, interrupt: asker.interrupt };
   const notes = step.notes && unlessAsked(step.notes, asker);
-  const message = await askingAs(asker, () => answerCall(tools, call, context, notes));
+  const onError = (error: unknown): void => step.onFault?.({ node, tool: call.name, callId: call.id, error });
+  const message = await askingAs(asker, () => answerCall(tools, call, { context, notes, onError }));
   const open = asker.asked();
   return open ? { asking: { node, call: call.id, answers: turn.answers, open } } : { message };
 }

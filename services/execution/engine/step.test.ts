@@ -93,7 +93,7 @@ test('the order in which nodes finish changes nothing in what they come to', asy
   );
 });
 
-test('nodes of one step see the same state, each a context of its own', async (t) => {
+test('nodes of one step see the same state, each a context of its own, and one that changes it is named', async (t) => {
   const seen: unknown[] = [];
   const look = (state: { readonly context: readonly Message[] }): undefined => {
     seen.push(state.context.length);
@@ -101,7 +101,8 @@ test('nodes of one step see the same state, each a context of its own', async (t
     return undefined;
   };
   const graph = build().addNode('a', look).addNode('b', look).addEdge(START, 'a').addEdge(START, 'b').compile();
-  await stepOf(graph, { context: [calling()] });
+  const error = await t.throwsAsync(stepOf(graph, { context: [calling()] }));
+  t.regex(error.message, /^node "[ab]" changed state\.context: state and context are frozen/);
   t.deepEqual(seen, [1, 1]);
 });
 

@@ -1,6 +1,7 @@
 import { fenced, unlessAborted } from './attempt.ts';
 import { openInterrupts, toCarry, type Carry, type GraphPlace } from './carry.ts';
 import type { RunContext } from './context.ts';
+import type { CodeFault } from './failure.ts';
 import type { CompiledGraph } from './graph.ts';
 import type { Interrupt } from './interrupt.ts';
 import { arrive } from './join.ts';
@@ -31,6 +32,8 @@ export interface Step {
    * second. For a node of a sub-graph the one that holds the sub-graph is told.
    */
   readonly onRestart?: ((node: string, attempt: number) => void) | undefined;
+  /** Called with what code of the agent threw where that does not fail the step: for the log. */
+  readonly onFault?: ((fault: CodeFault) => void) | undefined;
   /** Where calls are noted that may be made only once; absent, and they may be made again like any other. */
   readonly notes?: CallNotes | undefined;
   /** The place of a sub-graph's step in the run, in place of the run's id in keys and ids. */

@@ -63,6 +63,7 @@ function innerStep(step: Step, name: string, graph: CompiledGraph, { state, node
     within: `${step.within ?? step.run.runId}/${String(step.number)}/${name}`,
     onPiece: (_node, piece) => step.onPiece(name, piece),
     onRestart: (_node, attempt) => step.onRestart?.(name, attempt),
+    onFault: (fault) => step.onFault?.({ ...fault, node: `${name}/${fault.node}` }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { messageOf, RunFailure } from './failure.ts';
+import { explain, messageOf, RunFailure } from './failure.ts';
 import { END, START } from './ends.ts';
 import type { CompiledGraph } from './graph.ts';
 import type { EngineState } from './state.ts';
@@ -43,6 +43,6 @@ function callRoute(
   try {
     return route(state as never);
   } catch (cause) {
-    throw new RunFailure('GRAPH_ERROR', `the edge from "${node}" failed: ${messageOf(cause)}`, { node, cause });
+    throw new RunFailure('GRAPH_ERROR', `the edge from "${node}" failed: ${explain(cause)}`, { node, cause });
   }
 }

@@ -1,12 +1,21 @@
 import { newId } from '@agent-workflow/kit/ids';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { CallBlock, Message } from '@agent-workflow/protos/message';
-import { Ajv, type ValidateFunction } from 'ajv';
 import type { ToolContext } from './context.ts';
 import { messageOf } from './failure.ts';
+import { isQuestion } from './interrupt.ts';
 import { callOnce, type CallNotes, type CallResult } from './once.ts';
+import { schemaFault } from './schema.ts';
 import { deepFreeze } from './state.ts';
 import type { Tool } from './tool.ts';
+
+/** What one call is made with. */
+export interface CallOptions {
+  readonly context: ToolContext;
+  readonly notes?: CallNotes | undefined;
+  /** Called with what the tool threw, which its answer tells without the stack. */
+  readonly onError?: ((error: unknown) => void) | undefined;
+}
 
 /**
  * Runs one server call and answers it: also what goes wrong in it is an answer, so that the model can mend it. Without notes
@@ -15,26 +24,30 @@ import type { Tool } from './tool.ts';
 export async function answerCall(
   tools: readonly Tool[],
   call: CallBlock,
-  context: ToolContext,
-  notes?: CallNotes,
+  { context, notes, onError }: CallOptions,
 ): Promise<Message> {
   const tool = tools.find(({ name }) => name === call.name);
   if (!tool?.run) return toolMessage(call, `There is no tool named ${call.name}.`, true);
   const fault = checkArgs(tool, call.args);
   if (fault !== undefined) return toolMessage(call, fault, true);
   const { run } = tool;
-  const make = async (): Promise<CallResult> => makeCall(run, call, context);
+  const make = async (): Promise<CallResult> => makeCall(run, call, { context, onError });
   const { output, isError } =
     tool.replay === 'once' && notes ? await callOnce(notes, context.idempotencyKey, make) : await make();
   return toolMessage(call, output, isError);
 }
 
-async function makeCall(run: NonNullable<Tool['run']>, call: CallBlock, context: ToolContext): Promise<CallResult> {
+async function makeCall(
+  run: NonNullable<Tool['run']>,
+  call: CallBlock,
+  { context, onError }: Pick<CallOptions, 'context' | 'onError'>,
+): Promise<CallResult> {
   try {
     const output = await run(call.args as Record<string, unknown>, context);
     return { output: toOutput(output), isError: false };
   } catch (error) {
     if (context.signal.aborted) throw error;
+    if (!isQuestion(error)) onError?.(error);
     return { output: messageOf(error), isError: true };
   }
 }
@@ -64,15 +77,5 @@ function toolMessage(call: CallBlock, output: unknown, isError: boolean): Messag
   });
 }
 
-let ajv: Ajv | undefined;
-const validators = new WeakMap<Tool, ValidateFunction>();
-
-function checkArgs(tool: Tool, args: unknown): string | undefined {
-  ajv ??= new Ajv({ strict: false, allErrors: true, ownProperties: true });
-  let validate = validators.get(tool);
-  if (!validate) {
-    validate = ajv.compile(tool.parameters);
-    validators.set(tool, validate);
-  }
-  return validate(args) ? undefined : ajv.errorsText(validate.errors, { dataVar: 'arguments' });
-}
+const checkArgs = ({ parameters }: Tool, args: unknown): string | undefined =>
+  schemaFault(parameters, args, 'arguments');

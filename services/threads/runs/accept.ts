@@ -4,7 +4,7 @@ import type { AcceptRunReply, AcceptRunRequest } from '@agent-workflow/protos/th
 import { toInput } from '../json.ts';
 import type { Change, Decision, Head, RunRecord, Snapshot } from '../port.ts';
 import type { Undone } from '../overlay.ts';
-import { claim, matchesInterrupts } from './claim.ts';
+import { claim, goneNode, matchesInterrupts, waitsAtGone } from './claim.ts';
 import { endRun } from './commit.ts';
 import { rollBack, type Rollback } from './rollback.ts';
 
@@ -117,12 +117,15 @@ function enqueue(request: AcceptRunRequest, head: Head, run: RunRecord, now: num
   };
 }
 
-function refuseWhatFitsNothing({ answers, resume }: AcceptRunRequest, head: Head): void {
+function refuseWhatFitsNothing(request: AcceptRunRequest, head: Head): void {
+  const { answers, resume, hasNewInput, nodes, threadId } = request;
   const open = new Set(head.openCalls.map(({ callId }) => callId));
   const unknown = answers.find((id) => !open.has(id));
   if (unknown !== undefined) throw badRequest(`messages: no open tool call has the id "${unknown}"`);
   if (resume && !matchesInterrupts(resume.keys, head))
     throw badRequest('resume: answers no question that the thread has open, or does not say which');
+  const gone = goneNode(head, { answers, hasNewInput, ...(resume && { resume: resume.keys }) }, nodes);
+  if (gone !== undefined) throw conflict(waitsAtGone(threadId, gone));
 }
 
 const replyFor = (run: RunRecord, head: Head | undefined): AcceptRunReply => ({

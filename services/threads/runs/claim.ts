@@ -1,7 +1,14 @@
 import { newId } from '@agent-workflow/kit/ids';
 import { stale } from '@agent-workflow/kit/errors';
 import type { Message } from '@agent-workflow/protos/message';
-import type { ClaimedRun, ClaimRunRequest, MessageEntry, OpenCall } from '@agent-workflow/protos/threads';
+import type {
+  ClaimedRun,
+  ClaimRunRequest,
+  MessageEntry,
+  NodeNames,
+  OpenCall,
+  RunError,
+} from '@agent-workflow/protos/threads';
 import { fromInput, toJson } from '../json.ts';
 import type { Change, Decision, Head, RunRecord, Snapshot } from '../port.ts';
 import { withCheckpoint } from '../undo.ts';
@@ -18,12 +25,14 @@ export function decideClaim(request: ClaimRunRequest, snapshot: Snapshot, now: n
   if (!head || head.deleting || !run || head.activeRun !== run.runId || !isFree(head, request.takeoverEpoch)) {
     throw stale(`run "${request.runId}" is not waiting for a worker`);
   }
-  if (head.claims >= maxClaims) return giveUp(head, run, now);
+  if (head.claims >= maxClaims) return giveUp(head, run, now, claimedTooOften);
   if (head.claims === maxClaims - 1 && request.notLast)
     return { reply: { ...replyOf(run, head, head), lastClaim: true } };
   const { workerId: worker } = request;
   const hasBegun = head.foundVersion !== undefined && !run.input;
   if (hasBegun) return takeOver({ ...head, worker, activeStatus: 'running' }, run, now);
+  const gone = goneNode(head, run, request.nodes);
+  if (gone !== undefined) return giveUp(head, run, now, { code: 'CONFLICT', message: waitsAtGone(run.threadId, gone) });
   const input = run.input ? fromInput(run.input) : [];
   return claim({ head, run, input, hasNewInput: run.hasNewInput, worker, snapshot, now });
 }
@@ -45,11 +54,13 @@ function takeOver(head: Head, run: RunRecord, now: number): Decision<ClaimedRun>
   };
 }
 
-function giveUp(head: Head, run: RunRecord, now: number): Decision<ClaimedRun> {
-  const error = {
-    code: 'INTERNAL_ERROR',
-    message: `the run was claimed ${String(maxClaims)} times and committed nothing`,
-  };
+const claimedTooOften: RunError = {
+  code: 'INTERNAL_ERROR',
+  message: `the run was claimed ${String(maxClaims)} times and committed nothing`,
+};
+
+/** Ends the run as failed. What the thread waits for, and its log, stay as they are. */
+function giveUp(head: Head, run: RunRecord, now: number, error: RunError): Decision<ClaimedRun> {
   const end = { status: 'failed', iterations: 0, recursionLimitReached: false, error };
   const ended = endRun({ ...head, epoch: head.epoch + 1 }, run, end, now);
   const nextRunId = ended.head.activeRun;
@@ -155,6 +166,34 @@ export function claim({ head, run, input, hasNewInput, worker, snapshot, now }: 
 export const matchesInterrupts = (keys: readonly string[], { openInterrupts }: Head): boolean =>
   openInterrupts.length === 1 || (keys.length > 0 && keys.every((key) => openInterrupts.includes(key)));
 
+/**
+ * The node at which the run would go on, when it is not among those of the graph: the agent was changed while the thread
+ * waited. A new user message goes on nowhere: it begins anew.
+ */
+export function goneNode(head: Head, run: Continuing, nodes: NodeNames | undefined): string | undefined {
+  if (nodes === undefined || head.next.length === 0 || startsAnew(head, run)) return undefined;
+  const known = new Set(nodes.names);
+  return head.next.find((node) => !known.has(node));
+}
+
+export const waitsAtGone = (threadId: string, node: string): string =>
+  `thread "${threadId}" waits at node "${node}", which the agent no longer has: send a new user message, ` +
+  'or fork a checkpoint from before the question';
+
+/** What of a run decides where it begins. */
+type Continuing = Pick<RunRecord, 'answers' | 'hasNewInput'> & { readonly resume?: RunRecord['resume'] | undefined };
+
+/** Whether the run begins at the start of the graph, and not where the thread stands. */
+function startsAnew(head: Head, { answers, hasNewInput, resume }: Continuing): boolean {
+  if (!hasNewInput || resume !== undefined) return false;
+  return answers.length === 0 || unanswered(head, answers).length > 0;
+}
+
+function unanswered({ openCalls }: Head, answers: readonly string[]): readonly OpenCall[] {
+  const answered = new Set(answers);
+  return openCalls.filter(({ callId }) => !answered.has(callId));
+}
+
 interface Entry {
   readonly head: Head;
   readonly appended: readonly MessageEntry[];
@@ -171,16 +210,14 @@ interface Entrance {
 
 /** What the input does to the thread: answers calls or questions, goes on where an interrupted run stood, or begins anew. */
 function enter({ interruptedRun: _, ...head }: Head, run: RunRecord, { input, isNew, now }: Entrance): Entry {
-  const answered = new Set(run.answers);
-  const open = head.openCalls.filter(({ callId }) => !answered.has(callId));
-  const answersQuestions = run.resume !== undefined;
-  const cancelled = isNew && !answersQuestions ? open : [];
-  const startsAnew = isNew && !answersQuestions && (cancelled.length > 0 || run.answers.length === 0);
+  const open = unanswered(head, run.answers);
+  const cancelled = isNew && run.resume === undefined ? open : [];
+  const begins = startsAnew(head, { answers: run.answers, hasNewInput: isNew, resume: run.resume });
   const { progress: _progress, ...bare } = head;
   return {
-    head: { ...(startsAnew ? bare : head), openCalls: cancelled.length > 0 ? [] : open, openInterrupts: [], next: [] },
+    head: { ...(begins ? bare : head), openCalls: cancelled.length > 0 ? [] : open, openInterrupts: [], next: [] },
     appended: [...cancelled.map((call) => cancellation(call, now)), ...input],
-    next: startsAnew ? [] : head.next,
+    next: begins ? [] : head.next,
   };
 }
 

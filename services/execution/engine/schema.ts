@@ -1,0 +1,50 @@
+import { Ajv, type Options, type ValidateFunction } from 'ajv';
+import { Ajv2019 } from 'ajv/dist/2019.js';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { default as formats } from 'ajv-formats';
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+type Compiler = Pick<Ajv, 'compile' | 'errorsText'>;
+
+// Schemas are written by many hands and libraries: what a validator does not know is passed over, as the standard has it.
+const options: Options = { strict: false, allErrors: true, ownProperties: true, addUsedSchema: false, logger: false };
+
+const compilers: Readonly<Record<string, () => Ajv>> = {
+  'http://json-schema.org/draft-07/schema': () => new Ajv(options),
+  'https://json-schema.org/draft/2019-09/schema': () => new Ajv2019(options),
+  'https://json-schema.org/draft/2020-12/schema': () => new Ajv2020(options),
+};
+
+const made = new Map<string, Compiler>();
+const validators = new WeakMap<JsonSchema, ValidateFunction>();
+
+/** The compiler for the version of JSON Schema that a schema names with `$schema`; 2020-12 when it names none. */
+function compilerFor({ $schema = 'https://json-schema.org/draft/2020-12/schema' }: JsonSchema): Compiler {
+  const named = String($schema);
+  const version = named.endsWith('#') ? named.slice(0, -1) : named;
+  const known = made.get(version);
+  if (known) return known;
+  const make = Object.hasOwn(compilers, version) ? compilers[version] : undefined;
+  if (!make) throw new Error(`$schema names "${named}", which is none of ${Object.keys(compilers).join(', ')}`);
+  const ajv = make();
+  formats.default(ajv as never);
+  made.set(version, ajv);
+  return ajv;
+}
+
+/** Makes a schema ready to check with. @throws Error that says why it is no JSON Schema. */
+export function compileSchema(schema: JsonSchema): ValidateFunction {
+  let validate = validators.get(schema);
+  if (!validate) {
+    validate = compilerFor(schema).compile(schema);
+    validators.set(schema, validate);
+  }
+  return validate;
+}
+
+/** Why a value breaks a schema; `undefined` when it holds. `name` stands for the value in the sentence. */
+export function schemaFault(schema: JsonSchema, value: unknown, name: string): string | undefined {
+  const validate = compileSchema(schema);
+  return validate(value) ? undefined : compilerFor(schema).errorsText(validate.errors, { dataVar: name });
+}

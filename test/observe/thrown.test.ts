@@ -1,0 +1,52 @@
+import test from 'ava';
+import { createClient, user } from '../servers/client.ts';
+import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
+
+type Line = Readonly<Record<string, unknown>> & { readonly err?: { readonly stack: string } };
+
+test('the log has the stack and the cause of what code of the agent threw; the caller has neither', async (t) => {
+  await using workspace = await makeWorkspace('throwing');
+  await using service = await startStandalone(workspace.env);
+  const { send } = createClient(service.url);
+  const thrown: Readonly<Record<string, number>> = { node: 500, tool: 200, reducer: 500, route: 500 };
+  for (const [order, status] of Object.entries(thrown)) {
+    const reply = await send('POST', '/v1/graph/invoke', { messages: [user(order)], config: { thread_id: order } });
+    const said = JSON.stringify(reply.body);
+    t.is(reply.status, status, said);
+    t.false(/throwing\.ts|asked too much|\\n +at /.test(said), said);
+  }
+  const written = await send('POST', '/v1/threads/tool/state', { config: {}, state: { total: -1 } });
+  t.is(written.status, 422, JSON.stringify(written.body));
+  t.false(JSON.stringify(written.body).includes('throwing.ts'));
+  t.is(await service.stop('SIGTERM'), 0);
+
+  const lines = service.lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Line);
+  const lineOf = (thread: string, msg: RegExp) =>
+    lines.find(({ thread_id: id, msg: said }) => id === thread && msg.test(String(said)));
+  for (const [order, msg] of [
+    ['node', /^a run failed/],
+    ['node', /^code of the agent threw/],
+    ['tool', /^code of the agent threw/],
+    ['reducer', /^a run failed/],
+    ['route', /^a run failed/],
+  ] as const) {
+    const line = lineOf(order, msg);
+    t.truthy(line, `${order}: ${String(msg)}`);
+    t.regex(line?.err?.stack ?? '', /at .*throwing\.ts:\d+:\d+/, order);
+    t.regex(line?.err?.stack ?? '', /RangeError: the \w+ was asked too much/, order);
+    t.regex(String(line?.['run_id']), /^[0-9a-f-]{36}$/);
+    t.is(line?.['node'], order === 'tool' ? 'tools' : 'obey');
+  }
+  t.regex(lineOf('tool', /^a reducer threw/)?.err?.stack ?? '', /throwing\.ts/);
+});
+
+for (const order of ['mutate', 'push']) {
+  test(`a node that changes the state it was given is named, and told that state is frozen: ${order}`, async (t) => {
+    await using workspace = await makeWorkspace('throwing');
+    await using service = await startStandalone(workspace.env);
+    const { send } = createClient(service.url);
+    const { status, body } = await send('POST', '/v1/graph/invoke', { messages: [user(order)] });
+    t.is(status, 500);
+    t.regex((body.error as { readonly message: string }).message, /^node "obey" .*state and context are frozen/);
+  });
+}
