@@ -223,11 +223,13 @@ test('kit is a closed list', (t) => {
     'metrics-port.ts',
     'metrics.ts',
     'observe.ts',
+    'pages.ts',
     'process.ts',
     'service-file.ts',
     'sizes.ts',
     'spans.ts',
     'trail.ts',
+    'turns.ts',
   ];
   const kit = files.filter((file) => file.startsWith('services/kit/') && !tests.test(file));
   t.deepEqual(kit.map((file) => file.slice('services/kit/'.length)).toSorted(), known);

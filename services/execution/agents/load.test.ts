@@ -32,7 +32,10 @@ test.before(async () => {
   await put('throws.js', `throw new TypeError('no key is set\\nsecond line');`);
   await put('broken.js', `export const graph = ;`);
   await put('broken.ts', `const one: number = 1;\nexport const graph = ; `);
-  await put('around.ts', `import './agents/deep.mjs';\nimport './broken.js';\nexport const graph = 1;`);
+  await put(
+    'around.ts',
+    `import ${JSON.stringify('./agents/deep.mjs')};\nimport './broken.js';\nexport const graph = 1;`,
+  );
   await put('enum.ts', 'enum Colour { Red }\nexport const graph = Colour;');
   await put('wants.ts', `import { x } from './empty.js';\nexport const graph = x;`);
   await put(
