@@ -44,8 +44,14 @@ export interface Ask<Params = unknown, Input = unknown> {
   readonly owner: string;
   readonly user: Principal['user'];
   readonly requestId: string;
-  /** What the services know the request by, when it is to be done once. */
-  readonly onceKey: string | undefined;
+  /** What the services know the request by, when it is to be done once: handed on with every call that changes something. */
+  readonly once: { readonly onceKey?: string };
+  /** When it began: of one that is done once, when it was sent first. */
+  readonly at: Date;
+  /** Whether it was done before, and only its reply is missing. */
+  readonly wasDone: boolean;
+  /** Notes that what the request makes is on record: sent again, it is not made anew, also when it was removed since. */
+  readonly accepted: () => Promise<void>;
   /** An id for what the request makes; `what` tells several of them apart, because one that is done once gets them again. */
   readonly newId: (what: string) => string;
   /** The last event that the reader of a stream has seen, as its header says it. */

@@ -10,5 +10,7 @@ export async function invokeGraph(ask: Ask<unknown, RunInput>, services: Service
   const request = await toStartRequest(ask, 'full', services);
   const { runId, threadId, status } = await services.execution.start(request, call());
   stopWhenGone(ask, runId, services);
-  return resultOfRun({ owner, runId, threadId, justStarted: isOpen(status), call }, services);
+  const result = resultOfRun({ owner, runId, threadId, justStarted: isOpen(status), call }, services);
+  const [reply] = await Promise.all([result, ask.accepted()]);
+  return reply;
 }

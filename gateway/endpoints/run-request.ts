@@ -10,7 +10,7 @@ import { configOf } from './run-config.ts';
 
 /** The body of invoke and stream as a run to start. */
 export async function toStartRequest(
-  { input, owner, user, requestId, newId, onceKey }: Ask<unknown, RunInput>,
+  { input, owner, user, requestId, newId, once, at }: Ask<unknown, RunInput>,
   granularity: string,
   { tools: shelf, secured }: Pick<Services, 'tools' | 'secured'>,
 ): Promise<StartRequest> {
@@ -23,14 +23,14 @@ export async function toStartRequest(
     owner,
     requestId,
     runId: newId('run'),
-    runIdIsNew: onceKey === undefined,
-    messages: toEntries(input.messages, newId),
+    runIdIsNew: once.onceKey === undefined,
+    messages: toEntries(input.messages, newId, at),
     tools: mergeTools(tools.map(toRemoteTool), await shelf.get(owner)),
     recursionLimit: input.recursion_limit,
     granularity: input.response_granularity ?? granularity,
     multitaskStrategy: config?.multitask_strategy ?? 'enqueue',
     // Without a name the thread is new; done again, at another replica too, the request means the thread that it made.
-    ...(config?.thread_id === undefined && { threadId: newId('thread'), threadIdIsNew: onceKey === undefined }),
+    ...(config?.thread_id === undefined && { threadId: newId('thread'), threadIdIsNew: once.onceKey === undefined }),
     ...(config && threadOf(config)),
     ...(nodeConfig && { configJson: jsonBytes(nodeConfig) }),
     ...(initialState && { initialStateJson: stateBytes(initialState) }),

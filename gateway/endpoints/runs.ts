@@ -1,7 +1,8 @@
 import { badRequest, invalid, isServiceError } from '@agent-workflow/kit/errors';
 import { idText } from '@agent-workflow/protos/message-rules';
-import type { Run } from '@agent-workflow/protos/threads';
+import type { Run, Threads } from '@agent-workflow/protos/threads';
 import type { Static } from 'typebox';
+import { jsonBytes, jsonText } from '../replies/json.ts';
 import type { RunInput } from '../schemas/graph.ts';
 import type { RunParams, RunsQuery, StopInput, StreamQuery } from '../schemas/runs.ts';
 import type { ThreadParams } from '../schemas/threads.ts';
@@ -56,22 +57,23 @@ function seqOf(lastEventId: string, runId: string): number {
 }
 
 /** Ends a run; one that has ended says how. */
-export async function cancelRun({ owner, params, call }: Ask<Params>, { execution }: Services): Promise<string> {
+export async function cancelRun({ owner, params, call, once }: Ask<Params>, { execution }: Services): Promise<string> {
   const runId = params.run_id;
-  const { status, stoppedNow } = await execution.stopRun({ owner, runId }, call());
+  const { status, stoppedNow } = await execution.stopRun({ owner, runId, ...once }, call());
   return JSON.stringify({ success: stoppedNow, run_id: runId, status, message: messageOf(stoppedNow, status) });
 }
 
 /** Ends the run that holds a thread, if one does. */
 export async function stopThread(
-  { owner, input, call }: Ask<unknown, Static<typeof StopInput>>,
+  ask: Ask<unknown, Static<typeof StopInput>>,
   { execution, threads }: Services,
 ): Promise<string> {
+  const { owner, input, call, once } = ask;
   const threadId = threadOf(input);
-  const { activeRunId: runId } = await threads.getThread({ owner, threadId }, call());
+  const runId = await runToStop(ask, threads);
   if (runId === undefined) return idleText(threadId);
   try {
-    const { status, stoppedNow } = await execution.stopRun({ owner, runId }, call());
+    const { status, stoppedNow } = await execution.stopRun({ owner, runId, ...once }, call());
     const message = messageOf(stoppedNow, status);
     return JSON.stringify({ success: stoppedNow, thread_id: threadId, run_id: runId, status, message });
   } catch (error) {
@@ -79,6 +81,17 @@ export async function stopThread(
     if (isServiceError(error, 'NotFound')) return idleText(threadId);
     throw error;
   }
+}
+
+/** The run that holds the thread; of a request that is done once, the one that held it when that was sent first. */
+async function runToStop(ask: Ask<unknown, Static<typeof StopInput>>, threads: Threads): Promise<string | undefined> {
+  const { owner, input, call, once, newId } = ask;
+  const { activeRunId } = await threads.getThread({ owner, threadId: threadOf(input) }, call());
+  if (once.onceKey === undefined) return activeRunId;
+  const note = { owner, onceKey: newId('run to stop'), bodyHash: '', replyJson: jsonBytes({ runId: activeRunId }) };
+  const { isNew, replyJson } = await threads.beginOnce(note, call());
+  if (isNew || !replyJson) return activeRunId;
+  return (JSON.parse(jsonText(replyJson)) as { runId?: string }).runId;
 }
 
 /** The thread that a body names, in one place or the other. */

@@ -48,12 +48,15 @@ export async function forkThread(
   if (named !== undefined && idText(named) !== params.thread_id) {
     throw badRequest(`config.thread_id "${idText(named)}" is not the thread of the path, "${params.thread_id}"`);
   }
+  const newThreadId = ask.newId('thread');
+  // A fork that was deleted since is not made again.
+  if (ask.wasDone) return detailsOf(await threads.getThread({ owner, threadId: newThreadId }, ask.call()), owner);
   const fork = await threads.forkThread(
     {
       owner,
       threadId: params.thread_id,
       checkpointId: idText(input.checkpoint_id),
-      newThreadId: ask.newId('thread'),
+      newThreadId,
       ...(threadName !== undefined && { threadName }),
       ...(metadata && { metadataJson: jsonBytes(metadata) }),
     },

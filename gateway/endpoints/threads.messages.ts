@@ -37,9 +37,9 @@ export async function addMessages(
   { threads }: Services,
 ): Promise<string> {
   const { params, input, owner } = ask;
-  const messages = toEntries(input.messages, ask.newId);
+  const messages = toEntries(input.messages, ask.newId, ask.at);
   const metadata = input.metadata && { metadataJson: jsonBytes(input.metadata) };
-  await threads.addMessages({ owner, threadId: params.thread_id, messages, ...metadata }, ask.call());
+  await threads.addMessages({ owner, threadId: params.thread_id, messages, ...metadata, ...ask.once }, ask.call());
   return jsonObject({
     messages: `[${messages.map(({ json }) => jsonText(json)).join(',')}]`,
     success: 'true',
@@ -52,6 +52,6 @@ export async function deleteMessage(
   { threads }: Services,
 ): Promise<string> {
   const { thread_id: threadId, message_id: messageId } = ask.params;
-  await threads.deleteMessage({ owner: ask.owner, threadId, messageId }, ask.call());
+  await threads.deleteMessage({ owner: ask.owner, threadId, messageId, ...ask.once }, ask.call());
   return '{"success":true}';
 }

@@ -19,7 +19,7 @@ export async function getState(ask: Ask<Params>, services: Services): Promise<st
 
 /** Passes the given fields through their reducers and gives the whole state. */
 export async function updateState(ask: Ask<Params, Static<typeof UpdateState>>, services: Services): Promise<string> {
-  const { params, input, owner, onceKey } = ask;
+  const { params, input, owner, once } = ask;
   const named = input.config.thread_id;
   if (named !== undefined && idText(named) !== params.thread_id) {
     throw badRequest(`config.thread_id "${idText(named)}" is not the thread of the path, "${params.thread_id}"`);
@@ -29,14 +29,13 @@ export async function updateState(ask: Ask<Params, Static<typeof UpdateState>>, 
     throw invalid(['body', 'state'], `is larger than ${String(sizes.state)} bytes`, 'too_large');
   }
   const call = ask.call();
-  const once = onceKey === undefined ? {} : { onceKey };
   const state = await services.execution.updateState({ owner, threadId: params.thread_id, stateJson, ...once }, call);
   return replyOf(state, await fieldDefaults(services.execution, call));
 }
 
 /** Clears fields and context; the thread and its messages stay. */
 export async function clearState(ask: Ask<Params, Static<typeof DeleteInput>>, { threads }: Services): Promise<string> {
-  await threads.clearState({ owner: ask.owner, threadId: ask.params.thread_id }, ask.call());
+  await threads.clearState({ owner: ask.owner, threadId: ask.params.thread_id, ...ask.once }, ask.call());
   return '{"success":true}';
 }
 

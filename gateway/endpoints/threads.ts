@@ -37,7 +37,7 @@ export async function deleteThread(
   ask: Ask<Params, Static<typeof DeleteInput>>,
   { execution }: Services,
 ): Promise<string> {
-  await execution.deleteThread({ owner: ask.owner, threadId: ask.params.thread_id }, ask.call());
+  await execution.deleteThread({ owner: ask.owner, threadId: ask.params.thread_id, ...ask.once }, ask.call());
   return '{"success":true}';
 }
 

@@ -18,7 +18,9 @@ export function answer(
     const life = lifeOf(ctx, services.config.CALL_TIMEOUT_MS);
     const keyed = once ? readOnce(ctx, startsRun) : undefined;
     const ask = askOf(ctx, life, keyed);
-    const reply = await (keyed ? doOnce(ctx, keyed, life.call(), () => handle(ask, services)) : handle(ask, services));
+    const reply = await (keyed
+      ? doOnce(ctx, keyed, life.call(), (begun) => handle({ ...ask, ...begun }, services))
+      : handle(ask, services));
     if (typeof reply !== 'string') await writeEvents(ctx, reply, { ...services, feeds, abort: life.abort });
     else if (kind === 'bare') writeJson(ctx, status, reply);
     else writeData(ctx, reply, status);
@@ -38,7 +40,10 @@ function askOf({ state, req, res }: Context, { call }: Life, once: Once | undefi
     owner,
     user,
     call,
-    onceKey: once?.key,
+    once: once ? { onceKey: once.key } : {},
+    at: new Date(),
+    wasDone: false,
+    accepted: () => Promise.resolve(),
     newId: idMaker(once),
     lastEventId: typeof given === 'string' && given !== '' ? given : undefined,
     addReplyMetadata: (entries) => {

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fromUnknown, invalid, isServiceError, ServiceError, type ErrorCode } from '@agent-workflow/kit/errors';
 import { newId } from '@agent-workflow/kit/ids';
-import type { Call } from '@agent-workflow/protos/call';
-import type { Threads } from '@agent-workflow/protos/threads';
-import type { RunStream } from '../endpoints/endpoint.ts';
+import { within, type Call } from '@agent-workflow/protos/call';
+import type { BeginOnceReply, Threads } from '@agent-workflow/protos/threads';
+import type { Ask, RunStream } from '../endpoints/endpoint.ts';
 import type { OnceCache } from '../once/port.ts';
 import { jsonBytes, jsonText } from '../replies/json.ts';
 import type { Context } from './context.ts';
@@ -20,7 +20,7 @@ export interface Once {
 }
 
 type Reply = string | RunStream;
-type Work = () => Promise<Reply> | Reply;
+type Work = (begun: Pick<Ask, 'at' | 'wasDone' | 'accepted'>) => Promise<Reply> | Reply;
 
 const visibleAscii = /^[\x21-\x7e]{1,255}$/;
 
@@ -51,24 +51,21 @@ export type DoOnce = (ctx: Context, once: Once, call: Call, work: Work) => Promi
 export function createOnce(threads: Threads, cache: OnceCache): DoOnce {
   const underWay = new Map<string, { readonly bodyHash: string; readonly reply: Promise<Reply> }>();
 
-  /** What another attempt, through another gateway, is answered; `undefined` when it is not soon: it may have died. */
-  const replyOfOther = async (owner: string, { key, bodyHash }: Once, call: Call): Promise<Uint8Array | undefined> => {
-    for (let waitedMs = 0; waitedMs < patienceMs; waitedMs += askAgainMs) {
+  /** How far the request came: one that another gateway has is waited for, unless it is not answered soon; it may have died. */
+  const begin = async (owner: string, { key, bodyHash, startsRun }: Once, call: Call): Promise<BeginOnceReply> => {
+    for (let waitedMs = 0; ; waitedMs += askAgainMs) {
+      const begun = await threads.beginOnce({ owner, onceKey: key, bodyHash }, call);
+      if (begun.isNew || begun.replyJson || startsRun || waitedMs >= patienceMs) return begun;
       await delay(askAgainMs, undefined, { signal: call.signal });
-      const { replyJson } = await threads.beginOnce({ owner, onceKey: key, bodyHash }, call);
-      if (replyJson) return replyJson;
     }
-    return undefined;
   };
 
-  /** What was deleted since is not told again by the reply that was kept. @throws NotFound then. */
-  const replayWhatStands = async (ctx: Context, once: Once, call: Call, replyJson: Uint8Array): Promise<string> => {
-    const reply = replay(jsonText(replyJson));
+  /** What was deleted since is not told again. @throws NotFound then. */
+  const checkWhatStands = async (ctx: Context, once: Once, call: Call): Promise<void> => {
     const { owner } = ctx.state.principal;
     const { thread_id: threadId } = (ctx.state.params ?? {}) as { readonly thread_id?: string };
     if (once.startsRun) await threads.getRun({ owner, runId: idMaker(once)('run') }, call);
     else if (threadId !== undefined && ctx.method !== 'DELETE') await threads.getThread({ owner, threadId }, call);
-    return reply;
   };
 
   const lead = async (ctx: Context, once: Once, call: Call, work: Work): Promise<Reply> => {
@@ -76,18 +73,39 @@ export function createOnce(threads: Threads, cache: OnceCache): DoOnce {
     const cached = await cache.get(key);
     if (cached && cached.bodyHash !== bodyHash) throw otherBody();
     const { owner } = ctx.state.principal;
-    if (cached) return replayWhatStands(ctx, once, call, cached.replyJson);
-    const { isNew, replyJson } = await threads.beginOnce({ owner, onceKey: key, bodyHash }, call);
-    const known = replyJson ?? (isNew || once.startsRun ? undefined : await replyOfOther(owner, once, call));
-    if (known) return replayWhatStands(ctx, once, call, known);
-    const reply = await outcomeOf(work, ctx.method === 'DELETE' && !isNew);
-    const kept = typeof reply === 'string' || reply instanceof ServiceError ? toKept(reply) : undefined;
-    if (kept) {
-      await threads.endOnce({ owner, onceKey: key, replyJson: kept }, call);
-      void cache.put(key, { bodyHash, replyJson: kept });
-    }
+    const begun = cached ? undefined : await begin(owner, once, call);
+    const known = cached?.replyJson ?? begun?.replyJson;
+    if (known) await checkWhatStands(ctx, once, call);
+    const told = known && replay(jsonText(known));
+    if (told !== undefined) return told;
+
+    const accepted = async (): Promise<void> => {
+      await threads.endOnce({ owner, onceKey: key, replyJson: done }, call);
+    };
+    const at = new Date(begun?.at ?? Date.now());
+    const isRepeatedDelete = ctx.method === 'DELETE' && begun?.isNew === false;
+    const reply = await outcomeOf(() => work({ at, wasDone: known !== undefined, accepted }), isRepeatedDelete);
+    await keep(owner, once, reply, call);
     if (reply instanceof ServiceError) throw reply;
     return reply;
+  };
+
+  /** Keeps what whoever sends the request again is told; what is not kept leaves the key to them, who do it then. */
+  const keep = async (
+    owner: string,
+    { key, bodyHash }: Once,
+    reply: Reply | ServiceError,
+    call: Call,
+  ): Promise<void> => {
+    if (typeof reply !== 'string' && !(reply instanceof ServiceError)) return;
+    const replyJson = toKept(reply);
+    if (replyJson) {
+      await threads.endOnce({ owner, onceKey: key, replyJson }, call);
+      if (replyJson !== done) void cache.put(key, { bodyHash, replyJson });
+      return;
+    }
+    // Whoever comes next finds out by waiting, if this does not arrive. The caller may have gone: it is not part of their call.
+    await threads.endOnce({ owner, onceKey: key }, within(leaveMs)).catch(() => undefined);
   };
 
   return async (ctx, once, call, work) => {
@@ -121,7 +139,7 @@ function unlessGone(error: unknown): undefined {
 }
 
 /** What the work came to. A deletion that an earlier attempt had done finds nothing left, which is what it was to reach. */
-async function outcomeOf(work: Work, isRepeatedDelete: boolean): Promise<Reply | ServiceError> {
+async function outcomeOf(work: () => ReturnType<Work>, isRepeatedDelete: boolean): Promise<Reply | ServiceError> {
   try {
     return await work();
   } catch (error) {
@@ -130,24 +148,37 @@ async function outcomeOf(work: Work, isRepeatedDelete: boolean): Promise<Reply |
   }
 }
 
-/** Replies that are larger are made anew from what the work left behind. */
+/** How long a key may take to be left, in milliseconds. */
+const leaveMs = 5000;
+
+/** A reply that is larger is not kept, only that there was one: the services know the request, and tell it again. */
 const maxKeptBytes = 1024 * 1024;
 
-/** A reply as it is kept, also one that refuses; `undefined` for one that says to try again. */
+/** Kept in place of a reply that is made again from what is on record. */
+const done = jsonBytes({ done: true });
+
+/**
+ * A reply as it is kept, also one that refuses; `undefined` for one that says how things stood at that moment: who tries again
+ * may find them otherwise.
+ */
 function toKept(reply: string | ServiceError): Uint8Array | undefined {
-  if (reply instanceof ServiceError && (statusOf(reply.code) === 429 || statusOf(reply.code) >= 499)) return undefined;
+  if (reply instanceof ServiceError && isOfTheMoment(statusOf(reply.code))) return undefined;
   const replyJson = jsonBytes(typeof reply === 'string' ? { data: reply } : { refused: refusalOf(reply) });
-  return replyJson.length <= maxKeptBytes ? replyJson : undefined;
+  return replyJson.length <= maxKeptBytes ? replyJson : done;
 }
+
+const isOfTheMoment = (status: number): boolean => status === 409 || status === 429 || status >= 499;
 
 const refusalOf = ({ code, message, details }: ServiceError): Record<string, unknown> => ({ code, message, details });
 
-function replay(json: string): string {
-  const { data, refused } = JSON.parse(json) as {
+/** The reply that was kept; `undefined` when only that there was one. */
+function replay(json: string): string | undefined {
+  const { data, done, refused } = JSON.parse(json) as {
     data?: string;
+    done?: true;
     refused?: { code: ErrorCode; message: string; details: ServiceError['details'] };
   };
-  if (data !== undefined) return data;
+  if (data !== undefined || done) return data;
   if (refused) throw new ServiceError(refused.code, refused.message, { details: refused.details });
   throw new ServiceError('Internal', 'the kept reply cannot be read');
 }

@@ -1,10 +1,12 @@
 import test from 'ava';
 import { createClient, user, type Client, type Reply } from '../servers/client.ts';
+import { openGate } from '../servers/gate.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
 import { said, serve } from './service.ts';
 import { embeddedOnly } from './shape.ts';
 
 const service = serve(test);
+const gated = serve(test, 'gated');
 
 interface Turn {
   readonly messages: readonly {
@@ -131,6 +133,84 @@ test('a deletion sent again says what the first said, and a refusal stays one', 
   t.is((await service.send('DELETE', '/v1/threads/once-delete', undefined, key('delete-2'))).status, 404);
   await service.thread('once-delete');
   t.is((await service.send('DELETE', '/v1/threads/once-delete', undefined, key('delete-2'))).status, 404);
+});
+
+test('a reply that is too large to be kept is given again, and what was deleted since stays deleted', async (t) => {
+  await service.thread('once-large');
+  const path = '/v1/threads/once-large/messages';
+  const body = { messages: [{ ...user('x'.repeat(1_200_000)), message_id: 'large' }, user('beside')] };
+  const first = await service.send('POST', path, body, key('large-1'));
+  t.is(first.status, 200);
+  t.is((await service.send('DELETE', `${path}/large`)).status, 200);
+  const again = await service.send('POST', path, body, key('large-1'));
+  t.deepEqual(dataOf(again), dataOf(first));
+  t.deepEqual((await messagesOf(service, 'once-large')).map(said), ['hello', 'you said hello', 'beside']);
+});
+
+test('a large update of state is given again as it left the state', async (t) => {
+  await service.thread('once-heavy');
+  const path = '/v1/threads/once-heavy/state';
+  const body = { config: {}, state: { notes: ['x'.repeat(1_200_000)] } };
+  const first = await service.send('POST', path, body, key('heavy-1'));
+  t.is((await service.send('DELETE', path)).status, 200);
+  const again = await service.send('POST', path, body, key('heavy-1'));
+  t.deepEqual(dataOf(again), dataOf(first));
+  t.deepEqual((dataOf(await service.send('GET', path)) as { state: { notes: unknown } }).state.notes, []);
+});
+
+test('a refusal because a run is under way is not kept: sent again after the run, the request is done', async (t) => {
+  await using gate = await openGate();
+  const run = gated.send('POST', '/v1/graph/invoke', {
+    messages: [user('go')],
+    config: { thread_id: 'once-busy', gate: gate.url },
+  });
+  await gate.visited(1);
+  const requests = [
+    ['POST', '/v1/threads/once-busy/messages', { messages: [user('x')] }],
+    ['DELETE', '/v1/threads/once-busy/state', undefined],
+    ['POST', '/v1/graph/fix', { thread_id: 'once-busy' }],
+  ] as const;
+  for (const [method, path, body] of requests)
+    t.is((await gated.send(method, path, body, key('busy-1'))).status, 409, path);
+  gate.open();
+  t.is((await run).status, 200);
+  for (const [method, path, body] of requests)
+    t.is((await gated.send(method, path, body, key('busy-1'))).status, 200, path);
+});
+
+test('a stop sent again leaves the run alone that came since', async (t) => {
+  await using gate = await openGate();
+  const begin = async (visits: number): Promise<string> => {
+    const config = { thread_id: 'once-stop', gate: gate.url };
+    const reply = await gated.send('POST', '/v1/runs', { messages: [user('go')], config });
+    await gate.visited(visits);
+    return (dataOf(reply) as { run_id: string }).run_id;
+  };
+  const stop = (): Promise<Reply> => gated.send('POST', '/v1/graph/stop', { thread_id: 'once-stop' }, key('stop-1'));
+  await begin(1);
+  const first = await stop();
+  const second = await begin(2);
+  t.deepEqual(dataOf(await stop()), dataOf(first));
+  const { status } = dataOf(await gated.send('GET', `/v1/runs/${second}`)) as { status: string };
+  t.is(status, 'running');
+  gate.open();
+});
+
+test('a stream sent again after its thread was deleted does not make it again', async (t) => {
+  const body = { messages: [user('streamed')], config: { thread_id: 'once-streamed' } };
+  const send = async (): Promise<number> => {
+    const reply = await fetch(`${service.url()}/v1/graph/stream`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...key('stream-2') },
+      body: JSON.stringify(body),
+    });
+    await reply.text();
+    return reply.status;
+  };
+  t.is(await send(), 200);
+  t.is((await service.send('DELETE', '/v1/threads/once-streamed')).status, 200);
+  t.is(await send(), 404);
+  t.is((await service.send('GET', '/v1/threads/once-streamed')).status, 404);
 });
 
 embeddedOnly(test, 'a key holds across a restart of the process', async (t) => {
