@@ -5,12 +5,12 @@ import { default as formats } from 'ajv-formats';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-type Compiler = Pick<Ajv, 'compile' | 'errorsText'>;
+type Compiler = Ajv | Ajv2019 | Ajv2020;
 
 // Schemas are written by many hands and libraries: what a validator does not know is passed over, as the standard has it.
 const options: Options = { strict: false, allErrors: true, ownProperties: true, addUsedSchema: false, logger: false };
 
-const compilers: Readonly<Record<string, () => Ajv>> = {
+const compilers: Readonly<Record<string, () => Compiler>> = {
   'http://json-schema.org/draft-07/schema': () => new Ajv(options),
   'https://json-schema.org/draft/2019-09/schema': () => new Ajv2019(options),
   'https://json-schema.org/draft/2020-12/schema': () => new Ajv2020(options),
@@ -28,7 +28,7 @@ function compilerFor({ $schema = 'https://json-schema.org/draft/2020-12/schema' 
   const make = Object.hasOwn(compilers, version) ? compilers[version] : undefined;
   if (!make) throw new Error(`$schema names "${named}", which is none of ${Object.keys(compilers).join(', ')}`);
   const ajv = make();
-  formats.default(ajv as never);
+  formats.default(ajv);
   made.set(version, ajv);
   return ajv;
 }
