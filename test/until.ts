@@ -9,7 +9,8 @@ export async function until(
 ): Promise<void> {
   const giveUpAt = Date.now() + timeoutMs;
   while (!(await holds())) {
-    if (Date.now() > giveUpAt) throw new Error(`the condition did not hold within ${timeoutMs} ms: ${holds.toString()}`);
+    if (Date.now() > giveUpAt)
+      throw new Error(`the condition did not hold within ${timeoutMs} ms: ${holds.toString()}`);
     await wait(pauseMs);
   }
 }

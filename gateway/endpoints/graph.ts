@@ -17,10 +17,10 @@ export async function getStateSchema(ask: Ask, { execution }: Services): Promise
   return `${jsonObject({ fields }).slice(0, -1)},${JSON.stringify(schema).slice(1)}`;
 }
 
-type Drawing = {
+interface Drawing {
   readonly nodes: readonly { readonly id: string; readonly type: string }[];
   readonly edges: readonly { readonly source: string; readonly target: string; readonly conditional: boolean }[];
-};
+}
 type Fields = Readonly<Record<string, Readonly<Record<string, unknown>> & { readonly type: string }>>;
 
 /** Nodes with names, edges with ids, and what there is around them. */

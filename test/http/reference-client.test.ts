@@ -7,7 +7,11 @@ const service = serve(test);
 const gated = serve(test, 'gated');
 const client = () => createReferenceClient(service.url());
 
-type Message = { readonly message_id: string; readonly role: string; readonly content: { readonly text?: string }[] };
+interface Message {
+  readonly message_id: string;
+  readonly role: string;
+  readonly content: { readonly text?: string }[];
+}
 
 test('ping, graph and state schema are what the reference client reads', async (t) => {
   const { ping, graph, graphStateSchema } = client();
@@ -34,8 +38,9 @@ test('ping, graph and state schema are what the reference client reads', async (
 });
 
 test('invoke runs remote tools until none is called, with tools that were set up', async (t) => {
-  const { registerTool, setup, invoke } = client();
-  registerTool('look', ({ at }) => ({ seen: at }));
+  const reference = client();
+  const { setup, invoke } = reference;
+  reference.registerTool('look', ({ at }) => ({ seen: at }));
   const { data } = await setup();
   t.like(data, { success: true, registered_tools: 1 } as never);
   const result = await invoke([textMessage('call look')], { thread_id: 'invoked' });
@@ -50,12 +55,13 @@ test('invoke runs remote tools until none is called, with tools that were set up
 });
 
 test('a stream runs remote tools too, and every chunk says its thread', async (t) => {
-  const { registerTool, setup, stream } = client();
-  registerTool('look', () => 'a result');
+  const reference = client();
+  const { setup, stream } = reference;
+  reference.registerTool('look', () => 'a result');
   await setup();
   const chunks = await Array.fromAsync(stream([textMessage('call look')], { thread_id: 'streamed' }));
   t.is(chunks.filter(({ event }) => event === 'on_chain_end').length, 2);
-  t.true(chunks.some(({ message }) => message && said(message as Message) === 'thank you'));
+  t.true(chunks.some(({ message }) => message && said(message) === 'thank you'));
   const firstEnd = chunks.findIndex(({ event }) => event === 'on_chain_end');
   for (const [index, { metadata, thread_id: threadId }] of chunks.entries()) {
     t.is(threadId, 'streamed');

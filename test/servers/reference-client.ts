@@ -107,7 +107,7 @@ export function createReferenceClient(url: string) {
       for (let given = messages.map(serialized); ;) {
         const body = { messages: given, config, recursion_limit: 25, response_granularity: 'full' };
         const { data } = await ask('POST', '/v1/graph/invoke', body);
-        const replies: readonly ReadMessage[] = data['messages'] ?? [];
+        const replies = (data['messages'] as readonly ReadMessage[] | undefined) ?? [];
         const answers = answerCalls(replies);
         all.push(...replies, ...answers);
         if (answers.length === 0) return { data, all, messages: replies };
