@@ -56,10 +56,9 @@ test('invoke runs remote tools until none is called, with tools that were set up
 
 test('a stream runs remote tools too, and every chunk says its thread', async (t) => {
   const reference = client();
-  const { setup, stream } = reference;
   reference.registerTool('look', () => 'a result');
-  await setup();
-  const chunks = await Array.fromAsync(stream([textMessage('call look')], { thread_id: 'streamed' }));
+  await reference.setup();
+  const chunks = await Array.fromAsync(reference.stream([textMessage('call look')], { thread_id: 'streamed' }));
   t.is(chunks.filter(({ event }) => event === 'on_chain_end').length, 2);
   t.true(chunks.some(({ message }) => message && said(message) === 'thank you'));
   const firstEnd = chunks.findIndex(({ event }) => event === 'on_chain_end');
