@@ -1,6 +1,6 @@
 import { integer, required, text, type Settings, type Values } from '@agent-workflow/kit/env';
 import { processSettings, securitySettings } from '@agent-workflow/kit/process';
-import { serviceFileSettings } from '@agent-workflow/kit/service-file';
+import { listenHostOf, serviceFileSettings, type AuthMode } from '@agent-workflow/kit/service-file';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { authSettings } from './auth/settings.ts';
 import { limitSettings } from './limits/settings.ts';
@@ -39,5 +39,5 @@ export const gatewayProcessSettings = {
 export type GatewayConfig = Values<typeof gatewaySettings>;
 
 /** The address to listen on: the loopback unless the operator opens the door or callers must sign in. */
-export const hostOf = (config: Pick<GatewayConfig, 'HOST'>, file: { readonly auth: unknown }): string =>
-  config.HOST ?? (file.auth === null ? '127.0.0.1' : '0.0.0.0');
+export const hostOf = (config: Pick<GatewayConfig, 'HOST'>, file: { readonly auth: AuthMode }): string =>
+  config.HOST ?? listenHostOf(file.auth);

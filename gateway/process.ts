@@ -21,7 +21,7 @@ export async function openGatewayProcess(env: Env): Promise<RunningProcess> {
   const file = readServiceFile(values.SERVICE_CONFIG);
   const host = hostOf(values, file);
   await using opened = new AsyncDisposableStack();
-  const observed = opened.use(await openObservation('gateway', values, log));
+  const observed = opened.use(await openObservation({ service: 'gateway', values, log, file }));
   const { registry, spans, health, calling } = observed;
   const auth = opened.use(await openAuth({ file, config: values, host, log }));
   const threads = opened.use(connect('threads', values.THREADS_ADDRESS, security));

@@ -60,6 +60,19 @@ test('the configuration table has every setting as it is in the code, and no oth
   t.deepEqual(Object.fromEntries([...written].toSorted()), Object.fromEntries([...known].toSorted()));
 });
 
+test('the Node that the README asks for is the one that npm asks for, and an older one is not refused', async (t) => {
+  const { engines } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { engines: { node: string } };
+  const [, asked] = /^Node (\d+) or later with npm/m.exec(readme) ?? [];
+  t.is(engines.node, `>=${asked}`);
+  const { packages } = JSON.parse(await readFile(join(root, 'node_modules/.package-lock.json'), 'utf8')) as Installed;
+  t.regex(packages['node_modules/ava']?.engines?.node ?? '', new RegExp(`\\^${asked}\\.`), 'what ava asks for');
+  t.notRegex(await readFile(join(root, '.npmrc'), 'utf8'), /engine-strict/);
+});
+
+interface Installed {
+  readonly packages: Readonly<Record<string, { readonly engines?: { readonly node?: string } }>>;
+}
+
 const rowsOf = (settings: Settings): [string, string][] =>
   Object.entries(settings).map(([name, { fallback, doc, secret }]) => {
     const shown =

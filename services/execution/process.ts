@@ -22,7 +22,7 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
   const file = readServiceFile(values.SERVICE_CONFIG);
   const options = toGrpcOptions(values, log);
   await using opened = new AsyncDisposableStack();
-  const observed = opened.use(await openObservation('execution', values, log));
+  const observed = opened.use(await openObservation({ service: 'execution', values, log, file }));
   const { served: around, onStranger, calling } = observed;
   const watchdog = opened.use(
     openWatchdog({ limitMs: values.BLOCK_LIMIT_MS, runs: values.RUN_CONCURRENCY, logger: log }),

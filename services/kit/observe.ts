@@ -4,6 +4,7 @@ import { createHealth, type Health } from './health.ts';
 import type { Log } from './log.ts';
 import { gauge, openRegistry, type Registry } from './metrics.ts';
 import { openMetricsPort } from './metrics-port.ts';
+import { listenHostOf, type AuthMode } from './service-file.ts';
 import { openSpans, type Spans } from './spans.ts';
 
 /** What every process reads about how it is observed. */
@@ -13,7 +14,10 @@ export const observeSettings = {
     'Port of `/metrics`, `/livez` and `/readyz`; 0 takes a free one; unset, nothing is measured',
     { max: 65_535 },
   ),
-  METRICS_HOST: text('0.0.0.0', 'Address that this port listens on'),
+  METRICS_HOST: text(
+    undefined,
+    'Address that this port listens on; unset, `127.0.0.1` in a process that reads `service.json` while `auth` is null, else `0.0.0.0`',
+  ),
   OTEL_EXPORTER_OTLP_ENDPOINT: text(
     undefined,
     'Where a collector takes traces by OTLP over HTTP, as `http://collector:4318`; unset, none are made',
@@ -46,12 +50,16 @@ export interface Observation extends AsyncDisposable {
   readonly says: readonly string[];
 }
 
+export interface ObservationOptions {
+  readonly service: string;
+  readonly values: Values<typeof observeSettings>;
+  readonly log: Log;
+  /** `service.json` of a process that reads it. */
+  readonly file?: { readonly auth: AuthMode };
+}
+
 /** @throws ConfigError when the collector's address is none, or what is asked for is not installed. */
-export async function openObservation(
-  service: string,
-  values: Values<typeof observeSettings>,
-  log: Log,
-): Promise<Observation> {
+export async function openObservation({ service, values, log, file }: ObservationOptions): Promise<Observation> {
   await using opened = new AsyncDisposableStack();
   const spans = await openTraces(service, values, log);
   if (spans) opened.use(spans);
@@ -60,7 +68,7 @@ export async function openObservation(
   let isReady = false;
   registry?.make(processMetrics).ready.ask(() => (isReady ? 1 : 0));
   const counted = registry && countCalls(registry);
-  const { METRICS_HOST: host, METRICS_PORT: port = 0 } = values;
+  const { METRICS_HOST: host = listenHostOf(file?.auth), METRICS_PORT: port = 0 } = values;
   const listening =
     registry &&
     opened.use(await openMetricsPort({ host, port, registry, isReady: () => isReady, degraded: health.degraded }));

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import { ConfigError } from './env.ts';
-import { readServiceFile } from './service-file.ts';
+import { listenHostOf, readServiceFile } from './service-file.ts';
 
 function serviceFile(t: ExecutionContext, content: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'service-'));
@@ -70,4 +70,10 @@ test('a file that is not there is refused by its path', (t) => {
     instanceOf: ConfigError,
     message: '/no/service.json: no such file',
   });
+});
+
+test('a port listens on the loopback while nobody signs in, and on all addresses otherwise', (t) => {
+  t.is(listenHostOf(null), '127.0.0.1');
+  t.is(listenHostOf('jwt'), '0.0.0.0');
+  t.is(listenHostOf(undefined), '0.0.0.0', 'of a process that reads no service.json');
 });

@@ -10,6 +10,12 @@ export const serviceFileSettings = {
 /** How callers are authenticated: not at all, by a token, or by a backend of the operator (`<module>:<class>`). */
 export type AuthMode = null | 'jwt' | { readonly method: 'custom'; readonly path: string };
 
+/**
+ * The address that a port listens on where the operator sets none: the loopback while nobody signs in, all addresses otherwise.
+ * `undefined`: the process reads no `service.json`.
+ */
+export const listenHostOf = (auth: AuthMode | undefined): string => (auth === null ? '127.0.0.1' : '0.0.0.0');
+
 /** What the operator chose in `service.json`. */
 export interface ServiceFile {
   /** The graph object as `<module>:<object>`; relative modules are relative to `folder`. */

@@ -14,7 +14,7 @@ import { openStore } from './open-store.ts';
 export async function openMemoryProcess(env: Env, stopping: AbortSignal): Promise<RunningProcess> {
   const { values, log } = beginProcess('memory', memoryProcessSettings, env);
   await using opened = new AsyncDisposableStack();
-  const observed = opened.use(await openObservation('memory', values, log));
+  const observed = opened.use(await openObservation({ service: 'memory', values, log }));
   const { served: around, onStranger } = observed;
   const measure = measureMemory(observed.registry);
   const embedder = await createEmbedder(values, measure.embedder);

@@ -50,7 +50,7 @@ export async function openStandalone(
   const file = readServiceFile(values.SERVICE_CONFIG);
   const host = hostOf(values, file);
   await using opened = new AsyncDisposableStack();
-  const observed = opened.use(await openObservation('standalone', values, log));
+  const observed = opened.use(await openObservation({ service: 'standalone', values, log, file }));
   const { registry, spans, health, inProcess } = observed;
   const watchdog = opened.use(
     openWatchdog({ limitMs: values.BLOCK_LIMIT_MS, runs: values.RUN_CONCURRENCY, logger: log }),

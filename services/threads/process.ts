@@ -15,7 +15,7 @@ export async function openThreadsProcess(env: Env, stopping: AbortSignal): Promi
   const { values, log } = beginProcess('threads', threadsProcessSettings, env);
   const reach = readCassandra(values);
   await using opened = new AsyncDisposableStack();
-  const observed = opened.use(await openObservation('threads', values, log));
+  const observed = opened.use(await openObservation({ service: 'threads', values, log }));
   const { served: around, onStranger } = observed;
   const wire = opened.use(await openWireServer(['threads'], { ...toGrpcOptions(values, log), around, onStranger }));
   const onError = (error: unknown): void => {

@@ -51,6 +51,7 @@ export const processValues = (config: Schema): Readonly<Record<string, Schema>> 
   config,
   secretEnv,
   extraEnv: { type: 'array', items: { type: 'object', required: ['name'] } },
+  extraEnvFrom: maps,
   resources,
   drainSeconds: whole(1, 86_400),
   preStopSeconds: whole(0, 600),
@@ -68,15 +69,17 @@ export const processValues = (config: Schema): Readonly<Record<string, Schema>> 
   // Those that pods are found by are the chart’s own.
   podLabels: { ...labels, propertyNames: { not: { pattern: '^(app\\.kubernetes\\.io|helm\\.sh)/' } } },
   serviceAccount: closed({ create: flag, name: optionalName, annotations: labels }),
-  runAsUser: whole(1, 2 ** 31 - 1),
+  runAsUser: { ...whole(1, 2 ** 31 - 1), type: ['integer', 'null'] },
   tls: closed({ existingSecret: optionalName }),
   networkPolicy: closed({
     egressPorts: { type: 'array', items: port },
+    extraEgressPorts: { type: 'array', items: port },
     extraEgress: maps,
     extraIngress: maps,
   }),
   volumes: maps,
   volumeMounts: maps,
+  initContainers: { type: 'array', items: { type: 'object', required: ['name', 'image'] } },
 });
 
 /** What goes for all parts. */

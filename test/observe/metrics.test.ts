@@ -65,6 +65,11 @@ async function openMeasured(agent: string, env: Readonly<Record<string, string>>
   return { url: service.url, metrics: metricsAt(service), [Symbol.asyncDispose]: () => everything.disposeAsync() };
 }
 
+test('while everyone is let in, metrics are shown to this machine alone unless the operator says otherwise', async (t) => {
+  await using service = await openMeasured('remembering', { METRICS_HOST: '' });
+  t.is(new URL(service.metrics).hostname, '127.0.0.1');
+});
+
 test('each run, request, step and search is counted once, under names that are the table’s', async (t) => {
   await using service = await openMeasured('remembering');
   const { send, stream } = createClient(service.url);

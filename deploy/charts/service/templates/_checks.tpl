@@ -9,8 +9,10 @@ What a schema cannot say: settings that only make sense together. Fails with all
 {{- range $c.values.extraEnv }}{{ $extra = append $extra .name }}{{ end -}}
 {{- $places := dict "config" (keys $c.values.config) "secretEnv" (keys $c.values.secretEnv) "extraEnv" $extra -}}
 {{- $given := concat (keys $c.values.config) (keys $c.values.secretEnv) $extra -}}
+{{- /* What stands in extraEnvFrom is known to nobody before the process starts. */ -}}
+{{- $known := not $c.values.extraEnvFrom -}}
 {{- range $c.facts.needs -}}
-{{- if not (has . $given) -}}
+{{- if and $known (not (has . $given)) -}}
 {{- $problems = append $problems (printf "%s must be set, in config or secretEnv" .) -}}
 {{- end -}}
 {{- end -}}
@@ -41,12 +43,12 @@ What a schema cannot say: settings that only make sense together. Fails with all
 {{- $keys := list "JWT_SECRET_KEY" "JWT_PUBLIC_KEY" "JWT_JWKS_URL" -}}
 {{- $found := list -}}
 {{- range $keys }}{{ if has . $given }}{{ $found = append $found . }}{{ end }}{{ end -}}
-{{- if not $found -}}
+{{- if and $known (not $found) -}}
 {{- $problems = append $problems "global.serviceFile.auth is jwt: one of JWT_SECRET_KEY, JWT_PUBLIC_KEY, JWT_JWKS_URL must be set, in config or secretEnv" -}}
 {{- end -}}
 {{- end -}}
 {{- $several := or (gt (int $c.values.replicas) 1) $c.values.autoscaling.enabled -}}
-{{- if and $c.facts.http $c.facts.calls $several (not (has "REDIS_URL" $given)) -}}
+{{- if and $known $c.facts.http $c.facts.calls $several (not (has "REDIS_URL" $given)) -}}
 {{- $problems = append $problems "REDIS_URL must be set, in config or secretEnv, as soon as there may be more than one replica: each would keep limits, tools and tickets to itself" -}}
 {{- end -}}
 {{- with $c.values.autoscaling -}}

@@ -3,7 +3,7 @@
 {{- $c := . -}}
 {{- $set := dict -}}
 {{- if not $c.facts.job -}}
-{{- $set = dict "METRICS_PORT" "9464" "DRAIN_SECONDS" ($c.values.drainSeconds | int | toString) -}}
+{{- $set = dict "METRICS_HOST" "0.0.0.0" "METRICS_PORT" "9464" "DRAIN_SECONDS" ($c.values.drainSeconds | int | toString) -}}
 {{- end -}}
 {{- if $c.facts.http -}}
 {{- $_ := set $set "HOST" "0.0.0.0" -}}

@@ -24,6 +24,10 @@ Takes a dict: `root`, and `facts`:
 {{- $values = mustMergeOverwrite $values (deepCopy (get $root.Values . | default dict)) -}}
 {{- end -}}
 {{- $instance := $values.global.instance | default $root.Release.Name -}}
+{{- /* A merge passes over null, which has a meaning here. */ -}}
+{{- range list $root.Values (get $root.Values ($facts.section | default "") | default dict) -}}
+{{- if hasKey . "runAsUser" }}{{ $_ := set $values "runAsUser" .runAsUser }}{{ end -}}
+{{- end -}}
 {{- dict
       "facts" (mustMergeOverwrite (dict "serves" $facts.component "calls" list "callers" list "env" dict "needs" list "tells" list) $facts)
       "values" $values

@@ -52,6 +52,10 @@ spec:
       topologySpreadConstraints:
         {{- . | nindent 8 }}
       {{- end }}
+      {{- with $c.values.initContainers }}
+      initContainers:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
       containers:
         - {{ include "service.container" $c | nindent 10 | trim }}
       volumes:

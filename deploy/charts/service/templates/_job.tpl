@@ -57,12 +57,20 @@ spec:
       {{- with include "service.place" $job | trim }}
       {{- . | nindent 6 }}
       {{- end }}
+      {{- with $job.values.initContainers }}
+      initContainers:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
       containers:
         - name: migrate
           image: {{ include "service.image" $job }}
           imagePullPolicy: {{ $job.global.image.pullPolicy }}
           args:
             - {{ $job.facts.migrate }}
+          {{- with $job.values.extraEnvFrom }}
+          envFrom:
+            {{- toYaml . | nindent 12 }}
+          {{- end }}
           env:
             {{- range $name, $value := include "service.variables" $job | fromYaml }}
             - name: {{ $name }}

@@ -23,7 +23,7 @@
     - port: 50051
       protocol: TCP
 {{- end }}
-{{- with .values.networkPolicy.egressPorts }}
+{{- with concat .values.networkPolicy.egressPorts .values.networkPolicy.extraEgressPorts | uniq }}
 - ports:
     {{- range . }}
     - port: {{ . | int }}

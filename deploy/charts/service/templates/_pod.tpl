@@ -1,8 +1,10 @@
 {{- define "service.podSecurity" -}}
 runAsNonRoot: true
-runAsUser: {{ .values.runAsUser | int }}
-runAsGroup: {{ .values.runAsUser | int }}
-fsGroup: {{ .values.runAsUser | int }}
+{{- with .values.runAsUser }}
+runAsUser: {{ . | int }}
+runAsGroup: {{ . | int }}
+fsGroup: {{ . | int }}
+{{- end }}
 fsGroupChangePolicy: OnRootMismatch
 seccompProfile:
   type: RuntimeDefault
@@ -113,6 +115,10 @@ imagePullPolicy: {{ .global.image.pullPolicy }}
 args:
   - {{ .facts.main }}
 envFrom:
+  {{- /* Of a variable that stands in several, the last one counts. */}}
+  {{- with .values.extraEnvFrom }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
   - configMapRef:
       name: {{ .name }}
 {{- with include "service.env" . | fromYamlArray }}
