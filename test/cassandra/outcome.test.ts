@@ -114,7 +114,7 @@ withServer(test, cassandra, (server) => {
     proxy.judge = lost.judge;
     t.is(await store.beginOnce(owner, 'lost', { bodyHash: 'h', at: 1 }), undefined);
     t.true(lost.isOver());
-    t.deepEqual(await store.beginOnce(owner, 'lost', { bodyHash: 'other', at: 1 }), { bodyHash: 'h' });
+    t.deepEqual(await store.beginOnce(owner, 'lost', { bodyHash: 'other', at: 1 }), { bodyHash: 'h', at: 1 });
   });
 
   test('of many that make one thread at once each sees the one before', async (t) => {

@@ -309,7 +309,7 @@ export function executionContract(
     await endOf(execution, runId);
     const events = await followAll(execution, runId);
     holdsOrder(t, events, 'low');
-    t.true(events.reduce((sum, { json }) => sum + json.byteLength, 0) > 20 * 1024 * 1024);
+    t.true(events.reduce((sum, { json }) => sum + json.byteLength, 0) > 8 * 1024 * 1024);
   });
 
   // Failing

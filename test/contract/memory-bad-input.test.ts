@@ -129,7 +129,7 @@ test('a query language in keys and values of filters is a text among texts: it f
       const found = await send('POST', '/v1/store/search', { query: 'cab', filters });
       t.deepEqual([found.status, found.body.data], [200, { results: [] }], JSON.stringify(filters));
       const forgotten = await send('POST', `${root}/forget`, { filters });
-      t.deepEqual(forgotten.body.data, { deleted_count: 0, memory_ids: [] }, JSON.stringify(filters));
+      t.like(forgotten.body.data, { deleted_count: 0, memory_ids: [] }, JSON.stringify(filters));
     }
   t.deepEqual(await kept(), ['a bad cab']);
 });

@@ -568,11 +568,22 @@ export function memoryContract(
     const heavy = 'x '.repeat(sizes.memory / 2);
     const metadata = { large: 'y'.repeat(sizes.memory - 100) };
     for (let n = 0; n < 120; n += 1) await store(heavy.slice(n), { metadata });
-    const first = await memory.list({ owner, selection: {}, limit: 1000, offset: 0 }, call);
-    t.true(first.memories.length < 120);
-    const rest = await memory.list({ owner, selection: {}, limit: 1000, offset: 0, cursor: first.cursor ?? '' }, call);
-    t.is(first.memories.length + rest.memories.length, 120);
-    t.is(rest.cursor, undefined);
+    const ids = new Set<string>();
+    let pages = 0;
+    for (let cursor: string | undefined; ; pages += 1) {
+      const page = { limit: 1000, offset: 0, ...(cursor !== undefined && { cursor }) };
+      const reply = await memory.list({ owner, selection: {}, ...page }, call);
+      for (const { memoryId } of reply.memories) ids.add(memoryId);
+      const bytes = reply.memories.reduce(
+        (sum, { content, metadataJson }) => sum + content.length + metadataJson.length,
+        0,
+      );
+      t.true(bytes <= sizes.page, `${bytes} bytes on one page`);
+      ({ cursor } = reply);
+      if (cursor === undefined) break;
+    }
+    t.is(ids.size, 120);
+    t.true(pages >= 3);
   });
 
   withMemory('a call whose deadline has passed does nothing', async (t, memory, { store }) => {

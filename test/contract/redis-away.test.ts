@@ -244,10 +244,13 @@ withServer(test, privateRedis(), () => {
     await one.tools.put('u:ada', [tool('first')]);
     // It has set something last, not got.
     await untilBack(t, other);
+    const operator = await openOperator(t, server.url);
+    const gets = async (): Promise<number> =>
+      Number(/cmdstat_get:calls=(\d+)/.exec(String(await operator.send('INFO', 'commandstats')))?.[1] ?? 0);
+    const before = await gets();
     proxy.stall('answers');
     const reading = namesOf(other, 'u:ada');
-    const operator = await openOperator(t, server.url);
-    await until(t, async () => String(await operator.send('CLIENT', 'LIST')).includes(' cmd=get '));
+    await until(t, async () => (await gets()) > before);
     await one.tools.put('u:ada', [tool('second')]);
     proxy.resume();
     t.deepEqual(await reading, ['first']);

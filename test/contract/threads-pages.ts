@@ -37,15 +37,16 @@ export function threadsPagesContract(
   { open, scale }: { readonly open: OpenThreads; readonly scale: Scale },
 ): void {
   const check = (title: string, body: (t: ExecutionContext, threads: Threads) => Promise<void>): void => {
-    test(`${name}: ${title}`, async (t) => {
-      t.timeout(120_000);
+    // One after the other: they hold the process, and with it the other tests of the file, for long.
+    test.serial(`${name}: ${title}`, async (t) => {
+      t.timeout(240_000);
       await using threads = await open();
       await body(t, threads);
     });
   };
 
-  test(`${name}: whatever messages weigh, walks by cursor and by offset give each once, in order, in pages that end by bytes`, async (t) => {
-    t.timeout(120_000);
+  test.serial(`${name}: whatever messages weigh, walks by cursor and by offset give each once, in order, in pages that end by bytes`, async (t) => {
+    t.timeout(240_000);
     const size = fc.oneof(fc.integer({ min: 1, max: 2000 }), fc.constantFrom(700_000, 1_300_000, 1_900_000));
     await fc.assert(
       fc.asyncProperty(

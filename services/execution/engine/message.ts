@@ -58,7 +58,7 @@ export function draftMessage(toBlock: (block: Block) => Block): MessageDraft {
       const json = toLightJson(piece, emittedPiece);
       weigh(json.length);
       closeText();
-      const block = toBlock(orFailure(() => readBlock(JSON.parse(json), [emittedPiece])));
+      const block = toBlock(orFailure(() => readEmitted(JSON.parse(json) as Block)));
       if (content.length >= sizes.blocks)
         throw new RunFailure('NODE_ERROR', `the emitted message has more than ${sizes.blocks} blocks`);
       content.push(block);
@@ -72,6 +72,16 @@ export function draftMessage(toBlock: (block: Block) => Block): MessageDraft {
       return deepFreeze({ message_id: messageId, role: 'assistant', content, timestamp: new Date().toISOString() });
     },
   };
+}
+
+/**
+ * Reads an emitted block. Arguments of a tool call come from a model, which may write anything: what is no object is answered by the
+ * tool, and the model is told.
+ */
+function readEmitted(block: Block): Block {
+  const isCall = block.type === 'tool_call' || block.type === 'remote_tool_call';
+  if (!isCall || block['args'] === undefined) return readBlock(block, [emittedPiece]);
+  return { ...readBlock({ ...block, args: {} }, [emittedPiece]), args: block['args'] };
 }
 
 /** Messages that a node returned, made whole. @throws RunFailure naming the first thing in them that no message has. */
