@@ -165,12 +165,22 @@ export async function runProcess(open: (env: Env, stopping: AbortSignal) => Prom
 /** What keeps a process from starting and lies around it rather than in it, in one line; `undefined` for anything else. */
 function wordsOf(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
-  const refused = /\blisten (E[A-Z]+)\b.* (\S+:\d+)/.exec(error.message);
+  const refused = /\blisten (E[A-Z]+)\b/.exec(error.message);
   const why = whyNotBound[refused?.[1] ?? ''];
-  if (why !== undefined) return `${refused?.[2] ?? ''} cannot be listened at: ${why}`;
+  if (why !== undefined) return `${addressIn(error.message)} cannot be listened at: ${why}`;
   if (!(error instanceof ServiceError)) return undefined;
   const { message, cause } = error;
   return `${message}${cause instanceof Error ? `: ${cause.message.split('\n', 1).join('')}` : ''}`;
+}
+
+/** The last `host:port` of a text. */
+function addressIn(text: string): string {
+  const addresses = text.split(' ').flatMap((word) => {
+    const colon = word.lastIndexOf(':');
+    const port = colon > 0 ? Number.parseInt(word.slice(colon + 1), 10) : NaN;
+    return Number.isNaN(port) ? [] : [`${word.slice(0, colon)}:${String(port)}`];
+  });
+  return addresses.at(-1) ?? '';
 }
 
 /** By the code in the words of Node, which gRPC keeps and says nothing else by. */

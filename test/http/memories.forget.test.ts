@@ -19,7 +19,7 @@ test.serial('what matches is forgotten, and named', async (t) => {
   ]) {
     const id = await store(fields ?? {});
     const forgotten = await data(t, 'forgetMemories', forget(narrowing));
-    t.deepEqual(forgotten, { deleted_count: 1, memory_ids: [id] } as never);
+    t.deepEqual(forgotten, { deleted_count: 1, has_more: false, memory_ids: [id], success: true } as never);
     await refused(t, send('GET', `/v1/store/memories/${id}`), 404, codeOf(404));
   }
   t.is((await send('GET', `/v1/store/memories/${kept}`)).status, 200);
