@@ -9,6 +9,7 @@ import type { executionSettings } from './config.ts';
 import { deleteIdle, finishDeletions, type OnDeletionFailure } from './delete-thread.ts';
 import { openEndWatch } from './end-watch.ts';
 import type { CompiledGraph } from './engine/graph.ts';
+import { expireLogs } from './expire-logs.ts';
 import { holdLease } from './lease.ts';
 import type { RunControl, RunLog, RunQueue, WorkerLeases } from './port.ts';
 import { createExecution } from './runs.ts';
@@ -51,7 +52,6 @@ export interface OpenExecution extends AsyncDisposable {
 /** How often runs are put into the queue again that wait in it, if it has not lost them, in milliseconds. */
 const waitingMs = 30_000;
 const tidyMs = 60_000;
-const logsAtOnce = 200;
 const bytesPerMiB = 1024 * 1024;
 
 /** Puts the runs of dead workers in order, then starts to drive runs. */
@@ -104,8 +104,7 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
   };
   const tidy = async (): Promise<void> => {
     await finishDeletions(parts, onDeletionFailure).catch(failed('finishing deletions'));
-    const kept = now() - values.EVENTS_RETENTION * 1000;
-    while ((await log.expire(kept, logsAtOnce)) === logsAtOnce);
+    await expireLogs({ log, threads, time: now() - values.EVENTS_RETENTION * 1000 });
   };
   await tidy().catch(failed('tidying up'));
   opening.use(every(tidyMs, tidy, failed('tidying up')));

@@ -103,4 +103,11 @@ export interface RunLog extends AsyncDisposable {
   readonly end: (runId: string, signal: AbortSignal) => Promise<RunEvent>;
   /** Removes the logs that ended before `time` (milliseconds since 1970), at most `limit` of them; gives how many. */
   readonly expire: (time: number, limit: number) => Promise<number>;
+  /**
+   * Runs whose logs have no terminal event, got none after `time`, and are neither written nor followed right now; whether they
+   * are still open the record knows. None where the server removes events by their age.
+   */
+  readonly unended: (time: number) => Promise<readonly string[]>;
+  /** Removes these logs, but for those that are written or followed right now. */
+  readonly drop: (runIds: readonly string[]) => Promise<void>;
 }

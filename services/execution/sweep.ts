@@ -60,7 +60,8 @@ export function createSweep(parts: SweepParts): (worker: OwnWorker) => Promise<n
   };
 }
 
-async function* openRuns(threads: Threads): AsyncGenerator<readonly Run[]> {
+/** Every run that has not ended, page by page. */
+export async function* openRuns(threads: Pick<Threads, 'listOpenRuns'>): AsyncGenerator<readonly Run[]> {
   for (let cursor: string | undefined; ;) {
     const page = await threads.listOpenRuns(
       { limit: runsAtOnce, ...(cursor === undefined ? {} : { cursor }) },

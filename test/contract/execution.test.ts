@@ -6,6 +6,7 @@ import { openMemoryRunQueue, openMemoryWorkerLeases } from '@agent-workflow/exec
 import { openMemoryRunControl } from '@agent-workflow/execution/adapters/memory-control';
 import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite';
 import { executionSettings } from '@agent-workflow/execution/config';
+import { expireLogs } from '@agent-workflow/execution/expire-logs';
 import { END, field, START, StateGraph, textOf } from '@agent-workflow/execution/graph';
 import { openExecution } from '@agent-workflow/execution/open';
 import type { RunLog } from '@agent-workflow/execution/port';
@@ -153,6 +154,27 @@ test('after a death, what ran goes on after its last commit, and what waited is 
     ...['a', 'b', 'c'].flatMap((text) => [text, 'first', 'second']),
   ]);
   gate.open();
+});
+
+test('a log that nobody ended is removed once it is old, and never that of a run that is still open', async (t) => {
+  await using services = await openServices(inProcess, { graph: steps });
+  const { execution, log, threads } = services;
+  const gate = gates.next();
+  const { runId } = await start(execution, { threadId: 't1', messages: [user(gate.name)] });
+  await gate.entered;
+  const json = Buffer.from('{"event":"metadata"}');
+  await log.append('of-nobody', 0, [{ seq: 1, event: 'metadata', json }]);
+  const later = Date.now() + 60_000;
+  t.deepEqual((await log.unended(later)).toSorted(), [runId, 'of-nobody'].toSorted());
+
+  await expireLogs({ log, threads, time: Date.now() - 60_000 });
+  t.is(await log.last('of-nobody'), 1, 'it is not old yet');
+  await expireLogs({ log, threads, time: later });
+  t.is(await log.last('of-nobody'), 0);
+  gate.open();
+  const events = await followAll(execution, runId);
+  t.true(areWhole(events.map(({ seq }) => seq)));
+  t.is(events.at(-1)?.event, 'on_chain_end');
 });
 
 test('a run whose events are no longer kept is told again from the record', async (t) => {

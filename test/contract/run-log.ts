@@ -268,6 +268,32 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
     t.deepEqual(numbers(await followAll(log, 'open')), [1, 2]);
   });
 
+  check('logs that nobody ended are named once they are old, and go when they are dropped', async (t, log) => {
+    const before = Date.now() - 60_000;
+    const later = Date.now() + 60_000;
+    await log.append('left', 0, pieces(1, 3));
+    await log.append('ended', 0, [piece(1), end(2)]);
+    await log.append('ended-later', 0, [piece(1)]);
+    await log.append('ended-later', 1, [end(2)]);
+    await log.append('followed', 0, [piece(1)]);
+    const follower = listen(log, 'followed', 0);
+    t.deepEqual(await log.unended(before), []);
+    if (expires === 'by age') {
+      t.deepEqual(await log.unended(later), []);
+      await log.drop(['left']);
+      t.is(await log.last('left'), 3);
+    } else {
+      t.deepEqual(await log.unended(later), ['left']);
+      await log.drop(['left', 'followed']);
+      t.is(await log.last('left'), 0);
+      t.deepEqual(await log.unended(later), []);
+      await log.append('left', 0, [piece(1), end(2)]);
+      t.deepEqual(numbers(await followAll(log, 'left')), [1, 2]);
+    }
+    await log.append('followed', 1, [end(2)]);
+    t.deepEqual(numbers(await follower.done), [1, 2]);
+  });
+
   test(`${name}: resuming after any number gives what an uncut log has behind it`, async (t) => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 8 }), async (batches) => {
@@ -311,6 +337,7 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
     t.deepEqual(plain([await log.end('ended', never)]), plain([end(2)]));
     await stale(t, log.append('ended', 2, [piece(3)]));
     t.is(await log.last('open'), 5);
+    t.deepEqual(await log.unended(Date.now() + 60_000), expires === 'by age' ? [] : ['open']);
     await stale(t, log.append('open', 4, [piece(5)]));
     const follower = listen(log, 'open', 4);
     await log.append('open', 5, [end(6)]);

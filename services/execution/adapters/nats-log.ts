@@ -159,6 +159,8 @@ export async function openNatsRunLog({ streams, retentionMs, logger }: NatsLogOp
 
     // The server drops what has outlived its age: nothing is walked, and nothing purged.
     expire: () => Promise.resolve(0),
+    unended: () => Promise.resolve([]),
+    drop: () => Promise.resolve(),
 
     [Symbol.asyncDispose]: async () => {
       const settled = Promise.all([...writers.values()].map(async (each) => each.settled()));

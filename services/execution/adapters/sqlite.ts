@@ -16,11 +16,19 @@ const migrations = [
      at INTEGER NOT NULL,
      run_id TEXT NOT NULL
    ) STRICT`,
+  `-- Logs without a terminal event, with the time of their first one.
+   CREATE TABLE unended (
+     run_id TEXT PRIMARY KEY,
+     at INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;
+   INSERT INTO unended SELECT DISTINCT run_id, 0 FROM events WHERE run_id NOT IN (SELECT run_id FROM ends)`,
 ];
 
 /** The live end of one run's log, while somebody writes or follows it. */
 interface Tail {
   last: number;
+  /** When the last event was appended, or when the logs were opened. */
+  lastAt: number;
   ended: boolean;
   /** The last event, unless it weighs so much that it is better read when it is asked for. */
   end: RunEvent | undefined;
@@ -69,6 +77,7 @@ const readBytes = 512 * 1024;
 export function openSqliteRunLog({ path, health }: Pick<SqliteOptions, 'path' | 'health'>): RunLog {
   const db = openSqlite({ path, durability: 'normal', migrations, health });
   const { prepare } = db;
+  const openedAt = Date.now();
   const tails = new Map<string, Tail>();
   let dirty = new Map<string, Tail>();
   /** Live runs that nobody follows, whose events wait to be written. */
@@ -91,6 +100,7 @@ export function openSqliteRunLog({ path, health }: Pick<SqliteOptions, 'path' | 
     const end = storedEnd(runId);
     const tail: Tail = {
       last: end?.seq ?? storedLast(runId),
+      lastAt: openedAt,
       ended: end !== undefined,
       end: kept(end),
       closed: end !== undefined,
@@ -133,7 +143,10 @@ export function openSqliteRunLog({ path, health }: Pick<SqliteOptions, 'path' | 
         end?.seq ?? 0,
         toLines(events),
       );
-      if (end && isTerminal(end)) prepare('INSERT INTO ends (at, run_id) VALUES (?, ?)').run(Date.now(), runId);
+      if (end && isTerminal(end)) {
+        prepare('INSERT INTO ends (at, run_id) VALUES (?, ?)').run(Date.now(), runId);
+        prepare('DELETE FROM unended WHERE run_id = ?').run(runId);
+      } else prepare('INSERT OR IGNORE INTO unended (run_id, at) VALUES (?, ?)').run(runId, Date.now());
     }
   };
 
@@ -219,6 +232,7 @@ export function openSqliteRunLog({ path, health }: Pick<SqliteOptions, 'path' | 
       if (tail.last !== after || tail.closed) throw stale(`the log of run "${runId}" has gone on without this worker`);
       const end = events.at(-1);
       tail.last = end?.seq ?? after;
+      tail.lastAt = Date.now();
       tail.closed = end !== undefined && isTerminal(end);
       tail.writing = true;
       tail.pending.push(...events);
@@ -284,6 +298,23 @@ export function openSqliteRunLog({ path, health }: Pick<SqliteOptions, 'path' | 
         return ends.length;
       }),
 
+    unended: (time) => {
+      const rows = prepare('SELECT run_id, at FROM unended').all() as { run_id: string; at: number }[];
+      const isOld = ({ run_id: runId, at }: { run_id: string; at: number }): boolean =>
+        Math.max(at, tails.get(runId)?.lastAt ?? openedAt) < time && !isUsed(tails.get(runId));
+      return Promise.resolve(rows.filter(isOld).map(({ run_id: runId }) => runId));
+    },
+
+    drop: (runIds) =>
+      db.write(() => {
+        for (const runId of runIds) {
+          if (isUsed(tails.get(runId))) continue;
+          tails.delete(runId);
+          prepare('DELETE FROM events WHERE run_id = ?').run(runId);
+          prepare('DELETE FROM unended WHERE run_id = ?').run(runId);
+        }
+      }),
+
     [Symbol.asyncDispose]: async () => {
       writeHeld();
       await flushed;
@@ -291,6 +322,9 @@ export function openSqliteRunLog({ path, health }: Pick<SqliteOptions, 'path' | 
     },
   };
 }
+
+const isUsed = (tail: Tail | undefined): boolean =>
+  tail !== undefined && (tail.listeners > 0 || tail.writing || tail.pending.length > 0);
 
 const kept = (event: RunEvent | undefined): RunEvent | undefined =>
   event && event.json.byteLength <= maxRecentBytes ? event : undefined;
