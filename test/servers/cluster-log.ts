@@ -1,3 +1,9 @@
+import type { ReplicaEnd } from './cluster-replica.ts';
+
+/** Says which process ended, and by what. */
+export const toEndLine = ({ name, pid, code, signal }: ReplicaEnd): string =>
+  `${name} (process ${pid}) ended, ${signal === null ? `with code ${String(code)}` : `by ${signal}`}; nothing starts it again`;
+
 /** What pino calls its levels. */
 const levels: Readonly<Record<number, string>> = {
   10: 'trace',

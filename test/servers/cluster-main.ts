@@ -2,8 +2,10 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs, styleText } from 'node:util';
 import { untilSignal } from '@agent-workflow/kit/life';
 import { clusterAbsence } from './cluster-ground.ts';
-import { toLogLine } from './cluster-log.ts';
+import { toEndLine, toLogLine } from './cluster-log.ts';
 import { openCluster } from './cluster.ts';
+import { dropCollections, newPrefix } from './weaviate-collections.ts';
+import { weaviate } from './weaviate.ts';
 
 /** Starts a cluster to play with: every process on this machine, on the real servers, until Ctrl-C. What it keeps goes with it. */
 const { values } = parseArgs({
@@ -31,15 +33,25 @@ async function play(): Promise<void> {
   const gateways = Number(values.gateways);
   const first = Number(values.port);
   const stopped = untilSignal();
+  await using memories = await weaviate.open();
+  const prefix = newPrefix();
+  await using _collections = { [Symbol.asyncDispose]: async () => dropCollections(memories.url, prefix) };
   await using cluster = await openCluster({
     agent: null,
     gateways,
     threads: Number(values.threads),
     executions: Number(values.executions),
     ports: Array.from({ length: gateways }, (_, index) => first + index),
-    env: { LOG_LEVEL: values.level, SERVICE_CONFIG: values.config },
+    env: {
+      LOG_LEVEL: values.level,
+      SERVICE_CONFIG: values.config,
+      WEAVIATE_URL: memories.url,
+      WEAVIATE_PREFIX: prefix,
+    },
     onLine: print,
+    onEnd: (end) => print('cluster', toEndLine(end)),
   });
+  for (const { name, address, pid } of cluster.replicas) print('cluster', `${name} is process ${pid()}, at ${address}`);
   print('cluster', `serves at ${cluster.urls.join(' and ')}; Ctrl-C ends it`);
   print('cluster', `the ${await stopped} came: draining`);
   // Callers first, so that nobody calls what is gone.
@@ -47,7 +59,7 @@ async function play(): Promise<void> {
     await Promise.all(kind.map((replica) => replica.stop()));
 }
 
-const absence = clusterAbsence();
+const absence = clusterAbsence() ?? weaviate.absence();
 if (absence === undefined) await play();
 else {
   process.stderr.write(`${absence}\n`);

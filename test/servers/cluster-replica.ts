@@ -27,10 +27,20 @@ interface ReplicaOptions {
   readonly entry: string;
   readonly env: Readonly<Record<string, string>>;
   readonly onLine?: (name: string, line: string) => void;
+  /** Called with each process of it once that has ended, by itself or by its replica. */
+  readonly onEnd?: (end: ReplicaEnd) => void;
+}
+
+/** How a process ended: by a signal, or by itself with a code. */
+export interface ReplicaEnd {
+  readonly name: string;
+  readonly pid: number;
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
 }
 
 /** Makes a replica that is not started. Disposal kills it. */
-export function createReplica({ name, address, entry, env, onLine }: ReplicaOptions): Replica {
+export function createReplica({ name, address, entry, env, onLine, onEnd }: ReplicaOptions): Replica {
   const lines: string[] = [];
   let running: ServiceProcess | undefined;
   let given = env;
@@ -50,6 +60,8 @@ export function createReplica({ name, address, entry, env, onLine }: ReplicaOpti
     if (running) throw new Error(`${name} runs already`);
     given = { ...given, ...more };
     running = await startProcess({ entry, env: given, tied: true, onLine: hear });
+    const { child } = running;
+    if (onEnd) child.once('exit', (code, signal) => onEnd({ name, pid: child.pid ?? 0, code, signal }));
   };
   return {
     name,

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { openGround, openPrivateGround, type Ground, type PrivateGround } from './cluster-ground.ts';
-import { createReplica, type Replica } from './cluster-replica.ts';
+import { createReplica, type Replica, type ReplicaEnd } from './cluster-replica.ts';
 import { freePorts } from './real-process.ts';
 import { makeWorkspace } from './standalone.ts';
 
@@ -21,6 +21,8 @@ export interface ClusterOptions {
   readonly ports?: readonly number[];
   /** Told of every line that a process prints. */
   readonly onLine?: (name: string, line: string) => void;
+  /** Called for each process once it has ended. */
+  readonly onEnd?: (end: ReplicaEnd) => void;
 }
 
 /** The service as processes of their own, on real servers. */
@@ -117,12 +119,13 @@ interface Placed {
   readonly options: ClusterOptions;
 }
 
-function replicaOf({ kind, index, port, env, options: { onLine } }: Placed): Replica {
+function replicaOf({ kind, index, port, env, options: { onLine, onEnd } }: Placed): Replica {
   return createReplica({
     name: `${kind} ${index + 1}`,
     address: `127.0.0.1:${port}`,
     entry: fileURLToPath(import.meta.resolve(`@agent-workflow/${kind}/main`)),
     env: { ...env, [kind === 'gateway' ? 'PORT' : 'GRPC_PORT']: String(port) },
     ...(onLine ? { onLine } : {}),
+    ...(onEnd ? { onEnd } : {}),
   });
 }
