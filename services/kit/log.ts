@@ -16,9 +16,46 @@ export function createLog(service: string, level: (typeof logLevels)[number]): L
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     mixin: idsOfWork,
     formatters: { log: toFields },
+    serializers: { err: toLoggedError },
     redact: ['*.authorization', '*.headers', '*.token', '*.content', '*.messages', '*.password', '*.secret'],
   });
 }
+
+/** An error as a log line holds it. */
+interface LoggedError {
+  readonly type: string;
+  readonly message: string;
+  readonly code?: string;
+  readonly stack?: string;
+  readonly cause?: LoggedError;
+}
+
+/** Characters of one text of an error that are logged: its beginning and its end. */
+const maxText = 16 * 1024;
+/** Errors of a chain of causes that are logged. */
+const maxCauses = 5;
+
+/** An error with the chain of its causes, bounded: code of an agent may throw anything, of any size, also what throws when it is read. */
+export function toLoggedError(error: unknown, causes = 0): LoggedError {
+  try {
+    if (!(error instanceof Error)) return { type: typeof error, message: shortened(String(error)) };
+    const { name, message, stack, cause } = error;
+    const code =
+      'code' in error && (typeof error.code === 'string' || typeof error.code === 'number') ? error.code : undefined;
+    return {
+      type: shortened(name),
+      message: shortened(message),
+      ...(code !== undefined && { code: shortened(String(code)) }),
+      ...(stack !== undefined && { stack: shortened(stack) }),
+      ...(cause !== undefined && causes < maxCauses && { cause: toLoggedError(cause, causes + 1) }),
+    };
+  } catch {
+    return { type: 'unknown', message: 'what was thrown cannot be read' };
+  }
+}
+
+const shortened = (text: string): string =>
+  text.length <= maxText ? text : `${text.slice(0, maxText / 2)} … ${text.slice(-maxText / 2)}`;
 
 /** What is absent leaves no field. */
 function idsOfWork(): object {

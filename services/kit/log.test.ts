@@ -1,0 +1,28 @@
+import test from 'ava';
+import { toLoggedError } from './log.ts';
+
+test('an error is logged with its stack and the chain of its causes', (t) => {
+  const error = new TypeError('outer', { cause: new Error('inner', { cause: 'words' }) });
+  const logged = toLoggedError(error);
+  t.like(logged, { type: 'TypeError', message: 'outer', cause: { message: 'inner', cause: { message: 'words' } } });
+  t.regex(logged.stack ?? '', /log\.test\.ts/);
+});
+
+test('however large an error is, what is logged of it is bounded, and has the frames at the end of its stack', (t) => {
+  const logged = toLoggedError(new Error('x'.repeat(10_000_000)));
+  t.true(JSON.stringify(logged).length < 64 * 1024);
+  t.regex(logged.stack ?? '', /log\.test\.ts/);
+  const chain = Array.from({ length: 100 }).reduce((cause) => new Error('y'.repeat(100_000), { cause }), undefined);
+  t.true(JSON.stringify(toLoggedError(chain)).length < 512 * 1024);
+});
+
+test('what throws when it is read, or is no error, is logged all the same', (t) => {
+  const hostile = new Proxy(new Error('hidden'), {
+    get: () => {
+      throw new Error('do not look at me');
+    },
+  });
+  t.is(typeof toLoggedError(hostile).message, 'string');
+  for (const thrown of [undefined, null, Symbol('s'), Object.create(null), 5n])
+    t.is(typeof toLoggedError(thrown).message, 'string');
+});
