@@ -320,6 +320,11 @@ export interface State {
   readonly fields: Readonly<Record<string, Uint8Array>>;
   /** The messages the model sees: a JSON array. */
   readonly contextJson: Uint8Array;
+  /**
+   * Whether older messages of the context are left out, because all of them do not fit into a reply. Only threads that an
+   * earlier version of the service wrote have such a context.
+   */
+  readonly contextTruncated?: boolean;
 }
 
 export interface CommitStepRequest {

@@ -1,5 +1,7 @@
+import { sizes } from '@agent-workflow/kit/sizes';
 import { readEntry } from '@agent-workflow/protos/message-rules';
 import type { MessageEntry } from '@agent-workflow/protos/threads';
+import { tooLarge } from './bounded.ts';
 import type { NewMessage } from '../schemas/messages.ts';
 
 /**
@@ -10,7 +12,13 @@ export const toEntries = (
   messages: readonly NewMessage[],
   newId: (what: string) => string,
   now = new Date(),
-): MessageEntry[] =>
-  messages.map((given, index) =>
-    readEntry(given, ['body', 'messages', index], { now, newId: () => newId(`message ${String(index)}`) }),
-  );
+): MessageEntry[] => {
+  let bytes = 0;
+  return messages.map((given, index) => {
+    const fresh = { now, newId: () => newId(`message ${String(index)}`) };
+    const entry = readEntry(given, ['body', 'messages', index], fresh);
+    bytes += Buffer.byteLength(entry.messageId) + entry.json.byteLength;
+    if (bytes > sizes.input) throw tooLarge(['body', 'messages'], sizes.input);
+    return entry;
+  });
+};

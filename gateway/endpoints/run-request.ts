@@ -3,6 +3,7 @@ import { sizes } from '@agent-workflow/kit/sizes';
 import type { RemoteTool, StartRequest } from '@agent-workflow/protos/execution';
 import { idText } from '@agent-workflow/protos/message-rules';
 import { jsonBytes } from '../replies/json.ts';
+import { boundedBytes, metadataBytes, tooLarge } from './bounded.ts';
 import type { RunInput } from '../schemas/graph.ts';
 import type { Ask, Services } from './endpoint.ts';
 import { toEntries } from './incoming-messages.ts';
@@ -25,16 +26,16 @@ export async function toStartRequest(
     runId: newId('run'),
     runIdIsNew: once.onceKey === undefined,
     messages: toEntries(input.messages, newId, at),
-    tools: mergeTools(tools.map(toRemoteTool), await shelf.get(owner)),
+    tools: boundedTools(mergeTools(tools.map(toRemoteTool), await shelf.get(owner))),
     recursionLimit: input.recursion_limit,
     granularity: input.response_granularity ?? granularity,
     multitaskStrategy: config?.multitask_strategy ?? 'enqueue',
     // Without a name the thread is new; done again, at another replica too, the request means the thread that it made.
     ...(config?.thread_id === undefined && { threadId: newId('thread'), threadIdIsNew: once.onceKey === undefined }),
     ...(config && threadOf(config)),
-    ...(nodeConfig && { configJson: jsonBytes(nodeConfig) }),
-    ...(initialState && { initialStateJson: stateBytes(initialState) }),
-    ...(resume !== undefined && { resumeJson: jsonBytes(resume) }),
+    ...(nodeConfig && { configJson: boundedBytes(nodeConfig, ['body', 'config'], sizes.metadata) }),
+    ...(initialState && { initialStateJson: boundedBytes(initialState, ['body', 'initial_state'], sizes.state) }),
+    ...(resume !== undefined && { resumeJson: boundedBytes(resume, ['body', 'resume'], sizes.resume) }),
     ...(user && { userJson: jsonBytes(user) }),
   };
 }
@@ -44,14 +45,19 @@ function threadOf(config: NonNullable<RunInput['config']>): Partial<StartRequest
   return {
     ...(threadId !== undefined && { threadId: idText(threadId) }),
     ...(threadName !== undefined && { threadName }),
-    ...(metadata && { threadMetadataJson: jsonBytes(metadata) }),
+    ...(metadata && { threadMetadataJson: metadataBytes(metadata, ['body', 'config', 'metadata']) }),
   };
 }
 
-function stateBytes(state: Record<string, unknown>): Uint8Array {
-  const json = jsonBytes(state);
-  if (json.length <= sizes.state) return json;
-  throw invalid(['body', 'initial_state'], `is larger than ${String(sizes.state)} bytes`, 'too_large');
+/** @throws Invalid when the tools of one run are too large together. */
+export function boundedTools(tools: readonly RemoteTool[]): readonly RemoteTool[] {
+  const bytes = tools.reduce(
+    (sum, { name, nodeName, description, parametersJson }) =>
+      sum + Buffer.byteLength(name + nodeName + description) + parametersJson.length,
+    0,
+  );
+  if (bytes > sizes.toolsTogether) throw tooLarge(['body', 'tools'], sizes.toolsTogether);
+  return tools;
 }
 
 /** The request's own tools come first: one that was set up under the same name stands back. */

@@ -2,9 +2,10 @@ import { badRequest } from '@agent-workflow/kit/errors';
 import { idText } from '@agent-workflow/protos/message-rules';
 import type { ThreadCheckpoint } from '@agent-workflow/protos/threads';
 import type { Static } from 'typebox';
-import { jsonBytes, jsonObject, jsonText, textOrNull, timeText } from '../replies/json.ts';
+import { jsonObject, jsonText, textOrNull, timeText } from '../replies/json.ts';
 import type { CheckpointParams, CheckpointsQuery, ForkThread } from '../schemas/checkpoints.ts';
 import type { ThreadParams } from '../schemas/threads.ts';
+import { metadataBytes } from './bounded.ts';
 import type { Ask, Services } from './endpoint.ts';
 import { fieldDefaults } from './field-defaults.ts';
 import { stateOf } from './threads.state.ts';
@@ -58,7 +59,7 @@ export async function forkThread(
       checkpointId: idText(input.checkpoint_id),
       newThreadId,
       ...(threadName !== undefined && { threadName }),
-      ...(metadata && { metadataJson: jsonBytes(metadata) }),
+      ...(metadata && { metadataJson: metadataBytes(metadata, ['body', 'config', 'metadata']) }),
     },
     ask.call(),
   );

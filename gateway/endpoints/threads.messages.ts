@@ -1,7 +1,8 @@
 import type { Static } from 'typebox';
-import { jsonBytes, jsonObject, jsonText } from '../replies/json.ts';
+import { jsonObject, jsonText } from '../replies/json.ts';
 import type { AddMessages, MessageParams, MessagesQuery } from '../schemas/messages.ts';
 import type { DeleteInput, ThreadParams } from '../schemas/threads.ts';
+import { metadataBytes } from './bounded.ts';
 import type { Ask, Services } from './endpoint.ts';
 import { toEntries } from './incoming-messages.ts';
 import { goOn, pageOf } from './threads.ts';
@@ -38,7 +39,7 @@ export async function addMessages(
 ): Promise<string> {
   const { params, input, owner } = ask;
   const messages = toEntries(input.messages, ask.newId, ask.at);
-  const metadata = input.metadata && { metadataJson: jsonBytes(input.metadata) };
+  const metadata = input.metadata && { metadataJson: metadataBytes(input.metadata, ['body', 'metadata']) };
   await threads.addMessages({ owner, threadId: params.thread_id, messages, ...metadata, ...ask.once }, ask.call());
   return jsonObject({
     messages: `[${messages.map(({ json }) => jsonText(json)).join(',')}]`,

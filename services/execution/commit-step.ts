@@ -1,7 +1,9 @@
+import { isServiceError, type ServiceError } from '@agent-workflow/kit/errors';
 import { newId } from '@agent-workflow/kit/ids';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { within } from '@agent-workflow/protos/call';
 import type { Message } from '@agent-workflow/protos/message';
+import { contextTooLarge } from '@agent-workflow/protos/refusals';
 import type {
   ClaimedRun,
   CommitStepReply,
@@ -73,6 +75,7 @@ export async function commitStep(
   const grown = weigh(commit.weight, messages, fields, place);
   // What left is not at hand to be subtracted, and what stays is short: it is weighed anew.
   const weight = delta.removed.length === 0 ? grown : { ...grown, messages: bytesOf(commit.context) };
+  refuseWaiting(commit);
   const request = {
     owner,
     threadId: claimed.threadId,
@@ -97,26 +100,61 @@ export async function commitStep(
     signal,
     onAway,
     forMs: waitMs,
+  }).catch((error: unknown) => {
+    throw isServiceError(error, 'Invalid') ? toFailure(error, place) : error;
   });
   return { reply, weight };
 }
+
+/** What the record does not take of a step is the fault of its nodes. */
+function toFailure(error: ServiceError, { nodes }: StepPlace): RunFailure {
+  const [detail] = error.details;
+  const advice = detail?.type === contextTooLarge ? '; a node made by summarizeNode keeps it shorter' : '';
+  return new RunFailure('NODE_ERROR', `${detail?.msg ?? error.message}${advice}`, { ...onlyNode(nodes), cause: error });
+}
+
+const onlyNode = (nodes: StepPlace['nodes']): { readonly node?: string } =>
+  nodes.length === 1 && nodes[0] !== undefined ? { node: nodes[0] } : {};
+
+/** @throws RunFailure when what waits for the next step is more than the record keeps. */
+function refuseWaiting({ place, progressJson, openCalls, openInterrupts, next, end }: StepCommit): void {
+  const bounds = [
+    ['what is kept between two steps', progressJson?.byteLength ?? 0, sizes.progress],
+    ['the open questions together', Buffer.byteLength(end?.interruptsJson ?? ''), sizes.progress],
+    ['the open tool calls', bytesOfTexts(openCalls.flatMap(({ callId, name }) => [callId, name])), sizes.waiting],
+    ['the ids of open questions', bytesOfTexts(openInterrupts), sizes.waiting],
+    ['the names of the next nodes', bytesOfTexts(next), sizes.waiting],
+  ] as const;
+  for (const [what, bytes, bound] of bounds) refuseOver(what, bytes, bound, place);
+}
+
+const bytesOfTexts = (texts: readonly string[]): number =>
+  texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+
+function refuseOver(what: string, bytes: number, bound: number, { nodes }: StepPlace): void {
+  if (bytes <= bound) return;
+  const message = `${what} weighs ${String(bytes)} bytes, more than ${String(bound)}`;
+  throw new RunFailure('NODE_ERROR', message, onlyNode(nodes));
+}
+
+/** JSON of a text has two quotes around it. */
+const quotes = 2;
 
 function weigh(
   before: Weight,
   messages: readonly MessageEntry[],
   changed: Readonly<Record<string, Uint8Array>>,
-  { nodes }: StepPlace,
+  place: StepPlace,
 ): Weight {
   const refuse = (what: string, bytes: number, bound: number): void => {
-    if (bytes <= bound) return;
-    const node = nodes.length === 1 && nodes[0] !== undefined ? { node: nodes[0] } : {};
-    throw new RunFailure('NODE_ERROR', `${what} weighs ${String(bytes)} bytes, more than ${String(bound)}`, node);
+    refuseOver(what, bytes, bound, place);
   };
   let added = 0;
-  for (const { json } of messages) {
+  for (const { messageId, json } of messages) {
     refuse('a message', json.byteLength, sizes.message);
-    added += json.byteLength;
+    added += Buffer.byteLength(messageId) + json.byteLength;
   }
+  refuse('context_summary', changed['context_summary']?.byteLength ?? 0, sizes.summary + quotes);
   const entries = Object.entries(changed).map(([name, json]) => [name, json.byteLength] as const);
   const fields = entries.length === 0 ? before.fields : { ...before.fields, ...Object.fromEntries(entries) };
   refuse('the state', total(fields), sizes.state);

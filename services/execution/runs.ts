@@ -224,7 +224,7 @@ function refuseTakenNames(graph: CompiledGraph, { tools }: Pick<StartRequest, 't
 }
 
 function toAccept(graph: CompiledGraph, request: StartRequest, threadId: string): AcceptRunRequest {
-  refuseHeavy(request.initialStateJson);
+  refuseLarge(request);
   const { initialState, ...given } = toRunOptions(request);
   const { fields, messages: context } = splitInitialState(initialState);
   const options = { ...given, initialState: fields };
@@ -268,15 +268,24 @@ function traceOfRequest(): Pick<Trail, 'traceparent' | 'tracestate'> {
 const keysOf = (resume: unknown): string[] =>
   typeof resume === 'object' && resume !== null && !Array.isArray(resume) ? Object.keys(resume) : [];
 
-function refuseHeavy(state: Uint8Array | undefined): void {
-  const bytes = state?.byteLength ?? 0;
-  if (bytes <= sizes.state) return;
-  throw invalid(
-    ['body', 'initial_state'],
-    `weighs ${String(bytes)} bytes, more than ${String(sizes.state)}`,
-    'too_large',
-  );
+/** What a run is started with, apart from its messages, which the record bounds. */
+function refuseLarge({ initialStateJson, configJson, userJson, resumeJson, tools }: StartRequest): void {
+  const toolsBytes = tools.reduce((sum, tool) => sum + bytesOfTool(tool), 0);
+  const bounds: readonly (readonly [loc: readonly string[], bytes: number, bound: number])[] = [
+    [['body', 'initial_state'], initialStateJson?.byteLength ?? 0, sizes.state],
+    [['body', 'config'], configJson?.byteLength ?? 0, sizes.metadata],
+    [['user'], userJson?.byteLength ?? 0, sizes.metadata],
+    [['body', 'tools'], toolsBytes, sizes.toolsTogether],
+    [['body', 'resume'], resumeJson?.byteLength ?? 0, sizes.resume],
+  ];
+  for (const [loc, bytes, bound] of bounds) {
+    if (bytes <= bound) continue;
+    throw invalid(loc, `has ${String(bytes)} bytes, more than ${String(bound)}`, 'too_large');
+  }
 }
+
+const bytesOfTool = ({ name, nodeName, description, parametersJson }: StartRequest['tools'][number]): number =>
+  Buffer.byteLength(name) + Buffer.byteLength(nodeName) + Buffer.byteLength(description) + parametersJson.byteLength;
 
 const toJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 

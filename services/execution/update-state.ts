@@ -59,8 +59,17 @@ function refuseMisfits(graph: CompiledGraph, values: Values, loc: Loc): void {
     // What a reducer takes may differ from what it makes: only the result is held to the type.
     const fault = spec.reducer ? undefined : misfit(spec, value);
     if (fault !== undefined) throw invalid([...loc, name], fault, `${spec.type}_type`);
+    if (name === 'context_summary') refuseLongSummary(value as string, [...loc, name]);
   }
 }
+
+function refuseLongSummary(summary: string, loc: Loc): void {
+  const bytes = Buffer.byteLength(JSON.stringify(summary)) - quotes;
+  if (bytes <= sizes.summary) return;
+  throw invalid(loc, `has ${String(bytes)} bytes of JSON, more than ${String(sizes.summary)}`, 'too_large');
+}
+
+const quotes = 2;
 
 function reduceOrRefuse<T>(work: () => T, loc: Loc): T {
   try {

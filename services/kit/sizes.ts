@@ -14,12 +14,31 @@ export const sizes = {
   state: 2 * MiB,
   /** What one step adds: changed fields and messages together. */
   step: 3 * MiB,
-  /** The messages of a thread that its model sees; the message log itself has no bound. */
+  /**
+   * The messages of a thread that its model sees, each with one byte for what separates it from the next; the message log
+   * itself has no bound. Steps and direct writes fill a context up to this.
+   */
   context: 8 * MiB,
+  /** A context together with the input of the run that is claimed: one body more, so that the graph can still summarise. */
+  contextWithInput: 12 * MiB,
+  /** All messages of one request, as they are stored: ids and times are added to what the body holds. */
+  input: 5 * MiB,
+  /** `context_summary`. */
+  summary: 256 * KiB,
   /** One page of a list: what does not fit is on the next page. */
   page: 4 * MiB,
-  /** `metadata` of a thread, of a checkpoint, and `config` of a run: each. */
+  /** `metadata` of a thread, of a checkpoint, `config` of a run, and the claims of whoever started it: each. */
   metadata: 256 * KiB,
+  /** The tools of one run together: those of its request and those that were set up. */
+  toolsTogether: 1 * MiB,
+  /** `resume`: the answer to what a run asked. */
+  resume: 1 * MiB,
+  /** What the engine keeps between two steps: joins, questions and their answers, places of sub-graphs. */
+  progress: 3 * MiB,
+  /** What one change of a thread overwrites: kept, so that the change can be undone. */
+  undo: 12 * MiB,
+  /** Ids and names of the tool calls that wait for an answer, of nodes that come next, of open questions: each list. */
+  waiting: 256 * KiB,
   /** The content of one memory, its metadata, and the query of a search: each. */
   memory: 64 * KiB,
   /** One gRPC message, either way. */

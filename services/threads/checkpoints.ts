@@ -1,4 +1,5 @@
 import { notFound } from '@agent-workflow/kit/errors';
+import { sizes } from '@agent-workflow/kit/sizes';
 import type { Call } from '@agent-workflow/protos/call';
 import type {
   GetCheckpointReply,
@@ -44,11 +45,16 @@ export async function getCheckpoint(
   const row = await checkpointOf(store, key, checkpointId);
   const { version } = row;
   const fields = await store.getFields(key);
-  const past = await contextOf(store, { key, version }, await store.listContext(key));
+  const past = await contextOf(store, { key, version }, sizes.contextWithInput);
   if (!past) throw absent(key, checkpointId);
   return {
     checkpoint: toCheckpoint(row),
-    state: { version, fields: fieldsUnder(fields, past.overlay), contextJson: jsonArray(past.context) },
+    state: {
+      version,
+      fields: fieldsUnder(fields, past.overlay),
+      contextJson: jsonArray(past.context),
+      ...(past.isTruncated ? { contextTruncated: true } : {}),
+    },
   };
 }
 

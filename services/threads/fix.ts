@@ -1,6 +1,7 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { answeredCalls, callsOf, type Message } from '@agent-workflow/protos/message';
 import { fromJson } from './json.ts';
-import type { Decision, Head, Snapshot } from './port.ts';
+import type { Decision, Head, Snapshot, ThreadKey, ThreadStore } from './port.ts';
 import { writableHead } from './state.ts';
 import { withCheckpoint } from './undo.ts';
 
@@ -11,18 +12,47 @@ export interface Broken {
 }
 
 /** Finds what a model would refuse in a conversation: calls without an answer. */
-export function findBroken(context: readonly Uint8Array[]): Broken {
-  const messages = context.map((json) => fromJson(json) as Message);
-  const answered = new Set(messages.flatMap(answeredCalls));
-  const callers = messages.filter(
-    ({ role, content }) => role === 'assistant' && callsOf({ content }).some((id) => !answered.has(id)),
-  );
-  const lost = new Set(callers.flatMap(callsOf));
-  const answers = messages.filter((message) => answeredCalls(message).some((id) => lost.has(id)));
-  return { callers: callers.map(idOf), answers: answers.map(idOf) };
+export async function findBroken(store: ThreadStore, key: ThreadKey): Promise<Broken> {
+  const messages = await readLinks(store, key);
+  const answered = new Set(messages.flatMap(({ answers }) => answers));
+  const callers = messages.filter(({ calls }) => calls.some((id) => !answered.has(id)));
+  const lost = new Set(callers.flatMap(({ calls }) => calls));
+  const answers = messages.filter((message) => message.answers.some((id) => lost.has(id)));
+  return { callers: callers.map(({ id }) => id), answers: answers.map(({ id }) => id) };
 }
 
-const idOf = ({ message_id: id }: Message): string => id;
+/** Which calls a message makes as an assistant's, and which it answers. */
+interface Links {
+  readonly id: string;
+  readonly calls: readonly string[];
+  readonly answers: readonly string[];
+}
+
+/** Bytes of a context that are parsed before others have their turn. */
+const parsedAtOnce = 2 * 1024 * 1024;
+
+/** The messages of the context that make calls or answer some, in order of the log. */
+async function readLinks(store: ThreadStore, key: ThreadKey): Promise<readonly Links[]> {
+  let links: readonly Links[] = [];
+  for (let below: number | undefined; below !== 0;) {
+    const { entries, bottom } = await store.listContext(key, {
+      maxBytes: parsedAtOnce,
+      ...(below === undefined ? {} : { below }),
+    });
+    links = [...entries.map(({ json }) => toLinks(fromJson(json) as Message)).filter(hasLinks), ...links];
+    below = bottom;
+    await nextTurn();
+  }
+  return links;
+}
+
+const toLinks = (message: Message): Links => ({
+  id: message.message_id,
+  calls: message.role === 'assistant' ? callsOf(message) : [],
+  answers: answeredCalls(message),
+});
+
+const hasLinks = ({ calls, answers }: Links): boolean => calls.length + answers.length > 0;
 
 /** Removes what is broken, and lets nobody wait for its answers any more. */
 export function decideFix(

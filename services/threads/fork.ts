@@ -83,7 +83,8 @@ async function makeFork(store: ThreadStore, request: ForkThreadRequest, now: () 
 const forkHead = ({ threadName, metadataJson }: ForkThreadRequest, source: Head, now: number): Head => {
   const name = threadName ?? source.name;
   const metadata = metadataJson ?? source.metadata;
-  const head = newHead(
+  // What it holds while it is being copied nobody measures; the last change says it, if the version forked knew it.
+  const { size: _, ...head } = newHead(
     {
       ...(name === undefined ? {} : { threadName: name }),
       ...(metadata === undefined ? {} : { metadataJson: metadata }),

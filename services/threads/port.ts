@@ -46,8 +46,23 @@ export interface Head {
   /** What the worker kept with its last commit: of the active run, or of one that is interrupted. */
   readonly progress?: Uint8Array;
   readonly interruptedRun?: string;
+  /** Absent where an earlier version of the service wrote the thread last: then it is measured once. */
+  readonly size?: ThreadSize;
   /** Absent to every reader: on its way out, or a fork that is not whole yet. Whatever is left of it is to be purged. */
   readonly deleting: boolean;
+}
+
+/** How large a thread's state is, in bytes. */
+export interface ThreadSize {
+  /** Names and values of all fields. */
+  readonly fields: number;
+  /** The messages of the context, each with one byte for what separates it from the next. */
+  readonly context: number;
+}
+
+/** The size of one version. */
+export interface MeasuredSize extends ThreadSize {
+  readonly version: number;
 }
 
 export type RunStatus = 'queued' | 'running' | 'interrupted' | 'completed' | 'failed' | 'stopped';
@@ -235,6 +250,16 @@ export interface StoredState {
   readonly fields: Readonly<Record<string, Uint8Array>>;
   /** In order of the log. */
   readonly context: readonly Uint8Array[];
+  /** Whether older messages of the context are left out. */
+  readonly isTruncated: boolean;
+}
+
+/** The newest messages of a context below some position. */
+export interface ContextPage {
+  /** In order of the log. */
+  readonly entries: readonly LogEntry[];
+  /** What of the context stands below this position is not in `entries`; 0 when nothing does. */
+  readonly bottom: number;
 }
 
 /** A thread as lists show it: nothing of what decides who may write. */
@@ -319,8 +344,13 @@ export interface ThreadStore extends AsyncDisposable {
    */
   readonly change: <T>(key: ThreadKey, reads: Reads, decide: (snapshot: Snapshot) => Decision<T>) => Promise<T>;
   readonly getHead: (key: ThreadKey) => Promise<Head | undefined>;
-  /** Fields and context as of the head's version at the moment of the call. */
-  readonly getState: (key: ThreadKey) => Promise<StoredState>;
+  /**
+   * Fields and context as of the head's version at the moment of the call. Of a context that is larger than `maxBytes` the
+   * newest messages that fit; without `maxBytes` all of it.
+   */
+  readonly getState: (key: ThreadKey, maxBytes?: number) => Promise<StoredState>;
+  /** The size of the state as of one version, read piece by piece; `undefined` when the thread is absent. */
+  readonly measure: (key: ThreadKey) => Promise<MeasuredSize | undefined>;
   /** The fields alone. */
   readonly getFields: (key: ThreadKey) => Promise<StoredState['fields']>;
   readonly getRun: (owner: string, runId: string) => Promise<RunRecord | undefined>;
@@ -343,8 +373,11 @@ export interface ThreadStore extends AsyncDisposable {
       readonly below?: number | undefined;
     },
   ) => Promise<readonly LogEntry[]>;
-  /** The context in order of the log, with places. */
-  readonly listContext: (key: ThreadKey) => Promise<readonly LogEntry[]>;
+  /** The newest messages of the context below position `below`, as many as fit into `maxBytes`, but at least one. */
+  readonly listContext: (
+    key: ThreadKey,
+    page: { readonly below?: number; readonly maxBytes: number },
+  ) => Promise<ContextPage>;
   /** The entries at these positions, as far as they are there, in ascending order. */
   readonly getEntries: (key: ThreadKey, positions: readonly number[]) => Promise<readonly PlacedEntry[]>;
   /** The checkpoints that are kept, the newest first, from the first below version `below`. */

@@ -1,4 +1,4 @@
-import { conflict, invalid, notFound, ServiceError } from '@agent-workflow/kit/errors';
+import { conflict, notFound, ServiceError } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type {
   AddMessagesReply,
@@ -13,6 +13,8 @@ import { LRUCache } from 'lru-cache';
 import { fromJson, jsonArray } from './json.ts';
 import type { Decision, Head, Snapshot, StoredState, ThreadKey, ThreadStore } from './port.ts';
 import { placeMessages } from './runs/place.ts';
+import { refuseMessages, refuseMetadata, refuseSummary } from './bounds.ts';
+import { knownSize, refuseGrowth, sizeOfFields, type SizePlaces } from './size.ts';
 import { withCheckpoint } from './undo.ts';
 
 /** Encoded states that are kept, in bytes: a state whose version still stands is answered without reading its rows. */
@@ -32,7 +34,7 @@ export function createStateReader(store: ThreadStore): StateReader {
     const name = nameOf(key);
     const known = cache.get(name);
     if (known?.version === head.version) return known;
-    const state = toState(head.version, await store.getState(key));
+    const state = toState(head.version, await store.getState(key, sizes.contextWithInput));
     // A write may have come between the two reads: what was read then belongs to no version that is known here.
     if ((await store.getHead(key))?.version === head.version) cache.set(name, state);
     return state;
@@ -46,19 +48,17 @@ export async function claimedState(store: ThreadStore, key: ThreadKey, claimed: 
   // A thread made by this very run holds nothing but its input: there is nothing to read.
   if (isNewThread && claimed.epoch === 1)
     return { version, fields: {}, contextJson: jsonArray(appended.map(({ json }) => json)) };
-  return toState(version, await store.getState(key));
+  return toState(version, await store.getState(key, sizes.contextWithInput));
 }
 
-const toState = (version: number, { fields, context }: StoredState): State => ({
+const toState = (version: number, { fields, context, isTruncated }: StoredState): State => ({
   version,
   fields,
   contextJson: jsonArray(context),
+  ...(isTruncated ? { contextTruncated: true } : {}),
 });
 
-const sizeOf = ({ fields, contextJson }: State): number => contextJson.byteLength + weigh(fields);
-
-const weigh = (fields: Readonly<Record<string, Uint8Array>>): number =>
-  Object.entries(fields).reduce((sum, [name, json]) => sum + name.length + json.byteLength, 0);
+const sizeOf = ({ fields, contextJson }: State): number => contextJson.byteLength + sizeOfFields(fields);
 
 /** Refuses a direct write while a run holds the thread, and one to a thread that is absent. */
 export function writableHead({ head }: Snapshot, threadId: string): Head {
@@ -74,7 +74,8 @@ export function decideWriteState(
 ): Decision<{ head: Head }> {
   const head = writableHead(snapshot, request.threadId);
   if (head.version !== request.expectedVersion) throw overtaken(request.threadId);
-  refuseHeavyState(request.fields);
+  refuseSummary(request.fields, ['body', 'state', 'context_summary']);
+  refuseMessages(request.messages, stateWrite.messages);
   const { messages, nextPosition } = placeMessages(request.messages, head.nextPosition, snapshot.entries);
   const answered = answersIn(request.messages);
   const written: Head = {
@@ -83,13 +84,12 @@ export function decideWriteState(
     updatedAt: now,
     nextPosition,
   };
-  return {
-    change: withCheckpoint({ head: written, fields: request.fields, messages }, head, snapshot, {
-      ...directly,
-      at: now,
-    }),
-    reply: { head: written },
-  };
+  const change = withCheckpoint({ head: written, fields: request.fields, messages }, head, snapshot, {
+    ...directly,
+    at: now,
+  });
+  refuseGrowth(knownSize(head), change.head.size, stateWrite);
+  return { change, reply: { head: change.head } };
 }
 
 /** Another write came first: whoever reads the state again can make its own. */
@@ -99,6 +99,8 @@ function overtaken(threadId: string): ServiceError {
     details: [{ loc: ['path', 'thread_id'], msg: message, type: 'version_conflict' }],
   });
 }
+
+const stateWrite: SizePlaces = { messages: ['body', 'state', 'context'], fields: ['body', 'state'] };
 
 /** How a version comes to be that no run made. */
 const directly = { source: 'update', nodes: [] } as const;
@@ -127,20 +129,23 @@ export function decideAddMessages(
   now: number,
 ): Decision<AddMessagesReply> {
   const head = writableHead(snapshot, request.threadId);
+  const { metadataJson: metadata } = request;
+  refuseMessages(request.messages, addition.messages);
+  refuseMetadata(metadata, ['body', 'metadata']);
   const { messages, nextPosition } = placeMessages(request.messages, head.nextPosition, snapshot.entries);
   const version = head.version + 1;
   const answered = answersIn(request.messages);
-  const { metadataJson: metadata } = request;
-  return {
-    change: withCheckpoint(
-      { head: { ...withoutCalls(head, answered), version, updatedAt: now, nextPosition }, messages },
-      head,
-      snapshot,
-      { ...directly, at: now, ...(metadata === undefined ? {} : { metadata }) },
-    ),
-    reply: { version },
-  };
+  const change = withCheckpoint(
+    { head: { ...withoutCalls(head, answered), version, updatedAt: now, nextPosition }, messages },
+    head,
+    snapshot,
+    { ...directly, at: now, ...(metadata === undefined ? {} : { metadata }) },
+  );
+  refuseGrowth(knownSize(head), change.head.size, addition);
+  return { change, reply: { version } };
 }
+
+const addition: SizePlaces = { messages: ['body', 'messages'], fields: ['body', 'messages'] };
 
 /** The calls that the message makes go with it. */
 export function decideDeleteMessage(
@@ -166,10 +171,4 @@ function withoutCalls(head: Head, callIds: readonly string[]): Head {
   if (head.openCalls.length === 0) return head;
   const gone = new Set(callIds);
   return { ...head, openCalls: head.openCalls.filter(({ callId }) => !gone.has(callId)) };
-}
-
-function refuseHeavyState(fields: Readonly<Record<string, Uint8Array>>): void {
-  const bytes = weigh(fields);
-  if (bytes > sizes.state)
-    throw invalid(['body', 'state'], `weighs ${String(bytes)} bytes, more than ${String(sizes.state)}`, 'too_large');
 }

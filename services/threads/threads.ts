@@ -8,6 +8,7 @@ import type {
   State,
   Threads,
 } from '@agent-workflow/protos/threads';
+import { refuseMetadata } from './bounds.ts';
 import { getCheckpoint, listCheckpoints } from './checkpoints.ts';
 import { threadsSettings } from './config.ts';
 import { decideFix, findBroken } from './fix.ts';
@@ -17,6 +18,7 @@ import { fromJson, toJson } from './json.ts';
 import { gatherUndos } from './overlay.ts';
 import type { Head, Reads, RunRecord, ThreadKey, ThreadStore, ToolCallKey } from './port.ts';
 import { decideOnce, requestOf, type Decide, type Outcome, type Repeatable } from './repeats.ts';
+import { createSizedChange } from './measure.ts';
 import { pruned } from './retention.ts';
 import { keyBytes, runBytes } from './row-sizes.ts';
 import { newestOutput } from './run-output.ts';
@@ -51,8 +53,9 @@ export function createThreads({
   const states = createStateReader(store);
   const forks = createForks(store, now);
 
-  const change: ThreadStore['change'] = (key, reads, decide) =>
-    store.change(key, reads, (snapshot) => pruned(decide(snapshot), keep));
+  const change = createSizedChange(store, (key, reads, decide) =>
+    store.change(key, reads, (snapshot) => pruned(decide(snapshot), keep)),
+  );
 
   /** A change that a request makes once, however often it is sent. */
   const changeOnce = async <T, K>(
@@ -327,6 +330,7 @@ export function createThreads({
     },
 
     forkThread: async (request) => {
+      refuseMetadata(request.metadataJson, ['body', 'config', 'metadata']);
       await liveHead(keyOf(request));
       return toThread({ threadId: request.newThreadId, ...(await forks.make(request)) });
     },
@@ -334,7 +338,7 @@ export function createThreads({
     fixThread: async (request) => {
       const key = keyOf(request);
       await liveHead(key);
-      const broken = findBroken((await store.getState(key)).context);
+      const broken = await findBroken(store, key);
       const messages = [...broken.callers, ...broken.answers];
       const removedCount = await settle({ key, reads: { messages }, method: 'fixThread', request }, (snapshot) =>
         decideFix(key.threadId, broken, snapshot, now()),

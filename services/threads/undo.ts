@@ -1,8 +1,12 @@
 import type { OpenCall } from '@agent-workflow/protos/threads';
 import type { Change, CheckpointInfo, Head, PlacedEntry, Snapshot } from './port.ts';
+import { sizeAfter } from './size.ts';
 
 /** What the head said before a change, of all that a rollback or a fork brings back. */
-export type Mark = Pick<Head, 'nextPosition' | 'openCalls' | 'next' | 'openInterrupts' | 'interruptedRun' | 'progress'>;
+export type Mark = Pick<
+  Head,
+  'nextPosition' | 'openCalls' | 'next' | 'openInterrupts' | 'interruptedRun' | 'progress' | 'size'
+>;
 
 /** What one change overwrote. Positions from `mark.nextPosition` on were free before it. */
 export interface Undo {
@@ -17,7 +21,7 @@ export interface Undo {
   readonly order?: readonly number[];
 }
 
-/** The change with a checkpoint on it, whose undo is what the change overwrites of the snapshot. */
+/** The change with the size that it leaves, and a checkpoint on it, whose undo is what the change overwrites of the snapshot. */
 export function withCheckpoint(
   change: Change,
   before: Head,
@@ -25,7 +29,9 @@ export function withCheckpoint(
   info: Omit<CheckpointInfo, 'next'>,
 ): Change {
   const undo = encodeUndo(overwritten(change, before, snapshot));
-  return { ...change, checkpoint: { ...info, next: change.head.next, undo } };
+  const size = sizeAfter(before, change, snapshot);
+  const head = size ? { ...change.head, size } : change.head;
+  return { ...change, head, checkpoint: { ...info, next: change.head.next, undo } };
 }
 
 const none: readonly never[] = [];
@@ -61,6 +67,7 @@ export const markOf = (head: Mark): Mark => ({
   openInterrupts: head.openInterrupts,
   ...(head.interruptedRun === undefined ? {} : { interruptedRun: head.interruptedRun }),
   ...(head.progress === undefined ? {} : { progress: head.progress }),
+  ...(head.size === undefined ? {} : { size: head.size }),
 });
 
 /**
@@ -73,6 +80,8 @@ interface Header {
   readonly next?: readonly string[];
   readonly asked?: readonly string[];
   readonly interrupted?: string;
+  /** Bytes of all fields, and of the context. */
+  readonly size?: readonly [fields: number, context: number];
   /** Bytes of the progress. */
   readonly progress?: number;
   /** Name and bytes of each field; without bytes, it was not set. */
@@ -99,6 +108,7 @@ export function encodeUndo({ mark, fields, entries, removed, order }: Undo): Uin
     ...(mark.next.length === 0 ? {} : { next: mark.next }),
     ...(mark.openInterrupts.length === 0 ? {} : { asked: mark.openInterrupts }),
     ...(mark.interruptedRun === undefined ? {} : { interrupted: mark.interruptedRun }),
+    ...(mark.size === undefined ? {} : { size: [mark.size.fields, mark.size.context] }),
     ...(progress === undefined ? {} : { progress }),
     ...(fields.length === 0 ? {} : { fields: fields.map(([name, json]) => (json ? [name, note(json)] : [name])) }),
     ...(entries.length === 0
@@ -132,6 +142,7 @@ export function decodeUndo(bytes: Uint8Array): Undo {
       next: header.next ?? none,
       openInterrupts: header.asked ?? none,
       ...(header.interrupted === undefined ? {} : { interruptedRun: header.interrupted }),
+      ...(header.size === undefined ? {} : { size: { fields: header.size[0], context: header.size[1] } }),
       ...progress,
     },
     fields: (header.fields ?? none).map(([name, length]) => [name, length === undefined ? undefined : take(length)]),

@@ -40,7 +40,7 @@ withServerForLong(test, cassandra, (server) => {
     const shown = (entries: readonly LogEntry[]): [number, string | undefined][] =>
       entries.map(({ position, json }) => [position, text(json)]);
     t.deepEqual(shown(await one.listMessages(key, { limit: 10_000 })), ordered);
-    t.deepEqual(shown(await other.listContext(key)), ordered);
+    t.deepEqual(shown((await other.listContext(key, { maxBytes })).entries), ordered);
     t.deepEqual(shown(await other.getEntries(key, [...model.keys()])), ordered);
     for (const [position, json] of model) {
       const found = await one.getMessage(key, `m${String(position)}`);
@@ -66,7 +66,7 @@ withServerForLong(test, cassandra, (server) => {
     await until(async () => (await segmentsOf(keyspace, key)) > 20);
     t.deepEqual(positionsOf(await store.listMessages(key, { limit: 1000 })), [...range(0, 20), ...taken]);
     t.deepEqual(
-      (await store.listContext(key)).map(({ messageId }) => messageId),
+      (await store.listContext(key, { maxBytes })).entries.map(({ messageId }) => messageId),
       [...range(0, 20).map((position) => `m${String(position)}`), ...taken.map((position) => `n${String(position)}`)],
     );
     await put(store, { head: { ...newHead, deleting: true } }, key);
@@ -96,8 +96,8 @@ withServerForLong(test, cassandra, (server) => {
       t.true(asked.length <= 5, `${String(asked.length)} requests after ${String(after)}`);
     }
     asked.length = 0;
-    t.deepEqual(positionsOf(await store.listContext(key)), range(count - 20, count));
-    t.true(asked.length <= 3, `${String(asked.length)} requests for the context`);
+    t.deepEqual(positionsOf((await store.listContext(key, { maxBytes })).entries), range(count - 20, count));
+    t.true(asked.length <= 4, `${String(asked.length)} requests for the context`);
     asked.length = 0;
     await put(store, { head: { ...newHead, version: count }, messages: [entry(count)] }, key);
     t.true(asked.length <= 2, `${String(asked.length)} requests for a message more`);
@@ -105,6 +105,9 @@ withServerForLong(test, cassandra, (server) => {
     t.deepEqual(positionsOf(await store.listMessages(key, { limit: 3, offset: 15_000 })), range(15_000, 15_003));
   });
 });
+
+/** More than any context here has. */
+const maxBytes = 64 * 1024 * 1024;
 
 const range = (first: number, end: number): number[] =>
   Array.from({ length: end - first }, (_, index) => first + index);

@@ -52,6 +52,7 @@ export const fullHead: Head = {
   openInterrupts: ['q1'],
   claims: 2,
   progress: bytes('{"p":1}'),
+  size: { fields: 7, context: 1234 },
 };
 
 export const checkpoint = (at: number, undo = `undo ${String(at)}`): Checkpoint => ({

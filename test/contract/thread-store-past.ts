@@ -86,13 +86,14 @@ export function threadStorePastContract(check: CheckStore, ages: boolean): void 
 
   check('the context and entries of the log are read with their places', async (t, store) => {
     await put(store, { head: newHead, messages: [0, 2, 5].map(entry), removedFromContext: [2] });
-    t.deepEqual(await store.listContext(key), [entry(0), entry(5)]);
+    t.deepEqual(await store.listContext(key, { maxBytes: 1000 }), { entries: [entry(0), entry(5)], bottom: 0 });
     t.deepEqual(await store.getEntries(key, [5, 1, 2]), [
       { ...entry(2), inContext: false },
       { ...entry(5), inContext: true },
     ]);
     t.deepEqual(await store.getEntries(key, []), []);
-    t.deepEqual(await store.listContext({ owner: 'u:bob', threadId: 't1' }), []);
+    const foreign = await store.listContext({ owner: 'u:bob', threadId: 't1' }, { maxBytes: 1000 });
+    t.deepEqual(foreign, { entries: [], bottom: 0 });
     t.deepEqual(await store.getEntries({ owner: 'u:bob', threadId: 't1' }, [0]), []);
   });
 

@@ -3,10 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite';
+import type { ThreadStore } from '@agent-workflow/threads/port';
 import { cassandra } from '../servers/cassandra.ts';
 import { openKeyspace, type Keyspace } from '../servers/cassandra-keyspace.ts';
 import { withServer } from '../servers/real-suite.ts';
 import { storeApart } from './apart.ts';
+import { threadSizesContract } from './thread-sizes.ts';
 import { threadStoreContract } from './thread-store.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'thread-store-'));
@@ -22,6 +24,11 @@ threadStoreContract(test, 'sqlite file', {
   keeps: true,
 });
 
+threadSizesContract(test, 'sqlite in memory', {
+  open: async () => openSqliteThreadStore({ path: ':memory:' }),
+  stories: 60,
+});
+
 withServer(test, cassandra, (server) => {
   let opening: Promise<Keyspace> | undefined;
   const keyspace = (): Promise<Keyspace> => (opening ??= server().then(openKeyspace));
@@ -33,10 +40,16 @@ withServer(test, cassandra, (server) => {
     ages: true,
   });
 
+  let places = 0;
+  const openApart = async (options = {}): Promise<ThreadStore> =>
+    storeApart(await (await keyspace()).open(options), `sizes-${String((places += 1))}`);
+  threadSizesContract(test, 'cassandra', { open: openApart, stories: 2 });
+
   const sizes = { width: 3, maxRows: 4, maxBytes: 1000, keptRows: 2 };
   threadStoreContract(test, 'cassandra, every log in many segments', {
     open: async (place) => storeApart(await (await keyspace()).open({ sizes }), place),
     keeps: true,
     ages: true,
   });
+  threadSizesContract(test, 'cassandra, every log in many segments', { open: () => openApart({ sizes }), stories: 2 });
 });

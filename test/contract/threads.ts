@@ -40,6 +40,7 @@ import { threadsPagesContract } from './threads-pages.ts';
 import { threadsPastContract } from './threads-past.ts';
 import { threadsRepeatsContract } from './threads-repeats.ts';
 import { threadsRacesContract } from './threads-races.ts';
+import { threadsSizesContract } from './threads-sizes.ts';
 
 /** Opens an empty record; `keep` versions of a thread are kept at least. */
 export type OpenThreads = (options?: { readonly keep?: number }) => Promise<Threads & AsyncDisposable>;
@@ -932,4 +933,5 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
   threadsPagesContract(test, name, { open, scale });
   threadsPastContract(test, name, { open, scale });
   threadsRacesContract(test, name, { open, scale });
+  threadsSizesContract(test, name, { open });
 }

@@ -1,9 +1,9 @@
 import { sizes } from '@agent-workflow/kit/sizes';
-import type { LogEntry, ThreadKey } from '../port.ts';
+import type { ContextPage, LogEntry, ThreadKey } from '../port.ts';
 import type { Row, Session, Statement } from './cassandra-client.ts';
 import { isGone, long, positionOf, toEntry, type Layout } from './cassandra-rows.ts';
 import { kinds } from './cassandra-schema.ts';
-import { bridged, within, type Span, type Spans } from './cassandra-spans.ts';
+import { bridged, takeNewest, within, type Span, type Spans } from './cassandra-spans.ts';
 
 /** A log as a head described it. */
 export interface Log {
@@ -50,6 +50,42 @@ export async function readSpans(session: Session, log: Log, spans: Spans): Promi
     return entries;
   });
   return parts.flat();
+}
+
+/** What the entries at the positions of the spans are in bytes, each with one more; they are read a page at a time. */
+export async function measureSpans(session: Session, log: Log, spans: Spans): Promise<number> {
+  let bytes = 0;
+  for (const stretch of spans.flatMap((span) => stretchesOf(log.layout, span))) {
+    for await (const rows of readStretch(session, log, stretch, whole)) {
+      for (const row of rows) if (!isGone(row)) bytes += (row['json'] as Buffer).length + 1;
+    }
+  }
+  return bytes;
+}
+
+/** Positions read at once while it is not known how large a message is here, and at most. */
+const firstRead = 16;
+const maxRead = 1024;
+
+/** The newest entries at positions of the spans that fit, but at least one: of the others about one read's worth is read. */
+export async function readNewest(session: Session, log: Log, spans: Spans, maxBytes: number): Promise<ContextPage> {
+  const newestFirst: LogEntry[] = [];
+  let bytes = 0;
+  let count = firstRead;
+  for (let left = spans; left.length > 0;) {
+    const { newest, rest } = takeNewest(left, count);
+    const read = await readAt(session, log, newest);
+    for (const entry of read.toReversed()) {
+      bytes += entry.json.byteLength + 1;
+      const last = newestFirst.at(-1);
+      if (bytes > maxBytes && last) return { entries: newestFirst.reverse(), bottom: last.position };
+      newestFirst.push(entry);
+    }
+    left = rest;
+    const largest = Math.max(1, ...read.map(({ json }) => json.byteLength));
+    count = Math.max(1, Math.min(maxRead, count * 4, Math.floor((4 * pageBytes) / largest)));
+  }
+  return { entries: newestFirst.reverse(), bottom: 0 };
 }
 
 /** So many positions are read in vain rather than in another read. */

@@ -1,27 +1,41 @@
 import { createQuota } from '@agent-workflow/kit/pages';
-import type { LogEntry, PlacedEntry, StoredState, ThreadKey, ThreadStore } from '../port.ts';
+import type { ContextPage, LogEntry, MeasuredSize, PlacedEntry, StoredState, ThreadKey, ThreadStore } from '../port.ts';
 import { checkpointBytes, messageBytes, undoBytes } from '../row-sizes.ts';
 import { pause } from './cassandra-change.ts';
 import type { Row, Session } from './cassandra-client.ts';
 import {
   isPlacedAlike,
   isUntouched,
+  measureSpans,
   pagesOf,
   readAt,
   readEntries,
+  readNewest,
   readSpans,
   skip,
   type Log,
 } from './cassandra-log.ts';
-import { isGone, long, toCheckpoint, toEntry, toLayout, toUndo, type Layout, type Seen } from './cassandra-rows.ts';
+import {
+  isGone,
+  long,
+  toCheckpoint,
+  toEntry,
+  toHead,
+  toLayout,
+  toUndo,
+  type Layout,
+  type Seen,
+} from './cassandra-rows.ts';
 import { kinds } from './cassandra-schema.ts';
 import { createWatch, lookAtHead, toFields } from './cassandra-snapshot.ts';
-import { within } from './cassandra-spans.ts';
+import { subtract, within } from './cassandra-spans.ts';
+import { sizeOfFields } from '../size.ts';
 
 type Reading = Pick<
   ThreadStore,
   | 'getHead'
   | 'getState'
+  | 'measure'
   | 'getFields'
   | 'listMessages'
   | 'listContext'
@@ -37,7 +51,7 @@ interface ReadingOptions {
 }
 
 const ofThread = 'owner = ? AND thread_id = ?';
-const selectState = `SELECT kind, stamp, layout, id, field, generation FROM thread
+const selectState = `SELECT kind, stamp, head, layout, id, field, generation FROM thread
   WHERE ${ofThread} AND kind <= ${kinds.field}`;
 const selectMessageId = `SELECT position FROM thread WHERE ${ofThread} AND kind = ${kinds.messageId} AND n = 0 AND id = ?`;
 const selectPage = `SELECT rolled_to, n, message_id, json FROM thread WHERE ${ofThread} AND kind = ${kinds.log} AND n > ? AND n < ?`;
@@ -80,14 +94,35 @@ export function createReading({ session, deadlineMs }: ReadingOptions): Reading 
   return {
     getHead: async (key) => (await lookAtHead(session, key)).head,
 
-    getState: async (key) => {
+    getState: async (key, maxBytes = Infinity) => {
       let rows: readonly Row[] = [];
       const first = async (): Promise<Found> => headIn((rows = await stateRows(key)));
-      const read = async (log: Log): Promise<StoredState> => ({
-        fields: fieldsIn(rows, log.layout),
-        context: (await context(log)).map(({ json }) => json),
+      const read = async (log: Log): Promise<StoredState> => {
+        const isSmall = (sizeIn(rows) ?? maxBytes) < maxBytes || maxBytes === Infinity;
+        const page = isSmall
+          ? { entries: await context(log), bottom: 0 }
+          : await readNewest(session, log, log.layout.context, maxBytes);
+        const { entries, bottom } = page;
+        return {
+          fields: fieldsIn(rows, log.layout),
+          context: entries.map(({ json }) => json),
+          isTruncated: bottom > 0,
+        };
+      };
+      return (
+        (await readBy(key, { isAlike: isUntouched, first, read })) ?? { fields: {}, context: [], isTruncated: false }
+      );
+    },
+
+    measure: async (key) => {
+      let rows: readonly Row[] = [];
+      const first = async (): Promise<Found> => headIn((rows = await stateRows(key)));
+      const read = async (log: Log): Promise<MeasuredSize> => ({
+        version: versionIn(rows),
+        fields: sizeOfFields(fieldsIn(rows, log.layout)),
+        context: await measureSpans(session, log, log.layout.context),
       });
-      return (await readBy(key, { isAlike: isUntouched, first, read })) ?? { fields: {}, context: [] };
+      return readBy(key, { isAlike: isUntouched, first, read });
     },
 
     getFields: async (key) => {
@@ -95,7 +130,17 @@ export function createReading({ session, deadlineMs }: ReadingOptions): Reading 
       return fieldsIn(rows, headIn(rows).layout);
     },
 
-    listContext: async (key) => (await readBy(key, { isAlike: isUntouched, read: context })) ?? [],
+    listContext: async (key, { below = Number.MAX_SAFE_INTEGER, maxBytes }) => {
+      let seen: Seen | undefined;
+      const first = async (): Promise<Seen> => (seen = await lookAtHead(session, key));
+      const read = async (log: Log): Promise<ContextPage> => {
+        if ((seen?.head?.size?.context ?? maxBytes) < maxBytes && below === Number.MAX_SAFE_INTEGER)
+          return { entries: await context(log), bottom: 0 };
+        const spans = subtract(log.layout.context, [[below, Number.MAX_SAFE_INTEGER]]);
+        return readNewest(session, log, spans, maxBytes);
+      };
+      return (await readBy(key, { isAlike: isUntouched, first, read })) ?? { entries: [], bottom: 0 };
+    },
 
     listMessages: async (key, page) => {
       const known = await readShortPage(session, key, page);
@@ -181,6 +226,17 @@ interface ReadBy<T> {
 function headIn(rows: readonly Row[]): Found {
   const row = rows.find(({ kind }) => kind === kinds.head);
   return { stamp: row && String(row['stamp']), layout: row && toLayout(row['layout'] as string) };
+}
+
+/** What the head says of the context's size; `undefined` where it does not. */
+function sizeIn(rows: readonly Row[]): number | undefined {
+  const row = rows.find(({ kind }) => kind === kinds.head);
+  return row && toHead(row).size?.context;
+}
+
+function versionIn(rows: readonly Row[]): number {
+  const row = rows.find(({ kind }) => kind === kinds.head);
+  return row ? toHead(row).version : 0;
 }
 
 const fieldsIn = (rows: readonly Row[], layout: Layout | undefined): StoredState['fields'] =>

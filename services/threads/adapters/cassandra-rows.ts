@@ -4,6 +4,7 @@ import type {
   CheckpointRow,
   Head,
   LogEntry,
+  MeasuredSize,
   RunRecord,
   RunRow,
   ThreadKey,
@@ -102,13 +103,21 @@ const isNothing = (blob: unknown): boolean => blob === null || blob === undefine
 export const isSame = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean =>
   a === b || Buffer.compare(toBlob(a), toBlob(b)) === 0;
 
-export const toHead = (row: Row): Head => ({
-  ...(JSON.parse(row['head'] as string) as Omit<Head, 'metadata' | 'progress'>),
-  ...optional('metadata', row['metadata']),
-  ...optional('progress', row['progress']),
-});
+/** A head as JSON. A service of an earlier version keeps `size` as it found it: only its version says whether it still holds. */
+type HeadJson = Omit<Head, 'metadata' | 'progress' | 'size'> & { readonly size?: MeasuredSize };
 
-export const fromHead = ({ metadata: _, progress: _progress, ...head }: Head): string => JSON.stringify(head);
+export const toHead = (row: Row): Head => {
+  const { size, ...head } = JSON.parse(row['head'] as string) as HeadJson;
+  return {
+    ...head,
+    ...optional('metadata', row['metadata']),
+    ...optional('progress', row['progress']),
+    ...(size?.version === head.version ? { size: { fields: size.fields, context: size.context } } : {}),
+  };
+};
+
+export const fromHead = ({ metadata: _, progress: _progress, size, ...head }: Head): string =>
+  JSON.stringify({ ...head, ...(size ? { size: { version: head.version, ...size } } : {}) } satisfies HeadJson);
 
 export const toLayout = (json: string): Layout => {
   const { context, ...layout } = JSON.parse(json) as Omit<Layout, 'context'> & { context: readonly number[] };

@@ -49,6 +49,20 @@ export const within = (spans: Spans, position: number): boolean =>
 export const positionsIn = (spans: Spans): number[] =>
   spans.flatMap(([first, last]) => Array.from({ length: last - first + 1 }, (_, index) => first + index));
 
+/** The last `count` positions, ascending, and the spans before them. */
+export function takeNewest(spans: Spans, count: number): { readonly newest: readonly number[]; readonly rest: Spans } {
+  const newest: number[] = [];
+  const rest = [...spans];
+  for (let span = rest.pop(); span; span = rest.pop()) {
+    const [first, last] = span;
+    const from = Math.max(first, last - (count - newest.length) + 1);
+    for (let position = last; position >= from; position--) newest.push(position);
+    if (from > first) rest.push([first, from - 1]);
+    if (newest.length === count) break;
+  }
+  return { newest: newest.reverse(), rest };
+}
+
 /** Spans with less than `gap` positions between them as one: to read a little too much in fewer reads. */
 export function bridged(spans: Spans, gap: number): Spans {
   const wide: [number, number][] = [];

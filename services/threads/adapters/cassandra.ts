@@ -92,7 +92,8 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
   return {
     change: (key, reads, decide) => hold(() => change(key, reads, decide)),
     getHead: (key) => hold(() => reading.getHead(key)),
-    getState: (key) => hold(() => reading.getState(key)),
+    getState: (key, maxBytes) => hold(() => reading.getState(key, maxBytes)),
+    measure: (key) => hold(() => reading.measure(key)),
     getFields: (key) => hold(() => reading.getFields(key)),
     getRun: (owner, runId) => hold(() => runs.get(owner, runId)),
     listRuns: (key, page) => hold(() => runs.list(key, page)),
@@ -102,7 +103,7 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
         return recency.list(owner, page);
       }),
     listMessages: (key, page) => hold(() => reading.listMessages(key, page)),
-    listContext: (key) => hold(() => reading.listContext(key)),
+    listContext: (key, page) => hold(() => reading.listContext(key, page)),
     getEntries: (key, positions) => hold(() => reading.getEntries(key, positions)),
     listCheckpoints: (key, page) => hold(() => reading.listCheckpoints(key, page)),
     listUndos: (key, page) => hold(() => reading.listUndos(key, page)),

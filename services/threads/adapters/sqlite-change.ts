@@ -3,14 +3,14 @@ import { conflict } from '@agent-workflow/kit/errors';
 import type { AppliedRequest, Change, RunRecord, ThreadKey, ToolCallNote } from '../port.ts';
 import { putCheckpoint } from './sqlite-checkpoints.ts';
 import { fromHead, headColumns, toList } from './sqlite-rows.ts';
-import type { HeadRow } from './sqlite-snapshot.ts';
+import type { ContextRef, HeadRow } from './sqlite-snapshot.ts';
 
 /** Writes a change to the thread that is known, or makes the thread. */
 export function applyChange(db: Sqlite, known: HeadRow | undefined, key: ThreadKey, change: Change): void {
   const ref = known?.ref ?? insertThread(db, key, change);
   if (known) updateHead(db, known, change);
   applyToFields(db, ref, change);
-  applyToLog(db, ref, change);
+  applyToLog(db, { ref, contextNumber: known?.contextNumber ?? firstContext }, change);
   for (const run of change.runs ?? []) putRun(db, ref, key, run);
   if (change.applies) putApplied(db, ref, change.applies);
   if (change.toolCall) putToolCall(db, ref, change.toolCall);
@@ -30,18 +30,22 @@ function applyToFields(db: Sqlite, ref: number, change: Change): void {
   }
 }
 
-function applyToLog(db: Sqlite, ref: number, change: Change): void {
-  if (change.clearState) db.prepare('UPDATE messages SET in_context = 0 WHERE ref = ? AND in_context = 1').run(ref);
+/** The number of a new thread's context. */
+const firstContext = 1;
+
+function applyToLog(db: Sqlite, { ref, contextNumber }: ContextRef, change: Change): void {
+  const number = change.clearState ? contextNumber + 1 : contextNumber;
+  if (change.clearState) db.prepare('UPDATE threads SET context_number = ? WHERE ref = ?').run(number, ref);
   if (change.deletedFrom !== undefined)
     db.prepare('DELETE FROM messages WHERE ref = ? AND position >= ?').run(ref, change.deletedFrom);
   for (const message of change.messages ?? []) {
     db.prepare(
-      `INSERT INTO messages (ref, position, message_id, json, in_context) VALUES (?, ?, ?, ?, 1)
-       ON CONFLICT (ref, position) DO UPDATE SET json = excluded.json, in_context = 1`,
-    ).run(ref, message.position, message.messageId, message.json);
+      `INSERT INTO messages (ref, position, message_id, json, in_context) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (ref, position) DO UPDATE SET json = excluded.json, in_context = excluded.in_context`,
+    ).run(ref, message.position, message.messageId, message.json, number);
   }
   for (const position of change.addedToContext ?? []) {
-    db.prepare('UPDATE messages SET in_context = 1 WHERE ref = ? AND position = ?').run(ref, position);
+    db.prepare('UPDATE messages SET in_context = ? WHERE ref = ? AND position = ?').run(number, ref, position);
   }
   for (const position of change.removedFromContext ?? []) {
     db.prepare('UPDATE messages SET in_context = 0 WHERE ref = ? AND position = ?').run(ref, position);

@@ -133,4 +133,10 @@ export const migrations: readonly string[] = [
    CREATE INDEX applied_by_end ON applied (until);
    ALTER TABLE once ADD COLUMN attempt TEXT;
    ALTER TABLE once ADD COLUMN is_left INTEGER NOT NULL DEFAULT 0`,
+  // A message is part of the context while its `in_context` is its thread's `context_number`: clearing a context writes one row.
+  // The index spares whoever looks for the context the pages of messages that are not part of it.
+  `ALTER TABLE threads ADD COLUMN field_bytes INTEGER;
+   ALTER TABLE threads ADD COLUMN context_bytes INTEGER;
+   ALTER TABLE threads ADD COLUMN context_number INTEGER NOT NULL DEFAULT 1;
+   CREATE INDEX messages_in_context ON messages (ref, in_context, position) WHERE in_context > 0`,
 ];

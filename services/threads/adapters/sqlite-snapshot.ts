@@ -3,11 +3,17 @@ import type { Head, PlacedEntry, Reads, RunRecord, Snapshot, ThreadKey, ToolCall
 import { iterateUndos } from './sqlite-checkpoints.ts';
 import { arraysOf, optional, selectedHead, toHead, toPlacedEntry, toRun, type HeadColumns } from './sqlite-rows.ts';
 
-export interface HeadRow {
-  readonly ref: number;
+export interface HeadRow extends ContextRef {
   readonly head: Head;
   /** When the oldest checkpoint that is kept was made; `null` when none is. Pruning by count leaves it behind. */
   readonly checkpointsSince: number | null;
+}
+
+/** What names the messages of a thread's context. */
+export interface ContextRef {
+  readonly ref: number;
+  /** `in_context` of the messages that are part of it. */
+  readonly contextNumber: number;
 }
 
 export function selectHead(db: Sqlite, { owner, threadId }: ThreadKey): HeadRow | undefined {
@@ -15,12 +21,17 @@ export function selectHead(db: Sqlite, { owner, threadId }: ThreadKey): HeadRow 
     owner,
     threadId,
   ) as HeadColumns | undefined;
-  return row && { ref: row[0], checkpointsSince: row[1], head: toHead(row) };
+  return row && { ref: row[0], contextNumber: row[1], checkpointsSince: row[2], head: toHead(row) };
 }
 
 export const selectRef = (db: Sqlite, { owner, threadId }: ThreadKey): number | undefined =>
   db.prepare('SELECT ref FROM threads WHERE owner = ? AND thread_id = ?').get(owner, threadId)?.['ref'] as
     number | undefined;
+
+export const selectContextRef = (db: Sqlite, { owner, threadId }: ThreadKey): ContextRef | undefined =>
+  db
+    .prepare('SELECT ref, context_number AS contextNumber FROM threads WHERE owner = ? AND thread_id = ?')
+    .get(owner, threadId) as ContextRef | undefined;
 
 export const selectFields = (db: Sqlite, ref: number): Record<string, Uint8Array> =>
   Object.fromEntries(
@@ -38,13 +49,16 @@ export function toSnapshot(db: Sqlite, row: HeadRow | undefined, key: ThreadKey,
   return {
     head,
     runs: readRuns(db, row, key, reads),
-    entries: readEntries(db, ref, reads.messages),
+    entries: readEntries(db, row, reads.messages),
     fields: readFields(db, ref, reads.fields),
-    context: reads.context ? readContext(db, ref) : emptySnapshot.context,
+    context: reads.context ? readContext(db, row) : emptySnapshot.context,
     ...(reads.toolCall ? readToolCall(db, ref, reads.toolCall) : {}),
     ...(reads.request === undefined ? {} : readApplied(db, ref, reads.request)),
   };
 }
+
+/** Takes `ref` and `context_number`; the last part lets SQLite use the index of messages in a context. */
+export const ofContext = 'ref = ? AND in_context = ? AND in_context > 0';
 
 const emptySnapshot: Snapshot = {
   head: undefined,
@@ -70,13 +84,17 @@ function readRuns(db: Sqlite, { ref, head }: HeadRow, { owner }: ThreadKey, read
   return runs;
 }
 
-function readEntries(db: Sqlite, ref: number, messageIds: readonly string[] = []): Snapshot['entries'] {
+function readEntries(
+  db: Sqlite,
+  { ref, contextNumber }: ContextRef,
+  messageIds: readonly string[] = [],
+): Snapshot['entries'] {
   const entries = new Map<string, PlacedEntry>();
   for (const messageId of messageIds) {
     const row = db
       .prepare('SELECT position, message_id, json, in_context FROM messages WHERE ref = ? AND message_id = ?')
       .get(ref, messageId);
-    if (row) entries.set(messageId, toPlacedEntry(row));
+    if (row) entries.set(messageId, toPlacedEntry(row, contextNumber));
   }
   return entries;
 }
@@ -93,10 +111,10 @@ function readFields(db: Sqlite, ref: number, names: Reads['fields'] = []): Snaps
   );
 }
 
-const readContext = (db: Sqlite, ref: number): number[] =>
+const readContext = (db: Sqlite, { ref, contextNumber }: ContextRef): number[] =>
   db
-    .prepare('SELECT position FROM messages WHERE ref = ? AND in_context = 1 ORDER BY position')
-    .all(ref)
+    .prepare(`SELECT position FROM messages WHERE ${ofContext} ORDER BY position`)
+    .all(ref, contextNumber)
     .map((row) => row['position'] as number);
 
 function readToolCall(db: Sqlite, ref: number, { runId, callKey }: ToolCallKey): Pick<Snapshot, 'toolCall'> {

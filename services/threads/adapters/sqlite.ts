@@ -20,7 +20,8 @@ import {
   type Row,
 } from './sqlite-rows.ts';
 import { migrations } from './sqlite-schema.ts';
-import { selectFields, selectHead, selectRef, toSnapshot } from './sqlite-snapshot.ts';
+import { measure, newestOfContext } from './sqlite-context.ts';
+import { selectContextRef, selectFields, selectHead, selectRef, toSnapshot } from './sqlite-snapshot.ts';
 
 /** Opens the record in one SQLite file (`:memory:` keeps nothing). Every write is on disk when it resolves. */
 export function openSqliteThreadStore({ path, health }: Pick<SqliteOptions, 'path' | 'health'>): ThreadStore {
@@ -38,15 +39,18 @@ export function openSqliteThreadStore({ path, health }: Pick<SqliteOptions, 'pat
 
     getHead: (key) => Promise.resolve(selectHead(db, key)?.head),
 
-    getState: (key) => {
-      const ref = selectHead(db, key)?.ref;
-      if (ref === undefined) return Promise.resolve({ fields: {}, context: [] });
-      const context = prepare('SELECT json FROM messages WHERE ref = ? AND in_context = 1 ORDER BY position').all(ref);
+    getState: (key, maxBytes = Infinity) => {
+      const of = selectContextRef(db, key);
+      if (of === undefined) return Promise.resolve({ fields: {}, context: [], isTruncated: false });
+      const { entries, bottom } = newestOfContext(db, of, { maxBytes });
       return Promise.resolve({
-        fields: selectFields(db, ref),
-        context: context.map((row) => row['json'] as Uint8Array),
+        fields: selectFields(db, of.ref),
+        context: entries.map(({ json }) => json),
+        isTruncated: bottom > 0,
       });
     },
+
+    measure: (key) => measure(db, key),
 
     getFields: (key) => {
       const ref = selectRef(db, key);
@@ -94,23 +98,23 @@ export function openSqliteThreadStore({ path, health }: Pick<SqliteOptions, 'pat
       return Promise.resolve(take(rows, toLogEntry, messageBytes, bytes));
     },
 
-    listContext: (key) => {
-      const rows = prepare(
-        `SELECT position, message_id, json FROM messages
-         WHERE ref = (SELECT ref FROM threads WHERE owner = ? AND thread_id = ?) AND in_context = 1 ORDER BY position`,
-      ).all(key.owner, key.threadId);
-      return Promise.resolve(rows.map(toLogEntry));
+    listContext: (key, page) => {
+      const of = selectContextRef(db, key);
+      if (of === undefined) return Promise.resolve({ entries: [], bottom: 0 });
+      const { entries, bottom } = newestOfContext(db, of, page);
+      if (entries.length > 0 || bottom === 0) return Promise.resolve({ entries, bottom });
+      return Promise.resolve(newestOfContext(db, of, { ...page, maxBytes: Infinity, limit: 1 }));
     },
 
     getEntries: (key, positions) => {
-      const ref = selectRef(db, key);
-      if (ref === undefined) return Promise.resolve([]);
+      const of = selectContextRef(db, key);
+      if (of === undefined) return Promise.resolve([]);
       const one = prepare('SELECT position, message_id, json, in_context FROM messages WHERE ref = ? AND position = ?');
       const ordered = positions.toSorted((a, b) => a - b);
       return Promise.resolve(
         ordered.flatMap((position) => {
-          const row = one.get(ref, position);
-          return row ? [toPlacedEntry(row)] : [];
+          const row = one.get(of.ref, position);
+          return row ? [toPlacedEntry(row, of.contextNumber)] : [];
         }),
       );
     },

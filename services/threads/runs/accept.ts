@@ -1,9 +1,12 @@
-import { badRequest, conflict, notFound, ServiceError } from '@agent-workflow/kit/errors';
+import { badRequest, conflict, invalid, notFound, ServiceError } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
+import { contextTooLarge } from '@agent-workflow/protos/refusals';
 import type { AcceptRunReply, AcceptRunRequest } from '@agent-workflow/protos/threads';
+import { refuseAcceptance } from '../bounds.ts';
 import { toInput } from '../json.ts';
 import type { Change, Decision, Head, RunRecord, Snapshot } from '../port.ts';
 import type { Undone } from '../overlay.ts';
+import { emptySize, knownSize } from '../size.ts';
 import { claim, goneNode, matchesInterrupts, waitsAtGone } from './claim.ts';
 import { endRun } from './commit.ts';
 import { rollBack, type Rollback } from './rollback.ts';
@@ -17,6 +20,7 @@ export function decideAccept(
   if (snapshot.head?.deleting) throw notFound(`thread "${request.threadId}" does not exist`);
   const known = snapshot.runs.get(request.runId);
   if (known) return { reply: replyFor(known, snapshot.head) };
+  refuseAcceptance(request);
 
   const isNewThread = snapshot.head === undefined;
   const head = snapshot.head ?? newHead(request, now);
@@ -46,12 +50,14 @@ function begin(
   run: RunRecord,
   now: number,
 ): Decision<AcceptRunReply> {
-  if (!request.claim) return beginQueued(request, snapshot.head, run, now);
-  refuseWhatFitsNothing(request, snapshot.head);
+  knownSize(snapshot.head);
   const head: Head = { ...snapshot.head, updatedAt: now, newestRun: run.runId, activeRun: run.runId, claims: 0 };
   const { messages: input, hasNewInput } = request;
-  const { workerId: worker } = request.claim;
-  const { change, reply } = claim({ head, run, input, hasNewInput, worker, snapshot, now });
+  const worker = request.claim?.workerId ?? '';
+  const { change, reply, refusal } = claim({ head, run, input, hasNewInput, worker, snapshot, now });
+  if (refusal !== undefined) throw invalid(['body', 'messages'], refusal, contextTooLarge);
+  if (!request.claim) return beginQueued(request, snapshot.head, run, now);
+  refuseWhatFitsNothing(request, snapshot.head);
   return { change, reply: { ...replyFor(run, change.head), status: 'running', runnable: false, claimed: reply } };
 }
 
@@ -172,5 +178,6 @@ export const newHead = (
   next: [],
   openInterrupts: [],
   claims: 0,
+  size: emptySize,
   deleting: false,
 });

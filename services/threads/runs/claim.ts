@@ -11,6 +11,7 @@ import type {
 } from '@agent-workflow/protos/threads';
 import { fromInput, toJson } from '../json.ts';
 import type { Change, Decision, Head, RunRecord, Snapshot } from '../port.ts';
+import { knownSize, refusalToBegin } from '../size.ts';
 import { withCheckpoint } from '../undo.ts';
 import { endRun } from './commit.ts';
 import { placeMessages } from './place.ts';
@@ -29,12 +30,18 @@ export function decideClaim(request: ClaimRunRequest, snapshot: Snapshot, now: n
   if (head.claims === maxClaims - 1 && request.notLast)
     return { reply: { ...replyOf(run, head, head), lastClaim: true } };
   const { workerId: worker } = request;
+  const size = knownSize(head);
   const hasBegun = head.foundVersion !== undefined && !run.input;
-  if (hasBegun) return takeOver({ ...head, worker, activeStatus: 'running' }, run, now);
+  if (hasBegun) {
+    const refusal = refusalToBegin(size);
+    if (refusal !== undefined) return giveUp(head, run, now, invalidInput(refusal));
+    return takeOver({ ...head, worker, activeStatus: 'running' }, run, now);
+  }
   const gone = goneNode(head, run, request.nodes);
   if (gone !== undefined) return giveUp(head, run, now, { code: 'CONFLICT', message: waitsAtGone(run.threadId, gone) });
   const input = run.input ? fromInput(run.input) : [];
-  return claim({ head, run, input, hasNewInput: run.hasNewInput, worker, snapshot, now });
+  const { refusal, ...claimed } = claim({ head, run, input, hasNewInput: run.hasNewInput, worker, snapshot, now });
+  return refusal === undefined ? claimed : giveUp(head, run, now, invalidInput(refusal));
 }
 
 /** A takeover names the claim that it takes the run from: of two that think a worker dead, one comes too late. */
@@ -58,6 +65,12 @@ const claimedTooOften: RunError = {
   code: 'INTERNAL_ERROR',
   message: `the run was claimed ${String(maxClaims)} times and committed nothing`,
 };
+
+/** Says what the acceptance of a run with such an input says. */
+const invalidInput = (refusal: string): RunError => ({
+  code: 'VALIDATION_ERROR',
+  message: `body.messages: ${refusal}`,
+});
 
 /** Ends the run as failed. What the thread waits for, and its log, stay as they are. */
 function giveUp(head: Head, run: RunRecord, now: number, error: RunError): Decision<ClaimedRun> {
@@ -108,10 +121,11 @@ interface Claim {
   readonly now: number;
 }
 
-/** The claim itself: raises the epoch and lets the input into the log. */
+/** The claim itself: raises the epoch and lets the input into the log. `refusal`: why the run cannot begin, if it cannot. */
 export function claim({ head, run, input, hasNewInput, worker, snapshot, now }: Claim): {
   change: Change;
   reply: ClaimedRun;
+  refusal: string | undefined;
 } {
   const openCalls = new Set(head.openCalls.map(({ callId }) => callId));
   const unmatched = run.answers.filter((id) => !openCalls.has(id));
@@ -144,13 +158,15 @@ export function claim({ head, run, input, hasNewInput, worker, snapshot, now }: 
     outputFrom: nextPosition,
     ...(resumes === undefined ? {} : { resumes }),
   };
+  const change = withCheckpoint({ head: claimed, runs: [record], messages }, head, snapshot, {
+    source: 'input',
+    runId: run.runId,
+    nodes: [],
+    at: now,
+  });
   return {
-    change: withCheckpoint({ head: claimed, runs: [record], messages }, head, snapshot, {
-      source: 'input',
-      runId: run.runId,
-      nodes: [],
-      at: now,
-    }),
+    change,
+    refusal: change.head.size && refusalToBegin(change.head.size),
     reply: {
       ...replyOf(record, head, claimed),
       appended: entry.appended,

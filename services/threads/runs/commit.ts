@@ -1,6 +1,8 @@
 import { stale } from '@agent-workflow/kit/errors';
 import type { CommitStepReply, CommitStepRequest, RunEnd } from '@agent-workflow/protos/threads';
 import type { Decision, Head, LogEntry, RunRecord, RunStatus, Snapshot } from '../port.ts';
+import { refuseStep } from '../bounds.ts';
+import { knownSize, refuseGrowth, type SizePlaces } from '../size.ts';
 import { withCheckpoint } from '../undo.ts';
 import { placeMessages, rejoins } from './place.ts';
 
@@ -32,6 +34,7 @@ export function fencedHead({ runId, epoch, step }: Fence, { head }: Snapshot): H
 export function decideCommit(request: CommitStepRequest, snapshot: Snapshot): Decision<CommitStepReply> {
   const { runId, step, at, end } = request;
   const head = fencedHead(request, snapshot);
+  refuseStep(request);
   const { messages, nextPosition } = placeMessages(request.messages, head.nextPosition, snapshot.entries);
   const removedFromContext = leaving(request.removedFromContext, messages, snapshot.entries);
   const { progress: _, ...before } = head;
@@ -55,8 +58,12 @@ export function decideCommit(request: CommitStepRequest, snapshot: Snapshot): De
     removedFromContext,
     ...(ended ? { runs: [ended.run] } : {}),
   };
+  const info = { source: 'step', runId, step, nodes: request.nodes, at } as const;
+  const sized = withCheckpoint(change, head, snapshot, info);
+  if (messages.length > 0 || Object.keys(request.fields).length > 0)
+    refuseGrowth(knownSize(head), sized.head.size, stepWrite);
   return {
-    change: withCheckpoint(change, head, snapshot, { source: 'step', runId, step, nodes: request.nodes, at }),
+    change: sized,
     reply: {
       version: stepped.version,
       ...(ended?.head.activeRun === undefined ? {} : { nextRunId: ended.head.activeRun }),
@@ -64,6 +71,8 @@ export function decideCommit(request: CommitStepRequest, snapshot: Snapshot): De
     },
   };
 }
+
+const stepWrite: SizePlaces = { messages: ['messages'], fields: ['fields'] };
 
 /** Places of the messages that leave the context: those that are part of it, or are put there by this very step. */
 function leaving(ids: readonly string[], messages: readonly LogEntry[], known: Snapshot['entries']): readonly number[] {

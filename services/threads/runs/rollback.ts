@@ -57,7 +57,7 @@ export function rollBack({ overlay, oldest }: Undone, before: Head, run: RunReco
 }
 
 /** The head as the mark says it was. */
-export function marked({ interruptedRun: _, progress: _progress, ...head }: Head, mark: Mark): Head {
+export function marked({ interruptedRun: _, progress: _progress, size: _size, ...head }: Head, mark: Mark): Head {
   return { ...head, ...mark };
 }
 

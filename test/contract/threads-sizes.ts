@@ -1,0 +1,170 @@
+import type { ExecutionContext, TestFn } from 'ava';
+import { isServiceError } from '@agent-workflow/kit/errors';
+import { sizes } from '@agent-workflow/kit/sizes';
+import type { MessageEntry, Threads } from '@agent-workflow/protos/threads';
+import {
+  accept,
+  acceptAndClaim,
+  bytes,
+  call,
+  claim,
+  commit,
+  completed,
+  finishedTurn,
+  logOf,
+  refused,
+  text,
+  thread1,
+  user,
+} from './thread-calls.ts';
+import type { OpenThreads } from './threads.ts';
+
+/** What the record promises of sizes: what may grow to where, and what is refused by name beyond that. */
+export function threadsSizesContract(test: TestFn, name: string, { open }: { readonly open: OpenThreads }): void {
+  const check = (title: string, body: (t: ExecutionContext, threads: Threads) => Promise<void>): void => {
+    test(`${name}: ${title}`, async (t) => {
+      t.timeout(180_000);
+      await using threads = await open();
+      await body(t, threads);
+    });
+  };
+
+  check('messages fill a context up to its bound, and beyond it they are refused by name', async (t, threads) => {
+    await finishedTurn(threads, 'r1', { messages: [] });
+    await fill(threads, sizes.context - 1000);
+    const error = await t.throwsAsync(add(threads, [sized('over', 2000)]));
+    t.true(isServiceError(error, 'Invalid'));
+    t.deepEqual(locOf(error), [['body', 'messages'], 'context_too_large']);
+    t.regex(error.message, new RegExp(String(sizes.context)));
+    await add(threads, [sized('fits', 900)]);
+    t.false((await logOf(threads)).includes('over'));
+    const { contextJson } = await threads.getState(thread1, call());
+    t.true(contextJson.byteLength > sizes.context - 200);
+  });
+
+  check('a state write whose messages overfill the context is refused and names it', async (t, threads) => {
+    await finishedTurn(threads, 'r1', { messages: [] });
+    await fill(threads, sizes.context - 1000);
+    const { version: expectedVersion } = await threads.getState(thread1, call());
+    const write = { ...thread1, expectedVersion, fields: {}, messages: [sized('over', 2000)] };
+    const error = await t.throwsAsync(threads.writeState(write, call()));
+    t.deepEqual(locOf(error), [['body', 'state', 'context'], 'context_too_large']);
+  });
+
+  check('fields written one after the other are bounded together', async (t, threads) => {
+    await finishedTurn(threads, 'r1', { messages: [] });
+    const write = async (field: string, size: number): Promise<unknown> => {
+      const { version: expectedVersion } = await threads.getState(thread1, call());
+      const fields = { [field]: bytes(`"${'x'.repeat(size)}"`) };
+      return threads.writeState({ ...thread1, expectedVersion, fields, messages: [] }, call());
+    };
+    await write('a', sizes.state / 2);
+    const error = await t.throwsAsync(write('b', sizes.state / 2));
+    t.deepEqual(locOf(error), [['body', 'state'], 'state_too_large']);
+    await write('a', 10);
+    await write('b', sizes.state / 2);
+  });
+
+  check('a step that overfills the context is refused, and one that shortens it is taken', async (t, threads) => {
+    await finishedTurn(threads, 'r1', { messages: [] });
+    await fill(threads, sizes.context - 1000);
+    const { epoch } = await acceptAndClaim(threads, 'r2');
+    const over = commit(threads, 'r2', epoch, { messages: [sized('over', 3000)] });
+    t.deepEqual(locOf(await t.throwsAsync(over)), [['messages'], 'context_too_large']);
+    const parts = { messages: [sized('over', 3000)], removedFromContext: ['fill-0'], end: completed };
+    await commit(threads, 'r2', epoch, parts);
+    t.true((await logOf(threads)).includes('over'));
+  });
+
+  check('a step that only replaces a message by a smaller one is taken by a full context', async (t, threads) => {
+    await finishedTurn(threads, 'r1', { messages: [] });
+    await fill(threads, sizes.context - 100);
+    const { epoch } = await acceptAndClaim(threads, 'r2');
+    const smaller = { messages: [sized('fill-0', 300)], replacesMessages: true, end: completed };
+    await commit(threads, 'r2', epoch, smaller);
+    await add(threads, [sized('fits', 100_000)]);
+    t.true((await logOf(threads)).includes('fits'));
+  });
+
+  check('the input of a run exceeds the bound of a context by as much as one body', async (t, threads) => {
+    await finishedTurn(threads, 'r1', { messages: [] });
+    await fill(threads, sizes.context - 1000);
+    const body = [sized('i1', sizes.message), sized('i2', sizes.message)];
+    const { claimed } = await accept(threads, 'r2', { messages: body, claim: { workerId: 'w1' } });
+    t.true((claimed?.state?.contextJson.byteLength ?? 0) > sizes.contextWithInput - 2000);
+    const { epoch = 0 } = claimed ?? {};
+    await commit(threads, 'r2', epoch, { end: completed });
+    const error = await t.throwsAsync(accept(threads, 'r3', { messages: [sized('i3', 10_000)] }));
+    t.deepEqual(locOf(error), [['body', 'messages'], 'context_too_large']);
+    await refused(t, threads.getRun({ owner: thread1.owner, runId: 'r3' }, call()), 'NotFound');
+    t.is((await threads.getThread(thread1, call())).activeRunId, undefined);
+  });
+
+  check('a run that waited fails at its claim with the sentence of the acceptance', async (t, threads) => {
+    await finishedTurn(threads, 'r1', { messages: [] });
+    await fill(threads, sizes.context - 1000);
+    const { epoch } = await acceptAndClaim(threads, 'r2');
+    await accept(threads, 'r3', { messages: [sized('i1', sizes.message), sized('i2', sizes.message)] });
+    await accept(threads, 'r4', { messages: [sized('i3', 10_000)] });
+    await accept(threads, 'r5', { messages: [] });
+    await commit(threads, 'r2', epoch, { end: completed });
+    const { epoch: third } = await claim(threads, 'r3');
+    await commit(threads, 'r3', third, { end: completed });
+    const failed = await claim(threads, 'r4');
+    t.like(failed.givenUp, { code: 'VALIDATION_ERROR' });
+    t.regex(failed.givenUp?.message ?? '', /^body\.messages: the context would have \d+ bytes, more than 12582912/);
+    t.is(failed.nextRunId, 'r5');
+    const run = await threads.getRun({ owner: thread1.owner, runId: 'r4' }, call());
+    t.is(run.status, 'failed');
+    t.false((await logOf(threads)).includes('i3'));
+    const accepted = await t.throwsAsync(
+      accept(threads, 'r6', { messages: [sized('i3', 10_000)], multitaskStrategy: 'interrupt' }),
+    );
+    t.is<string | undefined, string | undefined>(accepted.message, failed.givenUp?.message);
+    t.like(await threads.getRun({ owner: thread1.owner, runId: 'r5' }, call()), { status: 'queued' });
+  });
+
+  check('metadata, a summary and the input of one request have bounds that the refusal names', async (t, threads) => {
+    await finishedTurn(threads, 'r1');
+    const metadataJson = bytes(`{"m":"${'x'.repeat(sizes.metadata)}"}`);
+    const parts = { threadId: 't2', metadataJson };
+    t.deepEqual(locOf(await t.throwsAsync(accept(threads, 'r2', parts)))?.[0], ['body', 'config', 'metadata']);
+    const adding = threads.addMessages({ ...thread1, messages: [user('u')], metadataJson }, call());
+    t.deepEqual(locOf(await t.throwsAsync(adding))?.[0], ['body', 'metadata']);
+    const { checkpoints } = await threads.listCheckpoints({ ...thread1, limit: 1, offset: 0 }, call());
+    const { checkpointId = '' } = checkpoints[0] ?? {};
+    const fork = threads.forkThread({ ...thread1, checkpointId, newThreadId: 't3', metadataJson }, call());
+    t.deepEqual(locOf(await t.throwsAsync(fork))?.[0], ['body', 'config', 'metadata']);
+    const { version: expectedVersion } = await threads.getState(thread1, call());
+    const fields = { context_summary: bytes(`"${'x'.repeat(sizes.summary + 1)}"`) };
+    const write = threads.writeState({ ...thread1, expectedVersion, fields, messages: [] }, call());
+    t.deepEqual(locOf(await t.throwsAsync(write))?.[0], ['body', 'state', 'context_summary']);
+    const heavy = [1, 2, 3].map((index) => sized(`h${String(index)}`, sizes.message - 1));
+    t.deepEqual(locOf(await t.throwsAsync(accept(threads, 'r4', { messages: heavy })))?.[0], ['body', 'messages']);
+    const alone = accept(threads, 'r5', { messages: [sized('big', sizes.message + 1)] });
+    t.deepEqual(locOf(await t.throwsAsync(alone))?.[0], ['body', 'messages', 0]);
+  });
+}
+
+const frame = text(user('', '').json)?.length ?? 0;
+
+/** A message whose JSON has so many bytes. */
+export function sized(messageId: string, size: number): MessageEntry {
+  return user(messageId, 'x'.repeat(Math.max(0, size - frame - messageId.length)));
+}
+
+const add = async (threads: Threads, messages: readonly MessageEntry[]): Promise<unknown> =>
+  threads.addMessages({ ...thread1, messages }, call());
+
+/** Fills the context up to a size, with messages of almost the largest size. */
+export async function fill(threads: Threads, size: number): Promise<void> {
+  const each = sizes.message - 1000;
+  for (let left = size, index = 0; left > 0; left -= each + 1, index += 1)
+    await add(threads, [sized(`fill-${String(index)}`, Math.min(each, left - 1))]);
+}
+
+/** Which field is named, and as what. */
+function locOf(error: Error | undefined): readonly [readonly (string | number)[], string] | undefined {
+  const detail = isServiceError(error) ? error.details[0] : undefined;
+  return detail && [detail.loc, detail.type];
+}
