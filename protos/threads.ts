@@ -281,7 +281,10 @@ export interface ClaimedRun {
   readonly version: number;
   /** Fields and context after this claim, `appended` among them. */
   readonly state?: State;
-  /** What this claim put into log and context, by id: answers given for calls that nobody answered, then the run's input. */
+  /**
+   * What this claim put into log and context, by id: answers given for calls that nobody answered, then the run's input. Beside
+   * `state`, whose context holds them, their JSON is empty.
+   */
   readonly appended: readonly MessageEntry[];
   /** Where the graph stands: the nodes that an interrupted run left to go on with; empty means at the start. */
   readonly next: readonly string[];

@@ -41,8 +41,8 @@ export const sizes = {
   waiting: 256 * KiB,
   /** The content of one memory, its metadata, and the query of a search: each. */
   memory: 64 * KiB,
-  /** One gRPC message, either way. */
-  rpc: 16 * MiB,
+  /** One gRPC message, either way: more than the bounds of the largest add up to. */
+  rpc: 32 * MiB,
   /** Runs that may wait on one thread (a count). */
   queuedRuns: 1000,
   /** Path and query of a request, in bytes. */

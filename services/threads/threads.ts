@@ -154,7 +154,7 @@ export function createThreads({
       const reply = 'made' in outcome ? outcome.made : await fromKeptAcceptance(store, key, outcome.kept);
       const { claimed } = reply;
       if (!claimed || isKnown(claimed, request.claim?.knownVersion)) return reply;
-      return { ...reply, claimed: { ...claimed, state: await claimedState(store, key, claimed) } };
+      return { ...reply, claimed: withState(claimed, await claimedState(store, key, claimed)) };
     },
 
     claimRun: async (request, { signal }) => {
@@ -169,7 +169,7 @@ export function createThreads({
       const run = claimed.isTakeover ? await store.getRun(request.owner, claimed.runId) : undefined;
       const output = run ? await newestOutput(store, key, run, signal) : {};
       if (isKnown(claimed, request.knownVersion)) return { ...claimed, ...output };
-      return { ...claimed, ...output, state: await claimedState(store, key, claimed) };
+      return { ...withState(claimed, await claimedState(store, key, claimed)), ...output };
     },
 
     releaseRun: (request) =>
@@ -392,6 +392,13 @@ const isKnown = ({ previousVersion, replaced }: ClaimedRun, knownVersion: number
 
 const keysOfPage = (keys: readonly ThreadKey[]): readonly ThreadKey[] =>
   toPage(keys, { limit: Infinity, sizeOf: keyBytes }).items;
+
+/** The claim with the state, which holds what was appended: that is named by its ids alone. */
+const withState = (claimed: ClaimedRun, state: State): ClaimedRun => ({
+  ...claimed,
+  appended: claimed.appended.map(({ messageId }) => ({ messageId, json: new Uint8Array() })),
+  state,
+});
 
 const idsOf = (messages: readonly MessageEntry[]): string[] => messages.map(({ messageId }) => messageId);
 
