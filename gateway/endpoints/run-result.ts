@@ -1,5 +1,6 @@
-import { isServiceError, ServiceError, timeout } from '@agent-workflow/kit/errors';
+import { isServiceError, ServiceError, timeout, type ErrorCode, type ErrorDetail } from '@agent-workflow/kit/errors';
 import type { RunEvent } from '@agent-workflow/protos/execution';
+import { contextTooLarge } from '@agent-workflow/protos/refusals';
 import { errorOf } from '../middleware/errors.ts';
 import { jsonText } from '../replies/json.ts';
 import type { Ask, Services } from './endpoint.ts';
@@ -32,10 +33,14 @@ function resultOf({ event, json }: RunEvent): string {
   const chunk = jsonText(json);
   if (event === 'on_chain_end') return dataOf(chunk);
   const { data } = JSON.parse(chunk) as { data: { code: string; message: string; node?: string } };
-  throw new ServiceError(errorOf(data.code), data.message, {
-    details:
-      data.node === undefined ? [] : [{ loc: ['graph', 'nodes', data.node], msg: data.message, type: 'node_error' }],
-  });
+  const code = errorOf(data.code);
+  throw new ServiceError(code, data.message, { details: detailsOf(code, data) });
+}
+
+/** Names the node that failed, or the field that a run which had to wait was refused for at its claim. */
+function detailsOf(code: ErrorCode, { message: msg, node }: { message: string; node?: string }): ErrorDetail[] {
+  if (node !== undefined) return [{ loc: ['graph', 'nodes', node], msg, type: 'node_error' }];
+  return code === 'Invalid' ? [{ loc: ['body', 'messages'], msg, type: contextTooLarge }] : [];
 }
 
 const dataStart = '{"event":"on_chain_end","data":';

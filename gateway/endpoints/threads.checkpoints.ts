@@ -8,7 +8,7 @@ import type { ThreadParams } from '../schemas/threads.ts';
 import { metadataBytes } from './bounded.ts';
 import type { Ask, Services } from './endpoint.ts';
 import { fieldDefaults } from './field-defaults.ts';
-import { stateOf } from './threads.state.ts';
+import { stateOf, truncationOf } from './threads.state.ts';
 import { detailsOf, goOn, pageOf } from './threads.ts';
 
 /** The versions of a thread that can be had again, newest first. */
@@ -36,6 +36,7 @@ export async function getCheckpoint(
   return jsonObject({
     checkpoint: checkpointText(checkpoint, threadId),
     state: stateOf(state, await fieldDefaults(execution, asked)),
+    ...truncationOf(state),
   });
 }
 

@@ -40,7 +40,11 @@ export async function clearState(ask: Ask<Params, Static<typeof DeleteInput>>, {
 }
 
 const replyOf = (state: State, defaults: Readonly<Record<string, string>>): string =>
-  jsonObject({ state: stateOf(state, defaults) });
+  jsonObject({ state: stateOf(state, defaults), ...truncationOf(state) });
+
+/** Says so where older messages of the context are left out of a reply. */
+export const truncationOf = ({ contextTruncated }: State): Readonly<Record<string, string>> =>
+  contextTruncated === true ? { context_truncated: 'true' } : {};
 
 /** What is stored, over the defaults of the graph's fields. */
 export function stateOf({ fields, contextJson }: State, defaults: Readonly<Record<string, string>>): string {

@@ -28,6 +28,7 @@ export const CheckpointList = record('CheckpointList', {
 export const OneCheckpoint = record('OneCheckpoint', {
   checkpoint: Checkpoint,
   state: ThreadState.properties.state,
+  context_truncated: ThreadState.properties.context_truncated,
 });
 
 /** Where a new thread begins; `config` names it, as it does a thread that a run makes. */

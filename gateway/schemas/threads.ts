@@ -35,4 +35,6 @@ export const ThreadState = record('ThreadState', {
     properties: { context: { type: 'array' }, context_summary: { type: 'string' } },
     additionalProperties: Json,
   }),
+  /** Older messages of a context that is too large for a reply are left out. */
+  context_truncated: Type.Optional(Type.Boolean()),
 });
