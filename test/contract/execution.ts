@@ -14,6 +14,7 @@ import {
 import type { CompiledGraph, Message, NodeContext } from '@agent-workflow/execution/graph';
 import { isServiceError, type ErrorCode, type ServiceError } from '@agent-workflow/kit/errors';
 import { newId } from '@agent-workflow/kit/ids';
+import { sizes } from '@agent-workflow/kit/sizes';
 import { within } from '@agent-workflow/protos/call';
 import type { Execution, RemoteTool, RunEvent, RunEvents, StartRequest } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
@@ -360,6 +361,21 @@ export function executionContract(
       const { data } = await endOf(execution, (await start(execution)).runId);
       t.like(data, { code: 'NODE_ERROR', node: 'heavy' });
       t.regex((data as { message: string }).message, /2097152/);
+    },
+  );
+
+  check(
+    'a step that overfills the context fails its node with advice to summarise, and the steps before it are kept',
+    overfilling,
+    async (t, { execution, threads }) => {
+      const { data } = await endOf(execution, (await start(execution, { threadId: 't1' })).runId);
+      t.like(data, { code: 'NODE_ERROR', node: 'fill' });
+      t.regex(
+        (data as { message: string }).message,
+        /^the context would have \d+ bytes, more than 8388608; a node made by summarizeNode keeps it shorter$/,
+      );
+      const kept = Math.floor(sizes.context / largeText);
+      t.is((await contextOf(threads, 't1')).filter((text) => text.length === largeText).length, kept);
     },
   );
 
@@ -1107,6 +1123,15 @@ const failing = new StateGraph({ topic: field<string>({ type: 'string', default:
 const tooHeavy = new StateGraph({})
   .addNode('heavy', () => ({ messages: [{ role: 'assistant', content: 'x'.repeat(3 * 1024 * 1024) }] }))
   .addEdge(START, 'heavy')
+  .compile();
+
+const largeText = 2_000_000;
+
+/** Adds messages for as long as the context takes them. */
+const overfilling = new StateGraph({})
+  .addNode('fill', () => ({ messages: [{ role: 'assistant', content: 'x'.repeat(largeText) }] }))
+  .addEdge(START, 'fill')
+  .addConditionalEdges('fill', () => 'fill', ['fill'])
   .compile();
 
 const looping = new StateGraph({ turns })

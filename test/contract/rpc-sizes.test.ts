@@ -1,0 +1,136 @@
+import test from 'ava';
+import { pageBytes } from '@agent-workflow/kit/pages';
+import { sizes } from '@agent-workflow/kit/sizes';
+import type { RemoteTool, StartRequest } from '@agent-workflow/protos/execution';
+import type {
+  AcceptRunReply,
+  AcceptRunRequest,
+  ClaimedRun,
+  CommitStepRequest,
+  GetCheckpointReply,
+  MessageEntry,
+  OpenCall,
+  RunEnd,
+  State,
+  WriteStateRequest,
+} from '@agent-workflow/protos/threads';
+import { definitionOf } from '@agent-workflow/protos/wire/definitions';
+import { optionsBytes } from '@agent-workflow/threads/bounds';
+
+/** Every field is there: one that is new to a message has no sample here until it is given its bound. */
+type Whole<T> = { readonly [K in keyof T]-?: NonNullable<T[K]> };
+
+/** An id has 256 characters, of up to three bytes of UTF-8 each. */
+const idBytes = 3 * 256;
+const id = 'x'.repeat(idBytes);
+const name = 'x'.repeat(3 * 1024);
+const idCount = Math.floor(sizes.waiting / idBytes);
+const ids = Array.from({ length: idCount }, () => id);
+const openCalls: OpenCall[] = Array.from({ length: idCount / 2 }, () => ({ callId: id, name: id }));
+const large = Number.MAX_SAFE_INTEGER;
+
+const json = (size: number): Uint8Array => new Uint8Array(size);
+
+/** As many messages as a request holds, together as large as they may be. */
+const input: readonly MessageEntry[] = Array.from({ length: sizes.messages }, () => ({
+  messageId: id,
+  json: json(Math.floor(sizes.input / sizes.messages) - idBytes),
+}));
+
+const state: Whole<State> = {
+  version: large,
+  fields: { ['x'.repeat(256)]: json(sizes.state) },
+  contextJson: json(sizes.contextWithInput + 1),
+  contextTruncated: true,
+};
+
+const end: Whole<RunEnd> = {
+  ...{ status: 'interrupted', iterations: large, recursionLimitReached: true },
+  error: { code: 'INTERNAL_ERROR', message: 'x'.repeat(64 * 1024), node: id },
+  interruptsJson: 'x'.repeat(sizes.progress),
+};
+
+const claimed: Whole<ClaimedRun> = {
+  ...{ runId: id, threadId: id, requestId: id, granularity: 'partial', isNewThread: true, workerId: id },
+  ...{ epoch: large, step: large, attempt: large, previousVersion: large, version: large },
+  optionsJson: json(optionsBytes),
+  state,
+  appended: [...input, ...openCalls].map(() => ({ messageId: id, json: new Uint8Array() })),
+  ...{ next: ids, openCalls, unmatchedAnswers: ids },
+  ...{ resumes: id, replaced: true, isTakeover: true, lastClaim: true, resumeUnmatched: true, nextRunId: id },
+  ...{ outputJson: json(pageBytes), outputIsPartial: true, outputReplyJson: json(sizes.message) },
+  progressJson: json(sizes.progress),
+  givenUp: end.error,
+};
+
+const accepted: Whole<AcceptRunReply> = {
+  ...{ runId: id, threadId: id, isNewThread: true, status: 'running', runnable: true, stoppedRunId: id },
+  claimed,
+};
+
+const accept: Whole<AcceptRunRequest> = {
+  ...{ owner: name, threadId: id, runId: id, requestId: id, threadName: name, attemptId: id },
+  ...{ granularity: 'partial', multitaskStrategy: 'interrupt', runIdIsNew: true, threadIdIsNew: true },
+  metadataJson: json(sizes.metadata),
+  ...{ messages: input, answers: ids, hasNewInput: true },
+  optionsJson: json(optionsBytes),
+  ...{ claim: { workerId: id, knownVersion: large }, resume: { keys: ids }, nodes: { names: ids } },
+};
+
+const commit: Whole<CommitStepRequest> = {
+  ...{ owner: name, threadId: id, runId: id, attemptId: id, epoch: large, step: large, at: large },
+  fields: { ['x'.repeat(256)]: json(sizes.step) },
+  ...{ messages: [], replacesMessages: true, nodes: ids, next: ids, openCalls, openInterrupts: ids },
+  removedFromContext: Array.from({ length: Math.floor(sizes.context / (2 * idBytes)) }, () => id),
+  ...{ end, progressJson: json(sizes.progress) },
+};
+
+const write: Whole<WriteStateRequest> = {
+  ...{ owner: name, threadId: id, expectedVersion: large, onceKey: id, attemptId: id },
+  fields: { ['x'.repeat(256)]: json(sizes.state) },
+  messages: input,
+};
+
+const checkpoint: Whole<GetCheckpointReply> = {
+  checkpoint: {
+    ...{ checkpointId: id, source: 'rollback', runId: id, step: large, nodes: ids, next: ids, createdAt: large },
+    metadataJson: json(sizes.metadata),
+  },
+  state,
+};
+
+const tool: RemoteTool = { nodeName: id, name: id, description: id, parametersJson: json(sizes.toolsTogether) };
+
+const start: Whole<StartRequest> = {
+  ...{ owner: name, threadId: id, runId: id, requestId: id, threadName: name, recursionLimit: large },
+  ...{ granularity: 'partial', multitaskStrategy: 'interrupt', runIdIsNew: true, threadIdIsNew: true },
+  threadMetadataJson: json(sizes.metadata),
+  messages: input,
+  initialStateJson: json(sizes.state),
+  configJson: json(sizes.metadata),
+  userJson: json(sizes.metadata),
+  resumeJson: json(sizes.resume),
+  tools: [tool],
+};
+
+const threads = definitionOf('threads');
+const execution = definitionOf('execution');
+
+const largest: readonly (readonly [what: string, encoded: () => Buffer | undefined])[] = [
+  ['the reply to a claim', () => threads['ClaimRun']?.responseSerialize(claimed)],
+  ['the reply to an acceptance that claims', () => threads['AcceptRun']?.responseSerialize(accepted)],
+  ['the acceptance of a run', () => threads['AcceptRun']?.requestSerialize(accept)],
+  ['the commit of a step', () => threads['CommitStep']?.requestSerialize(commit)],
+  ['a state', () => threads['GetState']?.responseSerialize(state)],
+  ['a write of a state', () => threads['WriteState']?.requestSerialize(write)],
+  ['a checkpoint with its state', () => threads['GetCheckpoint']?.responseSerialize(checkpoint)],
+  ['the start of a run', () => execution['Start']?.requestSerialize(start)],
+];
+
+for (const [what, encoded] of largest) {
+  test(`${what} fits into one gRPC message when everything in it is as large as it may be`, (t) => {
+    const bytes = encoded()?.byteLength ?? Infinity;
+    t.log(`${(bytes / 1024 / 1024).toFixed(1)} MiB of ${String(sizes.rpc / 1024 / 1024)}`);
+    t.true(bytes <= sizes.rpc, `${what} has ${String(bytes)} bytes, more than ${String(sizes.rpc)}`);
+  });
+}
