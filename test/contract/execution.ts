@@ -310,7 +310,7 @@ export function executionContract(
     await endOf(execution, runId);
     const events = await followAll(execution, runId);
     holdsOrder(t, events, 'low');
-    t.true(events.reduce((sum, { json }) => sum + json.byteLength, 0) > 8 * 1024 * 1024);
+    t.true(events.reduce((sum, { json }) => sum + json.byteLength, 0) > sizes.rpc);
   });
 
   // Failing
@@ -1101,10 +1101,15 @@ function gated(): CompiledGraph {
 /** Like a node that heeds no signal: it goes on waiting when its run is stopped. */
 const patient = gated();
 
+/** Writes more than a context holds, and leaves no more than one message in it. */
 const bulky = new StateGraph({ turns })
-  .addNode('write', () => ({ turns: 1, messages: [{ role: 'assistant', content: 'x'.repeat(1_500_000) }] }))
+  .addNode('write', ({ context }) => ({
+    turns: 1,
+    messages: [{ role: 'assistant', content: 'x'.repeat(1_500_000) }],
+    removed_from_context: context.map(({ message_id: id }) => id),
+  }))
   .addEdge(START, 'write')
-  .addConditionalEdges('write', (state) => (state.turns < 5 ? 'write' : END), ['write', END])
+  .addConditionalEdges('write', (state) => (state.turns < 12 ? 'write' : END), ['write', END])
   .compile();
 
 const failing = new StateGraph({ topic: field<string>({ type: 'string', default: '' }) })

@@ -67,11 +67,11 @@ export async function measureSpans(session: Session, log: Log, spans: Spans): Pr
 const firstRead = 16;
 const maxRead = 1024;
 
-/** The newest entries at positions of the spans that fit, but at least one: of the others about one read's worth is read. */
+/** The newest entries at positions of the spans that fit, but at least one: few others are read. */
 export async function readNewest(session: Session, log: Log, spans: Spans, maxBytes: number): Promise<ContextPage> {
   const newestFirst: LogEntry[] = [];
   let bytes = 0;
-  let count = firstRead;
+  let count = Math.max(1, Math.min(firstRead, Math.floor(maxBytes / sizes.message)));
   for (let left = spans; left.length > 0;) {
     const { newest, rest } = takeNewest(left, count);
     const read = await readAt(session, log, newest);
@@ -83,7 +83,8 @@ export async function readNewest(session: Session, log: Log, spans: Spans, maxBy
     }
     left = rest;
     const largest = Math.max(1, ...read.map(({ json }) => json.byteLength));
-    count = Math.max(1, Math.min(maxRead, count * 4, Math.floor((4 * pageBytes) / largest)));
+    const fitting = Math.floor(Math.min(4 * pageBytes, Math.max(0, maxBytes - bytes)) / largest);
+    count = Math.min(maxRead, count * 4, fitting + 1);
   }
   return { entries: newestFirst.reverse(), bottom: 0 };
 }
