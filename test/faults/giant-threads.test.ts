@@ -182,23 +182,29 @@ async function outgrow(t: ExecutionContext, store: ThreadStore, count: number): 
 
 withFaults(test, () => {
   for (const count of [9, 60]) {
-    test.serial(`a thread of ${String(count)} messages of 1.95 MB is read, trimmed and cleared over gRPC, and runs again, on SQLite`, async (t) => {
-      t.timeout(120_000);
-      const folder = await mkdtemp(join(tmpdir(), 'giant-'));
-      t.teardown(() => rm(folder, { recursive: true }));
-      await using store = openSqliteThreadStore({ path: join(folder, 'threads.sqlite') });
-      await outgrow(t, store, count);
-    });
+    test.serial(
+      `a thread of ${String(count)} messages of 1.95 MB is read, trimmed and cleared over gRPC, and runs again, on SQLite`,
+      async (t) => {
+        t.timeout(120_000);
+        const folder = await mkdtemp(join(tmpdir(), 'giant-'));
+        t.teardown(() => rm(folder, { recursive: true }));
+        await using store = openSqliteThreadStore({ path: join(folder, 'threads.sqlite') });
+        await outgrow(t, store, count);
+      },
+    );
   }
 });
 
 withFaultsOf(test, cassandra, (server) => {
   for (const count of [24]) {
-    test.serial(`a thread of ${String(count)} messages of 1.95 MB is read, trimmed and cleared over gRPC, and runs again, on Cassandra`, async (t) => {
-      t.timeout(240_000);
-      await using keyspace = await openKeyspace(await server());
-      await using store = await keyspace.open();
-      await outgrow(t, store, count);
-    });
+    test.serial(
+      `a thread of ${String(count)} messages of 1.95 MB is read, trimmed and cleared over gRPC, and runs again, on Cassandra`,
+      async (t) => {
+        t.timeout(240_000);
+        await using keyspace = await openKeyspace(await server());
+        await using store = await keyspace.open();
+        await outgrow(t, store, count);
+      },
+    );
   }
 });

@@ -50,6 +50,10 @@ test.serial('the metadata of a fork is refused by name above 256 KiB, and no thr
 
 test('what a thread is named with is kept up to 256 KiB', async (t) => {
   const metadata = sized(sizes.metadata - 200);
-  await data(t, 'invokeGraph', send('POST', '/v1/graph/invoke', { messages, config: { thread_id: 'named', metadata } }));
+  await data(
+    t,
+    'invokeGraph',
+    send('POST', '/v1/graph/invoke', { messages, config: { thread_id: 'named', metadata } }),
+  );
   t.like(await data(t, 'getThread', send('GET', '/v1/threads/named')), { metadata });
 });
