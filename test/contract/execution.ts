@@ -53,6 +53,18 @@ export function executionContract(
     });
   };
 
+  /** The same before all others: what moves many megabytes would hold up those that run beside it. */
+  const checkAlone = (
+    title: string,
+    graph: CompiledGraph | undefined,
+    body: (t: ExecutionContext, services: Services) => Promise<void>,
+  ): void => {
+    test.serial(`${name}: ${title}`, async (t) => {
+      await using services = await open({ graph });
+      await body(t, services);
+    });
+  };
+
   // Starting and waiting
 
   check('a run is started, waited for, and answers', echo, async (t, { execution }) => {
@@ -305,7 +317,7 @@ export function executionContract(
     t.is(resultOf(await endOf(execution, runId)).meta.status, 'completed');
   });
 
-  check('a run whose events weigh more than one reply may is followed whole', bulky, async (t, { execution }) => {
+  checkAlone('a run whose events weigh more than one reply may is followed whole', bulky, async (t, { execution }) => {
     const { runId } = await start(execution);
     await endOf(execution, runId);
     const events = await followAll(execution, runId);
@@ -364,7 +376,7 @@ export function executionContract(
     },
   );
 
-  check(
+  checkAlone(
     'a step that overfills the context fails its node with advice to summarise, and the steps before it are kept',
     overfilling,
     async (t, { execution, threads }) => {
