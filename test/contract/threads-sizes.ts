@@ -21,7 +21,8 @@ import type { OpenThreads } from './threads.ts';
 /** What the record promises of sizes: what may grow to where, and what is refused by name beyond that. */
 export function threadsSizesContract(test: TestFn, name: string, { open }: { readonly open: OpenThreads }): void {
   const check = (title: string, body: (t: ExecutionContext, threads: Threads) => Promise<void>): void => {
-    test(`${name}: ${title}`, async (t) => {
+    // Before all others: what moves many megabytes would hold up those that run beside it.
+    test.serial(`${name}: ${title}`, async (t) => {
       t.timeout(180_000);
       await using threads = await open();
       await body(t, threads);
