@@ -45,22 +45,25 @@ export function threadsPagesContract(
     });
   };
 
-  test.serial(`${name}: whatever messages weigh, walks by cursor and by offset give each once, in order, in pages that end by bytes`, async (t) => {
-    t.timeout(240_000);
-    const size = fc.oneof(fc.integer({ min: 1, max: 2000 }), fc.constantFrom(700_000, 1_300_000, 1_900_000));
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(size, { minLength: 1, maxLength: 9 }),
-        fc.integer({ min: 1, max: 12 }),
-        async (lengths, limit) => {
-          await using threads = await open();
-          const ids = await fill(threads, lengths);
-          await walked(t, messagesOf(threads), { ids, limit });
-        },
-      ),
-      { numRuns: Math.max(2, scale.stories), examples: [[[1_900_000, 1_900_000, 1_900_000, 10, 20], 1000]] },
-    );
-  });
+  test.serial(
+    `${name}: whatever messages weigh, walks by cursor and by offset give each once, in order, in pages that end by bytes`,
+    async (t) => {
+      t.timeout(240_000);
+      const size = fc.oneof(fc.integer({ min: 1, max: 2000 }), fc.constantFrom(700_000, 1_300_000, 1_900_000));
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(size, { minLength: 1, maxLength: 9 }),
+          fc.integer({ min: 1, max: 12 }),
+          async (lengths, limit) => {
+            await using threads = await open();
+            const ids = await fill(threads, lengths);
+            await walked(t, messagesOf(threads), { ids, limit });
+          },
+        ),
+        { numRuns: Math.max(2, scale.stories), examples: [[[1_900_000, 1_900_000, 1_900_000, 10, 20], 1000]] },
+      );
+    },
+  );
 
   check('a search in large messages gives pages that end by bytes, too', async (t, threads) => {
     const ids = await fill(threads, [1_900_000, 10, 1_900_000, 1_900_000, 10]);
