@@ -4,6 +4,7 @@ import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import test, { type ExecutionContext } from 'ava';
 import { service as healthService } from 'grpc-health-check';
 import { ServiceError } from '@agent-workflow/kit/errors';
+import { sizes } from '@agent-workflow/kit/sizes';
 import { never, within } from '../call.ts';
 import type { Execution } from '../execution.ts';
 import { connect } from './connect.ts';
@@ -142,7 +143,7 @@ test('a process that waits for its store lives, is not ready, and says Unavailab
 test('a message above the limit is TooLarge, and the connection goes on', async (t) => {
   await using server = await serve({ execution: idle }, options);
   await using client = connect('execution', addressOf(server));
-  const stateJson = new Uint8Array(17 * 1024 * 1024);
+  const stateJson = new Uint8Array(sizes.rpc + 1024);
   await t.throwsAsync(client.updateState({ owner: 'anon', threadId: 't', stateJson }, within(5000)), {
     code: 'TooLarge',
   });

@@ -23,6 +23,10 @@ test('what throws when it is read, or is no error, is logged all the same', (t) 
     },
   });
   t.is(typeof toLoggedError(hostile).message, 'string');
+  t.like(toLoggedError({ message: 'of another thread', stack: 'at x' }), {
+    message: 'of another thread',
+    stack: 'at x',
+  });
   for (const thrown of [undefined, null, Symbol('s'), Object.create(null), 5n])
     t.is(typeof toLoggedError(thrown).message, 'string');
 });

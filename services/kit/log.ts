@@ -38,8 +38,8 @@ const maxCauses = 5;
 /** An error with the chain of its causes, bounded: code of an agent may throw anything, of any size, also what throws when it is read. */
 export function toLoggedError(error: unknown, causes = 0): LoggedError {
   try {
-    if (!(error instanceof Error)) return { type: typeof error, message: shortened(String(error)) };
-    const { name, message, stack, cause } = error;
+    if (!isErrorLike(error)) return { type: typeof error, message: shortened(String(error)) };
+    const { name = 'Error', message, stack, cause } = error;
     const code =
       'code' in error && (typeof error.code === 'string' || typeof error.code === 'number') ? error.code : undefined;
     return {
@@ -53,6 +53,10 @@ export function toLoggedError(error: unknown, causes = 0): LoggedError {
     return { type: 'unknown', message: 'what was thrown cannot be read' };
   }
 }
+
+/** Also what came from another thread, which is no instance of this one's Error. */
+const isErrorLike = (error: unknown): error is Pick<Error, 'message' | 'stack' | 'cause'> & Partial<Error> =>
+  typeof error === 'object' && error !== null && 'message' in error && typeof error.message === 'string';
 
 const shortened = (text: string): string =>
   text.length <= maxText ? text : `${text.slice(0, maxText / 2)} … ${text.slice(-maxText / 2)}`;

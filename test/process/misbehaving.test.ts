@@ -115,7 +115,7 @@ const failing: Readonly<Record<string, string>> = {
     'node "makes a huge message": messages[0].content weighs 104857600 bytes or more, and a message may weigh 2097152',
   'makes a huge block':
     'node "makes a huge block": messages[0].content[0] weighs 104857625 bytes or more, and a message may weigh 2097152',
-  'makes many messages': 'a step weighs 104872500 bytes, more than 3145728',
+  'makes many messages': 'a step weighs 104876100 bytes, more than 3145728',
   'asks a huge question':
     'node "asks a huge question" failed: interrupt() was given 104857602 characters of JSON, more than 2097152',
   'emits a huge piece':
