@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox';
 
 /** As much of a JSON Schema as tells which fields may be absent. */
 interface Schema {
+  readonly title?: string;
   readonly type?: string | readonly string[];
   readonly anyOf?: readonly Schema[];
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -24,10 +25,9 @@ export function nullRemover(schema: TSchema): Remove | undefined {
 }
 
 function removerOf({ properties = {}, required = [], items, allOf = [] }: Schema): Remove | undefined {
-  const absentable = new Set<string>();
+  const absentable = absentableOf({ properties, required });
   const inner: [string, Remove][] = [];
   for (const [name, field] of Object.entries(properties)) {
-    if ((!required.includes(name) || 'default' in field) && !takesNull(field)) absentable.add(name);
     const remove = removerOf(field);
     if (remove) inner.push([name, remove]);
   }
@@ -46,6 +46,49 @@ function removerOf({ properties = {}, required = [], items, allOf = [] }: Schema
     for (const { applies, remove } of variants) if (applies(fields)) remove(fields);
   };
 }
+
+/** The fields for which null is their absence: each that may be absent and for which null is no value. */
+function absentableOf({ properties = {}, required = [] }: Schema): ReadonlySet<string> {
+  const fields = Object.entries(properties);
+  const mayLack = fields.filter(([name, field]) => !required.includes(name) || 'default' in field);
+  return new Set(mayLack.filter(([, field]) => !takesNull(field)).map(([name]) => name));
+}
+
+/**
+ * The schema of what a caller may send: as given, but with null for each field of which `nullRemover` removes it. `taken` are
+ * titles of schemas that hold elsewhere without null; a schema of such a title that changes is named `…Input`.
+ */
+export function withNulls(schema: object, taken: ReadonlySet<string>): object {
+  const given = schema as Schema;
+  const absentable = absentableOf(given);
+  const changed = {
+    ...given,
+    ...(given.properties && {
+      properties: mapValues(given.properties, (field, name) => {
+        const inner = withNulls(field, taken) as Schema;
+        return absentable.has(name) ? orNull(inner) : inner;
+      }),
+    }),
+    ...(given.items && { items: withNulls(given.items, taken) }),
+    ...(given.allOf && {
+      allOf: given.allOf.map((variant) =>
+        variant.then ? { ...variant, then: withNulls(variant.then, taken) } : variant,
+      ),
+    }),
+  };
+  const { title } = given;
+  const isRenamed = title !== undefined && taken.has(title) && JSON.stringify(changed) !== JSON.stringify(given);
+  return isRenamed ? { ...changed, title: `${title}Input` } : changed;
+}
+
+function orNull(schema: Schema): object {
+  const isPlain = schema.type !== undefined && schema.title === undefined && !('enum' in schema || 'const' in schema);
+  if (isPlain) return { ...schema, type: [schema.type, 'null'].flat() };
+  return { anyOf: [schema, { type: 'null' }], ...('default' in schema && { default: schema.default }) };
+}
+
+const mapValues = <T>(object: Readonly<Record<string, T>>, change: (value: T, key: string) => unknown): object =>
+  Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value, key)]));
 
 /** What holds for an object of one kind, where a field of it names the kind. */
 function variantOf({ if: condition, then }: { readonly if?: Schema; readonly then?: Schema }): {

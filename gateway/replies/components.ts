@@ -18,6 +18,13 @@ export function hoist(schema: object, components: Components): Json {
   return { $ref: `#/components/schemas/${title}` };
 }
 
+/** The titles of a schema and of all that it holds. */
+export function* titlesIn(schema: unknown): Generator<string> {
+  if (typeof schema !== 'object' || schema === null) return;
+  if ('title' in schema && typeof schema.title === 'string') yield schema.title;
+  for (const part of Object.values(schema)) yield* titlesIn(part);
+}
+
 function inner(schema: Json, components: Components): Json {
   return Object.fromEntries(
     Object.entries(schema).flatMap(([key, value]) => {

@@ -1,3 +1,4 @@
+import { Ajv2020 as Ajv } from 'ajv/dist/2020.js';
 import test from 'ava';
 import { endpoints } from '../endpoints/table.ts';
 import { toOpenApi } from './openapi.ts';
@@ -94,4 +95,23 @@ test('where callers must sign in the document says how, and which paths are open
   t.deepEqual(get?.security, [{ bearer: [] }, { ticket: [] }]);
   t.is(post, undefined);
   t.false('security' in document);
+});
+
+test('a body may hold null for what it may lack, and for nothing else', (t) => {
+  const ajv = new Ajv({ strict: false, validateFormats: false });
+  const { schemas } = document.components;
+  for (const [title, schema] of Object.entries(schemas)) ajv.addSchema(schema, `#/components/schemas/${title}`);
+  const isValid = (title: string, value: unknown) =>
+    ajv.validate<unknown>({ $ref: `#/components/schemas/${title}` }, value);
+  const message = { role: 'user', content: 'x' };
+  t.true(isValid('RunRequest', { messages: [{ ...message, metadata: null, timestamp: null }], config: null }));
+  t.true(isValid('RunRequest', { messages: [message], tools: [{ name: 'x', parameters: null }], resume: null }));
+  t.true(
+    isValid('RunRequest', { messages: [{ role: 'user', content: [{ type: 'reasoning', text: null, summary: 's' }] }] }),
+  );
+  t.false(isValid('RunRequest', { messages: null }));
+  t.false(isValid('RunRequest', { messages: [{ ...message, message_id: null, role: null }] }));
+  t.false(
+    isValid('Message', { ...message, content: [], message_id: 'a', timestamp: '2026-01-01T00:00:00Z', metadata: null }),
+  );
 });

@@ -1,9 +1,9 @@
-import type { TSchema } from 'typebox';
 import { openPaths } from '../middleware/authenticate.ts';
+import { withNulls } from '../middleware/nulls.ts';
 import { propertiesOf } from '../middleware/query.ts';
 import { ErrorBody, ResponseMetadata } from '../schemas/common.ts';
 import type { Endpoint, Route } from '../endpoints/endpoint.ts';
-import { hoist, requiredOf, type Components, type Json } from './components.ts';
+import { hoist, requiredOf, titlesIn, type Components, type Json } from './components.ts';
 import { ndjson } from './ndjson.ts';
 import { sse } from './sse.ts';
 
@@ -11,11 +11,12 @@ import { sse } from './sse.ts';
 export function toOpenApi(endpoints: readonly Endpoint[], { secured }: { readonly secured: boolean }): Json {
   const components: Components = {};
   const paths: Record<string, Record<string, Json>> = {};
+  const answered = new Set(endpoints.flatMap(({ reply }) => [...titlesIn(reply)]));
   for (const row of endpoints) {
     for (const [index, route] of [row, ...row.aliases].entries()) {
       const id = index === 0 ? row.name : `${row.name}Alias${index === 1 ? '' : String(index)}`;
       (paths[route.path] ??= {})[route.method.toLowerCase()] = {
-        ...operation({ row, route, id, components }),
+        ...operation({ row, route, id, components, answered }),
         ...(secured && securityOf(row, route)),
       };
     }
@@ -57,9 +58,11 @@ interface OperationOptions {
   readonly route: Route;
   readonly id: string;
   readonly components: Components;
+  /** The titles of schemas that replies hold. */
+  readonly answered: ReadonlySet<string>;
 }
 
-function operation({ row, route, id, components }: OperationOptions): Json {
+function operation({ row, route, id, components, answered }: OperationOptions): Json {
   const parameters = [
     ...pathParameters(row, components),
     ...(takesQuery(route) ? queryParameters(row, components) : []),
@@ -70,7 +73,8 @@ function operation({ row, route, id, components }: OperationOptions): Json {
     summary: row.summary,
     tags: [row.tag],
     ...(parameters.length > 0 && { parameters }),
-    ...(row.input && route.method !== 'GET' && { requestBody: requestBody(row.input, route, components) }),
+    ...(row.input &&
+      route.method !== 'GET' && { requestBody: requestBody(withNulls(row.input, answered), route, components) }),
     responses: {
       [row.status]: { description: 'Success', content: successContent(row, components) },
       ...Object.fromEntries(refusalsOf(row, route).map((status) => [status, refusal(status, components)])),
@@ -107,7 +111,7 @@ const ticketParameter: Json = {
   schema: { type: 'string' },
 };
 
-const requestBody = (input: TSchema, { method }: Route, components: Components): Json => ({
+const requestBody = (input: object, { method }: Route, components: Components): Json => ({
   required: method !== 'DELETE' && requiredOf(input) !== undefined,
   content: { 'application/json': { schema: hoist(input, components) } },
 });

@@ -53,7 +53,7 @@ export const explained: readonly Explained[] = [
   {
     code: 'ST202',
     status: 422,
-    message: /\.timestamp: must be an ISO 8601 time$/,
+    message: /\.timestamp: must be an ISO 8601 time/,
     why: 'some times that RFC 3339 allows, as a leap second, are no time to a computer',
   },
   {
