@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readdirSync, rmSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 
 /** A file system of its own that a test can fill. Disposal unmounts it. */
 export interface SmallDisk extends AsyncDisposable {
@@ -37,8 +37,66 @@ export async function openSmallDisk(mebibytes: number): Promise<SmallDisk | stri
   };
 }
 
+/** A disk whose file system can report an error, as one that fails does: it is read-only from then on, whoever has files open. */
+export interface FailingDisk extends AsyncDisposable {
+  readonly folder: string;
+  readonly makeReadOnly: () => void;
+  /** Checks the file system and mounts it again. Nobody may have a file of it open. */
+  readonly repair: () => void;
+}
+
+/** Makes one in a file, with a loop device; gives why not where that is not allowed. */
+export async function openFailingDisk(mebibytes: number): Promise<FailingDisk | string> {
+  const around = await mkdtemp(join(tmpdir(), 'failing-disk-'));
+  const image = join(around, 'image');
+  const folder = join(around, 'mounted');
+  try {
+    mkdirSync(folder);
+    writeFileSync(image, '');
+    truncateSync(image, mebibytes * 1024 * 1024);
+    runQuietly('mkfs.ext4', ['-q', image]);
+    mount('-o', 'loop,errors=remount-ro', image, folder);
+    readdirSync(`/sys/fs/ext4/${deviceOf(folder)}`);
+  } catch (error) {
+    await rm(around, { recursive: true });
+    return `there are no loop devices here (${String(error).split('\n', 1).join('')})`;
+  }
+  return {
+    folder,
+    makeReadOnly: () => {
+      const device = deviceOf(folder);
+      writeFileSync(`/sys/fs/ext4/${device}/trigger_fs_error`, '1');
+    },
+    repair: () => {
+      execFileSync('umount', [folder]);
+      checkFileSystem(image);
+      mount('-o', 'loop,errors=remount-ro', image, folder);
+    },
+    [Symbol.asyncDispose]: async () => {
+      execFileSync('umount', ['--lazy', folder]);
+      await rm(around, { recursive: true });
+    },
+  };
+}
+
+/** What mends a file system ends with 1 when it has mended something. */
+function checkFileSystem(image: string): void {
+  try {
+    runQuietly('e2fsck', ['-fy', image]);
+  } catch (error) {
+    if ((error as { readonly status?: number }).status !== 1) throw error;
+  }
+}
+
+const deviceOf = (folder: string): string =>
+  basename(execFileSync('findmnt', ['-no', 'SOURCE', folder], { encoding: 'utf8' }).trim());
+
+function runQuietly(command: string, args: readonly string[]): void {
+  execFileSync(command, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+}
+
 function mount(...args: readonly string[]): void {
-  execFileSync('mount', args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  runQuietly('mount', args);
 }
 
 function fill(file: string): void {
@@ -62,3 +120,10 @@ function writeUntilFull(fd: number, bytes: Buffer): void {
 export function boundFiles(pid: number, bytes: number | 'unlimited'): void {
   execFileSync('prlimit', [`--pid=${String(pid)}`, `--fsize=${String(bytes)}:unlimited`]);
 }
+
+/** What starts a process whose files may not grow. */
+export const withoutGrowth: readonly string[] = ['prlimit', '--fsize=0:unlimited', '--'];
+
+/** What starts a process that may write only where the mode of a file lets it, also as root. */
+export const boundByModes: readonly string[] =
+  process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-dac_override', '--inh-caps=-dac_override', '--'] : [];

@@ -37,17 +37,21 @@ export function createClient(url: string, always: Sent = {}): Client {
       return { status: response.status, headers: response.headers, body: (await response.json()) as Reply['body'] };
     },
     stream: async function* (body, headers) {
-      const response = await ask('POST', '/v1/graph/stream', body, headers);
-      if (!response.ok || !response.body) throw new Error(`stream answered ${String(response.status)}`);
-      let text = '';
-      for await (const bytes of response.body.pipeThrough(new TextDecoderStream())) {
-        text += bytes;
-        const events = text.split('\n\n');
-        text = events.pop() ?? '';
-        yield* events.filter((event) => !event.startsWith(':')).map(toChunk);
-      }
+      yield* readChunks(await ask('POST', '/v1/graph/stream', body, headers));
     },
   };
+}
+
+/** The chunks of a reply that streams, as they arrive. */
+export async function* readChunks(response: Response): AsyncGenerator<Chunk> {
+  if (!response.ok || !response.body) throw new Error(`stream answered ${String(response.status)}`);
+  let text = '';
+  for await (const bytes of response.body.pipeThrough(new TextDecoderStream())) {
+    text += bytes;
+    const events = text.split('\n\n');
+    text = events.pop() ?? '';
+    yield* events.filter((event) => !event.startsWith(':')).map(toChunk);
+  }
 }
 
 function toChunk(event: string): Chunk {

@@ -29,6 +29,8 @@ export interface ProcessOptions {
    * that started them, which ends the others in their order.
    */
   readonly tied?: boolean;
+  /** The command that starts it with its own bounds, such as `prlimit --nofile=100 --`. */
+  readonly through?: readonly string[];
 }
 
 /**
@@ -41,13 +43,13 @@ export async function startProcess({
   talks = false,
   onLine,
   tied = false,
+  through = [],
 }: ProcessOptions): Promise<ServiceProcess> {
   const setpriv = tied ? onPath('setpriv') : undefined;
-  const [command, ...args] = [
-    ...(setpriv === undefined ? [] : [setpriv, '--pdeathsig', 'KILL', '--']),
-    process.execPath,
-  ];
-  const child = spawn(command, [...args, entry], {
+  const around = [...(setpriv === undefined ? [] : [setpriv, '--pdeathsig', 'KILL', '--']), ...through];
+  const [command = process.execPath, ...args] = around;
+  const node = around.length === 0 ? [] : [process.execPath];
+  const child = spawn(command, [...args, ...node, entry], {
     env: { ...process.env, LOG_LEVEL: 'info', ...env },
     stdio: ['ignore', 'pipe', 'pipe', ...(talks ? ['ipc' as const] : [])],
     detached: tied,

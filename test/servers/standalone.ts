@@ -15,8 +15,13 @@ const main = fileURLToPath(import.meta.resolve('@agent-workflow/standalone/main'
  * Starts the service and waits until it says where it listens. An `entry` of the tests' own can be talked to.
  * @throws Error with what it printed when it ends instead.
  */
-export async function startStandalone(env: Readonly<Record<string, string>>, entry = main): Promise<StandaloneProcess> {
-  const { listensOn, ...started } = await startProcess({ entry, env: { PORT: '0', ...env }, talks: entry !== main });
+export async function startStandalone(
+  env: Readonly<Record<string, string>>,
+  entry = main,
+  through: readonly string[] = [],
+): Promise<StandaloneProcess> {
+  const options = { entry, env: { PORT: '0', ...env }, talks: entry !== main, through };
+  const { listensOn, ...started } = await startProcess(options);
   return { ...started, url: listensOn };
 }
 

@@ -1,11 +1,11 @@
-import { accessSync, constants, mkdirSync, statSync } from 'node:fs';
+import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { ConfigError } from '../env.ts';
 import { unavailable, type ServiceError } from '../errors.ts';
 import { unwatchedPart, type PartHealth } from '../health.ts';
 import { createCheckpointer } from './sqlite-checkpoint.ts';
-import { primaryCode, storageError, storageReason, translating } from './sqlite-errors.ts';
+import { codeOf, primaryCode, storageError, storageReason, translating } from './sqlite-errors.ts';
 import { commitGroup, type Outcome, type Pending } from './sqlite-group.ts';
 import { openLogSync } from './sqlite-sync.ts';
 
@@ -52,18 +52,41 @@ export function openSqlite(options: SqliteOptions): Sqlite {
 
 /** The error that stops a start, where its reason is known. */
 function cannotOpen(path: string, error: unknown): unknown {
-  // SQLite says of a folder that is read-only no more than that the file cannot be opened.
-  const reason = storageReason(error) && (folderReason(dirname(path)) ?? storageReason(error));
+  const reason = fileReason(path, error);
   return reason === undefined ? error : new ConfigError(`${path} cannot be opened: ${reason}`, { cause: error });
 }
 
+/**
+ * Why the file cannot be used; `undefined` for an error that lies in what was asked of it. Where SQLite reports no more than that
+ * a file cannot be opened, or that a write failed, the system is asked what is wrong with the folder.
+ */
+function fileReason(path: string, error: unknown): string | undefined {
+  const reason = storageReason(error);
+  if (path === ':memory:' || !vagueCodes.has(primaryCode(error))) return reason;
+  return folderReason(dirname(path)) ?? reason;
+}
+
+/** SQLITE_READONLY, SQLITE_IOERR and SQLITE_CANTOPEN. */
+const vagueCodes: ReadonlySet<number> = new Set([8, 10, 14]);
+
 /** Why nothing can be written into the folder; `undefined` when something can. */
 function folderReason(folder: string): string | undefined {
+  const file = join(folder, `writable-${String(process.pid)}`);
   try {
-    accessSync(folder, constants.W_OK);
-    return undefined;
+    writeFileSync(file, 'x');
   } catch (error) {
     return storageReason(error);
+  } finally {
+    removeIfThere(file);
+  }
+  return undefined;
+}
+
+function removeIfThere(file: string): void {
+  try {
+    rmSync(file, { force: true });
+  } catch {
+    // It is found and written again the next time.
   }
 }
 
@@ -81,7 +104,11 @@ function openFile({ path, durability, migrations, health }: SqliteOptions, openi
   migrate(db, migrations, path);
 
   const condition = opening.use(
-    createCondition(health, () => db.exec(`PRAGMA user_version = ${String(migrations.length)}`)),
+    createCondition({
+      health,
+      probe: () => db.exec(`PRAGMA user_version = ${String(migrations.length)}`),
+      reasonOf: (error) => fileReason(path, error),
+    }),
   );
   let isWriting = false;
   const statements = new Map<string, StatementSync>();
@@ -196,9 +223,19 @@ const probeMs = 1000;
 /** Milliseconds after its last failure until reading counts as working again. */
 const readAgainMs = 30_000;
 
-/** Keeps for what a file cannot be used, and finds out by `probe`, which writes a little, when it can be written again. */
-function createCondition(health: PartHealth = unwatchedPart, probe: () => void): Condition {
+interface ConditionOptions {
+  readonly health: PartHealth | undefined;
+  /** Writes a little: it finds out when the file can be written again. */
+  readonly probe: () => void;
+  /** Why the file cannot be used; `undefined` for an error that says nothing about the file. */
+  readonly reasonOf: (error: unknown) => string | undefined;
+}
+
+/** Keeps for what a file cannot be used. */
+function createCondition({ health = unwatchedPart, probe, reasonOf }: ConditionOptions): Condition {
   const reasons = new Map<Use, string>();
+  /** By use, the code of the failure that its reason was found for: the same failure again has the same reason. */
+  const codes = new Map<Use, unknown>();
   const clocks = new Map<Use, NodeJS.Timeout>();
   let isClosed = false;
 
@@ -223,9 +260,13 @@ function createCondition(health: PartHealth = unwatchedPart, probe: () => void):
   };
   const fails = (use: Use, error: unknown): void => {
     const isOurs = use === 'sync' || use === 'checkpoint';
-    const reason = storageReason(error) ?? (isOurs ? 'for a reason that the log has' : undefined);
-    if (reason === undefined) return;
-    reasons.set(use, `${failing[use]}: ${reason}`);
+    const code = codeOf(error);
+    if (!reasons.has(use) || codes.get(use) !== code) {
+      const reason = reasonOf(error) ?? (isOurs ? 'for a reason that the log has' : undefined);
+      if (reason === undefined) return;
+      codes.set(use, code);
+      reasons.set(use, `${failing[use]}: ${reason}`);
+    }
     health.fails([...reasons.values()].join('; '), error);
     if (use === 'read') after(use, readAgainMs, () => works(use));
     if (use === 'write' && !clocks.has(use)) after(use, probeMs, tryToWrite);
