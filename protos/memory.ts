@@ -16,19 +16,13 @@ export interface Memory {
   /** Best first, by the strategy and metric asked for. */
   readonly search: (request: SearchRequest, call: Call) => Promise<SearchReply>;
   readonly get: (request: GetRequest, call: Call) => Promise<MemoryItem>;
-  /**
-   * Replaces the content, embeds it again, and merges the metadata given.
-   * A second one would undo an update that came in between.
-   */
+  /** Replaces the content, embeds it again, and merges the metadata given. */
   readonly update: (request: UpdateRequest, call: Call) => Promise<MemoryItem>;
-  /** A second one finds nothing left, and says so. */
+  /** NotFound when it is absent. */
   readonly delete: (request: DeleteRequest, call: Call) => Promise<DeleteReply>;
   /** Newest first. */
   readonly list: (request: ListRequest, call: Call) => Promise<ListReply>;
-  /**
-   * Removes all that match, and says which. Invalid when nothing narrows it and `all` is not set.
-   * A second one would not say what the first removed, and would remove what came since.
-   */
+  /** Removes all that match, and says which. Invalid when nothing narrows it and `all` is not set. */
   readonly forget: (request: ForgetRequest, call: Call) => Promise<ForgetReply>;
 }
 
@@ -37,10 +31,10 @@ export const memoryRetries: Readonly<Record<keyof Memory, RetryRule>> = {
   store: { retry: 'safe', takesLong: true },
   search: { retry: 'safe', takesLong: true },
   get: { retry: 'safe', takesLong: false },
-  update: { retry: 'never', takesLong: true },
-  delete: { retry: 'never', takesLong: false },
+  update: { retry: 'attempt', takesLong: true },
+  delete: { retry: 'attempt', takesLong: false },
   list: { retry: 'safe', takesLong: false },
-  forget: { retry: 'never', takesLong: true },
+  forget: { retry: 'attempt', takesLong: true },
 };
 
 export interface MemoryItem {
@@ -122,11 +116,19 @@ export interface UpdateRequest {
   readonly content: string;
   /** A JSON object, merged into the one that stands. */
   readonly metadataJson?: Uint8Array;
+  /** Of this request, however often it is sent: as in threads.proto. */
+  readonly attemptId?: string;
+  /** Of a request that is to be done once: known for a day, and stronger than `attempt_id`. */
+  readonly onceKey?: string;
 }
 
 export interface DeleteRequest {
   readonly owner: string;
   readonly memoryId: string;
+  /** Of this request, however often it is sent: as in threads.proto. */
+  readonly attemptId?: string;
+  /** Of a request that is to be done once: known for a day, and stronger than `attempt_id`. */
+  readonly onceKey?: string;
 }
 
 export type DeleteReply = Readonly<Record<string, never>>;
@@ -151,6 +153,10 @@ export interface ForgetRequest {
   readonly selection: Selection;
   /** Everything of the owner. */
   readonly all: boolean;
+  /** Of this request, however often it is sent: as in threads.proto. */
+  readonly attemptId?: string;
+  /** Of a request that is to be done once: known for a day, and stronger than `attempt_id`. */
+  readonly onceKey?: string;
 }
 
 export interface ForgetReply {

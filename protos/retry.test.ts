@@ -29,8 +29,8 @@ const marks = {
   memory: {
     safe: ['get', 'list'],
     'safe, takes long': ['search', 'store'],
-    never: ['delete'],
-    'never, takes long': ['forget', 'update'],
+    attempt: ['delete'],
+    'attempt, takes long': ['forget', 'update'],
   },
 };
 

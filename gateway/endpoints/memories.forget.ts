@@ -22,7 +22,7 @@ export async function forgetMemories(
       'missing',
     );
   }
-  const { memoryIds, deletedCount } = await memory.forget({ owner, selection, all }, ask.call());
+  const { memoryIds, deletedCount } = await memory.forget({ owner, selection, all, ...ask.once }, ask.call());
   const count = deletedCount ?? memoryIds.length;
   return JSON.stringify({
     success: true,

@@ -43,14 +43,14 @@ export async function updateMemory(
   const { params, input, owner } = ask;
   const metadata = input.metadata && { metadataJson: jsonBytes(input.metadata) };
   const item = await memory.update(
-    { owner, memoryId: params.memory_id, content: input.content, ...metadata },
+    { owner, memoryId: params.memory_id, content: input.content, ...metadata, ...ask.once },
     ask.call(),
   );
   return jsonObject({ memory: memoryText(item, owner), success: 'true' });
 }
 
 export async function deleteMemory(ask: Ask<Params, Input>, { memory }: Services): Promise<string> {
-  await memory.delete({ owner: ask.owner, memoryId: ask.params.memory_id }, ask.call());
+  await memory.delete({ owner: ask.owner, memoryId: ask.params.memory_id, ...ask.once }, ask.call());
   return '{"success":true}';
 }
 

@@ -5,6 +5,9 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 /** A value as JSON bytes. */
 export const toJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
+/** How many bytes a text takes in a JSON list. */
+export const textBytes = (text: string): number => Buffer.byteLength(JSON.stringify(text)) + 1;
+
 /**
  * Reads the JSON object that a request carries as bytes.
  * @throws Invalid at `loc` when it is none.

@@ -2,6 +2,7 @@ import { invalid, notFound, type ServiceError } from '@agent-workflow/kit/errors
 import { createQuota, pageBytes, toPage } from '@agent-workflow/kit/pages';
 import type { Call } from '@agent-workflow/protos/call';
 import type { Memory, MemoryItem, SearchRequest } from '@agent-workflow/protos/memory';
+import { requestOf, type Repeatable } from '@agent-workflow/protos/repeats';
 import {
   checkedSelection,
   memoryTypes,
@@ -19,9 +20,9 @@ import { fromCursor, toCursor } from './cursor.ts';
 import { embedTexts } from './embedding.ts';
 import { narrows, readSelection, type Selected } from './filters.ts';
 import { idByContent } from './id-by-content.ts';
-import { toJson } from './json.ts';
+import { textBytes, toJson } from './json.ts';
 import { readSearchOptions } from './options.ts';
-import type { Embedder, MemoryRecord, MemoryStore, StoredMemory } from './port.ts';
+import type { Embedder, MemoryRecord, MemoryStore, SentRequest, StoredMemory } from './port.ts';
 import { distanceMetrics, vectorToJson } from './rank.ts';
 import { retrievalStrategies, strategies, type Ranked } from './strategies.ts';
 import { countTokens, createBudget } from './tokens.ts';
@@ -58,6 +59,12 @@ export function createMemories({ store, embedder, halfLifeDays, now = Date.now }
     vectorJson: vectorToJson(parts.vector),
     timestamp: now(),
   });
+
+  /** How the store knows a request that its caller may send again. */
+  const sent = (method: string, asked: Repeatable): SentRequest | undefined => {
+    const known = requestOf(method, asked);
+    return known && { ...known, at: now() };
+  };
 
   const newest = async (owner: string, selected: Selected, limit: number): Promise<Ranked[]> => {
     const { heads } = await store.list({ owner, ...selected, limit });
@@ -137,27 +144,31 @@ export function createMemories({ store, embedder, halfLifeDays, now = Date.now }
       return toItem(memory);
     },
 
-    update: async ({ owner, memoryId, content, metadataJson }, call) => {
+    update: async (asked, call) => {
+      const { owner, memoryId, content, metadataJson } = asked;
       refuseLate(call);
       refuseUnfit(content);
       const given = metadataJson && readMetadata(metadataJson);
+      const request = sent('update', asked);
       const [known] = await store.get(owner, [memoryId]);
-      if (!known) throw absent(memoryId);
+      if (!known && !(request && (await store.findUpdated(owner, request)))) throw absent(memoryId);
       const vector = await embed('content', content, call);
-      const updated = await store.update(owner, memoryId, (standing) => {
+      const change = (standing: StoredMemory): MemoryRecord => {
         const { memoryType, category, threadId } = standing;
         const merged = given ? toJson({ ...readMetadata(standing.metadataJson), ...given }) : standing.metadataJson;
         refuseLargeMetadata(merged);
         return toRecord({ memoryId, content, memoryType, category, threadId, metadataJson: merged, vector });
-      });
+      };
+      const updated = await store.update(owner, memoryId, change, request);
       if (!updated) throw absent(memoryId);
-      return toItem(updated);
+      return toItem({ ...updated, content, vectorJson: vectorToJson(vector) });
     },
 
-    delete: async ({ owner, memoryId }, call) => {
+    delete: async (asked, call) => {
+      const { owner, memoryId } = asked;
       refuseLate(call);
-      const removed = await store.remove(owner, [memoryId]);
-      if (removed.length === 0) throw absent(memoryId);
+      const { count } = await store.remove(owner, [memoryId], sent('delete', asked));
+      if (count === 0) throw absent(memoryId);
       return {};
     },
 
@@ -184,17 +195,15 @@ export function createMemories({ store, embedder, halfLifeDays, now = Date.now }
       };
     },
 
-    forget: async ({ owner, selection, all }, call) => {
+    forget: async (asked, call) => {
+      const { owner, selection, all } = asked;
       refuseLate(call);
       const selected = readSelection(checkedSelection(selection));
       if (!all && !narrows(selected)) throw nothingNarrows();
       const { heads } = await store.list({ owner, ...selected, limit: Infinity });
-      const memoryIds = await store.remove(
-        owner,
-        heads.map(({ memoryId }) => memoryId),
-      );
-      const { items } = toPage(memoryIds, { limit: Infinity, sizeOf: textBytes });
-      return { memoryIds: items, deletedCount: memoryIds.length };
+      const ids = heads.map(({ memoryId }) => memoryId);
+      const { memoryIds, count } = await store.remove(owner, ids, sent('forget', asked));
+      return { memoryIds, deletedCount: count };
     },
   };
 }
@@ -203,9 +212,6 @@ function toItem(memory: StoredMemory, score = 1): MemoryItem {
   const { memoryId, content, memoryType, category, metadataJson, vectorJson, threadId, timestamp } = memory;
   return { memoryId, content, memoryType, category, metadataJson, score, vectorJson, threadId, timestamp };
 }
-
-/** A text as JSON and the comma behind it. */
-const textBytes = (text: string): number => Buffer.byteLength(JSON.stringify(text)) + 1;
 
 /** Keys, times and punctuation around a memory's own values. */
 const frameBytes = 512;

@@ -1,4 +1,5 @@
 import type { Call } from '@agent-workflow/protos/call';
+import type { KnownRequest } from '@agent-workflow/protos/repeats';
 
 /** What is known of a memory without its content and its vector. */
 export interface MemoryHead {
@@ -103,6 +104,21 @@ export interface KeywordHit {
   readonly weight: number;
 }
 
+/** A request whose effect a store makes once, however often it is sent, also at another replica and after a crash. */
+export interface SentRequest extends KnownRequest {
+  /** When it was sent: milliseconds since 1970 UTC. */
+  readonly at: number;
+}
+
+/** What an update leaves, without what its request says itself: the content, and the vector that follows from it. */
+export type UpdatedMemory = Omit<StoredMemory, 'content' | 'vectorJson'>;
+
+export interface RemovedMemories {
+  /** The first of them, as many as fit into a page. */
+  readonly memoryIds: readonly string[];
+  readonly count: number;
+}
+
 /**
  * Where memories are kept. Every call names the owner, whose memories are a space of their own: another owner's id is
  * an absent id. A write that resolved is durable, and every later query sees it. Nothing is decided here: a store keeps,
@@ -114,17 +130,24 @@ export interface MemoryStore extends AsyncDisposable {
   readonly put: (owner: string, memory: MemoryRecord) => Promise<boolean>;
   /**
    * Replaces one memory by what `change` makes of it, atomically; the id stays. `change` does no I/O and may be called
-   * again. `undefined` when it is absent.
+   * again. `undefined` when it is absent. A `request` that was applied changes nothing and gives what it left then, also when the
+   * memory was changed or removed since. What changed nothing is not kept.
    */
   readonly update: (
     owner: string,
     memoryId: string,
     change: (standing: StoredMemory) => MemoryRecord,
-  ) => Promise<StoredMemory | undefined>;
+    request?: SentRequest,
+  ) => Promise<UpdatedMemory | undefined>;
+  /** What an update of this request left; `undefined` when none was applied. It may miss one whose memory still stands as it was left. */
+  readonly findUpdated: (owner: string, request: SentRequest) => Promise<UpdatedMemory | undefined>;
   /** The memories in the order of `memoryIds`; absent ones are left out. */
   readonly get: (owner: string, memoryIds: readonly string[]) => Promise<StoredMemory[]>;
-  /** Removes them all or none, and says which were there, in the order of `memoryIds`. */
-  readonly remove: (owner: string, memoryIds: readonly string[]) => Promise<string[]>;
+  /**
+   * Removes them and says which were there, in the order of `memoryIds`. A `request` that was applied removes nothing but what it
+   * was to remove then, whatever `memoryIds` are now, and gives the same again, also when that was nothing.
+   */
+  readonly remove: (owner: string, memoryIds: readonly string[], request?: SentRequest) => Promise<RemovedMemories>;
   /** Newest first, then the greater id first. */
   readonly list: (query: ListQuery) => Promise<ListPage>;
   /** The nearest, or the newest, with how near each is. */

@@ -1,27 +1,6 @@
+import type { KnownRequest } from '@agent-workflow/protos/repeats';
 import { fromJson, toJson } from './json.ts';
-import type { AppliedRequest, Decision, Snapshot } from './port.ts';
-
-/** A request that its caller may send again. */
-export interface Repeatable {
-  /** Of a request whose outcome its caller may never hear: it sends it again under the same id. */
-  readonly attemptId?: string;
-  /** Of a request that is to be done once, whoever sends it again within a day. */
-  readonly onceKey?: string;
-}
-
-/** A little longer than a key is known. */
-const keyKeptMs = 25 * 60 * 60 * 1000;
-/** Longer than a caller goes on trying, and than a frozen replica holds a request that its caller has given up. */
-const attemptKeptMs = 15 * 60 * 1000;
-
-export type KnownRequest = Pick<AppliedRequest, 'id' | 'keptMs'>;
-
-/** How a request is known to the record; `undefined` when it is sent once. The method tells two apart that are made for one key. */
-export const requestOf = (method: string, { attemptId, onceKey }: Repeatable): KnownRequest | undefined => {
-  const id = onceKey ?? attemptId;
-  if (id === undefined) return undefined;
-  return { id: `${method} ${id}`, keptMs: onceKey === undefined ? attemptKeptMs : keyKeptMs };
-};
+import type { Decision, Snapshot } from './port.ts';
 
 export type Decide<T> = (snapshot: Snapshot) => Decision<T>;
 

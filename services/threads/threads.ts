@@ -1,5 +1,6 @@
 import { invalid, isServiceError, notFound } from '@agent-workflow/kit/errors';
 import { pageBytes, toPage } from '@agent-workflow/kit/pages';
+import { requestOf, type Repeatable } from '@agent-workflow/protos/repeats';
 import type {
   BeginDeleteReply,
   ClaimedRun,
@@ -17,7 +18,7 @@ import { listMessages, listRunMessages, listRuns, listThreads, toRun, toThread }
 import { fromJson, toJson } from './json.ts';
 import { gatherUndos } from './overlay.ts';
 import type { Head, Reads, RunRecord, ThreadKey, ThreadStore, ToolCallKey } from './port.ts';
-import { decideOnce, requestOf, type Decide, type Outcome, type Repeatable } from './repeats.ts';
+import { decideOnce, type Decide, type Outcome } from './repeats.ts';
 import { createSizedChange } from './measure.ts';
 import { pruned } from './retention.ts';
 import { keyBytes, runBytes } from './row-sizes.ts';

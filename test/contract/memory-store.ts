@@ -1,5 +1,12 @@
 import type { ExecutionContext, TestFn } from 'ava';
-import type { MemoryHead, MemoryRecord, MemoryStore, VectorQuery } from '@agent-workflow/memory/port';
+import type {
+  MemoryHead,
+  MemoryRecord,
+  MemoryStore,
+  SentRequest,
+  UpdatedMemory,
+  VectorQuery,
+} from '@agent-workflow/memory/port';
 
 /** The dimension that stores are opened with for this suite. */
 export const storeDimension = 4;
@@ -21,6 +28,13 @@ const toMemory = ({ metadata = {}, vector = [1, 0, 0, 0], ...parts }: Parts & { 
   ...parts,
   metadataJson: Buffer.from(JSON.stringify(metadata)),
   vector: Float32Array.from(vector),
+});
+
+const sentAt = Date.now();
+
+const plainUpdate = ({ metadataJson, ...updated }: UpdatedMemory): unknown => ({
+  ...updated,
+  metadata: JSON.parse(Buffer.from(metadataJson).toString()) as unknown,
 });
 
 /** What any memory store must promise, whatever keeps the memories. `open` gives an empty store of its own each time. */
@@ -83,7 +97,7 @@ export function memoryStoreContract(test: TestFn, name: string, open: () => Prom
       (await store.get('u:bob', ['a'])).map(({ content }) => content),
       ['his'],
     );
-    t.deepEqual(await store.remove('u:eve', ['a']), []);
+    t.deepEqual(await store.remove('u:eve', ['a']), { memoryIds: [], count: 0 });
     t.is(await store.update('u:eve', 'a', () => t.fail()), undefined);
     t.is((await store.list({ owner: 'u:eve', narrowing: {}, limit: 10 })).total, 0);
     t.deepEqual(await store.findByVector(near({ owner: 'u:eve' })), []);
@@ -98,8 +112,8 @@ export function memoryStoreContract(test: TestFn, name: string, open: () => Prom
   withStore('what is removed is found by nothing', async (t, store) => {
     for (const memoryId of ['a', 'b', 'c']) await store.put(owner, toMemory({ memoryId, content: `note ${memoryId}` }));
     t.is((await store.findByVector(near({}))).length, 3);
-    t.deepEqual(await store.remove(owner, ['a', 'x', 'c']), ['a', 'c']);
-    t.deepEqual(await store.remove(owner, ['a']), []);
+    t.deepEqual(await store.remove(owner, ['a', 'x', 'c']), { memoryIds: ['a', 'c'], count: 2 });
+    t.deepEqual(await store.remove(owner, ['a']), { memoryIds: [], count: 0 });
     t.deepEqual(idsOf((await store.list({ owner, narrowing: {}, limit: 10 })).heads), ['b']);
     t.deepEqual(idsOf((await store.findByVector(near({}))).map(({ head }) => head)), ['b']);
     t.deepEqual(
@@ -120,7 +134,8 @@ export function memoryStoreContract(test: TestFn, name: string, open: () => Prom
         metadata: { hot: true },
       }),
     );
-    t.is(updated?.content, 'no tea but coffee');
+    t.is(updated?.timestamp, 2000);
+    t.is((await store.get(owner, ['a']))[0]?.content, 'no tea but coffee');
     t.is((await store.findByVector(near({})))[0]?.closeness, 0);
     t.deepEqual((await store.list({ owner, narrowing: {}, limit: 1 })).heads[0]?.metadata, { hot: true });
     t.is((await store.findByWords({ owner, text: 'coffee', narrowing: {}, limit: 10 })).length, 1);
@@ -135,6 +150,140 @@ export function memoryStoreContract(test: TestFn, name: string, open: () => Prom
     await t.throwsAsync(store.update(owner, 'a', refuse));
     t.is((await store.get(owner, ['a']))[0]?.content, 'kept');
     t.is((await store.findByVector(near({}))).length, 1);
+  });
+
+  const sent = (id: string, ageMs = 0): SentRequest => ({ id, at: sentAt + ageMs, keptMs: 60_000 });
+
+  withStore('an update that is sent again is applied once, and gives what it left', async (t, store) => {
+    await store.put(owner, toMemory({ memoryId: 'a', content: '' }));
+    const add = async (word: string, request: SentRequest): Promise<unknown> => {
+      const updated = await store.update(
+        owner,
+        'a',
+        ({ content, timestamp }) =>
+          toMemory({
+            memoryId: 'a',
+            content: `${content}${word}`,
+            timestamp: timestamp + 1,
+            category: word,
+            metadata: { word },
+          }),
+        request,
+      );
+      return updated && plainUpdate(updated);
+    };
+    const left = (word: string, timestamp: number): unknown => ({
+      memoryId: 'a',
+      memoryType: 'semantic',
+      category: word,
+      threadId: '',
+      timestamp,
+      metadata: { word },
+    });
+    t.deepEqual(await add('x', sent('1')), left('x', 1001));
+    t.deepEqual(await add('x', sent('1')), left('x', 1001));
+    t.is(await store.findUpdated('u:eve', sent('1')), undefined);
+    t.deepEqual(await add('y', sent('2')), left('y', 1002));
+    for (const _ of [1, 2]) t.deepEqual(await add('x', sent('1')), left('x', 1001));
+    t.deepEqual(await add('z', sent('3')), left('z', 1003));
+    t.is((await store.get(owner, ['a']))[0]?.content, 'xyz');
+    await store.remove(owner, ['a']);
+    for (const [id, word, at] of [['1', 'x', 1001] as const, ['2', 'y', 1002] as const, ['3', 'z', 1003] as const]) {
+      const found = await store.findUpdated(owner, sent(id));
+      t.deepEqual(found && plainUpdate(found), left(word, at));
+      t.deepEqual(await add(word, sent(id)), left(word, at));
+    }
+    t.is(await add('w', sent('4')), undefined);
+    t.deepEqual(await store.get(owner, ['a']), []);
+  });
+
+  withStore('an update that is sent many times at once is applied once', async (t, store) => {
+    await store.put(owner, toMemory({ memoryId: 'a', content: '' }));
+    const add = async (n: number): Promise<unknown> => {
+      const change = ({ content }: { readonly content: string }): MemoryRecord =>
+        toMemory({ memoryId: 'a', content: `${content}${String(n % 3)}` });
+      return store.update(owner, 'a', change, sent(String(n % 3)));
+    };
+    await Promise.all(Array.from({ length: 12 }, (_, n) => add(n)));
+    t.deepEqual(Array.from((await store.get(owner, ['a']))[0]?.content ?? '').sort(), ['0', '1', '2']);
+  });
+
+  withStore('an update that was refused or found nothing may succeed when it is sent again', async (t, store) => {
+    const change = (): MemoryRecord => toMemory({ memoryId: 'a', content: 'changed' });
+    t.is(await store.update(owner, 'a', change, sent('1')), undefined);
+    await store.put(owner, toMemory({ memoryId: 'a' }));
+    const refuse = (): never => {
+      throw new RangeError('no');
+    };
+    await t.throwsAsync(store.update(owner, 'a', refuse, sent('1')));
+    t.truthy(await store.update(owner, 'a', change, sent('1')));
+    t.is((await store.get(owner, ['a']))[0]?.content, 'changed');
+  });
+
+  withStore('a removal that is sent again removes nothing that came since, and says the same', async (t, store) => {
+    for (const memoryId of ['a', 'b', 'c']) await store.put(owner, toMemory({ memoryId }));
+    const first = await store.remove(owner, ['a', 'x', 'b'], sent('1'));
+    t.deepEqual(first, { memoryIds: ['a', 'b'], count: 2 });
+    for (const memoryId of ['a', 'd']) await store.put(owner, toMemory({ memoryId }));
+    t.deepEqual(await store.remove(owner, ['a', 'c', 'd'], sent('1')), first);
+    t.deepEqual(idsOf(await store.get(owner, ['a', 'b', 'c', 'd'])), ['a', 'c', 'd']);
+    await store.put('u:eve', toMemory({ memoryId: 'e' }));
+    t.deepEqual(await store.remove('u:eve', ['e'], sent('1')), { memoryIds: ['e'], count: 1 });
+  });
+
+  withStore('a removal that found nothing stays one that found nothing', async (t, store) => {
+    t.deepEqual(await store.remove(owner, [], sent('1')), { memoryIds: [], count: 0 });
+    await store.put(owner, toMemory({ memoryId: 'a' }));
+    t.deepEqual(await store.remove(owner, ['a'], sent('1')), { memoryIds: [], count: 0 });
+    t.is((await store.get(owner, ['a'])).length, 1);
+  });
+
+  withStore('removals that are sent many times at once remove each memory for one request', async (t, store) => {
+    const ids = Array.from({ length: 6 }, (_, n) => String(n));
+    for (const memoryId of ids) await store.put(owner, toMemory({ memoryId }));
+    const replies = await Promise.all(
+      Array.from({ length: 12 }, async (_, n) => ({
+        request: n % 3,
+        ...(await store.remove(owner, ids, sent(String(n % 3)))),
+      })),
+    );
+    const counts = [0, 1, 2].map(
+      (request) => new Set(replies.filter((r) => r.request === request).map((r) => r.count)),
+    );
+    t.deepEqual(
+      counts.map((each) => each.size),
+      [1, 1, 1],
+    );
+    t.is(
+      counts.flatMap((each) => [...each]).reduce((sum, count) => sum + count, 0),
+      6,
+    );
+  });
+
+  withStore('a request is known for its time, and no longer', async (t, store) => {
+    await store.put(owner, toMemory({ memoryId: 'a', content: '' }));
+    const add = async (ageMs: number): Promise<unknown> => {
+      const change = ({ content }: { readonly content: string }): MemoryRecord =>
+        toMemory({ memoryId: 'a', content: `${content}x` });
+      return store.update(owner, 'a', change, sent('1', ageMs));
+    };
+    for (const ageMs of [0, 59_000]) await add(ageMs);
+    t.is((await store.get(owner, ['a']))[0]?.content, 'x');
+    await add(61_000);
+    t.is((await store.get(owner, ['a']))[0]?.content, 'xx');
+    t.is((await store.remove(owner, ['a'], sent('2'))).count, 1);
+    t.is((await store.remove(owner, ['a'], sent('2', 59_000))).count, 1);
+    t.is((await store.remove(owner, ['a'], sent('2', 61_000))).count, 0);
+  });
+
+  withStore('a removal of more than fits into a page is whole when it is sent again', async (t, store) => {
+    const ids = Array.from({ length: 6000 }, (_, n) => `${String(n).padStart(6, '0')}${'é'.repeat(400)}`);
+    await store.load(ids.map((memoryId) => ({ owner, memory: toMemory({ memoryId }) })));
+    const first = await store.remove(owner, ids, sent('1'));
+    t.is(first.count, 6000);
+    t.true(first.memoryIds.length > 4000 && first.memoryIds.length < 6000);
+    t.deepEqual(await store.remove(owner, [], sent('1')), first);
+    t.is((await store.list({ owner, narrowing: {}, limit: 1 })).total, 0);
   });
 
   withStore('updates of one memory at once all count', async (t, store) => {

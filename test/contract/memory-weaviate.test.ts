@@ -1,12 +1,14 @@
 import test from 'ava';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { createWeaviate } from '@agent-workflow/memory/adapters/weaviate-client';
+import { openRequests } from '@agent-workflow/memory/adapters/weaviate-requests';
 import { tenantOf } from '@agent-workflow/memory/adapters/weaviate-objects';
 import { hashEmbedder } from '@agent-workflow/memory/embedders/hash';
 import { createMemories } from '@agent-workflow/memory/memories';
-import type { MemoryStore } from '@agent-workflow/memory/port';
+import type { MemoryStore, SentRequest } from '@agent-workflow/memory/port';
 import { link } from '@agent-workflow/protos/wire/link';
 import { within } from '@agent-workflow/protos/call';
+import { requestOf } from '@agent-workflow/protos/repeats';
 import type { Memory, SearchRequest } from '@agent-workflow/protos/memory';
 import { withServer } from '../servers/real-suite.ts';
 import { dropCollections, newPrefix, openTestStore } from '../servers/weaviate-collections.ts';
@@ -105,6 +107,73 @@ withServer(test, weaviate, (server) => {
     const { metadataJson } = await memory.get({ owner: 'u:ada', memoryId: 'a' }, call());
     const fields = JSON.parse(Buffer.from(metadataJson).toString()) as Record<string, number>;
     t.is(Object.keys(fields).length, 8);
+  });
+
+  test('three replicas that get one request at once have its effect once, and say the same', async (t) => {
+    const { url } = await server();
+    const prefix = newPrefix();
+    t.teardown(() => dropCollections(url, prefix));
+    await using one = await openTestStore({ url, embedder, prefix });
+    await using two = await openTestStore({ url, embedder, prefix });
+    await using three = await openTestStore({ url, embedder, prefix });
+    const replicas = [one, two, three].map(memoryOn);
+    const [first] = replicas as [Memory];
+    const owner = 'u:ada';
+    for (const memoryId of ['a', 'b']) await first.store({ ...note, owner, memoryId, content: 'once' }, call());
+    const update = { owner, memoryId: 'a', content: 'changed', onceKey: 'k' };
+    const updates = await Promise.all(replicas.map(async (memory) => memory.update(update, call())));
+    t.is(new Set(updates.map(({ timestamp }) => timestamp)).size, 1);
+    const forget = { owner, selection: { category: 'notes' }, all: false, onceKey: 'k' };
+    const forgotten = await Promise.all(replicas.map(async (memory) => memory.forget(forget, call())));
+    for (const { memoryIds, deletedCount } of forgotten)
+      t.deepEqual([[...memoryIds].sort(), deletedCount], [['a', 'b'], 2]);
+    await first.store({ ...note, owner, memoryId: 'c', content: 'came since' }, call());
+    for (const memory of replicas) t.is((await memory.forget(forget, call())).deletedCount, 2);
+    for (const memory of replicas) t.is((await memory.update(update, call())).timestamp, updates[0]?.timestamp ?? 0);
+    t.is((await first.list({ owner, selection: {}, limit: 10, offset: 0 }, call())).total, 1);
+  });
+
+  test('a removal whose process died goes on at another replica with what it was to remove', async (t) => {
+    const { url } = await server();
+    const prefix = newPrefix();
+    t.teardown(() => dropCollections(url, prefix));
+    await using store = await openTestStore({ url, embedder, prefix });
+    const memory = memoryOn(store);
+    const owner = 'u:ada';
+    for (const memoryId of ['a', 'b']) await memory.store({ ...note, owner, memoryId, content: 'goes' }, call());
+    const raw = await createWeaviate({ url, requestTimeoutMs: 10_000 });
+    const died = await openRequests({ weaviate: raw, collection: `${prefix}Requests` });
+    const known = requestOf('forget', { onceKey: 'k' });
+    await died.beginRemoval(owner, { at: Date.now(), id: known?.id ?? '', keptMs: 60_000 }, ['a', 'b']);
+    await memory.store({ ...note, owner, memoryId: 'c', content: 'came since' }, call());
+    const forget = { owner, selection: { category: 'notes' }, all: false, onceKey: 'k' };
+    for (const _ of [1, 2]) t.is((await memory.forget(forget, call())).deletedCount, 2);
+    const { memories } = await memory.list({ owner, selection: {}, limit: 10, offset: 0 }, call());
+    t.deepEqual(
+      memories.map(({ memoryId }) => memoryId),
+      ['c'],
+    );
+  });
+
+  test('the list of a removal has parts, and what is no longer known is forgotten with them', async (t) => {
+    const { url } = await server();
+    const prefix = newPrefix();
+    t.teardown(() => dropCollections(url, prefix));
+    const raw = await createWeaviate({ url, requestTimeoutMs: 10_000 });
+    const collection = `${prefix}Requests`;
+    const requests = await openRequests({ weaviate: raw, collection, partBytes: 10 });
+    const request = (id: string, at: number): SentRequest => ({ id, at, keptMs: 60_000 });
+    const ids = ['aaaa', 'bbbb', 'cccc', 'dddddddddddddddddd'];
+    const past = Date.now() - 120_000;
+    for (const [id, at] of [['old', past] as const, ['new', Date.now()] as const]) {
+      const { removed, memoryIds } = await requests.beginRemoval('u:ada', request(id, at), ids);
+      t.deepEqual(removed, { memoryIds: ids, count: 4 });
+      t.deepEqual(await Array.fromAsync(memoryIds()), [['aaaa', 'bbbb'], ['cccc'], ['dddddddddddddddddd']]);
+    }
+    await requests.expire();
+    t.is(await requests.findRemoval('u:ada', request('old', past)), undefined);
+    t.deepEqual((await requests.findRemoval('u:ada', request('new', Date.now())))?.removed.count, 4);
+    t.is((await raw.page({ collection }, { limit: 100 })).length, 4);
   });
 
   test('many services may begin at once on a Weaviate that is empty', async (t) => {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { ExecutionContext, TestFn } from 'ava';
 import fc from 'fast-check';
 import { errorCodes, isServiceError, type ErrorCode } from '@agent-workflow/kit/errors';
@@ -192,6 +193,106 @@ export function memoryContract(
     t.deepEqual(await find('to be gone'), []);
     await refuses(t, memory.delete({ owner, memoryId }, call), 'NotFound');
   });
+
+  /** A request whose outcome its caller may not know, sent as often as a test asks. */
+  interface Repeat {
+    readonly method: string;
+    readonly prepare: (memory: Memory, speak: ReturnType<typeof speakTo>) => Promise<Send>;
+    /** What somebody else does meanwhile: undone, or seen in a reply, if the request were done again. */
+    readonly meddle: (memory: Memory, speak: ReturnType<typeof speakTo>) => Promise<unknown>;
+  }
+  type Send = (naming: { readonly attemptId?: string; readonly onceKey?: string }) => Promise<unknown>;
+  const storeNamed = async ({ store }: ReturnType<typeof speakTo>, memoryId: string): Promise<unknown> =>
+    store('again', { memoryId, category: 'going', metadata: { from: 'store' } });
+  const repeats: readonly Repeat[] = [
+    {
+      method: 'update',
+      prepare: async (memory, speak) => {
+        await storeNamed(speak, 'one');
+        const update = { owner, memoryId: 'one', content: 'first', metadataJson: toJson({ by: 'first' }) };
+        return async (naming) => memory.update({ ...update, ...naming }, call);
+      },
+      meddle: async (memory) =>
+        memory.update({ owner, memoryId: 'one', content: 'second', metadataJson: toJson({ by: 'second' }) }, call),
+    },
+    {
+      method: 'update of what is removed meanwhile',
+      prepare: async (memory, speak) => {
+        await storeNamed(speak, 'one');
+        return async (naming) => memory.update({ owner, memoryId: 'one', content: 'first', ...naming }, call);
+      },
+      meddle: async (memory) => memory.delete({ owner, memoryId: 'one' }, call),
+    },
+    {
+      method: 'delete',
+      prepare: async (memory, speak) => {
+        await storeNamed(speak, 'one');
+        return async (naming) => memory.delete({ owner, memoryId: 'one', ...naming }, call);
+      },
+      meddle: async (_, speak) => storeNamed(speak, 'one'),
+    },
+    {
+      method: 'forget',
+      prepare: async (memory, speak) => {
+        for (const id of ['one', 'two']) await storeNamed(speak, id);
+        const selection = { category: 'going' };
+        return async (naming) => memory.forget({ owner, selection, all: false, ...naming }, call);
+      },
+      meddle: async (_, speak) => {
+        for (const id of ['two', 'three']) await storeNamed(speak, id);
+      },
+    },
+    {
+      method: 'forget of nothing',
+      prepare: async (memory) => {
+        const selection = { category: 'going' };
+        return async (naming) => memory.forget({ owner, selection, all: false, ...naming }, call);
+      },
+      meddle: async (_, speak) => storeNamed(speak, 'one'),
+    },
+  ];
+
+  const plain = (value: unknown): unknown =>
+    value instanceof Uint8Array
+      ? Buffer.from(value).toString()
+      : typeof value === 'object' && value !== null && !Array.isArray(value)
+        ? Object.fromEntries(Object.entries(value).map(([key, each]) => [key, plain(each)]))
+        : value;
+  const seen = async (memory: Memory): Promise<unknown> => {
+    const { memories, total } = await memory.list({ owner, selection: {}, limit: 100, offset: 0 }, call);
+    return { memories: memories.map(plain), total };
+  };
+
+  for (const { method, prepare, meddle } of repeats) {
+    withMemory(`${method} sent many times as one attempt has its effect once`, async (t, memory, speak) => {
+      const send = await prepare(memory, speak);
+      const naming = { attemptId: randomUUID() };
+      const replies = await Promise.all(Array.from({ length: 5 }, async () => plain(await send(naming))));
+      const after = await seen(memory);
+      for (const reply of [...replies, plain(await send(naming))]) t.deepEqual(reply, replies[0]);
+      t.deepEqual(await seen(memory), after);
+    });
+
+    withMemory(`${method} sent again after another write leaves that write alone`, async (t, memory, speak) => {
+      const send = await prepare(memory, speak);
+      const naming = { attemptId: randomUUID() };
+      const first = plain(await send(naming));
+      await meddle(memory, speak);
+      const after = await seen(memory);
+      for (const _ of [1, 2]) t.deepEqual(plain(await send(naming)), first);
+      t.deepEqual(await seen(memory), after);
+    });
+
+    withMemory(`${method} of one key is done once, whatever its attempts are called`, async (t, memory, speak) => {
+      const send = await prepare(memory, speak);
+      const onceKey = randomUUID();
+      const first = plain(await send({ onceKey, attemptId: randomUUID() }));
+      await meddle(memory, speak);
+      const after = await seen(memory);
+      t.deepEqual(plain(await send({ onceKey, attemptId: randomUUID() })), first);
+      t.deepEqual(await seen(memory), after);
+    });
+  }
 
   withMemory('a list pages newest first, by offset and by cursor, and counts all', async (t, memory, { store }) => {
     for (let n = 0; n < 7; n += 1) await store(`note ${String(n)}`, { category: n === 3 ? 'other' : 'notes' });

@@ -44,9 +44,10 @@ export function partOf(store: MemoryStore): MemoryStore {
   const inside = (owner: string): string => `${scope}${owner}`;
   return {
     put: async (owner, memory) => store.put(inside(owner), memory),
-    update: async (owner, memoryId, change) => store.update(inside(owner), memoryId, change),
+    update: async (owner, memoryId, change, request) => store.update(inside(owner), memoryId, change, request),
+    findUpdated: async (owner, request) => store.findUpdated(inside(owner), request),
     get: async (owner, memoryIds) => store.get(inside(owner), memoryIds),
-    remove: async (owner, memoryIds) => store.remove(inside(owner), memoryIds),
+    remove: async (owner, memoryIds, request) => store.remove(inside(owner), memoryIds, request),
     list: async (query) => store.list({ ...query, owner: inside(query.owner) }),
     findByVector: async (query) => store.findByVector({ ...query, owner: inside(query.owner) }),
     findByWords: async (query) => store.findByWords({ ...query, owner: inside(query.owner) }),

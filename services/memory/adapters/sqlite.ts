@@ -16,6 +16,8 @@ import type {
 } from '../port.ts';
 import { closenessTo, createTop } from '../nearness.ts';
 import { byRecency, heaviestFirst, isWithin, nearestFirst, newestFirst } from '../order.ts';
+import { fromKeptRemoval, fromKeptUpdate, toKeptRemoval, toKeptUpdate, toRemoved, toUpdated } from '../outcomes.ts';
+import { findOutcome, keepOutcome } from './sqlite-requests.ts';
 import { createVectorCache, type Consider, type OwnerVectors } from './sqlite-vectors.ts';
 
 export interface SqliteMemoryStoreOptions extends Pick<SqliteOptions, 'path' | 'health'> {
@@ -83,11 +85,22 @@ export function openSqliteMemoryStore(options: SqliteMemoryStoreOptions): Memory
       return true;
     });
 
+  const removeOne = (owner: string, memoryId: string): boolean => {
+    const row = db.prepare('DELETE FROM memories WHERE owner = ? AND memory_id = ? RETURNING seq').get(owner, memoryId);
+    if (!row) return false;
+    const seq = Number(row['seq']);
+    if (seq <= indexedUntil(db)) db.prepare(deleteWords).run(seq);
+    cache.get(owner)?.remove(memoryId);
+    return true;
+  };
+
   return {
     put,
 
-    update: async (owner, memoryId, change) =>
+    update: async (owner, memoryId, change, request) =>
       writeFor(owner, () => {
+        const kept = request && findOutcome(db, owner, request);
+        if (kept) return fromKeptUpdate(kept);
         const row = db.prepare(selectMemory).get(owner, memoryId);
         if (!row) return undefined;
         const memory = change(toStored(row));
@@ -98,8 +111,15 @@ export function openSqliteMemoryStore(options: SqliteMemoryStoreOptions): Memory
           indexWords(db, { seq, owner, content: memory.content });
         }
         follow(owner, seq, memory);
-        return memory;
+        const updated = toUpdated(memory);
+        if (request) keepOutcome(db, { owner, request, outcome: toKeptUpdate(updated) });
+        return updated;
       }),
+
+    findUpdated: async (owner, request) => {
+      const kept = findOutcome(db, owner, request);
+      return Promise.resolve(kept && fromKeptUpdate(kept));
+    },
 
     get: async (owner, memoryIds) =>
       Promise.resolve(
@@ -109,19 +129,14 @@ export function openSqliteMemoryStore(options: SqliteMemoryStoreOptions): Memory
         }),
       ),
 
-    remove: async (owner, memoryIds) =>
-      writeFor(owner, () =>
-        memoryIds.filter((memoryId) => {
-          const row = db
-            .prepare('DELETE FROM memories WHERE owner = ? AND memory_id = ? RETURNING seq')
-            .get(owner, memoryId);
-          if (!row) return false;
-          const seq = Number(row['seq']);
-          if (seq <= indexedUntil(db)) db.prepare(deleteWords).run(seq);
-          cache.get(owner)?.remove(memoryId);
-          return true;
-        }),
-      ),
+    remove: async (owner, memoryIds, request) =>
+      writeFor(owner, () => {
+        const kept = request && findOutcome(db, owner, request);
+        if (kept) return fromKeptRemoval(kept);
+        const removed = toRemoved(memoryIds.filter((memoryId) => removeOne(owner, memoryId)));
+        if (request) keepOutcome(db, { owner, request, outcome: toKeptRemoval(removed) });
+        return removed;
+      }),
 
     list: async (query) => Promise.resolve(query.narrowing.memoryIds ? listNamed(db, query) : listAll(db, query)),
 
@@ -198,6 +213,9 @@ const migrations = [
    CREATE TABLE indexed (until INTEGER NOT NULL) STRICT;
    INSERT INTO indexed VALUES (0);
    CREATE TABLE embedder (model TEXT NOT NULL, dimension INTEGER NOT NULL) STRICT;`,
+  `CREATE TABLE requests (
+     owner TEXT NOT NULL, id TEXT NOT NULL, until INTEGER NOT NULL, outcome BLOB NOT NULL, PRIMARY KEY (owner, id)) STRICT;
+   CREATE INDEX requests_by_time ON requests (until);`,
 ];
 
 const headColumns = 'memory_id, memory_type, category, thread_id, timestamp, metadata';

@@ -1,10 +1,11 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { fieldOf } from '../json.ts';
 import type { MemoryHead, MemoryRecord, Narrowing, OwnedMemory, Scalar, StoredMemory } from '../port.ts';
 import { stemsOf } from '../stems.ts';
 import type { FoundObject, NewObject } from './weaviate-client.ts';
 import { markId } from './weaviate-marks.ts';
 import { allOf, type Row, type Where } from './weaviate-queries.ts';
+import { newStamp } from './weaviate-stamps.ts';
 
 /** The tenant of an owner: a name from which nobody reads who it is. */
 export const tenantOf = (owner: string): string => createHash('sha256').update(owner).digest('base64url');
@@ -16,7 +17,11 @@ export const headFields = 'idHex memoryType category threadId at metadata';
 export const memoryFields = `${headFields} content vectorJson`;
 
 /** A memory as Weaviate keeps it. */
-export const toObject = (collection: string, { owner, memory }: OwnedMemory): NewObject => ({
+export const toObject = (
+  collection: string,
+  { owner, memory }: OwnedMemory,
+  stamp: string = newStamp(),
+): NewObject => ({
   collection,
   tenant: tenantOf(owner),
   id: objectId(owner, memory.memoryId),
@@ -33,8 +38,7 @@ export const toObject = (collection: string, { owner, memory }: OwnedMemory): Ne
     content: memory.content,
     metadata: toText(memory.metadataJson),
     vectorJson: toText(memory.vectorJson),
-    // Tells one write from another of the same id.
-    stamp: randomUUID(),
+    stamp,
   },
 });
 

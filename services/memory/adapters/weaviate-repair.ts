@@ -6,6 +6,7 @@ import { rowsByIds } from './weaviate-lists.ts';
 import { keysAtOnce, type Marks } from './weaviate-marks.ts';
 import { objectFields } from './weaviate-objects.ts';
 import { findRows, type Row, type Where } from './weaviate-queries.ts';
+import { isRepaired, repairStamp } from './weaviate-stamps.ts';
 
 interface RepairOptions {
   readonly weaviate: Weaviate;
@@ -79,7 +80,7 @@ async function writtenSince({ weaviate, since, epoch }: RepairOptions, home: Pla
       where: isWrittenSince(from),
       sort: { path: '_lastUpdateTimeUnix', order: 'asc' },
     });
-    for (const row of rows) if (row['stamp'] !== stampOf(epoch)) ids.add(toWritten(row).id);
+    for (const row of rows) if (!isRepaired(epoch, row['stamp'])) ids.add(toWritten(row).id);
     const last = rows.at(-1);
     const newest = last ? toWritten(last).updatedAt : from;
     // Those of the last moment are found again: no more of one moment than fit a page, or it would never end.
@@ -89,8 +90,6 @@ async function writtenSince({ weaviate, since, epoch }: RepairOptions, home: Pla
 }
 
 const rowsAtOnce = 5000;
-
-const stampOf = (epoch: string): string => `repaired ${epoch}`;
 
 const isWrittenSince = (ms: number): Where => ({
   operator: 'GreaterThanEqual',
@@ -142,7 +141,7 @@ function toNudged(row: Row, home: Place, epoch: string): NewObject {
   return {
     ...home,
     id,
-    properties: { ...(Object.fromEntries(kept) as Properties), stamp: stampOf(epoch) },
+    properties: { ...(Object.fromEntries(kept) as Properties), stamp: repairStamp(epoch, given['stamp']) },
     vector: Float32Array.from(values, (value) => (length === 0 ? value : value * scale)),
   };
 }

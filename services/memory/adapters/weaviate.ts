@@ -1,16 +1,27 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { every } from '@agent-workflow/kit/life';
 import { unavailable } from '@agent-workflow/kit/errors';
-import type { EmbedderIdentity, MemoryStore, OwnedMemory, StoredMemory } from '../port.ts';
+import { toRemoved, toUpdated } from '../outcomes.ts';
+import type {
+  EmbedderIdentity,
+  MemoryStore,
+  OwnedMemory,
+  RemovedMemories,
+  SentRequest,
+  StoredMemory,
+  UpdatedMemory,
+} from '../port.ts';
 import { createWeaviate, type Home, type NewObject, type Weaviate, type WeaviatePlace } from './weaviate-client.ts';
 import { createKeyLock } from './weaviate-key-lock.ts';
 import { listMemories, rowsByIds } from './weaviate-lists.ts';
 import { openMarks, type Marks } from './weaviate-marks.ts';
-import { memoryFields, objectId, tenantOf, toObject, toOwned, toStored } from './weaviate-objects.ts';
+import { headFields, memoryFields, objectId, tenantOf, toObject, toOwned, toStored } from './weaviate-objects.ts';
 import { openPresence } from './weaviate-presence.ts';
 import { countRows, walk } from './weaviate-queries.ts';
+import { openRequests, requestId, type Removal, type Requests, type StampedRequest } from './weaviate-requests.ts';
 import { openSchema } from './weaviate-schema.ts';
 import { findByVector, findByWords } from './weaviate-search.ts';
+import { requestOfStamp, requestStamp } from './weaviate-stamps.ts';
 import { createTenants } from './weaviate-tenants.ts';
 import { openWatch, type Watch } from './weaviate-watch.ts';
 
@@ -58,22 +69,34 @@ export async function openWeaviateMemoryStore(options: WeaviateMemoryStoreOption
   const tenants = createTenants({ weaviate, collection, idleMs });
   opened.use(every(Math.min(idleMs, restEveryMs), tenants.restIdle, onFailure));
 
+  const requests = await openRequests({ weaviate, collection: `${prefix}Requests` });
+  opened.use(every(expireEveryMs, requests.expire, onFailure));
+
   const everything = opened.move();
-  const store = createStore({ weaviate, marks, collection, watch, use: tenants.use });
+  const store = createStore({ weaviate, marks, requests, collection, watch, use: tenants.use });
   return { ...store, settled: watch.settled, [Symbol.asyncDispose]: async () => everything.disposeAsync() };
 }
 
 const restEveryMs = 60_000;
+const expireEveryMs = 60_000;
 
 interface Parts {
   readonly weaviate: Weaviate;
   readonly marks: Marks;
+  readonly requests: Requests;
   readonly collection: string;
   readonly watch: Pick<Watch, 'incompleteSince'>;
   readonly use: <T>(tenant: string, work: () => Promise<T>) => Promise<T>;
 }
 
-function createStore({ weaviate, marks, collection, watch, use }: Parts): Omit<MemoryStore, keyof AsyncDisposable> {
+function createStore({
+  weaviate,
+  marks,
+  requests,
+  collection,
+  watch,
+  use,
+}: Parts): Omit<MemoryStore, keyof AsyncDisposable> {
   // What depends on what stands is done one after the other in this process; `update` holds the key among all processes.
   const inTurn = createKeyLock();
   const homeOf = (owner: string): Home => ({ collection, tenant: tenantOf(owner) });
@@ -90,25 +113,65 @@ function createStore({ weaviate, marks, collection, watch, use }: Parts): Omit<M
     return new Map(rows.map((row) => [(row['_additional'] as { id: string }).id, toStored(row)]));
   };
 
+  const keepUpdated = async (last: StampedRequest, memory: StoredMemory): Promise<void> => {
+    if (last.until > Date.now()) await requests.keepUpdated(last, toUpdated(memory));
+  };
+
+  /** Those of the memories that are there. What the last update of one came to is written down, because it goes with the memory. */
+  const findStanding = async (home: Home, owner: string, memoryIds: readonly string[]): Promise<string[]> => {
+    const ids = memoryIds.map((memoryId) => objectId(owner, memoryId));
+    const there = new Set<string>();
+    for (const row of await rowsByIds(weaviate, { home, ids, fields: `${headFields} stamp _additional { id }` })) {
+      there.add((row['_additional'] as { id: string }).id);
+      const last = requestOfStamp(row['stamp']);
+      if (last) await keepUpdated(last, toStored(row));
+    }
+    return memoryIds.filter((_, place) => there.has(ids[place] ?? ''));
+  };
+
+  const removeNow = async (home: Home, owner: string, memoryIds: readonly string[]): Promise<RemovedMemories> => {
+    const ids = memoryIds.map((memoryId) => objectId(owner, memoryId));
+    const gone = await removeAll(weaviate, home, ids);
+    return toRemoved(memoryIds.filter((_, place) => gone.has(ids[place] ?? '')));
+  };
+
+  const removeOnce = async (
+    home: Home,
+    { owner, request, removal }: { readonly owner: string; readonly request: SentRequest; readonly removal: Removal },
+  ): Promise<RemovedMemories> => {
+    if (removal.isDone) return removal.removed;
+    for await (const memoryIds of removal.memoryIds()) await removeNow(home, owner, memoryIds);
+    await requests.endRemoval(owner, request);
+    return removal.removed;
+  };
+
   return {
     put: async (owner, memory) => {
       const object = toObject(collection, { owner, memory });
       return inTurn([object.id], async () => within(owner, async () => putNew(weaviate, object)));
     },
 
-    update: async (owner, memoryId, change) => {
+    update: async (owner, memoryId, change, request) => {
       const id = objectId(owner, memoryId);
-      const replace = async (home: Home, isHeld: () => boolean): Promise<StoredMemory | undefined> => {
-        const standing = (await findStored(home, [id])).get(id);
-        if (!standing) return undefined;
+      const replace = async (home: Home, isHeld: () => boolean): Promise<UpdatedMemory | undefined> => {
+        const found = await weaviate.find(home, id);
+        const last = requestOfStamp(found?.properties['stamp']);
+        if (found && request && isOf(last, owner, request)) return toUpdated(toStored(found.properties));
+        const kept = request && (await requests.findUpdated(owner, request));
+        if (kept || !found) return kept;
+        const standing = toStored(found.properties);
         const memory = change(standing);
+        if (last) await keepUpdated(last, standing);
         if (!isHeld()) throw unavailable('the memory is being changed by others');
-        return (await weaviate.replace(toObject(collection, { owner, memory }))) ? memory : undefined;
+        const object = toObject(collection, { owner, memory }, request && requestStamp(owner, request));
+        return (await weaviate.replace(object)) ? toUpdated(memory) : undefined;
       };
       return inTurn([id], async () =>
         within(owner, async (home) => marks.hold(id, async (isHeld) => replace(home, isHeld))),
       );
     },
+
+    findUpdated: requests.findUpdated,
 
     get: async (owner, memoryIds) =>
       within(owner, async (home) => {
@@ -117,12 +180,17 @@ function createStore({ weaviate, marks, collection, watch, use }: Parts): Omit<M
         return ids.flatMap((id) => known.get(id) ?? []);
       }),
 
-    remove: async (owner, memoryIds) => {
+    remove: async (owner, memoryIds, request) => {
       const ids = memoryIds.map((memoryId) => objectId(owner, memoryId));
-      return inTurn(ids, async () =>
+      const keys = request ? [requestId(owner, request), ...ids] : ids;
+      return inTurn(keys, async () =>
         within(owner, async (home) => {
-          const gone = await removeAll(weaviate, home, ids);
-          return memoryIds.filter((_, place) => gone.has(ids[place] ?? ''));
+          const known = request && (await requests.findRemoval(owner, request));
+          if (known?.isDone) return known.removed;
+          const standing = known ? [] : await findStanding(home, owner, memoryIds);
+          if (!request) return removeNow(home, owner, standing);
+          const removal = known ?? (await requests.beginRemoval(owner, request, standing));
+          return removeOnce(home, { owner, request, removal });
         }),
       );
     },
@@ -140,6 +208,9 @@ function createStore({ weaviate, marks, collection, watch, use }: Parts): Omit<M
     load: async (memories) => loadOwners(weaviate, { collection, use }, memories),
   };
 }
+
+const isOf = (last: StampedRequest | undefined, owner: string, request: SentRequest): boolean =>
+  last?.id === requestId(owner, request) && last.until > request.at;
 
 /** How long a write is tried again whose outcome was not told. */
 const tryAgainMs = 1000;
