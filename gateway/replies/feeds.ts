@@ -1,6 +1,6 @@
 import { fromUnknown, ServiceError, unavailable } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
-import type { Execution, FollowRequest, RunEvents } from '@agent-workflow/protos/execution';
+import type { Execution, FollowRequest, RunEvent, RunEvents } from '@agent-workflow/protos/execution';
 import { locate, toChunks, type Chunk, type Position } from './chunks.ts';
 import type { Framing } from './framing.ts';
 
@@ -40,7 +40,7 @@ export interface FeedBounds {
   readonly totalBytes: number;
 }
 
-const usualBounds: FeedBounds = { chunkBytes: 64 * 1024, feedBytes: 1024 * 1024, totalBytes: 32 * 1024 * 1024 };
+const usualBounds: FeedBounds = { chunkBytes: 64 * 1024, feedBytes: 1024 * 1024, totalBytes: 16 * 1024 * 1024 };
 
 /** Feeds on this execution service. */
 export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedBounds = usualBounds): Feeds {
@@ -159,7 +159,7 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
   };
 
   const take = (feed: Feed, { events }: RunEvents): void => {
-    const batchBytes = events.reduce((sum, { json }) => sum + json.byteLength, 0);
+    const batchBytes = heldBytes(events);
     const { framing, runId, head: after } = feed;
     const chunks = toChunks({ framing, runId, after, chunkBytes: bounds.chunkBytes }, events);
     feed.head = events.at(-1)?.seq ?? feed.head;
@@ -339,6 +339,23 @@ interface Found {
 function release({ chunks }: Feed, at: number): void {
   const kept = chunks[at];
   if (kept) kept.readers--;
+}
+
+/** A buffer up to this size is one that small events share with others. */
+const sharedBufferBytes = 128 * 1024;
+
+/** What is held of memory by holding these events: of an event that is a part of a larger buffer, all of that. */
+function heldBytes(events: readonly RunEvent[]): number {
+  let bytes = 0;
+  let last: ArrayBufferLike | undefined;
+  for (const { json } of events) {
+    const { buffer } = json;
+    // Events that were read together follow each other.
+    if (buffer.byteLength <= sharedBufferBytes) bytes += json.byteLength;
+    else if (buffer !== last) bytes += buffer.byteLength;
+    last = buffer;
+  }
+  return bytes;
 }
 
 const isSame = (one: Position, other: Position): boolean =>

@@ -110,6 +110,23 @@ test('what is kept for readers that stand still is bounded, and they have it all
   );
 });
 
+test('an event that is a part of a larger read is kept at the cost of all of that read', async (t) => {
+  const readBytes = 1024 * 1024;
+  async function* follow(): AsyncGenerator<RunEvents, undefined> {
+    const read = new Uint8Array(readBytes);
+    const json = read.subarray(0, 2);
+    json.set(Buffer.from('{}'));
+    yield await Promise.resolve({ events: [{ seq: 1, event: 'messages_chunk', json }] });
+    yield { events: [eventOf(2, 'over', 'on_chain_end')] };
+  }
+  const feeds = createFeeds({ follow }, { chunkBytes: 64 * 1024, feedBytes: readBytes, totalBytes: 2 * readBytes });
+  const readers = Array.from({ length: 5 }, (_, index) => feeds.open(request(-index), sse, within(10_000)));
+  for (const reader of readers) await reader.next();
+  t.true(feeds.keptBytes() >= readBytes && feeds.keptBytes() <= 2 * readBytes, String(feeds.keptBytes()));
+  for (const reader of readers) reader[Symbol.dispose]();
+  t.is(feeds.keptBytes(), 0);
+});
+
 const tiny: FeedBounds = { chunkBytes: 50, feedBytes: 200, totalBytes: 600 };
 
 test('every reader has every event once and in order, wherever it begins and however slow it is', async (t) => {
