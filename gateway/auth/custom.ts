@@ -1,10 +1,12 @@
 import { fromUnknown, ServiceError } from '@agent-workflow/kit/errors';
 import { anonymousOwner } from '@agent-workflow/kit/ids';
 import { loadExport, misnamed, oneLine, type Named } from '@agent-workflow/kit/load';
+import { sizes } from '@agent-workflow/kit/sizes';
 import type { AuthResponse, UserContext } from '../auth.ts';
 import type { Authenticate } from '../middleware/authenticate.ts';
 import type { Context, Principal } from '../middleware/context.ts';
 import { HttpRefusal } from '../middleware/http-refusal.ts';
+import { jsonBytes } from '../replies/json.ts';
 import { bearerOf } from './bearer.ts';
 import { inTime } from './in-time.ts';
 import { principalOf } from './user.ts';
@@ -87,9 +89,18 @@ function toPrincipal(user: unknown, takesRequest: boolean): Principal {
   if (isObject(user)) {
     if (!takesRequest && Object.keys(user).length === 0) return { owner: anonymousOwner };
     const principal = principalOf(user);
-    if (principal) return principal;
+    if (principal) return bounded(principal);
   }
   throw fromUnknown(new TypeError('authenticate gave a user without a user_id or sub that can name an owner'));
+}
+
+/** The user context goes with every run that its caller starts. One that does not fit is the backend's fault, not the caller's. */
+function bounded(principal: Principal): Principal {
+  const bytes = jsonBytes(principal.user).length;
+  if (bytes <= sizes.metadata) return principal;
+  throw fromUnknown(
+    new RangeError(`authenticate gave a user of ${String(bytes)} bytes as JSON, more than ${String(sizes.metadata)}`),
+  );
 }
 
 const isObject = (value: unknown): value is UserContext =>

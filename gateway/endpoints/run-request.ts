@@ -19,6 +19,9 @@ export async function toStartRequest(
   if (input.messages.length === 0 && resume === undefined) {
     throw invalid(['body', 'messages'], 'must hold a message, unless resume is given', 'too_short');
   }
+  const thread = config && threadOf(config);
+  // What the claims add is not the caller's: it has a bound of its own.
+  if (config) boundedBytes(config, ['body', 'config'], sizes.metadata);
   const nodeConfig = configOf(config, { owner, ...(user && { user }) }, secured);
   return {
     owner,
@@ -32,8 +35,8 @@ export async function toStartRequest(
     multitaskStrategy: config?.multitask_strategy ?? 'enqueue',
     // Without a name the thread is new; done again, at another replica too, the request means the thread that it made.
     ...(config?.thread_id === undefined && { threadId: newId('thread'), threadIdIsNew: once.onceKey === undefined }),
-    ...(config && threadOf(config)),
-    ...(nodeConfig && { configJson: boundedBytes(nodeConfig, ['body', 'config'], sizes.metadata) }),
+    ...thread,
+    ...(nodeConfig && { configJson: jsonBytes(nodeConfig) }),
     ...(initialState && { initialStateJson: boundedBytes(initialState, ['body', 'initial_state'], sizes.state) }),
     ...(resume !== undefined && { resumeJson: boundedBytes(resume, ['body', 'resume'], sizes.resume) }),
     ...(user && { userJson: jsonBytes(user) }),

@@ -273,7 +273,7 @@ function refuseLarge({ initialStateJson, configJson, userJson, resumeJson, tools
   const toolsBytes = tools.reduce((sum, tool) => sum + bytesOfTool(tool), 0);
   const bounds: readonly (readonly [loc: readonly string[], bytes: number, bound: number])[] = [
     [['body', 'initial_state'], initialStateJson?.byteLength ?? 0, sizes.state],
-    [['body', 'config'], configJson?.byteLength ?? 0, sizes.metadata],
+    [['body', 'config'], configJson?.byteLength ?? 0, sizes.config],
     [['user'], userJson?.byteLength ?? 0, sizes.metadata],
     [['body', 'tools'], toolsBytes, sizes.toolsTogether],
     [['body', 'resume'], resumeJson?.byteLength ?? 0, sizes.resume],

@@ -27,8 +27,10 @@ export const sizes = {
   summary: 256 * KiB,
   /** One page of a list: what does not fit is on the next page. */
   page: 4 * MiB,
-  /** `metadata` of a thread, of a checkpoint, `config` of a run, and the claims of whoever started it: each. */
+  /** `metadata` of a thread, of a checkpoint, `config` of a request, and the claims of whoever sent it: each. */
   metadata: 256 * KiB,
+  /** `config` as nodes see it: that of the request, with the claims of whoever sent it. */
+  config: 512 * KiB,
   /** The tools of one run together: those of its request and those that were set up. */
   toolsTogether: 1 * MiB,
   /** `resume`: the answer to what a run asked. */

@@ -50,4 +50,5 @@ export function refuseStep({ fields, progressJson, openCalls, openInterrupts, ne
 const bytesOf = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
 
 /** Whoever accepts a run bounds each part of its options; together they are no more than this. */
-export const optionsBytes = sizes.state + 2 * sizes.metadata + sizes.toolsTogether + sizes.resume + 64 * 1024;
+export const optionsBytes =
+  sizes.state + sizes.config + sizes.metadata + sizes.toolsTogether + sizes.resume + 64 * 1024;

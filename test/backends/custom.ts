@@ -15,6 +15,7 @@ function act(order: string | undefined): Answer | Promise<Answer> {
   if (word === 'user') return { user_id: operand, roles: ['reader'] };
   if (word === 'later') return new Promise((resolve) => setImmediate(resolve, { user_id: operand }));
   if (word === 'sub') return { sub: operand };
+  if (word === 'large') return { user_id: 'ada', note: 'n'.repeat(Number(operand)) };
   if (word === 'json') return JSON.parse(operand) as Answer;
   if (word === 'null') return null;
   if (word === 'status') throw withStatus(Number(operand), 'the badge has expired');

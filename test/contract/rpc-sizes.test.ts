@@ -107,7 +107,7 @@ const start: Whole<StartRequest> = {
   threadMetadataJson: json(sizes.metadata),
   messages: input,
   initialStateJson: json(sizes.state),
-  configJson: json(sizes.metadata),
+  configJson: json(sizes.config),
   userJson: json(sizes.metadata),
   resumeJson: json(sizes.resume),
   tools: [tool],

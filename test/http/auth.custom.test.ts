@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { ConfigError } from '@agent-workflow/kit/env';
+import { sizes } from '@agent-workflow/kit/sizes';
 import test, { type ExecutionContext } from 'ava';
 import { createClient, user, type Client, type Reply } from '../servers/client.ts';
 import { embeddedOnly, openShape } from './shape.ts';
@@ -23,7 +24,13 @@ const forms = [
   ['ByCredentials', (order: string) => ({ authorization: `Bearer ${encode(order)}` })],
 ] as const;
 
-const errorOf = ({ body }: Reply): { readonly code: string; readonly message: string } => body.error;
+interface Refusal {
+  readonly code: string;
+  readonly message: string;
+  readonly details: readonly { readonly loc: readonly unknown[] }[];
+}
+
+const errorOf = ({ body }: Reply): Refusal => body.error;
 
 async function toldTo(client: Client, config: object, what: 'user' | 'config'): Promise<unknown> {
   const { body } = await client.send('POST', '/v1/graph/invoke', { messages: [user('who?')], config });
@@ -123,6 +130,26 @@ for (const [name, telling] of forms) {
     }
   });
 
+  test(`${name}: a user that is too large is 500, which blames no field of the request`, async (t) => {
+    const url = await openService(t, name);
+    const send = async (bytes: number, note: string): Promise<Reply> =>
+      createClient(url, telling(`large ${bytes}`)).send('POST', '/v1/graph/invoke', {
+        messages: [user('x')],
+        config: { mine: note },
+      });
+    const refused = await send(sizes.metadata, '');
+    t.is(refused.status, 500);
+    t.like(errorOf(refused), { code: 'INTERNAL_ERROR', details: [] });
+    // As much as fits into each, and both together in what nodes see.
+    t.is((await send(sizes.metadata - 100, 'n'.repeat(sizes.metadata - 100))).status, 200);
+    const own = await send(1, 'n'.repeat(sizes.metadata));
+    t.is(own.status, 422);
+    t.deepEqual(
+      errorOf(own).details.map(({ loc }) => loc),
+      [['body', 'config']],
+    );
+  });
+
   test(`${name}: no answer in time is 503`, async (t) => {
     const url = await openService(t, name);
     const reply = await createClient(url, telling('never')).send('GET', '/v1/threads');
@@ -201,3 +228,17 @@ embeddedOnly(test, 'what a backend throws is logged, and what it was given is no
   t.true(service.lines.some((line) => line.includes('secret of the backend')));
   t.false(service.lines.some((line) => line.includes(token)));
 });
+
+embeddedOnly(
+  test,
+  "the operator's log names the bound of a user that is too large, and the reply does not",
+  async (t) => {
+    await using workspace = await makeWorkspace('who', custom('ByRequest'));
+    await using service = await startStandalone(workspace.env);
+    const reply = await createClient(service.url, { 'x-order': `large ${sizes.metadata}` }).send('GET', '/v1/threads');
+    t.is(reply.status, 500);
+    t.notRegex(JSON.stringify(reply.body), /authenticate|bytes/);
+    t.is(await service.stop('SIGTERM'), 0);
+    t.regex(service.lines.join('\n'), /authenticate gave a user of \d+ bytes as JSON, more than 262144/);
+  },
+);

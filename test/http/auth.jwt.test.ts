@@ -50,6 +50,13 @@ test('the claims reach the graph, the token does not', async (t) => {
   t.false(told.includes(token));
 });
 
+test('a token whose claims are too large does not fit into the headers: 431', async (t) => {
+  const url = await openService(t);
+  const reply = await fetch(`${url}/v1/ping`, { headers: withToken(tokenOf({ sub: 'cy', note: 'n'.repeat(15_000) })) });
+  t.is(reply.status, 431);
+  t.like(await reply.json(), { error: { code: 'PAYLOAD_TOO_LARGE' } });
+});
+
 test("the claims are in the graph's config over what the body says, which can forge no user", async (t) => {
   const url = await openService(t);
   const claims = { sub: 'cy', locale: 'fr', thread_id: 'theirs', metadata: { a: 1 }, exp: inSeconds(60) };

@@ -238,39 +238,35 @@ embeddedOnly(test, 'a key holds across a restart of the process', async (t) => {
   t.is((await messagesOf(client, 'kept')).length, 3);
 });
 
-embeddedOnly(
-  test,
-  'changes of memories are made once, though the process dies before their replies are kept',
-  async (t) => {
-    await using workspace = await makeWorkspace('obedient');
-    const store = async ({ send }: Client, content: string): Promise<string> => {
-      const reply = await send('POST', '/v1/store/memories', { content, memory_type: 'semantic', category: 'c' });
-      return (dataOf(reply) as { memory_id: string }).memory_id;
-    };
-    const first = await startStandalone(workspace.env);
-    const before = createClient(first.url);
-    const [changed, deleted] = [await store(before, 'one'), await store(before, 'two')];
-    const requests = [
-      ['PUT', `/v1/store/memories/${changed}`, { content: 'changed', metadata: { by: 'first' } }],
-      ['DELETE', `/v1/store/memories/${deleted}`, undefined],
-      ['POST', '/v1/store/memories/forget', { category: 'c', filters: { by: 'nobody' } }],
-    ] as const;
-    const sendAll = async ({ send }: Client): Promise<unknown[]> =>
-      Promise.all(requests.map(async ([method, path, body]) => dataOf(await send(method, path, body, key('died')))));
-    const replies = await sendAll(before);
-    await before.send('PUT', `/v1/store/memories/${changed}`, { content: 'since', metadata: { by: 'nobody' } });
-    await first.stop('SIGKILL');
-    forgetReplies(workspace.env['DATA_DIR'] ?? '');
+embeddedOnly(test, 'changes are made once, though the process dies before their replies are kept', async (t) => {
+  await using workspace = await makeWorkspace('obedient');
+  const store = async ({ send }: Client, content: string): Promise<string> => {
+    const reply = await send('POST', '/v1/store/memories', { content, memory_type: 'semantic', category: 'c' });
+    return (dataOf(reply) as { memory_id: string }).memory_id;
+  };
+  const first = await startStandalone(workspace.env);
+  const before = createClient(first.url);
+  const [changed, deleted] = [await store(before, 'one'), await store(before, 'two')];
+  const requests = [
+    ['PUT', `/v1/store/memories/${changed}`, { content: 'changed', metadata: { by: 'first' } }],
+    ['DELETE', `/v1/store/memories/${deleted}`, undefined],
+    ['POST', '/v1/store/memories/forget', { category: 'c', filters: { by: 'nobody' } }],
+  ] as const;
+  const sendAll = async ({ send }: Client): Promise<unknown[]> =>
+    Promise.all(requests.map(async ([method, path, body]) => dataOf(await send(method, path, body, key('died')))));
+  const replies = await sendAll(before);
+  await before.send('PUT', `/v1/store/memories/${changed}`, { content: 'since', metadata: { by: 'nobody' } });
+  await first.stop('SIGKILL');
+  forgetReplies(workspace.env['DATA_DIR'] ?? '');
 
-    await using second = await startStandalone(workspace.env);
-    const after = createClient(second.url);
-    t.deepEqual(await sendAll(after), replies);
-    const { memory } = dataOf(await after.send('GET', `/v1/store/memories/${changed}`)) as {
-      memory: { content: string };
-    };
-    t.is(memory.content, 'since');
-  },
-);
+  await using second = await startStandalone(workspace.env);
+  const after = createClient(second.url);
+  t.deepEqual(await sendAll(after), replies);
+  const { memory } = dataOf(await after.send('GET', `/v1/store/memories/${changed}`)) as {
+    memory: { content: string };
+  };
+  t.is(memory.content, 'since');
+});
 
 /** Takes from the record what keyed requests were answered, as if the process had died before it could keep that. */
 function forgetReplies(folder: string): void {
