@@ -1,3 +1,4 @@
+import { inFlightBytes } from '@agent-workflow/kit/budget';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import type { Log } from '@agent-workflow/kit/log';
 import type { Registry } from '@agent-workflow/kit/metrics';
@@ -8,9 +9,10 @@ import type { GatewayConfig } from './config.ts';
 import type { Services } from './endpoints/endpoint.ts';
 import { endpoints } from './endpoints/table.ts';
 import type { Counter } from './limits/port.ts';
-import { failureRate, requestRate } from './limits/rates.ts';
+import { callerOf, failureRate, requestRate } from './limits/rates.ts';
 import { requestsOf } from './limits/settings.ts';
 import { boundedStreams } from './limits/streams.ts';
+import { createAdmission } from './middleware/admission.ts';
 import { authentication, type Authenticate } from './middleware/authenticate.ts';
 import type { Authorize } from './middleware/authorize.ts';
 import type { Middleware, RequestState } from './middleware/context.ts';
@@ -65,6 +67,11 @@ export function createApp({
     openApi: once(() => JSON.stringify(toOpenApi(endpoints, { secured }))),
   };
   const limits = limitsOf(deps.config, counter, secured);
+  const admission = createAdmission({
+    limit: inFlightBytes(deps.config),
+    maxBody: deps.config.MAX_BODY_BYTES,
+    callerOf: (ctx) => callerOf(ctx, deps.config.TRUST_PROXY_HOPS),
+  });
   const app: App = new Koa<RequestState>();
   app.setMaxListeners(0);
   const steps = [
@@ -79,7 +86,7 @@ export function createApp({
     limits.failures,
     authentication(withTickets({ endpoints, tickets: deps.tickets, authenticate })),
     limits.requests,
-    routing({ endpoints, services, authorize, streams: limits.streams, onceCache, observers }),
+    routing({ endpoints, services, authorize, streams: limits.streams, admission, onceCache, observers }),
     unmatched,
   ];
   for (const step of steps) if (step) app.use(step);

@@ -1,3 +1,4 @@
+import { budgetSettings } from '@agent-workflow/kit/budget';
 import { integer, required, text, type Settings, type Values } from '@agent-workflow/kit/env';
 import { processSettings, securitySettings } from '@agent-workflow/kit/process';
 import { listenHostOf, serviceFileSettings, type AuthMode } from '@agent-workflow/kit/service-file';
@@ -13,6 +14,7 @@ export const gatewaySettings = {
   PORT: integer(8000, 'Port to listen on; 0 takes a free one', { max: 65_535 }),
   ...serviceFileSettings,
   MAX_BODY_BYTES: integer(sizes.body, 'Largest request body, in bytes', { min: 1024 }),
+  ...budgetSettings,
   CALL_TIMEOUT_MS: integer(30_000, 'Deadline of a call to a service, in milliseconds', { min: 1 }),
   INVOKE_TIMEOUT_MS: integer(300_000, 'How long invoke waits for its run, in milliseconds; the run itself goes on', {
     min: 1,

@@ -209,6 +209,7 @@ test('kit is a closed list', (t) => {
     'adapters/sqlite-group.ts',
     'adapters/sqlite-sync.ts',
     'adapters/sqlite.ts',
+    'budget.ts',
     'calls.ts',
     'code-place.ts',
     'each.ts',

@@ -3,17 +3,26 @@ import type { Ask, Endpoint, Services } from '../endpoints/endpoint.ts';
 import { writeData, writeJson } from '../replies/envelope.ts';
 import { writeEvents } from '../replies/events.ts';
 import type { Feeds } from '../replies/feeds.ts';
+import type { Admission } from './admission.ts';
 import type { Context, Middleware } from './context.ts';
 import { idMaker, readOnce, type DoOnce, type Once } from './once.ts';
+
+export interface AnswerOptions {
+  readonly doOnce: DoOnce;
+  /** What streams read their runs by. */
+  readonly feeds: Feeds;
+  /** Bounds the bytes of large replies. */
+  readonly admission: Admission;
+}
 
 /** The last step of every row: calls its handler and answers with what it gives. */
 export function answer(
   { handle, answer: kind, access, method, status, secret, startsRun = false }: Endpoint,
   services: Services,
-  doOnce: DoOnce,
-  feeds: Feeds,
+  { doOnce, feeds, admission }: AnswerOptions,
 ): Middleware {
-  const once = method !== 'GET' && access?.action !== 'read' && !secret;
+  const changes = method !== 'GET' && access?.action !== 'read';
+  const once = changes && !secret;
   return async (ctx) => {
     const life = lifeOf(ctx, services.config.CALL_TIMEOUT_MS);
     const keyed = once ? readOnce(ctx, startsRun) : undefined;
@@ -22,8 +31,11 @@ export function answer(
       ? doOnce(ctx, keyed, life.call(), (begun) => handle({ ...ask, ...begun }, services))
       : handle(ask, services));
     if (typeof reply !== 'string') await writeEvents(ctx, reply, { ...services, feeds, abort: life.abort });
-    else if (kind === 'bare') writeJson(ctx, status, reply);
-    else writeData(ctx, reply, status);
+    else {
+      admission.reply(ctx, reply, !changes);
+      if (kind === 'bare') writeJson(ctx, status, reply);
+      else writeData(ctx, reply, status);
+    }
   };
 }
 

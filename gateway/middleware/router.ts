@@ -2,6 +2,7 @@ import Router from '@koa/router';
 import compose from 'koa-compose';
 import type { Endpoint, Route, Services } from '../endpoints/endpoint.ts';
 import { createFeeds, type Feeds } from '../replies/feeds.ts';
+import type { Admission } from './admission.ts';
 import { answer } from './answer.ts';
 import type { OnceCache } from '../once/port.ts';
 import { authorization, type Authorize } from './authorize.ts';
@@ -17,6 +18,8 @@ export interface Routing {
   readonly authorize: Authorize | undefined;
   /** Bounds the streams of a principal. */
   readonly streams: Middleware;
+  /** Bounds the bytes of bodies and large replies. */
+  readonly admission: Admission;
   /** Replies to requests that are done once. */
   readonly onceCache: OnceCache;
   /** Whoever wants to know which row a request is for; absent, nobody does. */
@@ -28,15 +31,23 @@ export interface Routing {
  * parameters is meant: `memories/forget` is never a memory's id. So a path without parameters is looked up as it
  * stands; the router, which tries every pattern, has the rest.
  */
-export function routing({ endpoints, services, authorize, streams, onceCache, observers }: Routing): Middleware {
+export function routing({
+  endpoints,
+  services,
+  authorize,
+  streams,
+  admission,
+  onceCache,
+  observers,
+}: Routing): Middleware {
   const router = new Router<RequestState>({ exclusive: 'specificity', sensitive: true });
   const direct = new Map<string, Middleware>();
-  const body = jsonBody(services.config.MAX_BODY_BYTES);
+  const body = compose([admission.body, jsonBody(services.config.MAX_BODY_BYTES)]);
   const doOnce = createOnce(services.threads, onceCache);
   const feeds = createFeeds(services.execution);
   for (const row of endpoints) {
     for (const route of [row, ...row.aliases]) {
-      const steps = stepsOf({ row, route, services, authorize, streams, body, doOnce, feeds, observers });
+      const steps = stepsOf({ row, route, services, authorize, streams, admission, body, doOnce, feeds, observers });
       router.register(toPattern(route), [route.method], steps);
       if (!route.path.includes('{')) direct.set(`${route.method} ${route.path}`, compose(steps));
     }
@@ -56,7 +67,7 @@ interface StepsOptions extends Omit<Routing, 'endpoints' | 'onceCache'> {
 
 /** What a request passes once its row is known; steps that the row does not need are not there. */
 function stepsOf(options: StepsOptions): Middleware[] {
-  const { row, route, services, authorize, streams, body, doOnce, feeds, observers } = options;
+  const { row, route, services, authorize, streams, admission, body, doOnce, feeds, observers } = options;
   const { access, params, input } = row;
   const isStream = row.answer === 'events';
   return [
@@ -66,7 +77,7 @@ function stepsOf(options: StepsOptions): Middleware[] {
     ...((params ?? input) ? [validation(row, route.method)] : []),
     ...(isStream ? [streams] : []),
     ...(isStream && observers?.meters ? [countOpen(observers.meters)] : []),
-    answer(row, services, doOnce, feeds),
+    answer(row, services, { doOnce, feeds, admission }),
   ];
 }
 

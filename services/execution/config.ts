@@ -1,3 +1,4 @@
+import { budgetSettings } from '@agent-workflow/kit/budget';
 import { choice, integer, required, type Settings } from '@agent-workflow/kit/env';
 import { grpcSettings, processSettings, securitySettings } from '@agent-workflow/kit/process';
 import { serviceFileSettings } from '@agent-workflow/kit/service-file';
@@ -10,7 +11,11 @@ export const executionSettings = {
     min: 1,
     max: 10_000_000,
   }),
-  HOT_STATE_MB: integer(64, 'Memory for states of threads run lately, in MiB of JSON', { min: 1, max: 65_536 }),
+  ...budgetSettings,
+  HOT_STATE_MB: integer(64, 'Memory for states of threads run lately, in MiB of JSON; no more than `IN_FLIGHT_MB`', {
+    min: 1,
+    max: 65_536,
+  }),
   BLOCK_LIMIT_MS: integer(
     10_000,
     "Milliseconds that the agent's code may block the process; longer, and the process ends itself, with run and node named in its log; 0 is without a bound",

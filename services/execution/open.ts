@@ -1,3 +1,4 @@
+import { inFlightBytes } from '@agent-workflow/kit/budget';
 import type { Values } from '@agent-workflow/kit/env';
 import { newId } from '@agent-workflow/kit/ids';
 import { every } from '@agent-workflow/kit/life';
@@ -92,7 +93,8 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
       watchdog,
       lease,
       concurrency: values.RUN_CONCURRENCY,
-      hotBytes: values.HOT_STATE_MB * bytesPerMiB,
+      contextBytes: inFlightBytes(values),
+      hotBytes: Math.min(values.HOT_STATE_MB * bytesPerMiB, inFlightBytes(values)),
       onClaimed: options.onClaimed,
     });
   if (worker) opening.use(control.onStop(worker.stop));

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { createByteBudget } from '@agent-workflow/kit/budget';
 import { fromUnknown, isServiceError } from '@agent-workflow/kit/errors';
 import { settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
@@ -7,6 +8,7 @@ import { within } from '@agent-workflow/protos/call';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type { ClaimedRun, ClaimIntent, Threads } from '@agent-workflow/protos/threads';
 import { bindMemory } from './bound-memory.ts';
+import { total } from './commit-step.ts';
 import { driveRun, type Driven } from './drive.ts';
 import type { RunContext } from './engine/context.ts';
 import type { CodeFault } from './engine/failure.ts';
@@ -35,6 +37,8 @@ export interface WorkerOptions {
   readonly lease: Pick<Lease, 'release'>;
   /** Runs driven at once. */
   readonly concurrency: number;
+  /** What the contexts of the runs under way may have together, in bytes of JSON: a run that does not fit waits. */
+  readonly contextBytes: number;
   /** Thread states kept in memory between runs, in bytes of JSON. */
   readonly hotBytes: number;
   /** Hears of each run that is claimed, with what it is to be run with: for metrics. */
@@ -81,6 +85,7 @@ export function createWorker(options: WorkerOptions): Worker {
   const { workerId, graph, threads, queue, log, logger, watchdog, concurrency } = options;
   const hot = createHotThreads(options.hotBytes);
   const held = createHeldRuns();
+  const contexts = createByteBudget(options.contextBytes);
   const draining = new AbortController();
   let slots = concurrency;
   const waiting: (() => void)[] = [];
@@ -110,6 +115,12 @@ export function createWorker(options: WorkerOptions): Worker {
     const { runId, threadId, epoch } = claimed;
     using hold = held.hold({ owner, threadId, runId, takeoverEpoch: epoch });
     const { signal } = hold;
+    // Before anything of it is parsed. Whoever fires the signal says how the run ended.
+    using room = await contexts.take(bytesOf(claimed, remembered), signal).catch(() => undefined);
+    if (!room) {
+      hot.forget(owner, threadId);
+      return;
+    }
     const runOptions = fromOptionsJson(claimed.optionsJson);
     options.onClaimed?.(claimed, runOptions);
     const parts = {
@@ -267,6 +278,8 @@ export function createWorker(options: WorkerOptions): Worker {
     const isDraining = (): boolean => draining.signal.aborted;
     while (!isDraining()) {
       try {
+        // A run that is taken while there is no room for its context would wait here, and not where another replica finds it.
+        (await contexts.take(1, draining.signal))[Symbol.dispose]();
         return await queue.take(draining.signal);
       } catch (error) {
         if (isDraining()) break;
@@ -317,7 +330,7 @@ export function createWorker(options: WorkerOptions): Worker {
     id: workerId,
 
     reserve: ({ owner, threadId, runId }) => {
-      if (slots <= 0 || draining.signal.aborted) return undefined;
+      if (slots <= 0 || contexts.isFull() || draining.signal.aborted) return undefined;
       slots--;
       const answered = held.expect(runId);
       const remembered = hot.get(owner, threadId);
@@ -352,6 +365,18 @@ export function createWorker(options: WorkerOptions): Worker {
     },
   };
 }
+
+/** The bytes of what a run begins with. */
+function bytesOf({ state, appended }: ClaimedRun, remembered: HotThread | undefined): number {
+  const known = state ? state.contextJson.byteLength + bytesOfFields(state.fields) : bytesOfThread(remembered);
+  return appended.reduce((sum, { json }) => sum + json.byteLength, known);
+}
+
+const bytesOfFields = (fields: Readonly<Record<string, Uint8Array>>): number =>
+  Object.values(fields).reduce((sum, { byteLength }) => sum + byteLength, 0);
+
+const bytesOfThread = (thread: HotThread | undefined): number =>
+  thread === undefined ? 0 : thread.weight.messages + total(thread.weight.fields);
 
 /** How long the queue is left alone after it could not be asked, in milliseconds. */
 const retakeMs = 500;

@@ -28,6 +28,25 @@ function isRefused(t: ExecutionContext, reply: Reply): void {
   t.true(Number.isInteger(seconds) && seconds >= 1 && seconds <= 3600, String(seconds));
 }
 
+test('bodies beyond the bytes that may be held at once are 503, one caller has at most half of them, and they count until their replies have left', async (t) => {
+  await using gate = await openGate();
+  const { send } = await open(t, { IN_FLIGHT_MB: '1' }, 'gated');
+  const invoke = (name: string, bytes: number): Promise<Reply> =>
+    send('POST', '/v1/graph/invoke', { messages: [user('x'.repeat(bytes))], config: { gate: gate.url } }, as(name));
+  const isFull = (reply: Reply): void => {
+    t.deepEqual([reply.status, codeIn(reply)], [503, 'SERVICE_UNAVAILABLE']);
+    t.truthy(reply.headers.get('retry-after'));
+  };
+  const first = [invoke('ada', 400_000), invoke('bob', 400_000)];
+  await gate.visited(2);
+  isFull(await invoke('ada', 200_000));
+  isFull(await invoke('eve', 400_000));
+  t.is((await send('GET', '/v1/threads', undefined, as('ada'))).status, 200);
+  gate.open();
+  for (const reply of await Promise.all(first)) t.is(reply.status, 200);
+  t.is((await invoke('ada', 400_000)).status, 200);
+});
+
 test('a principal beyond its rate is 429 and told when to come back; others are served', async (t) => {
   const { send } = await open(t, { RATE_LIMIT_REQUESTS: '3' });
   for (const left of [2, 1, 0]) {

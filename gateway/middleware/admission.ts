@@ -1,0 +1,72 @@
+import { createByteBudget } from '@agent-workflow/kit/budget';
+import { unavailable, type ServiceError } from '@agent-workflow/kit/errors';
+import type { Context, Middleware } from './context.ts';
+
+export interface AdmissionOptions {
+  /** What bodies and large replies may come to together, in bytes. */
+  readonly limit: number;
+  /** The largest body, in bytes. */
+  readonly maxBody: number;
+  /** Who asks: one of them holds at most half, so that it leaves room for the others. */
+  readonly callerOf: (ctx: Context) => string;
+}
+
+/** Bounds the bytes that the edge holds of requests and replies. Each counts until the reply has left. */
+export interface Admission {
+  /** Refuses a body for which there is no room. It stands before the body is read: what is refused costs nothing. */
+  readonly body: Middleware;
+  /**
+   * Counts a reply that is large.
+   * @throws Unavailable when there is no room for it and it may be refused: what has changed nothing can be asked for again.
+   */
+  readonly reply: (ctx: Context, reply: string, mayRefuse: boolean) => void;
+}
+
+/** Replies that are shorter count for nothing. */
+const largeReply = 64 * 1024;
+
+export function createAdmission({ limit, maxBody, callerOf }: AdmissionOptions): Admission {
+  const budget = createByteBudget(limit);
+  const byCaller = new Map<string, number>();
+
+  const hold = (ctx: Context, bytes: number, mayRefuse: boolean): void => {
+    const caller = callerOf(ctx);
+    const before = byCaller.get(caller) ?? 0;
+    const isTooMuch = before > 0 && before + bytes > limit / 2;
+    const room = mayRefuse ? (isTooMuch ? undefined : budget.tryTake(bytes)) : budget.force(bytes);
+    if (!room) throw overfull();
+    byCaller.set(caller, before + bytes);
+    whenClosed(ctx, () => {
+      room[Symbol.dispose]();
+      const left = (byCaller.get(caller) ?? 0) - bytes;
+      if (left > 0) byCaller.set(caller, left);
+      else byCaller.delete(caller);
+    });
+  };
+
+  return {
+    body: (ctx, next) => {
+      const bytes = bytesOfBody(ctx, maxBody);
+      if (bytes > 0) hold(ctx, bytes, true);
+      return next();
+    },
+    reply: (ctx, reply, mayRefuse) => {
+      if (reply.length >= largeReply) hold(ctx, reply.length, mayRefuse);
+    },
+  };
+}
+
+/** What a body may come to: one of unknown length, or that is compressed, counts for as much as any may have. */
+function bytesOfBody({ req: { headers } }: Context, maxBody: number): number {
+  const length = headers['content-length'];
+  if (length === undefined) return headers['transfer-encoding'] === undefined ? 0 : maxBody;
+  const encoding = headers['content-encoding'] ?? 'identity';
+  return encoding === 'identity' ? Math.min(Number(length), maxBody) : maxBody;
+}
+
+function whenClosed({ res }: Context, act: () => void): void {
+  if (res.closed) act();
+  else res.once('close', act);
+}
+
+const overfull = (): ServiceError => unavailable('the service holds as many bytes of requests and replies as it may');
