@@ -294,6 +294,61 @@ export function memoryContract(
     });
   }
 
+  test(`${name}: whatever changes are sent again, and whenever, the memories are as if each had come once`, async (t) => {
+    t.timeout(120_000);
+    const id = fc.constantFrom('x', 'y', 'z');
+    const change = fc.oneof(
+      fc.record({ kind: fc.constant('store'), id }),
+      fc.record({ kind: fc.constant('update'), id }),
+      fc.record({ kind: fc.constant('delete'), id }),
+      fc.record({ kind: fc.constant('forget'), id }),
+    );
+    const send = async (
+      memory: Memory,
+      { kind, id: memoryId }: { readonly kind: string; readonly id: string },
+      naming: { readonly attemptId: string; readonly nth: number },
+    ): Promise<unknown> => {
+      const { attemptId, nth } = naming;
+      const metadataJson = toJson({ [`n${nth}`]: memoryId });
+      const key = { owner, memoryId, attemptId };
+      if (kind === 'update') return memory.update({ ...key, content: `update ${nth}`, metadataJson }, call);
+      if (kind === 'delete') return memory.delete(key, call);
+      if (kind === 'forget')
+        return memory.forget({ owner, selection: { category: memoryId }, all: false, attemptId }, call);
+      const note = { owner, memoryId, content: 'stored', memoryType: 'semantic', category: memoryId };
+      return memory.store({ ...note, metadataJson: toJson({}) }, call);
+    };
+    const outcomeOf = async (work: Promise<unknown>): Promise<unknown> => work.then(plain, () => 'refused');
+    const shape = async (memory: Memory): Promise<unknown> => {
+      const { memories } = await memory.list({ owner, selection: {}, limit: 100, offset: 0 }, call);
+      const items = memories.map(({ memoryId, content, metadataJson }) => [memoryId, content, fromJson(metadataJson)]);
+      return items.sort(([a], [b]) => String(a).localeCompare(String(b)));
+    };
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(change, { maxLength: 8 }),
+        fc.array(fc.nat(), { maxLength: 16 }),
+        async (changes, again) => {
+          await using repeated = await open();
+          await using plainly = await open();
+          const sent: { readonly resend: () => Promise<unknown>; readonly reply: unknown }[] = [];
+          for (const [nth, each] of changes.entries()) {
+            const naming = { attemptId: randomUUID(), nth };
+            const resend = async (): Promise<unknown> => outcomeOf(send(repeated.memory, each, naming));
+            const reply = await resend();
+            await outcomeOf(send(plainly.memory, each, naming));
+            if (each.kind !== 'store' && reply !== 'refused') sent.push({ resend, reply });
+            for (const one of again.slice(nth * 2, nth * 2 + 2).map((place) => sent[place % sent.length]))
+              if (one) t.deepEqual(await one.resend(), one.reply);
+          }
+          t.deepEqual(await shape(repeated.memory), await shape(plainly.memory));
+        },
+      ),
+      { numRuns: 15 },
+    );
+    t.pass();
+  });
+
   withMemory('a list pages newest first, by offset and by cursor, and counts all', async (t, memory, { store }) => {
     for (let n = 0; n < 7; n += 1) await store(`note ${String(n)}`, { category: n === 3 ? 'other' : 'notes' });
     const pages: string[][] = [];
