@@ -127,7 +127,7 @@ export interface RunEvent {
   readonly seq: number;
   /** The kind of the event, which also stands in its JSON. */
   readonly event: string;
-  /** The whole stream chunk on one line. */
+  /** The whole stream chunk on one line. A large context stands in it once, where a caller reads it twice: event-json.ts. */
   readonly json: Uint8Array;
 }
 

@@ -6,6 +6,7 @@ import type { Threads } from '@agent-workflow/protos/threads';
 import type { Static, TSchema } from 'typebox';
 import type { GatewayConfig } from '../config.ts';
 import type { Parts } from '../parts.ts';
+import type { JsonParts } from '../replies/json.ts';
 import type { TicketStore } from '../tickets/port.ts';
 import type { ToolShelf } from '../tools/port.ts';
 import type { Principal } from '../middleware/context.ts';
@@ -70,11 +71,11 @@ export interface RunStream {
   readonly call: Call;
 }
 
-/** Gives the JSON text of the reply's `data`, or a run to follow. */
+/** Gives the JSON of the reply's `data`, or a run to follow. */
 export type Handler<Params = unknown, Input = unknown> = (
   ask: Ask<Params, Input>,
   services: Services,
-) => Promise<string | RunStream> | string;
+) => Promise<string | JsonParts | RunStream> | string;
 
 export interface Route {
   readonly method: Method;

@@ -1,11 +1,12 @@
 import type { RunInput } from '../schemas/graph.ts';
+import type { JsonParts } from '../replies/json.ts';
 import type { Ask, Services } from './endpoint.ts';
 import { stopWhenGone } from './on-disconnect.ts';
 import { toStartRequest } from './run-request.ts';
 import { isOpen, resultOfRun } from './run-result.ts';
 
 /** Runs the graph to its end and gives the result. */
-export async function invokeGraph(ask: Ask<unknown, RunInput>, services: Services): Promise<string> {
+export async function invokeGraph(ask: Ask<unknown, RunInput>, services: Services): Promise<string | JsonParts> {
   const { owner, call } = ask;
   const request = await toStartRequest(ask, 'full', services);
   const { runId, threadId, status } = await services.execution.start(request, call());

@@ -1,8 +1,9 @@
 import { isServiceError, ServiceError, timeout, type ErrorCode, type ErrorDetail } from '@agent-workflow/kit/errors';
+import { partsOfEvent } from '@agent-workflow/protos/event-json';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import { contextTooLarge } from '@agent-workflow/protos/refusals';
 import { errorOf } from '../middleware/errors.ts';
-import { jsonText } from '../replies/json.ts';
+import { jsonText, type JsonParts } from '../replies/json.ts';
 import type { Ask, Services } from './endpoint.ts';
 
 /** The run whose result is waited for. */
@@ -17,7 +18,7 @@ export interface Awaited extends Pick<Ask, 'owner' | 'call'> {
 export const isOpen = (status: string): boolean => status === 'queued' || status === 'running';
 
 /** The result of a run as soon as it has ended; when that takes too long, the run goes on without its caller. */
-export async function resultOfRun(run: Awaited, { execution, config }: Services): Promise<string> {
+export async function resultOfRun(run: Awaited, { execution, config }: Services): Promise<string | JsonParts> {
   const { owner, runId, justStarted = false, call } = run;
   try {
     return resultOf(await execution.wait({ owner, runId, justStarted }, call(config.INVOKE_TIMEOUT_MS)));
@@ -29,10 +30,12 @@ export async function resultOfRun(run: Awaited, { execution, config }: Services)
 const tooLate = ({ runId, threadId }: Awaited, ms: number): ServiceError =>
   timeout(`run "${runId}" of thread "${threadId}" did not end within ${String(ms)} ms and goes on`);
 
-function resultOf({ event, json }: RunEvent): string {
-  const chunk = jsonText(json);
-  if (event === 'on_chain_end') return dataOf(chunk);
-  const { data } = JSON.parse(chunk) as { data: { code: string; message: string; node?: string } };
+function resultOf({ event, json }: RunEvent): string | JsonParts {
+  if (event === 'on_chain_end') {
+    const data = dataOf(partsOfEvent(json));
+    return data.length === 1 && data[0] ? jsonText(data[0]) : { json: data };
+  }
+  const { data } = JSON.parse(jsonText(json)) as { data: { code: string; message: string; node?: string } };
   const code = errorOf(data.code);
   throw new ServiceError(code, data.message, { details: detailsOf(code, data) });
 }
@@ -43,16 +46,23 @@ function detailsOf(code: ErrorCode, { message: msg, node }: { message: string; n
   return code === 'Invalid' ? [{ loc: ['body', 'messages'], msg, type: contextTooLarge }] : [];
 }
 
-const dataStart = '{"event":"on_chain_end","data":';
+const dataName = '"data":';
 const dataEnd = ',"thread_id":';
 const runId = ',"run_id":';
 
 /**
- * The `data` of a terminal chunk, cut out unparsed: after it come `thread_id` and `run_id`, and no `run_id` comes later. Quotes
- * inside a JSON text are escaped, so nothing that a caller wrote looks like these keys.
+ * The `data` of a terminal chunk, cut out unparsed: it stands behind the first of these keys, and before `thread_id` and `run_id`,
+ * of which no other comes later. Quotes inside a JSON text are escaped, so nothing that a caller wrote looks like these keys.
  */
-function dataOf(chunk: string): string {
-  const end = chunk.lastIndexOf(dataEnd, chunk.lastIndexOf(runId));
-  if (chunk.startsWith(dataStart) && end !== -1) return chunk.slice(dataStart.length, end);
-  return JSON.stringify((JSON.parse(chunk) as { data: unknown }).data);
+function dataOf(parts: readonly Uint8Array[]): readonly Uint8Array[] {
+  const views = parts.map((part) => Buffer.from(part.buffer, part.byteOffset, part.byteLength));
+  const first = views.findIndex((view) => view.includes(dataName));
+  const last = views.at(-1);
+  const end = last?.lastIndexOf(dataEnd, last.lastIndexOf(runId)) ?? -1;
+  const start = (views[first]?.indexOf(dataName) ?? -1) + dataName.length;
+  if (first === -1 || end === -1) throw new ServiceError('Internal', 'the last event of the run cannot be read');
+  return views
+    .slice(first)
+    .map((view) => (view === last ? view.subarray(0, end) : view))
+    .map((view, index) => (index === 0 ? view.subarray(start) : view));
 }

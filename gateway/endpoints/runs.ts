@@ -2,7 +2,7 @@ import { badRequest, invalid, isServiceError } from '@agent-workflow/kit/errors'
 import { idText } from '@agent-workflow/protos/message-rules';
 import type { Run, Threads } from '@agent-workflow/protos/threads';
 import type { Static } from 'typebox';
-import { jsonBytes, jsonText } from '../replies/json.ts';
+import { jsonBytes, jsonText, type JsonParts } from '../replies/json.ts';
 import type { RunInput } from '../schemas/graph.ts';
 import type { RunParams, RunsQuery, StopInput, StreamQuery } from '../schemas/runs.ts';
 import type { ThreadParams } from '../schemas/threads.ts';
@@ -26,7 +26,10 @@ export async function getRun({ owner, params, call }: Ask<Params>, { threads }: 
 }
 
 /** The result that invoke would have given, as soon as the run has ended. */
-export async function waitForRun({ owner, params, call }: Ask<Params>, services: Services): Promise<string> {
+export async function waitForRun(
+  { owner, params, call }: Ask<Params>,
+  services: Services,
+): Promise<string | JsonParts> {
   const runId = params.run_id;
   const { threadId } = await services.threads.getRun({ owner, runId }, call());
   return resultOfRun({ owner, runId, threadId, call }, services);

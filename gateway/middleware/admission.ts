@@ -16,10 +16,10 @@ export interface Admission {
   /** Refuses a body for which there is no room. It stands before the body is read: what is refused costs nothing. */
   readonly body: Middleware;
   /**
-   * Counts a reply that is large.
+   * Counts a reply that is large, by its size.
    * @throws Unavailable when there is no room for it and it may be refused: what has changed nothing can be asked for again.
    */
-  readonly reply: (ctx: Context, reply: string, mayRefuse: boolean) => void;
+  readonly reply: (ctx: Context, size: number, mayRefuse: boolean) => void;
 }
 
 /** Replies that are shorter count for nothing. */
@@ -50,8 +50,8 @@ export function createAdmission({ limit, maxBody, callerOf }: AdmissionOptions):
       if (bytes > 0) hold(ctx, bytes, true);
       return next();
     },
-    reply: (ctx, reply, mayRefuse) => {
-      if (reply.length >= largeReply) hold(ctx, reply.length, mayRefuse);
+    reply: (ctx, size, mayRefuse) => {
+      if (size >= largeReply) hold(ctx, size, mayRefuse);
     },
   };
 }

@@ -1,7 +1,8 @@
 import { within } from '@agent-workflow/protos/call';
 import type { Ask, Endpoint, Services } from '../endpoints/endpoint.ts';
-import { writeData, writeJson } from '../replies/envelope.ts';
+import { writeData, writeDataParts, writeJson } from '../replies/envelope.ts';
 import { writeEvents } from '../replies/events.ts';
+import { sizeOf } from '../replies/json.ts';
 import type { Feeds } from '../replies/feeds.ts';
 import type { Admission } from './admission.ts';
 import type { Context, Middleware } from './context.ts';
@@ -30,12 +31,14 @@ export function answer(
     const reply = await (keyed
       ? doOnce(ctx, keyed, life.call(), (begun) => handle({ ...ask, ...begun }, services))
       : handle(ask, services));
-    if (typeof reply !== 'string') await writeEvents(ctx, reply, { ...services, feeds, abort: life.abort });
-    else {
-      admission.reply(ctx, reply, !changes);
-      if (kind === 'bare') writeJson(ctx, status, reply);
-      else writeData(ctx, reply, status);
+    if (typeof reply === 'object' && 'follow' in reply) {
+      await writeEvents(ctx, reply, { ...services, feeds, abort: life.abort });
+      return;
     }
+    admission.reply(ctx, typeof reply === 'string' ? reply.length : sizeOf(reply), !changes);
+    if (typeof reply !== 'string') writeDataParts(ctx, reply, status);
+    else if (kind === 'bare') writeJson(ctx, status, reply);
+    else writeData(ctx, reply, status);
   };
 }
 

@@ -6,7 +6,7 @@ import { within, type Call } from '@agent-workflow/protos/call';
 import type { BeginOnceReply, Threads } from '@agent-workflow/protos/threads';
 import type { Ask, RunStream } from '../endpoints/endpoint.ts';
 import type { OnceCache } from '../once/port.ts';
-import { jsonBytes, jsonText } from '../replies/json.ts';
+import { jsonBytes, jsonText, sizeOf, type JsonParts } from '../replies/json.ts';
 import type { Context } from './context.ts';
 import { statusOf } from './errors.ts';
 
@@ -19,7 +19,7 @@ export interface Once {
   readonly startsRun: boolean;
 }
 
-type Reply = string | RunStream;
+type Reply = string | JsonParts | RunStream;
 type Work = (begun: Pick<Ask, 'at' | 'wasDone' | 'accepted'>) => Promise<Reply> | Reply;
 
 const visibleAscii = /^[\x21-\x7e]{1,255}$/;
@@ -97,7 +97,7 @@ export function createOnce(threads: Threads, cache: OnceCache): DoOnce {
     reply: Reply | ServiceError,
     call: Call,
   ): Promise<void> => {
-    if (typeof reply !== 'string' && !(reply instanceof ServiceError)) return;
+    if (isStream(reply)) return;
     const replyJson = toKept(reply);
     if (replyJson) {
       await threads.endOnce({ owner, onceKey: key, replyJson }, call);
@@ -112,7 +112,7 @@ export function createOnce(threads: Threads, cache: OnceCache): DoOnce {
     for (let first = underWay.get(once.key); first; first = underWay.get(once.key)) {
       if (first.bodyHash !== once.bodyHash) throw otherBody();
       const reply = await first.reply.catch(unlessGone);
-      if (typeof reply === 'string') return reply;
+      if (reply !== undefined && !isStream(reply)) return reply;
       // The first followed a stream of its own, or its caller went away before the work was done.
       if (reply) return lead(ctx, once, call, work);
     }
@@ -161,11 +161,17 @@ const done = jsonBytes({ done: true });
  * A reply as it is kept, also one that refuses; `undefined` for one that says how things stood at that moment: who tries again
  * may find them otherwise.
  */
-function toKept(reply: string | ServiceError): Uint8Array | undefined {
+function toKept(reply: string | JsonParts | ServiceError): Uint8Array | undefined {
   if (reply instanceof ServiceError && isOfTheMoment(statusOf(reply.code))) return undefined;
-  const replyJson = jsonBytes(typeof reply === 'string' ? { data: reply } : { refused: refusalOf(reply) });
+  if (!(reply instanceof ServiceError) && typeof reply !== 'string' && sizeOf(reply) > maxKeptBytes) return done;
+  const replyJson = jsonBytes(reply instanceof ServiceError ? { refused: refusalOf(reply) } : { data: textOf(reply) });
   return replyJson.length <= maxKeptBytes ? replyJson : done;
 }
+
+const isStream = (reply: Reply | ServiceError): reply is RunStream => typeof reply === 'object' && 'follow' in reply;
+
+const textOf = (reply: string | JsonParts): string =>
+  typeof reply === 'string' ? reply : Buffer.concat(reply.json).toString();
 
 const isOfTheMoment = (status: number): boolean => status === 409 || status === 429 || status >= 499;
 

@@ -1,3 +1,4 @@
+import { partsOfEvent, plainBytes } from '@agent-workflow/protos/event-json';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { Framing } from './framing.ts';
 
@@ -11,12 +12,19 @@ export interface Position {
 
 /** The next bytes of a run in one framing: several whole events, or a part of one that is larger. */
 export interface Chunk {
-  readonly bytes: Buffer;
+  /** How many bytes it is. */
+  readonly size: number;
+  /** A part of a large event is encoded when it is asked for: whoever has it at the same time has the same bytes. */
+  readonly bytes: () => Buffer;
+  /** Whether it keeps the event's JSON in memory, of which it is a part, and no bytes of its own. */
+  readonly isView: () => boolean;
+  /** Encodes it and lets go of the event's JSON. */
+  readonly detach: () => void;
   readonly from: Position;
   readonly to: Position;
   /** The events of which it holds at least a part, in order. */
   readonly seqs: readonly number[];
-  /** Where each of those events ends in `bytes`; of one that goes on behind it, the end of `bytes`. */
+  /** Where each of those events ends in the bytes; of one that goes on behind it, their end. */
   readonly ends: readonly number[];
 }
 
@@ -29,7 +37,7 @@ export interface ChunkOptions {
   readonly chunkBytes: number;
 }
 
-/** Encodes events into chunks, each with memory of its own. */
+/** Encodes events into chunks. */
 export function toChunks(options: ChunkOptions, events: readonly RunEvent[]): Chunk[] {
   const { framing, runId, after, chunkBytes } = options;
   const chunks: Chunk[] = [];
@@ -46,7 +54,7 @@ export function toChunks(options: ChunkOptions, events: readonly RunEvent[]): Ch
     const head = framing.head(runId, event);
     const size = head.length + event.json.byteLength + framing.tail.length;
     if (bytes > 0 && bytes + size > chunkBytes) flush();
-    if (size > chunkBytes) {
+    if (size > Math.min(chunkBytes, plainBytes)) {
       chunks.push(...split(options, before, { event, head }));
       before = event.seq;
     } else {
@@ -77,40 +85,74 @@ function join({ tail }: Framing, after: number, parts: readonly Part[], size: nu
     seqs.push(event.seq);
     ends.push(end);
   }
-  return { bytes, from: { after, offset: 0 }, to: { after: seqs.at(-1) ?? after, offset: 0 }, seqs, ends };
+  return {
+    ...{ size, bytes: () => bytes, isView: () => false, detach: () => undefined },
+    ...{ from: { after, offset: 0 }, to: { after: seqs.at(-1) ?? after, offset: 0 }, seqs, ends },
+  };
 }
 
 /** One large event in several chunks: a reader that stands still holds one of them, not the event. */
 function split({ framing, chunkBytes }: ChunkOptions, after: number, { event, head }: Part): Chunk[] {
   const { seq, json } = event;
-  const sources = [Buffer.from(head, 'latin1'), json, Buffer.from(framing.tail, 'latin1')];
+  const sources = [Buffer.from(head, 'latin1'), ...partsOfEvent(json), Buffer.from(framing.tail, 'latin1')];
   const size = sources.reduce((sum, { byteLength }) => sum + byteLength, 0);
   const chunks: Chunk[] = [];
   let from: Position = { after, offset: 0 };
   for (let start = 0; start < size; start += chunkBytes) {
     const end = Math.min(start + chunkBytes, size);
-    const bytes = Buffer.allocUnsafeSlow(end - start);
-    let sourceStart = 0;
-    for (const source of sources) {
-      const begin = Math.max(start, sourceStart);
-      const stop = Math.min(end, sourceStart + source.byteLength);
-      if (begin < stop) bytes.set(source.subarray(begin - sourceStart, stop - sourceStart), begin - start);
-      sourceStart += source.byteLength;
-    }
     const to = end === size ? { after: seq, offset: 0 } : { after, offset: end, seq };
-    chunks.push({ bytes, from, to, seqs: [seq], ends: [bytes.byteLength] });
+    chunks.push({ ...createView(sources, start, end), from, to, seqs: [seq], ends: [end - start] });
     from = to;
   }
   return chunks;
 }
 
+/** The bytes between two places of these sources, encoded when they are asked for and as long as somebody has them. */
+function createView(
+  sources: readonly Uint8Array[],
+  start: number,
+  end: number,
+): Pick<Chunk, 'size' | 'bytes' | 'isView' | 'detach'> {
+  let from: readonly Uint8Array[] | undefined = sources;
+  let made: WeakRef<Buffer> | undefined;
+  let own: Buffer | undefined;
+  const bytes = (): Buffer => {
+    const known = own ?? made?.deref();
+    if (known) return known;
+    const encoded = copyOf(from ?? [], start, end);
+    made = new WeakRef(encoded);
+    return encoded;
+  };
+  return {
+    size: end - start,
+    bytes,
+    isView: () => own === undefined,
+    detach: () => {
+      own = bytes();
+      from = undefined;
+    },
+  };
+}
+
+function copyOf(sources: readonly Uint8Array[], start: number, end: number): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(end - start);
+  let sourceStart = 0;
+  for (const source of sources) {
+    const begin = Math.max(start, sourceStart);
+    const stop = Math.min(end, sourceStart + source.byteLength);
+    if (begin < stop) bytes.set(source.subarray(begin - sourceStart, stop - sourceStart), begin - start);
+    sourceStart += source.byteLength;
+  }
+  return bytes;
+}
+
 /** Where in its bytes a chunk goes on for a reader at this position; `undefined` when it holds nothing of what comes next. */
-export function locate({ bytes, from, seqs, ends }: Chunk, position: Position): number | undefined {
+export function locate({ size, from, seqs, ends }: Chunk, position: Position): number | undefined {
   let start = 0;
   let after = from.after;
   let skipped = from.offset;
   for (const [index, seq] of seqs.entries()) {
-    const end = ends[index] ?? bytes.byteLength;
+    const end = ends[index] ?? size;
     if (after === position.after) {
       const at = start + position.offset - skipped;
       const isSame = position.offset === 0 || position.seq === seq;

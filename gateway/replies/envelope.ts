@@ -1,7 +1,7 @@
 import type { ErrorDetail } from '@agent-workflow/kit/errors';
 import type { Context } from '../middleware/context.ts';
 import { sendHead } from './head.ts';
-import { nowText } from './json.ts';
+import { nowText, sizeOf, type JsonParts } from './json.ts';
 
 const contentType = 'application/json; charset=utf-8';
 
@@ -17,6 +17,17 @@ export interface Refusal {
 /** Answers with `data`, which is JSON text already. */
 export function writeData(ctx: Context, data: string, status: number): void {
   writeJson(ctx, status, `{"data":${data},"metadata":${metadata(ctx, '"OK"')}}`);
+}
+
+/** Answers with `data` as it came, however large: none of it is copied. */
+export function writeDataParts(ctx: Context, data: JsonParts, status: number): void {
+  const before = Buffer.from('{"data":');
+  const after = Buffer.from(`,"metadata":${metadata(ctx, '"OK"')}}`);
+  const size = before.byteLength + sizeOf(data) + after.byteLength;
+  sendHead(ctx, status, ['Content-Type', contentType, 'Content-Length', String(size)]);
+  ctx.res.cork();
+  for (const part of [before, ...data.json, after]) ctx.res.write(part);
+  ctx.res.end();
 }
 
 /** Answers with the error envelope. */

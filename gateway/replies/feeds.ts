@@ -99,7 +99,7 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
     let passed = 0;
     for (const { readers, chunk } of feed.chunks) {
       if (readers > 0) break;
-      count(feed, -chunk.bytes.byteLength);
+      if (!chunk.isView()) count(feed, -chunk.size);
       passed++;
     }
     if (passed === 0) return;
@@ -132,11 +132,11 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
 
   /** Leaves readers behind that lag so far that more would be kept for them than a feed may. */
   const leaveBehind = (feed: Feed): void => {
-    let bytes = feed.bytes - feed.batchBytes;
+    let bytes = feed.chunks.reduce((sum, { chunk }) => sum + chunk.size, 0);
     let index = feed.base;
     for (const { chunk } of feed.chunks) {
       if (bytes <= bounds.feedBytes) break;
-      bytes -= chunk.bytes.byteLength;
+      bytes -= chunk.size;
       index++;
     }
     if (index === feed.base) return;
@@ -164,22 +164,32 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
     const chunks = toChunks({ framing, runId, after, chunkBytes: bounds.chunkBytes }, events);
     feed.head = events.at(-1)?.seq ?? feed.head;
     feed.usedAt = ++uses;
-    // The service's side holds its batch until the next one is asked for.
+    // The service's side holds its batch until the next one is asked for; so do the chunks that are parts of a large event.
     count(feed, batchBytes);
     feed.batchBytes = batchBytes;
     for (const chunk of chunks) {
       feed.chunks.push({ chunk, readers: feed.readers.size });
-      count(feed, chunk.bytes.byteLength);
+      if (!chunk.isView()) count(feed, chunk.size);
     }
     shed(feed);
+  };
+
+  /** What was read last is held no longer; what is left of it for readers that are behind has memory of its own. */
+  const dropBatch = (feed: Feed): void => {
+    for (const { chunk } of feed.chunks) {
+      if (!chunk.isView()) continue;
+      chunk.detach();
+      count(feed, chunk.size);
+    }
+    count(feed, -feed.batchBytes);
+    feed.batchBytes = 0;
   };
 
   /** Reads on for the readers at the head of the feed. */
   const pull = async (feed: Feed): Promise<void> => {
     feed.isPulling = true;
     leaveBehind(feed);
-    count(feed, -feed.batchBytes);
-    feed.batchBytes = 0;
+    dropBatch(feed);
     try {
       const item = await feed.source.next();
       if (feed.controller.signal.aborted) return;
@@ -258,7 +268,8 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
       trim(feed);
       if (start === undefined) return undefined;
       state.position = chunk.to;
-      return { bytes: start === 0 ? chunk.bytes : chunk.bytes.subarray(start), isWhole: chunk.to.offset === 0 };
+      const bytes = chunk.bytes();
+      return { bytes: start === 0 ? bytes : bytes.subarray(start), isWhole: chunk.to.offset === 0 };
     };
 
     const next: Reader['next'] = async () => {

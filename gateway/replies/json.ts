@@ -2,6 +2,13 @@
 export const jsonText = (json: Uint8Array): string =>
   Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString('utf8');
 
+/** UTF-8 JSON in parts that follow each other: a large reply that is sent as it came. */
+export interface JsonParts {
+  readonly json: readonly Uint8Array[];
+}
+
+export const sizeOf = ({ json }: JsonParts): number => json.reduce((sum, { byteLength }) => sum + byteLength, 0);
+
 const encoder = new TextEncoder();
 
 /** A value as the JSON bytes that the services take. */

@@ -13,7 +13,7 @@ test('every chunk is one line', (t) => {
         json: jsonBytes(value),
       }));
       const chunks = toChunks({ framing: ndjson, runId: 'r', after: 0, chunkBytes: 1024 }, events);
-      const lines = Buffer.concat(chunks.map(({ bytes }) => bytes))
+      const lines = Buffer.concat(chunks.map(({ bytes }) => bytes()))
         .toString()
         .split('\n');
       t.is(lines.pop(), '');

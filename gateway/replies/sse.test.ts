@@ -13,7 +13,7 @@ const events = fc
   );
 
 const toSse = (runId: string, given: readonly RunEvent[], chunkBytes = 1024): string =>
-  Buffer.concat(toChunks({ framing: sse, runId, after: 0, chunkBytes }, given).map(({ bytes }) => bytes)).toString();
+  Buffer.concat(toChunks({ framing: sse, runId, after: 0, chunkBytes }, given).map(({ bytes }) => bytes())).toString();
 
 test('a reader of server-sent events gets every event back as it was, in order', (t) => {
   fc.assert(

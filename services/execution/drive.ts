@@ -234,7 +234,7 @@ async function commitResult(
     };
   }
   const { state } = thread;
-  const last = events.write('on_chain_end', toInvokeResult(drive.claimed, { ...outcome, state }, at), {}, { at });
+  const last = events.end(toInvokeResult(drive.claimed, { ...outcome, state }, at), at);
   const written = append(drive, events, [...told, last]);
   return {
     done: true,

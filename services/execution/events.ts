@@ -1,6 +1,8 @@
 import type { Message } from '@agent-workflow/protos/message';
 import type { RunEvent } from '@agent-workflow/protos/execution';
+import { toEventJson } from '@agent-workflow/protos/event-json';
 import type { Piece } from './engine/message.ts';
+import { inOrder, type InvokeResult } from './outcome.ts';
 import { untoldPieces, type Told } from './told.ts';
 
 /** Whose events these are: stands on each. */
@@ -29,6 +31,8 @@ export interface EventWriter {
   /** The number of the last event written. */
   readonly last: () => number;
   readonly write: (event: string, data: unknown, place?: Place, extra?: Extra & { readonly at?: number }) => RunEvent;
+  /** The last event of a run that did not fail. */
+  readonly end: (result: InvokeResult, at: number) => RunEvent;
   /** One piece of a message: the path that every token takes. */
   readonly piece: (node: string, step: number, piece: Piece) => RunEvent;
   /** The events that say a whole message: the pieces that were not told before, then the message itself. */
@@ -54,6 +58,16 @@ export function createEventWriter(scope: EventScope, after: number): EventWriter
     return toEvent(event, `${JSON.stringify(data)}${extras}`, toMetadata(place), at);
   };
 
+  const end: EventWriter['end'] = ({ first, state, last }, at) => {
+    if (!state) return write('on_chain_end', { ...first, ...last }, {}, { at });
+    // `context_summary` is always among the values, and `iterations` behind.
+    const before = `"data":${openObject(first)},"state":${openObject(inOrder(state.values))}`;
+    const after = `,${JSON.stringify(last).slice(1)}${ids}${toMetadata({})},"timestamp":"${clock(at)}"}`;
+    const part = `,"context":${JSON.stringify(state.context)}`;
+    const event = 'on_chain_end';
+    return { seq: ++seq, event, json: toEventJson({ event, before, part, between: '}', after }) };
+  };
+
   // Pieces of one message share all but their text: the rest is written once.
   let lastPiece = { messageId: '', node: '', metadata: '' };
   const metadataOf = (node: string, step: number, { messageId, role }: Piece): string => {
@@ -66,6 +80,7 @@ export function createEventWriter(scope: EventScope, after: number): EventWriter
   return {
     last: () => seq,
     write,
+    end,
     piece: (node, step, piece) =>
       toEvent('messages_chunk', JSON.stringify(piece.piece), metadataOf(node, step, piece), Date.now()),
     message: (message, place, at, told) => {
@@ -75,6 +90,9 @@ export function createEventWriter(scope: EventScope, after: number): EventWriter
     },
   };
 }
+
+/** An object as JSON, but for the brace that ends it. */
+const openObject = (value: object): string => JSON.stringify(value).slice(0, -1);
 
 /** ISO 8601 of a time in milliseconds; the text is remembered, because many events share a millisecond. */
 function createClock(): (at: number) => string {

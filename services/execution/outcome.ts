@@ -22,32 +22,37 @@ type RunIdentity = Pick<ClaimedRun, 'runId' | 'threadId' | 'requestId' | 'granul
 export const inOrder = (fields: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(fields).toSorted(([one], [other]) => (one < other ? -1 : 1)));
 
-/** The whole state as replies show it. */
-export const toStateReply = ({ values, context }: EngineState): Record<string, unknown> => ({
-  ...inOrder(values),
-  context,
-});
-
 /** What invoke answers with, and what a run's last event says. */
-export function toInvokeResult(run: RunIdentity, outcome: Outcome, at: number): Record<string, unknown> {
+export interface InvokeResult {
+  readonly first: Readonly<Record<string, unknown>>;
+  /** The state, which replies show with the context among its fields and beside them; absent at granularity low. */
+  readonly state?: EngineState;
+  readonly last: Readonly<Record<string, unknown>>;
+}
+
+export function toInvokeResult(run: RunIdentity, outcome: Outcome, at: number): InvokeResult {
   const { status, iterations, recursionLimitReached, added, state, interrupts } = outcome;
   const reply = replyOf(outcome);
   return {
-    messages: reply ? [reply] : [],
-    all_messages: added.messages,
-    ...(added.isPartial ? { all_messages_truncated: true } : {}),
-    ...(run.granularity === 'low' ? {} : { state: toStateReply(state), context: state.context }),
-    ...(run.granularity === 'full' ? { summary: state.values['context_summary'] } : {}),
-    iterations,
-    recursion_limit_reached: recursionLimitReached,
-    metadata: { message: status, request_id: run.requestId, timestamp: new Date(at).toISOString() },
-    meta: {
-      thread_id: run.threadId,
-      run_id: run.runId,
-      is_new_thread: run.isNewThread,
-      status,
-      ...(run.resumes === undefined ? {} : { resumes: run.resumes }),
-      ...(interrupts.length === 0 ? {} : { interrupts }),
+    first: {
+      messages: reply ? [reply] : [],
+      all_messages: added.messages,
+      ...(added.isPartial ? { all_messages_truncated: true } : {}),
+    },
+    ...(run.granularity === 'low' ? {} : { state }),
+    last: {
+      ...(run.granularity === 'full' ? { summary: state.values['context_summary'] } : {}),
+      iterations,
+      recursion_limit_reached: recursionLimitReached,
+      metadata: { message: status, request_id: run.requestId, timestamp: new Date(at).toISOString() },
+      meta: {
+        thread_id: run.threadId,
+        run_id: run.runId,
+        is_new_thread: run.isNewThread,
+        status,
+        ...(run.resumes === undefined ? {} : { resumes: run.resumes }),
+        ...(interrupts.length === 0 ? {} : { interrupts }),
+      },
     },
   };
 }

@@ -13,7 +13,7 @@ import { fromState } from './hot-threads.ts';
 import { numbersOfEnd } from './log-numbers.ts';
 import { begin, listSteps } from './opening.ts';
 import { fromJson } from './options.ts';
-import { toInvokeResult } from './outcome.ts';
+import { toInvokeResult, type InvokeResult } from './outcome.ts';
 import type { RunLog } from './port.ts';
 import { tellMessage, tellSteps, type CommittedStep } from './tell-step.ts';
 import { readTold, type ToldLog } from './told.ts';
@@ -120,7 +120,7 @@ async function* inParts(lists: AsyncIterable<readonly RunEvent[]>): AsyncGenerat
 
 async function lastEvent(parts: EndParts, events: EventWriter, run: Run, output: Output): Promise<RunEvent> {
   const at = run.updatedAt;
-  if (run.status !== 'failed') return events.write('on_chain_end', await endOf(parts, run, output), {}, { at });
+  if (run.status !== 'failed') return events.end(await endOf(parts, run, output), at);
   const error = run.end?.error ?? unknownError;
   return events.write('error', error, 'node' in error ? { node: error.node } : {}, { at });
 }
@@ -171,7 +171,7 @@ function asCommitted(added: readonly Message[], steps: readonly CommittedStep[])
   return added.map((message) => left.get(message.message_id) ?? message);
 }
 
-async function endOf(parts: EndParts, run: Run, { added }: Output): Promise<Record<string, unknown>> {
+async function endOf(parts: EndParts, run: Run, { added }: Output): Promise<InvokeResult> {
   const outcome = {
     status: run.status === 'completed' || run.status === 'interrupted' ? run.status : 'stopped',
     iterations: run.end?.iterations ?? 0,

@@ -16,6 +16,7 @@ import { isServiceError, type ErrorCode, type ServiceError } from '@agent-workfl
 import { newId } from '@agent-workflow/kit/ids';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { within } from '@agent-workflow/protos/call';
+import { partsOfEvent } from '@agent-workflow/protos/event-json';
 import type { Execution, RemoteTool, RunEvent, RunEvents, StartRequest } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type { MessageEntry, Threads } from '@agent-workflow/protos/threads';
@@ -104,6 +105,19 @@ export function executionContract(
     t.false('summary' in partial);
     const full = await invoke(execution, { granularity: 'full' });
     t.is(full.summary, '');
+  });
+
+  check('a large context crosses in a reply once, and is read twice', echo, async (t, { execution }) => {
+    const content = [{ type: 'text', text: '€'.repeat(300_000) }];
+    const messages = [user(content[0]?.text ?? '', 'large'), user('b')];
+    const { runId } = await start(execution, { granularity: 'partial', messages });
+    const end = await execution.wait({ owner, runId }, call());
+    const text = Buffer.concat(partsOfEvent(end.json)).toString();
+    const { context, state } = resultOf(JSON.parse(text) as Chunk);
+    t.deepEqual(context?.[0]?.content, content);
+    t.true(JSON.stringify(state?.['context']) === JSON.stringify(context));
+    t.true(end.json.byteLength < 950_000, `${String(end.json.byteLength)} bytes`);
+    t.true(Buffer.byteLength(text) > 1_800_000);
   });
 
   check('messages and state are on record when the reply is there', echo, async (t, { execution, threads }) => {

@@ -1,7 +1,10 @@
 import test from 'ava';
+import { createEventWriter } from '@agent-workflow/execution/events';
+import { toInvokeResult, type Outcome } from '@agent-workflow/execution/outcome';
 import { pageBytes } from '@agent-workflow/kit/pages';
 import { sizes } from '@agent-workflow/kit/sizes';
-import type { RemoteTool, StartRequest } from '@agent-workflow/protos/execution';
+import type { RemoteTool, RunEvent, StartRequest } from '@agent-workflow/protos/execution';
+import type { Message } from '@agent-workflow/protos/message';
 import type {
   AcceptRunReply,
   AcceptRunRequest,
@@ -113,6 +116,33 @@ const start: Whole<StartRequest> = {
   tools: [tool],
 };
 
+/** A message of this many bytes as JSON. */
+const messageOf = (bytes: number): Message => {
+  const message = { message_id: id, role: 'assistant' as const, content: [{ type: 'text', text: '' }], timestamp: '' };
+  const text = 'x'.repeat(bytes - Buffer.byteLength(JSON.stringify(message)) - 1);
+  return { ...message, content: [{ type: 'text', text }] };
+};
+
+/** The last event of a run that is asked for all that it can give, each part of it as large as it may be. */
+function lastEvent(): RunEvent {
+  const writer = createEventWriter({ runId: id, threadId: id, requestId: id, isNewThread: true }, large);
+  const summary = 'x'.repeat(sizes.summary);
+  const outcome: Outcome = {
+    ...{ status: 'interrupted', iterations: large, recursionLimitReached: true },
+    added: {
+      messages: [messageOf(sizes.message), messageOf(sizes.message)],
+      isPartial: true,
+      reply: messageOf(sizes.message),
+    },
+    state: {
+      values: { field: 'x'.repeat(sizes.state - sizes.summary), context_summary: summary },
+      context: Array.from({ length: sizes.contextWithInput / sizes.message }, () => messageOf(sizes.message)),
+    },
+    interrupts: [{ id, node: id, value: 'x'.repeat(sizes.progress) }],
+  };
+  return writer.end(toInvokeResult({ ...claimed, granularity: 'full' }, outcome, 0), 0);
+}
+
 const threads = definitionOf('threads');
 const execution = definitionOf('execution');
 
@@ -124,6 +154,8 @@ const largest: readonly (readonly [what: string, encoded: () => Buffer | undefin
   ['a state', () => threads['GetState']?.responseSerialize(state)],
   ['a write of a state', () => threads['WriteState']?.requestSerialize(write)],
   ['a checkpoint with its state', () => threads['GetCheckpoint']?.responseSerialize(checkpoint)],
+  ['the end of a run', () => execution['Wait']?.responseSerialize(lastEvent())],
+  ['the end of a run that is followed', () => execution['Follow']?.responseSerialize({ events: [lastEvent()] })],
   ['the start of a run', () => execution['Start']?.requestSerialize(start)],
 ];
 
