@@ -10,6 +10,8 @@ export interface StallingProxy extends AsyncDisposable {
   readonly resume: () => void;
   /** Connections that are made from now on lead to another server. */
   readonly turnTo: (target: number) => void;
+  /** How many connections were made so far. */
+  readonly connections: () => number;
 }
 
 /** Opens it before a port of this machine. */
@@ -18,6 +20,7 @@ export async function openStallingProxy(target: number): Promise<StallingProxy> 
   const answerers = new Set<Socket>();
   const stalled = new Set<ReadonlySet<Socket>>();
   let leadsTo = target;
+  let connections = 0;
   const pass = (from: Socket, to: Socket, side: Set<Socket>): void => {
     side.add(from);
     from.on('data', (bytes) => to.write(bytes));
@@ -29,6 +32,7 @@ export async function openStallingProxy(target: number): Promise<StallingProxy> 
     if (stalled.has(side)) from.pause();
   };
   const server = createServer((near) => {
+    connections += 1;
     const far = connect(leadsTo, '127.0.0.1');
     pass(near, far, askers);
     pass(far, near, answerers);
@@ -49,6 +53,7 @@ export async function openStallingProxy(target: number): Promise<StallingProxy> 
     turnTo: (next) => {
       leadsTo = next;
     },
+    connections: () => connections,
     [Symbol.asyncDispose]: async () => {
       for (const socket of [...askers, ...answerers]) socket.destroy();
       server.close();
