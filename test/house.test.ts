@@ -207,6 +207,7 @@ test('kit is a closed list', (t) => {
     'adapters/sqlite-checkpoint.ts',
     'adapters/sqlite-errors.ts',
     'adapters/sqlite-group.ts',
+    'adapters/sqlite-log.ts',
     'adapters/sqlite-sync.ts',
     'adapters/sqlite.ts',
     'budget.ts',

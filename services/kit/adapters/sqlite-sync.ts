@@ -1,3 +1,4 @@
+import { rewriteLog } from './sqlite-log.ts';
 import { closeSync, fdatasync, fdatasyncSync, fstatSync, openSync, writeSync } from 'node:fs';
 
 /** A write that is in the file, and whoever waits for it to be on disk. */
@@ -12,13 +13,33 @@ export interface LogSync extends Disposable {
   readonly settle: (writes: readonly Written[]) => void;
 }
 
+/** How the log's syncs do. */
+export interface LogSyncOptions {
+  /** How many frames of the log SQLite counts as written. */
+  readonly frames: () => number;
+  /** A sync failed, or could not be made good: what waits for it is not known to be on disk. */
+  readonly onBroken: (error: unknown) => void;
+  /** All that is in the log is on disk again. */
+  readonly onMended: () => void;
+}
+
+/** Milliseconds after a failed sync until the log is written again, and between two attempts. */
+const mendMs = 1000;
+
 /**
  * Syncs the log beside the event loop, so that requests go on meanwhile and whatever they commit shares the next sync. A
  * lone writer is synced in line: with nobody to share with, the way to another thread and back would only make it slower.
+ *
+ * After a sync that failed nothing in the log is known to be on disk, whatever later syncs say. So the log is written again, from
+ * what the system still has of it, until that succeeds; nothing may be written meanwhile. Where the system has dropped a page the
+ * file stays refused: SQLite's recovery at the next start leaves out the frames from there on, of which nobody was told. A process
+ * before this one may have ended after such a failure, so the log is written again at each start, too.
  */
-export function openLogSync(path: string, onBroken: (error: unknown) => void): LogSync {
+export function openLogSync(path: string, { frames, onBroken, onMended }: LogSyncOptions): LogSync {
   const fd = openSync(`${path}-wal`, 'r+');
-  reserve(fd);
+  openOrClose(fd);
+  let mending: NodeJS.Timeout | undefined;
+  let broken: unknown;
   let unsynced: Written[] = [];
   let syncing: readonly Written[] = [];
   let lastShared = false;
@@ -27,8 +48,7 @@ export function openLogSync(path: string, onBroken: (error: unknown) => void): L
     const group = syncing;
     syncing = [];
     if (error) {
-      // After a failed sync the system may call lost pages clean: nothing that is written from here on can be trusted.
-      onBroken(error);
+      breakOff(error);
       for (const write of [...group, ...unsynced.splice(0)]) write.reject(error);
       return;
     }
@@ -36,6 +56,22 @@ export function openLogSync(path: string, onBroken: (error: unknown) => void): L
     if (unsynced.length > 0) start();
   };
 
+  const breakOff = (error: unknown): void => {
+    broken = error;
+    onBroken(error);
+    mending ??= setInterval(mend, mendMs).unref();
+  };
+  const mend = (): void => {
+    try {
+      if (rewriteLog(fd) < frames()) return;
+    } catch (error) {
+      onBroken(error);
+      return;
+    }
+    clearInterval(mending);
+    mending = undefined;
+    onMended();
+  };
   const start = (): void => {
     syncing = unsynced;
     unsynced = [];
@@ -57,10 +93,16 @@ export function openLogSync(path: string, onBroken: (error: unknown) => void): L
 
   return {
     settle: (writes) => {
+      // A sync that succeeds now would say nothing of what stands before these in the log.
+      if (mending) {
+        for (const write of writes) write.reject(broken);
+        return;
+      }
       unsynced.push(...writes);
       if (syncing.length === 0) start();
     },
     [Symbol.dispose]: () => {
+      clearInterval(mending);
       const rest = [...syncing, ...unsynced];
       syncing = [];
       unsynced = [];
@@ -75,6 +117,16 @@ export function openLogSync(path: string, onBroken: (error: unknown) => void): L
       }
     },
   };
+}
+
+function openOrClose(fd: number): void {
+  try {
+    rewriteLog(fd);
+    reserve(fd);
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
 }
 
 /** A little more than what fills before a log is worked into its file. */

@@ -126,17 +126,32 @@ function openFile({ path, durability, migrations, health }: SqliteOptions, openi
   };
 
   let broken: ServiceError | undefined;
-  const onBroken = (error: unknown): void => {
-    condition.fails('sync', error);
-    broken = unavailable('the store cannot be written until it is opened again', error);
+  const logState = (): Readonly<Record<'log' | 'checkpointed', number>> => {
+    const row = db.prepare('PRAGMA wal_checkpoint(NOOP)').get();
+    return { log: Number(row?.['log']), checkpointed: Number(row?.['checkpointed']) };
   };
-  const sync = onDisk && durability === 'full' ? opening.use(openLogSync(path, onBroken)) : undefined;
+  const sync =
+    onDisk && durability === 'full'
+      ? opening.use(
+          openLogSync(path, {
+            frames: () => logState().log,
+            onBroken: (error) => {
+              condition.fails('sync', error);
+              broken = unavailable('the store cannot be written right now', error);
+            },
+            onMended: () => {
+              condition.works('sync');
+              broken = undefined;
+            },
+          }),
+        )
+      : undefined;
   const checkpointer = onDisk
     ? opening.use(
         createCheckpointer(path, {
           unsettledPages: () => {
-            const log = db.prepare('PRAGMA wal_checkpoint(NOOP)').get();
-            return Number(log?.['log']) - Number(log?.['checkpointed']);
+            const { log, checkpointed } = logState();
+            return log - checkpointed;
           },
           finish: () => {
             db.exec('PRAGMA wal_checkpoint(PASSIVE)');
@@ -207,7 +222,7 @@ type Use = 'read' | 'write' | 'sync' | 'checkpoint';
 const failing: Readonly<Record<Use, string>> = {
   read: 'it cannot be read',
   write: 'it cannot be written',
-  sync: 'it cannot be written until the process starts again',
+  sync: 'what was written is not known to be on disk',
   checkpoint: 'its log cannot be copied into it',
 };
 
