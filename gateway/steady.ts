@@ -18,6 +18,7 @@ export const steadyExecution = (execution: Execution): Execution => ({
 
   wait: async (request, call) => {
     for (const patience = createPatience(call); ;) {
+      patience.begin();
       try {
         return await execution.wait(request, call);
       } catch (error) {
@@ -29,6 +30,7 @@ export const steadyExecution = (execution: Execution): Execution => ({
   async *follow(request, call) {
     let { after } = request;
     for (const patience = createPatience(call); ;) {
+      patience.begin();
       try {
         for await (const part of execution.follow({ ...request, after }, call)) {
           yield part;
@@ -44,20 +46,28 @@ export const steadyExecution = (execution: Execution): Execution => ({
 });
 
 interface Patience {
+  /** Somebody is asked. */
+  readonly begin: () => void;
   /** Pauses, a little longer each time. @throws the error when asking again is of no use, or has been for too long. */
   readonly after: (error: unknown) => Promise<void>;
-  /** There was an answer. */
+  /** There was an answer: failures from here on are counted anew. */
   readonly renew: () => void;
 }
 
 function createPatience({ signal, deadline }: Call): Patience {
   let failures = 0;
   let failingSince = 0;
+  let begunAt = 0;
   return {
+    begin: () => {
+      begunAt = performance.now();
+    },
     renew: () => {
       failures = 0;
     },
     after: async (error) => {
+      // Who was waited at for so long was there: a run may have no events for hours, and replicas come and go meanwhile.
+      if (performance.now() - begunAt > insistMs) failures = 0;
       if (failures === 0) failingSince = performance.now();
       const pauseMs = Math.min(firstPauseMs * 2 ** failures++, longestPauseMs);
       const isTooLate = performance.now() - failingSince > insistMs || Date.now() + pauseMs > deadline;

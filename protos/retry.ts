@@ -13,7 +13,7 @@ export interface RetryRule {
   readonly retry: Retry;
   /**
    * Whether its answer may take seconds while all is well (`, takes long` behind the word): it is made again only when its
-   * connection is lost, and never because it is slow.
+   * connection is lost or its replica is silent, and never because it is slow.
    */
   readonly takesLong: boolean;
 }

@@ -17,7 +17,7 @@ const channelOptions = {
   // A server whose process or machine stands still sends no RST: a connection on which no ping is answered is dropped, its
   // calls fail, and no more go there until it answers again. Connections without calls are held to it too. Shorter would be
   // wrong: a process that stands still itself, for a busy machine, reads the answer only after its own timer. On two busy cores
-  // 2.5 s dropped sound connections; calls that may be doubled do not wait for this.
+  // 2.5 s dropped sound connections; few calls wait for this (`replica-watch.ts`).
   'grpc.keepalive_time_ms': 1000,
   'grpc.keepalive_timeout_ms': 5000,
   'grpc.keepalive_permit_without_calls': 1,

@@ -4,8 +4,11 @@ import { openClient } from './channel.ts';
 import { definitionOf, methodName, retryRuleOf, type Context, type Services } from './definitions.ts';
 import { createInflow, type Inflow } from './flow.ts';
 import { createHedgeBudget } from './hedge-budget.ts';
+import { unavailable } from '@agent-workflow/kit/errors';
 import { refusal } from './leash.ts';
+import { watchReplicas } from './replica-watch.ts';
 import { toMetadata, type WireSecurity } from './security.ts';
+import { spreadBy } from './spread.ts';
 import { awaitReply, translate, withTrail, type Outgoing } from './unary.ts';
 
 /**
@@ -20,9 +23,10 @@ export function connect<C extends Context>(
 ): Services[C] & AsyncDisposable {
   const client = openClient(address, security);
   const metadata = toMetadata(security);
+  const watch = watchReplicas(client);
   const methods = Object.entries(definitionOf(context)).map(([rpcName, rpc]): [string, unknown] => {
     const name = methodName(rpcName);
-    const parts = { client, metadata, rpc, budget: createHedgeBudget(), rule: retryRuleOf(context, name) };
+    const parts = { client, metadata, rpc, watch, budget: createHedgeBudget(), rule: retryRuleOf(context, name) };
     const make = rpc.responseStream ? followStream : awaitReply;
     return [name, (request: object, call: Call) => make({ ...parts, request, call })];
   });
@@ -33,16 +37,29 @@ export function connect<C extends Context>(
   return { ...Object.fromEntries(methods), [Symbol.asyncDispose]: close } as unknown as Services[C] & AsyncDisposable;
 }
 
+/** A stream ends as `Unavailable` when its replica has fallen silent and another answers: there its reader can go on. */
 async function* followStream(outgoing: Outgoing): AsyncGenerator<object, undefined> {
   const { signal } = outgoing.call;
   const refused = refusal(outgoing.call);
   if (refused) throw refused;
+  const { watch } = outgoing;
   let stream: ClientReadableStream<object> | undefined;
+  let place = '';
   const cancel = (): void => stream?.cancel();
+  const onSilent = (): void => {
+    void watch.isAnotherThere(place).then((is) => {
+      if (is) stream?.destroy(unavailable('a needed service is away'));
+    });
+  };
+  const onPick = (address: string): void => {
+    watch.leave(place, onSilent);
+    place = address;
+    watch.enter(address, onSilent);
+  };
   signal.addEventListener('abort', cancel);
   try {
     const inflow = createInflow(outgoing.rpc.responseDeserialize);
-    stream = openStream(outgoing, inflow);
+    stream = openStream(outgoing, inflow, onPick);
     for await (const item of stream) {
       inflow.taken();
       yield item as object;
@@ -51,24 +68,21 @@ async function* followStream(outgoing: Outgoing): AsyncGenerator<object, undefin
     throw translate(error);
   } finally {
     signal.removeEventListener('abort', cancel);
+    watch.leave(place, onSilent);
     cancel();
   }
 }
 
 function openStream(
-  { client, metadata, rpc, request, call }: Outgoing,
+  { client, metadata, rpc, watch, request, call }: Outgoing,
   { deserialize, bound }: Inflow,
+  onPick: (address: string) => void,
 ): ClientReadableStream<object> {
   const { path, requestSerialize } = rpc;
   const options = { deadline: call.deadline };
-  const stream = client.makeServerStreamRequest(
-    path,
-    requestSerialize,
-    deserialize,
-    request,
-    withTrail(metadata),
-    options,
-  );
+  const own = withTrail(metadata);
+  spreadBy({ addresses: new Set(), mustDiffer: false, silent: watch.silent, onPick }, own);
+  const stream = client.makeServerStreamRequest(path, requestSerialize, deserialize, request, own, options);
   bound(stream);
   // Iterating throws what matters; once it is left, the cancellation itself still arrives as an event.
   stream.on('error', () => undefined);

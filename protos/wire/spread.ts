@@ -9,8 +9,14 @@ type PickResult = experimental.PickResult;
 /** Where the attempts of one call have gone. */
 export interface Tried {
   readonly addresses: Set<string>;
-  /** Whether the next attempt is of use at an address only that has not been tried. */
+  /** Whether the next attempt is of use at an address only that has not been tried and is not silent. */
   mustDiffer: boolean;
+  /** Addresses that are used only where there is no other. */
+  readonly silent?: ReadonlySet<string>;
+  /** The one address where it is to go. */
+  readonly only?: string;
+  /** Told where each attempt goes. */
+  readonly onPick?: (address: string) => void;
 }
 
 /** The details of the status of an attempt that had to differ and could not. */
@@ -28,7 +34,7 @@ export function spreadBy(tried: Tried, metadata: Metadata): void {
 /** The name of the policy in a service config. */
 export const spreading = 'agent_workflow_spread';
 
-/** `round_robin` of gRPC, where each further attempt of a call goes to a server that it has not been to. */
+/** `round_robin` of gRPC, where each further attempt of a call goes to a server that it has not been to, and none to a silent one. */
 class SpreadBalancer extends ChildLoadBalancerHandler {
   constructor(helper: Helper) {
     super(
@@ -74,24 +80,35 @@ const toSpreadPicker = (picker: Picker): Picker => ({
     const picked = picker.pick(args);
     const tried = triedBy.get(args.metadata.getOptions());
     if (!tried || addressOf(picked) === undefined) return picked;
-    const chosen = firstUntried(picked, tried, () => picker.pick(args)) ?? picked;
+    const chosen = choose(picked, tried, () => picker.pick(args));
+    if (!chosen) return refuse();
     const address = addressOf(chosen) ?? '';
-    if (tried.mustDiffer && tried.addresses.has(address)) return refuse();
     tried.addresses.add(address);
+    tried.onPick?.(address);
     return chosen;
   },
 });
 
-/** Goes once around; gives `undefined` when every address in turn has been tried. */
-function firstUntried(first: PickResult, { addresses }: Tried, next: () => PickResult): PickResult | undefined {
+/** Goes once around, and takes the first that is best; `undefined` where none will do. */
+function choose(
+  first: PickResult,
+  { addresses, silent, only, mustDiffer }: Tried,
+  next: () => PickResult,
+): PickResult | undefined {
   const begun = addressOf(first);
-  for (let picked = first; ;) {
+  const found: (PickResult | undefined)[] = [];
+  let picked = first;
+  do {
     const address = addressOf(picked);
-    if (address === undefined) return undefined;
-    if (!addresses.has(address)) return picked;
+    if (address === undefined) break;
+    if (only === undefined) {
+      const place = (addresses.has(address) ? 1 : 0) + (silent?.has(address) ? 2 : 0);
+      if (place === 0) return picked;
+      found[place] ??= picked;
+    } else if (address === only) return picked;
     picked = next();
-    if (addressOf(picked) === begun) return undefined;
-  }
+  } while (addressOf(picked) !== begun);
+  return mustDiffer || only !== undefined ? undefined : found.find((result) => result !== undefined);
 }
 
 const addressOf = ({ subchannel }: PickResult): string | undefined => subchannel?.getAddress();

@@ -14,6 +14,7 @@ import type { Call } from '../call.ts';
 import type { RetryRule } from '../retry.ts';
 import type { HedgeBudget } from './hedge-budget.ts';
 import { refusal } from './leash.ts';
+import type { ReplicaWatch } from './replica-watch.ts';
 import { spreadBy, type Tried } from './spread.ts';
 import { errorKey, fromStatus, notBegunKey } from './status.ts';
 
@@ -24,6 +25,7 @@ export interface Outgoing {
   readonly rpc: MethodDefinition<object, object>;
   readonly rule: RetryRule;
   readonly budget: HedgeBudget;
+  readonly watch: ReplicaWatch;
   readonly request: object;
   readonly call: Call;
 }
@@ -46,6 +48,7 @@ const connectMs = 1000;
  * - whatever its rule, when no server has begun it: it never left this process, or reached one that is just starting;
  * - unless its rule is `never`, at another replica when the connection is lost on which it waits, as keepalive finds out of a
  *   replica that is frozen;
+ * - unless its rule is `never`, at another replica when the one where it waits has fallen silent;
  * - unless its rule is `never` or it takes long, at another replica when it has had no answer for {@link slowMs}. The first
  *   answer counts, and the other attempt is cancelled. A budget bounds how many calls are doubled so.
  *
@@ -66,8 +69,13 @@ function callUntilAnswered(
   resolve: (reply: object) => void,
   reject: (error: ServiceError) => void,
 ): void {
-  const { call, rule, budget } = outgoing;
-  const tried: Tried = { addresses: new Set(), mustDiffer: false };
+  const { call, rule, budget, watch } = outgoing;
+  const tried: Tried = {
+    ...{ addresses: new Set(), mustDiffer: false, silent: watch.silent },
+    onPick: (address) => {
+      if (!isOver && rule.retry !== 'never') watch.enter(address, beside);
+    },
+  };
   const running = new Set<ClientUnaryCall>();
   let made = 0;
   let isOver = false;
@@ -77,6 +85,7 @@ function callUntilAnswered(
     isOver = true;
     clearTimeout(timer);
     call.signal.removeEventListener('abort', leave);
+    for (const address of tried.addresses) watch.leave(address, beside);
     for (const sent of running) sent.cancel();
   };
   const fail = (error: unknown): void => {
@@ -117,6 +126,11 @@ function callUntilAnswered(
     if (!mayRepeat || made >= maxAttempts) fail(error);
     else if (hasNotLeft(error)) void whenConnected(outgoing, () => isOver).then((is) => (is ? attempt() : fail(error)));
     else setTimeout(attempt, firstPauseMs * 2 ** made);
+  };
+
+  /** Makes an attempt at another replica beside those that are under way; what they were in the middle of may still be answered. */
+  const beside = (): void => {
+    if (made < maxAttempts) attempt(true);
   };
 
   const hedge = (): void => {

@@ -10,6 +10,8 @@ import { never } from '@agent-workflow/protos/call';
 import { joined, openPlace } from '../servers/nats-adapters.ts';
 import { privateNats } from '../servers/nats.ts';
 import { withServerForLong } from '../servers/real-suite.ts';
+import { openStallingProxy } from '../servers/stalling-proxy.ts';
+import { until } from '../until.ts';
 
 withServerForLong(test, privateNats(), () => {
   test.serial('whoever has 1,000 runs waiting holds up another owner for a few turns only', async (t) => {
@@ -81,6 +83,33 @@ withServerForLong(test, privateNats(), () => {
     for (let lane = 0; lane < allLanes; lane++)
       given += (await manager.consumers.info(names.runs, names.consumer(lane))).delivered.consumer_seq;
     t.is(given, owners.length);
+  });
+
+  test.serial('a replica that freezes is given nothing any more once half a lease has passed', async (t) => {
+    await using server = await privateNats().open();
+    await using way = await openStallingProxy(Number(new URL(server.url).port));
+    await using frozen = await openQueue(`nats://127.0.0.1:${String(way.port)}`, 'frozen');
+    await using place = await openPlace(server.url, 'frozen');
+    const { manager, names } = place.streams;
+    const openQuestions = async (): Promise<number> => {
+      let sum = 0;
+      for (let lane = 0; lane < allLanes; lane++)
+        sum += (await manager.consumers.info(names.runs, names.consumer(lane))).num_waiting;
+      return sum;
+    };
+    const leaving = new AbortController();
+    const taking = t.throwsAsync(frozen.take(leaving.signal), { message: 'enough' });
+    await until(async () => (await openQuestions()) === allLanes);
+    way.stall();
+    const started = performance.now();
+    await until(async () => (await openQuestions()) === 0, { timeoutMs: 10_000 });
+    t.log(`nothing is asked for ${Math.round(performance.now() - started)} ms after it froze`);
+    await using other = await openQueue(server.url, 'frozen');
+    await other.enqueue(run('u:ada', 'r1'));
+    t.is(await takeOne(other), 'r1');
+    way.resume();
+    leaving.abort(new Error('enough'));
+    await taking;
   });
 
   test.serial('what a replica took and did not settle is handed out to another', async (t) => {
@@ -208,7 +237,7 @@ withServerForLong(test, privateNats(), () => {
     t.log(
       `${perSecond} messages/s, ${((user + system) / 10_000 / seconds).toFixed(2)} % of a core, with 1 taker and 200 followers`,
     );
-    t.true(perSecond < 5);
+    t.true(perSecond < 20);
     leaving.abort(new Error('enough'));
     for (const each of [taking, ...following]) await t.throwsAsync(each, { message: 'enough' });
   });
@@ -237,8 +266,4 @@ function ownerInLaneOf(owner: string): string {
   const laneOf = createLanes(() => true);
   const { lane } = laneOf(owner);
   for (let index = 0; ; index++) if (laneOf(`u:other-${index}`).lane === lane) return `u:other-${index}`;
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await pause(20);
 }

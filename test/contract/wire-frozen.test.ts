@@ -7,8 +7,9 @@ import { connect } from '@agent-workflow/protos/wire/connect';
 import { definitionOf } from '@agent-workflow/protos/wire/definitions';
 import { createHedgeBudget } from '@agent-workflow/protos/wire/hedge-budget';
 import { toMetadata } from '@agent-workflow/protos/wire/security';
+import { watchReplicas } from '@agent-workflow/protos/wire/replica-watch';
 import { serve } from '@agent-workflow/protos/wire/serve';
-import { awaitReply } from '@agent-workflow/protos/wire/unary';
+import { awaitReply, slowMs } from '@agent-workflow/protos/wire/unary';
 import test, { type ExecutionContext } from 'ava';
 import { openStallingProxy, type StallingProxy } from '../servers/stalling-proxy.ts';
 
@@ -85,6 +86,8 @@ const countOf = ({ calls }: Replica, method: string): number => calls.get(method
 
 /** Far more than what is promised: the machine that tests run on may be busy. */
 const boundMs = 10_000;
+/** A connection without answers is dropped no sooner, in milliseconds. */
+const keepaliveMs = 5000;
 
 async function timed<T>(work: Promise<T>): Promise<{ readonly value: T; readonly ms: number }> {
   const start = performance.now();
@@ -126,6 +129,7 @@ test('a stream that a frozen replica cuts off goes on at another behind its last
   const { first, second, client } = await openPair(t);
   for (const replica of [first, second]) replica.hangs = true;
   const seen: number[] = [];
+  let stalledAt = 0;
   for await (const { events } of steadyExecution(client).follow({ ...waited, after: 0 }, within(60_000))) {
     seen.push(...events.map(({ seq }) => seq));
     if (seen.length !== 3) continue;
@@ -133,8 +137,32 @@ test('a stream that a frozen replica cuts off goes on at another behind its last
     const [asked, other] = countOf(first, 'follow') > 0 ? [first, second] : [second, first];
     other.hangs = false;
     asked.way.stall();
+    stalledAt = performance.now();
   }
+  const ms = performance.now() - stalledAt;
+  t.log(`it went on after ${ms.toFixed(0)} ms`);
+  t.true(ms < keepaliveMs);
   t.deepEqual(seen, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+});
+
+test('a call that takes long is made at another replica as soon as its own is silent, and none is kept there', async (t) => {
+  const { first, second, client } = await openPair(t);
+  for (const replica of [first, second]) replica.hangs = true;
+  const deleting = timed(client.deleteThread({ owner: 'anon', threadId: 't' }, within(60_000)));
+  while (countOf(first, 'deleteThread') + countOf(second, 'deleteThread') === 0) await turn();
+  const [asked, other] = countOf(first, 'deleteThread') > 0 ? [first, second] : [second, first];
+  other.hangs = false;
+  asked.way.stall();
+  const { ms } = await deleting;
+  t.log(`it took ${ms.toFixed(0)} ms`);
+  t.true(ms < keepaliveMs);
+  const calls = await Promise.all(Array.from({ length: 20 }, async () => timed(client.getGraph({}, within(60_000)))));
+  t.true(Math.max(...calls.map((call) => call.ms)) < slowMs, 'no call goes to the replica that is silent');
+  asked.way.resume();
+  asked.hangs = false;
+  const before = countOf(asked, 'getGraph');
+  while (countOf(asked, 'getGraph') === before) await client.getGraph({}, within(60_000));
+  t.pass('a replica that answers again is called again');
 });
 
 test('a call that a replica takes and never answers is made at another, under the same attempt id', async (t) => {
@@ -187,7 +215,15 @@ test('a call that is marked never is not made again, neither because it is slow 
   const rpc = definitionOf('execution')['UpdateState'];
   if (!rpc) return t.fail();
   const rule = { retry: 'never', takesLong: false } as const;
-  const parts = { client, metadata: toMetadata({}), rpc, rule, budget: createHedgeBudget(), request: update };
+  const parts = {
+    client,
+    metadata: toMetadata({}),
+    rpc,
+    rule,
+    budget: createHedgeBudget(),
+    watch: watchReplicas(client),
+    request: update,
+  };
   const failed = timed(
     t.throwsAsync(awaitReply({ ...parts, call: within(60_000) }), { code: 'Unavailable', message: /is away/ }),
   );

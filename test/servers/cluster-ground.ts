@@ -8,6 +8,7 @@ import { nats, privateNats, type Nats } from './nats.ts';
 import { privateRedis, redis, type Redis } from './redis.ts';
 import type { RunOptions } from './real-process.ts';
 import type { Launcher, Private } from './real.ts';
+import { privateWeaviate, type Weaviate } from './weaviate.ts';
 
 /** The servers that clusters stand on. */
 export const servers: readonly Launcher<unknown>[] = [cassandra, nats, redis];
@@ -27,6 +28,11 @@ export interface PrivateGround extends Ground {
   readonly cassandra: Private<Cassandra>;
   readonly nats: Private<Nats>;
   readonly redis: Private<Redis>;
+}
+
+/** The same with a Weaviate, so that the memory service can have several replicas. */
+export interface WholePrivateGround extends PrivateGround {
+  readonly weaviate: Private<Weaviate>;
 }
 
 /** On the servers that all tests share. Disposal removes what the cluster has left there. */
@@ -72,6 +78,22 @@ export async function openPrivateGround(options: Pick<RunOptions, 'isForMeasurin
   const everything = opened.move();
   return {
     ...{ env, cassandra: record, nats: bus, redis: edge },
+    [Symbol.asyncDispose]: () => everything.disposeAsync(),
+  };
+}
+
+/** Opens all four servers. */
+export async function openWholePrivateGround(): Promise<WholePrivateGround> {
+  await using opened = new AsyncDisposableStack();
+  const [ground, memories] = await Promise.all([
+    openPrivateGround().then((servers) => opened.use(servers)),
+    privateWeaviate()
+      .open()
+      .then((server) => opened.use(server)),
+  ]);
+  const everything = opened.move();
+  return {
+    ...{ ...ground, weaviate: memories, env: { ...ground.env, WEAVIATE_URL: memories.url } },
     [Symbol.asyncDispose]: () => everything.disposeAsync(),
   };
 }

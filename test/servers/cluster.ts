@@ -1,5 +1,12 @@
 import { fileURLToPath } from 'node:url';
-import { openGround, openPrivateGround, type Ground, type PrivateGround } from './cluster-ground.ts';
+import {
+  openGround,
+  openPrivateGround,
+  openWholePrivateGround,
+  type Ground,
+  type PrivateGround,
+  type WholePrivateGround,
+} from './cluster-ground.ts';
 import { createReplica, type Replica, type ReplicaEnd } from './cluster-replica.ts';
 import { freePorts } from './real-process.ts';
 import { makeWorkspace } from './standalone.ts';
@@ -59,6 +66,17 @@ export async function openPrivateCluster(
   await using opened = new AsyncDisposableStack();
   const { isForMeasuring = false } = options;
   const ground = opened.use(await openPrivateGround({ isForMeasuring }));
+  const cluster = opened.use(await openClusterOn(ground, options));
+  const everything = opened.move();
+  return { ...cluster, ground, [Symbol.asyncDispose]: () => everything.disposeAsync() };
+}
+
+export type WholePrivateCluster = Cluster & { readonly ground: WholePrivateGround };
+
+/** The same with a Weaviate among the servers: the memory service may have several replicas. */
+export async function openWholePrivateCluster(options: ClusterOptions): Promise<WholePrivateCluster> {
+  await using opened = new AsyncDisposableStack();
+  const ground = opened.use(await openWholePrivateGround());
   const cluster = opened.use(await openClusterOn(ground, options));
   const everything = opened.move();
   return { ...cluster, ground, [Symbol.asyncDispose]: () => everything.disposeAsync() };

@@ -28,7 +28,10 @@ export interface Lease extends AsyncDisposable {
 }
 
 /** Disposal resolves once the server is gone. */
-export type PrivateLease = Lease & Pick<ServerProcess, 'kill' | 'stop' | 'restart' | 'wipe' | 'readLog'>;
+export type PrivateLease = Lease & Pick<ServerProcess, Order | 'readLog'>;
+
+/** What can be done to a private server. */
+type Order = 'kill' | 'stop' | 'freeze' | 'thaw' | 'restart' | 'wipe';
 
 interface SharedOptions {
   readonly server: ServerName;
@@ -68,13 +71,15 @@ export async function leasePrivate(server: ServerName, options: RunOptions): Pro
   const socket = join(folder, 'socket');
   const answer = await untilAnswered({ server, options, socket, startedBy: process.pid }, join(folder, 'log'));
   const lease = toLease(answer);
-  const order = async (name: keyof Pick<ServerProcess, 'kill' | 'stop' | 'restart' | 'wipe'>): Promise<void> => {
+  const order = async (name: Order): Promise<void> => {
     await tell(socket, name);
   };
   return {
     port: lease.port,
     kill: () => order('kill'),
     stop: () => order('stop'),
+    freeze: () => order('freeze'),
+    thaw: () => order('thaw'),
     restart: () => order('restart'),
     wipe: () => order('wipe'),
     readLog: () => tell(socket, 'readLog'),

@@ -55,6 +55,10 @@ export interface ServerProcess extends AsyncDisposable {
   readonly kill: () => Promise<void>;
   /** SIGTERM; resolves once it is gone. */
   readonly stop: () => Promise<void>;
+  /** SIGSTOP: it stands still, and its connections stay open. */
+  readonly freeze: () => Promise<void>;
+  /** SIGCONT: it goes on. */
+  readonly thaw: () => Promise<void>;
   /** Starts it again on the same ports and data; resolves once it is ready. */
   readonly restart: () => Promise<void>;
   /** Removes all its data. @throws Error when it runs. */
@@ -83,10 +87,14 @@ export async function openServerProcess(recipe: Recipe, options: RunOptions): Pr
   const broken = Promise.withResolvers<undefined>();
   let running: ChildProcess | undefined;
 
-  const end = async (signal: NodeJS.Signals): Promise<void> => {
+  const end = async (name: NodeJS.Signals): Promise<void> => {
     const child = running;
     running = undefined;
-    if (child) await ended(child, signal);
+    if (child) await ended(child, name);
+  };
+  const signal = (name: NodeJS.Signals): Promise<void> => {
+    running?.kill(name);
+    return Promise.resolve();
   };
   const start = async (): Promise<void> => {
     if (running) throw new Error(`${recipe.title} runs already`);
@@ -113,6 +121,8 @@ export async function openServerProcess(recipe: Recipe, options: RunOptions): Pr
     port,
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),
+    freeze: () => signal('SIGSTOP'),
+    thaw: () => signal('SIGCONT'),
     restart: start,
     wipe: async () => {
       if (running) throw new Error(`${recipe.title} runs: kill or stop it before its data is wiped`);

@@ -79,6 +79,8 @@ const ordersOf = (starting: Promise<ServerProcess>, dispose: () => Promise<void>
   return {
     kill: done(({ kill }) => kill()),
     stop: done(({ stop }) => stop()),
+    freeze: done(({ freeze }) => freeze()),
+    thaw: done(({ thaw }) => thaw()),
     restart: done(({ restart }) => restart()),
     wipe: done(({ wipe }) => wipe()),
     end: done(dispose),

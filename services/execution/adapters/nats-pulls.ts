@@ -13,11 +13,15 @@ export interface Delivery {
 export interface PullOptions {
   readonly client: NatsClient;
   readonly names: StreamNames;
+  /** How long a question waits for a run, in milliseconds. */
+  readonly expiryMs: number;
   readonly onDelivery: (delivery: Delivery) => void;
   /** None waits in the lane. */
   readonly onEmpty: (lane: number) => void;
-  /** A question ran out, or failed: it may be asked again a little later. */
+  /** A question failed: it may be asked again a little later. */
   readonly onOver: (lane: number) => void;
+  /** Nothing came while a question was open: it may be asked again at once. */
+  readonly onExpired: () => void;
   /** The lane's consumer, or the whole stream, is not there. */
   readonly onMissing: (lane: number) => void;
 }
@@ -37,13 +41,12 @@ export interface Pulls extends Disposable {
   readonly leave: () => Promise<void>;
 }
 
-/** How long a question waits for a run: a replica that takes none asks each lane twice a minute, and that is all. */
-const expiryMs = 30_000;
-/** How long after that a server that says nothing is given up. */
+/** How long after a question has run out a server that says nothing is given up. */
 const graceMs = 5000;
 const nanosPerMs = 1_000_000;
 
 const statusNoMessages = 404;
+const statusExpired = 408;
 const statusNoResponder = 503;
 
 interface Question {
@@ -51,7 +54,8 @@ interface Question {
   readonly dueAt: number;
 }
 
-export function createPulls({ client, names, onDelivery, onEmpty, onOver, onMissing }: PullOptions): Pulls {
+export function createPulls(options: PullOptions): Pulls {
+  const { client, names, expiryMs, onDelivery, onEmpty, onOver, onExpired, onMissing } = options;
   const { connection } = client;
   const inbox = createInbox();
   const open = new Map<number, Question>();
@@ -83,6 +87,7 @@ export function createPulls({ client, names, onDelivery, onEmpty, onOver, onMiss
     if (open.get(lane)?.number !== number) return;
     open.delete(lane);
     if (code === statusNoMessages) onEmpty(lane);
+    else if (code === statusExpired) onExpired();
     else if (code === statusNoResponder || isDeleted(message)) onMissing(lane);
     else onOver(lane);
   };

@@ -28,6 +28,7 @@ const throwAway = '+TERM';
 /** How long putting a run into the queue is tried before it is left to the sweep, in milliseconds. */
 const enqueueMs = 10_000;
 const retryMs = 100;
+const questionsPerLease = 2;
 /** How long the server may take to hear that nothing is taken here any more, in milliseconds. */
 const leaveMs = 1000;
 
@@ -92,12 +93,16 @@ export async function openNatsRunQueue({ streams, logger, watchMs }: NatsQueueOp
   const pulls = createPulls({
     client,
     names,
+    // A worker that freezes is still given what its open questions ask for. They are over before its lease, also where it
+    // froze just before a heartbeat, so that none of its runs comes back to it.
+    expiryMs: settings.settleMs / questionsPerLease,
     onDelivery: deliver,
     onEmpty: (lane) => {
       filled.delete(lane);
       ask();
     },
     onOver: () => void askSoon(),
+    onExpired: ask,
     onMissing: (lane) => {
       filled.delete(lane);
       restoring ??= restore().finally(() => {

@@ -1,0 +1,121 @@
+import { Metadata, type Client, type ClientUnaryCall } from '@grpc/grpc-js';
+import { spreadBy, type Tried } from './spread.ts';
+
+/**
+ * Finds replicas that have stopped answering, sooner than keepalive does: while calls wait at a replica it is asked for its
+ * health, and one that says nothing for a second is silent until it answers. Nothing is dropped for it: a silent replica may be
+ * a busy one. New calls go elsewhere while they can, and calls that wait there are told, so that they can be made elsewhere too.
+ */
+export interface ReplicaWatch {
+  /** Addresses of the replicas that are silent. */
+  readonly silent: ReadonlySet<string>;
+  /** A call has gone to this address; `onSilent` is called each time that the replica falls silent while it waits there. */
+  readonly enter: (address: string, onSilent: () => void) => void;
+  /** That call waits there no more. */
+  readonly leave: (address: string, onSilent: () => void) => void;
+  /** Whether a replica at another address answers. */
+  readonly isAnotherThere: (address: string) => Promise<boolean>;
+}
+
+/** How often it is looked which calls still wait, in milliseconds. */
+const lookMs = 250;
+/** How long after one probe the next begins at the soonest, in milliseconds. */
+const probeEveryMs = 500;
+/** A replica that has not answered a probe for so long is silent, in milliseconds. */
+const silentMs = 1000;
+/** How long the answer of a silent replica is waited for until it is asked anew, in milliseconds. */
+const probeMs = 10_000;
+
+interface Replica {
+  /** What to call for each call that waits there, with the time at which it came. */
+  readonly waiting: Map<() => void, number>;
+  readonly look: NodeJS.Timeout;
+  probedAt: number;
+  probe: ClientUnaryCall | undefined;
+}
+
+/** Watches the replicas that a client calls. It has a timer only where calls waited lately. */
+export function watchReplicas(client: Client): ReplicaWatch {
+  const replicas = new Map<string, Replica>();
+  const silent = new Set<string>();
+
+  const fallSilent = (address: string, { waiting }: Replica): void => {
+    silent.add(address);
+    for (const onSilent of waiting.keys()) onSilent();
+  };
+
+  const probe = (address: string, replica: Replica): void => {
+    replica.probedAt = performance.now();
+    const tried: Tried = { addresses: new Set(), mustDiffer: false, only: address };
+    const late = setTimeout(() => {
+      // What has arrived while this process itself stood still is read before this.
+      setImmediate(() => {
+        if (replica.probe === sent) fallSilent(address, replica);
+      });
+    }, silentMs);
+    // Whatever comes is an answer, and where the connection is lost nothing waits there any more.
+    const sent = ask(client, tried, probeMs, () => {
+      clearTimeout(late);
+      replica.probe = undefined;
+      silent.delete(address);
+    });
+    replica.probe = sent;
+  };
+
+  const look = (address: string): void => {
+    const replica = replicas.get(address);
+    if (!replica || replica.probe) return;
+    if (replica.waiting.size === 0) {
+      clearInterval(replica.look);
+      replicas.delete(address);
+      return;
+    }
+    const now = performance.now();
+    const [oldest = now] = replica.waiting.values();
+    if (now - oldest >= lookMs && now - replica.probedAt >= probeEveryMs) probe(address, replica);
+  };
+
+  const replicaAt = (address: string): Replica => {
+    const known = replicas.get(address);
+    if (known) return known;
+    const timer = setInterval(look, lookMs, address).unref();
+    const replica: Replica = { waiting: new Map(), look: timer, probedAt: -Infinity, probe: undefined };
+    replicas.set(address, replica);
+    return replica;
+  };
+
+  return {
+    silent,
+    enter: (address, onSilent) => {
+      replicaAt(address).waiting.set(onSilent, performance.now());
+    },
+    leave: (address, onSilent) => {
+      replicas.get(address)?.waiting.delete(onSilent);
+    },
+    isAnotherThere: (address) =>
+      new Promise((resolve) => {
+        const tried: Tried = { addresses: new Set([address]), mustDiffer: true, silent };
+        ask(client, tried, silentMs, resolve);
+      }),
+  };
+}
+
+const healthCheck = '/grpc.health.v1.Health/Check';
+const nothing = Buffer.alloc(0);
+
+/** Asks the health of a server; gives whether it answered. */
+function ask(client: Client, tried: Tried, ms: number, answer: (isAnswered: boolean) => void): ClientUnaryCall {
+  const metadata = new Metadata();
+  spreadBy(tried, metadata);
+  return client.makeUnaryRequest(
+    healthCheck,
+    (message: Buffer) => message,
+    (message: Buffer) => message,
+    nothing,
+    metadata,
+    { deadline: Date.now() + ms },
+    (error) => {
+      answer(error === null);
+    },
+  );
+}

@@ -1,0 +1,26 @@
+import test from 'ava';
+import { openWholePrivateCluster, type WholePrivateCluster } from '../servers/cluster.ts';
+import { frozenReplica } from './cluster/frozen-replica.ts';
+import { killedGateway, streams } from './cluster/killed-gateway.ts';
+import { withFaultsOfCluster } from './suite.ts';
+
+/** A dozen processes and four servers on a machine that is busy. */
+const startMs = 120_000;
+
+withFaultsOfCluster(test, () => {
+  let opened: WholePrivateCluster | undefined;
+  const cluster = (): WholePrivateCluster => {
+    if (!opened) throw new Error('the cluster is not open');
+    return opened;
+  };
+  test.serial.before(async (t) => {
+    t.timeout(startMs);
+    const env = { MAX_STREAMS_PER_PRINCIPAL: String(streams) };
+    const counts = { gateways: 2, threads: 2, executions: 2, memories: 2 };
+    opened = await openWholePrivateCluster({ agent: 'held', ...counts, env });
+  });
+  test.after.always(async () => opened?.[Symbol.asyncDispose]());
+
+  killedGateway(test, cluster);
+  frozenReplica(test, cluster);
+});

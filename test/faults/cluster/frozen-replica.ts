@@ -1,0 +1,165 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ExecutionContext, TestFn } from 'ava';
+import { createClient, user, type Client } from '../../servers/client.ts';
+import type { Replica } from '../../servers/cluster-replica.ts';
+import type { Cluster } from '../../servers/cluster.ts';
+import { openGate } from '../../servers/gate.ts';
+import { until } from '../../until.ts';
+
+/** How long one of each stands still, in milliseconds: a worker until its runs have gone on elsewhere. */
+const frozenMs = { threads: 5000, executions: 8000, memories: 5000 };
+/** No call may take longer, also on a machine that does other things too. */
+const boundMs = 12_000;
+/** Callers that call one after the other. */
+const callers = 4;
+
+export function frozenReplica(test: TestFn, cluster: () => Cluster): void {
+  for (const kind of ['threads', 'executions', 'memories'] as const) {
+    test.serial(
+      `one of the ${kind} freezes: no call fails, nothing is lost, and nothing is done twice when it goes on`,
+      (t) => freeze(t, cluster(), kind),
+    );
+  }
+
+  test.serial('a run of a frozen worker goes on at another, and the first commits nothing when it goes on', (t) =>
+    takeOver(t, cluster(), {}),
+  );
+
+  test.serial('a tool that is called once at most is not called again where its worker is frozen in it', (t) =>
+    takeOver(t, cluster(), { once: true }),
+  );
+}
+
+/** What the calls of one freeze came to. */
+interface Tally {
+  /** Of calls that began while it stood still, by what was called. */
+  readonly times: Map<string, number[]>;
+  /** Of those that were under way when it froze: a run that it drove waits for its lease to run out. */
+  readonly underWay: number[];
+  readonly failures: string[];
+  /** The messages that were accepted, by the thread that they were sent to. */
+  readonly accepted: Map<string, string[]>;
+  frozenAt: number;
+}
+
+/** Stops a replica while callers go on, lets it go on, and looks at what stands on record. */
+async function freeze(t: ExecutionContext, cluster: Cluster, kind: keyof typeof frozenMs): Promise<void> {
+  const replica = cluster[kind][0] as Replica;
+  const tally: Tally = { times: new Map(), underWay: [], failures: [], accepted: new Map(), frozenAt: Infinity };
+  const stopping = new AbortController();
+  const load = Array.from({ length: callers }, async (_, index) => {
+    const client = createClient(cluster.urls[index % cluster.urls.length] ?? '');
+    await callUntil(stopping.signal, { client, tally, thread: `frozen ${replica.name} ${index}` });
+  });
+  await until(() => tally.accepted.size === callers && [...tally.accepted.values()].every(({ length }) => length > 2));
+  tally.frozenAt = performance.now();
+  process.kill(replica.pid(), 'SIGSTOP');
+  await delay(frozenMs[kind]);
+  process.kill(replica.pid(), 'SIGCONT');
+  stopping.abort();
+  await Promise.all(load);
+  const all = [...tally.times.values()].flat();
+  t.log(
+    `${replica.name} frozen for ${frozenMs[kind] / 1000} s: calls ${figures(all)}; under way then ${figures(tally.underWay)}`,
+  );
+  for (const [name, times] of tally.times) t.log(`  ${name}: ${figures(times)}`);
+  t.deepEqual(tally.failures, []);
+  t.true(Math.max(...all, ...tally.underWay) < boundMs);
+  const client = createClient(cluster.urls[0] ?? '');
+  for (const [thread, texts] of tally.accepted) {
+    const reply = await client.send('GET', `/v1/threads/${encodeURIComponent(thread)}/messages?limit=1000`);
+    const { messages } = reply.body.data as { readonly messages: readonly Message[] };
+    const users = messages.filter(({ role }) => role === 'user').map(({ content }) => content[0]?.text);
+    t.deepEqual(users, texts, `${thread} has what was accepted, once and in order`);
+  }
+}
+
+function figures(times: readonly number[]): string {
+  const sorted = times.toSorted((one, other) => one - other);
+  const at = (share: number): string => `${Math.round(sorted[Math.floor((sorted.length - 1) * share)] ?? 0)} ms`;
+  return `${sorted.length}, p50 ${at(0.5)}, p99 ${at(0.99)}, max ${at(1)}`;
+}
+
+interface Message {
+  readonly role: string;
+  readonly content: readonly { readonly text?: string }[];
+}
+
+interface Load {
+  readonly client: Client;
+  readonly tally: Tally;
+  readonly thread: string;
+}
+
+/** Runs, messages and reads of one thread in turn, and what is remembered beside it. */
+async function callUntil(signal: AbortSignal, { client: { send }, tally, thread }: Load): Promise<void> {
+  const texts: string[] = [];
+  tally.accepted.set(thread, texts);
+  const path = `/v1/threads/${encodeURIComponent(thread)}`;
+  const timed = async (name: string, ...request: Parameters<Client['send']>): Promise<void> => {
+    const start = performance.now();
+    const { status, body } = await send(...request);
+    const ms = performance.now() - start;
+    if (start >= tally.frozenAt) tally.times.set(name, [...(tally.times.get(name) ?? []), ms]);
+    else if (start + ms >= tally.frozenAt) tally.underWay.push(ms);
+    if (status !== 200) tally.failures.push(`${name}: ${status} ${JSON.stringify(body)}`);
+  };
+  for (let round = 0; !signal.aborted; round++) {
+    const [text, added] = [`round ${round}`, `round ${round} again`];
+    texts.push(text, added);
+    await timed('invoke', 'POST', '/v1/graph/invoke', { messages: [user(text)], config: { thread_id: thread } });
+    await timed('add', 'POST', `${path}/messages`, { messages: [user(added)], config: {} });
+    await timed('read', 'GET', path);
+    await timed('state', 'GET', `${path}/state`);
+    const memory = { content: text, memory_type: 'semantic', category: thread };
+    await timed('remember', 'POST', '/v1/store/memories', memory);
+    await timed('search', 'POST', '/v1/store/search', { query: text });
+  }
+}
+
+/** Freezes the worker of a run at the gate; another goes on with it, and what that wrote stands when the first goes on, too. */
+async function takeOver(t: ExecutionContext, cluster: Cluster, { once = false }: { once?: boolean }): Promise<void> {
+  await using gate = await openGate();
+  const { send } = createClient(cluster.urls[0] ?? '');
+  const thread = once ? 'held once' : 'held';
+  const config = { thread_id: thread, gate: gate.url, once };
+  const body = { messages: [user('go')], config, response_granularity: 'partial' };
+  const { run_id: runId } = (await send('POST', '/v1/runs', body)).body.data as { readonly run_id: string };
+  await gate.visited(1);
+  const messagesOf = async (): Promise<readonly Message[]> =>
+    ((await send('GET', `/v1/threads/${thread}/messages`)).body.data as { readonly messages: readonly Message[] })
+      .messages;
+  const pid = Number((await messagesOf()).at(-1)?.content[0]?.text);
+  process.kill(pid, 'SIGSTOP');
+  const start = performance.now();
+  // A call that is made once is answered as lost, and the run ends.
+  if (!once) await gate.visited(2).then(gate.open);
+  const ended = (await send('GET', `/v1/runs/${runId}/wait`)).body.data as Result;
+  const ms = performance.now() - start;
+  t.log(`the run went on at another and ended ${Math.round(ms)} ms after its worker froze`);
+  t.is(ended.meta.status, 'completed');
+  const read = async (): Promise<unknown> => [
+    await messagesOf(),
+    (await send('GET', `/v1/threads/${thread}/state`)).body.data,
+    await (await fetch(`${cluster.urls[1] ?? ''}/v1/runs/${runId}/stream`)).text(),
+  ];
+  const after = await read();
+  gate.open();
+  process.kill(pid, 'SIGCONT');
+  // It finishes what it was in the middle of, is refused, and takes runs again.
+  await until(async () => {
+    const invoke = (): ReturnType<Client['send']> => send('POST', '/v1/graph/invoke', { messages: [user('on')] });
+    const replies = await Promise.all([invoke(), invoke(), invoke()]);
+    return replies.some(({ body: { data } }) => Number((data as Result).all_messages[0]?.content[0]?.text) === pid);
+  });
+  t.deepEqual(await read(), after);
+  t.is((ended.state as { readonly steps: number }).steps, once ? 2 : 3, 'no step counts twice');
+  t.is(gate.visits(), once ? 1 : 2);
+  t.true(ms < boundMs);
+}
+
+interface Result {
+  readonly meta: { readonly status: string };
+  readonly all_messages: readonly Message[];
+  readonly state: unknown;
+}
