@@ -240,32 +240,66 @@ embeddedOnly(test, 'a key holds across a restart of the process', async (t) => {
 
 embeddedOnly(test, 'changes are made once, though the process dies before their replies are kept', async (t) => {
   await using workspace = await makeWorkspace('obedient');
-  const store = async ({ send }: Client, content: string): Promise<string> => {
-    const reply = await send('POST', '/v1/store/memories', { content, memory_type: 'semantic', category: 'c' });
-    return (dataOf(reply) as { memory_id: string }).memory_id;
-  };
   const first = await startStandalone(workspace.env);
-  const before = createClient(first.url);
-  const [changed, deleted] = [await store(before, 'one'), await store(before, 'two')];
+  const { send } = createClient(first.url);
+  const store = async (content: string): Promise<string> => {
+    const reply = await send('POST', '/v1/store/memories', { content, memory_type: 'semantic', category: 'c' });
+    return `/v1/store/memories/${(dataOf(reply) as { memory_id: string }).memory_id}`;
+  };
+  const add = async (thread: string, message: object): Promise<Reply> =>
+    send('POST', `/v1/threads/${thread}/messages`, { messages: [message] });
+  const [changed, deleted] = [await store('one'), await store('two')];
+  for (const thread of ['cleared', 'fixed', 'added', 'kept'])
+    await send('POST', '/v1/graph/invoke', { messages: [user('hello')], config: { thread_id: thread } });
+  await add('kept', { ...user('first'), message_id: 'kept' });
   const requests = [
-    ['PUT', `/v1/store/memories/${changed}`, { content: 'changed', metadata: { by: 'first' } }],
-    ['DELETE', `/v1/store/memories/${deleted}`, undefined],
+    ['PUT', changed, { content: 'changed', metadata: { by: 'first' } }],
+    ['DELETE', deleted, undefined],
     ['POST', '/v1/store/memories/forget', { category: 'c', filters: { by: 'nobody' } }],
+    ['DELETE', '/v1/threads/cleared/state', undefined],
+    ['POST', '/v1/graph/fix', { thread_id: 'fixed' }],
+    ['POST', '/v1/threads/added/messages', { messages: [{ ...user('once'), message_id: 'once' }] }],
+    ['DELETE', '/v1/threads/kept/messages/kept', undefined],
   ] as const;
-  const sendAll = async ({ send }: Client): Promise<unknown[]> =>
-    Promise.all(requests.map(async ([method, path, body]) => dataOf(await send(method, path, body, key('died')))));
-  const replies = await sendAll(before);
-  await before.send('PUT', `/v1/store/memories/${changed}`, { content: 'since', metadata: { by: 'nobody' } });
+  const sendAll = async (client: Client): Promise<unknown[]> =>
+    Promise.all(
+      requests.map(async ([method, path, body]) => {
+        const reply = await client.send(method, path, body, key('died'));
+        t.is(reply.status, 200, `${method} ${path}`);
+        // The state beside what a fix came to is that of the moment.
+        const { state: _state, ...data } = dataOf(reply) as Record<string, unknown>;
+        return data;
+      }),
+    );
+  const replies = await sendAll(createClient(first.url));
+
+  // What comes in between would be undone by any of them that is done again.
+  const call = { type: 'tool_call', id: 'c', name: 'look', args: {} };
+  for (const reply of [
+    await send('PUT', changed, { content: 'since', metadata: { by: 'nobody' } }),
+    await send('POST', '/v1/threads/cleared/state', { config: {}, state: { notes: ['since'] } }),
+    await add('fixed', { role: 'assistant', message_id: 'since', content: [call] }),
+    await send('DELETE', '/v1/threads/added/messages/once'),
+    await add('kept', { ...user('since'), message_id: 'kept' }),
+  ])
+    t.is(reply.status, 200, JSON.stringify(reply.body));
+  const threads = ['cleared/state', 'fixed/messages', 'added/messages', 'kept/messages'];
+  const seen = async (client: Client): Promise<unknown[]> =>
+    Promise.all(
+      [changed, ...threads.map((path) => `/v1/threads/${path}`)].map(async (path) =>
+        dataOf(await client.send('GET', path)),
+      ),
+    );
+  const stands = await seen(createClient(first.url));
   await first.stop('SIGKILL');
   forgetReplies(workspace.env['DATA_DIR'] ?? '');
 
   await using second = await startStandalone(workspace.env);
-  const after = createClient(second.url);
-  t.deepEqual(await sendAll(after), replies);
-  const { memory } = dataOf(await after.send('GET', `/v1/store/memories/${changed}`)) as {
-    memory: { content: string };
-  };
-  t.is(memory.content, 'since');
+  const client = createClient(second.url);
+  const again = await sendAll(client);
+  for (const [index, [method, path]] of requests.entries())
+    t.deepEqual(again[index], replies[index], `${method} ${path}`);
+  t.deepEqual(await seen(client), stands);
 });
 
 /** Takes from the record what keyed requests were answered, as if the process had died before it could keep that. */
