@@ -143,7 +143,9 @@ export function createWorker(options: WorkerOptions): Worker {
     await onTrail(trailOf(claimed, runOptions), async () => {
       try {
         const driven = await watchdog.watch({ runId, threadId }, async (onStep) => driveRun({ ...parts, onStep }));
-        await Promise.all([settle(owner, threadId, runId, driven), driven.told.catch(() => tellEnd(owner, runId))]);
+        const told = driven.told.catch(() => tellEnd(owner, runId));
+        // A log that cannot be written holds up no other run: its events go on waiting, without the slot.
+        await Promise.all([settle(owner, threadId, runId, driven), settledWithin(told, tellingMs)]);
       } catch (error) {
         await leave(owner, claimed, { error, signal });
       }
@@ -378,6 +380,8 @@ const bytesOfFields = (fields: Readonly<Record<string, Uint8Array>>): number =>
 const bytesOfThread = (thread: HotThread | undefined): number =>
   thread === undefined ? 0 : thread.weight.messages + total(thread.weight.fields);
 
+/** How long a run that has ended keeps its slot until its last event is written, in milliseconds. */
+const tellingMs = 5000;
 /** How long the queue is left alone after it could not be asked, in milliseconds. */
 const retakeMs = 500;
 /** How long the record may take to let a run go, in milliseconds. */

@@ -182,6 +182,7 @@ async function outlasts(t: ExecutionContext, { folder, fill, free }: Fullness): 
   if (folder !== undefined) await until(() => pagesInLog(file) < pagesPerCheckpoint);
   const messages = owners.reduce((sum, { stored }) => sum + stored.length, 0);
   const connections = streams.reduce((sum, stream) => sum + stream.connections, 0);
+  t.is(connections, streams.length, 'no follower is cut');
   t.log(
     `9 runs of 3 owners waited and had ended ${String(tookMs)} ms after there was room; ${String(messages)} messages kept; 3 followers over ${String(connections)} connections`,
   );

@@ -1,5 +1,5 @@
 import { openSqlite, type SqliteOptions } from '@agent-workflow/kit/adapters/sqlite';
-import { notFound, stale, unavailable, type ServiceError } from '@agent-workflow/kit/errors';
+import { isServiceError, notFound, stale, unavailable, type ServiceError } from '@agent-workflow/kit/errors';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import { isTerminal, type RunLog } from '../port.ts';
 
@@ -40,8 +40,14 @@ interface Tail {
   recent: RunEvent[];
   /** What they weigh. */
   recentBytes: number;
-  /** Appended and not yet written. */
+  /** Appended and not yet taken into a write. */
   pending: RunEvent[];
+  /** What is being written; it stays until the file has taken it. */
+  batch: Batch | undefined;
+  /** Whether a write of it is under way, or waits to be tried again. */
+  scheduled: boolean;
+  /** When the write that waits was first refused. */
+  refusedAt: number | undefined;
   /** Settles when what is pending has been written. */
   stored: PromiseWithResolvers<void> | undefined;
   /** Whoever wants to hear of the run, also of its end alone. */
@@ -52,13 +58,11 @@ interface Tail {
   readonly waiting: Set<() => void>;
 }
 
-/** What one write holds: the events of each run that were appended since the last. */
-type Group = readonly {
-  readonly runId: string;
-  readonly tail: Tail;
+/** Events of one run that are written together. */
+interface Batch {
   readonly events: readonly RunEvent[];
   readonly stored: Tail['stored'];
-}[];
+}
 
 /** How long events that nobody follows may wait to be written together, in milliseconds. */
 const holdMs = 20;
@@ -66,24 +70,37 @@ const holdMs = 20;
 const recentEvents = 1024;
 /** And what they may weigh: it is held for as long as the slowest follower takes. */
 const maxRecentBytes = 512 * 1024;
+/** Milliseconds until a write that the file refused is tried again, the first time and at most. */
+const firstPauseMs = 250;
+const longestPauseMs = 5000;
+/** How long a run's events wait for the file, in milliseconds: as long as its steps wait for the record. */
+const waitMs = 15 * 60_000;
+/** What all events may weigh together that wait for the file: a run that adds to more is told from the record at its end. */
+const maxWaitingBytes = 32 * 1024 * 1024;
 /** Rows that a follower reads at once, and what they may weigh together: a heavier one comes alone. */
 const rowsAtOnce = 64;
 const readBytes = 512 * 1024;
 
 /**
  * Opens the event logs in one SQLite file (`:memory:` keeps nothing). Events of one tick share a transaction, and those of
- * one run a row.
+ * one run a row. What the file does not take for now is tried again, each run's events by themselves: followers wait meanwhile, and
+ * the log goes on where it stood. Only what it refuses for good, or for 15 minutes, ends a log.
  */
 export function openSqliteRunLog({ path, health }: Pick<SqliteOptions, 'path' | 'health'>): RunLog {
   const db = openSqlite({ path, durability: 'normal', migrations, health });
   const { prepare } = db;
   const openedAt = Date.now();
   const tails = new Map<string, Tail>();
-  let dirty = new Map<string, Tail>();
   /** Live runs that nobody follows, whose events wait to be written. */
   let held = new Map<string, Tail>();
   let timer: NodeJS.Timeout | undefined;
-  let flushed: Promise<void> = Promise.resolve();
+  /** Live runs whose events the file has refused, in the order in which they are tried again. */
+  let refused = new Map<string, Tail>();
+  let retry: NodeJS.Timeout | undefined;
+  let pauseMs = firstPauseMs;
+  let waitingBytes = 0;
+  let closing = false;
+  const underWay = new Set<Promise<boolean>>();
 
   const storedLast = (runId: string): number =>
     Number(prepare('SELECT last FROM events WHERE run_id = ? ORDER BY first DESC LIMIT 1').get(runId)?.['last'] ?? 0);
@@ -108,6 +125,9 @@ export function openSqliteRunLog({ path, health }: Pick<SqliteOptions, 'path' | 
       recent: [],
       recentBytes: 0,
       pending: [],
+      batch: undefined,
+      scheduled: false,
+      refusedAt: undefined,
       stored: undefined,
       listeners: 0,
       followers: 0,
@@ -123,74 +143,122 @@ export function openSqliteRunLog({ path, health }: Pick<SqliteOptions, 'path' | 
       tails.delete(runId);
   };
 
-  const takeDirty = (): Group => {
-    const group = [...dirty].map(([runId, tail]) => ({ runId, tail, events: tail.pending, stored: tail.stored }));
-    dirty = new Map();
-    for (const { tail } of group) {
-      tail.pending = [];
-      tail.stored = undefined;
-    }
-    return group;
+  const takeBatch = (tail: Tail): Batch => {
+    const batch = { events: tail.pending, stored: tail.stored };
+    tail.pending = [];
+    tail.stored = undefined;
+    return batch;
   };
 
-  const writeGroup = (group: Group): void => {
-    for (const { runId, events } of group) {
-      const first = events[0]?.seq ?? 0;
-      const end = events.at(-1);
-      prepare('INSERT INTO events (run_id, first, last, lines) VALUES (?, ?, ?, ?)').run(
-        runId,
-        first,
-        end?.seq ?? 0,
-        toLines(events),
-      );
-      if (end && isTerminal(end)) {
-        prepare('INSERT INTO ends (at, run_id) VALUES (?, ?)').run(Date.now(), runId);
-        prepare('DELETE FROM unended WHERE run_id = ?').run(runId);
-      } else prepare('INSERT OR IGNORE INTO unended (run_id, at) VALUES (?, ?)').run(runId, Date.now());
-    }
+  const writeRow = (runId: string, { events }: Batch): void => {
+    const first = events[0]?.seq ?? 0;
+    const end = events.at(-1);
+    prepare('INSERT INTO events (run_id, first, last, lines) VALUES (?, ?, ?, ?)').run(
+      runId,
+      first,
+      end?.seq ?? 0,
+      toLines(events),
+    );
+    if (end && isTerminal(end)) {
+      prepare('INSERT INTO ends (at, run_id) VALUES (?, ?)').run(Date.now(), runId);
+      prepare('DELETE FROM unended WHERE run_id = ?').run(runId);
+    } else prepare('INSERT OR IGNORE INTO unended (run_id, at) VALUES (?, ?)').run(runId, Date.now());
   };
 
-  const publish = (group: Group): void => {
-    for (const { runId, tail, events, stored } of group) {
-      const end = events.at(-1);
-      remember(tail, events);
-      if (end && isTerminal(end)) {
-        tail.ended = true;
-        tail.end = kept(end);
-      }
-      tail.writing = tail.pending.length > 0;
-      for (const wake of tail.waiting) wake();
-      stored?.resolve();
-      release(runId, tail);
+  const publish = (runId: string, tail: Tail): void => {
+    const { events = [], stored } = tail.batch ?? {};
+    tail.batch = undefined;
+    tail.scheduled = false;
+    tail.refusedAt = undefined;
+    waitingBytes -= bytesOf(events);
+    const end = events.at(-1);
+    remember(tail, events);
+    if (end && isTerminal(end)) {
+      tail.ended = true;
+      tail.end = kept(end);
     }
+    tail.writing = tail.pending.length > 0;
+    for (const wake of tail.waiting) wake();
+    stored?.resolve();
+    if (tail.writing) writeSoon(runId, tail);
+    else release(runId, tail);
   };
 
-  /** What could not be written was shown to nobody: the runs' logs end here, for whoever follows them and for their workers. */
-  const abandon = (group: Group, error: unknown): void => {
-    for (const { runId, tail, stored } of group) {
-      tail.failure = unavailable('the event log cannot be written right now', error);
-      tails.delete(runId);
-      for (const wake of tail.waiting) wake();
-      stored?.reject(tail.failure);
-    }
+  /** What could not be written was shown to nobody: the run's log ends here, for whoever follows it and for its worker. */
+  const abandon = (runId: string, tail: Tail, error: unknown): ServiceError => {
+    const failure = unavailable('the event log cannot be written right now', error);
+    tail.failure = failure;
+    waitingBytes -= bytesOf(tail.pending) + bytesOf(tail.batch?.events ?? []);
+    if (tails.get(runId) === tail) tails.delete(runId);
+    refused.delete(runId);
+    held.delete(runId);
+    for (const wake of tail.waiting) wake();
+    tail.batch?.stored?.reject(failure);
+    tail.stored?.reject(failure);
+    tail.batch = undefined;
+    tail.pending = [];
+    return failure;
   };
 
-  const flush = (): Promise<void> => {
-    let group: Group | undefined;
-    return db
+  const tryAgainLater = (runId: string, tail: Tail, error: unknown): void => {
+    tail.refusedAt ??= performance.now();
+    const isOver = closing || performance.now() - tail.refusedAt > waitMs;
+    if (isOver || !isServiceError(error, 'Unavailable')) {
+      abandon(runId, tail, error);
+      return;
+    }
+    refused.set(runId, tail);
+    retry ??= setTimeout(() => void tryAgain(), pauseMs);
+  };
+
+  /** Gives whether the file takes writes: one that it refuses for good, it refuses for its own reasons. */
+  const write = (runId: string, tail: Tail): Promise<boolean> => {
+    const written = db
       .write(() => {
-        group ??= takeDirty();
-        writeGroup(group);
-        return group;
+        if (tail.failure) return;
+        tail.batch ??= takeBatch(tail);
+        writeRow(runId, tail.batch);
       })
-      .then(publish, (error: unknown) => abandon(group ?? takeDirty(), error));
+      .then(
+        () => {
+          if (!tail.failure) publish(runId, tail);
+          return true;
+        },
+        (error: unknown) => {
+          if (!tail.failure) tryAgainLater(runId, tail, error);
+          return !isServiceError(error, 'Unavailable');
+        },
+      )
+      .finally(() => underWay.delete(written));
+    underWay.add(written);
+    return written;
+  };
+
+  /** One run's events find out whether the file takes writes again; then come the others. The first of them is another each time. */
+  const tryAgain = async (): Promise<void> => {
+    retry = undefined;
+    const [first] = refused;
+    if (!first) return;
+    refused.delete(first[0]);
+    if (!(await write(...first))) {
+      pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+      return;
+    }
+    pauseMs = firstPauseMs;
+    writeRefused();
+  };
+
+  const writeRefused = (): void => {
+    const rest = refused;
+    refused = new Map();
+    for (const [runId, tail] of rest) void write(runId, tail);
   };
 
   const writeSoon = (runId: string, tail: Tail): void => {
     held.delete(runId);
-    if (tail.pending.length === 0) return;
-    if (dirty.size === 0) flushed = flush();
-    dirty.set(runId, tail);
+    if (tail.pending.length === 0 || tail.scheduled) return;
+    tail.scheduled = true;
+    void write(runId, tail);
   };
 
   const writeHeld = (): void => {
@@ -236,8 +304,13 @@ export function openSqliteRunLog({ path, health }: Pick<SqliteOptions, 'path' | 
       tail.closed = end !== undefined && isTerminal(end);
       tail.writing = true;
       tail.pending.push(...events);
+      waitingBytes += bytesOf(events);
       tail.stored ??= Promise.withResolvers();
       const { promise } = tail.stored;
+      if (refused.size > 0 && waitingBytes > maxWaitingBytes) {
+        abandon(runId, tail, new Error('too many events wait for the file'));
+        return promise;
+      }
       if (tail.followers > 0 || tail.closed) writeSoon(runId, tail);
       else hold(runId, tail);
       return promise;
@@ -316,8 +389,11 @@ export function openSqliteRunLog({ path, health }: Pick<SqliteOptions, 'path' | 
       }),
 
     [Symbol.asyncDispose]: async () => {
+      closing = true;
+      clearTimeout(retry);
       writeHeld();
-      await flushed;
+      writeRefused();
+      while (underWay.size > 0) await Promise.all(underWay);
       db[Symbol.dispose]();
     },
   };
@@ -325,6 +401,8 @@ export function openSqliteRunLog({ path, health }: Pick<SqliteOptions, 'path' | 
 
 const isUsed = (tail: Tail | undefined): boolean =>
   tail !== undefined && (tail.listeners > 0 || tail.writing || tail.pending.length > 0);
+
+const bytesOf = (events: readonly RunEvent[]): number => events.reduce((sum, { json }) => sum + json.byteLength, 0);
 
 const kept = (event: RunEvent | undefined): RunEvent | undefined =>
   event && event.json.byteLength <= maxRecentBytes ? event : undefined;
