@@ -67,7 +67,7 @@ export function createMemories({ store, embedder, halfLifeDays, now = Date.now }
   };
 
   const newest = async (owner: string, selected: Selected, limit: number): Promise<Ranked[]> => {
-    const { heads } = await store.list({ owner, ...selected, limit });
+    const { heads } = await store.list({ owner, ...selected, limit, without: 'metadata' });
     return heads.map((head) => ({ head, score: 1 }));
   };
 
@@ -178,7 +178,8 @@ export function createMemories({ store, embedder, halfLifeDays, now = Date.now }
       const offset = cursor === undefined ? readOffset(from) : 0;
       const after = cursor === undefined ? undefined : fromCursor(cursor);
       const selected = readSelection(checkedSelection(selection));
-      const { heads, total } = await store.list({ owner, ...selected, limit: limit + 1, offset, after });
+      const page = { limit: limit + 1, offset, after, without: 'metadata' } as const;
+      const { heads, total } = await store.list({ owner, ...selected, ...page });
       const found: StoredMemory[] = [];
       const isEnough = createQuota(pageBytes);
       const ids = heads.slice(0, limit).map(({ memoryId }) => memoryId);
@@ -200,7 +201,7 @@ export function createMemories({ store, embedder, halfLifeDays, now = Date.now }
       refuseLate(call);
       const selected = readSelection(checkedSelection(selection));
       if (!all && !narrows(selected)) throw nothingNarrows();
-      const { heads } = await store.list({ owner, ...selected, limit: Infinity });
+      const { heads } = await store.list({ owner, ...selected, limit: Infinity, without: 'metadata' });
       const ids = heads.map(({ memoryId }) => memoryId);
       const { memoryIds, count } = await store.remove(owner, ids, sent('forget', asked));
       return { memoryIds, deletedCount: count };

@@ -62,6 +62,11 @@ export interface ListQuery extends StoreQuery {
   readonly offset?: number;
   /** Only what comes after this place in the order. */
   readonly after?: ListMark | undefined;
+  /**
+   * Nobody reads the metadata of the heads that are given, which is `{}` then: a list of many stays small. `accepts` sees it all
+   * the same.
+   */
+  readonly without?: 'metadata';
 }
 
 /** A place in the order of a list: newest first, then the greater id first. */
@@ -148,7 +153,7 @@ export interface MemoryStore extends AsyncDisposable {
    * was to remove then, whatever `memoryIds` are now, and gives the same again, also when that was nothing.
    */
   readonly remove: (owner: string, memoryIds: readonly string[], request?: SentRequest) => Promise<RemovedMemories>;
-  /** Newest first, then the greater id first. */
+  /** Newest first, then the greater id first. What is written while many are read may be missing. */
   readonly list: (query: ListQuery) => Promise<ListPage>;
   /** The nearest, or the newest, with how near each is. */
   readonly findByVector: (query: VectorQuery) => Promise<VectorHit[]>;

@@ -86,6 +86,7 @@ export const strategies: Readonly<Record<RetrievalStrategy, Strategy>> = {
       narrowing: { ...narrowing, memoryIds: new Set(reached.keys()) },
       accepts,
       limit: Infinity,
+      without: 'metadata',
     });
     return bestOf(
       search,

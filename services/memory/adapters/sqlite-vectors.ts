@@ -1,3 +1,4 @@
+import { createTurns } from '@agent-workflow/kit/turns';
 import type { MemoryHead } from '../port.ts';
 
 /** Looks at one memory, whose vector begins at `offset`. */
@@ -10,7 +11,8 @@ export interface OwnerVectors {
   readonly remove: (memoryId: string) => void;
   /** The memory of a row. */
   readonly headAt: (seq: number) => MemoryHead | undefined;
-  readonly scan: (consider: Consider) => void;
+  /** Looks at every memory. Others have their turn in between: what they write meanwhile is looked at or not. */
+  readonly scan: (consider: Consider) => Promise<void>;
 }
 
 export interface RowFacts {
@@ -41,6 +43,9 @@ interface Held extends OwnerVectors {
 const headBytes = 400;
 /** How much more memory a parsed JSON value takes than its text. */
 const parsedShare = 4;
+
+/** How many memories are looked at until the clock is. */
+const placesBetween = 64;
 
 const floatBytes = Float32Array.BYTES_PER_ELEMENT;
 
@@ -97,8 +102,11 @@ interface OwnerVectorsOptions {
 }
 
 function createOwnerVectors({ dimension, capacity, onChange }: OwnerVectorsOptions): Held {
-  const heads: MemoryHead[] = [];
-  const rows: RowFacts[] = [];
+  const heads: (MemoryHead | undefined)[] = [];
+  const rows: (RowFacts | undefined)[] = [];
+  /** Places that were left while somebody looked at all of them, until another takes them. */
+  const holes: number[] = [];
+  let scans = 0;
   const headsBySeq = new Map<number, MemoryHead>();
   const places = new Map<string, number>();
   let vectors = new Float32Array(Math.max(capacity, 16) * dimension);
@@ -114,7 +122,7 @@ function createOwnerVectors({ dimension, capacity, onChange }: OwnerVectorsOptio
     bytes: 0,
     put: (head, vector, row) => {
       const known = places.get(head.memoryId);
-      const place = known ?? heads.length;
+      const place = known ?? holes.pop() ?? heads.length;
       const before = rows[place]?.metadataBytes ?? 0;
       growFor(place);
       heads[place] = head;
@@ -127,23 +135,40 @@ function createOwnerVectors({ dimension, capacity, onChange }: OwnerVectorsOptio
     remove: (memoryId) => {
       const place = places.get(memoryId);
       const row = place === undefined ? undefined : rows[place];
-      const [lastHead, lastRow] = [heads.at(-1), rows.at(-1)];
-      if (place === undefined || !row || !lastHead || !lastRow) return;
-      // The last one takes the place, so that the vectors stay side by side.
-      const last = heads.length - 1;
-      heads[place] = lastHead;
-      rows[place] = lastRow;
-      places.set(lastHead.memoryId, place);
-      vectors.copyWithin(place * dimension, last * dimension, (last + 1) * dimension);
-      heads.pop();
-      rows.pop();
+      if (place === undefined || !row) return;
       places.delete(memoryId);
       headsBySeq.delete(row.seq);
       onChange(-1, -row.metadataBytes);
+      const lastHead = heads.at(-1);
+      if (scans > 0 || !lastHead) {
+        heads[place] = rows[place] = undefined;
+        holes.push(place);
+        return;
+      }
+      // The last one takes the place, so that the vectors stay side by side.
+      const last = heads.length - 1;
+      if (place !== last) {
+        heads[place] = lastHead;
+        rows[place] = rows[last];
+        places.set(lastHead.memoryId, place);
+        vectors.copyWithin(place * dimension, last * dimension, (last + 1) * dimension);
+      }
+      heads.pop();
+      rows.pop();
     },
     headAt: (seq) => headsBySeq.get(seq),
-    scan: (consider) => {
-      for (const [place, head] of heads.entries()) consider(head, vectors, place * dimension);
+    scan: async (consider) => {
+      const turns = createTurns();
+      scans += 1;
+      try {
+        for (let place = 0; place < heads.length; place += 1) {
+          const head = heads[place];
+          if (head) consider(head, vectors, place * dimension);
+          if (place % placesBetween === 0 && turns.isOver()) await turns.pass();
+        }
+      } finally {
+        scans -= 1;
+      }
     },
   };
 }

@@ -2,9 +2,11 @@ import { createHash } from 'node:crypto';
 import type { SQLInputValue, SQLOutputValue } from 'node:sqlite';
 import { openSqlite, type Sqlite, type SqliteOptions } from '@agent-workflow/kit/adapters/sqlite';
 import { ConfigError } from '@agent-workflow/kit/env';
+import { createTurns } from '@agent-workflow/kit/turns';
 import type {
   EmbedderIdentity,
   KeywordHit,
+  ListMark,
   ListPage,
   ListQuery,
   MemoryHead,
@@ -43,18 +45,33 @@ export function openSqliteMemoryStore(options: SqliteMemoryStoreOptions): Memory
   }
   const cache = createVectorCache(embedder.dimension, cacheBytes);
 
-  /** The vectors of an owner, in memory if they fit there. */
-  const vectorsOf = (owner: string): OwnerVectors | undefined => {
-    const known = cache.get(owner);
-    if (known) return known;
-    const sizes = db.prepare(selectSizes).get(owner);
-    const loaded = cache.make(owner, { count: Number(sizes?.['count']), metadataBytes: Number(sizes?.['bytes']) });
+  /** Owners whose vectors are being read: whoever needs them meanwhile waits for the same reading. */
+  const loading = new Map<string, Promise<OwnerVectors | undefined>>();
+
+  const load = async (owner: string): Promise<OwnerVectors | undefined> => {
+    const loaded = cache.make(owner, await measure(db, owner));
     if (!loaded) return undefined;
-    for (const row of db.prepare(selectVectors).iterate(owner)) {
+    // What is written meanwhile goes to these vectors, too: read before or after that, a row is the same.
+    for await (const row of rowsOf(db, owner)) {
       const metadata = bytesAt(row, 'metadata');
       loaded.put(toHead(row), bytesAt(row, 'vector'), { seq: Number(row['seq']), metadataBytes: metadata.byteLength });
     }
-    return loaded;
+    // Dropped meanwhile, they may lack what was written since.
+    return cache.get(owner) === loaded ? loaded : undefined;
+  };
+
+  /** The vectors of an owner, in memory if they fit there. */
+  const vectorsOf = async (owner: string): Promise<OwnerVectors | undefined> => {
+    const known = loading.get(owner) ?? cache.get(owner);
+    if (known) return known;
+    const reading = load(owner).finally(() => loading.delete(owner));
+    loading.set(owner, reading);
+    try {
+      return await reading;
+    } catch (error) {
+      cache.drop(owner);
+      throw error;
+    }
   };
 
   /** Runs a write whose effect on the cache is part of it; when it fails the cache may have run ahead, and is dropped. */
@@ -138,7 +155,7 @@ export function openSqliteMemoryStore(options: SqliteMemoryStoreOptions): Memory
         return removed;
       }),
 
-    list: async (query) => Promise.resolve(query.narrowing.memoryIds ? listNamed(db, query) : listAll(db, query)),
+    list: async (query) => (query.narrowing.memoryIds ? listNamed(db, query) : listAll(db, query)),
 
     findByVector: async ({ owner, narrowing, accepts, limit, vector, measure, order, atLeast = -Infinity }) => {
       const top = createTop<VectorHit>(limit, order === 'nearest' ? nearestFirst : newestFirst);
@@ -149,16 +166,17 @@ export function openSqliteMemoryStore(options: SqliteMemoryStoreOptions): Memory
         if (hit.closeness < atLeast || !top.wants(hit)) return;
         if (accepts === undefined || accepts(head)) top.add(hit);
       };
-      const cached = vectorsOf(owner);
-      if (cached) cached.scan(consider);
+      const cached = await vectorsOf(owner);
+      if (cached) await cached.scan(consider);
       else {
-        for (const { row, vector: given } of scanRows(db, { owner, dimension: embedder.dimension })) {
+        for await (const row of rowsOf(db, owner)) {
+          const given = vectorAt(row, embedder.dimension);
           // Reading the rest of a row costs more than comparing its vector.
           if (order === 'nearest' && closeness(given, 0) < (top.last()?.closeness ?? -Infinity)) continue;
           consider(toHead(row), given, 0);
         }
       }
-      return Promise.resolve(top.items());
+      return top.items();
     },
 
     incompleteSince: () => undefined,
@@ -172,8 +190,8 @@ export function openSqliteMemoryStore(options: SqliteMemoryStoreOptions): Memory
           indexWaiting(db);
         });
       }
-      const cached = vectorsOf(owner);
-      for (const row of db.prepare(selectByWords).iterate(match)) {
+      const cached = await vectorsOf(owner);
+      for await (const row of rowsByWords(db, match)) {
         const seq = Number(row['seq']);
         const head = cached ? cached.headAt(seq) : readHeadAt(db, owner, seq);
         if (!head || !isWithin(narrowing, head)) continue;
@@ -225,14 +243,16 @@ const updateMemory = `UPDATE memories SET memory_type = ?, category = ?, thread_
   vector = ?, content = ?, vector_json = ? WHERE seq = ?`;
 const selectMemory = `SELECT seq, ${headColumns}, content, vector_json FROM memories WHERE owner = ? AND memory_id = ?`;
 const selectPage = `SELECT seq, owner, ${headColumns}, vector, content, vector_json FROM memories WHERE seq > ? ORDER BY seq LIMIT ?`;
-const selectSizes = 'SELECT count(*) AS count, total(length(metadata)) AS bytes FROM memories WHERE owner = ?';
+const selectSizes = `SELECT count(*) AS count, total(length(metadata)) AS bytes, max(memory_id) AS last FROM (
+  SELECT memory_id, metadata FROM memories WHERE owner = ? AND memory_id > ? ORDER BY memory_id LIMIT ?)`;
 const selectHead = `SELECT ${headColumns} FROM memories WHERE owner = ? AND memory_id = ?`;
 const selectHeadAt = `SELECT ${headColumns} FROM memories WHERE seq = ? AND owner = ?`;
-const selectVectors = `SELECT seq, ${headColumns}, vector FROM memories WHERE owner = ?`;
+const selectVectors = `SELECT seq, ${headColumns}, vector FROM memories
+  WHERE owner = ? AND memory_id > ? ORDER BY memory_id LIMIT ?`;
 const deleteWords = 'DELETE FROM memory_words WHERE rowid = ?';
 const selectWaiting = 'SELECT seq, owner, content FROM memories WHERE seq > ? ORDER BY seq';
 const selectByWords = `SELECT rowid AS seq, -bm25(memory_words, 0.0, 1.0) AS weight
-  FROM memory_words WHERE memory_words MATCH ?`;
+  FROM memory_words WHERE memory_words MATCH ? AND rowid > ? ORDER BY rowid LIMIT ?`;
 
 function recordEmbedder(db: Sqlite, { model, dimension }: EmbedderIdentity): void {
   const known = db.prepare('SELECT model, dimension FROM embedder').get();
@@ -284,11 +304,14 @@ function toMatch(owner: string, text: string): string | undefined {
 }
 
 /** The memories that are named: one look each. */
-function listNamed(db: Sqlite, query: ListQuery): ListPage {
-  const heads = [...(query.narrowing.memoryIds ?? [])].flatMap((memoryId) => {
+async function listNamed(db: Sqlite, query: ListQuery): Promise<ListPage> {
+  const turns = createTurns();
+  const heads: MemoryHead[] = [];
+  for (const memoryId of query.narrowing.memoryIds ?? []) {
     const head = readHead(db, query.owner, memoryId);
-    return head && isWithin(query.narrowing, head) ? [head] : [];
-  });
+    if (head && isWithin(query.narrowing, head)) heads.push(head);
+    if (turns.isOver()) await turns.pass();
+  }
   return pageOf(heads.sort(byRecency), query);
 }
 
@@ -302,36 +325,64 @@ function readHeadAt(db: Sqlite, owner: string, seq: number): MemoryHead | undefi
   return row && toHead(row);
 }
 
-function listAll(db: Sqlite, query: ListQuery): ListPage {
-  const { where, values } = toWhere(query);
-  if (query.accepts) {
-    const rows = db.prepare(`SELECT ${headColumns} FROM memories WHERE ${where} ${newestOrder}`).iterate(...values);
-    return pageOf(headsOf(rows), query);
-  }
-  const { offset = 0, limit, after } = query;
-  const counted = db.prepare(`SELECT count(*) AS total FROM memories WHERE ${where}`).get(...values);
-  const beyond = after ? 'AND (timestamp, memory_id) < (?, ?)' : '';
-  const page = `SELECT ${headColumns} FROM memories WHERE ${where} ${beyond} ${newestOrder} LIMIT ? OFFSET ?`;
-  const mark = after ? [after.timestamp, after.memoryId] : [];
-  const rows = db.prepare(page).all(...values, ...mark, Number.isFinite(limit) ? limit : -1, offset);
-  return { heads: rows.map(toHead), total: Number(counted?.['total']) };
+async function listAll(db: Sqlite, query: ListQuery): Promise<ListPage> {
+  const where = toWhere(query);
+  if (query.accepts) return pageOf(newestOf(db, where, { columns: headColumns }), query);
+  const { offset = 0, limit, after, without } = query;
+  const counted = db.prepare(`SELECT count(*) AS total FROM memories WHERE ${where.where}`).get(...where.values);
+  const heads: MemoryHead[] = [];
+  const columns = without === undefined ? headColumns : headColumns.replace('metadata', `x'7b7d' AS metadata`);
+  for await (const head of newestOf(db, where, { columns, after, offset, limit })) heads.push(head);
+  return { heads, total: Number(counted?.['total']) };
 }
 
-function* headsOf(rows: Iterable<Row>): Generator<MemoryHead> {
-  for (const row of rows) yield toHead(row);
+interface Newest {
+  readonly columns: string;
+  readonly after?: ListMark | undefined;
+  /** How many to pass over. */
+  readonly offset?: number;
+  readonly limit?: number;
+}
+
+/** Newest first, some rows at a time: others have their turn in between. */
+async function* newestOf(
+  db: Sqlite,
+  { where, values }: Where,
+  { columns, after, offset = 0, limit = Infinity }: Newest,
+): AsyncGenerator<MemoryHead> {
+  const turns = createTurns();
+  let mark = after;
+  let toSkip = offset;
+  for (let left = limit; left > 0;) {
+    const beyond = mark ? 'AND (timestamp, memory_id) < (?, ?)' : '';
+    const page = `SELECT ${columns} FROM memories WHERE ${where} ${beyond} ${newestOrder} LIMIT ? OFFSET ?`;
+    const from = mark ? [mark.timestamp, mark.memoryId] : [];
+    const count = Math.min(left, columns === headColumns ? rowsAtOnce : briefRowsAtOnce);
+    const rows = db.prepare(page).all(...values, ...from, count, toSkip);
+    const heads = rows.map(toHead);
+    yield* heads;
+    mark = heads.at(-1);
+    if (heads.length < count || !mark) return;
+    toSkip = 0;
+    left -= count;
+    if (turns.isOver()) await turns.pass();
+  }
 }
 
 /** The page of heads that come newest first, and how many of them pass. */
-function pageOf(heads: Iterable<MemoryHead>, { accepts, after, offset = 0, limit }: ListQuery): ListPage {
+async function pageOf(
+  heads: Iterable<MemoryHead> | AsyncIterable<MemoryHead>,
+  { accepts, after, offset = 0, limit, without }: ListQuery,
+): Promise<ListPage> {
   const page: MemoryHead[] = [];
   let total = 0;
   let toSkip = offset;
-  for (const head of heads) {
+  for await (const head of heads) {
     if (accepts && !accepts(head)) continue;
     total += 1;
     if (page.length >= limit || (after && byRecency(head, after) <= 0)) continue;
     if (toSkip > 0) toSkip -= 1;
-    else page.push(head);
+    else page.push(without === undefined ? head : { ...head, metadata: {} });
   }
   return { heads: page, total };
 }
@@ -358,10 +409,53 @@ interface Where {
   readonly values: string[];
 }
 
-/** Every row of an owner whose vectors are too many to stay in memory. */
-function* scanRows(db: Sqlite, { owner, dimension }: ScanOptions): Generator<{ row: Row; vector: Float32Array }> {
-  for (const row of db.prepare(selectVectors).iterate(owner)) yield { row, vector: vectorAt(row, dimension) };
+/** How many memories an owner has, and what their metadata takes. */
+async function measure(db: Sqlite, owner: string): Promise<{ readonly count: number; readonly metadataBytes: number }> {
+  const turns = createTurns();
+  let [count, metadataBytes] = [0, 0];
+  for (let after = ''; ;) {
+    const sizes = db.prepare(selectSizes).get(owner, after, briefRowsAtOnce);
+    count += Number(sizes?.['count']);
+    metadataBytes += Number(sizes?.['bytes']);
+    if (Number(sizes?.['count']) < briefRowsAtOnce) return { count, metadataBytes };
+    after = String(sizes?.['last']);
+    if (turns.isOver()) await turns.pass();
+  }
 }
+
+/** Every row of an owner, some at a time: others have their turn in between. */
+async function* rowsOf(db: Sqlite, owner: string): AsyncGenerator<Row> {
+  const turns = createTurns();
+  for (let after = ''; ;) {
+    const rows = db.prepare(selectVectors).all(owner, after, rowsAtOnce);
+    yield* rows;
+    const last = rows.at(-1);
+    if (rows.length < rowsAtOnce || !last) return;
+    after = String(last['memory_id']);
+    if (turns.isOver()) await turns.pass();
+  }
+}
+
+/** What the words are found in, some rows at a time. Each time the index counts anew how rare a word is, so they are many. */
+async function* rowsByWords(db: Sqlite, match: string): AsyncGenerator<Row> {
+  const turns = createTurns();
+  for (let after = -1; ;) {
+    const rows = db.prepare(selectByWords).all(match, after, matchesAtOnce);
+    for (const row of rows) {
+      yield row;
+      if (turns.isOver()) await turns.pass();
+    }
+    const last = rows.at(-1);
+    if (rows.length < matchesAtOnce || !last) return;
+    after = Number(last['seq']);
+  }
+}
+
+/** Rows that are read at once, each with metadata of up to 64 KiB: together they are no more than a page. */
+const rowsAtOnce = 64;
+/** Rows of which little is read. */
+const briefRowsAtOnce = 2000;
+const matchesAtOnce = 5000;
 
 function vectorAt(row: Row, dimension: number): Float32Array {
   const vector = new Float32Array(dimension);
@@ -370,7 +464,6 @@ function vectorAt(row: Row, dimension: number): Float32Array {
 }
 
 /** A page of rows at a time: what is written meanwhile does not wait for whoever reads. */
-
 async function* scanAll(db: Sqlite, dimension: number): AsyncGenerator<OwnedMemory> {
   for (let seq = 0; ;) {
     const rows = db.prepare(selectPage).all(seq, rowsOfPage);
@@ -383,12 +476,7 @@ async function* scanAll(db: Sqlite, dimension: number): AsyncGenerator<OwnedMemo
   }
 }
 
-const rowsOfPage = 200;
-
-interface ScanOptions {
-  readonly owner: string;
-  readonly dimension: number;
-}
+const rowsOfPage = 50;
 
 const valuesOf = (memory: MemoryRecord): SQLInputValue[] => [
   memory.memoryType,
