@@ -313,6 +313,31 @@ export function memoryStoreContract(test: TestFn, name: string, open: () => Prom
     t.deepEqual(await list({ limit: 1, offset: 1, after: { timestamp: 9, memoryId: 'd' } }), ['c', 4]);
   });
 
+  withStore('a list without metadata leaves it out, and filters by it all the same', async (t, store) => {
+    for (let n = 0; n < 150; n += 1)
+      await store.put(owner, toMemory({ memoryId: `m${String(n).padStart(3, '0')}`, timestamp: n, metadata: { n } }));
+    const isOdd = ({ metadata }: { readonly metadata: Readonly<Record<string, unknown>> }): boolean =>
+      Number(metadata['n']) % 2 === 1;
+    const brief = { owner, without: 'metadata' } as const;
+    const named = { memoryIds: new Set(['m007', 'm008', 'm009']) };
+    const lists = [
+      await store.list({ ...brief, narrowing: {}, limit: Infinity }),
+      await store.list({ ...brief, narrowing: {}, limit: 3, offset: 100, accepts: undefined }),
+      await store.list({ ...brief, narrowing: {}, limit: 3, offset: 1, accepts: isOdd }),
+      await store.list({ ...brief, narrowing: named, limit: Infinity, accepts: isOdd }),
+    ];
+    t.deepEqual(
+      lists.map(({ heads, total }) => [heads.length, idsOf(heads.slice(0, 2)), total]),
+      [
+        [150, ['m149', 'm148'], 150],
+        [3, ['m049', 'm048'], 150],
+        [3, ['m147', 'm145'], 75],
+        [2, ['m009', 'm007'], 2],
+      ],
+    );
+    for (const { heads } of lists) t.true(heads.every(({ metadata }) => Object.keys(metadata).length === 0));
+  });
+
   withStore('narrowing and the last word hold before the limit, in every query', async (t, store) => {
     for (let n = 0; n < 40; n += 1) {
       await store.put(

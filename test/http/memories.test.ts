@@ -1,8 +1,10 @@
+import { sizes } from '@agent-workflow/kit/sizes';
 import test from 'ava';
 import { codeOf, serve } from './service.ts';
 
 const { send, data, refused } = serve(test);
 const listing = serve(test);
+const heavy = serve(test);
 
 interface Memory {
   readonly id: string;
@@ -127,4 +129,25 @@ test('paging that does not hold is 422, in the query as in the body', async (t) 
   t.deepEqual(await refused(t, send('POST', `${root}/list`, { limit: 0 }), 422, codeOf(422)), [['body', 'limit']]);
   t.deepEqual(await refused(t, send('GET', `${root}?options=x`), 422, codeOf(422)), [['query', 'options']]);
   t.deepEqual(await refused(t, send('GET', `${root}?cursor=nonsense`), 422, codeOf(422)), [['query', 'cursor']]);
+});
+
+test('a list of large memories ends a page by its bytes, says that there is more, and goes on behind it', async (t) => {
+  const large = 'x '.repeat(sizes.memory / 2);
+  const metadata = { large: 'y'.repeat(sizes.memory - 100) };
+  const { send: ask } = heavy;
+  for (let n = 0; n < 45; n += 1) await store({ content: large.slice(n), metadata }, ask);
+  const ids: string[] = [];
+  let pages = 0;
+  for (let query = '?limit=1000'; query !== ''; pages += 1) {
+    const page = (await ask('GET', `${root}${query}`)).body.data as Page & { readonly has_more: boolean };
+    const bytes = Buffer.byteLength(JSON.stringify(page.memories));
+    t.true(bytes <= sizes.page, `${String(bytes)} bytes`);
+    t.is(page.total, 45);
+    t.is(page.has_more, page.cursor !== undefined);
+    ids.push(...page.memories.map(({ id }) => id));
+    query = page.has_more ? `?limit=1000&cursor=${encodeURIComponent(page.cursor ?? '')}` : '';
+  }
+  t.is(new Set(ids).size, 45);
+  t.is(ids.length, 45);
+  t.true(pages > 1);
 });

@@ -305,14 +305,16 @@ function toMatch(owner: string, text: string): string | undefined {
 
 /** The memories that are named: one look each. */
 async function listNamed(db: Sqlite, query: ListQuery): Promise<ListPage> {
+  const { owner, narrowing, accepts, without } = query;
   const turns = createTurns();
   const heads: MemoryHead[] = [];
-  for (const memoryId of query.narrowing.memoryIds ?? []) {
-    const head = readHead(db, query.owner, memoryId);
-    if (head && isWithin(query.narrowing, head)) heads.push(head);
+  for (const memoryId of narrowing.memoryIds ?? []) {
+    const head = readHead(db, owner, memoryId);
+    if (head && isWithin(narrowing, head) && accepts?.(head) !== false)
+      heads.push(without === undefined ? head : { ...head, metadata: {} });
     if (turns.isOver()) await turns.pass();
   }
-  return pageOf(heads.sort(byRecency), query);
+  return pageOf(heads.sort(byRecency), { ...query, accepts: undefined });
 }
 
 function readHead(db: Sqlite, owner: string, memoryId: string): MemoryHead | undefined {

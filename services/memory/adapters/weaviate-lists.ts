@@ -1,25 +1,32 @@
 import { byRecency, isWithin } from '../order.ts';
-import type { ListMark, ListPage, ListQuery, MemoryHead, StoreQuery } from '../port.ts';
+import type { ListMark, ListPage, ListQuery, MemoryHead } from '../port.ts';
 import type { Home, Weaviate } from './weaviate-client.ts';
-import { headFields, objectId, toHead, toHex, toWhere } from './weaviate-objects.ts';
+import { briefFields, headFields, objectId, toBriefHead, toHead, toHex, toWhere } from './weaviate-objects.ts';
 import { allOf, countRows, findRows, hasId, type Row, type Where } from './weaviate-queries.ts';
 
-/** How many objects one request reads at most, without and with their vectors. */
-const headsAtOnce = 1000;
-const idsAtOnce = 200;
+/** How many objects one request reads at most: of those with their metadata, of up to 64 KiB each, fewer. */
+const briefHeadsAtOnce = 1000;
+export const headsAtOnce = 250;
+/** And of those that are named, of which the whole may be read: content, metadata and vector. */
+const idsAtOnce = 50;
 
 /** A page of a list, and how many pass altogether. */
 export async function listMemories(weaviate: Weaviate, home: Home, query: ListQuery): Promise<ListPage> {
-  const { narrowing, accepts, after, offset = 0, limit } = query;
-  if (narrowing.memoryIds) return pageOf((await headsByIds(weaviate, home, query)).sort(byRecency), query);
+  const { narrowing, accepts, after, offset = 0, limit, without } = query;
+  if (narrowing.memoryIds) {
+    const heads = await headsByIds(weaviate, home, query);
+    return pageOf(heads.sort(byRecency), { ...query, accepts: undefined });
+  }
   const where = toWhere(narrowing);
   if (accepts) return pageOf(newestHeads(weaviate, { home, where, atOnce: headsAtOnce }), query);
-  const atOnce = Math.min(Math.max(offset + limit, 16) + 1, headsAtOnce);
+  const isBrief = without !== undefined;
+  const atOnce = Math.min(Math.max(offset + limit, 16) + 1, isBrief ? briefHeadsAtOnce : headsAtOnce);
+  const fields = isBrief ? briefFields : headFields;
   const heads: MemoryHead[] = [];
   let toSkip = offset;
-  for await (const head of newestHeads(weaviate, { home, where, after, atOnce })) {
+  for await (const row of newestRows(weaviate, { home, where, after, atOnce, fields })) {
     if (toSkip > 0) toSkip -= 1;
-    else heads.push(head);
+    else heads.push(isBrief ? toBriefHead(row) : toHead(row));
     if (heads.length >= limit) break;
   }
   return { heads, total: await countRows(weaviate, { home, where }) };
@@ -28,7 +35,7 @@ export async function listMemories(weaviate: Weaviate, home: Home, query: ListQu
 /** The page of heads that come newest first, and how many of them pass. */
 async function pageOf(
   heads: Iterable<MemoryHead> | AsyncIterable<MemoryHead>,
-  { accepts, after, offset = 0, limit }: ListQuery,
+  { accepts, after, offset = 0, limit, without }: ListQuery,
 ): Promise<ListPage> {
   const page: MemoryHead[] = [];
   let total = 0;
@@ -38,32 +45,51 @@ async function pageOf(
     total += 1;
     if (page.length >= limit || (after && byRecency(head, after) <= 0)) continue;
     if (toSkip > 0) toSkip -= 1;
-    else page.push(head);
+    else page.push(without === undefined ? head : { ...head, metadata: {} });
   }
   return { heads: page, total };
 }
 
-async function headsByIds(weaviate: Weaviate, home: Home, { owner, narrowing }: StoreQuery): Promise<MemoryHead[]> {
-  const rows = await rowsByIds(weaviate, {
-    home,
-    ids: [...(narrowing.memoryIds ?? [])].map((memoryId) => objectId(owner, memoryId)),
-    fields: headFields,
-  });
-  return rows.map(toHead).filter((head) => isWithin(narrowing, head));
+async function headsByIds(weaviate: Weaviate, home: Home, query: ListQuery): Promise<MemoryHead[]> {
+  const { owner, narrowing, accepts, without } = query;
+  const ids = [...(narrowing.memoryIds ?? [])].map((memoryId) => objectId(owner, memoryId));
+  const heads: MemoryHead[] = [];
+  for await (const row of eachById(weaviate, { home, ids, fields: headFields })) {
+    const head = toHead(row);
+    if (!isWithin(narrowing, head) || accepts?.(head) === false) continue;
+    heads.push(without === undefined ? head : toBriefHead(row));
+  }
+  return heads;
+}
+
+interface Named {
+  readonly home: Home;
+  readonly ids: readonly string[];
+  readonly fields: string;
+  /** How many one request reads; more, where little is read of each. */
+  readonly atOnce?: number;
 }
 
 /** The objects of these ids that are there, in no order. */
-export async function rowsByIds(
-  weaviate: Weaviate,
-  { home, ids, fields }: { readonly home: Home; readonly ids: readonly string[]; readonly fields: string },
-): Promise<Row[]> {
+export async function rowsByIds(weaviate: Weaviate, named: Named): Promise<Row[]> {
   const rows: Row[] = [];
-  for (let from = 0; from < ids.length; from += idsAtOnce) {
-    const where = hasId(ids.slice(from, from + idsAtOnce));
-    rows.push(...(await findRows(weaviate, { home, where, fields, limit: idsAtOnce })));
-  }
+  for await (const row of eachById(weaviate, named)) rows.push(row);
   return rows;
 }
+
+/** The same, read as far as the caller goes. */
+export async function* eachById(
+  weaviate: Weaviate,
+  { home, ids, fields, atOnce = idsAtOnce }: Named,
+): AsyncGenerator<Row> {
+  for (let from = 0; from < ids.length; from += atOnce) {
+    const where = hasId(ids.slice(from, from + atOnce));
+    yield* await findRows(weaviate, { home, where, fields, limit: atOnce });
+  }
+}
+
+/** Of objects of which no more than the id is read. */
+export const bareIdsAtOnce = 200;
 
 interface Newest {
   readonly home: Home;

@@ -13,7 +13,8 @@ export const tenantOf = (owner: string): string => createHash('sha256').update(o
 /** The id of an owner's memory in Weaviate: the same each time. */
 export const objectId = (owner: string, memoryId: string): string => markId(owner, memoryId);
 
-export const headFields = 'idHex memoryType category threadId at metadata';
+export const briefFields = 'idHex memoryType category threadId at';
+export const headFields = `${briefFields} metadata`;
 export const memoryFields = `${headFields} content vectorJson`;
 
 /** A memory as Weaviate keeps it. */
@@ -49,6 +50,9 @@ export const toHead = (row: Row): MemoryHead => ({
   ...fieldsOf(row),
   metadata: JSON.parse(textAt(row, 'metadata')) as MemoryHead['metadata'],
 });
+
+/** A head of whose metadata nothing was read. */
+export const toBriefHead = (row: Row): MemoryHead => ({ ...fieldsOf(row), metadata: {} });
 
 export const toStored = (row: Row): StoredMemory => ({
   ...fieldsOf(row),

@@ -3,7 +3,7 @@ import { heaviestFirst, isWithin, nearestFirst, newestFirst } from '../order.ts'
 import type { KeywordHit, KeywordQuery, Measure, StoreQuery, VectorHit, VectorQuery } from '../port.ts';
 import { stemsOf } from '../stems.ts';
 import type { Home, Weaviate } from './weaviate-client.ts';
-import { newestRows, rowsByIds } from './weaviate-lists.ts';
+import { headsAtOnce, newestRows, rowsByIds } from './weaviate-lists.ts';
 import { headFields, objectId, toHead, toWhere } from './weaviate-objects.ts';
 import { allOf, findRows, hasId, maxResults, type Row } from './weaviate-queries.ts';
 
@@ -83,7 +83,7 @@ const fewNear = 500;
 async function newestOfAll(weaviate: Weaviate, home: Home, query: VectorQuery): Promise<VectorHit[]> {
   const { narrowing, accepts, limit } = query;
   const hits: VectorHit[] = [];
-  const atOnce = Math.min(limit + 16, 1000);
+  const atOnce = Math.min(limit + 16, headsAtOnce);
   for await (const row of newestRows(weaviate, { home, where: toWhere(narrowing), atOnce })) {
     const head = toHead(row);
     if (accepts && !accepts(head)) continue;

@@ -13,7 +13,7 @@ import type {
 } from '../port.ts';
 import { createWeaviate, type Home, type NewObject, type Weaviate, type WeaviatePlace } from './weaviate-client.ts';
 import { createKeyLock } from './weaviate-key-lock.ts';
-import { listMemories, rowsByIds } from './weaviate-lists.ts';
+import { bareIdsAtOnce, eachById, listMemories, rowsByIds } from './weaviate-lists.ts';
 import { openMarks, type Marks } from './weaviate-marks.ts';
 import { headFields, memoryFields, objectId, tenantOf, toObject, toOwned, toStored } from './weaviate-objects.ts';
 import { openPresence } from './weaviate-presence.ts';
@@ -121,7 +121,7 @@ function createStore({
   const findStanding = async (home: Home, owner: string, memoryIds: readonly string[]): Promise<string[]> => {
     const ids = memoryIds.map((memoryId) => objectId(owner, memoryId));
     const there = new Set<string>();
-    for (const row of await rowsByIds(weaviate, { home, ids, fields: `${headFields} stamp _additional { id }` })) {
+    for await (const row of eachById(weaviate, { home, ids, fields: `${headFields} stamp _additional { id }` })) {
       there.add((row['_additional'] as { id: string }).id);
       const last = requestOfStamp(row['stamp']);
       if (last) await keepUpdated(last, toStored(row));
@@ -252,7 +252,7 @@ async function removeAll(weaviate: Weaviate, home: Home, ids: readonly string[])
     const chunk = ids.slice(from, from + idsAtOnce);
     for (let left = chunk; left.length > 0;) {
       for (const id of await weaviate.removeMany(home, left)) gone.add(id);
-      const rows = await rowsByIds(weaviate, { home, ids: left, fields: '_additional { id }' });
+      const rows = await rowsByIds(weaviate, { home, ids: left, fields: '_additional { id }', atOnce: bareIdsAtOnce });
       left = rows.map((row) => (row['_additional'] as { id: string }).id);
     }
   }
@@ -260,7 +260,7 @@ async function removeAll(weaviate: Weaviate, home: Home, ids: readonly string[])
 }
 
 /** How many objects, with their vectors, one request carries. */
-const objectsAtOnce = 200;
+const objectsAtOnce = 50;
 
 /** A collection, and how its tenants are used. */
 type Place = Pick<Parts, 'collection' | 'use'>;
@@ -295,7 +295,12 @@ export async function loadOwners(
 async function loadOwned(weaviate: Weaviate, home: Home, owned: readonly OwnedMemory[]): Promise<number> {
   const objects = owned.map((each) => toObject(home.collection, each));
   const unique = new Map(objects.map((object) => [object.id, object]));
-  const standing = await rowsByIds(weaviate, { home, ids: [...unique.keys()], fields: '_additional { id }' });
+  const standing = await rowsByIds(weaviate, {
+    home,
+    ids: [...unique.keys()],
+    fields: '_additional { id }',
+    atOnce: bareIdsAtOnce,
+  });
   for (const row of standing) unique.delete((row['_additional'] as { id: string }).id);
   const fresh = [...unique.values()];
   const last = fresh.pop();
