@@ -10,8 +10,18 @@ const notUsed = (): Promise<never> => Promise.reject(new ServiceError('BadReques
 const megabyte = Buffer.alloc(1024 * 1024, 'x');
 const messages = 40;
 
+interface Service {
+  /** How many messages were asked of it. */
+  readonly made: () => number;
+  /** Resolves once it is asked for no more: calls beside the stream, over the same connection, are answered and nothing was made. */
+  readonly stopped: () => Promise<void>;
+}
+
+/** Answers in a row between which nothing is made, so that what was on its way has arrived. */
+const quietAnswers = 50;
+
 /** Follows a run of forty events of a megabyte, and counts how many were asked of the service. */
-async function withStream(use: (events: AsyncIterator<RunEvents>, made: () => number) => Promise<void>): Promise<void> {
+async function withStream(use: (events: AsyncIterator<RunEvents>, service: Service) => Promise<void>): Promise<void> {
   let made = 0;
   const execution: Execution = {
     start: notUsed,
@@ -21,7 +31,7 @@ async function withStream(use: (events: AsyncIterator<RunEvents>, made: () => nu
         yield await Promise.resolve({ events: [{ seq: made + 1, event: 'state_chunk', json: megabyte }] });
       }
     },
-    getGraph: notUsed,
+    getGraph: () => Promise.resolve({ graphJson: Buffer.alloc(0), fieldsJson: Buffer.alloc(0) }),
     stopRun: notUsed,
     checkTools: notUsed,
     updateState: notUsed,
@@ -31,18 +41,19 @@ async function withStream(use: (events: AsyncIterator<RunEvents>, made: () => nu
   await using server = await serve({ execution }, options);
   await using client = connect('execution', server.address);
   const stream = client.follow({ owner: 'anon', runId: 'r', after: 0 }, within(20_000));
-  await use(stream[Symbol.asyncIterator](), () => made);
+  const stopped = async (): Promise<void> => {
+    for (let [quiet, before] = [0, -1]; quiet < quietAnswers; quiet = made === before ? quiet + 1 : 0) {
+      before = made;
+      await client.getGraph({}, within(20_000));
+    }
+  };
+  await use(stream[Symbol.asyncIterator](), { made: () => made, stopped });
 }
 
 test('a reader that stands still has a bounded number of bytes waiting for it on both sides of the wire', async (t) => {
-  await withStream(async (events, made) => {
+  await withStream(async (events, { made, stopped }) => {
     await events.next();
-    let before = -1;
-    // Settled: nothing was made in a while.
-    while (before !== made()) {
-      before = made();
-      await new Promise((resolve) => setTimeout(resolve, 300));
-    }
+    await stopped();
     t.true(made() <= 6, `${String(made())} messages of a megabyte for one that was read`);
     t.log(`${String(made())} messages of a megabyte are on their way`);
     await events.return?.();
@@ -50,11 +61,11 @@ test('a reader that stands still has a bounded number of bytes waiting for it on
 });
 
 test('a reader that goes on after it stood still has every item, in order', async (t) => {
-  await withStream(async (events) => {
+  await withStream(async (events, { stopped }) => {
     const seqs: number[] = [];
     for (let item = await events.next(); item.done !== true; item = await events.next()) {
       for (const { seq } of item.value.events) seqs.push(seq);
-      if (seqs.length === 5) await new Promise((resolve) => setTimeout(resolve, 300));
+      if (seqs.length === 5) await stopped();
     }
     t.deepEqual(
       seqs,

@@ -1,6 +1,8 @@
 import test from 'ava';
 import { openWholePrivateCluster, type WholePrivateCluster } from '../servers/cluster.ts';
 import { frozenReplica } from './cluster/frozen-replica.ts';
+import { servicesAway } from './cluster/away.ts';
+import { callMs, frozenServer } from './cluster/frozen-server.ts';
 import { killedGateway, streams } from './cluster/killed-gateway.ts';
 import { withFaultsOfCluster } from './suite.ts';
 
@@ -15,7 +17,7 @@ withFaultsOfCluster(test, () => {
   };
   test.serial.before(async (t) => {
     t.timeout(startMs);
-    const env = { MAX_STREAMS_PER_PRINCIPAL: String(streams) };
+    const env = { MAX_STREAMS_PER_PRINCIPAL: String(streams), CALL_TIMEOUT_MS: String(callMs) };
     const counts = { gateways: 2, threads: 2, executions: 2, memories: 2 };
     opened = await openWholePrivateCluster({ agent: 'held', ...counts, env });
   });
@@ -23,4 +25,6 @@ withFaultsOfCluster(test, () => {
 
   killedGateway(test, cluster);
   frozenReplica(test, cluster);
+  frozenServer(test, cluster);
+  servicesAway(test, cluster);
 });

@@ -68,6 +68,17 @@ for (const [what, body, loc] of [
   });
 }
 
+test('concurrent writes to one thread stand in line: each is done, and none is lost', async (t) => {
+  await thread('line');
+  const notes = Array.from({ length: 40 }, (_, index) => `note ${index}`);
+  const replies = await Promise.all(
+    notes.map((note) => send('POST', pathOf('line'), { config: {}, state: { notes: [note] } })),
+  );
+  t.deepEqual(new Set(replies.map(({ status }) => status)), new Set([200]));
+  const state = await stateOf(data(t, 'getState', send('GET', pathOf('line'))));
+  t.deepEqual((state['notes'] as string[]).toSorted(), notes.toSorted());
+});
+
 test('while a run holds the thread its state and messages cannot be written', async (t) => {
   await using gate = await openGate();
   const config = { thread_id: 'held', gate: gate.url };
