@@ -3,10 +3,11 @@ import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { ClaimedRun, OpenCall, Threads } from '@agent-workflow/protos/threads';
 import { keepNewest, type Added } from './added.ts';
 import { keepCallNotes } from './call-notes.ts';
+import { isMemoryAway } from './bound-memory.ts';
 import { commitStep, type StepCommit, type Weight } from './commit-step.ts';
 import { openCalls } from './engine/calls.ts';
 import { openInterrupts, type Carry } from './engine/carry.ts';
-import type { RunContext } from './engine/context.ts';
+import type { BoundMemory, RunContext } from './engine/context.ts';
 import { RunFailure, type CodeFault } from './engine/failure.ts';
 import type { CompiledGraph } from './engine/graph.ts';
 import { readAnswers } from './engine/interrupt.ts';
@@ -31,6 +32,8 @@ export interface Drive {
   readonly threads: Threads;
   readonly remembered: HotThread | undefined;
   readonly run: RunContext;
+  /** The memory service, whose calls end with this signal. */
+  readonly memoryUnder: (signal: AbortSignal) => BoundMemory;
   /** Whether the caller runs the tool of this name. */
   readonly isRemote: (tool: string) => boolean;
   readonly log: RunLog;
@@ -158,6 +161,7 @@ async function step(drive: Drive, events: EventWriter, progress: Progress): Prom
     number: progress.step,
     state: progress.state,
     run,
+    memoryUnder: drive.memoryUnder,
     carry: progress.carry,
     answers: progress.answers,
     isRemote: drive.isRemote,
@@ -172,7 +176,9 @@ async function step(drive: Drive, events: EventWriter, progress: Progress): Prom
     },
   });
   return running.catch((error: unknown) => {
-    throw notes.failure() ?? error;
+    const cause = error instanceof RunFailure ? error.cause : undefined;
+    // What a store did is no failure of the run: it is given back, and the step runs again.
+    throw notes.failure() ?? (isMemoryAway(cause) ? cause : error);
   });
 }
 

@@ -10,7 +10,7 @@ import type { ClaimedRun, ClaimIntent, Threads } from '@agent-workflow/protos/th
 import { bindMemory } from './bound-memory.ts';
 import { total } from './commit-step.ts';
 import { driveRun, type Driven } from './drive.ts';
-import type { RunContext } from './engine/context.ts';
+import type { BoundMemory, RunContext } from './engine/context.ts';
 import type { CodeFault } from './engine/failure.ts';
 import { nodeNames, type CompiledGraph } from './engine/graph.ts';
 import { createGiveBack } from './give-back.ts';
@@ -123,6 +123,13 @@ export function createWorker(options: WorkerOptions): Worker {
     }
     const runOptions = fromOptionsJson(claimed.optionsJson);
     options.onClaimed?.(claimed, runOptions);
+    const memoryUnder = (until: AbortSignal): BoundMemory =>
+      bindMemory(options.memory, {
+        ...{ owner, threadId, signal: until },
+        onAway: (error) => {
+          logger.warn({ err: error, runId, threadId }, 'the memory service is away; a node waits for it');
+        },
+      });
     const parts = {
       owner,
       claimed,
@@ -130,7 +137,8 @@ export function createWorker(options: WorkerOptions): Worker {
       graph,
       threads,
       remembered,
-      run: contextOf(options, { owner, runId, threadId, runOptions, signal }),
+      run: contextOf(options, { runId, threadId, runOptions, signal, memory: memoryUnder(signal) }),
+      memoryUnder,
       isRemote: remoteTools(graph, runOptions),
       log,
       onFault: ({ error, ...where }: CodeFault) => {
@@ -404,7 +412,7 @@ function remoteTools(graph: CompiledGraph, { tools }: RunOptions): (name: string
 }
 
 interface ContextParts {
-  readonly owner: string;
+  readonly memory: BoundMemory;
   readonly runId: string;
   readonly threadId: string;
   readonly runOptions: RunOptions;
@@ -412,8 +420,8 @@ interface ContextParts {
 }
 
 function contextOf(
-  { graph, memory }: WorkerOptions,
-  { owner, runId, threadId, runOptions, signal }: ContextParts,
+  { graph }: WorkerOptions,
+  { memory, runId, threadId, runOptions, signal }: ContextParts,
 ): RunContext {
   const { config, user, tools } = runOptions;
   return {
@@ -422,7 +430,7 @@ function contextOf(
     signal,
     config,
     user,
-    memory: bindMemory(memory, { owner, threadId, signal }),
+    memory,
     tools: tools.length === 0 ? graph.tools : [...graph.tools, ...tools],
   };
 }

@@ -1,6 +1,8 @@
 import test from 'ava';
+import { bindMemory, isMemoryAway } from '@agent-workflow/execution/bound-memory';
 import { END, START, StateGraph, type CompiledGraph } from '@agent-workflow/execution/graph';
 import { unavailable } from '@agent-workflow/kit/errors';
+import type { Memory } from '@agent-workflow/protos/memory';
 import type { Threads } from '@agent-workflow/protos/threads';
 import { call, endOf, owner, resultOf, start, user } from './execution.ts';
 import { openReplicas, type Ground } from './replicas.ts';
@@ -112,4 +114,85 @@ test('a run that the record cannot be claimed from for now is claimed when it ca
   });
   const { runId } = await start(execution, { threadId: 't1', messages: [user('go')] });
   t.is(resultOf(await endOf(execution, runId)).meta.status, 'completed');
+});
+
+/** A graph whose one node stores a memory, with the time that an attempt may take. */
+const storing = (timeoutMs?: number): { readonly graph: CompiledGraph; readonly runs: () => number } => {
+  let runs = 0;
+  const graph = new StateGraph({})
+    .addNode(
+      'keep',
+      async (_state, { memory }) => {
+        runs++;
+        await memory.store({ content: 'this was said' });
+      },
+      timeoutMs === undefined ? {} : { timeoutMs },
+    )
+    .addEdge(START, 'keep')
+    .addEdge('keep', END)
+    .compile();
+  return { graph, runs: () => runs };
+};
+
+test('a node that stores a memory while the memory service is away waits for it, and stores it once', async (t) => {
+  await using replicas = await openReplicas();
+  const { graph, runs } = storing();
+  const ids = new Set<string>();
+  let calls = 0;
+  const { execution } = await replicas.open({
+    graph,
+    through: ({ memory }) => ({
+      memory: {
+        ...memory,
+        store: async (request, at) => {
+          ids.add(request.memoryId);
+          calls++;
+          if (calls === 1) throw unavailable('the memory service is away');
+          const reply = await memory.store(request, at);
+          // It has taken effect, and the answer is lost.
+          if (calls === 2) throw unavailable('the memory service is away');
+          return reply;
+        },
+      },
+    }),
+  });
+  const { runId } = await start(execution, { threadId: 't1', messages: [user('go')] });
+  t.is(resultOf(await endOf(execution, runId)).meta.status, 'completed');
+  t.deepEqual([runs(), calls, ids.size], [1, 3, 1]);
+  const { total } = await replicas.memory.list({ owner, selection: {}, limit: 10, offset: 0 }, call());
+  t.is(total, 1);
+});
+
+test('a node that waits for the memory service waits no longer than its own time', async (t) => {
+  await using replicas = await openReplicas();
+  const { graph } = storing(300);
+  let signal: AbortSignal | undefined;
+  const { execution } = await replicas.open({
+    graph,
+    through: ({ memory }) => ({
+      memory: {
+        ...memory,
+        store: (_request, at) => {
+          ({ signal } = at);
+          return Promise.reject(unavailable('the memory service is away'));
+        },
+      },
+    }),
+  });
+  const { runId } = await start(execution, { threadId: 't1', messages: [user('go')] });
+  const { event, data } = await endOf(execution, runId);
+  t.is(event, 'error');
+  t.is((data as { message: string }).message, 'node "keep" did not finish within 300 ms');
+  t.true(signal?.aborted, 'nothing is stored on behalf of an attempt that is over');
+});
+
+test('what a node is thrown because the memory service was away for too long is told from what else it throws', async (t) => {
+  const away = unavailable('the memory service is away');
+  const memory = { store: () => Promise.reject(away) } as unknown as Memory;
+  const { signal } = new AbortController();
+  const bound = bindMemory(memory, { owner, threadId: 't1', signal, forMs: 0 });
+  const thrown = await t.throwsAsync(bound.store({ content: 'this was said' }));
+  t.true(isMemoryAway(thrown));
+  t.false(isMemoryAway(new Error('the memory service is away')));
+  t.false(isMemoryAway(undefined));
 });

@@ -2,7 +2,7 @@ import type { Block, CallBlock, Message } from '@agent-workflow/protos/message';
 import { tryOften } from './attempt.ts';
 import { openCalls } from './calls.ts';
 import { answersFor, type Asking, type GraphPlace } from './carry.ts';
-import type { NodeContext, ToolContext } from './context.ts';
+import type { NodeContext, RunContext, ToolContext } from './context.ts';
 import { explain, RunFailure } from './failure.ts';
 import type { AnyNode, NodeFunction } from './graph.ts';
 import { askingAs, createAsker } from './interrupt.ts';
@@ -45,7 +45,7 @@ export async function runNode(step: Step, name: string, takeStep: TakeStep): Pro
       step.onRestart?.(name, attempt);
     };
     return await tryOften({ policy, signal, onRestart }, async (own) =>
-      runOnce({ ...step, run: { ...step.run, signal: own } }, name, node, takeStep),
+      runOnce({ ...step, run: runUnder(step, own) }, name, node, takeStep),
     );
   } catch (error) {
     if (signal.aborted) throw error;
@@ -54,6 +54,13 @@ export async function runNode(step: Step, name: string, takeStep: TakeStep): Pro
     throw new RunFailure('NODE_ERROR', `node "${name}" ${says}`, { node: name, cause: error });
   }
 }
+
+/** The run as nodes see it that end with this signal. */
+export const runUnder = ({ run, memoryUnder }: Step, signal: AbortSignal): RunContext => ({
+  ...run,
+  signal,
+  ...(memoryUnder && { memory: memoryUnder(signal) }),
+});
 
 /** A misuse that was found where the name of the node is not known. */
 const named = (node: string, { code, message, cause }: RunFailure): RunFailure =>

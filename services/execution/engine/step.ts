@@ -1,13 +1,13 @@
 import { fenced, unlessAborted } from './attempt.ts';
 import { openInterrupts, toCarry, type Carry, type GraphPlace } from './carry.ts';
-import type { RunContext } from './context.ts';
+import type { BoundMemory, RunContext } from './context.ts';
 import type { CodeFault } from './failure.ts';
 import type { CompiledGraph } from './graph.ts';
 import type { Interrupt } from './interrupt.ts';
 import { arrive } from './join.ts';
 import { mergeOutputs, type Delta, type NodeOutput } from './merge.ts';
 import type { Piece } from './message.ts';
-import { runNode, type NodeResult } from './node.ts';
+import { runNode, runUnder, type NodeResult } from './node.ts';
 import type { CallNotes } from './once.ts';
 import type { EngineState } from './state.ts';
 import { successors, successorsOfStart } from './successors.ts';
@@ -19,6 +19,8 @@ export interface Step {
   readonly number: number;
   readonly state: EngineState;
   readonly run: RunContext;
+  /** The memory service under a signal of its own; absent, calls of it end with the run's. */
+  readonly memoryUnder?: ((signal: AbortSignal) => BoundMemory) | undefined;
   /** What the step before gave to carry. */
   readonly carry?: Carry | undefined;
   /** Answers to open interrupts, by their ids; what names no open one is passed over. */
@@ -96,7 +98,7 @@ async function runNodes(step: Step): Promise<readonly NodeResult[]> {
   if (only !== undefined && step.nodes.length === 1)
     return [await unlessAborted(signal, async () => runNode(step, only, takeStep))];
   return fenced({ signal }, async (own) => {
-    const heard = { ...step, run: { ...step.run, signal: own } };
+    const heard = { ...step, run: runUnder(step, own) };
     return Promise.all(step.nodes.map(async (name) => runNode(heard, name, takeStep)));
   });
 }
