@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { within } from '@agent-workflow/protos/call';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { ClaimedRun, OpenCall, Threads } from '@agent-workflow/protos/threads';
@@ -240,13 +241,19 @@ async function commitResult(
     };
   }
   const { state } = thread;
+  const isLarge = thread.weight.messages > largeContext;
+  if (isLarge) await nextTurn();
   const last = events.end(toInvokeResult(drive.claimed, { ...outcome, state }, at), at);
+  if (isLarge) await nextTurn();
   const written = append(drive, events, [...told, last]);
   return {
     done: true,
     driven: { thread, told: written, ...(reply.nextRunId === undefined ? {} : { nextRunId: reply.nextRunId }) },
   };
 }
+
+/** The end of a run with a larger context is written in turns of its own: others are not held up by all of it at once. */
+const largeContext = 1024 * 1024;
 
 const rereadTimeoutMs = 30_000;
 

@@ -2,7 +2,10 @@ import test, { type ExecutionContext } from 'ava';
 import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite';
 import { END, field, START, StateGraph, textOf, type CompiledGraph } from '@agent-workflow/execution/graph';
 import { isTerminal, type RunLog } from '@agent-workflow/execution/port';
+import { within } from '@agent-workflow/protos/call';
 import type { RunEvent } from '@agent-workflow/protos/execution';
+import { graph as boulders } from '../agents/boulders.ts';
+import { generousMs, longestBlockMs } from '../longest-block.ts';
 import { areWhole } from '../numbers.ts';
 import { followAll, owner, start, toChunk, user, type Chunk } from './execution.ts';
 import { openReplicas, withoutTaking, type Ground } from './replicas.ts';
@@ -325,4 +328,22 @@ test('a log that is told again says the state that the run left, whatever came a
     const rebuilt = textsOf(await followAll(execution, runId));
     t.is(rebuilt.at(-1), kept[index]?.at(-1));
   }
+});
+
+test.serial('a log of large events that is told again from the record holds up nobody for long', async (t) => {
+  t.timeout(120_000);
+  await using replicas = await openReplicas();
+  const { execution } = await replicas.open({ graph: boulders });
+  const { runId } = await start(execution, { granularity: 'full' });
+  const kept = (await followAll(execution, runId)).at(-1)?.json.byteLength;
+  t.is(await replicas.log.expire(Date.now() + 1, 10), 1);
+  let bytes = 0;
+  let last: number | undefined;
+  const blockMs = await longestBlockMs(async () => {
+    for await (const { events } of execution.follow({ owner, runId, after: 0 }, within(60_000)))
+      for (const { json } of events) bytes += last = json.byteLength;
+  });
+  t.is(last, kept);
+  t.log(`${(bytes / 1e6).toFixed(0)} MB were told again: ${blockMs.toFixed(0)} ms at the longest`);
+  t.true(blockMs <= 2 * generousMs, `${blockMs.toFixed(0)} ms`);
 });

@@ -1,4 +1,5 @@
 import { renameSync, writeFileSync } from 'node:fs';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as wait } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -6,24 +7,31 @@ import { isMainThread } from 'node:worker_threads';
 import { processEnv } from '@agent-workflow/kit/env';
 import { reportPathOf, reportSignal, type MemoryReport } from './memory.ts';
 
-/** Loaded into a process of the service ahead of its own code: collects garbage at a signal, then writes what is left to a file. */
+/** Loaded into a process of the service ahead of its own code: at a signal it collects garbage and writes to a file what is left. */
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
 /** A thread of its own frees the memory of buffers that were collected: with luck only after several collections. */
 const collections = 5;
 
+const blocked = monitorEventLoopDelay({ resolution: 1 });
+
 async function measure(): Promise<MemoryReport> {
-  let least: MemoryReport = { residentBytes: Infinity, heldBytes: Infinity };
+  // A collection is a block, too, but none of the service's doing.
+  blocked.disable();
+  let least: MemoryReport = { residentBytes: Infinity, heldBytes: Infinity, longestBlockMs: blocked.max / 1e6 };
   for (let time = 0; time < collections; time++) {
     collect();
     await wait(50);
     const { rss, heapUsed, arrayBuffers } = process.memoryUsage();
     least = {
+      ...least,
       residentBytes: Math.min(rss, least.residentBytes),
       heldBytes: Math.min(heapUsed + arrayBuffers, least.heldBytes),
     };
   }
+  blocked.reset();
+  blocked.enable();
   return least;
 }
 

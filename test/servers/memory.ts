@@ -4,11 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { until } from '../until.ts';
 
-/** What a process holds once its garbage is collected. */
+/** What a process holds once its garbage is collected, and how it did since it was asked last. */
 export interface MemoryReport {
   readonly residentBytes: number;
   /** Objects of JavaScript and the buffers that they hold. */
   readonly heldBytes: number;
+  /** For how long its event loop was held up at most since the report before; 0 in the first. */
+  readonly longestBlockMs: number;
 }
 
 export interface MemoryReports extends AsyncDisposable {
