@@ -1,3 +1,4 @@
+import { pageBytes } from '@agent-workflow/kit/pages';
 import type { ListRunStepsRequest, RunStep } from '@agent-workflow/protos/threads';
 import { jsonArray } from './json.ts';
 import { createOverlay, type Overlay } from './overlay.ts';
@@ -7,8 +8,9 @@ import { walkUndos } from './undo-pages.ts';
 
 /** Steps of one reply, and bytes of their values: what is more comes with the next one. */
 const stepsAtOnce = 32;
-const bytesAtOnce = 4 * 1024 * 1024;
 const checkpointsAtOnce = 200;
+/** Steps whose messages are read at once at most: each may have put as much as a step may. */
+const mostStepsRead = 4;
 
 /** What the run's steps changed, as it was committed. `head` was read before. */
 export async function listRunSteps(
@@ -23,20 +25,19 @@ export async function listRunSteps(
   if (!first) return [];
 
   const version = first.version;
-  const positions = new Set<number>();
+  const placesOf = new Map<number, ReadonlySet<number>>();
   await walkUndos(store, { key, version }, () => {
     let end = head.nextPosition;
+    placesOf.clear();
     return (at, undo) => {
-      if (wanted.has(at)) for (const position of placesPut(undo, end)) positions.add(position);
-      if (wanted.has(at)) for (const position of undo.removed) positions.add(position);
+      if (wanted.has(at)) placesOf.set(at, new Set([...placesPut(undo, end), ...undo.removed]));
       end = undo.mark.nextPosition;
     };
   });
   // Rows first, undos last: whatever changes in between is put right by an undo.
-  const now: Rows = {
-    fields: await store.getFields(key),
-    entries: new Map((await store.getEntries(key, [...positions])).map((entry) => [entry.position, entry])),
-  };
+  const now: Rows = { fields: await store.getFields(key), entries: new Map() };
+  const read = await readEntries(store, { key, placesOf: rows.map((row) => placesOf.get(row.version)) }, now.entries);
+  for (const row of rows.slice(read)) wanted.delete(row.version);
   let steps: RunStep[] = [];
   const isKept = await walkUndos(store, { key, version }, () => {
     const overlay = createOverlay();
@@ -76,7 +77,38 @@ async function stepRows(
 
 interface Rows {
   readonly fields: Readonly<Record<string, Uint8Array>>;
-  readonly entries: ReadonlyMap<number, PlacedEntry>;
+  readonly entries: Map<number, PlacedEntry>;
+}
+
+interface Places {
+  readonly key: ThreadKey;
+  /** Of each step, oldest first. */
+  readonly placesOf: readonly (ReadonlySet<number> | undefined)[];
+}
+
+/** Reads what the steps put and removed, until it fills a reply. More steps are read at once as long as they are small. */
+async function readEntries(
+  store: ThreadStore,
+  { key, placesOf }: Places,
+  entries: Map<number, PlacedEntry>,
+): Promise<number> {
+  let bytes = 0;
+  let read = 0;
+  for (
+    let count = 1;
+    read < placesOf.length && bytes <= pageBytes;
+    read += count, count = Math.min(count * 2, mostStepsRead)
+  ) {
+    const positions = new Set(placesOf.slice(read, read + count).flatMap((places) => [...(places ?? [])]));
+    for (const entry of await store.getEntries(
+      key,
+      [...positions].filter((position) => !entries.has(position)),
+    )) {
+      entries.set(entry.position, entry);
+      bytes += entry.json.byteLength;
+    }
+  }
+  return read;
 }
 
 interface Moment {
@@ -124,7 +156,7 @@ function withinBytes(steps: readonly RunStep[]): readonly RunStep[] {
   let bytes = 0;
   const end = steps.findIndex(({ fields, messagesJson }, index) => {
     bytes += messagesJson.byteLength + Object.values(fields).reduce((sum, json) => sum + json.byteLength, 0);
-    return index > 0 && bytes > bytesAtOnce;
+    return index > 0 && bytes > pageBytes;
   });
   return end === -1 ? steps : steps.slice(0, end);
 }

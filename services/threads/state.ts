@@ -15,7 +15,7 @@ import type { Decision, Head, Snapshot, StoredState, ThreadKey, ThreadStore } fr
 import { placeMessages } from './runs/place.ts';
 import { refuseMessages, refuseMetadata, refuseSummary } from './bounds.ts';
 import { knownSize, refuseGrowth, sizeOfFields, type SizePlaces } from './size.ts';
-import { withCheckpoint } from './undo.ts';
+import { refuseOverwriting, withCheckpoint } from './undo.ts';
 
 /** Encoded states that are kept, in bytes: a state whose version still stands is answered without reading its rows. */
 const cacheBytes = 16 * 1024 * 1024;
@@ -89,6 +89,7 @@ export function decideWriteState(
     at: now,
   });
   refuseGrowth(knownSize(head), change.head.size, stateWrite);
+  refuseOverwriting(change, stateWrite.messages);
   return { change, reply: { head: change.head } };
 }
 
@@ -142,6 +143,7 @@ export function decideAddMessages(
     { ...directly, at: now, ...(metadata === undefined ? {} : { metadata }) },
   );
   refuseGrowth(knownSize(head), change.head.size, addition);
+  refuseOverwriting(change, addition.messages);
   return { change, reply: { version } };
 }
 

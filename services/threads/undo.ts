@@ -1,3 +1,5 @@
+import { invalid, type ErrorDetail } from '@agent-workflow/kit/errors';
+import { sizes } from '@agent-workflow/kit/sizes';
 import type { OpenCall } from '@agent-workflow/protos/threads';
 import type { Change, CheckpointInfo, Head, PlacedEntry, Snapshot } from './port.ts';
 import { sizeAfter } from './size.ts';
@@ -32,6 +34,18 @@ export function withCheckpoint(
   const size = sizeAfter(before, change, snapshot);
   const head = size ? { ...change.head, size } : change.head;
   return { ...change, head, checkpoint: { ...info, next: change.head.next, undo } };
+}
+
+/** Why a change may not be made that overwrites so much; `undefined` when it may. */
+export const refusalToOverwrite = ({ checkpoint }: Pick<Change, 'checkpoint'>): string | undefined =>
+  checkpoint && checkpoint.undo.byteLength > sizes.undo
+    ? `what is replaced has ${String(checkpoint.undo.byteLength)} bytes, more than ${String(sizes.undo)}: replace fewer messages at once`
+    : undefined;
+
+/** @throws Invalid naming the field that brings what replaces too much. */
+export function refuseOverwriting(change: Pick<Change, 'checkpoint'>, loc: ErrorDetail['loc']): void {
+  const refusal = refusalToOverwrite(change);
+  if (refusal !== undefined) throw invalid(loc, refusal, 'too_large');
 }
 
 const none: readonly never[] = [];

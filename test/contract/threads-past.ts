@@ -1,3 +1,4 @@
+import { sizes } from '@agent-workflow/kit/sizes';
 import type { ExecutionContext, TestFn } from 'ava';
 import fc from 'fast-check';
 import type {
@@ -206,6 +207,28 @@ export function threadsPastContract(
     for (let step = 0; step < 9; step++) await commit(threads, 'r1', epoch, { step, fields: { a: heavy } });
     t.is((await stepsOf(threads, 'r1')).length, 9);
     t.true((await threads.listRunSteps({ owner, runId: 'r1', fromStep: 0 }, call())).steps.length < 9);
+  });
+
+  check('steps that put many large messages are given whole, in replies of a page each', async (t, threads) => {
+    const { epoch } = await acceptAndClaim(threads, 'r1');
+    const large = 'x'.repeat(250_000);
+    const put = Array.from({ length: 30 }, (_, step) => user(`m${String(step)}`, large));
+    for (const [step, each] of put.entries()) await commit(threads, 'r1', epoch, { step, messages: [each] });
+    let read = 0;
+    let replies = 0;
+    for (; ; replies += 1) {
+      const { steps } = await threads.listRunSteps({ owner, runId: 'r1', fromStep: read }, call());
+      if (steps.length === 0) break;
+      const sum = steps.reduce((total, { messagesJson }) => total + messagesJson.byteLength, 0);
+      t.true(sum <= sizes.page, `${String(sum)} bytes`);
+      for (const { step, messagesJson } of steps) {
+        t.is(step, read);
+        t.is((parse(messagesJson) as { message_id: string }[])[0]?.message_id, put[read]?.messageId);
+        read += 1;
+      }
+    }
+    t.is(read, put.length);
+    t.true(replies < put.length / 4, `${String(replies)} replies`);
   });
 
   // Forking

@@ -124,6 +124,42 @@ export function threadsSizesContract(test: TestFn, name: string, { open }: { rea
     t.like(await threads.getRun({ owner: thread1.owner, runId: 'r5' }, call()), { status: 'queued' });
   });
 
+  check('what replaces more than can be kept for an undo is refused, whoever writes it', async (t, threads) => {
+    await finishedTurn(threads, 'r1', { messages: [] });
+    // Out of the context, which has a bound of its own, messages stay in the log.
+    const ids = Array.from({ length: 8 }, (_, index) => `large-${String(index)}`);
+    for (const [index, id] of ids.entries()) {
+      if (index === ids.length / 2) await threads.clearState(thread1, call());
+      await add(threads, [sized(id, sizes.message - 1000)]);
+    }
+    await threads.clearState(thread1, call());
+    const all = ids.map((id) => sized(id, 300));
+    const refusedAs = async (work: Promise<unknown>): Promise<unknown> => {
+      const error = await t.throwsAsync(work);
+      t.regex(error.message, new RegExp(`replaced has \\d+ bytes, more than ${String(sizes.undo)}`));
+      return locOf(error);
+    };
+    t.deepEqual(await refusedAs(add(threads, all)), [['body', 'messages'], 'too_large']);
+    const { version: expectedVersion } = await threads.getState(thread1, call());
+    const write = { ...thread1, expectedVersion, fields: {}, messages: all };
+    t.deepEqual(await refusedAs(threads.writeState(write, call())), [['body', 'state', 'context'], 'too_large']);
+
+    const { epoch } = await acceptAndClaim(threads, 'r2');
+    const step = { messages: all, replacesMessages: true };
+    t.deepEqual(await refusedAs(commit(threads, 'r2', epoch, step)), [['messages'], 'too_large']);
+    await accept(threads, 'r3', { messages: all });
+    await commit(threads, 'r2', epoch, { end: completed });
+    const failed = await claim(threads, 'r3');
+    t.like(failed.givenUp, { code: 'VALIDATION_ERROR' });
+    t.regex(failed.givenUp?.message ?? '', /what is replaced has \d+ bytes/);
+    await refusedAs(accept(threads, 'r4', { messages: all, claim: { workerId: 'w1' } }));
+
+    await add(threads, all.slice(0, 4));
+    await add(threads, all.slice(4));
+    const { contextJson } = await threads.getState(thread1, call());
+    t.true(contextJson.byteLength < 10_000);
+  });
+
   check('metadata, a summary and the input of one request have bounds that the refusal names', async (t, threads) => {
     await finishedTurn(threads, 'r1');
     const metadataJson = bytes(`{"m":"${'x'.repeat(sizes.metadata)}"}`);

@@ -12,7 +12,7 @@ import type {
 import { fromInput, toJson } from '../json.ts';
 import type { Change, Decision, Head, RunRecord, Snapshot } from '../port.ts';
 import { knownSize, refusalToBegin } from '../size.ts';
-import { withCheckpoint } from '../undo.ts';
+import { refusalToOverwrite, withCheckpoint } from '../undo.ts';
 import { endRun } from './commit.ts';
 import { placeMessages } from './place.ts';
 
@@ -166,7 +166,7 @@ export function claim({ head, run, input, hasNewInput, worker, snapshot, now }: 
   });
   return {
     change,
-    refusal: change.head.size && refusalToBegin(change.head.size),
+    refusal: (change.head.size && refusalToBegin(change.head.size)) ?? refusalToOverwrite(change),
     reply: {
       ...replyOf(record, head, claimed),
       appended: entry.appended,

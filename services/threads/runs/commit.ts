@@ -3,7 +3,7 @@ import type { CommitStepReply, CommitStepRequest, RunEnd } from '@agent-workflow
 import type { Decision, Head, LogEntry, RunRecord, RunStatus, Snapshot } from '../port.ts';
 import { refuseStep } from '../bounds.ts';
 import { knownSize, refuseGrowth, type SizePlaces } from '../size.ts';
-import { withCheckpoint } from '../undo.ts';
+import { refuseOverwriting, withCheckpoint } from '../undo.ts';
 import { placeMessages, rejoins } from './place.ts';
 
 /** What a worker's write must name to be taken: anything else is another worker's, or a past one. */
@@ -62,6 +62,7 @@ export function decideCommit(request: CommitStepRequest, snapshot: Snapshot): De
   const sized = withCheckpoint(change, head, snapshot, info);
   if (messages.length > 0 || Object.keys(request.fields).length > 0)
     refuseGrowth(knownSize(head), sized.head.size, stepWrite);
+  refuseOverwriting(sized, stepWrite.messages);
   return {
     change: sized,
     reply: {
