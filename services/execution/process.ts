@@ -34,7 +34,13 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
   const { EVENTS_RETENTION: retention, LEASE_MS: leaseMs } = values;
   const named = `execution (${values.ROLE}) ${newId()}`;
   const nats = opened.use(
-    await openNats(toNatsOptions({ values, name: named, retention, leaseMs, logger: log }), stopping),
+    await openNats(
+      {
+        ...toNatsOptions({ values, name: named, retention, leaseMs, logger: log }),
+        health: observed.health.part('nats'),
+      },
+      stopping,
+    ),
   );
   const drives = values.ROLE !== 'api';
   const slots = drives ? values.RUN_CONCURRENCY : 0;

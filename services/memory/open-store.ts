@@ -2,11 +2,12 @@ import { openDataFolder } from '@agent-workflow/kit/adapters/sqlite';
 import type { Values } from '@agent-workflow/kit/env';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { untilThere } from '@agent-workflow/kit/life';
-import type { Health } from '@agent-workflow/kit/health';
+import { unwatchedPart, type Health } from '@agent-workflow/kit/health';
 import type { Log } from '@agent-workflow/kit/log';
 import { openSqliteMemoryStore } from './adapters/sqlite.ts';
 import type { memoryStoreSettings } from './config.ts';
 import type { EmbedderIdentity, MemoryStore } from './port.ts';
+import { watchStore } from './watch-store.ts';
 import { readWeaviate, type WeaviateReach } from './weaviate-settings.ts';
 
 export interface StoreParts {
@@ -42,7 +43,10 @@ async function openFile({ values, embedder, health }: StoreParts): Promise<Memor
   return { ...store, [Symbol.asyncDispose]: () => everything.disposeAsync() };
 }
 
-async function openCluster(reach: WeaviateReach, { embedder, log, stopping }: StoreParts): Promise<MemoryStore> {
+async function openCluster(
+  reach: WeaviateReach,
+  { embedder, log, health, stopping }: StoreParts,
+): Promise<MemoryStore> {
   const { openWeaviateMemoryStore } = await import('./adapters/weaviate.ts');
   const open = async (): Promise<MemoryStore> =>
     openWeaviateMemoryStore({
@@ -55,11 +59,15 @@ async function openCluster(reach: WeaviateReach, { embedder, log, stopping }: St
         log.warn({ err: error }, 'a request to Weaviate failed in the background');
       },
     });
-  return untilThere(open, {
+  const part = health?.part('weaviate') ?? unwatchedPart;
+  const store = await untilThere(open, {
     signal: stopping,
     mayHelp: (error) => isServiceError(error, 'Unavailable'),
     onFailure: (error) => {
+      part.fails('it is away', error);
       log.warn({ err: error }, 'waiting for Weaviate');
     },
   });
+  part.works();
+  return watchStore(store, part);
 }

@@ -1,3 +1,4 @@
+import type { PartHealth } from '@agent-workflow/kit/health';
 import { counter, histogram, type Registry } from '@agent-workflow/kit/metrics';
 import type { Asked } from './adapters/cassandra-client.ts';
 
@@ -27,6 +28,26 @@ export function countStatements(registry: Registry): (asked: Asked) => void {
     void answered.then((outcome) => {
       statements.add({ kind, outcome });
       seconds.observe({ kind }, (performance.now() - start) / 1000);
+    });
+  };
+}
+
+/** Milliseconds without a failure after which Cassandra counts as there again. */
+const quietMs = 5000;
+
+/** Reports Cassandra as away while statements fail. */
+export function watchStatements(
+  health: PartHealth,
+  clock: () => number = () => performance.now(),
+): (asked: Asked) => void {
+  let failedAt = -Infinity;
+  return ({ kind, answered }) => {
+    void answered.then((outcome) => {
+      const now = clock();
+      if (outcome === 'failed') {
+        failedAt = now;
+        health.fails('it is away, or too slow', new Error(`a ${kind} failed`));
+      } else if (now - failedAt > quietMs) health.works();
     });
   };
 }

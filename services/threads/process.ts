@@ -4,10 +4,11 @@ import { untilThere } from '@agent-workflow/kit/life';
 import { openObservation } from '@agent-workflow/kit/observe';
 import { beginProcess, toGrpcOptions, type RunningProcess } from '@agent-workflow/kit/process';
 import { openWireServer } from '@agent-workflow/protos/wire/serve';
+import type { Asked } from './adapters/cassandra-client.ts';
 import { openCassandraThreadStore } from './adapters/cassandra.ts';
 import { readCassandra } from './cassandra-settings.ts';
 import { threadsProcessSettings } from './config.ts';
-import { countStatements } from './metrics.ts';
+import { countStatements, watchStatements } from './metrics.ts';
 import { openThreads } from './open.ts';
 
 /** The threads service as a process of its own, on Cassandra. Until that answers, it lives and is not ready. */
@@ -21,17 +22,25 @@ export async function openThreadsProcess(env: Env, stopping: AbortSignal): Promi
   const onError = (error: unknown): void => {
     log.error({ err: error }, 'a write beside a call failed; it is made good later');
   };
-  const counted = observed.registry ? { onRequest: countStatements(observed.registry) } : {};
+  const health = observed.health.part('cassandra');
+  const count = observed.registry && countStatements(observed.registry);
+  const watch = watchStatements(health);
+  const onRequest = (asked: Asked): void => {
+    count?.(asked);
+    watch(asked);
+  };
   const store = await untilThere(
-    () => openCassandraThreadStore({ ...reach, checkpointTtl: values.CHECKPOINT_TTL, onError, ...counted }),
+    () => openCassandraThreadStore({ ...reach, checkpointTtl: values.CHECKPOINT_TTL, onError, onRequest }),
     {
       signal: stopping,
       onFailure: (error) => {
+        health.fails('it is away', error);
         log.warn({ err: error }, 'Cassandra does not answer yet');
       },
       mayHelp: (error) => isServiceError(error, 'Unavailable'),
     },
   );
+  health.works();
   const { threads } = opened.use(openThreads({ store, values, logger: log }));
   wire.provide('threads', threads);
   // Calls under way end before the store closes.

@@ -8,6 +8,7 @@ import { freePorts } from '../servers/real-process.ts';
 import { withServer } from '../servers/real-suite.ts';
 import { newPrefix } from '../servers/weaviate-collections.ts';
 import { privateWeaviate } from '../servers/weaviate.ts';
+import { until } from '../until.ts';
 
 const entry = fileURLToPath(import.meta.resolve('@agent-workflow/memory/main'));
 
@@ -33,7 +34,7 @@ withServer(test, privateWeaviate(), (server) => {
   test('the memory service waits for Weaviate, and says Unavailable while that is away', async (t) => {
     const { url, stop, kill, restart } = await server();
     await stop();
-    const [port = 0] = await freePorts(1);
+    const [port = 0, metricsPort = 0] = await freePorts(2);
     const env = {
       GRPC_HOST: '127.0.0.1',
       GRPC_PORT: String(port),
@@ -41,6 +42,8 @@ withServer(test, privateWeaviate(), (server) => {
       WEAVIATE_PREFIX: newPrefix(),
       WEAVIATE_TIMEOUT_MS: '5000',
       LOG_LEVEL: 'silent',
+      METRICS_PORT: String(metricsPort),
+      METRICS_HOST: '127.0.0.1',
     };
     await using memory = connect('memory', `127.0.0.1:${String(port)}`);
     const outcome = async (work: Promise<unknown>): Promise<ErrorCode | 'done'> =>
@@ -53,20 +56,26 @@ withServer(test, privateWeaviate(), (server) => {
       for (let seen = await searching(); seen !== wanted; seen = await searching()) t.is(seen, 'Unavailable');
     };
 
+    const ready = async (): Promise<string> => (await fetch(`http://127.0.0.1:${String(metricsPort)}/readyz`)).text();
+
     const starting = startProcess({ entry, env });
     t.is(await searching(), 'Unavailable');
+    await until(async () => (await ready()) === 'not ready\ndegraded: weaviate: it is away\n');
     await restart();
     await using service = await starting;
     t.is(service.listensOn, `127.0.0.1:${String(port)}`);
     t.is(await outcome(memory.store({ ...note, memoryId: 'a' }, within(10_000))), 'done');
     await untilItIs('done');
+    t.is(await ready(), 'ready\n');
 
     await kill();
     t.is(await outcome(memory.store({ ...note, memoryId: 'b' }, within(10_000))), 'Unavailable');
     t.is(await outcome(memory.get({ owner: 'u:ada', memoryId: 'a' }, within(10_000))), 'Unavailable');
     t.is(await searching(), 'Unavailable');
+    t.is(await ready(), 'ready\ndegraded: weaviate: it is away\n');
     await restart();
     await untilItIs('done');
+    t.is(await ready(), 'ready\n');
     const { results } = await memory.search(question, within(10_000));
     t.deepEqual(
       results.map(({ memoryId }) => memoryId),

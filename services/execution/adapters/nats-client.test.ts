@@ -45,3 +45,21 @@ test('what waits for an answer when the connection is lost is unavailable, and a
   t.true(isServiceError(await flushing, 'Unavailable'));
   t.true(isNotReady(await asking), 'what the library itself says of a loss');
 });
+
+test('a connection that is lost is reported as away, and as there again', async (t) => {
+  await using server = await openMute();
+  const reports: string[] = [];
+  const again = Promise.withResolvers<undefined>();
+  const health = {
+    fails: (reason: string) => reports.push(reason),
+    works: () => {
+      reports.push('works');
+      if (reports.length === 3) again.resolve(undefined);
+    },
+  };
+  await using _client = await openNatsClient({ url: server.url, name: 'test', logger: silentLog, health });
+  t.deepEqual(reports, ['works']);
+  server.cut();
+  await again.promise;
+  t.deepEqual(reports, ['works', 'it is away', 'works']);
+});

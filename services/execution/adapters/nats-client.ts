@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { unavailable } from '@agent-workflow/kit/errors';
+import { unwatchedPart, type PartHealth } from '@agent-workflow/kit/health';
 import { settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import {
@@ -28,6 +29,8 @@ export interface NatsClientOptions {
   readonly tlsCertFile?: string | undefined;
   readonly tlsKeyFile?: string | undefined;
   readonly logger: Log;
+  /** Whom losses of the connection are reported to. */
+  readonly health?: PartHealth;
 }
 
 export interface RequestOptions {
@@ -68,13 +71,16 @@ const farewellMs = 2000;
  */
 export async function openNatsClient(options: NatsClientOptions, signal?: AbortSignal): Promise<NatsClient> {
   const settings = await toConnectionOptions(options);
-  const { logger } = options;
+  const { logger, health = unwatchedPart } = options;
   for (let told = false; ; told = true) {
     signal?.throwIfAborted();
     try {
-      return createClient(await connect(settings), logger);
+      const connection = await connect(settings);
+      health.works();
+      return createClient(connection, logger, health);
     } catch (error) {
       if (isRefusal(error)) throw error;
+      health.fails(awayReason, error);
       if (!told) logger.warn({ err: error }, 'NATS is not there yet; trying on');
       await pause(reconnectWaitMs, signal);
     }
@@ -119,7 +125,9 @@ const given = <T extends Record<string, string | undefined>>(values: T): Partial
     Record<keyof T, string>
   >;
 
-function createClient(connection: NatsConnection, logger: Log): NatsClient {
+const awayReason = 'it is away';
+
+function createClient(connection: NatsConnection, logger: Log, health: PartHealth): NatsClient {
   let isConnected = true;
   let closed = false;
   const underWay = new Set<(error: Error) => void>();
@@ -143,9 +151,12 @@ function createClient(connection: NatsConnection, logger: Log): NatsClient {
     for await (const { type, data } of connection.status()) {
       if (type === Events.Disconnect) {
         lose();
-        if (!closed) logger.warn('the connection to NATS is lost; reconnecting');
+        if (closed) continue;
+        logger.warn('the connection to NATS is lost; reconnecting');
+        health.fails(awayReason, away());
       } else if (type === Events.Reconnect) {
         logger.info('NATS is there again');
+        health.works();
         regain();
       } else if (type === Events.Error) {
         logger.warn({ code: data }, 'NATS reports an error');

@@ -5,7 +5,11 @@ gives it. Takes a context.
 {{- define "service.metricAlerts" -}}
 {{- $c := . -}}
 {{- $name := .name -}}
-{{- $here := printf "namespace=%q, service=\"%s-metrics\"" .namespace .name -}}
+{{- $here := printf "namespace=%q, service=\"%s-metrics\"" .namespace .name }}
+{{ include "service.alert" (dict "context" $c "alert" "AgentWorkflowDegraded" "severity" "warning" "for" "5m"
+  "expr" (printf "max by (part) (agent_workflow_degraded{%s}) == 1" $here)
+  "summary" (printf "A part that %s stands on is away, full or damaged." $name)
+  "means" "What does not need it goes on, and the rest is 503 or waits. Pods stay ready: /readyz names the part and the reason.") }}
 {{- if has "requests" .facts.tells }}
 {{ include "service.alert" (dict "context" $c "alert" "AgentWorkflowRequestsFail" "severity" "critical" "for" "5m"
   "expr" (printf "%s > 0.05 and sum(increase(agent_workflow_http_requests_total{%s, status=~\"5..\"}[5m])) > 10"
