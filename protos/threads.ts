@@ -204,7 +204,7 @@ export interface AcceptRunRequest {
   readonly attemptId?: string;
 }
 
-/** The nodes that a graph has. */
+/** The nodes that a graph has; those of a sub-graph behind its name: `sub/node`. */
 export interface NodeNames {
   readonly names: readonly string[];
 }

@@ -7,10 +7,10 @@ import { keepCallNotes } from './call-notes.ts';
 import { isMemoryAway } from './bound-memory.ts';
 import { commitStep, type StepCommit, type Weight } from './commit-step.ts';
 import { openCalls } from './engine/calls.ts';
-import { openInterrupts, type Carry } from './engine/carry.ts';
+import { innerPlaces, openInterrupts, type Carry } from './engine/carry.ts';
 import type { BoundMemory, RunContext } from './engine/context.ts';
 import { RunFailure, type CodeFault } from './engine/failure.ts';
-import type { CompiledGraph } from './engine/graph.ts';
+import { ownNodes, type CompiledGraph } from './engine/graph.ts';
 import { readAnswers } from './engine/interrupt.ts';
 import { mergeOutputs, type Delta, type NodeOutput } from './engine/merge.ts';
 import { withMessages, type EngineState } from './engine/state.ts';
@@ -125,7 +125,7 @@ function begin({ claimed, graph, options, remembered }: Drive, { added, visits, 
   const fields = claimed.step === 0 ? options.initialState : {};
   const given = { node: 'initial_state', fields, messages: [], mayReplace: false };
   const { state, delta } = mergeInitial(graph, hot.state, given);
-  const nodes = claimed.next.length > 0 ? claimed.next : entryNodes(graph, state);
+  const nodes = claimed.next.length > 0 ? ownNodes(graph, claimed.next) : entryNodes(graph, state);
   const answers =
     claimed.step === 0 && 'resume' in options ? readAnswers(openInterrupts(carry), options.resume) : undefined;
   return { state, weight: hot.weight, nodes, step: claimed.step, pending: delta, added, visits, carry, answers };
@@ -201,7 +201,7 @@ async function commitResult(
     recursionLimitReached: outcome.recursionLimitReached,
     ...(outcome.interrupts.length === 0 ? {} : { interruptsJson: JSON.stringify(outcome.interrupts) }),
   };
-  const next = outcome && outcome.status !== 'interrupted' ? [] : result.next;
+  const next = outcome ? placesOf(outcome, result) : result.next;
   const { owner, claimed, threads, onAway } = drive;
   const { reply, weight } = await commitStep({
     owner,
@@ -251,6 +251,10 @@ async function commitResult(
     driven: { thread, told: written, ...(reply.nextRunId === undefined ? {} : { nextRunId: reply.nextRunId }) },
   };
 }
+
+/** Where an ended run leaves its thread: one that waits in a sub-graph waits at that one's nodes, too. */
+const placesOf = ({ status }: Outcome, { next, carry }: StepResult): readonly string[] =>
+  status === 'interrupted' ? [...next, ...innerPlaces(carry)] : [];
 
 /** The end of a run with a larger context is written in turns of its own: others are not held up by all of it at once. */
 const largeContext = 1024 * 1024;

@@ -3,6 +3,7 @@ import { openWholePrivateCluster, type WholePrivateCluster } from '../servers/cl
 import { frozenReplica } from './cluster/frozen-replica.ts';
 import { servicesAway } from './cluster/away.ts';
 import { callMs, frozenServer } from './cluster/frozen-server.ts';
+import { goneNode } from './cluster/gone-node.ts';
 import { killedGateway, streams } from './cluster/killed-gateway.ts';
 import { withFaultsOfCluster } from './suite.ts';
 
@@ -27,4 +28,5 @@ withFaultsOfCluster(test, () => {
   frozenReplica(test, cluster);
   frozenServer(test, cluster);
   servicesAway(test, cluster);
+  goneNode(test, cluster);
 });

@@ -55,6 +55,15 @@ export function openInterrupts(carry: Carry | undefined): readonly Interrupt[] {
   return [...(carry.asking ?? []).map(({ open }) => open), ...inner];
 }
 
+/** What a node of a sub-graph is called outside of it. */
+export const nameWithin = (sub: string, node: string): string => `${sub}/${node}`;
+
+/** Where sub-graphs stand that wait, as the record knows their nodes. */
+export const innerPlaces = (carry: Carry | undefined): readonly string[] =>
+  Object.entries(carry?.graphs ?? {}).flatMap(([sub, place]) =>
+    [...place.nodes, ...innerPlaces(place.carry)].map((node) => nameWithin(sub, node)),
+  );
+
 /** What a place that may ask finds: the answers that it has, or that it waits still. */
 export function answersFor(
   place: Pick<Asking, 'node' | 'call'>,

@@ -1,3 +1,4 @@
+import { nameWithin } from './carry.ts';
 import type { NodeContext } from './context.ts';
 import { drawGraph } from './draw.ts';
 import { END, START } from './ends.ts';
@@ -154,6 +155,9 @@ export class StateGraph<F extends Fields> {
   #refuseStrangers(): void {
     for (const [name, node] of this.#nodes) {
       if (typeof node === 'function' || !('nodes' in node)) continue;
+      const mistaken = [...this.#nodes.keys()].find((other) => other.startsWith(nameWithin(name, '')));
+      if (mistaken !== undefined)
+        throw new Error(`node "${mistaken}" has a name that only nodes of the sub-graph "${name}" may have`);
       for (const [field, { type }] of Object.entries(node.fields)) {
         const own = Object.hasOwn(this.#fields, field) ? this.#fields[field]?.spec.type : undefined;
         if (own !== undefined && own !== type)
@@ -175,10 +179,19 @@ function checkSchema(schema: JsonSchema, what: string): void {
   }
 }
 
-/** What the graph's nodes are called, as the record is asked with. */
+/** What the graph's nodes are called, as the record is asked with; those of a sub-graph behind its own name: `sub/node`. */
 export const nodeNames = ({ nodes }: CompiledGraph): { readonly names: readonly string[] } => ({
-  names: [...nodes.keys()],
+  names: [...nodes].flatMap(([name, node]) => [
+    name,
+    ...(isCompiledGraph(node) ? nodeNames(node).names.map((inner) => nameWithin(name, inner)) : []),
+  ]),
 });
+
+/** Of the places where a thread stands, the graph's own nodes: where its sub-graphs stand is carried beside them. */
+export function ownNodes(graph: CompiledGraph, places: readonly string[]): readonly string[] {
+  const known = new Set(nodeNames(graph).names);
+  return places.filter((place) => graph.nodes.has(place) || !known.has(place));
+}
 
 /** Names in the state that the service fills itself. */
 const reservedFields: ReadonlySet<string> = new Set(['context', 'context_summary', 'messages', 'removed_from_context']);

@@ -5,7 +5,7 @@ import { callsTools } from './calls.ts';
 import { RunFailure } from './failure.ts';
 import { field } from './field.ts';
 import { END, START } from './ends.ts';
-import { StateGraph, type CompiledGraph } from './graph.ts';
+import { nodeNames, ownNodes, StateGraph, type CompiledGraph } from './graph.ts';
 import { interrupt } from './interrupt.ts';
 import { remoteTool, tool, toolNode } from './tool.ts';
 import { runStep } from './step.ts';
@@ -331,4 +331,22 @@ test('a sub-graph is drawn as one node', (t) => {
     .addEdge(START, 'a')
     .compile();
   t.deepEqual(around(inner).drawing.nodes[1], { id: 'sub', type: 'graph' });
+});
+
+test('nodes of a sub-graph are known by both names, and only a node of the graph itself is run by it', (t) => {
+  const deep = new StateGraph({})
+    .addNode('c', () => ({}))
+    .addEdge(START, 'c')
+    .compile();
+  const inner = new StateGraph({}).addNode('b', deep).addEdge(START, 'b').compile();
+  const graph = around(inner);
+  t.deepEqual(nodeNames(graph).names, ['sub', 'sub/b', 'sub/b/c']);
+  t.deepEqual(ownNodes(graph, ['sub', 'sub/b', 'sub/b/c']), ['sub']);
+  t.deepEqual(ownNodes(graph, ['sub', 'gone']), ['sub', 'gone'], 'one that nobody knows is for the step to refuse');
+  const clash = new StateGraph({})
+    .addNode('sub', inner)
+    .addNode('sub/b', () => ({}))
+    .addEdge(START, 'sub')
+    .addEdge('sub', 'sub/b');
+  t.throws(() => clash.compile(), { message: /"sub\/b" has a name that only nodes of the sub-graph "sub" may have/ });
 });
