@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { invalid, notFound, type ServiceError } from '@agent-workflow/kit/errors';
 import { createQuota, pageBytes, toPage } from '@agent-workflow/kit/pages';
 import type { Call } from '@agent-workflow/protos/call';
@@ -106,6 +107,7 @@ export function createMemories({ store, embedder, halfLifeDays, now = Date.now }
       readMetadata(metadataJson);
       const putAs = async (memoryId: string): Promise<boolean> => {
         const vector = await embed('content', content, call);
+        await settled(call);
         return store.put(owner, toRecord({ memoryId, content, memoryType, category, metadataJson, threadId, vector }));
       };
       if (request.dedupe) {
@@ -208,6 +210,19 @@ export function createMemories({ store, embedder, halfLifeDays, now = Date.now }
     },
   };
 }
+
+/**
+ * Lets what has arrived be read: while this process stood still, the caller may have stored the memory at another replica, and even
+ * removed it since. Stored here now, it would come back.
+ * @throws Cancelled or Timeout when the caller has given the call up.
+ */
+async function settled(call: Call): Promise<void> {
+  for (let turns = 0; turns < turnsToRead; turns += 1) await nextTurn();
+  refuseLate(call);
+}
+
+/** A request and the word that it is cancelled are read in one turn or in two, and take effect in the next. */
+const turnsToRead = 3;
 
 function toItem(memory: StoredMemory, score = 1): MemoryItem {
   const { memoryId, content, memoryType, category, metadataJson, vectorJson, threadId, timestamp } = memory;

@@ -139,7 +139,10 @@ withFaultsOf(test, weaviate, (server) => {
           `new ${String(rounds - 1)}: new ${String(rounds - 1)}`,
         ]);
       };
-      await Promise.all(Array.from({ length: owners }, async (_, n) => work(`u:${String(n)}`)));
+      // Each comes to its end before one that failed ends the test, and with it what all of them stand on.
+      const works = Array.from({ length: owners }, async (_, n) => work(`u:${String(n)}`).finally(() => over.abort()));
+      for (const outcome of [...(await Promise.allSettled(works)), ...(await Promise.allSettled([meddling]))])
+        if (outcome.status === 'rejected') throw outcome.reason;
       const ms = (performance.now() - started).toFixed(0);
       t.log(`${requests} keyed changes, ${resent + 3 * requests} sent again, in ${ms} ms`);
     },

@@ -23,6 +23,8 @@ export async function openStallingProxy(target: number): Promise<StallingProxy> 
   let connections = 0;
   const pass = (from: Socket, to: Socket, side: Set<Socket>): void => {
     side.add(from);
+    // Else the second of two small writes waits for the answer to the first.
+    from.setNoDelay(true);
     from.on('data', (bytes) => to.write(bytes));
     from.on('error', () => to.destroy());
     from.on('close', () => {
