@@ -105,8 +105,9 @@ withFaults(test, () => {
     if (typeof disk === 'string') {
       t.log(`${disk}: the mode of the folder stands in`);
       execFileSync('chmod', ['-R', 'a-w', folder]);
-      t.teardown(() => chmodSync(folder, 0o755));
-      t.regex(await refusal(folder, boundByModes), /^exit code 1: \S+ cannot be opened: access is denied$/);
+      const words = await refusal(folder, boundByModes);
+      chmodSync(folder, 0o755);
+      t.regex(words, /^exit code 1: \S+ cannot be opened: access is denied$/);
       return;
     }
     t.teardown(async () => disk[Symbol.asyncDispose]());
