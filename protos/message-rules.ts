@@ -133,6 +133,8 @@ function without(given: Given, names: readonly string[]): Given {
 function readId(id: unknown, loc: Loc): string | undefined {
   if (id === undefined || id === null) return undefined;
   if (typeof id !== 'string' && typeof id !== 'number') throw wrongType(loc, 'a string or a number', id);
+  if (typeof id === 'number' && Math.abs(id) > Number.MAX_SAFE_INTEGER)
+    throw invalid(loc, 'is a number that JSON does not keep exactly: it must be a text', 'inexact_number');
   const text = idText(id);
   if (text === '' || text === '0') return undefined;
   const fault = idFault(text);

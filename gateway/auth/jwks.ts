@@ -69,7 +69,8 @@ export function openJwks(options: JwksOptions): Jwks {
       if (!pick(keys, kid)) await ask();
       const key = pick(keys, kid);
       if (key) return key;
-      if (keys.size > 0) throw new ServiceError('Unauthenticated', 'the token is not valid');
+      if (keys.size > 0)
+        throw new ServiceError('Unauthenticated', 'the token is not valid', { cause: new Error('no such key') });
       throw unavailable('the keys of the token issuer cannot be read');
     },
     [Symbol.dispose]: () => {

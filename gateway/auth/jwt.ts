@@ -1,4 +1,4 @@
-import { isServiceError, ServiceError } from '@agent-workflow/kit/errors';
+import { ServiceError } from '@agent-workflow/kit/errors';
 import koaJwt from 'koa-jwt';
 import type { Authenticate } from '../middleware/authenticate.ts';
 import type { Context } from '../middleware/context.ts';
@@ -17,18 +17,20 @@ export interface JwtOptions {
 }
 
 /**
- * The principal that a bearer token names. Every refusal reads the same: which check failed helps only who forges.
+ * The principal that a bearer token names. Every refusal reads the same to the caller: which check failed helps only who forges.
+ * The log names the check, in words that hold nothing of the token.
  * @throws Unauthenticated; Unavailable when no key of the issuer could be read.
  */
 export function jwtAuthentication({ config, keys }: JwtOptions): Authenticate {
   const verify = verifier({ config, keys });
   return async (ctx) => {
     const token = bearerOf(ctx);
-    if (token === undefined) throw refusal('a bearer token is needed');
-    if (!readToken(token)) throw refusal();
+    if (token === undefined) throw new ServiceError('Unauthenticated', 'a bearer token is needed');
+    if (!readToken(token)) throw refusal('not a plain signed token');
     const claims = await verify(ctx);
-    const principal = isTimely(claims, Date.now() / 1000) ? principalOf(claims) : undefined;
-    if (!principal) throw refusal();
+    if (!isTimely(claims, Date.now() / 1000)) throw refusal('exp is missing, or a time is none or lies in the future');
+    const principal = principalOf(claims);
+    if (!principal) throw refusal('no claim names a user');
     return principal;
   };
 }
@@ -61,7 +63,8 @@ function verifier({ config, keys }: JwtOptions): (ctx: Context) => Promise<Claim
 const findKey =
   (algorithm: string, keys: Keys): koaJwt.SecretLoader =>
   async ({ alg, kid }: Claims) => {
-    if (alg !== algorithm || (kid !== undefined && typeof kid !== 'string')) throw refusal();
+    if (alg !== algorithm) throw refusal('signed by another algorithm than JWT_ALGORITHM');
+    if (kid !== undefined && typeof kid !== 'string') throw refusal('kid is no text');
     // Its types know texts and bytes alone; jsonwebtoken below it takes the key object, which cannot be misread.
     return (await keys.find(kid)) as unknown as Buffer;
   };
@@ -69,10 +72,27 @@ const findKey =
 /** koa-jwt makes a 401 of everything; that no key can be read is not the caller's fault. */
 function causeOf(error: unknown): ServiceError {
   const cause: unknown = error instanceof Error && 'originalError' in error ? error.originalError : error;
-  return isServiceError(cause, 'Unavailable') ? cause : refusal();
+  if (cause instanceof ServiceError) return cause;
+  return refusal(checkOf(cause));
 }
 
-const refusal = (message = 'the token is not valid'): ServiceError => new ServiceError('Unauthenticated', message);
+/** The check that failed, by the words of jsonwebtoken; what it says of other things may hold parts of the token. */
+function checkOf(cause: unknown): string {
+  const words = cause instanceof Error ? cause.message : '';
+  return checks.find((check) => words.startsWith(check)) ?? 'not verified';
+}
+
+const checks = [
+  'jwt expired',
+  'jwt not active',
+  'jwt audience invalid',
+  'jwt issuer invalid',
+  'invalid signature',
+  'invalid algorithm',
+] as const;
+
+const refusal = (check: string): ServiceError =>
+  new ServiceError('Unauthenticated', 'the token is not valid', { cause: new Error(check) });
 
 /** The last moment of a Date, in seconds: what lies beyond is no time. */
 const endOfTime = 8.64e12;

@@ -27,7 +27,20 @@ test('an id that is absent, null, empty or 0 is given anew, each its own', (t) =
 test('a given id is kept, a number as its decimal text', (t) => {
   t.is(normalised({ role: 'user', content: '', message_id: 'mine' }).message_id, 'mine');
   t.is(normalised({ role: 'user', content: '', message_id: 42 }).message_id, '42');
-  t.is(normalised({ role: 'user', content: '', message_id: 1e21 }).message_id, '1000000000000000000000');
+});
+
+test('a number that JSON rounds is refused as an id, and so is the id of another message of the same request', (t) => {
+  const message = { role: 'user', content: '' } as const;
+  const refused = (messages: readonly NewMessage[]) =>
+    t.throws<ServiceError>(() => toEntries(messages, newId, now), { name: 'Invalid' });
+  const rounded = refused([message, { ...message, message_id: 2 ** 53 }]);
+  t.deepEqual(rounded.details[0]?.loc, ['body', 'messages', 1, 'message_id']);
+  const twice = refused([
+    { ...message, message_id: 'a' },
+    { ...message, message_id: 'b' },
+    { ...message, message_id: 'a' },
+  ]);
+  t.is(twice.message, 'body.messages.2.message_id: is that of message 0, too');
 });
 
 test('fields and blocks that nobody knows are kept', (t) => {

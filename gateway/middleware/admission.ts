@@ -9,6 +9,8 @@ export interface AdmissionOptions {
   readonly maxBody: number;
   /** Who asks: one of them holds at most half, so that it leaves room for the others. */
   readonly callerOf: (ctx: Context) => string;
+  /** How long the caller of a large reply may take nothing of it before its connection is closed, in milliseconds. */
+  readonly stalledMs?: number;
 }
 
 /** Bounds the bytes that the edge holds of requests and replies. Each counts until the reply has left. */
@@ -25,7 +27,7 @@ export interface Admission {
 /** Replies that are shorter count for nothing. */
 const largeReply = 64 * 1024;
 
-export function createAdmission({ limit, maxBody, callerOf }: AdmissionOptions): Admission {
+export function createAdmission({ limit, maxBody, callerOf, stalledMs = 30_000 }: AdmissionOptions): Admission {
   const budget = createByteBudget(limit);
   const byCaller = new Map<string, number>();
 
@@ -51,7 +53,10 @@ export function createAdmission({ limit, maxBody, callerOf }: AdmissionOptions):
       return next();
     },
     reply: (ctx, size, mayRefuse) => {
-      if (size >= largeReply) hold(ctx, size, mayRefuse);
+      if (size < largeReply) return;
+      hold(ctx, size, mayRefuse);
+      // Node destroys the connection then, unless some of the reply has left since.
+      ctx.res.setTimeout(stalledMs);
     },
   };
 }

@@ -28,6 +28,7 @@ function lineOf(ctx: Context, ms: number): Record<string, unknown> {
     status: ctx.status,
     ms: Math.round(ms * 100) / 100,
     ...(error && { code: error.code }),
+    ...(error?.code === 'Unauthenticated' && error.cause instanceof Error && { reason: error.cause.message }),
     ...(error && ctx.status >= 500 && { err: error.cause ?? error }),
   };
 }

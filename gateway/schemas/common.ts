@@ -20,8 +20,8 @@ export const record = <P extends TProperties>(title: string, properties: P) => T
 /** Whatever is named so can be addressed in a path. */
 const idRules = { maxLength: maxIdLength, format: 'well-formed' };
 
-/** Numbers whose decimal text is no longer than an identifier may be. */
-const idNumbers = { minimum: -1e254, maximum: 1e255 };
+/** Beyond these JSON numbers are rounded, so that two different identifiers would become one. */
+const idNumbers = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
 
 /** An identifier as it stands in a path. */
 export const Id = Type.String({ title: 'Id', minLength: 1, pattern: idPattern, ...idRules });

@@ -159,7 +159,24 @@ export async function runProcess(open: (env: Env, stopping: AbortSignal) => Prom
     if (words === undefined) throw error;
     process.stderr.write(`${words}\n`);
     process.exitCode = 1;
+  } finally {
+    endSoon();
   }
+}
+
+/** What is left to write is written in much less. */
+const endedMs = 1000;
+
+/**
+ * Ends the process if anything still holds it a while from now: a timer, a connection or a node of an agent's code outlives the
+ * drain, and would run on beside whatever takes over the process's data.
+ */
+function endSoon(): void {
+  const end = (): void => {
+    process.stderr.write('timers or connections are still open: the process ends without them\n');
+    process.exit();
+  };
+  setTimeout(end, endedMs).unref();
 }
 
 /** What keeps a process from starting and lies around it rather than in it, in one line; `undefined` for anything else. */

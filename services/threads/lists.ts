@@ -12,6 +12,8 @@ import type {
   Thread,
 } from '@agent-workflow/protos/threads';
 import { textOf, type Message } from '@agent-workflow/protos/message';
+import { createKeyedLock } from '@agent-workflow/kit/keyed-lock';
+import type { Page } from '@agent-workflow/kit/pages';
 import { containing } from './contains.ts';
 import {
   fromMessagesCursor,
@@ -22,7 +24,7 @@ import {
   toThreadsCursor,
 } from './cursor.ts';
 import { fromJson, jsonArray } from './json.ts';
-import { readPage, searchPage, type Listing } from './paging.ts';
+import { readPage, searchPage, type Listing, type SearchRequest } from './paging.ts';
 import type {
   Head,
   LogEntry,
@@ -57,6 +59,22 @@ const runsOf = (store: ThreadStore, key: ThreadKey): Listing<RunRow, RunMark> =>
   sizeOf: runBytes,
 });
 
+/**
+ * Searches read all that they look through, so each owner has one at a time: many at once would end no sooner, and would leave
+ * less of the process to the calls of others.
+ */
+const inTurn = createKeyedLock();
+
+const searchInTurn = async <Row, Mark>(
+  owner: string,
+  listing: Listing<Row, Mark>,
+  request: SearchRequest<Row, Mark>,
+): Promise<Page<Row>> =>
+  inTurn(owner, async () => {
+    request.signal.throwIfAborted();
+    return searchPage(listing, request);
+  });
+
 export async function listThreads(
   store: ThreadStore,
   request: ListThreadsRequest,
@@ -67,7 +85,11 @@ export async function listThreads(
   const listing = threadsOf(store, owner);
   const asked = { limit, ...start, signal };
   const { items, hasMore } = search
-    ? await searchPage(listing, { ...asked, matches: matchesThread(search.toLowerCase()), most: searchedThreads })
+    ? await searchInTurn(owner, listing, {
+        ...asked,
+        matches: matchesThread(search.toLowerCase()),
+        most: searchedThreads,
+      })
     : await readPage(listing, asked);
   const last = items.at(-1);
   return { threads: items.map(toThread), ...(hasMore && last ? { cursor: toThreadsCursor(last) } : {}) };
@@ -83,7 +105,7 @@ export async function listMessages(
   const listing = messagesOf(store, { owner, threadId });
   const asked = { limit, ...start, signal };
   const { items, hasMore } = search
-    ? await searchPage(listing, { ...asked, matches: matchesMessage(search.toLowerCase()) })
+    ? await searchInTurn(owner, listing, { ...asked, matches: matchesMessage(search.toLowerCase()) })
     : await readPage(listing, asked);
   const last = items.at(-1);
   return {

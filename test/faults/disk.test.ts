@@ -115,6 +115,13 @@ withFaults(test, () => {
     t.regex(await refusal(folder), /^exit code 1: \S+ cannot be opened: the file system is read-only$/);
   });
 
+  test.serial('a data folder that is a file stops the start with one line', async (t) => {
+    await using workspace = await makeWorkspace('echo');
+    const file = join(workspace.folder, 'file');
+    writeFileSync(file, '');
+    t.regex(await refusal(file), /^exit code 1: \S+ cannot be opened: the path leads through a file$/);
+  });
+
   for (const name of ['threads', 'execution', 'memory', 'lock']) {
     test.serial(`a damaged ${name}.sqlite stops the start with one line`, async (t) => {
       await using workspace = await makeWorkspace('echo');

@@ -72,6 +72,17 @@ test('a port that another process listens at stops the start with one line, whic
   }
 });
 
+test('an agent that holds its process by a timer does not keep it from ending after the drain', async (t) => {
+  await using workspace = await makeWorkspace('holding');
+  const service = await startStandalone({ ...workspace.env, DRAIN_SECONDS: '1' });
+  await createClient(service.url).send('POST', '/v1/graph/invoke', { messages: [user('hello')] });
+  const messages = [user('one'), user('two')];
+  const { status } = await createClient(service.url).send('POST', '/v1/runs', { messages });
+  t.is(status, 202);
+  t.timeout(30_000, 'the process goes on');
+  t.is(await service.stop('SIGTERM'), 0);
+});
+
 test('what was written before a stop is there after the next start', async (t) => {
   await using workspace = await makeWorkspace('echo');
   const first = await startStandalone(workspace.env);

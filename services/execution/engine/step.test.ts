@@ -168,6 +168,14 @@ test('a conditional edge that throws, or leads nowhere, is a fault of the graph'
   t.like(thrown, { code: 'GRAPH_ERROR', node: 'a', message: 'the edge from "a" failed: lost' });
   const nowhere = await failureOf(routed(() => 'nowhere'));
   t.like(nowhere, { code: 'GRAPH_ERROR', message: 'the edge from "a" leads to the unknown node "nowhere"' });
+  for (const nothing of [undefined, [undefined], null, 5]) {
+    const failure = await failureOf(routed(() => nothing as unknown as string));
+    t.like(failure, {
+      code: 'GRAPH_ERROR',
+      node: 'a',
+      message: `the edge from "a" leads to the unknown node "${String(nothing) || 'undefined'}"`,
+    });
+  }
 });
 
 test('a step that names a node the graph does not have is a fault of the graph', async (t) => {

@@ -26,11 +26,13 @@ function routed(graph: CompiledGraph, name: string, { values, context }: EngineS
   if (!edges) return [];
   return edges.flatMap(({ route }) => {
     const targets = [callRoute(route, name, { ...values, context })].flat();
-    const lost = targets.find((target) => target !== END && !graph.nodes.has(target));
-    if (lost !== undefined)
-      throw new RunFailure('GRAPH_ERROR', `the edge from "${name}" leads to the unknown node "${messageOf(lost)}"`, {
-        node: name,
-      });
+    const lost = targets.findIndex((target) => target !== END && !graph.nodes.has(target));
+    if (lost !== -1)
+      throw new RunFailure(
+        'GRAPH_ERROR',
+        `the edge from "${name}" leads to the unknown node "${messageOf(targets[lost])}"`,
+        { node: name },
+      );
     return targets;
   });
 }

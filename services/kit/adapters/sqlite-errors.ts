@@ -27,6 +27,7 @@ const byExtended: Readonly<Record<number, string>> = {
 const bySystem: Readonly<Record<string, string>> = {
   EACCES: 'access is denied',
   EDQUOT: 'the disk is full',
+  EEXIST: 'the path leads through a file',
   EFBIG: 'the file is too large for the disk',
   EIO: 'the disk reports errors',
   EMFILE: 'no file descriptors are left',
@@ -53,10 +54,15 @@ export function storageReason(error: unknown): string | undefined {
   return system ?? byExtended[numberOf(error)] ?? bySqlite[primaryCode(error)];
 }
 
-/** The error that a caller gets for what SQLite or the file system threw. An error of ours is left as it is. */
-export function storageError(error: unknown, message: string): ServiceError {
+/**
+ * The error that a caller gets for what SQLite or the file system threw; the file is named for the log alone. An error of ours is
+ * left as it is.
+ */
+export function storageError(error: unknown, message: string, file?: string): ServiceError {
   if (error instanceof ServiceError) return error;
-  if (storageReason(error) !== undefined) return unavailable(message, error);
+  const reason = storageReason(error);
+  const cause = file === undefined ? error : new Error(`${file}: ${String(reason)}`, { cause: error });
+  if (reason !== undefined) return unavailable(message, cause);
   return new ServiceError('StorageFailed', 'the store failed', { cause: error });
 }
 

@@ -119,7 +119,7 @@ function openFile({ path, durability, migrations, health }: SqliteOptions, openi
       // Inside of a write the whole group is tried again, by what SQLite itself says.
       if (isWriting) return error;
       condition.fails('read', error);
-      return storageError(error, 'the store cannot be read right now');
+      return storageError(error, 'the store cannot be read right now', path);
     });
     statements.set(sql, made);
     return made;

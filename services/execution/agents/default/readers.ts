@@ -82,9 +82,13 @@ const readQuestion: Reader = (sentence) => {
     : undefined;
 };
 
+/** Characters of a statement beyond which a reply does not repeat it. */
+const longFact = 10_000;
+
 const readStatement: Reader = (sentence) => {
   if (!/\b(?:I|my|me|we|our)\b/i.test(sentence)) return undefined;
   const fact = cutEnd(sentence, '.!');
+  if (fact.length > longFact) return { words: `That is a lot to take in. ${abilities}` };
   return { words: `So ${asYou(fact)}. Say "remember that ${fact}" and I will keep it in mind.` };
 };
 
