@@ -191,12 +191,19 @@ export function openSqliteMemoryStore(options: SqliteMemoryStoreOptions): Memory
         });
       }
       const cached = await vectorsOf(owner);
-      for await (const row of rowsByWords(db, match)) {
+      const consider = (row: Row): void => {
         const seq = Number(row['seq']);
         const head = cached ? cached.headAt(seq) : readHeadAt(db, owner, seq);
-        if (!head || !isWithin(narrowing, head)) continue;
+        if (!head || !isWithin(narrowing, head)) return;
         const hit = { head, weight: Number(row['weight']) };
         if (top.wants(hit) && (accepts === undefined || accepts(head))) top.add(hit);
+      };
+      const turns = createTurns();
+      for await (const rows of rowsByWords(db, match)) {
+        for (const row of rows) {
+          consider(row);
+          if (turns.isOver()) await turns.pass();
+        }
       }
       return top.items();
     },
@@ -439,14 +446,10 @@ async function* rowsOf(db: Sqlite, owner: string): AsyncGenerator<Row> {
 }
 
 /** What the words are found in, some rows at a time. Each time the index counts anew how rare a word is, so they are many. */
-async function* rowsByWords(db: Sqlite, match: string): AsyncGenerator<Row> {
-  const turns = createTurns();
+async function* rowsByWords(db: Sqlite, match: string): AsyncGenerator<readonly Row[]> {
   for (let after = -1; ;) {
     const rows = db.prepare(selectByWords).all(match, after, matchesAtOnce);
-    for (const row of rows) {
-      yield row;
-      if (turns.isOver()) await turns.pass();
-    }
+    yield rows;
     const last = rows.at(-1);
     if (rows.length < matchesAtOnce || !last) return;
     after = Number(last['seq']);
