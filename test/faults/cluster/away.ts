@@ -38,8 +38,6 @@ export function servicesAway(test: TestFn, cluster: () => WholePrivateCluster): 
     const { executions, memories, threads } = cluster();
     await settled([200, []]);
     const late = (name: string) => ({ name, reason: 'it does not answer in time' });
-    await whileFrozen(memories, () => settled([200, [late('memory')]]));
-    await settled([200, []]);
     await whileFrozen(executions, () => settled([200, [late('execution')]]));
     await settled([200, []]);
     await whileFrozen(threads, async () => {

@@ -7,7 +7,7 @@ import { openGate } from '../../servers/gate.ts';
 import { until } from '../../until.ts';
 
 /** How long one of each stands still, in milliseconds: a worker until its runs have gone on elsewhere. */
-const frozenMs = { threads: 5000, executions: 8000, memories: 5000 };
+const frozenMs = { threads: 4000, executions: 7000, memories: 4000 };
 /** No call may take longer, also on a machine that does other things too. */
 const boundMs = 12_000;
 /** Callers that call one after the other. */

@@ -5,7 +5,7 @@ import type { WholePrivateCluster } from '../../servers/cluster.ts';
 import { until } from '../../until.ts';
 
 /** Deadline of a call of the gateway to a service, in milliseconds. */
-export const callMs = 5000;
+export const callMs = 4000;
 /** A call ends by its deadline; the rest is for a machine that does other things too. In milliseconds. */
 const boundMs = 12_000;
 
