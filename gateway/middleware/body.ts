@@ -81,6 +81,7 @@ function toServiceError(error: Error, maxBytes: number): ServiceError {
   const status = 'status' in error ? Number(error.status) : 400;
   if (status === 413) return new ServiceError('TooLarge', `the body is larger than ${String(maxBytes)} bytes`);
   if (error.message.includes('forbidden prototype')) return badBody('the body may not hold the key "__proto__"');
+  if (error.message.startsWith('invalid JSON, only supports object')) return notAnObject();
   return badBody('the body is not JSON', error);
 }
 

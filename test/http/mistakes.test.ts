@@ -75,6 +75,13 @@ test('a body that is not a JSON object is 400 on every route that takes one', as
   }
 });
 
+test('JSON that is no object is told to be no object, not to be no JSON', async (t) => {
+  for (const body of ['null', '3', '"text"', '[]']) {
+    const reply = await raw('POST', '/v1/graph/invoke', { body, headers: json });
+    t.like(reply.body, { error: { message: 'the body must be a JSON object' } } as never, body);
+  }
+});
+
 test('a body that is too large is 413, also when its length is not told beforehand', async (t) => {
   const large = JSON.stringify({ text: 'x'.repeat(maxBodyBytes) });
   for (const { method, path } of withBody) {
