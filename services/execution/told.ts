@@ -1,3 +1,4 @@
+import { createTurns } from '@agent-workflow/kit/turns';
 import type { Block, Message } from '@agent-workflow/protos/message';
 import { fromJson } from './options.ts';
 import type { RunLog } from './port.ts';
@@ -50,8 +51,12 @@ interface ReadChunk {
 export async function readTold(log: RunLog, runId: string, last: number): Promise<ToldLog> {
   const told = gatherTold();
   if (last === 0) return told;
+  const turns = createTurns();
   for await (const batch of log.follow(runId, 0, AbortSignal.timeout(readTimeoutMs))) {
-    for (const { seq, event, json } of batch) if (seq <= last) told.add(event, fromJson(json) as ReadChunk);
+    for (const { seq, event, json } of batch) {
+      if (seq <= last) told.add(event, fromJson(json) as ReadChunk);
+      if (turns.isOver()) await turns.pass();
+    }
     if ((batch.at(-1)?.seq ?? last) >= last) break;
   }
   return told;
