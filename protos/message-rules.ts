@@ -133,13 +133,19 @@ function without(given: Given, names: readonly string[]): Given {
 function readId(id: unknown, loc: Loc): string | undefined {
   if (id === undefined || id === null) return undefined;
   if (typeof id !== 'string' && typeof id !== 'number') throw wrongType(loc, 'a string or a number', id);
-  if (typeof id === 'number' && Math.abs(id) > Number.MAX_SAFE_INTEGER)
-    throw invalid(loc, 'is a number that JSON does not keep exactly: it must be a text', 'inexact_number');
+  if (typeof id === 'number') refuseRounded(id, loc);
   const text = idText(id);
   if (text === '' || text === '0') return undefined;
   const fault = idFault(text);
   if (fault) throw invalid(loc, fault.msg, fault.type);
   return text;
+}
+
+/** Beyond these JSON numbers are rounded, so that two different identifiers would become one. */
+function refuseRounded(id: number, loc: Loc): void {
+  const { MAX_SAFE_INTEGER: most, MIN_SAFE_INTEGER: least } = Number;
+  if (id > most) throw invalid(loc, `must be <= ${String(most)}`, 'less_than_equal');
+  if (id < least) throw invalid(loc, `must be >= ${String(least)}`, 'greater_than_equal');
 }
 
 function readContent(content: unknown, loc: Loc): readonly Block[] {

@@ -42,6 +42,7 @@ const bad: readonly (readonly [what: string, message: unknown, at: Loc])[] = [
   ['no message', 5, []],
   ['null', null, []],
   ['a list', [], []],
+  ['an id that is a number which JSON rounds', { ...good, message_id: 4e21 }, ['message_id']],
   ['a role that is a number', { ...good, role: 42 }, ['role']],
   ['an unknown role', { ...good, role: 'robot' }, ['role']],
   ['no role', { content: 'hello' }, ['role']],
@@ -102,7 +103,7 @@ for (const [what, message, at] of bad) {
 }
 
 const odd: readonly (readonly [what: string, given: object, stored: object])[] = [
-  ['a number for an id', { ...good, message_id: 4e21 }, { message_id: '4000000000000000000000' }],
+  ['a number for an id', { ...good, message_id: 2 ** 53 - 1 }, { message_id: '9007199254740991' }],
   ['seconds for a time', { ...good, timestamp: 1_767_323_045 }, { timestamp: '2026-01-02T03:04:05.000Z' }],
   ['milliseconds for a time', { ...good, timestamp: 1_767_323_045_678 }, { timestamp: '2026-01-02T03:04:05.678Z' }],
   [
