@@ -109,6 +109,7 @@ test('a body may hold null for what it may lack, and for nothing else', (t) => {
   t.true(
     isValid('RunRequest', { messages: [{ role: 'user', content: [{ type: 'reasoning', text: null, summary: 's' }] }] }),
   );
+  t.false(isValid('RunRequest', { messages: [{ role: 'user', content: [{ type: 'reasoning', text: null }] }] }));
   t.false(isValid('RunRequest', { messages: null }));
   t.false(isValid('RunRequest', { messages: [{ ...message, message_id: null, role: null }] }));
   t.false(

@@ -26,7 +26,13 @@ export const Block = Type.Unsafe<{ type: string; [key: string]: unknown }>({
     then: {
       required: Object.keys(required),
       properties: { ...toSchemas(required), ...toSchemas(optional) },
-      ...(oneOf && { anyOf: oneOf.map((name) => ({ required: [name] })) }),
+      // Each with its type, so that null for all of them is none of them.
+      ...(oneOf && {
+        anyOf: oneOf.map((name) => ({
+          required: [name],
+          properties: toSchemas({ [name]: optional[name] ?? 'string' }),
+        })),
+      }),
     },
   })),
 });
