@@ -1,6 +1,6 @@
 import { createByteBudget } from '@agent-workflow/kit/budget';
 import { unavailable, type ServiceError } from '@agent-workflow/kit/errors';
-import type { Context, Middleware } from './context.ts';
+import type { Context, Middleware, Room } from './context.ts';
 
 export interface AdmissionOptions {
   /** What bodies and large replies may come to together, in bytes. */
@@ -31,25 +31,42 @@ export function createAdmission({ limit, maxBody, callerOf, stalledMs = 30_000 }
   const budget = createByteBudget(limit);
   const byCaller = new Map<string, number>();
 
-  const hold = (ctx: Context, bytes: number, mayRefuse: boolean): void => {
+  const count = (caller: string, bytes: number): void => {
+    const held = (byCaller.get(caller) ?? 0) + bytes;
+    if (held > 0) byCaller.set(caller, held);
+    else byCaller.delete(caller);
+  };
+
+  const hold = (ctx: Context, bytes: number, mayRefuse: boolean): Room => {
     const caller = callerOf(ctx);
     const before = byCaller.get(caller) ?? 0;
     const isTooMuch = before > 0 && before + bytes > limit / 2;
-    const room = mayRefuse ? (isTooMuch ? undefined : budget.tryTake(bytes)) : budget.force(bytes);
-    if (!room) throw overfull();
-    byCaller.set(caller, before + bytes);
+    const taken = mayRefuse ? (isTooMuch ? undefined : budget.tryTake(bytes)) : budget.force(bytes);
+    if (!taken) throw overfull();
+    let room = taken;
+    let held = bytes;
+    count(caller, bytes);
     whenClosed(ctx, () => {
       room[Symbol.dispose]();
-      const left = (byCaller.get(caller) ?? 0) - bytes;
-      if (left > 0) byCaller.set(caller, left);
-      else byCaller.delete(caller);
+      count(caller, -held);
+      held = 0;
     });
+    return {
+      resize: (actual) => {
+        if (held === 0 || actual === held) return;
+        const assumed = room;
+        room = budget.force(actual);
+        assumed[Symbol.dispose]();
+        count(caller, actual - held);
+        held = actual;
+      },
+    };
   };
 
   return {
     body: (ctx, next) => {
       const bytes = bytesOfBody(ctx, maxBody);
-      if (bytes > 0) hold(ctx, bytes, true);
+      if (bytes > 0) ctx.state.bodyRoom = hold(ctx, bytes, true);
       return next();
     },
     reply: (ctx, size, mayRefuse) => {
@@ -61,12 +78,16 @@ export function createAdmission({ limit, maxBody, callerOf, stalledMs = 30_000 }
   };
 }
 
-/** What a body may come to: one of unknown length, or that is compressed, counts for as much as any may have. */
+/** Bodies whose length is told only by their end are mostly short: each counts for this share of the largest until it is read. */
+const shareOfLargest = 4;
+
+/** What a body comes to, as far as its headers say. */
 function bytesOfBody({ req: { headers } }: Context, maxBody: number): number {
+  const assumed = Math.ceil(maxBody / shareOfLargest);
   const length = headers['content-length'];
-  if (length === undefined) return headers['transfer-encoding'] === undefined ? 0 : maxBody;
+  if (length === undefined) return headers['transfer-encoding'] === undefined ? 0 : assumed;
   const encoding = headers['content-encoding'] ?? 'identity';
-  return encoding === 'identity' ? Math.min(Number(length), maxBody) : maxBody;
+  return encoding === 'identity' ? Math.min(Number(length), maxBody) : assumed;
 }
 
 function whenClosed({ res }: Context, act: () => void): void {

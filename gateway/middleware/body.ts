@@ -23,6 +23,7 @@ export function jsonBody(maxBytes: number): Middleware {
       }
       const parse = await (parser ??= openParser(maxBytes));
       await parse(ctx, nothing);
+      ctx.state.bodyRoom?.resize(takeLength(ctx));
       ctx.state.body = objectOf(ctx);
     }
     await next();
@@ -58,12 +59,20 @@ async function openParser(maxBytes: number): Promise<Middleware> {
     multipart: false,
     urlencoded: false,
     text: false,
+    includeUnparsed: true,
     parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PUT, HttpMethodEnum.DELETE],
     onError: (error, ctx) => {
       discardRest(ctx);
       throw toServiceError(error, maxBytes);
     },
   }) as Middleware;
+}
+
+/** The bytes of the body as it was parsed. Its text is let go of. */
+function takeLength({ request }: Context): number {
+  const { rawBody } = request as { readonly rawBody?: string };
+  Reflect.deleteProperty(request, 'rawBody');
+  return Buffer.byteLength(rawBody ?? '');
 }
 
 function objectOf(ctx: Context): Record<string, unknown> {

@@ -7,6 +7,12 @@ export interface Principal {
   readonly user?: Readonly<Record<string, unknown>>;
 }
 
+/** What a body counts for among the bytes that the edge holds. */
+export interface Room {
+  /** The body has been read, and came to so many bytes. */
+  readonly resize: (bytes: number) => void;
+}
+
 /** What the middleware of one request tells the next. */
 export interface RequestState {
   requestId: string;
@@ -19,6 +25,8 @@ export interface RequestState {
   claims?: Readonly<Record<string, unknown>>;
   /** The parsed body, `undefined` when none was sent. */
   body?: Record<string, unknown> | undefined;
+  /** What the body counts for, where one is sent. */
+  bodyRoom?: Room;
   params: unknown;
   input: unknown;
   /** The row of the table that the request is for, once that is known, where anyone wants to know. */

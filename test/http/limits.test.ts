@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import { createClient, user, type Client, type Reply, type Sent } from '../servers/client.ts';
 import { embeddedOnly, openShape } from './shape.ts';
@@ -13,11 +14,16 @@ const badToken: Sent = {
   authorization: `Bearer ${makeToken('HS256', 'x'.repeat(32), { claims: { user_id: 'eve' } })}`,
 };
 
-async function open(t: ExecutionContext, env: Sent, agent = 'echo', auth: 'jwt' | null = 'jwt'): Promise<Client> {
+async function open(
+  t: ExecutionContext,
+  env: Sent,
+  agent = 'echo',
+  auth: 'jwt' | null = 'jwt',
+): Promise<Client & { readonly url: string }> {
   const always = { HOST: '127.0.0.1', JWT_SECRET_KEY: secret, RATE_LIMIT_WINDOW_SECONDS: '3600' };
   const opened = await openShape(agent, { ...always, ...env }, { auth });
   t.teardown(() => opened[Symbol.asyncDispose]());
-  return createClient(opened.url);
+  return { url: opened.url, ...createClient(opened.url) };
 }
 
 const codeIn = ({ body }: Reply): string => (body.error as { readonly code: string }).code;
@@ -45,6 +51,24 @@ test('bodies beyond the bytes that may be held at once are 503, one caller has a
   gate.open();
   for (const reply of await Promise.all(first)) t.is(reply.status, 200);
   t.is((await invoke('ada', 400_000)).status, 200);
+});
+
+test('a body of unknown length counts for what it came to once it is read', async (t) => {
+  await using gate = await openGate();
+  const { url } = await open(t, { IN_FLIGHT_MB: '4' }, 'gated');
+  const json = JSON.stringify({ messages: [user('x'.repeat(10_000))], config: { gate: gate.url } });
+  const bodies = { identity: Buffer.from(json), gzip: gzipSync(json) };
+  const replies: Promise<Response>[] = [];
+  for (const [encoding, bytes] of Object.entries(bodies)) {
+    for (let sent = 0; sent < 4; sent++) {
+      const headers = { 'content-type': 'application/json', 'content-encoding': encoding, ...as('ada') };
+      const body = new Blob([new Uint8Array(bytes)]).stream();
+      replies.push(fetch(`${url}/v1/graph/invoke`, { method: 'POST', headers, body, duplex: 'half' }));
+      await Promise.race([gate.visited(replies.length), replies.at(-1)]);
+    }
+  }
+  gate.open();
+  for (const reply of await Promise.all(replies)) t.is(reply.status, 200);
 });
 
 test('a principal beyond its rate is 429 and told when to come back; others are served', async (t) => {
