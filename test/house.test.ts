@@ -52,7 +52,10 @@ const rules: readonly Rule[] = [
     says: 'a service never imports another service, nor the gateway',
     files: /^services\/execution\//,
     imports: /^\/(gateway|services\/(?!execution\/|kit\/))/,
-    example: ['services/execution/worker.ts', `import { createThreads } from '@agent-workflow/threads/threads';`],
+    example: [
+      'services/execution/worker/worker.ts',
+      `import { createThreads } from '@agent-workflow/threads/threads';`,
+    ],
   },
   {
     says: 'a service never imports another service, nor the gateway',
@@ -81,27 +84,28 @@ const rules: readonly Rule[] = [
   },
   {
     says: 'a port is types of protos and nothing else',
-    files: /\/port\.ts$/,
+    files: /\/port\.ts$|\/ports\//,
     imports: /^(?!\/protos\/)/,
-    example: ['services/threads/port.ts', `import type { Sqlite } from '@agent-workflow/kit/adapters/sqlite';`],
+    example: ['services/execution/ports/port.ts', `import type { Sqlite } from '@agent-workflow/kit/adapters/sqlite';`],
   },
   {
     says: 'the engine knows neither queue, store nor HTTP',
     files: /^services\/execution\/engine\//,
     except: tests,
     imports: /^\/services\/(?!kit\/(?!adapters)|execution\/engine\/)|^node:(http|sqlite|net)/,
-    example: ['services/execution/engine/step.ts', `import type { RunLog } from '../port.ts';`],
+    example: ['services/execution/engine/step.ts', `import type { RunLog } from '../ports/port.ts';`],
   },
   {
     says: 'an adapter never imports the service it serves',
     files: /\/adapters\//,
     except: tests,
-    imports: /^\/services\/(threads\/threads|execution\/(runs|worker)|memory\/memories|\w+\/(config|open))$/,
+    imports:
+      /^\/services\/(threads\/threads|execution\/(api|worker|steps|events|record|watchdog)\/.*|memory\/memories|\w+\/(config|open))$/,
     example: ['services/memory/adapters/sqlite.ts', `import { createMemories } from '../memories.ts';`],
   },
   {
     says: 'an adapter of SQLite never imports another adapter',
-    files: /\/adapters\/sqlite[^/]*\.ts$/,
+    files: /\/adapters\/sqlite([^/]*\.ts|\/.*)$/,
     except: tests,
     imports: /\/adapters\/(?!sqlite)/,
     example: ['services/memory/adapters/sqlite.ts', `import { open } from './weaviate.ts';`],
@@ -132,14 +136,14 @@ const rules: readonly Rule[] = [
     files: anyCode,
     except: /^services\/kit\/(metrics|spans)\.ts$|^test\//,
     imports: /^(prom-client|@opentelemetry\/)/,
-    example: ['services/execution/worker.ts', `import { trace } from '@opentelemetry/api';`],
+    example: ['services/execution/worker/worker.ts', `import { trace } from '@opentelemetry/api';`],
   },
   {
     says: 'Koa stays in the gateway',
     files: anyCode,
     except: /^gateway\/|^test\//,
     imports: /^(@koa\/|koa)/,
-    example: ['services/execution/runs.ts', `import Koa from 'koa';`],
+    example: ['services/execution/api/runs.ts', `import Koa from 'koa';`],
   },
   {
     says: 'ajv checks requests in the gateway and the arguments of tools in execution, and is nowhere else',

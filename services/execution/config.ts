@@ -2,7 +2,7 @@ import { budgetSettings } from '@agent-workflow/kit/budget';
 import { choice, integer, required, type Settings } from '@agent-workflow/kit/env';
 import { grpcSettings, processSettings, securitySettings } from '@agent-workflow/kit/process';
 import { serviceFileSettings } from '@agent-workflow/kit/service-file';
-import { natsSettings } from './nats-settings.ts';
+import { natsSettings } from './adapters/nats/settings.ts';
 
 /** What the execution service reads from the environment. */
 export const executionSettings = {

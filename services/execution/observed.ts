@@ -11,9 +11,9 @@ import { LRUCache } from 'lru-cache';
 import { surroundCode, type BeginCode } from './engine/around.ts';
 import type { CompiledGraph } from './engine/graph.ts';
 import { executionMetrics } from './metrics.ts';
-import type { RunOptions } from './options.ts';
-import type { RunLog, RunQueue, WorkerLeases } from './port.ts';
-import type { Watchdog } from './watchdog.ts';
+import type { RunOptions } from './record/run-options.ts';
+import type { RunLog, RunQueue, WorkerLeases } from './ports/port.ts';
+import type { Watchdog } from './watchdog/watchdog.ts';
 
 /** What the execution service stands on, as far as it is measured and traced. */
 export interface ObservedParts {

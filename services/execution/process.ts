@@ -5,13 +5,13 @@ import { beginProcess, toGrpcOptions, type RunningProcess } from '@agent-workflo
 import { readServiceFile } from '@agent-workflow/kit/service-file';
 import { connect } from '@agent-workflow/protos/wire/connect';
 import { openWireServer } from '@agent-workflow/protos/wire/serve';
-import { openNats } from './adapters/nats.ts';
+import { openNats } from './adapters/nats/nats.ts';
 import { loadAgent } from './agents/load.ts';
 import { executionProcessSettings } from './config.ts';
-import { toNatsOptions } from './nats-settings.ts';
+import { toNatsOptions } from './adapters/nats/settings.ts';
 import { observeExecution } from './observed.ts';
 import { openExecution } from './open.ts';
-import { openWatchdog } from './watchdog.ts';
+import { openWatchdog } from './watchdog/watchdog.ts';
 
 /**
  * The execution service as a process of its own, on NATS. Until that answers, it lives and is not ready. In the role `api` it

@@ -4,7 +4,7 @@ import { enableCompileCache } from 'node:module';
 enableCompileCache();
 
 const { runProcess } = await import('@agent-workflow/kit/process');
-const { openWatchdog } = await import('@agent-workflow/execution/watchdog');
+const { openWatchdog } = await import('@agent-workflow/execution/watchdog/watchdog');
 const { openStandalone } = await import('./standalone.ts');
 
 await runProcess(async (env) => openStandalone(env, { openWatchdog }));

@@ -1,10 +1,10 @@
-import { openMemoryRunQueue, openMemoryWorkerLeases } from '@agent-workflow/execution/adapters/memory';
-import { openMemoryRunControl } from '@agent-workflow/execution/adapters/memory-control';
-import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite';
+import { openMemoryRunQueue, openMemoryWorkerLeases } from '@agent-workflow/execution/adapters/memory/memory';
+import { openMemoryRunControl } from '@agent-workflow/execution/adapters/memory/control';
+import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite/run-log';
 import { loadAgent } from '@agent-workflow/execution/agents/load';
 import { observeExecution } from '@agent-workflow/execution/observed';
 import { openExecution } from '@agent-workflow/execution/open';
-import { unwatched, type OpenWatchdog } from '@agent-workflow/execution/watchdog';
+import { unwatched, type OpenWatchdog } from '@agent-workflow/execution/watchdog/watchdog';
 import { createApp } from '@agent-workflow/gateway/app';
 import { openAuth, rulesOf } from '@agent-workflow/gateway/auth/open';
 import { hostOf } from '@agent-workflow/gateway/config';

@@ -1,6 +1,6 @@
 import { createAgent } from '@agent-workflow/execution/agents/default';
 import type { Brain } from '@agent-workflow/execution/agents/default/fields';
-import { bindMemory } from '@agent-workflow/execution/bound-memory';
+import { bindMemory } from '@agent-workflow/execution/steps/bound-memory';
 import { defaultValues } from '@agent-workflow/execution/engine/merge';
 import { entryNodes, runStep } from '@agent-workflow/execution/engine/step';
 import {

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import test from 'ava';
-import { createLanes, heapSize } from '@agent-workflow/execution/adapters/nats-lanes';
-import { openNatsRunQueue } from '@agent-workflow/execution/adapters/nats-queue';
-import { openNatsRunLog } from '@agent-workflow/execution/adapters/nats-log';
-import { allLanes } from '@agent-workflow/execution/adapters/nats-streams';
-import type { RunnableRun, RunQueue } from '@agent-workflow/execution/port';
+import { createLanes, heapSize } from '@agent-workflow/execution/adapters/nats/queue/lanes';
+import { openNatsRunQueue } from '@agent-workflow/execution/adapters/nats/queue/queue';
+import { openNatsRunLog } from '@agent-workflow/execution/adapters/nats/log/log';
+import { allLanes } from '@agent-workflow/execution/adapters/nats/streams';
+import type { RunnableRun, RunQueue } from '@agent-workflow/execution/ports/port';
 import { silentLog } from '@agent-workflow/kit/log';
 import { never } from '@agent-workflow/protos/call';
 import { joined, openPlace } from '../servers/nats-adapters.ts';

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { END, field, START, StateGraph, textOf } from '@agent-workflow/execution/graph';
-import type { RunQueue } from '@agent-workflow/execution/port';
+import type { RunQueue } from '@agent-workflow/execution/ports/port';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { Run, Threads } from '@agent-workflow/protos/threads';

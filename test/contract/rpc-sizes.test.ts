@@ -1,6 +1,6 @@
 import test from 'ava';
-import { createEventWriter } from '@agent-workflow/execution/events';
-import { toInvokeResult, type Outcome } from '@agent-workflow/execution/outcome';
+import { createEventWriter } from '@agent-workflow/execution/events/event-writer';
+import { toInvokeResult, type Outcome } from '@agent-workflow/execution/events/outcome';
 import { pageBytes } from '@agent-workflow/kit/pages';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { RemoteTool, RunEvent, StartRequest } from '@agent-workflow/protos/execution';

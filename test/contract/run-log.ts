@@ -1,10 +1,10 @@
-import { numbersOfClaim } from '@agent-workflow/execution/log-numbers';
+import { numbersOfClaim } from '@agent-workflow/execution/ports/log-numbers';
 import type { ExecutionContext, TestFn } from 'ava';
 import fc from 'fast-check';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { never } from '@agent-workflow/protos/call';
 import type { RunEvent } from '@agent-workflow/protos/execution';
-import { isTerminal, type RunLog } from '@agent-workflow/execution/port';
+import { isTerminal, type RunLog } from '@agent-workflow/execution/ports/port';
 
 export interface RunLogPlaces {
   /** Opens the logs of a place; every place is empty at first. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 import test from 'ava';
-import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite';
+import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite/run-log';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import { until } from '../until.ts';
 import { boundFiles, openSmallDisk } from './small-disk.ts';

@@ -1,7 +1,7 @@
 import { createFeeds, type FeedBounds, type Reader } from '@agent-workflow/gateway/replies/feeds';
 import { ndjson } from '@agent-workflow/gateway/replies/ndjson';
 import { sse } from '@agent-workflow/gateway/replies/sse';
-import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite';
+import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite/run-log';
 import { unavailable } from '@agent-workflow/kit/errors';
 import { within, type Call } from '@agent-workflow/protos/call';
 import type { FollowRequest, RunEvent, RunEvents } from '@agent-workflow/protos/execution';

@@ -1,5 +1,5 @@
 import { inFile, loadExport, misnamed } from '@agent-workflow/kit/load';
-import { runCode } from '../watchdog-code.ts';
+import { runCode } from '../watchdog/code.ts';
 import { isCompiledGraph, type CompiledGraph } from '../engine/graph.ts';
 
 /**
