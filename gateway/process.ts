@@ -6,9 +6,9 @@ import { connect } from '@agent-workflow/protos/wire/connect';
 import { createApp } from './app.ts';
 import { openAuth, rulesOf } from './auth/open.ts';
 import { gatewayProcessSettings, hostOf } from './config.ts';
-import { createParts } from './parts.ts';
+import { createParts } from './upstream/parts.ts';
 import { openServer } from './server.ts';
-import { steadyExecution } from './steady.ts';
+import { steadyExecution } from './upstream/steady.ts';
 import { openEdgeStores } from './stores/open.ts';
 
 /**

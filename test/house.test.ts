@@ -118,9 +118,9 @@ const rules: readonly Rule[] = [
     example: ['services/threads/threads.ts', `import { openSqlite } from '@agent-workflow/kit/adapters/sqlite';`],
   },
   {
-    says: 'drivers of stores stay in adapters',
+    says: 'drivers of stores stay in adapters, and that of Redis where all adapters of it share one client',
     files: anyCode,
-    except: /\/adapters\/|\.test\.ts$|^test\//,
+    except: /\/adapters\/|^gateway\/redis\/client\.ts$|\.test\.ts$|^test\//,
     imports: /^(node:sqlite|cassandra-driver|nats|@nats-io\/.*|weaviate-.*|redis|@redis\/.*)$/,
     example: ['services/threads/threads.ts', `import { DatabaseSync } from 'node:sqlite';`],
   },

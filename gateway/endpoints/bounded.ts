@@ -1,6 +1,6 @@
 import { invalid, type ErrorDetail, type ServiceError } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
-import { jsonBytes } from '../replies/json.ts';
+import { jsonBytes } from '../http/json.ts';
 
 type Loc = ErrorDetail['loc'];
 

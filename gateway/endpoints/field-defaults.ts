@@ -1,7 +1,7 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
 import type { Execution } from '@agent-workflow/protos/execution';
-import { jsonText } from '../replies/json.ts';
+import { jsonText } from '../http/json.ts';
 
 /** Field name to the JSON text of its default; fields without one are absent. */
 export type FieldDefaults = Readonly<Record<string, string>>;

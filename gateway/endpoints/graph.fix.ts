@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import type { StopInput } from '../schemas/runs.ts';
-import type { Ask, Services } from './endpoint.ts';
+import type { Ask } from '../http/endpoint.ts';
+import type { Services } from './common/services.ts';
 import { threadOf } from './runs.ts';
 import { getState } from './threads.state.ts';
 

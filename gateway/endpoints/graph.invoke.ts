@@ -1,6 +1,7 @@
 import type { RunInput } from '../schemas/graph.ts';
-import type { JsonParts } from '../replies/json.ts';
-import type { Ask, Services } from './endpoint.ts';
+import type { JsonParts } from '../http/json.ts';
+import type { Ask } from '../http/endpoint.ts';
+import type { Services } from './common/services.ts';
 import { stopWhenGone } from './on-disconnect.ts';
 import { toStartRequest } from './run-request.ts';
 import { isOpen, resultOfRun } from './run-result.ts';

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox';
 import type { SetupInput } from '../schemas/graph.ts';
-import type { Ask, Services } from './endpoint.ts';
+import type { Ask } from '../http/endpoint.ts';
+import type { Services } from './common/services.ts';
 import { boundedTools, toRemoteTool } from './run-request.ts';
 
 /** Declares the tools that the caller runs, for the runs that the same owner starts within a day; replaces those before. */

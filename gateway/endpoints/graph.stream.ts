@@ -1,5 +1,6 @@
 import type { RunInput } from '../schemas/graph.ts';
-import type { Ask, RunStream, Services } from './endpoint.ts';
+import type { Ask, RunStream } from '../http/endpoint.ts';
+import type { Services } from './common/services.ts';
 import { stopWhenGone } from './on-disconnect.ts';
 import { toStartRequest } from './run-request.ts';
 import { isOpen } from './run-result.ts';

@@ -1,5 +1,6 @@
-import { jsonObject, jsonText } from '../replies/json.ts';
-import type { Ask, Services } from './endpoint.ts';
+import { jsonObject, jsonText } from '../http/json.ts';
+import type { Ask } from '../http/endpoint.ts';
+import type { Services } from './common/services.ts';
 
 /** The graph: nodes, edges and a drawing; also as clients of other services of this kind read it. */
 export async function getGraph(ask: Ask, { execution }: Services): Promise<string> {

@@ -1,4 +1,5 @@
-import type { Ask, Services } from './endpoint.ts';
+import type { Ask } from '../http/endpoint.ts';
+import type { Services } from './common/services.ts';
 
 /** Whether the edge answers, and the caller's credentials hold. */
 export const ping = (): string => '"pong"';

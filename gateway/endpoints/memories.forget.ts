@@ -1,7 +1,8 @@
 import { invalid } from '@agent-workflow/kit/errors';
 import type { Static } from 'typebox';
 import type { ForgetMemories } from '../schemas/memories.ts';
-import type { Ask, Services } from './endpoint.ts';
+import type { Ask } from '../http/endpoint.ts';
+import type { Services } from './common/services.ts';
 import { selectionOf } from './memories.ts';
 
 /**

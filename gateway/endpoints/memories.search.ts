@@ -1,8 +1,9 @@
 import type { Static } from 'typebox';
-import { jsonBytes, jsonObject } from '../replies/json.ts';
+import { jsonBytes, jsonObject } from '../http/json.ts';
 import { maxLimit } from '../schemas/common.ts';
 import type { SearchMemories } from '../schemas/memories.ts';
-import type { Ask, Services } from './endpoint.ts';
+import type { Ask } from '../http/endpoint.ts';
+import type { Services } from './common/services.ts';
 import { memoriesText, selectionOf } from './memories.ts';
 
 /** The memories that answer a query best, by the strategy and the metric asked for. */

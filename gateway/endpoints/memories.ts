@@ -2,7 +2,7 @@ import { userIdOf } from '@agent-workflow/kit/ids';
 import type { MemoryItem, Selection } from '@agent-workflow/protos/memory';
 import { idText } from '@agent-workflow/protos/message-rules';
 import type { Static } from 'typebox';
-import { jsonBytes, jsonObject, jsonText, timeText } from '../replies/json.ts';
+import { jsonBytes, jsonObject, jsonText, timeText } from '../http/json.ts';
 import type {
   ListMemories,
   MemoryConfig,
@@ -11,7 +11,8 @@ import type {
   StoreMemory,
   UpdateMemory,
 } from '../schemas/memories.ts';
-import type { Ask, Services } from './endpoint.ts';
+import type { Ask } from '../http/endpoint.ts';
+import type { Services } from './common/services.ts';
 import { goOn, pageOf } from './threads.ts';
 
 type Params = Static<typeof MemoryParams>;

@@ -1,6 +1,7 @@
 import { within } from '@agent-workflow/protos/call';
 import type { RunInput } from '../schemas/graph.ts';
-import type { Ask, Services } from './endpoint.ts';
+import type { Ask } from '../http/endpoint.ts';
+import type { Services } from './common/services.ts';
 
 /** Stops the run when its caller goes away, where the caller asked for that; otherwise it goes on alone. */
 export function stopWhenGone(

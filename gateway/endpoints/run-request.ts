@@ -2,10 +2,11 @@ import { invalid } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { RemoteTool, StartRequest } from '@agent-workflow/protos/execution';
 import { idText } from '@agent-workflow/protos/message-rules';
-import { jsonBytes } from '../replies/json.ts';
+import { jsonBytes } from '../http/json.ts';
 import { boundedBytes, metadataBytes, tooLarge } from './bounded.ts';
 import type { RunInput } from '../schemas/graph.ts';
-import type { Ask, Services } from './endpoint.ts';
+import type { Ask } from '../http/endpoint.ts';
+import type { Services } from './common/services.ts';
 import { toEntries } from './incoming-messages.ts';
 import { configOf } from './run-config.ts';
 

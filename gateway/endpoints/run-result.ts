@@ -2,9 +2,10 @@ import { isServiceError, ServiceError, timeout, type ErrorCode, type ErrorDetail
 import { partsOfEvent } from '@agent-workflow/protos/event-json';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import { contextTooLarge } from '@agent-workflow/protos/refusals';
-import { errorOf } from '../middleware/errors.ts';
-import { jsonText, type JsonParts } from '../replies/json.ts';
-import type { Ask, Services } from './endpoint.ts';
+import { errorOf } from '../http/errors.ts';
+import { jsonText, type JsonParts } from '../http/json.ts';
+import type { Ask } from '../http/endpoint.ts';
+import type { Services } from './common/services.ts';
 
 /** The run whose result is waited for. */
 export interface Awaited extends Pick<Ask, 'owner' | 'call'> {

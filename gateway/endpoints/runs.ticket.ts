@@ -1,7 +1,8 @@
 import type { Static } from 'typebox';
 import type { RunParams } from '../schemas/runs.ts';
 import { makeTicket } from '../tickets/ticket.ts';
-import type { Ask, Services } from './endpoint.ts';
+import type { Ask } from '../http/endpoint.ts';
+import type { Services } from './common/services.ts';
 
 /** Makes a ticket that lets whoever holds it follow this run, for callers that can send no headers. */
 export async function makeRunTicket(

@@ -2,11 +2,12 @@ import { badRequest, invalid, isServiceError } from '@agent-workflow/kit/errors'
 import { idText } from '@agent-workflow/protos/message-rules';
 import type { Run, Threads } from '@agent-workflow/protos/threads';
 import type { Static } from 'typebox';
-import { jsonBytes, jsonText, type JsonParts } from '../replies/json.ts';
+import { jsonBytes, jsonText, type JsonParts } from '../http/json.ts';
 import type { RunInput } from '../schemas/graph.ts';
 import type { RunParams, RunsQuery, StopInput, StreamQuery } from '../schemas/runs.ts';
 import type { ThreadParams } from '../schemas/threads.ts';
-import type { Ask, RunStream, Services } from './endpoint.ts';
+import type { Ask, RunStream } from '../http/endpoint.ts';
+import type { Services } from './common/services.ts';
 import { streamMs } from './graph.stream.ts';
 import { toStartRequest } from './run-request.ts';
 import { resultOfRun } from './run-result.ts';

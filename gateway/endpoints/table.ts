@@ -55,7 +55,8 @@ import {
   ThreadState,
   UpdateState,
 } from '../schemas/threads.ts';
-import { endpoint, type Access, type Endpoint } from './endpoint.ts';
+import { endpoint, type ServiceEndpoint } from './common/services.ts';
+import { type Access } from '../http/access.ts';
 import { invokeGraph } from './graph.invoke.ts';
 import { streamGraph } from './graph.stream.ts';
 import { fixThread } from './graph.fix.ts';
@@ -83,7 +84,7 @@ const memory = '/v1/store/memories/{memory_id}';
  * Every endpoint there is. The router, authorization, validation and the OpenAPI document are all made from these rows,
  * so that none of them can know of an endpoint that the others do not.
  */
-export const endpoints: readonly Endpoint[] = [
+export const endpoints: readonly ServiceEndpoint[] = [
   endpoint({
     name: 'ping',
     tag: 'health',

@@ -1,9 +1,10 @@
 import type { Static } from 'typebox';
-import { jsonObject, jsonText } from '../replies/json.ts';
+import { jsonObject, jsonText } from '../http/json.ts';
 import type { AddMessages, MessageParams, MessagesQuery } from '../schemas/messages.ts';
 import type { DeleteInput, ThreadParams } from '../schemas/threads.ts';
 import { metadataBytes } from './bounded.ts';
-import type { Ask, Services } from './endpoint.ts';
+import type { Ask } from '../http/endpoint.ts';
+import type { Services } from './common/services.ts';
 import { toEntries } from './incoming-messages.ts';
 import { goOn, pageOf } from './threads.ts';
 

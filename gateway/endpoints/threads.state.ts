@@ -3,9 +3,10 @@ import { sizes } from '@agent-workflow/kit/sizes';
 import { idText } from '@agent-workflow/protos/message-rules';
 import type { State } from '@agent-workflow/protos/threads';
 import type { Static } from 'typebox';
-import { jsonBytes, jsonObject, jsonText } from '../replies/json.ts';
+import { jsonBytes, jsonObject, jsonText } from '../http/json.ts';
 import type { DeleteInput, ThreadParams, UpdateState } from '../schemas/threads.ts';
-import type { Ask, Services } from './endpoint.ts';
+import type { Ask } from '../http/endpoint.ts';
+import type { Services } from './common/services.ts';
 import { fieldDefaults } from './field-defaults.ts';
 
 type Params = Static<typeof ThreadParams>;

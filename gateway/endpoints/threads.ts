@@ -1,10 +1,11 @@
 import { userIdOf } from '@agent-workflow/kit/ids';
 import type { Thread } from '@agent-workflow/protos/threads';
 import type { Static } from 'typebox';
-import { jsonObject, jsonText, textOrNull, timeText } from '../replies/json.ts';
+import { jsonObject, jsonText, textOrNull, timeText } from '../http/json.ts';
 import { maxLimit } from '../schemas/common.ts';
 import type { DeleteInput, ThreadParams, ThreadsQuery } from '../schemas/threads.ts';
-import type { Ask, Services } from './endpoint.ts';
+import type { Ask } from '../http/endpoint.ts';
+import type { Services } from './common/services.ts';
 
 type Params = Static<typeof ThreadParams>;
 

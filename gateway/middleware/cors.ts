@@ -1,8 +1,8 @@
 import { ConfigError } from '@agent-workflow/kit/env';
 import koaCors from '@koa/cors';
-import { methods } from '../endpoints/endpoint.ts';
+import { methods } from '../http/endpoint.ts';
 import type { LimitConfig } from '../limits/settings.ts';
-import type { Middleware } from './context.ts';
+import type { Middleware } from '../http/context.ts';
 
 /** Headers that a page may send beside those that every page may. */
 const allowHeaders = [

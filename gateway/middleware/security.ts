@@ -1,6 +1,6 @@
 import type { LimitConfig } from '../limits/settings.ts';
-import { setHead } from '../replies/head.ts';
-import type { Middleware } from './context.ts';
+import { setHead } from '../http/head.ts';
+import type { Middleware } from '../http/context.ts';
 
 /** What every reply says to a browser: take it for nothing but what it is, and show it in no page. Names, values. */
 export const safeHeaders: readonly string[] = [

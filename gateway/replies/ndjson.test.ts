@@ -1,7 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { toChunks } from './chunks.ts';
-import { jsonBytes } from './json.ts';
+import { jsonBytes } from '../http/json.ts';
 import { ndjson, prefersNdjson } from './ndjson.ts';
 
 test('every chunk is one line', (t) => {

@@ -2,7 +2,7 @@ import type { RunEvent } from '@agent-workflow/protos/execution';
 import test from 'ava';
 import fc from 'fast-check';
 import { toChunks } from './chunks.ts';
-import { jsonBytes } from './json.ts';
+import { jsonBytes } from '../http/json.ts';
 import { sse } from './sse.ts';
 
 const kinds = fc.constantFrom('metadata', 'on_chain_start', 'messages_chunk', 'state_chunk', 'on_chain_end', 'error');

@@ -5,17 +5,17 @@ import { openMemoryCounter } from '../limits/adapters/memory.ts';
 import { openRedisCounter } from '../limits/adapters/redis.ts';
 import { withFallback } from '../limits/fallback.ts';
 import type { Counter } from '../limits/port.ts';
-import { watchRedis } from '../metrics.ts';
-import { openMemoryOnceCache } from '../once/adapters/memory.ts';
-import { openRedisOnceCache } from '../once/adapters/redis.ts';
-import type { OnceCache } from '../once/port.ts';
+import { watchRedis } from '../redis/metrics.ts';
+import { openMemoryOnceCache } from '../idempotency/adapters/memory.ts';
+import { openRedisOnceCache } from '../idempotency/adapters/redis.ts';
+import type { OnceCache } from '../idempotency/port.ts';
 import { openMemoryTicketStore } from '../tickets/adapters/memory.ts';
 import { openRedisTicketStore } from '../tickets/adapters/redis.ts';
 import type { TicketStore } from '../tickets/port.ts';
 import { openMemoryToolShelf } from '../tools/adapters/memory.ts';
 import { openRedisToolShelf } from '../tools/adapters/redis.ts';
 import type { ToolShelf } from '../tools/port.ts';
-import type { StoreConfig } from './settings.ts';
+import type { StoreConfig } from '../redis/settings.ts';
 
 /** All that the edge keeps. None of it is a record: what is lost is made again. */
 export interface EdgeStores extends AsyncDisposable {
@@ -56,7 +56,7 @@ interface RedisStoresOptions extends EdgeStoresOptions {
 
 /** The driver is loaded here, because it is the largest of what a gateway loads and a single process has no use for it. */
 async function openRedisStores(options: RedisStoresOptions): Promise<EdgeStores> {
-  const { openRedis } = await import('./adapters/redis.ts');
+  const { openRedis } = await import('../redis/client.ts');
   const opened = new AsyncDisposableStack();
   const connection = opened.use(await openRedis({ ...options, health: options.health?.part('redis') }));
   const redis = options.registry ? watchRedis(connection, options.registry) : connection;

@@ -1,6 +1,6 @@
 /**
  * The closed list of ways a call can fail, in the words of the domain. Each is mapped once to a gRPC status
- * (`protos/wire/status.ts`) and once to HTTP (`gateway/middleware/errors.ts`).
+ * (`protos/wire/status.ts`) and once to HTTP (`gateway/http/errors.ts`).
  */
 export const errorCodes = [
   'BadRequest',

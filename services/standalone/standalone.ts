@@ -8,7 +8,7 @@ import { unwatched, type OpenWatchdog } from '@agent-workflow/execution/watchdog
 import { createApp } from '@agent-workflow/gateway/app';
 import { openAuth, rulesOf } from '@agent-workflow/gateway/auth/open';
 import { hostOf } from '@agent-workflow/gateway/config';
-import { createParts } from '@agent-workflow/gateway/parts';
+import { createParts } from '@agent-workflow/gateway/upstream/parts';
 import { openServer } from '@agent-workflow/gateway/server';
 import { openMemoryStores, type EdgeStores } from '@agent-workflow/gateway/stores/open';
 import { openDataFolder } from '@agent-workflow/kit/adapters/sqlite';

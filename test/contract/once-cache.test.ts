@@ -1,5 +1,5 @@
-import { openMemoryOnceCache } from '@agent-workflow/gateway/once/adapters/memory';
-import { openRedisOnceCache } from '@agent-workflow/gateway/once/adapters/redis';
+import { openMemoryOnceCache } from '@agent-workflow/gateway/idempotency/adapters/memory';
+import { openRedisOnceCache } from '@agent-workflow/gateway/idempotency/adapters/redis';
 import test from 'ava';
 import { withServer } from '../servers/real-suite.ts';
 import { redis } from '../servers/redis.ts';

@@ -4,8 +4,8 @@ import { openEdgeStores, type EdgeStores } from '@agent-workflow/gateway/stores/
 import type { RemoteTool } from '@agent-workflow/protos/execution';
 import test, { type ExecutionContext } from 'ava';
 import { withServer } from '../servers/real-suite.ts';
-import { openRedis } from '@agent-workflow/gateway/stores/adapters/redis';
-import { longestWaitMs, type Redis } from '@agent-workflow/gateway/stores/redis';
+import { openRedis } from '@agent-workflow/gateway/redis/client';
+import { longestWaitMs, type Redis } from '@agent-workflow/gateway/redis/redis';
 import { privateRedis } from '../servers/redis.ts';
 import { openStallingProxy } from '../servers/stalling-proxy.ts';
 

@@ -1,4 +1,4 @@
-import { steadyExecution } from '@agent-workflow/gateway/steady';
+import { steadyExecution } from '@agent-workflow/gateway/upstream/steady';
 import { ServiceError } from '@agent-workflow/kit/errors';
 import { never, within } from '@agent-workflow/protos/call';
 import type { Execution, UpdateStateRequest } from '@agent-workflow/protos/execution';

@@ -1,4 +1,4 @@
-import { readClock, script, type Redis } from '../../stores/redis.ts';
+import { readClock, script, type Redis } from '../../redis/redis.ts';
 import { intervalOf, largestOf, standingOf } from '../cell-rate.ts';
 import type { Counter } from '../port.ts';
 import { openRedisPlaces, usualLeaseMs } from './redis-places.ts';

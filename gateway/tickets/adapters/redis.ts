@@ -1,4 +1,4 @@
-import type { Redis } from '../../stores/redis.ts';
+import type { Redis } from '../../redis/redis.ts';
 import { ticketMs, type Admission, type TicketStore } from '../port.ts';
 
 /** Keeps tickets in Redis, which forgets them in time. */

@@ -3,8 +3,8 @@ import { settledWithin } from '@agent-workflow/kit/life';
 import { unwatchedPart, type PartHealth } from '@agent-workflow/kit/health';
 import type { Log } from '@agent-workflow/kit/log';
 import { createClient } from 'redis';
-import { longestWaitMs, type Listener, type Redis } from '../redis.ts';
-import type { StoreConfig } from '../settings.ts';
+import { longestWaitMs, type Listener, type Redis } from './redis.ts';
+import type { StoreConfig } from './settings.ts';
 
 export interface RedisOptions {
   readonly config: StoreConfig & { readonly REDIS_URL: string };

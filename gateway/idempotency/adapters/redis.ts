@@ -1,4 +1,4 @@
-import type { Redis } from '../../stores/redis.ts';
+import type { Redis } from '../../redis/redis.ts';
 import { onceMs, type KeptReply, type OnceCache } from '../port.ts';
 
 /** Keeps replies in Redis, for all replicas. */

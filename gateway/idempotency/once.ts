@@ -4,11 +4,11 @@ import { fromUnknown, invalid, isServiceError, ServiceError, type ErrorCode } fr
 import { newId } from '@agent-workflow/kit/ids';
 import { within, type Call } from '@agent-workflow/protos/call';
 import type { BeginOnceReply, Threads } from '@agent-workflow/protos/threads';
-import type { Ask, RunStream } from '../endpoints/endpoint.ts';
-import type { OnceCache } from '../once/port.ts';
-import { jsonBytes, jsonText, sizeOf, type JsonParts } from '../replies/json.ts';
-import type { Context } from './context.ts';
-import { statusOf } from './errors.ts';
+import type { Ask, RunStream } from '../http/endpoint.ts';
+import type { OnceCache } from './port.ts';
+import { jsonBytes, jsonText, sizeOf, type JsonParts } from '../http/json.ts';
+import type { Context } from '../http/context.ts';
+import { statusOf } from '../http/errors.ts';
 
 /** What a request is done under, of those that carry an `Idempotency-Key`. */
 export interface Once {

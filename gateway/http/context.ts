@@ -1,11 +1,6 @@
 import type { ServiceError } from '@agent-workflow/kit/errors';
 import type Koa from 'koa';
-
-/** Who calls: the owner of all that the request makes, and the user context that nodes see. */
-export interface Principal {
-  readonly owner: string;
-  readonly user?: Readonly<Record<string, unknown>>;
-}
+import type { Principal } from './principal.ts';
 
 /** What a body counts for among the bytes that the edge holds. */
 export interface Room {

@@ -1,4 +1,4 @@
-import type { Context } from '../middleware/context.ts';
+import type { Context } from './context.ts';
 
 /** Every reply is the caller's own and of the moment. */
 const cacheControl = 'no-store';

@@ -1,6 +1,6 @@
 import { ServiceError } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
-import { writeRefusal } from '../replies/envelope.ts';
+import { writeRefusal } from './envelope.ts';
 import type { Middleware } from './context.ts';
 
 /**

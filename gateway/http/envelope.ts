@@ -1,5 +1,5 @@
 import type { ErrorDetail } from '@agent-workflow/kit/errors';
-import type { Context } from '../middleware/context.ts';
+import type { Context } from './context.ts';
 import { sendHead } from './head.ts';
 import { nowText, sizeOf, type JsonParts } from './json.ts';
 

@@ -1,5 +1,5 @@
 import { fromUnknown, ServiceError, type ErrorCode } from '@agent-workflow/kit/errors';
-import { writeRefusal } from '../replies/envelope.ts';
+import { writeRefusal } from './envelope.ts';
 import type { Context, Middleware } from './context.ts';
 import { HttpRefusal } from './http-refusal.ts';
 

@@ -1,6 +1,6 @@
 import { invalid, notFound } from '@agent-workflow/kit/errors';
 import type Router from '@koa/router';
-import { writeRefusal } from '../replies/envelope.ts';
+import { writeRefusal } from './envelope.ts';
 import type { Context, Middleware } from './context.ts';
 
 /** What the router leaves on a request that it looked at. */

@@ -1,5 +1,5 @@
 import { ServiceError } from '@agent-workflow/kit/errors';
-import { writeRefusal } from '../replies/envelope.ts';
+import { writeRefusal } from './envelope.ts';
 import type { Context, Middleware } from './context.ts';
 import { guardJson, maxFlatLength } from './json-guard.ts';
 
