@@ -51,7 +51,7 @@ const rules: readonly Rule[] = [
   {
     says: 'a service never imports another service, nor the gateway',
     files: /^services\/execution\//,
-    imports: /^\/(gateway|services\/(?!execution\/|kit\/))/,
+    imports: /^\/(gateway|services\/(?!execution\/|graph(\/|$)|kit\/))/,
     example: [
       'services/execution/worker/worker.ts',
       `import { createThreads } from '@agent-workflow/threads/threads';`,
@@ -89,11 +89,12 @@ const rules: readonly Rule[] = [
     example: ['services/execution/ports/port.ts', `import type { Sqlite } from '@agent-workflow/kit/adapters/sqlite';`],
   },
   {
-    says: 'the engine knows neither queue, store nor HTTP',
-    files: /^services\/execution\/engine\//,
+    says: 'a graph is built and run with kit, messages and ajv alone: it knows no service, queue, store nor HTTP',
+    files: /^services\/graph\//,
     except: tests,
-    imports: /^\/services\/(?!kit\/(?!adapters)|execution\/engine\/)|^node:(http|sqlite|net)/,
-    example: ['services/execution/engine/step.ts', `import type { RunLog } from '../ports/port.ts';`],
+    imports:
+      /^\/(?!services\/graph\/|services\/kit\/(errors|ids|sizes)$|protos\/message$)|^(?!\/|ajv|node:(async_hooks|timers))/,
+    example: ['services/graph/run/step.ts', `import type { RunLog } from '@agent-workflow/execution/ports/port';`],
   },
   {
     says: 'an adapter never imports the service it serves',
@@ -146,9 +147,9 @@ const rules: readonly Rule[] = [
     example: ['services/execution/api/runs.ts', `import Koa from 'koa';`],
   },
   {
-    says: 'ajv checks requests in the gateway and the arguments of tools in execution, and is nowhere else',
+    says: 'ajv checks requests in the gateway, and fields and the arguments of tools in graphs, and is nowhere else',
     files: anyCode,
-    except: /^(gateway|services\/execution|test)\//,
+    except: /^(gateway|services\/graph|test)\//,
     imports: /^ajv/,
     example: ['services/memory/memories.ts', `import { Ajv2020 } from 'ajv/dist/2020.js';`],
   },

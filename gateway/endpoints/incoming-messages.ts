@@ -1,6 +1,6 @@
 import { invalid } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
-import { readEntry } from '@agent-workflow/protos/message-rules';
+import { readEntry } from '@agent-workflow/protos/message';
 import type { MessageEntry } from '@agent-workflow/protos/threads';
 import { tooLarge } from './bounded.ts';
 import type { NewMessage } from '../schemas/messages.ts';

@@ -1,6 +1,6 @@
 import { userIdOf } from '@agent-workflow/kit/ids';
 import type { MemoryItem, Selection } from '@agent-workflow/protos/memory';
-import { idText } from '@agent-workflow/protos/message-rules';
+import { idText } from '@agent-workflow/protos/message';
 import type { Static } from 'typebox';
 import { jsonBytes, jsonObject, jsonText, timeText } from '../http/json.ts';
 import type {

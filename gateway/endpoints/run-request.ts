@@ -1,7 +1,7 @@
 import { invalid } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { RemoteTool, StartRequest } from '@agent-workflow/protos/execution';
-import { idText } from '@agent-workflow/protos/message-rules';
+import { idText } from '@agent-workflow/protos/message';
 import { jsonBytes } from '../http/json.ts';
 import { boundedBytes, metadataBytes, tooLarge } from './bounded.ts';
 import type { RunInput } from '../schemas/graph.ts';

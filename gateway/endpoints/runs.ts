@@ -1,5 +1,5 @@
 import { badRequest, invalid, isServiceError } from '@agent-workflow/kit/errors';
-import { idText } from '@agent-workflow/protos/message-rules';
+import { idText } from '@agent-workflow/protos/message';
 import type { Run, Threads } from '@agent-workflow/protos/threads';
 import type { Static } from 'typebox';
 import { jsonBytes, jsonText, type JsonParts } from '../http/json.ts';

@@ -1,5 +1,5 @@
 import { badRequest } from '@agent-workflow/kit/errors';
-import { idText } from '@agent-workflow/protos/message-rules';
+import { idText } from '@agent-workflow/protos/message';
 import type { ThreadCheckpoint } from '@agent-workflow/protos/threads';
 import type { Static } from 'typebox';
 import { jsonObject, jsonText, textOrNull, timeText } from '../http/json.ts';

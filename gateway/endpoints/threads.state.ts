@@ -1,6 +1,6 @@
 import { badRequest, invalid } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
-import { idText } from '@agent-workflow/protos/message-rules';
+import { idText } from '@agent-workflow/protos/message';
 import type { State } from '@agent-workflow/protos/threads';
 import type { Static } from 'typebox';
 import { jsonBytes, jsonObject, jsonText } from '../http/json.ts';

@@ -1,5 +1,5 @@
 import { ServiceError, type ErrorDetail } from '@agent-workflow/kit/errors';
-import { idRule } from '@agent-workflow/protos/message-rules';
+import { idRule } from '@agent-workflow/protos/message';
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import type { TSchema } from 'typebox';
 

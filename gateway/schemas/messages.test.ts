@@ -1,5 +1,5 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
-import { readMessage } from '@agent-workflow/protos/message-rules';
+import { readMessage } from '@agent-workflow/protos/message';
 import test from 'ava';
 import fc from 'fast-check';
 import { nullRemover } from '../http/nulls.ts';

@@ -8,8 +8,8 @@ import type {
   Threads,
 } from '@agent-workflow/protos/threads';
 import { LRUCache } from 'lru-cache';
-import { surroundCode, type BeginCode } from './engine/around.ts';
-import type { CompiledGraph } from './engine/graph.ts';
+import { surroundCode, type BeginCode } from '@agent-workflow/graph/run/around';
+import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import { executionMetrics } from './metrics.ts';
 import type { RunOptions } from './record/run-options.ts';
 import type { RunLog, RunQueue, WorkerLeases } from './ports/port.ts';

@@ -9,7 +9,7 @@ import type { Threads } from '@agent-workflow/protos/threads';
 import type { executionSettings } from './config.ts';
 import { deleteIdle, finishDeletions, type OnDeletionFailure } from './api/delete-thread.ts';
 import { openEndWatch } from './api/end-watch.ts';
-import type { CompiledGraph } from './engine/graph.ts';
+import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import { expireLogs } from './worker/expire-logs.ts';
 import { holdLease } from './worker/lease.ts';
 import type { RunControl, RunLog, RunQueue, WorkerLeases } from './ports/port.ts';

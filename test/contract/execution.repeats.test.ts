@@ -1,5 +1,5 @@
 import test from 'ava';
-import { END, field, START, StateGraph } from '@agent-workflow/execution/graph';
+import { END, field, START, StateGraph } from '@agent-workflow/graph';
 import { newId } from '@agent-workflow/kit/ids';
 import { call, endOf, gates, owner, passGate, start, user } from './execution.ts';
 import { openReplicas, withoutTaking } from './replicas.ts';

@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { END, field, START, StateGraph, textOf } from '@agent-workflow/execution/graph';
+import { END, field, START, StateGraph, textOf } from '@agent-workflow/graph';
 import type { RunQueue } from '@agent-workflow/execution/ports/port';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import type { RunEvent } from '@agent-workflow/protos/execution';

@@ -7,7 +7,7 @@ import { openMemoryRunControl } from '@agent-workflow/execution/adapters/memory/
 import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite/run-log';
 import { executionSettings } from '@agent-workflow/execution/config';
 import { expireLogs } from '@agent-workflow/execution/worker/expire-logs';
-import { END, field, START, StateGraph, textOf } from '@agent-workflow/execution/graph';
+import { END, field, START, StateGraph, textOf } from '@agent-workflow/graph';
 import { openExecution } from '@agent-workflow/execution/open';
 import type { RunLog } from '@agent-workflow/execution/ports/port';
 import { readEnv } from '@agent-workflow/kit/env';

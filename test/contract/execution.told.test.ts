@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite/run-log';
-import { END, field, START, StateGraph, textOf, type CompiledGraph } from '@agent-workflow/execution/graph';
+import { END, field, START, StateGraph, textOf, type CompiledGraph } from '@agent-workflow/graph';
 import { isTerminal, type RunLog } from '@agent-workflow/execution/ports/port';
 import { within } from '@agent-workflow/protos/call';
 import type { RunEvent } from '@agent-workflow/protos/execution';

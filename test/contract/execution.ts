@@ -10,8 +10,8 @@ import {
   textOf,
   tool,
   toolNode,
-} from '@agent-workflow/execution/graph';
-import type { CompiledGraph, Message, NodeContext } from '@agent-workflow/execution/graph';
+} from '@agent-workflow/graph';
+import type { CompiledGraph, Message, NodeContext } from '@agent-workflow/graph';
 import { isServiceError, type ErrorCode, type ServiceError } from '@agent-workflow/kit/errors';
 import { newId } from '@agent-workflow/kit/ids';
 import { sizes } from '@agent-workflow/kit/sizes';

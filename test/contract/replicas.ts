@@ -2,7 +2,7 @@ import { openMemoryRunQueue, openMemoryWorkerLeases } from '@agent-workflow/exec
 import { openMemoryRunControl } from '@agent-workflow/execution/adapters/memory/control';
 import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite/run-log';
 import { executionSettings } from '@agent-workflow/execution/config';
-import type { CompiledGraph } from '@agent-workflow/execution/graph';
+import type { CompiledGraph } from '@agent-workflow/graph';
 import { openExecution } from '@agent-workflow/execution/open';
 import type { RunLog, RunQueue, WorkerLeases } from '@agent-workflow/execution/ports/port';
 import { readEnv } from '@agent-workflow/kit/env';

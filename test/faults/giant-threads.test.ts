@@ -7,7 +7,7 @@ import { openMemoryRunQueue, openMemoryWorkerLeases } from '@agent-workflow/exec
 import { openMemoryRunControl } from '@agent-workflow/execution/adapters/memory/control';
 import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite/run-log';
 import { executionSettings } from '@agent-workflow/execution/config';
-import { END, START, StateGraph } from '@agent-workflow/execution/graph';
+import { END, START, StateGraph } from '@agent-workflow/graph';
 import { openExecution } from '@agent-workflow/execution/open';
 import { readEnv } from '@agent-workflow/kit/env';
 import { isServiceError } from '@agent-workflow/kit/errors';

@@ -1,12 +1,12 @@
 import { invalid, isServiceError, ServiceError, type ErrorDetail } from '@agent-workflow/kit/errors';
 import { newId } from '@agent-workflow/kit/ids';
 import { sizes } from '@agent-workflow/kit/sizes';
-import { readEntry } from '@agent-workflow/protos/message-rules';
+import { readEntry } from '@agent-workflow/protos/message';
 import type { MessageEntry, State } from '@agent-workflow/protos/threads';
-import { RunFailure } from '../engine/failure.ts';
-import { misfit } from '../engine/field.ts';
-import type { CompiledGraph } from '../engine/graph.ts';
-import { allFields, defaultValues, mergeOutputs } from '../engine/merge.ts';
+import { RunFailure } from '@agent-workflow/graph/state/failure';
+import { misfit } from '@agent-workflow/graph/state/field';
+import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
+import { allFields, defaultValues, mergeOutputs } from '@agent-workflow/graph/state/merge';
 import { fromState } from '../record/hot-threads.ts';
 
 type Values = Readonly<Record<string, unknown>>;

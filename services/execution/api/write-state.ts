@@ -4,7 +4,7 @@ import { createKeyedLock } from '@agent-workflow/kit/keyed-lock';
 import type { Call } from '@agent-workflow/protos/call';
 import type { UpdateStateRequest } from '@agent-workflow/protos/execution';
 import type { State, Threads } from '@agent-workflow/protos/threads';
-import type { CompiledGraph } from '../engine/graph.ts';
+import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import { fromJson } from '../record/run-options.ts';
 import { applyUpdate } from './update-state.ts';
 

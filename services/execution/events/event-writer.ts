@@ -1,7 +1,7 @@
 import type { Message } from '@agent-workflow/protos/message';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import { toEventJson } from '@agent-workflow/protos/event-json';
-import type { Piece } from '../engine/message.ts';
+import type { Piece } from '@agent-workflow/graph/state/message';
 import { inOrder, type InvokeResult } from './outcome.ts';
 import { untoldPieces, type Told } from './told.ts';
 

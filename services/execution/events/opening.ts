@@ -4,7 +4,7 @@ import type { RunEvent } from '@agent-workflow/protos/execution';
 import { within } from '@agent-workflow/protos/call';
 import type { ClaimedRun, Threads } from '@agent-workflow/protos/threads';
 import { addedBefore, type Added } from '../record/added.ts';
-import type { Carry } from '../engine/carry.ts';
+import type { Carry } from '@agent-workflow/graph/run/carry';
 import { createEventWriter, type EventScope, type EventWriter } from './event-writer.ts';
 import { fromJson } from '../record/run-options.ts';
 import { numbersOfClaim } from '../ports/log-numbers.ts';

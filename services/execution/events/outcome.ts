@@ -1,9 +1,9 @@
 import type { ClaimedRun } from '@agent-workflow/protos/threads';
 import type { Message } from '@agent-workflow/protos/message';
 import type { Added } from '../record/added.ts';
-import { callingMessage, openCalls } from '../engine/calls.ts';
-import type { Interrupt } from '../engine/interrupt.ts';
-import type { EngineState } from '../engine/state.ts';
+import { callingMessage, openCalls } from '@agent-workflow/graph/state/calls';
+import type { Interrupt } from '@agent-workflow/graph/run/interrupt';
+import type { EngineState } from '@agent-workflow/graph/state/state';
 
 /** How a run ended, as far as it is not told by its events before. */
 export interface Outcome {

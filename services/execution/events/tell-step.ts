@@ -1,8 +1,8 @@
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { Message } from '@agent-workflow/protos/message';
 import type { RunStep } from '@agent-workflow/protos/threads';
-import { withMessages, type EngineState } from '../engine/state.ts';
-import type { Delta } from '../engine/merge.ts';
+import { withMessages, type EngineState } from '@agent-workflow/graph/state/state';
+import type { Delta } from '@agent-workflow/graph/state/merge';
 import type { EventWriter } from './event-writer.ts';
 import { fromJson } from '../record/run-options.ts';
 import { inOrder } from './outcome.ts';

@@ -2,9 +2,9 @@ import type { ClaimedRun, State } from '@agent-workflow/protos/threads';
 import type { Message } from '@agent-workflow/protos/message';
 import { LRUCache } from 'lru-cache';
 import { total, type Weight } from '../steps/commit-step.ts';
-import type { CompiledGraph } from '../engine/graph.ts';
-import { defaultValues } from '../engine/merge.ts';
-import { deepFreeze, withMessages, type EngineState } from '../engine/state.ts';
+import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
+import { defaultValues } from '@agent-workflow/graph/state/merge';
+import { deepFreeze, withMessages, type EngineState } from '@agent-workflow/graph/state/state';
 import { fromJson } from './run-options.ts';
 
 /** A thread's state as this worker left it: good only while the record still has that version. */

@@ -1,7 +1,7 @@
 import { newId } from '@agent-workflow/kit/ids';
 import type { Memory } from '@agent-workflow/protos/memory';
 import { within } from '@agent-workflow/protos/call';
-import type { BoundMemory } from '../engine/context.ts';
+import type { BoundMemory } from '@agent-workflow/graph/build/context';
 import { fromJson } from '../record/run-options.ts';
 import { isAway, whileAway } from '../record/away.ts';
 

@@ -1,6 +1,6 @@
 import { within } from '@agent-workflow/protos/call';
 import type { ClaimedRun, Threads } from '@agent-workflow/protos/threads';
-import type { CallNote, CallNotes } from '../engine/once.ts';
+import type { CallNote, CallNotes } from '@agent-workflow/graph/run/once';
 import { fromJson } from '../record/run-options.ts';
 
 export interface CallNoteParts {

@@ -12,8 +12,8 @@ import type {
   RunEnd,
   Threads,
 } from '@agent-workflow/protos/threads';
-import { RunFailure } from '../engine/failure.ts';
-import type { Delta } from '../engine/merge.ts';
+import { RunFailure } from '@agent-workflow/graph/state/failure';
+import type { Delta } from '@agent-workflow/graph/state/merge';
 import { whileAway } from '../record/away.ts';
 import type { StepPlace } from '../events/tell-step.ts';
 

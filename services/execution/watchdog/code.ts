@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { nodeOfCode } from '../engine/interrupt.ts';
+import { nodeOfCode } from '@agent-workflow/graph/run/interrupt';
 import { originSymbol } from './ask.ts';
 
 /** Whose code it is that runs, as far as that is known. */

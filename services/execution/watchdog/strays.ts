@@ -1,5 +1,5 @@
 import type { Log } from '@agent-workflow/kit/log';
-import { messageOf } from '../engine/failure.ts';
+import { messageOf } from '@agent-workflow/graph/state/failure';
 import { codeOrigin } from './code.ts';
 
 /**

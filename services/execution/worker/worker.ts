@@ -10,9 +10,9 @@ import type { ClaimedRun, ClaimIntent, Threads } from '@agent-workflow/protos/th
 import { bindMemory } from '../steps/bound-memory.ts';
 import { total } from '../steps/commit-step.ts';
 import { driveRun, type Driven } from '../steps/drive.ts';
-import type { BoundMemory, RunContext } from '../engine/context.ts';
-import type { CodeFault } from '../engine/failure.ts';
-import { nodeNames, type CompiledGraph } from '../engine/graph.ts';
+import type { BoundMemory, RunContext } from '@agent-workflow/graph/build/context';
+import type { CodeFault } from '@agent-workflow/graph/state/failure';
+import { nodeNames, type CompiledGraph } from '@agent-workflow/graph/build/graph';
 import { createGiveBack } from './give-back.ts';
 import { createHeldRuns, type HeldRun } from './held-runs.ts';
 import { createHotThreads, type HotThread } from '../record/hot-threads.ts';

@@ -1,4 +1,4 @@
-import type { ToolDeclaration } from '@agent-workflow/execution/graph';
+import type { ToolDeclaration } from '@agent-workflow/graph';
 import { greeting, readers, readToolCall } from './readers.ts';
 
 /** A tool to call. */
