@@ -1,0 +1,19 @@
+import { invalid, type ErrorDetail, type ServiceError } from '@agent-workflow/kit/errors';
+import { sizes } from '@agent-workflow/kit/sizes';
+import { jsonBytes } from '../../http/json.ts';
+
+type Loc = ErrorDetail['loc'];
+
+/** A value of a request as JSON bytes. @throws Invalid naming the field when they are more than its bound. */
+export function boundedBytes(value: unknown, loc: Loc, bound: number): Uint8Array {
+  const json = jsonBytes(value);
+  if (json.length > bound) throw tooLarge(loc, bound);
+  return json;
+}
+
+/** The metadata of a thread or of a checkpoint. */
+export const metadataBytes = (metadata: Readonly<Record<string, unknown>>, loc: Loc): Uint8Array =>
+  boundedBytes(metadata, loc, sizes.metadata);
+
+export const tooLarge = (loc: Loc, bound: number): ServiceError =>
+  invalid(loc, `is larger than ${String(bound)} bytes`, 'too_large');

@@ -1,0 +1,27 @@
+import { InvokeResult, RunInput } from '../../schemas/graph.ts';
+import { endpoint } from '../common/services.ts';
+import { stopWhenGone } from '../runs/on-disconnect.ts';
+import { toStartRequest } from '../runs/run-request.ts';
+import { isOpen, resultOfRun } from '../runs/run-result.ts';
+
+/** Runs the graph to its end and gives the result. */
+export const invokeGraph = endpoint({
+  name: 'invokeGraph',
+  tag: 'graph',
+  summary: 'Run the graph and get its result',
+  method: 'POST',
+  path: '/v1/graph/invoke',
+  startsRun: true,
+  access: { resource: 'graph', action: 'invoke' },
+  input: RunInput,
+  reply: InvokeResult,
+  handle: async (ask, services) => {
+    const { owner, call } = ask;
+    const request = await toStartRequest(ask, 'full', services);
+    const { runId, threadId, status } = await services.execution.start(request, call());
+    stopWhenGone(ask, runId, services);
+    const result = resultOfRun({ owner, runId, threadId, justStarted: isOpen(status), call }, services);
+    const [reply] = await Promise.all([result, ask.accepted()]);
+    return reply;
+  },
+});

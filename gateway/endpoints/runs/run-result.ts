@@ -1,0 +1,69 @@
+import { isServiceError, ServiceError, timeout, type ErrorCode, type ErrorDetail } from '@agent-workflow/kit/errors';
+import { partsOfEvent } from '@agent-workflow/protos/event-json';
+import type { RunEvent } from '@agent-workflow/protos/execution';
+import { contextTooLarge } from '@agent-workflow/protos/refusals';
+import { errorOf } from '../../http/errors.ts';
+import { jsonText, type JsonParts } from '../../http/json.ts';
+import type { Ask } from '../../http/endpoint.ts';
+import type { Services } from '../common/services.ts';
+
+/** The run whose result is waited for. */
+export interface Awaited extends Pick<Ask, 'owner' | 'call'> {
+  readonly runId: string;
+  readonly threadId: string;
+  /** Whether this very request has started it. */
+  readonly justStarted?: boolean;
+}
+
+/** Whether a run that was asked to start is open; one that was asked for once before may have ended long ago. */
+export const isOpen = (status: string): boolean => status === 'queued' || status === 'running';
+
+/** The result of a run as soon as it has ended; when that takes too long, the run goes on without its caller. */
+export async function resultOfRun(run: Awaited, { execution, config }: Services): Promise<string | JsonParts> {
+  const { owner, runId, justStarted = false, call } = run;
+  try {
+    return resultOf(await execution.wait({ owner, runId, justStarted }, call(config.INVOKE_TIMEOUT_MS)));
+  } catch (error) {
+    throw isServiceError(error, 'Timeout') ? tooLate(run, config.INVOKE_TIMEOUT_MS) : error;
+  }
+}
+
+const tooLate = ({ runId, threadId }: Awaited, ms: number): ServiceError =>
+  timeout(`run "${runId}" of thread "${threadId}" did not end within ${String(ms)} ms and goes on`);
+
+function resultOf({ event, json }: RunEvent): string | JsonParts {
+  if (event === 'on_chain_end') {
+    const data = dataOf(partsOfEvent(json));
+    return data.length === 1 && data[0] ? jsonText(data[0]) : { json: data };
+  }
+  const { data } = JSON.parse(jsonText(json)) as { data: { code: string; message: string; node?: string } };
+  const code = errorOf(data.code);
+  throw new ServiceError(code, data.message, { details: detailsOf(code, data) });
+}
+
+/** Names the node that failed, or the field that a run which had to wait was refused for at its claim. */
+function detailsOf(code: ErrorCode, { message: msg, node }: { message: string; node?: string }): ErrorDetail[] {
+  if (node !== undefined) return [{ loc: ['graph', 'nodes', node], msg, type: 'node_error' }];
+  return code === 'Invalid' ? [{ loc: ['body', 'messages'], msg, type: contextTooLarge }] : [];
+}
+
+const dataName = '"data":';
+const dataEnd = ',"thread_id":';
+const runId = ',"run_id":';
+
+/**
+ * The `data` of a terminal chunk, cut out unparsed: it stands behind the first of these keys, and before `thread_id` and `run_id`,
+ * of which no other comes later. Quotes inside a JSON text are escaped, so nothing that a caller wrote looks like these keys.
+ */
+function dataOf(parts: readonly Uint8Array[]): readonly Uint8Array[] {
+  const views = parts.map((part) => Buffer.from(part.buffer, part.byteOffset, part.byteLength));
+  const first = views.findIndex((view) => view.includes(dataName));
+  const last = views.at(-1);
+  const end = last?.lastIndexOf(dataEnd, last.lastIndexOf(runId)) ?? -1;
+  const start = (views[first]?.indexOf(dataName) ?? -1) + dataName.length;
+  if (first === -1 || end === -1) throw new ServiceError('Internal', 'the last event of the run cannot be read');
+  return views
+    .slice(first)
+    .map((view) => (view === last ? view.subarray(0, end) : view))
+    .map((view, index) => (index === 0 ? view.subarray(start) : view));
+}
