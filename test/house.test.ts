@@ -206,6 +206,24 @@ test('a relative import stays in its workspace and names its file whole', (t) =>
   t.deepEqual(broken, []);
 });
 
+for (const workspace of ['services/graph', 'services/execution']) {
+  test(`in ${workspace} files and folders form layers: none imports what stands above it, types included`, (t) => {
+    t.deepEqual(
+      circlesOf('a', ['a/x/one.ts', 'a/y/two.ts'], () => `import type { T } from '../y/two.ts';`),
+      [],
+    );
+    t.deepEqual(
+      circlesOf('a', ['a/x/one.ts', 'a/x/other.ts', 'a/y/two.ts'], (file) =>
+        file === 'a/x/one.ts' ? `import { two } from '../y/two.ts';` : `import type { O } from '../x/other.ts';`,
+      ),
+      ['a/: x, y'],
+    );
+    const own = files.filter((file) => file.startsWith(`${workspace}/`) && !tests.test(file));
+    t.true(own.length > 0);
+    t.deepEqual(circlesOf(workspace, own, read), []);
+  });
+}
+
 test('kit is a closed list', (t) => {
   const known = [
     'adapters/sqlite-checkpoint-thread.ts',
@@ -296,6 +314,43 @@ function targetOf(file: string, specifier: string): string {
   if (folder === undefined) return specifier;
   const home = ['gateway', 'protos', 'test'].includes(folder) ? folder : `services/${folder}`;
   return `/${home}${rest ?? ''}`;
+}
+
+/**
+ * The circles of imports below a folder: in each folder, those among its files and subfolders that import each other, be it
+ * by way of others. What a file imports from outside the folder is not looked at.
+ */
+function circlesOf(folder: string, all: readonly string[], sourceOf: (file: string) => string): string[] {
+  const imports = all.flatMap((file) =>
+    specifiersOf(sourceOf(file))
+      .filter((specifier) => specifier.startsWith('.'))
+      .map((specifier) => [file, posix.join(posix.dirname(file), specifier)] as const),
+  );
+  const folders = new Set(all.flatMap((file) => foldersOf(file, folder)));
+  return [...folders].toSorted().flatMap((place) => {
+    const roomOf = (file: string): string | undefined =>
+      file.startsWith(`${place}/`) ? file.slice(place.length + 1).split('/')[0] : undefined;
+    const arrows = imports.flatMap(([from, to]) => {
+      const [room, other] = [roomOf(from), roomOf(to)];
+      return room === undefined || other === undefined || room === other ? [] : [[room, other] as const];
+    });
+    const left = inCircles(arrows);
+    return left.length === 0 ? [] : [`${place}/: ${left.join(', ')}`];
+  });
+}
+
+/** The folders that a file stands in, from its own up to `top`. */
+const foldersOf = (file: string, top: string): readonly string[] => {
+  const folder = posix.dirname(file);
+  return folder === top ? [top] : [folder, ...foldersOf(folder, top)];
+};
+
+/** What is left when everything is taken away that imports nothing else, or that nothing else imports. */
+function inCircles(arrows: readonly (readonly [string, string])[]): string[] {
+  const froms = new Set(arrows.map(([from]) => from));
+  const tos = new Set(arrows.map(([, to]) => to));
+  const kept = arrows.filter(([from, to]) => tos.has(from) && froms.has(to));
+  return kept.length === arrows.length ? [...froms].toSorted() : inCircles(kept);
 }
 
 function strays(file: string, source: string): string[] {

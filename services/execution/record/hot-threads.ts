@@ -1,7 +1,7 @@
 import type { ClaimedRun, State } from '@agent-workflow/protos/threads';
 import type { Message } from '@agent-workflow/protos/message';
 import { LRUCache } from 'lru-cache';
-import { total, type Weight } from '../steps/commit-step.ts';
+import { total, type Weight } from './weight.ts';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import { defaultValues } from '@agent-workflow/graph/state/merge';
 import { deepFreeze, withMessages, type EngineState } from '@agent-workflow/graph/state/state';

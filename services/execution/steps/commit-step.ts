@@ -15,14 +15,8 @@ import type {
 import { RunFailure } from '@agent-workflow/graph/state/failure';
 import type { Delta } from '@agent-workflow/graph/state/merge';
 import { whileAway } from '../record/away.ts';
+import { total, type Weight } from '../record/weight.ts';
 import type { StepPlace } from '../events/tell-step.ts';
-
-/** What a thread weighs, in bytes of JSON. */
-export interface Weight {
-  readonly messages: number;
-  /** Each field by its name. */
-  readonly fields: Readonly<Record<string, number>>;
-}
 
 /** One step as it is to be committed. */
 export interface StepCommit {
@@ -161,9 +155,6 @@ function weigh(
   refuse('a step', added + entries.reduce((sum, [, bytes]) => sum + bytes, 0), sizes.step);
   return { messages: before.messages + added, fields };
 }
-
-/** What all fields weigh together. */
-export const total = (fields: Weight['fields']): number => Object.values(fields).reduce((sum, bytes) => sum + bytes, 0);
 
 const bytesOf = (messages: readonly Message[]): number =>
   messages.reduce((sum, message) => sum + Buffer.byteLength(JSON.stringify(message)), 0);

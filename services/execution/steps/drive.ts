@@ -5,7 +5,8 @@ import type { ClaimedRun, OpenCall, Threads } from '@agent-workflow/protos/threa
 import { keepNewest, type Added } from '../record/added.ts';
 import { keepCallNotes } from './call-notes.ts';
 import { isMemoryAway } from './bound-memory.ts';
-import { commitStep, type StepCommit, type Weight } from './commit-step.ts';
+import type { Weight } from '../record/weight.ts';
+import { commitStep, type StepCommit } from './commit-step.ts';
 import { openCalls } from '@agent-workflow/graph/state/calls';
 import { innerPlaces, openInterrupts, type Carry } from '@agent-workflow/graph/run/carry';
 import type { BoundMemory, RunContext } from '@agent-workflow/graph/build/context';

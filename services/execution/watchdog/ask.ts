@@ -1,5 +1,5 @@
 import { Session, type Debugger } from 'node:inspector';
-import type { CodeOrigin } from './code.ts';
+import { originSymbol, type CodeOrigin } from './origin.ts';
 
 /** What the main thread is at. */
 export interface Answer extends CodeOrigin {
@@ -7,8 +7,6 @@ export interface Answer extends CodeOrigin {
   readonly stack: readonly string[];
 }
 
-/** The symbol under which the main thread's global object has a function that gives a {@link CodeOrigin} as JSON. */
-export const originSymbol = 'agent-workflow.code-origin';
 const originExpression = `globalThis[Symbol.for('${originSymbol}')]()`;
 
 /** How long the main thread has to answer, in milliseconds: in native code it does not. */

@@ -1,15 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { nodeOfCode } from '@agent-workflow/graph/run/interrupt';
-import { originSymbol } from './ask.ts';
-
-/** Whose code it is that runs, as far as that is known. */
-export interface CodeOrigin {
-  /** Absent for what the agent's module does by itself. */
-  readonly runId?: string;
-  readonly threadId?: string;
-  /** Absent between nodes: in reducers and routes, and where the service itself works for the run. */
-  readonly node?: string;
-}
+import { originSymbol, type CodeOrigin } from './origin.ts';
 
 const current = new AsyncLocalStorage<CodeOrigin>();
 

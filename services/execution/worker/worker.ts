@@ -8,7 +8,7 @@ import { within } from '@agent-workflow/protos/call';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type { ClaimedRun, ClaimIntent, Threads } from '@agent-workflow/protos/threads';
 import { bindMemory } from '../steps/bound-memory.ts';
-import { total } from '../steps/commit-step.ts';
+import { total } from '../record/weight.ts';
 import { driveRun, type Driven } from '../steps/drive.ts';
 import type { BoundMemory, RunContext } from '@agent-workflow/graph/build/context';
 import type { CodeFault } from '@agent-workflow/graph/state/failure';

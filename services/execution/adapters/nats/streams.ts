@@ -10,7 +10,7 @@ import {
   type StreamConfig,
   type StreamInfo,
 } from 'nats';
-import { apiErrorOf, type NatsClient } from './client.ts';
+import { apiErrorOf, isNoResponder, type NatsClient } from './client.ts';
 
 export interface StreamSettings {
   /** Stands before the name of each stream and subject: letters, digits, `-` and `_`; empty for none. */
@@ -121,6 +121,9 @@ const laneConsumer = ({ prefix, settleMs }: StreamSettings, lane: number): Parti
 const streamNotFound = 10_059;
 const consumerNotFound = 10_014;
 const isApiError = (error: unknown, code: number): boolean => apiErrorOf(error)?.code === code;
+
+/** Whether an error says that the stream behind a request is not there. */
+export const isStreamAway = (error: unknown): boolean => isNoResponder(error) || isApiError(error, streamNotFound);
 
 /** What the server says of a stream; `undefined` when there is none. */
 export async function readStream(manager: JetStreamManager, name: string): Promise<StreamInfo | undefined> {

@@ -3,8 +3,8 @@ import { NatsError } from 'nats';
 import { fromNatsError, pause } from '../client.ts';
 import { lastWhole, type StoredFrame } from './frame.ts';
 import type { Live } from './live.ts';
-import { isStreamAway, type Reader } from './reader.ts';
-import type { Streams } from '../streams.ts';
+import type { Reader } from './reader.ts';
+import { isStreamAway, type Streams } from '../streams.ts';
 import type { Tail } from './tail.ts';
 import { nothingStored, type Standing } from './writer.ts';
 

@@ -2,8 +2,8 @@ import type { Log } from '@agent-workflow/kit/log';
 import type { Msg } from 'nats';
 import { pause } from '../client.ts';
 import type { StoredFrame } from './frame.ts';
-import { isStreamAway, placeOf, toStored } from './reader.ts';
-import { readStream, type Streams } from '../streams.ts';
+import { placeOf, toStored } from './reader.ts';
+import { isStreamAway, readStream, type Streams } from '../streams.ts';
 
 export interface LiveOptions {
   readonly streams: Streams;

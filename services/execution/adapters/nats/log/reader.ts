@@ -1,7 +1,7 @@
 import { invalid } from '@agent-workflow/kit/errors';
 import { ErrorCode, NatsError, type Msg } from 'nats';
 import { follows } from '../../../ports/log-numbers.ts';
-import { apiErrorOf, isNoResponder, type NatsClient } from '../client.ts';
+import type { NatsClient } from '../client.ts';
 import { fromPayload, type StoredFrame } from './frame.ts';
 import { hashOf, type StreamNames } from '../streams.ts';
 
@@ -101,9 +101,3 @@ export const toStored = (message: Msg): StoredFrame => ({
 export const placeOf = (message: Msg): number => Number(message.headers?.get('Nats-Sequence') ?? 0);
 
 const streamAway = (description = 'the stream is away'): Error => new NatsError(description, ErrorCode.NoResponders);
-
-const streamNotFound = 10_059;
-
-/** Whether an error says that the stream behind a request is not there. */
-export const isStreamAway = (error: unknown): boolean =>
-  isNoResponder(error) || apiErrorOf(error)?.code === streamNotFound;

@@ -6,7 +6,7 @@ import { follows } from '../../../ports/log-numbers.ts';
 import { pause, type NatsClient } from '../client.ts';
 import { endsRun, fromStored, lastOf, takeBatch, toDrafts, type Draft, type Entry } from './drafts.ts';
 import { lastWhole, toPayload, type Frame, type StoredFrame } from './frame.ts';
-import { isStreamAway } from './reader.ts';
+import { isStreamAway } from '../streams.ts';
 
 /** Where a log stands: what the next frame must follow. */
 export interface Standing {

@@ -7,9 +7,8 @@ import { pause } from '../client.ts';
 import { readTrace, toRunHeaders } from './headers.ts';
 import { createLanes, heapSize } from './lanes.ts';
 import { createPulls, lanesOf, type Delivery } from './pulls.ts';
-import { isStreamAway } from '../log/reader.ts';
 import { createBacklog } from './backlog.ts';
-import { hashOf, remakeConsumer, type Streams } from '../streams.ts';
+import { hashOf, isStreamAway, remakeConsumer, type Streams } from '../streams.ts';
 
 export interface NatsQueueOptions {
   readonly streams: Streams;
