@@ -149,6 +149,7 @@ function openFile({ path, durability, migrations, health }: SqliteOptions, openi
   const checkpointer = onDisk
     ? opening.use(
         createCheckpointer(path, {
+          isSound: () => broken === undefined,
           unsettledPages: () => {
             const { log, checkpointed } = logState();
             return log - checkpointed;
@@ -181,9 +182,10 @@ function openFile({ path, durability, migrations, health }: SqliteOptions, openi
       pending.reject(error);
     }
     if (written.length === 0) return;
-    checkpointer?.note(written.length);
     if (sync) sync.settle(written);
     else for (const write of written) write.resolve();
+    // A sync in line has failed by now, if it does: then nothing is copied.
+    checkpointer?.note(written.length);
   };
 
   const everything = opening.move();
