@@ -38,7 +38,11 @@ import {
   decideClearState,
   decideDeleteMessage,
   decideWriteState,
+  isOvertaken,
 } from './state.ts';
+
+/** How often a thread is fixed anew that changes meanwhile. */
+const fixAttempts = 5;
 
 /** The threads service on a store. Every decision is a pure function of one snapshot; the store makes it atomic. */
 export function createThreads({
@@ -336,15 +340,23 @@ export function createThreads({
       return toThread({ threadId: request.newThreadId, ...(await forks.make(request)) });
     },
 
-    fixThread: async (request) => {
+    fixThread: async (request, { signal }) => {
       const key = keyOf(request);
-      await liveHead(key);
-      const broken = await findBroken(store, key);
-      const messages = [...broken.callers, ...broken.answers];
-      const removedCount = await settle({ key, reads: { messages }, method: 'fixThread', request }, (snapshot) =>
-        decideFix(key.threadId, broken, snapshot, now()),
-      );
-      return { removedCount };
+      const fix = async (): Promise<number> => {
+        signal.throwIfAborted();
+        const broken = await findBroken(store, key, await liveHead(key));
+        const messages = [...broken.callers, ...broken.answers];
+        return settle({ key, reads: { messages }, method: 'fixThread', request }, (snapshot) =>
+          decideFix(key.threadId, broken, snapshot, now()),
+        );
+      };
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return { removedCount: await fix() };
+        } catch (error) {
+          if (attempt === fixAttempts || !isOvertaken(error)) throw error;
+        }
+      }
     },
 
     beginOnce: async ({ owner, onceKey, bodyHash, attemptId: attempt, replyJson: reply }) => {
