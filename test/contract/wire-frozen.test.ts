@@ -42,7 +42,7 @@ async function openReplica(t: ExecutionContext): Promise<Replica> {
   };
   const notUsed = (): Promise<never> => Promise.reject(new ServiceError('BadRequest', 'not used here'));
   const execution: Execution = {
-    ...{ start: notUsed, stopRun: notUsed, checkTools: notUsed },
+    ...{ start: notUsed, stopRun: notUsed, checkTools: notUsed, getHealth: notUsed },
     deleteThread: async (_request, { signal }) => answer('deleteThread', signal, {}),
     getGraph: async (_request, { signal }) => answer('getGraph', signal, graph),
     wait: async (_request, { signal }) => answer('wait', signal, { seq: 9, event: 'e', json: new Uint8Array(0) }),
