@@ -207,6 +207,8 @@ export interface AcceptRunRequest {
 /** The nodes that a graph has; those of a sub-graph behind its name: `sub/node`. */
 export interface NodeNames {
   readonly names: readonly string[];
+  /** Those that every run from the start of the graph begins with; empty where the graph chooses them. */
+  readonly first: readonly string[];
 }
 
 /** Answers to open questions: by their ids, or one bare answer, which only a single open question allows. */
