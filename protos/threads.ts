@@ -567,6 +567,15 @@ export interface BeginDeleteRequest {
 export interface BeginDeleteReply {
   /** The runs that were ended by this: the one that held the thread first, then those that waited for it. */
   readonly stoppedRunIds: readonly string[];
+  /** The same runs with what their last events say of them; one that is known no more is left out. */
+  readonly stoppedRuns: readonly StoppedRun[];
+}
+
+export interface StoppedRun {
+  readonly runId: string;
+  /** Of the request that started it. */
+  readonly requestId: string;
+  readonly isNewThread: boolean;
 }
 
 export interface FinishDeleteRequest {

@@ -638,8 +638,16 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
     await accept(threads, 'r2');
     await accept(threads, 'r3');
     await claim(threads, 'r1');
-    const { stoppedRunIds } = await threads.beginDelete(thread1, call());
+    const { stoppedRunIds, stoppedRuns } = await threads.beginDelete(thread1, call());
     t.deepEqual(stoppedRunIds, ['r1', 'r2', 'r3']);
+    t.deepEqual(
+      stoppedRuns.map(({ runId, requestId, isNewThread }) => [runId, requestId, isNewThread]),
+      [
+        ['r1', 'q', true],
+        ['r2', 'q', false],
+        ['r3', 'q', false],
+      ],
+    );
     await absentToAll(t, threads, thread1);
     for (const runId of ['r1', 'r2', 'r3']) await refused(t, threads.getRun({ owner, runId }, call()), 'NotFound');
     await refused(t, threads.endRun({ owner, runId: 'r1', status: 'stopped' }, call()), 'NotFound');
