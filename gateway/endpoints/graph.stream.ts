@@ -13,6 +13,7 @@ export async function streamGraph(ask: Ask<unknown, RunInput>, services: Service
   const { execution } = services;
   const { runId, status } = await execution.start(await toStartRequest(ask, 'low', services), ask.call());
   stopWhenGone(ask, runId, services);
+  ask.releaseInput();
   await ask.accepted();
   return { follow: { owner, runId, after: 0, justStarted: isOpen(status) }, call: ask.call(streamMs) };
 }

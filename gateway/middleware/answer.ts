@@ -29,7 +29,7 @@ export function answer(
     const keyed = once ? readOnce(ctx, startsRun) : undefined;
     const ask = askOf(ctx, life, keyed);
     const reply = await (keyed
-      ? doOnce(ctx, keyed, life.call(), (begun) => handle({ ...ask, ...begun }, services))
+      ? doOnce(ctx, keyed, life.call(), (begun) => handle(Object.assign(ask, begun), services))
       : handle(ask, services));
     if (typeof reply === 'object' && 'follow' in reply) {
       await writeEvents(ctx, reply, { ...services, feeds, abort: life.abort });
@@ -44,11 +44,11 @@ export function answer(
 
 type Life = Pick<Ask, 'call'> & { readonly abort: () => void };
 
-function askOf({ state, req, res }: Context, { call }: Life, once: Once | undefined): Ask {
+function askOf({ state, req, res, request }: Context, { call }: Life, once: Once | undefined): Ask {
   const { params, input, requestId, principal } = state;
   const { owner, user } = principal;
   const given = req.headers['last-event-id'];
-  return {
+  const ask: { -readonly [name in keyof Ask]: Ask[name] } = {
     params,
     input,
     requestId,
@@ -59,6 +59,13 @@ function askOf({ state, req, res }: Context, { call }: Life, once: Once | undefi
     at: new Date(),
     wasDone: false,
     accepted: () => Promise.resolve(),
+    releaseInput: () => {
+      ask.input = undefined;
+      state.input = undefined;
+      state.body = undefined;
+      Reflect.deleteProperty(request, 'body');
+      state.bodyRoom?.resize(0);
+    },
     newId: idMaker(once),
     lastEventId: typeof given === 'string' && given !== '' ? given : undefined,
     addReplyMetadata: (entries) => {
@@ -70,6 +77,7 @@ function askOf({ state, req, res }: Context, { call }: Life, once: Once | undefi
       });
     },
   };
+  return ask;
 }
 
 /** The calls of one request: they end when its caller goes away. */
