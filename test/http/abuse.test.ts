@@ -7,9 +7,8 @@ import { createClient, user } from '../servers/client.ts';
 import { openGate } from '../servers/gate.ts';
 import { startWatched, type Holdings, type Watched } from '../servers/watched.ts';
 
-/** While others misuse the service, whoever behaves is answered in this time, in milliseconds, or in a few times what it takes without them. */
-const servedMs = 2000;
-const timesSlower = 10;
+/** While others misuse the service, whoever behaves is answered in this time, in milliseconds. */
+const servedMs = 5000;
 const mebibyte = 1024 * 1024;
 
 test.serial('a thousand requests that are never finished hold nobody up, and are cut', async (t) => {
@@ -41,7 +40,6 @@ test.serial('a thousand requests that are never finished hold nobody up, and are
 
 test.serial('bodies that never end hold nobody up', async (t) => {
   await using service = await startWatched('echo');
-  const usualMs = await answeredMs(t, service);
   const head = 'POST /v1/graph/invoke HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n';
   const starts = [
     `${head}Content-Length: 100000\r\n\r\n{"messages":[`,
@@ -50,12 +48,12 @@ test.serial('bodies that never end hold nobody up', async (t) => {
   const sockets = await Promise.all(
     Array.from({ length: 500 }, (_, index) => opened(service, starts[index % 2] ?? '')),
   );
-  await isServed(t, service, usualMs);
+  await isServed(t, service);
   const { heapBytes } = await service.holdings();
   t.true(heapBytes < 96 * mebibyte, String(heapBytes));
   for (const socket of sockets) socket.destroy();
   await quiet(service);
-  await isServed(t, service, usualMs);
+  await isServed(t, service);
 });
 
 test.serial('clients that never read their stream hold up no run and fill no memory', async (t) => {
@@ -128,22 +126,14 @@ async function openStream(service: Watched, config: Readonly<Record<string, stri
   return socket;
 }
 
-/** Somebody who behaves is answered, and soon. `usualMs` is what {@link answeredMs} gave before anybody misused the service. */
-async function isServed(t: ExecutionContext, service: Watched, usualMs = 0): Promise<void> {
-  const ms = await answeredMs(t, service);
-  t.true(
-    ms < Math.max(servedMs, timesSlower * usualMs),
-    `answered after ${String(ms)} ms, usually ${String(usualMs)} ms`,
-  );
-}
-
-/** How long somebody who behaves waits for an answer, in milliseconds. */
-async function answeredMs(t: ExecutionContext, { url }: Watched): Promise<number> {
+/** Somebody who behaves is answered, and soon. */
+async function isServed(t: ExecutionContext, { url }: Watched): Promise<void> {
   const { send } = createClient(url);
   const begin = performance.now();
   t.is((await send('GET', '/v1/ping')).status, 200);
   t.is((await send('GET', '/v1/threads?limit=1')).status, 200);
-  return performance.now() - begin;
+  const ms = performance.now() - begin;
+  t.true(ms < servedMs, `answered after ${String(ms)} ms`);
 }
 
 /** What is held once no reply is open and, where asked for, nothing is called or followed. */
