@@ -26,6 +26,8 @@ export interface Execution {
   readonly checkTools: (request: CheckToolsRequest, call: Call) => Promise<CheckToolsReply>;
   /** NotFound when no graph is configured. */
   readonly getGraph: (request: GetGraphRequest, call: Call) => Promise<Graph>;
+  /** What fails for now of the parts that the replica stands on. It answers also while they do. */
+  readonly getHealth: (request: GetHealthRequest, call: Call) => Promise<ExecutionHealth>;
   /** Passes each given field through its reducer, as a node's update would, and gives the whole state. */
   readonly updateState: (request: UpdateStateRequest, call: Call) => Promise<State>;
   /**
@@ -43,6 +45,7 @@ export const executionRetries: Readonly<Record<keyof Execution, RetryRule>> = {
   stopRun: { retry: 'attempt', takesLong: false },
   checkTools: { retry: 'safe', takesLong: false },
   getGraph: { retry: 'safe', takesLong: false },
+  getHealth: { retry: 'safe', takesLong: false },
   updateState: { retry: 'attempt', takesLong: false },
   deleteThread: { retry: 'attempt', takesLong: true },
 };
@@ -153,6 +156,18 @@ export interface Graph {
   readonly graphJson: Uint8Array;
   /** Field name to its type, description, default and whether it is required: a JSON object. */
   readonly fieldsJson: Uint8Array;
+}
+
+export type GetHealthRequest = Readonly<Record<string, never>>;
+
+export interface ExecutionHealth {
+  readonly degraded: readonly DegradedPart[];
+}
+
+/** A part that fails for now, and why; the reason names no host and no file. */
+export interface DegradedPart {
+  readonly name: string;
+  readonly reason: string;
 }
 
 export interface UpdateStateRequest {

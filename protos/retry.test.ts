@@ -21,7 +21,7 @@ const marks = {
     ],
   },
   execution: {
-    safe: ['checkTools', 'getGraph', 'start', 'wait'],
+    safe: ['checkTools', 'getGraph', 'getHealth', 'start', 'wait'],
     'safe, takes long': ['follow'],
     attempt: ['stopRun', 'updateState'],
     'attempt, takes long': ['deleteThread'],

@@ -207,6 +207,8 @@ export interface AcceptRunRequest {
 /** The nodes that a graph has; those of a sub-graph behind its name: `sub/node`. */
 export interface NodeNames {
   readonly names: readonly string[];
+  /** Those that every run from the start of the graph begins with; empty where the graph chooses them. */
+  readonly first: readonly string[];
 }
 
 /** Answers to open questions: by their ids, or one bare answer, which only a single open question allows. */
@@ -565,6 +567,15 @@ export interface BeginDeleteRequest {
 export interface BeginDeleteReply {
   /** The runs that were ended by this: the one that held the thread first, then those that waited for it. */
   readonly stoppedRunIds: readonly string[];
+  /** The same runs with what their last events say of them; one that is known no more is left out. */
+  readonly stoppedRuns: readonly StoppedRun[];
+}
+
+export interface StoppedRun {
+  readonly runId: string;
+  /** Of the request that started it. */
+  readonly requestId: string;
+  readonly isNewThread: boolean;
 }
 
 export interface FinishDeleteRequest {

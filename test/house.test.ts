@@ -231,6 +231,7 @@ test('kit is a closed list', (t) => {
     'adapters/sqlite-errors.ts',
     'adapters/sqlite-group.ts',
     'adapters/sqlite-log.ts',
+    'adapters/sqlite-presence.ts',
     'adapters/sqlite-sync.ts',
     'adapters/sqlite.ts',
     'budget.ts',

@@ -55,6 +55,8 @@ export interface Ask<Params = unknown, Input = unknown> {
   readonly wasDone: boolean;
   /** Notes that what the request makes is on record: sent again, it is not made anew, also when it was removed since. */
   readonly accepted: () => Promise<void>;
+  /** The input is needed no more: it is let go of, and its body counts no longer among the bytes that the edge holds. */
+  readonly releaseInput: () => void;
   /** An id for what the request makes; `what` tells several of them apart, because one that is done once gets them again. */
   readonly newId: (what: string) => string;
   /** The last event that the reader of a stream has seen, as its header says it. */

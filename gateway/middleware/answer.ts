@@ -33,7 +33,7 @@ export function answer<Services>(
     const keyed = once ? readOnce(ctx, startsRun) : undefined;
     const ask = askOf(ctx, life, keyed);
     const reply = await (keyed
-      ? doOnce(ctx, keyed, life.call(), (begun) => handle({ ...ask, ...begun }, services))
+      ? doOnce(ctx, keyed, life.call(), (begun) => handle(Object.assign(ask, begun), services))
       : handle(ask, services));
     if (typeof reply === 'object' && 'follow' in reply) {
       await writeEvents(ctx, reply, { config, log, feeds, abort: life.abort });
@@ -48,11 +48,11 @@ export function answer<Services>(
 
 type Life = Pick<Ask, 'call'> & { readonly abort: () => void };
 
-function askOf({ state, req, res }: Context, { call }: Life, once: Once | undefined): Ask {
+function askOf({ state, req, res, request }: Context, { call }: Life, once: Once | undefined): Ask {
   const { params, input, requestId, principal } = state;
   const { owner, user } = principal;
   const given = req.headers['last-event-id'];
-  return {
+  const ask: { -readonly [name in keyof Ask]: Ask[name] } = {
     params,
     input,
     requestId,
@@ -63,6 +63,13 @@ function askOf({ state, req, res }: Context, { call }: Life, once: Once | undefi
     at: new Date(),
     wasDone: false,
     accepted: () => Promise.resolve(),
+    releaseInput: () => {
+      ask.input = undefined;
+      state.input = undefined;
+      state.body = undefined;
+      Reflect.deleteProperty(request, 'body');
+      state.bodyRoom?.resize(0);
+    },
     newId: idMaker(once),
     lastEventId: typeof given === 'string' && given !== '' ? given : undefined,
     addReplyMetadata: (entries) => {
@@ -74,6 +81,7 @@ function askOf({ state, req, res }: Context, { call }: Life, once: Once | undefi
       });
     },
   };
+  return ask;
 }
 
 /** The calls of one request: they end when its caller goes away. */

@@ -7,7 +7,8 @@ export const Readiness = record('Readiness', {
   degraded: Type.Array(
     record('DegradedPart', {
       name: Type.String({
-        description: '`threads`, `execution`, `memory`, `redis`; in one process `record`, `events`, `memory`',
+        description:
+          '`threads`, `execution`, `memory`, `redis`, and `nats` when the execution service says so; in one process `record`, `events`, `memory`',
       }),
       reason: Type.String({ description: 'Why it fails for now' }),
     }),

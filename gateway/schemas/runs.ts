@@ -31,7 +31,15 @@ export const RunList = record('RunList', { runs: Type.Array(Run), ...paged });
 export const RunsQuery = Type.Object({ ...paging });
 
 /** Which event a stream goes on after, where `Last-Event-ID` does not say it. */
-export const StreamQuery = Type.Object({ after: Type.Optional(Type.Integer({ minimum: 0 })) });
+export const StreamQuery = Type.Object({
+  after: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description:
+        'Number of the last event that was seen; beyond the end of the log, only what comes after it is given',
+    }),
+  ),
+});
 
 /** Lets whoever holds it follow one run. */
 export const RunTicket = record('RunTicket', { ticket: Type.String(), expires_at: Timestamp });

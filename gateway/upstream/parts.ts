@@ -19,7 +19,7 @@ export interface PartsOptions {
   readonly threads: Pick<Threads, 'listOpenRuns'>;
   readonly health: Health;
   /** Services of other processes, which are asked too; those of this process report their failures themselves. */
-  readonly remote?: { readonly execution: Pick<Execution, 'getGraph'>; readonly memory: Pick<Memory, 'get'> };
+  readonly remote?: { readonly execution: Pick<Execution, 'getHealth'>; readonly memory: Pick<Memory, 'get'> };
 }
 
 /** Probes come every few seconds and want to know now: milliseconds for the record, and for each of the others. */
@@ -29,19 +29,20 @@ const otherMs = 1000;
 const freshMs = 1000;
 
 export function createParts({ threads, health, remote }: PartsOptions): Parts {
-  const others = remote && [
-    watched(health, 'execution', otherMs, (call) => remote.execution.getGraph({}, call)),
-    watched(health, 'memory', otherMs, (call) => remote.memory.get({ owner: nobody, memoryId: nobody }, call)),
-  ];
+  const others = remote && {
+    execution: watched(health, 'execution', otherMs, (call) => remote.execution.getHealth({}, call)),
+    memory: watched(health, 'memory', otherMs, (call) =>
+      remote.memory.get({ owner: nobody, memoryId: nobody }, call).catch(unlessNotFound),
+    ),
+  };
   const record = async (call: Call): Promise<unknown> => threads.listOpenRuns({ limit: 1 }, call);
   const readRecord = remote ? watched(health, 'threads', recordMs, record) : () => record(within(recordMs));
 
   const check = async (): Promise<readonly Degraded[]> => {
-    const [read] = await Promise.allSettled([
-      readRecord(),
-      ...(others ?? []).map((ask) => ask().catch(() => undefined)),
-    ]);
-    if (read.status === 'fulfilled') return health.degraded();
+    const [read, execution] = await Promise.allSettled([readRecord(), others?.execution(), others?.memory()]);
+    // What the execution service stands on counts in its own metrics, and here is only named.
+    const behind = execution.status === 'fulfilled' ? execution.value?.degraded : undefined;
+    if (read.status === 'fulfilled') return [...health.degraded(), ...(behind ?? [])];
     throw isServiceError(read.reason, 'Timeout')
       ? unavailable('the record is too slow to answer', read.reason)
       : read.reason;
@@ -66,19 +67,22 @@ const reasons: Readonly<Partial<Record<string, string>>> = {
   Timeout: 'it does not answer in time',
 };
 
-/** Asks a service and reports how it does. Whatever it answers, it is there: only failures of its own count. */
-function watched(health: Health, name: string, ms: number, ask: (call: Call) => Promise<unknown>): () => Promise<void> {
+/** The probe's memory is never there: a service that says so works. */
+function unlessNotFound(error: unknown): void {
+  if (fromUnknown(error).code !== 'NotFound') throw error;
+}
+
+/** Asks a service and reports how it does. */
+function watched<T>(health: Health, name: string, ms: number, ask: (call: Call) => Promise<T>): () => Promise<T> {
   const part = health.part(name);
   return async () => {
     try {
-      await ask(within(ms));
+      const answer = await ask(within(ms));
+      part.works();
+      return answer;
     } catch (error) {
-      const { code } = fromUnknown(error);
-      if (code !== 'NotFound') {
-        part.fails(reasons[code] ?? 'it fails', error);
-        throw error;
-      }
+      part.fails(reasons[fromUnknown(error).code] ?? 'it fails', error);
+      throw error;
     }
-    part.works();
   };
 }

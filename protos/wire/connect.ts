@@ -31,6 +31,7 @@ export function connect<C extends Context>(
     return [name, (request: object, call: Call) => make({ ...parts, request, call })];
   });
   const close = (): Promise<void> => {
+    watch[Symbol.dispose]();
     client.close();
     return Promise.resolve();
   };

@@ -32,6 +32,7 @@ async function withStream(use: (events: AsyncIterator<RunEvents>, service: Servi
       }
     },
     getGraph: () => Promise.resolve({ graphJson: Buffer.alloc(0), fieldsJson: Buffer.alloc(0) }),
+    getHealth: notUsed,
     stopRun: notUsed,
     checkTools: notUsed,
     updateState: notUsed,

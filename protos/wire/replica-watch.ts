@@ -5,8 +5,9 @@ import { spreadBy, type Tried } from './spread.ts';
  * Finds replicas that have stopped answering, sooner than keepalive does: while calls wait at a replica it is asked for its
  * health, and one that says nothing for a second is silent until it answers. Nothing is dropped for it: a silent replica may be
  * a busy one. New calls go elsewhere while they can, and calls that wait there are told, so that they can be made elsewhere too.
+ * Disposal, before the client is closed, cancels its probes: one at a silent replica would keep the connection open.
  */
-export interface ReplicaWatch {
+export interface ReplicaWatch extends Disposable {
   /** Addresses of the replicas that are silent. */
   readonly silent: ReadonlySet<string>;
   /** A call has gone to this address; `onSilent` is called each time that the replica falls silent while it waits there. */
@@ -97,25 +98,42 @@ export function watchReplicas(client: Client): ReplicaWatch {
         const tried: Tried = { addresses: new Set([address]), mustDiffer: true, silent };
         ask(client, tried, silentMs, resolve);
       }),
+    [Symbol.dispose]: () => {
+      for (const replica of replicas.values()) {
+        clearInterval(replica.look);
+        replica.probe?.cancel();
+      }
+      replicas.clear();
+    },
   };
 }
 
 const healthCheck = '/grpc.health.v1.Health/Check';
 const nothing = Buffer.alloc(0);
 
-/** Asks the health of a server; gives whether it answered. */
-function ask(client: Client, tried: Tried, ms: number, answer: (isAnswered: boolean) => void): ClientUnaryCall {
+/** Asks the health of a server; gives whether it answered. A closed client, whose calls may still wait, asks nobody. */
+function ask(
+  client: Client,
+  tried: Tried,
+  ms: number,
+  answer: (isAnswered: boolean) => void,
+): ClientUnaryCall | undefined {
   const metadata = new Metadata();
   spreadBy(tried, metadata);
-  return client.makeUnaryRequest(
-    healthCheck,
-    (message: Buffer) => message,
-    (message: Buffer) => message,
-    nothing,
-    metadata,
-    { deadline: Date.now() + ms },
-    (error) => {
-      answer(error === null);
-    },
-  );
+  try {
+    return client.makeUnaryRequest(
+      healthCheck,
+      (message: Buffer) => message,
+      (message: Buffer) => message,
+      nothing,
+      metadata,
+      { deadline: Date.now() + ms },
+      (error) => {
+        answer(error === null);
+      },
+    );
+  } catch {
+    answer(false);
+    return undefined;
+  }
 }

@@ -21,6 +21,7 @@ const idle: Execution = {
     yield { events: [] };
   },
   getGraph: () => Promise.resolve({ graphJson: new Uint8Array(0), fieldsJson: new Uint8Array(0) }),
+  getHealth: notUsed,
   stopRun: notUsed,
   checkTools: notUsed,
   updateState: notUsed,

@@ -1,5 +1,6 @@
 import { inFlightBytes } from '@agent-workflow/kit/budget';
 import type { Values } from '@agent-workflow/kit/env';
+import { healthy, type Health } from '@agent-workflow/kit/health';
 import { newId } from '@agent-workflow/kit/ids';
 import { every } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
@@ -39,6 +40,8 @@ export interface OpenExecutionOptions {
   readonly now?: () => number;
   /** Absent: nothing is watched. */
   readonly watchdog?: Watchdog;
+  /** What the other parts of the process report; absent: none of them fails. */
+  readonly health?: Pick<Health, 'degraded'>;
   /** Hears of each run that is claimed here. */
   readonly onClaimed?: WorkerOptions['onClaimed'];
 }
@@ -58,7 +61,7 @@ const bytesPerMiB = 1024 * 1024;
 /** Puts the runs of dead workers in order, then starts to drive runs. */
 export async function openExecution(options: OpenExecutionOptions): Promise<OpenExecution> {
   const { graph, threads, memory, queue, leases, log, control, logger, values } = options;
-  const { drives = true, now = Date.now, watchdog = unwatched } = options;
+  const { drives = true, now = Date.now, watchdog = unwatched, health = healthy } = options;
   await using opening = new AsyncDisposableStack();
   opening.use(log);
   opening.use(queue);
@@ -124,7 +127,7 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
 
   const opened = opening.move();
   return {
-    execution: createExecution({ ...parts, queue, logger, ends, backlog: values.RUN_BACKLOG }),
+    execution: createExecution({ ...parts, queue, logger, ends, health, backlog: values.RUN_BACKLOG }),
     drain: async (ms) => {
       await worker?.drain(ms);
     },

@@ -47,7 +47,7 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
   const { execution, drain } = opened.use(
     await openExecution({
       ...observeExecution({ ...nats, graph, threads, watchdog }, { ...observed, slots }),
-      ...{ memory, logger: log, values, drives },
+      ...{ memory, logger: log, values, drives, health: observed.health },
       sweepMs: values.LEASE_MS / 3,
     }),
   );

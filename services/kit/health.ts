@@ -41,6 +41,9 @@ export const healthMetrics = {
 /** For a part whose failures nobody watches. */
 export const unwatchedPart: PartHealth = { fails: () => undefined, works: () => undefined };
 
+/** Where no part reports anything. */
+export const healthy: Pick<Health, 'degraded'> = { degraded: () => [] };
+
 /** Keeps what parts report. The log says once when a part begins to fail, when its reason changes, and when it works again. */
 export function createHealth(log: Log, registry?: Registry): Health {
   const meters = registry?.make(healthMetrics);

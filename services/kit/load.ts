@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { createRequire, registerHooks } from 'node:module';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { inspect } from 'node:util';
 import { placeOfError, placeOfExport } from './code-place.ts';
 import { ConfigError } from './env.ts';
 
@@ -41,9 +42,17 @@ export function inFile({ location, folder }: Named, exportName?: string): string
 export const misnamed = ({ what, location }: Named, why: string): ConfigError =>
   new ConfigError(`${what} ${JSON.stringify(location)}: ${why}`);
 
-/** The first line of an error, with what it names kept. */
+/** The first line of an error, with what it names kept. Code may throw anything: a value that is no error is shown as code shows it. */
 export const oneLine = (error: unknown): string =>
-  (error instanceof Error ? `${error.name}: ${error.message}` : String(error)).split('\n')[0] ?? '';
+  (error instanceof Error ? `${error.name}: ${error.message}` : show(error)).split('\n')[0] ?? '';
+
+const show = (value: unknown): string =>
+  typeof value === 'string'
+    ? value
+    : inspect(value, { breakLength: Infinity, compact: true, customInspect: false, maxStringLength: shownCharacters });
+
+/** Characters of each text in a thrown value that are shown. */
+const shownCharacters = 200;
 
 type Exports = Readonly<Record<string, unknown>>;
 
@@ -52,12 +61,16 @@ async function importModule(named: Named, name: string): Promise<Exports> {
   const found = locate(name, folder);
   if (found === undefined) throw misnamed(named, `there is no module "${name}" in ${folder}`);
   const files: string[] = [];
+  const refuse = (why: string): ConfigError => misnamed(named, `"${name}" does not load: ${why}`);
+  let exports: Exports | undefined;
   try {
-    return await importFrom(folder, found, (file) => files.push(file));
+    exports = await importFrom(folder, found, (file) => files.push(file));
   } catch (error) {
     const place = await placeOfError(error, { module: fileOf(name, folder) ?? '', files });
-    throw misnamed(named, `"${name}" does not load: ${oneLine(error)}${place === undefined ? '' : ` (${place})`}`);
+    throw refuse(`${oneLine(error)}${place === undefined ? '' : ` (${place})`}`);
   }
+  if (exports === undefined) throw refuse('a top-level await in it, or in a file that it imports, never ends');
+  return exports;
 }
 
 /** The file that a module's name means, when it means one. */
@@ -80,8 +93,15 @@ function locate(name: string, folder: string): string | undefined {
   return name;
 }
 
-/** Imports as a module that stands in `folder` would: left to itself, `import` looks for packages beside this file. */
-async function importFrom(folder: string, specifier: string, onFile: (file: string) => void): Promise<Exports> {
+/**
+ * Imports as a module that stands in `folder` would: left to itself, `import` looks for packages beside this file.
+ * @returns `undefined` when the process has nothing left to do, and the module still waits.
+ */
+async function importFrom(
+  folder: string,
+  specifier: string,
+  onFile: (file: string) => void,
+): Promise<Exports | undefined> {
   const parentURL = pathToFileURL(resolve(folder, 'service.json')).href;
   const hooks = registerHooks({
     resolve: (name, context, next) => next(name, name === specifier ? { ...context, parentURL } : context),
@@ -90,9 +110,14 @@ async function importFrom(folder: string, specifier: string, onFile: (file: stri
       return next(url, context);
     },
   });
+  const idle = Promise.withResolvers<undefined>();
+  // Node would end the process now, with exit code 13.
+  const onIdle = (): void => void setImmediate(() => idle.resolve(undefined));
+  process.once('beforeExit', onIdle);
   try {
-    return (await import(specifier)) as Exports;
+    return await Promise.race([import(specifier) as Promise<Exports>, idle.promise]);
   } finally {
+    process.off('beforeExit', onIdle);
     hooks.deregister();
   }
 }

@@ -8,6 +8,17 @@ test('an error is logged with its stack and the chain of its causes', (t) => {
   t.regex(logged.stack ?? '', /log\.test\.ts/);
 });
 
+test('an error that stands for several is logged with the first of them, as what a connection to each address of a host met', (t) => {
+  const each = Array.from({ length: 20 }, (_, index) => new Error(`address ${String(index)} refused`));
+  const { errors = [] } = toLoggedError(new AggregateError(each, ''));
+  t.like(errors, { 0: { message: 'address 0 refused' }, length: 5 });
+});
+
+test('an error whose name or stack is no text is logged with its message', (t) => {
+  const odd = Object.assign(new Error('what happened'), { name: null, stack: ['a', 'b'] });
+  t.deepEqual(toLoggedError(odd), { type: 'null', message: 'what happened' });
+});
+
 test('however large an error is, what is logged of it is bounded, and has the frames at the end of its stack', (t) => {
   const logged = toLoggedError(new Error('x'.repeat(10_000_000)));
   t.true(JSON.stringify(logged).length < 64 * 1024);

@@ -52,6 +52,8 @@ export async function openMetricsPort({
   };
   const server = createServer(answer);
   server.listen(port, host);
+  // It keeps no process running: one whose start waits for what never comes has nothing left to do, and says so.
+  server.unref();
   await once(server, 'listening');
   const { port: bound } = server.address() as AddressInfo;
   return {

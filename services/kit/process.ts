@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
+import { flushCompileCache } from 'node:module';
 import {
   choice,
   ConfigError,
@@ -152,6 +153,8 @@ export async function runProcess(open: (env: Env, stopping: AbortSignal) => Prom
   try {
     await using running = await open(processEnv(), stopping);
     for (const line of running.says) process.stdout.write(`${line}\n`);
+    // Node writes its compile cache when a process ends by itself: one that is killed would leave its successor to compile all again.
+    flushCompileCache();
     if (!stopping.aborted) await once(stopping, 'abort');
   } catch (error) {
     if (stopping.aborted && error === stopping.reason) return;

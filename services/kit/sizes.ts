@@ -39,6 +39,8 @@ export const sizes = {
   progress: 3 * MiB,
   /** What one change of a thread overwrites: kept, so that the change can be undone. */
   undo: 12 * MiB,
+  /** What one change of a thread writes together with what it overwrites: Cassandra takes no batch of more than 16 MiB. */
+  change: 15 * MiB,
   /** Ids and names of the tool calls that wait for an answer, of nodes that come next, of open questions: each list. */
   waiting: 256 * KiB,
   /** The content of one memory, its metadata, and the query of a search: each. */

@@ -77,7 +77,7 @@ export async function openStandalone(
   const { execution, drain } = opened.use(
     await openExecution({
       ...observeExecution(parts, { registry, spans, slots: values.RUN_CONCURRENCY }),
-      ...{ memory, logger: log, values, sweepMs },
+      ...{ memory, logger: log, values, sweepMs, health },
       control: openMemoryRunControl(),
     }),
   );

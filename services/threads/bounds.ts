@@ -41,7 +41,7 @@ export function refuseAcceptance({ messages, metadataJson, optionsJson }: Accept
 export function refuseStep({ fields, progressJson, openCalls, openInterrupts, next, end }: CommitStepRequest): void {
   refuseSummary(fields, ['fields', 'context_summary']);
   refuseOver(progressJson?.byteLength ?? 0, sizes.progress, ['progress']);
-  refuseOver(end?.interruptsJson?.length ?? 0, sizes.progress, ['interrupts']);
+  refuseOver(Buffer.byteLength(end?.interruptsJson ?? ''), sizes.progress, ['interrupts']);
   refuseOver(bytesOf(openCalls.flatMap(({ callId, name }) => [callId, name])), sizes.waiting, ['open_calls']);
   refuseOver(bytesOf(openInterrupts), sizes.waiting, ['open_interrupts']);
   refuseOver(bytesOf(next), sizes.waiting, ['next']);

@@ -2,23 +2,29 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { answeredCalls, callsOf, type Message } from '@agent-workflow/protos/message';
 import { fromJson } from './json.ts';
 import type { Decision, Head, Snapshot, ThreadKey, ThreadStore } from './port.ts';
-import { writableHead } from './state.ts';
+import { overtaken, writableHead } from './state.ts';
 import { withCheckpoint } from './undo.ts';
 
 /** What is wrong with a context: messages whose calls nobody answered, and answers to other calls of theirs. */
 export interface Broken {
   readonly callers: readonly string[];
   readonly answers: readonly string[];
+  /** Of the thread that was looked at. */
+  readonly version: number;
 }
 
 /** Finds what a model would refuse in a conversation: calls without an answer. */
-export async function findBroken(store: ThreadStore, key: ThreadKey): Promise<Broken> {
+export async function findBroken(
+  store: ThreadStore,
+  key: ThreadKey,
+  { version }: Pick<Head, 'version'>,
+): Promise<Broken> {
   const messages = await readLinks(store, key);
   const answered = new Set(messages.flatMap(({ answers }) => answers));
   const callers = messages.filter(({ calls }) => calls.some((id) => !answered.has(id)));
   const lost = new Set(callers.flatMap(({ calls }) => calls));
   const answers = messages.filter((message) => message.answers.some((id) => lost.has(id)));
-  return { callers: callers.map(({ id }) => id), answers: answers.map(({ id }) => id) };
+  return { callers: callers.map(({ id }) => id), answers: answers.map(({ id }) => id), version };
 }
 
 /** Which calls a message makes as an assistant's, and which it answers. */
@@ -54,10 +60,13 @@ const toLinks = (message: Message): Links => ({
 
 const hasLinks = ({ calls, answers }: Links): boolean => calls.length + answers.length > 0;
 
-/** Removes what is broken, and lets nobody wait for its answers any more. */
+/**
+ * Removes what is broken, and lets nobody wait for its answers any more.
+ * @throws Conflict when the thread has changed since it was looked at: a call may have been answered.
+ */
 export function decideFix(
   threadId: string,
-  { callers, answers }: Broken,
+  { callers, answers, version }: Broken,
   snapshot: Snapshot,
   now: number,
 ): Decision<number> {
@@ -65,6 +74,7 @@ export function decideFix(
   const { interruptedRun: _, progress: _progress, ...head } = before;
   const deleted = [...callers, ...answers].flatMap((id) => snapshot.entries.get(id)?.position ?? []);
   if (deleted.length === 0) return { reply: 0 };
+  if (before.version !== version) throw overtaken(threadId);
   const fixed: Head = {
     ...head,
     version: head.version + 1,

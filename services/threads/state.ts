@@ -1,4 +1,4 @@
-import { conflict, notFound, ServiceError } from '@agent-workflow/kit/errors';
+import { conflict, isServiceError, notFound, ServiceError } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type {
   AddMessagesReply,
@@ -60,6 +60,10 @@ const toState = (version: number, { fields, context, isTruncated }: StoredState)
 
 const sizeOf = ({ fields, contextJson }: State): number => contextJson.byteLength + sizeOfFields(fields);
 
+/** Whether a write was refused because another came first. */
+export const isOvertaken = (error: unknown): boolean =>
+  isServiceError(error, 'Conflict') && error.details.some(({ type }) => type === overtakenType);
+
 /** Refuses a direct write while a run holds the thread, and one to a thread that is absent. */
 export function writableHead({ head }: Snapshot, threadId: string): Head {
   if (!head || head.deleting) throw notFound(`thread "${threadId}" does not exist`);
@@ -93,11 +97,13 @@ export function decideWriteState(
   return { change, reply: { head: change.head } };
 }
 
+const overtakenType = 'version_conflict';
+
 /** Another write came first: whoever reads the state again can make its own. */
-function overtaken(threadId: string): ServiceError {
+export function overtaken(threadId: string): ServiceError {
   const message = `thread "${threadId}" has changed meanwhile`;
   return new ServiceError('Conflict', message, {
-    details: [{ loc: ['path', 'thread_id'], msg: message, type: 'version_conflict' }],
+    details: [{ loc: ['path', 'thread_id'], msg: message, type: overtakenType }],
   });
 }
 

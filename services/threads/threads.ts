@@ -1,3 +1,4 @@
+import { eachOf } from '@agent-workflow/kit/each';
 import { invalid, isServiceError, notFound } from '@agent-workflow/kit/errors';
 import { pageBytes, toPage } from '@agent-workflow/kit/pages';
 import { requestOf, type Repeatable } from '@agent-workflow/protos/repeats';
@@ -7,6 +8,7 @@ import type {
   MessageEntry,
   NoteToolStartedReply,
   State,
+  StoppedRun,
   Threads,
 } from '@agent-workflow/protos/threads';
 import { refuseMetadata } from './bounds.ts';
@@ -38,7 +40,11 @@ import {
   decideClearState,
   decideDeleteMessage,
   decideWriteState,
+  isOvertaken,
 } from './state.ts';
+
+/** How often a thread is fixed anew that changes meanwhile. */
+const fixAttempts = 5;
 
 /** The threads service on a store. Every decision is a pure function of one snapshot; the store makes it atomic. */
 export function createThreads({
@@ -87,22 +93,32 @@ export function createThreads({
     }
   };
 
-  const markDeleting = async (key: ThreadKey): Promise<BeginDeleteReply> =>
-    change(key, {}, ({ head }) => {
+  const markDeleting = async (key: ThreadKey): Promise<BeginDeleteReply> => {
+    const stoppedRunIds = await change(key, {}, ({ head }) => {
       if (!head) throw notFound(`thread "${key.threadId}" does not exist`);
       const marked: Head = { ...head, deleting: true, epoch: head.epoch + 1 };
-      return {
-        change: { head: marked },
-        reply: { stoppedRunIds: [...(head.activeRun ? [head.activeRun] : []), ...head.queue] },
-      };
+      return { change: { head: marked }, reply: [...(head.activeRun ? [head.activeRun] : []), ...head.queue] };
     });
+    return { stoppedRunIds, stoppedRuns: await stoppedRunsOf(key.owner, stoppedRunIds) };
+  };
+
+  /** Their records, which are readable to nobody else once the thread is marked. */
+  const stoppedRunsOf = async (owner: string, runIds: readonly string[]): Promise<readonly StoppedRun[]> => {
+    const found = new Map<string, StoppedRun>();
+    await eachOf(runIds, runsReadAtOnce, async (runId) => {
+      const run = await store.getRun(owner, runId);
+      if (run) found.set(runId, { runId, requestId: run.requestId, isNewThread: run.isNewThread });
+    });
+    return runIds.flatMap((runId) => found.get(runId) ?? []);
+  };
 
   /** Nothing of the thread is left to tell that it was deleted: that stands beside it, under the id of the request. */
   const markDeletingOnce = async (key: ThreadKey, requestId: string): Promise<BeginDeleteReply> => {
     const note = { bodyHash: key.threadId, at: now() };
     const toldBefore = async (): Promise<BeginDeleteReply | undefined> => {
       const known = await store.beginOnce(key.owner, requestId, note);
-      return known?.reply && (fromJson(known.reply) as BeginDeleteReply);
+      // A reply that an earlier version kept has only the ids.
+      return known?.reply && { stoppedRuns: [], ...(fromJson(known.reply) as KeptDeletion) };
     };
     const [, known] = await Promise.all([store.expireOnce(note.at - onceKeptMs, expiredAtOnce), toldBefore()]);
     if (known) return known;
@@ -336,15 +352,23 @@ export function createThreads({
       return toThread({ threadId: request.newThreadId, ...(await forks.make(request)) });
     },
 
-    fixThread: async (request) => {
+    fixThread: async (request, { signal }) => {
       const key = keyOf(request);
-      await liveHead(key);
-      const broken = await findBroken(store, key);
-      const messages = [...broken.callers, ...broken.answers];
-      const removedCount = await settle({ key, reads: { messages }, method: 'fixThread', request }, (snapshot) =>
-        decideFix(key.threadId, broken, snapshot, now()),
-      );
-      return { removedCount };
+      const fix = async (): Promise<number> => {
+        signal.throwIfAborted();
+        const broken = await findBroken(store, key, await liveHead(key));
+        const messages = [...broken.callers, ...broken.answers];
+        return settle({ key, reads: { messages }, method: 'fixThread', request }, (snapshot) =>
+          decideFix(key.threadId, broken, snapshot, now()),
+        );
+      };
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return { removedCount: await fix() };
+        } catch (error) {
+          if (attempt === fixAttempts || !isOvertaken(error)) throw error;
+        }
+      }
     },
 
     beginOnce: async ({ owner, onceKey, bodyHash, attemptId: attempt, replyJson: reply }) => {
@@ -385,6 +409,9 @@ interface OneChange<T, K> {
 /** How long a request is known by its key, in milliseconds. */
 const onceKeptMs = 24 * 60 * 60 * 1000;
 /** Each new key makes room for itself: more than one is forgotten for every one that comes. */
+const runsReadAtOnce = 8;
+
+type KeptDeletion = Pick<BeginDeleteReply, 'stoppedRunIds'> & Partial<BeginDeleteReply>;
 const expiredAtOnce = 10;
 
 /** Whether the worker can make the state after the claim itself: what is replaced may come back to its place in the context. */

@@ -37,13 +37,31 @@ export function withCheckpoint(
 }
 
 /** Why a change may not be made that overwrites so much; `undefined` when it may. */
-export const refusalToOverwrite = ({ checkpoint }: Pick<Change, 'checkpoint'>): string | undefined =>
-  checkpoint && checkpoint.undo.byteLength > sizes.undo
-    ? `what is replaced has ${String(checkpoint.undo.byteLength)} bytes, more than ${String(sizes.undo)}: replace fewer messages at once`
-    : undefined;
+export function refusalToOverwrite(change: Change): string | undefined {
+  const bytes = change.checkpoint?.undo.byteLength ?? 0;
+  const bound = Math.min(sizes.undo, sizes.change - bytesWritten(change));
+  if (bytes <= bound) return undefined;
+  return `what is replaced has ${String(bytes)} bytes, more than ${String(bound)}: replace fewer messages at once`;
+}
+
+/** About what a message or a field takes beside its bytes. */
+const rowBytes = 100;
+
+/** What a change writes beside its undo. */
+function bytesWritten({ messages = none, fields = {}, runs = none, head, checkpoint }: Change): number {
+  const values = [
+    ...messages.map(({ json }) => json),
+    ...Object.values(fields),
+    ...runs.flatMap(({ options, input }) => [options, input]),
+    head.progress,
+    checkpoint?.metadata,
+  ];
+  const asked = runs.reduce((sum, { end }) => sum + Buffer.byteLength(end?.interruptsJson ?? ''), 0);
+  return values.reduce((sum, value) => sum + (value?.byteLength ?? 0) + rowBytes, asked);
+}
 
 /** @throws Invalid naming the field that brings what replaces too much. */
-export function refuseOverwriting(change: Pick<Change, 'checkpoint'>, loc: ErrorDetail['loc']): void {
+export function refuseOverwriting(change: Change, loc: ErrorDetail['loc']): void {
   const refusal = refusalToOverwrite(change);
   if (refusal !== undefined) throw invalid(loc, refusal, 'too_large');
 }

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { clusterAbsence } from '../servers/cluster-ground.ts';
 import { cost } from './cluster-cost.ts';
+import { frozen } from './cluster-frozen.ts';
 import { idleStreams } from './cluster-streams.ts';
 import { toTable, type Figure } from './figure.ts';
 import { scaling } from './cluster-scaling.ts';
@@ -8,6 +9,7 @@ import { scaling } from './cluster-scaling.ts';
 /** The figures of the cluster: every process and server on this machine, and no core held for any of them. */
 const groups: Readonly<Record<string, (seconds: number) => Promise<Figure[]>>> = {
   cost,
+  frozen,
   scaling,
   streams: idleStreams,
 };

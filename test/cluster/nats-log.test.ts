@@ -4,6 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import test from 'ava';
 import { openNatsRunLog } from '@agent-workflow/execution/adapters/nats/log/log';
+import { eventSubjectOf } from '@agent-workflow/execution/adapters/nats/log/reader';
 import type { RunLog } from '@agent-workflow/execution/ports/port';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { silentLog } from '@agent-workflow/kit/log';
@@ -94,6 +95,7 @@ withServer(test, privateNats(), () => {
       if (isKept) {
         await appending;
         t.deepEqual(await collect(later, 'r'), range(1, frames + 2));
+        t.is(await messagesOf(place, 'r'), 1, 'a writer that dies meanwhile leaves all of it or nothing');
         return;
       }
       t.true(isServiceError(await t.throwsAsync(appending), 'Stale'));
@@ -102,6 +104,20 @@ withServer(test, privateNats(), () => {
       t.deepEqual(await collect(later, 'r'), [1, 2]);
     });
   }
+
+  test.serial('what an idle writer puts back of a lost log is one message, however many it wrote', async (t) => {
+    await using server = await privateNats().open();
+    await using place = await openPlace(server.url, 'idle');
+    await using log = await openLogsOn(server.url, 'idle');
+    for (const seq of range(1, 20)) await log.append('r', seq - 1, [piece(seq)]);
+    t.is(await messagesOf(place, 'r'), 20);
+    await place.streams.manager.streams.delete(place.streams.names.events);
+    await using later = await openLogsOn(server.url, 'idle');
+    t.deepEqual(await collect(later, 'r', 20), range(1, 20));
+    t.is(await messagesOf(place, 'r'), 1);
+    await log.append('r', 20, [end(21)]);
+    t.deepEqual(await collect(later, 'r'), range(1, 21));
+  });
 
   test.serial(
     'whoever was away while the stream was made again finds what was put back before the old places',
@@ -267,6 +283,13 @@ withServer(test, privateNats(), () => {
 
 type Server = Awaited<ReturnType<ReturnType<typeof privateNats>['open']>>;
 type Place = Awaited<ReturnType<typeof openPlace>>;
+
+/** How many messages the stream holds of a run. */
+async function messagesOf({ streams: { manager, names } }: Place, run: string): Promise<number> {
+  const subject = eventSubjectOf(names, run);
+  const { state } = await manager.streams.info(names.events, { subjects_filter: subject });
+  return state.subjects?.[subject] ?? 0;
+}
 
 /** Appends up to the end, some awaited and some not, as a worker does. */
 async function writeSlowly(log: RunLog, run: string, total: number, from = 0): Promise<void> {

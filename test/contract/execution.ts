@@ -742,6 +742,8 @@ export function executionContract(
       for (const events of await Promise.all(following)) {
         holdsOrder(t, events, 'low');
         t.is(resultOf(toChunk(events.at(-1))).meta.status, 'stopped');
+        const ofRequest = new Set(events.map((event) => toChunk(event).metadata.request_id));
+        t.deepEqual([...ofRequest], ['q']);
       }
       t.is((await waiting).event, 'on_chain_end');
       await refused(t, threads.getThread({ owner, threadId: 't1' }, call()), 'NotFound');

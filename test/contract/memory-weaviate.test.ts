@@ -1,5 +1,6 @@
 import test from 'ava';
 import { isServiceError } from '@agent-workflow/kit/errors';
+import { untilThere } from '@agent-workflow/kit/life';
 import { createWeaviate } from '@agent-workflow/memory/adapters/weaviate-client';
 import { openRequests } from '@agent-workflow/memory/adapters/weaviate-requests';
 import { tenantOf } from '@agent-workflow/memory/adapters/weaviate-objects';
@@ -18,6 +19,8 @@ const embedder = hashEmbedder;
 const memoryOn = (store: MemoryStore): Memory => link(createMemories({ store, embedder, halfLifeDays: 30 }));
 const note = { memoryType: 'semantic', category: 'notes', metadataJson: Buffer.from('{}') };
 const call = (): ReturnType<typeof within> => within(60_000);
+/** Time that services have to begin, in milliseconds. */
+const openMs = 120_000;
 const search = (owner: string, query: string): SearchRequest => ({
   owner,
   query,
@@ -180,11 +183,19 @@ withServer(test, weaviate, (server) => {
     const { url } = await server();
     const prefix = newPrefix();
     t.teardown(() => dropCollections(url, prefix));
-    const stores = await Promise.all([1, 2, 3].map(() => openTestStore({ url, embedder, prefix })));
+    // A slow Weaviate may refuse one while another makes the collections: a service then tries again, as here.
+    const open = async (): ReturnType<typeof openTestStore> =>
+      untilThere(() => openTestStore({ url, embedder, prefix }), {
+        signal: AbortSignal.timeout(openMs),
+        onFailure: (error) => t.log(error),
+        mayHelp: (error) => isServiceError(error, 'Unavailable'),
+      });
+    const stores = await Promise.all([1, 2, 3].map(open));
     t.teardown(() => Promise.all(stores.map((store) => store[Symbol.asyncDispose]())));
     for (const [place, store] of stores.entries()) {
       await memoryOn(store).store({ ...note, owner: 'u:ada', memoryId: String(place), content: 'here' }, call());
     }
+    await Promise.all(stores.map((store) => store.settled()));
     for (const store of stores) t.is((await memoryOn(store).search(search('u:ada', 'here'), call())).results.length, 3);
   });
 

@@ -77,7 +77,7 @@ const accept: Whole<AcceptRunRequest> = {
   metadataJson: json(sizes.metadata),
   ...{ messages: input, answers: ids, hasNewInput: true },
   optionsJson: json(optionsBytes),
-  ...{ claim: { workerId: id, knownVersion: large }, resume: { keys: ids }, nodes: { names: ids } },
+  ...{ claim: { workerId: id, knownVersion: large }, resume: { keys: ids }, nodes: { names: ids, first: ids } },
 };
 
 const commit: Whole<CommitStepRequest> = {

@@ -8,6 +8,7 @@ import type {
   CommitStepReply,
   CommitStepRequest,
   MessageEntry,
+  NodeNames,
   State,
   Threads,
 } from '@agent-workflow/protos/threads';
@@ -82,7 +83,7 @@ export const claim = async (
     readonly notLast?: boolean;
     readonly workerId?: string;
     readonly attemptId?: string;
-    readonly nodes?: { readonly names: readonly string[] };
+    readonly nodes?: NodeNames;
   } = {},
 ): Promise<ClaimedRun> => threads.claimRun({ ...thread1, runId, workerId: 'w1', ...parts }, call());
 

@@ -130,7 +130,7 @@ export function threadCommand(t: ExecutionContext): fc.Arbitrary<Command>[] {
       }
       const told = await outcome(threads.beginDelete(thread1, call()));
       const open = [...(model.active ? [model.active.runId] : []), ...model.queue];
-      t.deepEqual(told as unknown, model.exists ? { stoppedRunIds: open } : 'NotFound');
+      t.deepEqual(typeof told === 'string' ? told : told.stoppedRunIds, model.exists ? open : 'NotFound');
       if (model.exists) model.epoch += 1;
       model.deleting = model.exists;
     }),

@@ -410,6 +410,14 @@ export function threadStoreContract(
       t.deepEqual(byOffset, all, `offsets, ${String(limit)} a page`);
     }
     t.deepEqual(await store.listThreads(owner, { limit: 5, offset: 23 }), []);
+    const [, , third] = await store.listThreads(owner, { limit: 3 });
+    const after = { updatedAt: third?.updatedAt ?? 0, threadId: third?.threadId ?? '' };
+    const behind = await store.listThreads(owner, { limit: 4, offset: 5, after });
+    t.deepEqual(
+      behind.map(({ threadId }) => threadId),
+      all.slice(8, 12),
+      'an offset is counted from a mark on',
+    );
   });
 
   check('pages by mark skip and repeat nothing while threads are written', async (t, store) => {

@@ -160,6 +160,33 @@ export function threadsSizesContract(test: TestFn, name: string, { open }: { rea
     t.true(contextJson.byteLength < 10_000);
   });
 
+  check('as much as an undo keeps is replaced by as much as a body holds, or refused by name', async (t, threads) => {
+    await finishedTurn(threads, 'r1', { messages: [] });
+    const ids = Array.from({ length: 6 }, (_, index) => `large-${String(index)}`);
+    for (const [index, id] of ids.entries()) {
+      if (index % 3 === 0) await threads.clearState(thread1, call());
+      await add(threads, [sized(id, sizes.message - 5000)]);
+    }
+    await threads.clearState(thread1, call());
+    const replaced = async (count: number, size: number): Promise<string> => {
+      const messages = ids.slice(0, count).map((id) => sized(id, size));
+      const error = await add(threads, messages).catch((thrown: unknown) => thrown as Error);
+      return error instanceof Error ? `${String(isServiceError(error, 'Invalid'))} ${error.message}` : 'taken';
+    };
+    t.regex(
+      await replaced(6, 750_000),
+      /^true body\.messages: what is replaced has \d+ bytes, more than \d+: replace fewer/,
+    );
+    t.is(await replaced(5, 900_000), 'taken');
+  });
+
+  check('what a run asks is bounded in bytes, whatever its characters', async (t, threads) => {
+    const { epoch } = await acceptAndClaim(threads, 'r1');
+    const interruptsJson = JSON.stringify(['語'.repeat(sizes.progress / 3)]);
+    const asking = commit(threads, 'r1', epoch, { end: { ...completed, status: 'interrupted', interruptsJson } });
+    t.deepEqual(locOf(await t.throwsAsync(asking)), [['interrupts'], 'too_large']);
+  });
+
   check('metadata, a summary and the input of one request have bounds that the refusal names', async (t, threads) => {
     await finishedTurn(threads, 'r1');
     const metadataJson = bytes(`{"m":"${'x'.repeat(sizes.metadata)}"}`);

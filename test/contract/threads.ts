@@ -233,6 +233,29 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
     },
   );
 
+  check('a run that is given up names the nodes at which each of its claims began', async (t, threads) => {
+    const nodes = { names: ['a', 'b', 'sub', 'sub/c'], first: ['a'] };
+    const why = 'the run was claimed 3 times and committed nothing';
+    const givenUp = async (runId: string, epoch: number): Promise<object | undefined> => {
+      for (let taken = epoch; ;) {
+        const claimed = await claim(threads, runId, { nodes, takeoverEpoch: taken });
+        if (claimed.givenUp) return claimed.givenUp;
+        taken = claimed.epoch;
+      }
+    };
+    const first = await acceptAndClaim(threads, 'r1');
+    const atFirst = { code: 'INTERNAL_ERROR', message: `${why}: it stood at node "a"`, node: 'a' };
+    t.deepEqual(await givenUp('r1', first.epoch), atFirst);
+    t.deepEqual((await threads.getRun({ owner, runId: 'r1' }, call())).end?.error, atFirst);
+
+    const { epoch } = await acceptAndClaim(threads, 'r2');
+    await commit(threads, 'r2', epoch, { next: ['b', 'sub', 'sub/c'] });
+    t.deepEqual(await givenUp('r2', epoch), {
+      code: 'INTERNAL_ERROR',
+      message: `${why}: it stood at the nodes "b", "sub/c"`,
+    });
+  });
+
   check('a run that has one claim left is not given to a worker that leaves it that claim', async (t, threads) => {
     const { epoch } = await acceptAndClaim(threads, 'r1');
     t.like(await claim(threads, 'r1', { takeoverEpoch: epoch, notLast: true }), { attempt: 2, lastClaim: undefined });
@@ -415,27 +438,27 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
     async (t, threads) => {
       await interruptedTurn(threads, 'r1');
       const before = await threads.getState(thread1, call());
-      const nodes = { names: ['agent', 'other'] };
+      const nodes = { names: ['agent', 'other'], first: [] };
       const error = await refused(t, accept(threads, 'r2', { ...answering('c1', 'c2'), nodes }), 'Conflict');
       t.regex(error, /waits at node "tools", which the agent no longer has: send a new user message, or fork/);
       t.deepEqual(await threads.getState(thread1, call()), before);
       t.like(await threads.getThread(thread1, call()), { runId: 'r1' });
-      await accept(threads, 'r3', { ...answering('c1', 'c2'), nodes: { names: ['tools'] } });
+      await accept(threads, 'r3', { ...answering('c1', 'c2'), nodes: { names: ['tools'], first: [] } });
       t.like(await claim(threads, 'r3'), { next: ['tools'], resumes: 'r1' });
     },
   );
 
   check('a new user message is taken whatever nodes the graph has, and begins at its start', async (t, threads) => {
     await interruptedTurn(threads, 'r1');
-    await accept(threads, 'r2', { nodes: { names: ['agent'] } });
-    t.like(await claim(threads, 'r2', { nodes: { names: ['agent'] } }), { next: [], openCalls: [] });
+    await accept(threads, 'r2', { nodes: { names: ['agent'], first: [] } });
+    t.like(await claim(threads, 'r2', { nodes: { names: ['agent'], first: [] } }), { next: [], openCalls: [] });
   });
 
   check('a run whose node is gone by its claim fails, and the thread waits as before', async (t, threads) => {
     await interruptedTurn(threads, 'r1');
     await accept(threads, 'r2', answering('c1', 'c2'));
     const log = await logOf(threads);
-    const { givenUp } = await claim(threads, 'r2', { nodes: { names: ['agent'] } });
+    const { givenUp } = await claim(threads, 'r2', { nodes: { names: ['agent'], first: [] } });
     t.is(givenUp?.code, 'CONFLICT');
     t.regex(givenUp?.message ?? '', /"tools"/);
     t.like(await threads.getRun({ owner, runId: 'r2' }, call()), { status: 'failed' });
@@ -615,8 +638,16 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
     await accept(threads, 'r2');
     await accept(threads, 'r3');
     await claim(threads, 'r1');
-    const { stoppedRunIds } = await threads.beginDelete(thread1, call());
+    const { stoppedRunIds, stoppedRuns } = await threads.beginDelete(thread1, call());
     t.deepEqual(stoppedRunIds, ['r1', 'r2', 'r3']);
+    t.deepEqual(
+      stoppedRuns.map(({ runId, requestId, isNewThread }) => [runId, requestId, isNewThread]),
+      [
+        ['r1', 'q', true],
+        ['r2', 'q', false],
+        ['r3', 'q', false],
+      ],
+    );
     await absentToAll(t, threads, thread1);
     for (const runId of ['r1', 'r2', 'r3']) await refused(t, threads.getRun({ owner, runId }, call()), 'NotFound');
     await refused(t, threads.endRun({ owner, runId: 'r1', status: 'stopped' }, call()), 'NotFound');

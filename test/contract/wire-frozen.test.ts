@@ -42,7 +42,7 @@ async function openReplica(t: ExecutionContext): Promise<Replica> {
   };
   const notUsed = (): Promise<never> => Promise.reject(new ServiceError('BadRequest', 'not used here'));
   const execution: Execution = {
-    ...{ start: notUsed, stopRun: notUsed, checkTools: notUsed },
+    ...{ start: notUsed, stopRun: notUsed, checkTools: notUsed, getHealth: notUsed },
     deleteThread: async (_request, { signal }) => answer('deleteThread', signal, {}),
     getGraph: async (_request, { signal }) => answer('getGraph', signal, graph),
     wait: async (_request, { signal }) => answer('wait', signal, { seq: 9, event: 'e', json: new Uint8Array(0) }),
@@ -74,7 +74,7 @@ const addressOf = (replicas: readonly Replica[]): string =>
 /** Two replicas, and a client that is connected to both. */
 async function openPair(
   t: ExecutionContext,
-): Promise<{ readonly first: Replica; readonly second: Replica; readonly client: Execution }> {
+): Promise<{ readonly first: Replica; readonly second: Replica; readonly client: Execution & AsyncDisposable }> {
   const [first, second] = await Promise.all([openReplica(t), openReplica(t)]);
   const client = connect('execution', addressOf([first, second]));
   t.teardown(async () => client[Symbol.asyncDispose]());
@@ -272,6 +272,34 @@ test('what a caller that is frozen has asked for is cancelled', async (t) => {
   leaving.abort();
   await call;
   t.true(only.left > 0);
+});
+
+test("a client that is closed while a call waits asks for nobody's health any more", async (t) => {
+  const only = await openReplica(t);
+  only.hangs = true;
+  const client = connect('execution', addressOf([only]));
+  const waiting = t.throwsAsync(client.wait(waited, within(60_000)), { code: 'Unavailable' });
+  while (countOf(only, 'wait') === 0) await turn();
+  await client[Symbol.asyncDispose]();
+  // What would be thrown by a timer meanwhile fails the test.
+  await waiting;
+});
+
+test('a client that is closed while a replica is silent does not wait for that', async (t) => {
+  const { first, second, client } = await openPair(t);
+  for (const replica of [first, second]) replica.hangs = true;
+  const waiting = client.wait(waited, within(60_000));
+  while (countOf(first, 'wait') + countOf(second, 'wait') === 0) await turn();
+  const [asked, other] = countOf(first, 'wait') > 0 ? [first, second] : [second, first];
+  other.hangs = false;
+  asked.way.stall('answers');
+  const start = performance.now();
+  await waiting;
+  await client[Symbol.asyncDispose]();
+  while (asked.way.open() > 0) await turn();
+  const ms = performance.now() - start;
+  t.log(`its connection was closed after ${ms.toFixed(0)} ms`);
+  t.true(ms < keepaliveMs);
 });
 
 function standStill(ms: number): void {

@@ -85,6 +85,7 @@ test('a stranger is refused before a stream begins', async (t) => {
       yield { events: [] };
     },
     getGraph: notUsed,
+    getHealth: notUsed,
     stopRun: notUsed,
     checkTools: notUsed,
     updateState: notUsed,

@@ -238,6 +238,7 @@ function createEcho(): Echo {
     },
     follow,
     getGraph: () => Promise.resolve({ graphJson: new Uint8Array(0), fieldsJson: new Uint8Array(0) }),
+    getHealth: () => Promise.resolve({ degraded: [] }),
     checkTools: () => Promise.resolve({}),
     stopRun: () => Promise.resolve({ status: 'stopped', stoppedNow: true }),
     updateState: ({ stateJson }) =>

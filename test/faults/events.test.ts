@@ -69,4 +69,28 @@ withFaults(test, () => {
       t.log(`the events of ${String(runs)} runs were written ${String(tookMs)} ms after there was room`);
     },
   );
+
+  test.serial(
+    'events that have waited too long for a full disk end their log alone: those of other runs are tried again',
+    async (t) => {
+      t.timeout(30_000);
+      const disk = await openSmallDisk(32);
+      const ownFolder = await mkdtemp(join(tmpdir(), 'events-'));
+      t.teardown(() => rm(ownFolder, { recursive: true }));
+      if (typeof disk !== 'string') t.teardown(async () => disk[Symbol.asyncDispose]());
+      const folder = typeof disk === 'string' ? ownFolder : disk.folder;
+      await using log = openSqliteRunLog({ path: join(folder, 'execution.sqlite'), waitMs: 300 });
+      if (typeof disk === 'string') boundFiles(process.pid, 1);
+      else disk.fill();
+      const start = performance.now();
+      const appended = ['one', 'two', 'three'].map(async (runId) => log.append(runId, 0, [eventAt(1)]));
+      const settled = await Promise.allSettled(appended);
+      const tookMs = Math.round(performance.now() - start);
+      if (typeof disk === 'string') boundFiles(process.pid, 'unlimited');
+      else disk.free();
+      t.true(settled.every(({ status }) => status === 'rejected'));
+      await log.append('four', 0, [eventAt(1)]);
+      t.log(`the last of three logs was ended after ${String(tookMs)} ms`);
+    },
+  );
 });

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import test, { type ExecutionContext } from 'ava';
 import { createClient, user, type Client, type Reply, type Sent } from '../servers/client.ts';
@@ -5,6 +7,7 @@ import { embeddedOnly, openShape } from './shape.ts';
 import { openGate } from '../servers/gate.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
 import { inSeconds, makeToken } from '../servers/tokens.ts';
+import { until } from '../until.ts';
 
 const secret = 's'.repeat(32);
 const as = (userId: string): Sent => ({
@@ -26,6 +29,24 @@ async function open(
   return { url: opened.url, ...createClient(opened.url) };
 }
 
+/** Sends the head and a part of an invoke's body; `finish` sends the rest and gives the status of the reply. */
+function beginBody(url: string, name: string, bytes: number): { readonly finish: () => Promise<number> } {
+  const body = Buffer.from(JSON.stringify({ messages: [user('x'.repeat(bytes))] }));
+  const headers = { 'content-type': 'application/json', 'content-length': String(body.byteLength), ...as(name) };
+  const sent = request(`${url}/v1/graph/invoke`, { method: 'POST', headers });
+  const status = once(sent, 'response').then(([reply]) => {
+    (reply as IncomingMessage).resume();
+    return (reply as IncomingMessage).statusCode ?? 0;
+  });
+  sent.write(body.subarray(0, 1000));
+  return {
+    finish: async () => {
+      sent.end(body.subarray(1000));
+      return status;
+    },
+  };
+}
+
 const codeIn = ({ body }: Reply): string => (body.error as { readonly code: string }).code;
 
 function isRefused(t: ExecutionContext, reply: Reply): void {
@@ -34,24 +55,42 @@ function isRefused(t: ExecutionContext, reply: Reply): void {
   t.true(Number.isInteger(seconds) && seconds >= 1 && seconds <= 3600, String(seconds));
 }
 
-test('bodies beyond the bytes that may be held at once are 503, one caller has at most half of them, and they count until their replies have left', async (t) => {
-  await using gate = await openGate();
-  const { send } = await open(t, { IN_FLIGHT_MB: '1' }, 'gated');
-  const invoke = (name: string, bytes: number): Promise<Reply> =>
-    send('POST', '/v1/graph/invoke', { messages: [user('x'.repeat(bytes))], config: { gate: gate.url } }, as(name));
+test('bodies beyond the bytes that may be held at once are 503, one caller has at most half of them, and they count while they come in', async (t) => {
+  const { send, url } = await open(t, { IN_FLIGHT_MB: '1' });
+  const add = (name: string, bytes: number): Promise<Reply> =>
+    send('POST', '/v1/graph/invoke', { messages: [user('x'.repeat(bytes))] }, as(name));
   const isFull = (reply: Reply): void => {
     t.deepEqual([reply.status, codeIn(reply)], [503, 'SERVICE_UNAVAILABLE']);
     t.truthy(reply.headers.get('retry-after'));
   };
-  const first = [invoke('ada', 400_000), invoke('bob', 400_000)];
-  await gate.visited(2);
-  isFull(await invoke('ada', 200_000));
-  isFull(await invoke('eve', 400_000));
+  const first = [beginBody(url, 'ada', 400_000), beginBody(url, 'bob', 400_000)];
+  await until(async () => (await add('eve', 400_000)).status === 503);
+  isFull(await add('eve', 400_000));
+  isFull(await add('ada', 200_000));
   t.is((await send('GET', '/v1/threads', undefined, as('ada'))).status, 200);
-  gate.open();
-  for (const reply of await Promise.all(first)) t.is(reply.status, 200);
-  t.is((await invoke('ada', 400_000)).status, 200);
+  for (const { finish } of first) t.is(await finish(), 200);
+  t.is((await add('ada', 400_000)).status, 200);
 });
+
+for (const path of ['/v1/graph/invoke', '/v1/graph/stream']) {
+  test(`a body counts no longer once its run is accepted, however long the caller waits: ${path}`, async (t) => {
+    await using gate = await openGate();
+    const { url } = await open(t, { IN_FLIGHT_MB: '1' }, 'gated');
+    const body = JSON.stringify({ messages: [user('x'.repeat(120_000))], config: { gate: gate.url } });
+    const replies: Promise<Response>[] = [];
+    for (const key of [undefined, 'one', 'two', undefined, 'three']) {
+      const headers = { 'content-type': 'application/json', ...(key && { 'idempotency-key': key }), ...as('ada') };
+      replies.push(fetch(`${url}${path}`, { method: 'POST', headers, body }));
+      await Promise.race([gate.visited(replies.length), replies.at(-1)?.then(({ status }) => t.is(status, 200))]);
+      await gate.visited(replies.length);
+    }
+    gate.open();
+    for (const reply of await Promise.all(replies)) {
+      t.is(reply.status, 200);
+      await reply.arrayBuffer();
+    }
+  });
+}
 
 test('a body of unknown length counts for what it came to once it is read', async (t) => {
   await using gate = await openGate();

@@ -53,7 +53,8 @@ interface Run {
   readonly mayBeRebuilt: () => boolean;
   /** Whether its events were deleted while it was followed for the first time. */
   readonly isAcrossLoss: boolean;
-  readonly isToldWhole: boolean;
+  /** What a client that followed it was given where a step is missing; absent where every step is there. */
+  readonly untold?: string;
 }
 
 type Counts = Pick<Faults, 'losses' | 'outages'>;
@@ -140,7 +141,8 @@ async function oneRun(client: SturdyClient, index: number, { losses, outages }: 
   const wasFirst = firstOf(followed) === firstOf(told);
   const mayBeRebuilt = (): boolean => wasFirst || outages() > before.outages;
   if (followed.text !== told.text && losses() === before.losses) throw new Error(difference(runId, followed, told));
-  return { runId, threadId, cuts: followed.cuts, mayBeRebuilt, isAcrossLoss, isToldWhole: tellsAllSteps(followed) };
+  const untold = tellsAllSteps(followed) ? {} : { untold: outlineOf(followed) };
+  return { runId, threadId, cuts: followed.cuts, mayBeRebuilt, isAcrossLoss, ...untold };
 }
 
 /** Whether every step is there as a whole message, or the run failed. */
@@ -149,6 +151,27 @@ const tellsAllSteps = ({ text }: Followed): boolean =>
   Array.from({ length: stepsPerRun }, (_, step) =>
     new RegExp(`^data: {"event":"messages_chunk","data":"","message":.*"text":"step ${step}"`, 'm').test(text),
   ).every(Boolean);
+
+/** The number, kind, node, step and status or text of each event, for whoever looks for what became of a step. */
+const outlineOf = ({ text, cuts }: Followed): string => {
+  const lines = text.split('\n\n').filter((event) => event !== '');
+  const outlines = lines.map((event) => {
+    const seq = /^id: .*:(\d+)$/m.exec(event)?.[1] ?? '';
+    const chunk = JSON.parse(/^data: (.*)$/m.exec(event)?.[1] ?? '{}') as {
+      readonly event?: string;
+      readonly data?: { readonly status?: string; readonly rebuilt?: boolean };
+      readonly message?: { readonly content: readonly { readonly text?: string }[] };
+      readonly metadata?: { readonly node?: string; readonly step?: number };
+    };
+    const { node = '', step = '' } = chunk.metadata ?? {};
+    const { status = '', rebuilt = false } = chunk.data ?? {};
+    const whole = chunk.message?.content[0]?.text ?? '';
+    return [seq, chunk.event, node, step, status, rebuilt ? 'rebuilt' : '', whole]
+      .filter((part) => part !== '')
+      .join(' ');
+  });
+  return `${cuts} cuts: ${outlines.join('; ')}`;
+};
 
 const idsOf = ({ text }: Followed): string => [...text.matchAll(/^id: .*:(\d+)$/gm)].map(([, seq]) => seq).join(' ');
 
@@ -173,7 +196,7 @@ async function check(
 ): Promise<Omit<ClusterFindings, 'injected'>> {
   const faults: string[] = [];
   const sums = { restarted: 0, givenUp: 0, rebuilt: 0, cuts: 0, followedAcrossLoss: 0 };
-  for (const { runId, cuts, mayBeRebuilt, isAcrossLoss, isToldWhole } of runs) {
+  for (const { runId, cuts, mayBeRebuilt, isAcrossLoss, untold } of runs) {
     const found = await checkRun(client, url, runId);
     faults.push(...found.faults);
     sums.restarted += found.restarted;
@@ -181,7 +204,7 @@ async function check(
     sums.rebuilt += Number(found.isRebuilt);
     sums.cuts += cuts;
     sums.followedAcrossLoss += Number(isAcrossLoss);
-    if (!isToldWhole) faults.push(`run ${runId}: whoever followed it was not told every step`);
+    if (untold !== undefined) faults.push(`run ${runId}: whoever followed it was not told every step, with ${untold}`);
     if (found.isRebuilt && !mayBeRebuilt())
       faults.push(`run ${runId}: its events are gone although NATS was never away`);
   }

@@ -1,7 +1,11 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import test from 'ava';
 import { createClient, user, type Client } from '../servers/client.ts';
 import { openGate } from '../servers/gate.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
+import { until } from '../until.ts';
 
 interface Told {
   readonly messages: readonly { readonly role: string; readonly content: readonly { readonly text: string }[] }[];
@@ -105,4 +109,17 @@ test('runs that waited when the process died are run by the next one, in their o
       if (status === 200) seen.add((body.data as { run_id: string }).run_id);
     }
   }
+});
+
+test('a process keeps compiled code for its successor while it runs, and not only when it ends', async (t) => {
+  const cache = await mkdtemp(join(tmpdir(), 'agent-workflow-compiled-'));
+  t.teardown(() => rm(cache, { recursive: true, force: true }));
+  await using workspace = await makeWorkspace('echo');
+  await using service = await startStandalone({ ...workspace.env, NODE_COMPILE_CACHE: cache });
+  const kept = async (): Promise<readonly string[]> =>
+    (await readdir(cache, { recursive: true, withFileTypes: true }))
+      .filter((each) => each.isFile())
+      .map(({ name }) => name);
+  await until(async () => (await kept()).length > 100, { timeoutMs: 20_000 });
+  t.is(service.child.exitCode, null);
 });

@@ -133,6 +133,21 @@ for (const [what, content, line] of broken) {
   });
 }
 
+for (const [what, env] of [
+  ['nothing else', {}],
+  ['the port of the metrics beside it', { METRICS_PORT: '0' }],
+] as const)
+  test(`an agent that waits for ever while it loads stops the start with one line, with ${what}`, async (t) => {
+    await using workspace = await makeWorkspace('echo');
+    await writeFile(join(workspace.folder, 'waits.mjs'), 'await new Promise(() => undefined);');
+    await writeFile(join(workspace.folder, 'service.json'), '{"agent":"./waits.mjs:graph"}');
+    const error = await t.throwsAsync(startStandalone({ ...workspace.env, ...env }));
+    t.is(
+      error.message,
+      'exit code 1: agent "./waits.mjs:graph": "./waits.mjs" does not load: a top-level await in it, or in a file that it imports, never ends',
+    );
+  });
+
 test('settings that do not hold stop the start, all of them named', async (t) => {
   await using workspace = await makeWorkspace('echo');
   const error = await t.throwsAsync(startStandalone({ ...workspace.env, PORT: 'http', RUN_CONCURRENCY: '0' }));

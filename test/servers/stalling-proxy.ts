@@ -12,6 +12,8 @@ export interface StallingProxy extends AsyncDisposable {
   readonly turnTo: (target: number) => void;
   /** How many connections were made so far. */
   readonly connections: () => number;
+  /** How many of them its callers have not closed. */
+  readonly open: () => number;
 }
 
 /** Opens it before a port of this machine. */
@@ -56,6 +58,7 @@ export async function openStallingProxy(target: number): Promise<StallingProxy> 
       leadsTo = next;
     },
     connections: () => connections,
+    open: () => askers.size,
     [Symbol.asyncDispose]: async () => {
       for (const socket of [...askers, ...answerers]) socket.destroy();
       server.close();

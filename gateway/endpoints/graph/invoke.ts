@@ -1,5 +1,7 @@
+import type { StartReply } from '@agent-workflow/protos/execution';
+import type { Ask } from '../../http/endpoint.ts';
 import { InvokeResult, RunInput } from '../../schemas/graph.ts';
-import { endpoint } from '../common/services.ts';
+import { endpoint, type Services } from '../common/services.ts';
 import { stopWhenGone } from '../runs/on-disconnect.ts';
 import { toStartRequest } from '../runs/run-request.ts';
 import { isOpen, resultOfRun } from '../runs/run-result.ts';
@@ -17,11 +19,15 @@ export const invokeGraph = endpoint({
   reply: InvokeResult,
   handle: async (ask, services) => {
     const { owner, call } = ask;
-    const request = await toStartRequest(ask, 'full', services);
-    const { runId, threadId, status } = await services.execution.start(request, call());
+    const { runId, threadId, status } = await start(ask, services);
     stopWhenGone(ask, runId, services);
+    ask.releaseInput();
     const result = resultOfRun({ owner, runId, threadId, justStarted: isOpen(status), call }, services);
     const [reply] = await Promise.all([result, ask.accepted()]);
     return reply;
   },
 });
+
+/** The request is held no longer than this takes. */
+const start = async (ask: Ask<unknown, RunInput>, services: Services): Promise<StartReply> =>
+  services.execution.start(await toStartRequest(ask, 'full', services), ask.call());

@@ -22,6 +22,7 @@ export const streamGraph = endpoint({
     const { execution } = services;
     const { runId, status } = await execution.start(await toStartRequest(ask, 'low', services), ask.call());
     stopWhenGone(ask, runId, services);
+    ask.releaseInput();
     await ask.accepted();
     return { follow: { owner, runId, after: 0, justStarted: isOpen(status) }, call: ask.call(streamMs) };
   },

@@ -30,6 +30,8 @@ test.before(async () => {
   await put('agents/deep.mjs', source());
   await put('with:colon.js', source());
   await put('throws.js', `throw new TypeError('no key is set\\nsecond line');`);
+  await put('throws-object.js', `throw { a: 1, b: ['c'] };`);
+  await put('throws-text.js', `throw 'no key';`);
   await put('broken.js', `export const graph = ;`);
   await put('broken.ts', `const one: number = 1;\nexport const graph = ; `);
   await put(
@@ -63,7 +65,7 @@ for (const [what, location] of [
   ['a package with a main', 'old-agent:graph'],
   ['a file inside a package', 'old-agent/main.mjs:graph'],
 ] as const) {
-  test(`the graph is loaded from ${what}`, async (t) => {
+  test.serial(`the graph is loaded from ${what}`, async (t) => {
     t.true(isCompiledGraph(await loadAgent(location, folder)));
   });
 }
@@ -83,6 +85,8 @@ for (const [location, says] of [
   ['plain.js:graph', `"graph" is not a compiled graph (is .compile() missing?) (${folder}/plain.js:1:14)`],
   ['plain.js:other', `"other" is not a compiled graph (is .compile() missing?) (${folder}/plain.js:2:14)`],
   ['throws.js:graph', `"throws.js" does not load: TypeError: no key is set (${folder}/throws.js:1:7)`],
+  ['throws-object.js:graph', `"throws-object.js" does not load: { a: 1, b: [ 'c' ] }`],
+  ['throws-text.js:graph', `"throws-text.js" does not load: no key`],
   ['broken.js:graph', `"broken.js" does not load: SyntaxError: Unexpected token ';' (${folder}/broken.js:1:22)`],
   ['broken.ts:graph', `"broken.ts" does not load: SyntaxError: Expression expected (${folder}/broken.ts:2:22)`],
   ['around.ts:graph', `"around.ts" does not load: SyntaxError: Unexpected token ';' (${folder}/broken.js:1:22)`],
@@ -96,13 +100,13 @@ for (const [location, says] of [
   ],
   ['unjoined.ts:graph', `"unjoined.ts" does not load: Error: no edge leaves START (${folder}/unjoined.ts:3:71)`],
 ] as const) {
-  test(`${JSON.stringify(location)} is refused with one line that says why`, async (t) => {
+  test.serial(`${JSON.stringify(location)} is refused with one line that says why`, async (t) => {
     const error = await t.throwsAsync(loadAgent(location, folder), { instanceOf: ConfigError });
     t.is(error.message, `agent ${JSON.stringify(location)}: ${says}`);
   });
 }
 
-test('a module that imports one that is not there is refused with one line that names it', async (t) => {
+test.serial('a module that imports one that is not there is refused with one line that names it', async (t) => {
   const error = await t.throwsAsync(loadAgent('imports.js:graph', folder), { instanceOf: ConfigError });
   t.regex(error.message, /^agent "imports\.js:graph": "imports\.js" does not load: .*gone\.js.*imports\.js:1:11\)$/);
   t.notRegex(error.message, /\n/);

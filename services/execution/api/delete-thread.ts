@@ -3,7 +3,7 @@ import { isServiceError } from '@agent-workflow/kit/errors';
 import { within, type Call } from '@agent-workflow/protos/call';
 import type { DeleteThreadRequest } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
-import type { ThreadKey, Threads } from '@agent-workflow/protos/threads';
+import type { StoppedRun, ThreadKey, Threads } from '@agent-workflow/protos/threads';
 import type { RunControl } from '../ports/port.ts';
 import { publishEnd, type EndParts } from '../events/publish-end.ts';
 import type { Worker } from '../worker/worker.ts';
@@ -21,11 +21,13 @@ export interface DeleteParts extends EndParts {
 export async function deleteThread(parts: DeleteParts, request: DeleteThreadRequest, call: Call): Promise<void> {
   const { threads, memory, worker } = parts;
   const { owner, threadId } = request;
-  const { stoppedRunIds } = await threads.beginDelete(request, call);
+  const { stoppedRunIds, stoppedRuns } = await threads.beginDelete(request, call);
   const isRepeatable = request.attemptId !== undefined || request.onceKey !== undefined;
   if (isRepeatable && (await isThere(threads, { owner, threadId }, call))) return;
   worker?.forget(owner, threadId);
-  for (const runId of stoppedRunIds) await endFollowers(parts, owner, runId, threadId);
+  const known = new Map(stoppedRuns.map((run) => [run.runId, run]));
+  for (const runId of stoppedRunIds)
+    await endFollowers(parts, { owner, threadId }, known.get(runId) ?? { runId, requestId: '', isNewThread: false });
   await memory.forget({ owner, selection: { threadId }, all: false }, call);
   await threads.finishDelete({ owner, threadId }, call);
 }
@@ -42,21 +44,18 @@ async function isThere(threads: Threads, key: ThreadKey, call: Call): Promise<bo
 }
 
 /** Whoever waits for a run of the thread hears that it was stopped. */
-async function endFollowers(parts: DeleteParts, owner: string, runId: string, threadId: string): Promise<void> {
-  parts.control.stop(runId);
+async function endFollowers(parts: DeleteParts, key: ThreadKey, run: StoppedRun): Promise<void> {
+  parts.control.stop(run.runId);
   const now = Date.now();
   const ended = { status: 'stopped', iterations: 0, recursionLimitReached: false };
   await publishEnd(parts, {
-    runId,
-    threadId,
-    owner,
-    requestId: '',
+    ...key,
+    ...run,
     status: 'stopped',
     granularity: 'low',
     createdAt: now,
     updatedAt: now,
     end: ended,
-    isNewThread: false,
     runnable: false,
   });
 }

@@ -1,4 +1,5 @@
 import { isServiceError, invalid, notFound, unavailable } from '@agent-workflow/kit/errors';
+import type { Health } from '@agent-workflow/kit/health';
 import { idFrom } from '@agent-workflow/kit/ids';
 import type { Log } from '@agent-workflow/kit/log';
 import { sizes } from '@agent-workflow/kit/sizes';
@@ -33,6 +34,8 @@ export interface ExecutionOptions {
   /** Absent where this replica accepts runs and drives none. */
   readonly worker: Worker | undefined;
   readonly ends: Pick<EndWatch, 'watch'>;
+  /** Of the process. */
+  readonly health: Pick<Health, 'degraded'>;
   /** Runs that may wait in the queue; while so many do, no more are accepted. */
   readonly backlog: number;
 }
@@ -160,6 +163,8 @@ export function createExecution(options: ExecutionOptions): Execution {
       const { drawing, fields } = graphOf();
       return Promise.resolve({ graphJson: toJson(drawing), fieldsJson: toJson(describe(fields)) });
     },
+
+    getHealth: () => Promise.resolve({ degraded: options.health.degraded() }),
 
     updateState: async (request, call) =>
       writeState(graphOf(), request, call).catch((error: unknown) => {

@@ -179,12 +179,21 @@ function checkSchema(schema: JsonSchema, what: string): void {
 }
 
 /** What the graph's nodes are called, as the record is asked with; those of a sub-graph behind its own name: `sub/node`. */
-export const nodeNames = ({ nodes }: CompiledGraph): { readonly names: readonly string[] } => ({
-  names: [...nodes].flatMap(([name, node]) => [
-    name,
-    ...(isCompiledGraph(node) ? nodeNames(node).names.map((inner) => nameWithin(name, inner)) : []),
-  ]),
+export const nodeNames = (
+  graph: CompiledGraph,
+): { readonly names: readonly string[]; readonly first: readonly string[] } => ({
+  names: namesIn(graph),
+  first: firstNodes(graph),
 });
+
+const namesIn = ({ nodes }: CompiledGraph): readonly string[] =>
+  [...nodes].flatMap(([name, node]) => [
+    name,
+    ...(isCompiledGraph(node) ? namesIn(node).map((inner) => nameWithin(name, inner)) : []),
+  ]);
+
+const firstNodes = ({ edges, conditional }: CompiledGraph): readonly string[] =>
+  conditional.has(START) ? [] : [...(edges.get(START) ?? [])].filter((name) => name !== END);
 
 /** Of the places where a thread stands, the graph's own nodes: where its sub-graphs stand is carried beside them. */
 export function ownNodes(graph: CompiledGraph, places: readonly string[]): readonly string[] {

@@ -56,6 +56,17 @@ test('what zod and MCP servers write passes', (t) => {
   t.notThrows(withParameters(mcp));
 });
 
+test('an address is checked in no more time than its length asks for', (t) => {
+  const url = { type: 'string', format: 'url' };
+  for (const address of ['https://example.com/a?b=c#d', 'http://localhost:8000', 'ftp://files.example.com/a'])
+    t.is(schemaFault(url, address, 'value'), undefined, address);
+  for (const text of ['http://', 'mailto:ada@example.com', 'http://a b', 'example.com', 'http://a\n'])
+    t.is(schemaFault(url, text, 'value'), 'value must match format "url"', text);
+  const start = performance.now();
+  t.is(schemaFault(url, `http://${':'.repeat(20_000)}!`, 'value'), 'value must match format "url"');
+  t.true(performance.now() - start < 1000);
+});
+
 test('two tools may use the same $id', (t) => {
   const parameters = { $id: 'https://example.com/args', type: 'object' };
   t.notThrows(withParameters(parameters));

@@ -25,6 +25,8 @@ let users = 0;
 const underWay = new Map<string, (error: unknown) => void>();
 
 interface Log {
+  /** Whether its frames are known to be what was written: SQLite copies them without a look at their checksums. */
+  readonly isSound: () => boolean;
   /** How many of its pages are not in the file yet. */
   readonly unsettledPages: () => number;
   /** Called when most of the log has been copied: what is left is little, and only the writer itself can end it. */
@@ -35,13 +37,20 @@ interface Log {
   readonly onSuccess: () => void;
 }
 
-export function createCheckpointer(path: string, { unsettledPages, finish, onFailure, onSuccess }: Log): Checkpointer {
+export function createCheckpointer(
+  path: string,
+  { isSound, unsettledPages, finish, onFailure, onSuccess }: Log,
+): Checkpointer {
   let writes = 0;
   let failures = 0;
   let retry: NodeJS.Timeout | undefined;
   users++;
 
   const begin = (): void => {
+    if (!isSound()) {
+      retry = setTimeout(begin, longestPauseMs).unref();
+      return;
+    }
     retry = undefined;
     underWay.set(path, settle);
     try {
@@ -53,7 +62,7 @@ export function createCheckpointer(path: string, { unsettledPages, finish, onFai
 
   const settle = (failure: unknown): void => {
     underWay.delete(path);
-    const error = failure ?? failureOf(finish);
+    const error = failure ?? (isSound() ? failureOf(finish) : undefined);
     if (error === undefined) {
       if (failures > 0) onSuccess();
       failures = 0;

@@ -32,6 +32,7 @@ const bySystem: Readonly<Record<string, string>> = {
   EIO: 'the disk reports errors',
   EMFILE: 'no file descriptors are left',
   ENFILE: 'no file descriptors are left',
+  ENOENT: 'the file or its folder was removed',
   ENOSPC: 'the disk is full',
   ENOTDIR: 'the path leads through a file',
   EPERM: 'access is denied',

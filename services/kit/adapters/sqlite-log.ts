@@ -1,4 +1,4 @@
-import { fdatasyncSync, fstatSync, readSync, writeSync } from 'node:fs';
+import { fdatasyncSync, fstatSync, ftruncateSync, readSync, writeSync } from 'node:fs';
 
 /** Format of SQLite's write-ahead log: a header, then frames of a header and a page each. */
 const headerBytes = 32;
@@ -14,27 +14,60 @@ const magic = 0x377f0682;
  * @throws what the file system says.
  */
 export function rewriteLog(fd: number): number {
+  let frames = -1;
+  for (const { at, bytes } of soundParts(fd)) {
+    writeAt(fd, bytes, at);
+    frames++;
+  }
+  if (frames === -1) return 0;
+  fdatasyncSync(fd);
+  return frames;
+}
+
+/**
+ * Cuts off what stands behind the last whole transaction of a log that has fewer frames in order than SQLite counts. SQLite copies
+ * the log into its file when the file is closed, without a look at the checksums: a dropped page would damage the file. What is cut
+ * off it cannot read, so it leaves the log as it is, and the next start finds every whole transaction in it.
+ * @throws what the file system says.
+ */
+export function cutTornLog(fd: number, frames: number): void {
+  let sound = -1;
+  let end = 0;
+  for (const { at, bytes } of soundParts(fd)) {
+    sound++;
+    if (at === 0 || isCommit(bytes)) end = at + bytes.length;
+  }
+  if (sound < frames) ftruncateSync(fd, end);
+}
+
+/** The header of a frame says how many pages the file has after a transaction, in its last frame alone. */
+const isCommit = (frame: Buffer): boolean => frame.readUInt32BE(4) !== 0;
+
+interface LogPart {
+  readonly at: number;
+  readonly bytes: Buffer;
+}
+
+/** The header of the log and its frames, as far as their checksums hold. */
+function* soundParts(fd: number): Generator<LogPart> {
   const header = readAt(fd, 0, headerBytes);
   const first = header.length === headerBytes ? header.readUInt32BE(0) : 0;
-  if ((first & ~1) >>> 0 !== magic) return 0;
+  if ((first & ~1) >>> 0 !== magic) return;
   const isBigEndian = (first & 1) === 1;
   const frameBytes = frameHeaderBytes + header.readUInt32BE(8);
   const salt = header.subarray(16, 24);
   let sum = addTo([0, 0], header.subarray(0, 24), isBigEndian);
-  if (!endsWith(header, 24, sum)) return 0;
-  writeAt(fd, header, 0);
+  if (!endsWith(header, 24, sum)) return;
+  yield { at: 0, bytes: header };
   const { size } = fstatSync(fd);
-  let frames = 0;
-  for (let at = headerBytes; at + frameBytes <= size; at += frameBytes, frames++) {
+  for (let at = headerBytes; at + frameBytes <= size; at += frameBytes) {
     const frame = readAt(fd, at, frameBytes);
-    if (!frame.subarray(8, 16).equals(salt)) break;
+    if (!frame.subarray(8, 16).equals(salt)) return;
     sum = addTo(sum, frame.subarray(0, 8), isBigEndian);
     sum = addTo(sum, frame.subarray(frameHeaderBytes), isBigEndian);
-    if (!endsWith(frame, 16, sum)) break;
-    writeAt(fd, frame, at);
+    if (!endsWith(frame, 16, sum)) return;
+    yield { at, bytes: frame };
   }
-  fdatasyncSync(fd);
-  return frames;
 }
 
 type Sum = readonly [number, number];

@@ -80,20 +80,60 @@ test.serial(
       copyFileSync(path, copy);
       copyFileSync(`${path}-wal`, `${copy}-wal`);
     }
-    using again = openSqlite({ path: copy, durability: 'full', migrations });
-    t.deepEqual(
-      again
-        .prepare('SELECT id FROM notes ORDER BY id')
-        .all()
-        .map(({ id }) => id),
-      ['a', 'b', 'c'],
-    );
-    await add(again, 'd');
+    for (const each of [copy, path]) {
+      using again = openSqlite({ path: each, durability: 'full', migrations });
+      t.deepEqual(idsIn(again), ['a', 'b', 'c'], each === path ? 'closed in order' : 'killed');
+      await add(again, 'd');
+    }
   },
 );
 
+test.serial('of a log that is not known to be on disk nothing is copied into its file', async (t) => {
+  const reports: string[] = [];
+  const { path, works, health } = watchedFile(t, reports);
+  using db = openSqlite({ path, durability: 'full', migrations, health });
+  for (let n = 0; n < 15; n += 1) await add(db, `before ${String(n)}`);
+  disk.fails = true;
+  const large = db.write(() => db.prepare('INSERT INTO notes (id, body) VALUES (?, ?)').run('large', 'x'.repeat(4e6)));
+  await t.throwsAsync(large, { code: 'Unavailable' });
+  // It is reported once more by each attempt to make it good, of which two take longer than a copy.
+  while (reports.length < 3) await new Promise((resolve) => setTimeout(resolve, 20));
+  t.true(fs.statSync(path).size < 100_000);
+  disk.fails = false;
+  await alive(works);
+});
+
+test.serial('a sync that fails after its file was closed is no failure of that file', async (t) => {
+  const reports: string[] = [];
+  const { path, health } = watchedFile(t, reports);
+  let failNow = (): void => t.fail('nothing was synced beside the event loop');
+  const { fdatasync: usual } = fs;
+  fs.fdatasync = ((_: number, done: (error: Error | null) => void) => {
+    failNow = () => done(failure());
+  }) as typeof fs.fdatasync;
+  syncBuiltinESMExports();
+  t.teardown(() => {
+    fs.fdatasync = usual;
+    syncBuiltinESMExports();
+  });
+  {
+    using db = openSqlite({ path, durability: 'full', migrations, health });
+    const writes = [add(db, 'a'), add(db, 'b')];
+    await new Promise((resolve) => setImmediate(resolve));
+    db[Symbol.dispose]();
+    await Promise.all(writes);
+  }
+  failNow();
+  t.deepEqual(reports, []);
+});
+
 const add = (db: Sqlite, id: string): Promise<unknown> =>
   db.write(() => db.prepare('INSERT INTO notes (id, body) VALUES (?, ?)').run(id, 'text'));
+const idsIn = (db: Sqlite): unknown[] =>
+  db
+    .prepare('SELECT id FROM notes ORDER BY id')
+    .all()
+    .map(({ id }) => id);
 const count = (db: Sqlite): number => Number(db.prepare('SELECT count(*) AS n FROM notes').get()?.['n']);
 
 /** The clocks of a file hold no process. */

@@ -1,4 +1,4 @@
-import { rewriteLog } from './sqlite-log.ts';
+import { cutTornLog, rewriteLog } from './sqlite-log.ts';
 import { closeSync, fdatasync, fdatasyncSync, fstatSync, openSync, writeSync } from 'node:fs';
 
 /** A write that is in the file, and whoever waits for it to be on disk. */
@@ -32,8 +32,9 @@ const mendMs = 1000;
  *
  * After a sync that failed nothing in the log is known to be on disk, whatever later syncs say. So the log is written again, from
  * what the system still has of it, until that succeeds; nothing may be written meanwhile. Where the system has dropped a page the
- * file stays refused: SQLite's recovery at the next start leaves out the frames from there on, of which nobody was told. A process
- * before this one may have ended after such a failure, so the log is written again at each start, too.
+ * file stays refused: SQLite's recovery at the next start leaves out the frames from there on, of which nobody was told, and the log is
+ * cut there before the file is closed. A process before this one may have ended after such a failure, so the log is written again at
+ * each start, too.
  */
 export function openLogSync(path: string, { frames, onBroken, onMended }: LogSyncOptions): LogSync {
   const fd = openSync(`${path}-wal`, 'r+');
@@ -43,8 +44,11 @@ export function openLogSync(path: string, { frames, onBroken, onMended }: LogSyn
   let unsynced: Written[] = [];
   let syncing: readonly Written[] = [];
   let lastShared = false;
+  let isClosed = false;
 
   const finish = (error: unknown): void => {
+    // Whoever waited has been answered, and the descriptor may be another file's by now.
+    if (isClosed) return;
     const group = syncing;
     syncing = [];
     if (error) {
@@ -71,6 +75,13 @@ export function openLogSync(path: string, { frames, onBroken, onMended }: LogSyn
     clearInterval(mending);
     mending = undefined;
     onMended();
+  };
+  const cut = (): void => {
+    try {
+      cutTornLog(fd, frames());
+    } catch (error) {
+      onBroken(error);
+    }
   };
   const start = (): void => {
     syncing = unsynced;
@@ -102,19 +113,22 @@ export function openLogSync(path: string, { frames, onBroken, onMended }: LogSyn
       if (syncing.length === 0) start();
     },
     [Symbol.dispose]: () => {
+      isClosed = true;
       clearInterval(mending);
       const rest = [...syncing, ...unsynced];
       syncing = [];
       unsynced = [];
+      let isSound = mending === undefined;
       try {
         fdatasyncSync(fd);
         for (const write of rest) write.resolve();
       } catch (error) {
+        isSound = false;
         onBroken(error);
         for (const write of rest) write.reject(error);
-      } finally {
-        closeSync(fd);
       }
+      if (!isSound) cut();
+      closeSync(fd);
     },
   };
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -114,6 +114,40 @@ test('a file that has no room is reported once per failure, and reported to work
   await db.write(() => add(db, 'a', large));
   t.is(count(db), 1);
 });
+
+for (const durability of ['full', 'normal'] as const)
+  test(`a file (${durability}) that was put aside or replaced takes no writes and is reported, until it is back`, async (t) => {
+    const folder = join(temporaryFolder(t), 'data');
+    const path = join(folder, 'notes.sqlite');
+    const reported = Promise.withResolvers<string>();
+    const mended = Promise.withResolvers<undefined>();
+    const health: PartHealth = { fails: (reason) => reported.resolve(reason), works: () => mended.resolve(undefined) };
+    using db = openSqlite({ path, durability, migrations, health });
+    await db.write(() => add(db, 'kept'));
+    // The clocks of the file itself hold no process.
+    const alive = setInterval(() => undefined, 1000);
+    t.teardown(() => clearInterval(alive));
+    renameSync(folder, `${folder}-aside`);
+    t.is(await reported.promise, 'it cannot be written: the file or its folder was removed');
+    const refusal = { code: 'Unavailable', message: 'the store cannot be written right now' };
+    await t.throwsAsync(
+      db.write(() => add(db, 'lost')),
+      refusal,
+    );
+    t.is(count(db), 1, 'what is there can be read');
+    renameSync(`${folder}-aside`, folder);
+    await mended.promise;
+    await db.write(() => add(db, 'more'));
+    t.is(count(db), 2);
+    rmSync(path);
+    writeFileSync(path, 'something else');
+    await t.throwsAsync(writeOn(db), refusal);
+  });
+
+/** Writes until it is refused. */
+async function writeOn(db: Sqlite): Promise<never> {
+  for (let at = 0; ; at++) await db.write(() => add(db, `row ${String(at)}`));
+}
 
 test('a file that is damaged stops its opening with one line, and a damaged page is Unavailable to whoever reads it', async (t) => {
   const folder = temporaryFolder(t);

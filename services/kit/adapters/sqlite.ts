@@ -7,6 +7,7 @@ import { unwatchedPart, type PartHealth } from '../health.ts';
 import { createCheckpointer } from './sqlite-checkpoint.ts';
 import { codeOf, primaryCode, storageError, storageReason, translating } from './sqlite-errors.ts';
 import { commitGroup, type Outcome, type Pending } from './sqlite-group.ts';
+import { watchPresence } from './sqlite-presence.ts';
 import { openLogSync } from './sqlite-sync.ts';
 
 /** A file of SQLite as the adapters use it: prepared statements, and writes that share one transaction per tick. */
@@ -20,7 +21,8 @@ export interface Sqlite extends Disposable {
    * Runs `work` inside the next shared transaction and resolves after its COMMIT. `work` is atomic: when it throws,
    * only its own writes are undone. Works run in the order of the calls and see each other's writes. `work` may be run
    * again after its writes were undone, so it changes nothing but the file.
-   * @throws Unavailable while the file cannot be written: nothing of `work` is kept then, unless a sync failed.
+   * @throws Unavailable while the file cannot be written, or is no longer where it was opened: nothing of `work` is kept then,
+   * unless a sync failed.
    */
   readonly write: <T>(work: () => T) => Promise<T>;
 }
@@ -103,13 +105,25 @@ function openFile({ path, durability, migrations, health }: SqliteOptions, openi
   if (onDisk) settleLog(db, path);
   migrate(db, migrations, path);
 
+  const presence = onDisk ? watchPresence(path) : undefined;
   const condition = opening.use(
     createCondition({
       health,
-      probe: () => db.exec(`PRAGMA user_version = ${String(migrations.length)}`),
+      probe: () => {
+        const fault = presence?.fault();
+        if (fault) throw fault;
+        db.exec(`PRAGMA user_version = ${String(migrations.length)}`);
+      },
       reasonOf: (error) => fileReason(path, error),
     }),
   );
+  if (presence)
+    opening.use(
+      repeat(
+        presenceMs,
+        onceUntilMended(presence.fault, (fault) => condition.fails('write', fault)),
+      ),
+    );
   let isWriting = false;
   const statements = new Map<string, StatementSync>();
   const prepare = (sql: string): StatementSync => {
@@ -149,6 +163,7 @@ function openFile({ path, durability, migrations, health }: SqliteOptions, openi
   const checkpointer = onDisk
     ? opening.use(
         createCheckpointer(path, {
+          isSound: () => broken === undefined,
           unsettledPages: () => {
             const { log, checkpointed } = logState();
             return log - checkpointed;
@@ -175,15 +190,17 @@ function openFile({ path, durability, migrations, health }: SqliteOptions, openi
   const flush = (): void => {
     const group = waiting;
     waiting = [];
-    const { written, refused } = commit(group);
+    const fault = presence?.recentFault();
+    const { written, refused } = fault ? refuseAll(group, fault) : commit(group);
     for (const [pending, error] of refused) {
       condition.fails('write', error);
       pending.reject(error);
     }
     if (written.length === 0) return;
-    checkpointer?.note(written.length);
     if (sync) sync.settle(written);
     else for (const write of written) write.resolve();
+    // A sync in line has failed by now, if it does: then nothing is copied.
+    checkpointer?.note(written.length);
   };
 
   const everything = opening.move();
@@ -213,6 +230,29 @@ function openFile({ path, durability, migrations, health }: SqliteOptions, openi
       if (waiting.length > 0) flush();
       everything.dispose();
     },
+  };
+}
+
+/** Milliseconds between two looks at whether a file is there to which nobody writes. */
+const presenceMs = 1000;
+
+const refuseAll = (group: readonly Pending[], fault: Error): Outcome => ({
+  written: [],
+  refused: group.map((pending) => [pending, fault]),
+});
+
+function repeat(ms: number, work: () => void): Disposable {
+  const timer = setInterval(work, ms).unref();
+  return { [Symbol.dispose]: () => clearInterval(timer) };
+}
+
+/** Reports a fault when it is first found, and again only after it was gone. */
+function onceUntilMended(find: () => Error | undefined, report: (fault: Error) => void): () => void {
+  let wasThere = false;
+  return () => {
+    const fault = find();
+    if (fault && !wasThere) report(fault);
+    wasThere = fault !== undefined;
   };
 }
 

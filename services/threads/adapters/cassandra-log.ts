@@ -84,7 +84,8 @@ export async function readNewest(session: Session, log: Log, spans: Spans, maxBy
     left = rest;
     const largest = Math.max(1, ...read.map(({ json }) => json.byteLength));
     const fitting = Math.floor(Math.min(4 * pageBytes, Math.max(0, maxBytes - bytes)) / largest);
-    count = Math.min(maxRead, count * 4, fitting + 1);
+    // Those before may be as large as the largest of the log, however small these are.
+    count = Math.min(maxRead, count * 4, fitting + 1, Math.max(firstRead, rowsAtOnce(log.layout)));
   }
   return { entries: newestFirst.reverse(), bottom: 0 };
 }

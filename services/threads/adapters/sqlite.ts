@@ -77,9 +77,9 @@ export function openSqliteThreadStore({ path, health }: Pick<SqliteOptions, 'pat
         ? arraysOf(
             prepare(
               `SELECT ${listed} FROM threads WHERE owner = ? AND deleting = 0 AND (updated_at, thread_id) < (?, ?)
-               ORDER BY updated_at DESC, thread_id DESC LIMIT ?`,
+               ORDER BY updated_at DESC, thread_id DESC LIMIT ? OFFSET ?`,
             ),
-          ).iterate(owner, after.updatedAt, after.threadId, limit)
+          ).iterate(owner, after.updatedAt, after.threadId, limit, offset)
         : arraysOf(
             prepare(
               `SELECT ${listed} FROM threads WHERE owner = ? AND deleting = 0

@@ -26,7 +26,7 @@ export function decideClaim(request: ClaimRunRequest, snapshot: Snapshot, now: n
   if (!head || head.deleting || !run || head.activeRun !== run.runId || !isFree(head, request.takeoverEpoch)) {
     throw stale(`run "${request.runId}" is not waiting for a worker`);
   }
-  if (head.claims >= maxClaims) return giveUp(head, run, now, claimedTooOften);
+  if (head.claims >= maxClaims) return giveUp(head, run, now, claimedTooOften(head, request.nodes));
   if (head.claims === maxClaims - 1 && request.notLast)
     return { reply: { ...replyOf(run, head, head), lastClaim: true } };
   const { workerId: worker } = request;
@@ -61,10 +61,24 @@ function takeOver(head: Head, run: RunRecord, now: number): Decision<ClaimedRun>
   };
 }
 
-const claimedTooOften: RunError = {
-  code: 'INTERNAL_ERROR',
-  message: `the run was claimed ${String(maxClaims)} times and committed nothing`,
-};
+/** Names the nodes that every one of the claims began with, as far as they are known. */
+function claimedTooOften({ next }: Head, nodes: NodeNames | undefined): RunError {
+  const places = next.length > 0 ? next : (nodes?.first ?? []);
+  // A node of a sub-graph says more than the sub-graph around it.
+  const stood = places.filter((name) => !places.some((other) => other.startsWith(`${name}/`)));
+  const [only, ...more] = stood;
+  const where = stood
+    .slice(0, namedNodes)
+    .map((name) => `"${name}"`)
+    .join(', ');
+  const why = `the run was claimed ${String(maxClaims)} times and committed nothing`;
+  if (only === undefined) return { code: 'INTERNAL_ERROR', message: why };
+  if (more.length === 0) return { code: 'INTERNAL_ERROR', message: `${why}: it stood at node ${where}`, node: only };
+  return { code: 'INTERNAL_ERROR', message: `${why}: it stood at the nodes ${where}` };
+}
+
+/** So many of the nodes of one step are named. */
+const namedNodes = 10;
 
 /** Says what the acceptance of a run with such an input says. */
 const invalidInput = (refusal: string): RunError => ({

@@ -55,6 +55,16 @@ export function servicesAway(test: TestFn, cluster: () => WholePrivateCluster): 
     await settled([200, []]);
   });
 
+  test.serial('while NATS is away, each gateway is ready and names it', async (t) => {
+    const { ground, urls } = cluster();
+    await settled([200, []]);
+    await ground.nats.kill();
+    await settled([200, [{ name: 'nats', reason: 'it is away' }]]);
+    await ground.nats.restart();
+    await settled([200, []]);
+    t.is(urls.length, 2);
+  });
+
   test.serial('while Redis is away, runs of an owner who never set up tools go on at each gateway', async (t) => {
     const { ground, urls } = cluster();
     const invoke = (url: string): Promise<Reply> =>

@@ -1,17 +1,12 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecutionContext, TestFn } from 'ava';
 import { createClient, user, type Client } from '../../servers/client.ts';
-import type { Replica } from '../../servers/cluster-replica.ts';
 import type { Cluster } from '../../servers/cluster.ts';
 import { openGate } from '../../servers/gate.ts';
 import { until } from '../../until.ts';
+import { freezeUnderLoad, frozenMs, shareWithin } from './frozen-load.ts';
 
-/** How long one of each stands still, in milliseconds: a worker until its runs have gone on elsewhere. */
-const frozenMs = { threads: 4000, executions: 7000, memories: 4000 };
 /** No call may take longer, also on a machine that does other things too. */
 const boundMs = 12_000;
-/** Callers that call one after the other. */
-const callers = 4;
 
 export function frozenReplica(test: TestFn, cluster: () => Cluster): void {
   for (const kind of ['threads', 'executions', 'memories'] as const) {
@@ -30,43 +25,18 @@ export function frozenReplica(test: TestFn, cluster: () => Cluster): void {
   );
 }
 
-/** What the calls of one freeze came to. */
-interface Tally {
-  /** Of calls that began while it stood still, by what was called. */
-  readonly times: Map<string, number[]>;
-  /** Of those that were under way when it froze: a run that it drove waits for its lease to run out. */
-  readonly underWay: number[];
-  readonly failures: string[];
-  /** The messages that were accepted, by the thread that they were sent to. */
-  readonly accepted: Map<string, string[]>;
-  frozenAt: number;
-}
-
 /** Stops a replica while callers go on, lets it go on, and looks at what stands on record. */
 async function freeze(t: ExecutionContext, cluster: Cluster, kind: keyof typeof frozenMs): Promise<void> {
-  const replica = cluster[kind][0] as Replica;
-  const tally: Tally = { times: new Map(), underWay: [], failures: [], accepted: new Map(), frozenAt: Infinity };
-  const stopping = new AbortController();
-  const load = Array.from({ length: callers }, async (_, index) => {
-    const client = createClient(cluster.urls[index % cluster.urls.length] ?? '');
-    await callUntil(stopping.signal, { client, tally, thread: `frozen ${replica.name} ${index}` });
-  });
-  await until(() => tally.accepted.size === callers && [...tally.accepted.values()].every(({ length }) => length > 2));
-  tally.frozenAt = performance.now();
-  process.kill(replica.pid(), 'SIGSTOP');
-  await delay(frozenMs[kind]);
-  process.kill(replica.pid(), 'SIGCONT');
-  stopping.abort();
-  await Promise.all(load);
-  const all = [...tally.times.values()].flat();
+  const { times: byCall, underWay, failures, accepted } = await freezeUnderLoad(cluster, kind);
+  const all = [...byCall.values()].flat();
   t.log(
-    `${replica.name} frozen for ${frozenMs[kind] / 1000} s: calls ${figures(all)}; under way then ${figures(tally.underWay)}`,
+    `one of the ${kind} frozen for ${frozenMs[kind] / 1000} s: calls ${figures(all)}; under way then ${figures(underWay)}`,
   );
-  for (const [name, times] of tally.times) t.log(`  ${name}: ${figures(times)}`);
-  t.deepEqual(tally.failures, []);
-  t.true(Math.max(...all, ...tally.underWay) < boundMs);
+  for (const [name, times] of byCall) t.log(`  ${name}: ${figures(times)}`);
+  t.deepEqual(failures, []);
+  t.true(Math.max(...all, ...underWay) < boundMs);
   const client = createClient(cluster.urls[0] ?? '');
-  for (const [thread, texts] of tally.accepted) {
+  for (const [thread, texts] of accepted) {
     const reply = await client.send('GET', `/v1/threads/${encodeURIComponent(thread)}/messages?limit=1000`);
     const { messages } = reply.body.data as { readonly messages: readonly Message[] };
     const users = messages.filter(({ role }) => role === 'user').map(({ content }) => content[0]?.text);
@@ -75,46 +45,13 @@ async function freeze(t: ExecutionContext, cluster: Cluster, kind: keyof typeof 
 }
 
 function figures(times: readonly number[]): string {
-  const sorted = times.toSorted((one, other) => one - other);
-  const at = (share: number): string => `${Math.round(sorted[Math.floor((sorted.length - 1) * share)] ?? 0)} ms`;
-  return `${sorted.length}, p50 ${at(0.5)}, p99 ${at(0.99)}, max ${at(1)}`;
+  const at = (share: number): string => `${Math.round(shareWithin(times, share))} ms`;
+  return `${times.length}, p50 ${at(0.5)}, p99 ${at(0.99)}, max ${at(1)}`;
 }
 
 interface Message {
   readonly role: string;
   readonly content: readonly { readonly text?: string }[];
-}
-
-interface Load {
-  readonly client: Client;
-  readonly tally: Tally;
-  readonly thread: string;
-}
-
-/** Runs, messages and reads of one thread in turn, and what is remembered beside it. */
-async function callUntil(signal: AbortSignal, { client: { send }, tally, thread }: Load): Promise<void> {
-  const texts: string[] = [];
-  tally.accepted.set(thread, texts);
-  const path = `/v1/threads/${encodeURIComponent(thread)}`;
-  const timed = async (name: string, ...request: Parameters<Client['send']>): Promise<void> => {
-    const start = performance.now();
-    const { status, body } = await send(...request);
-    const ms = performance.now() - start;
-    if (start >= tally.frozenAt) tally.times.set(name, [...(tally.times.get(name) ?? []), ms]);
-    else if (start + ms >= tally.frozenAt) tally.underWay.push(ms);
-    if (status !== 200) tally.failures.push(`${name}: ${status} ${JSON.stringify(body)}`);
-  };
-  for (let round = 0; !signal.aborted; round++) {
-    const [text, added] = [`round ${round}`, `round ${round} again`];
-    texts.push(text, added);
-    await timed('invoke', 'POST', '/v1/graph/invoke', { messages: [user(text)], config: { thread_id: thread } });
-    await timed('add', 'POST', `${path}/messages`, { messages: [user(added)], config: {} });
-    await timed('read', 'GET', path);
-    await timed('state', 'GET', `${path}/state`);
-    const memory = { content: text, memory_type: 'semantic', category: thread };
-    await timed('remember', 'POST', '/v1/store/memories', memory);
-    await timed('search', 'POST', '/v1/store/search', { query: text });
-  }
 }
 
 /** Freezes the worker of a run at the gate; another goes on with it, and what that wrote stands when the first goes on, too. */

@@ -74,19 +74,24 @@ const maxRecentBytes = 512 * 1024;
 const firstPauseMs = 250;
 const longestPauseMs = 5000;
 /** How long a run's events wait for the file, in milliseconds: as long as its steps wait for the record. */
-const waitMs = 15 * 60_000;
+const usualWaitMs = 15 * 60_000;
 /** What all events may weigh together that wait for the file: a run that adds to more is told from the record at its end. */
 const maxWaitingBytes = 32 * 1024 * 1024;
 /** Rows that a follower reads at once, and what they may weigh together: a heavier one comes alone. */
 const rowsAtOnce = 64;
 const readBytes = 512 * 1024;
 
+export interface SqliteRunLogOptions extends Pick<SqliteOptions, 'path' | 'health'> {
+  /** How long a run's events wait for the file, in milliseconds; 15 minutes unless given. */
+  readonly waitMs?: number;
+}
+
 /**
  * Opens the event logs in one SQLite file (`:memory:` keeps nothing). Events of one tick share a transaction, and those of
  * one run a row. What the file does not take for now is tried again, each run's events by themselves: followers wait meanwhile, and
  * the log goes on where it stood. Only what it refuses for good, or for 15 minutes, ends a log.
  */
-export function openSqliteRunLog({ path, health }: Pick<SqliteOptions, 'path' | 'health'>): RunLog {
+export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteRunLogOptions): RunLog {
   const db = openSqlite({ path, durability: 'normal', migrations, health });
   const { prepare } = db;
   const openedAt = Date.now();
@@ -208,6 +213,10 @@ export function openSqliteRunLog({ path, health }: Pick<SqliteOptions, 'path' | 
       return;
     }
     refused.set(runId, tail);
+    setRetry();
+  };
+
+  const setRetry = (): void => {
     retry ??= setTimeout(() => void tryAgain(), pauseMs);
   };
 
@@ -242,6 +251,8 @@ export function openSqliteRunLog({ path, health }: Pick<SqliteOptions, 'path' | 
     refused.delete(first[0]);
     if (!(await write(...first))) {
       pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+      // Events that have waited too long are not tried again; the others still are.
+      if (refused.size > 0) setRetry();
       return;
     }
     pauseMs = firstPauseMs;

@@ -107,3 +107,18 @@ export const fromStored = ({ first, last, part, parts, ended, body, ...frame }: 
   events: toEvents({ first, body, ...frame }),
   entries: [],
 });
+
+/** Drafts of whole events that follow one another, as one; `undefined` where they weigh more than a frame may. */
+export function joinDrafts(drafts: readonly Draft[], maxBytes: number): Draft | undefined {
+  const [first] = drafts;
+  const last = drafts.at(-1);
+  const bytes = drafts.reduce((sum, { body }) => sum + body.byteLength, 0);
+  if (!first || !last || bytes > maxBytes || drafts.some(({ parts }) => parts > 1)) return undefined;
+  return {
+    ...last,
+    first: first.first,
+    body: Buffer.concat(drafts.map(({ body }) => body)),
+    events: drafts.flatMap(({ events }) => events),
+    entries: drafts.flatMap(({ entries }) => entries),
+  };
+}

@@ -4,7 +4,7 @@ import type { RunEvent } from '@agent-workflow/protos/execution';
 import { headers as createHeaders } from 'nats';
 import { follows } from '../../../ports/log-numbers.ts';
 import { pause, type NatsClient } from '../client.ts';
-import { endsRun, fromStored, lastOf, takeBatch, toDrafts, type Draft, type Entry } from './drafts.ts';
+import { endsRun, fromStored, joinDrafts, lastOf, takeBatch, toDrafts, type Draft, type Entry } from './drafts.ts';
 import { lastWhole, toPayload, type Frame, type StoredFrame } from './frame.ts';
 import { isStreamAway } from '../streams.ts';
 
@@ -64,7 +64,7 @@ export function createWriter(options: WriterOptions): Writer {
   const { client, runId, count } = options;
   const frameBytes = Math.min(maxFrameBytes, (client.connection.info?.max_payload ?? Infinity) - headRoom);
   const entries: Entry[] = [];
-  const chain = createChain(options);
+  const chain = createChain(options, frameBytes);
   let batch: readonly Entry[] = [];
   let running: Promise<void> | undefined;
   let sentAt = -Infinity;
@@ -193,7 +193,7 @@ interface Chain {
 
 const retryMs = 100;
 
-function createChain(options: WriterOptions): Chain {
+function createChain(options: WriterOptions, frameBytes: number): Chain {
   const { client, runId, subject, writer, kept, closing, onStored } = options;
   let standing: Standing | undefined;
 
@@ -275,11 +275,33 @@ function createChain(options: WriterOptions): Chain {
         if (draft.part === 1) head = place;
         continue;
       }
-      // A heavy event is begun again with its first part, behind what was lost before it.
-      list = [...lostBetween(place.last, draft.first), ...list.slice(index - draft.part + 1)];
+      // A heavy event is begun again with its first part.
+      list = [...withLost(place.last, list.slice(index - draft.part + 1, index + 1)), ...list.slice(index + 1)];
       index = -1;
       standing = place;
     }
+  };
+
+  /**
+   * What the stream has lost above event number `last`, and a draft behind it, or the parts of a heavy event up to the one that comes
+   * next. Whatever followers may have seen is one frame: a writer that dies meanwhile leaves all of it or nothing. A log of which
+   * a part was put back would go on in numbers that followers have seen.
+   * @throws Stale when that is more than a frame holds, or not all of it is kept.
+   */
+  const withLost = (last: number, drafts: readonly Draft[]): readonly Draft[] => {
+    const [first] = drafts;
+    if (!first) return [];
+    const lost = lostBetween(last, first.first);
+    if (first.parts === 1) return [inOneFrame([...lost, ...drafts])];
+    // Of a heavy event nobody has seen anything before its last part is stored.
+    if (drafts.length === first.parts) throw staleError(runId);
+    return [...(lost.length > 0 ? [inOneFrame(lost)] : []), ...drafts];
+  };
+
+  const inOneFrame = (drafts: readonly Draft[]): Draft => {
+    const joined = joinDrafts(drafts, frameBytes);
+    if (!joined) throw staleError(runId);
+    return joined;
   };
 
   /** The frames of the events above `last` and below `next`. @throws Stale when not all of them are kept: a log has no gap. */
@@ -326,7 +348,7 @@ function createChain(options: WriterOptions): Chain {
       if (!before || found.frame || found.seq >= before.seq) return;
       // What cannot be put back whole is not: what comes behind it is Stale.
       standing = found;
-      await putAll(lostBetween(found.last, before.last + 1));
+      await putAll([inOneFrame(lostBetween(found.last, before.last + 1))]);
     },
   };
 }
