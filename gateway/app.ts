@@ -18,12 +18,8 @@ import { readablePath } from './http/path.ts';
 import { routing } from './http/router.ts';
 import type { RequestConfig } from './http/settings.ts';
 import { unmatched } from './http/unmatched.ts';
-import { createOnce } from './idempotency/once.ts';
-import type { OnceCache } from './idempotency/port.ts';
-import type { Counter } from './limits/port.ts';
-import { callerOf, failureRate, requestRate } from './limits/rates.ts';
-import { requestsOf } from './limits/settings.ts';
-import { boundedStreams } from './limits/streams.ts';
+import { createOnce, type OnceCache } from './idempotency/index.ts';
+import { boundedStreams, callerOf, type Counter, failureRate, requestRate, requestsOf } from './limits/index.ts';
 import { createAdmission } from './middleware/admission.ts';
 import { answer, type AnswerOptions } from './middleware/answer.ts';
 import { authentication } from './middleware/authenticate.ts';
@@ -37,7 +33,7 @@ import { security } from './middleware/security.ts';
 import { validation } from './middleware/validate.ts';
 import { createFeeds } from './replies/feeds.ts';
 import { toOpenApi } from './replies/openapi.ts';
-import { withTickets } from './tickets/holders.ts';
+import { withTickets } from './tickets/index.ts';
 
 export type App = Koa<RequestState>;
 

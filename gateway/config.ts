@@ -3,7 +3,8 @@ import { processSettings, securitySettings } from '@agent-workflow/kit/process';
 import { listenHostOf, serviceFileSettings, type AuthMode } from '@agent-workflow/kit/service-file';
 import { authSettings } from './auth/settings.ts';
 import { requestSettings } from './http/settings.ts';
-import { limitSettings } from './limits/settings.ts';
+import { limitSettings } from './limits/index.ts';
+import { browserSettings } from './middleware/settings.ts';
 import { storeSettings } from './redis/settings.ts';
 
 /** What the environment says about the edge. */
@@ -15,6 +16,7 @@ export const gatewaySettings = {
   ...requestSettings,
   ...authSettings,
   ...limitSettings,
+  ...browserSettings,
 } satisfies Settings;
 
 /** What the gateway reads as a process of its own. */

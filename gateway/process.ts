@@ -9,7 +9,7 @@ import { gatewayProcessSettings, hostOf } from './config.ts';
 import { createParts } from './upstream/parts.ts';
 import { openServer } from './server.ts';
 import { steadyExecution } from './upstream/steady.ts';
-import { openEdgeStores } from './stores/open.ts';
+import { openEdgeStores } from './stores.ts';
 
 /**
  * The edge as a process of its own, in front of the services of a cluster. It begins without them: what needs one that is away

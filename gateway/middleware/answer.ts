@@ -8,7 +8,7 @@ import { sizeOf } from '../http/json.ts';
 import type { Feeds } from '../replies/feeds.ts';
 import type { Admission } from './admission.ts';
 import type { Context, Middleware } from '../http/context.ts';
-import { idMaker, readOnce, type DoOnce, type Once } from '../idempotency/once.ts';
+import { idMaker, readOnce, type DoOnce, type Once } from '../idempotency/index.ts';
 
 export interface AnswerOptions {
   readonly config: Pick<RequestConfig, 'CALL_TIMEOUT_MS' | 'STREAM_COMMENT_SECONDS'>;

@@ -1,6 +1,6 @@
 import { counter, gauge, histogram, type Instruments } from '@agent-workflow/kit/metrics';
 import type { Row } from '../http/endpoint.ts';
-import type { Counter } from '../limits/port.ts';
+import type { Counter } from '../limits/index.ts';
 
 const classes = ['2xx', '3xx', '4xx', '5xx'];
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];

@@ -10,7 +10,7 @@ import { openAuth, rulesOf } from '@agent-workflow/gateway/auth/open';
 import { hostOf } from '@agent-workflow/gateway/config';
 import { createParts } from '@agent-workflow/gateway/upstream/parts';
 import { openServer } from '@agent-workflow/gateway/server';
-import { openMemoryStores, type EdgeStores } from '@agent-workflow/gateway/stores/open';
+import { openMemoryStores, type EdgeStores } from '@agent-workflow/gateway/stores';
 import { openDataFolder } from '@agent-workflow/kit/adapters/sqlite';
 import type { Env } from '@agent-workflow/kit/env';
 import { anonymousOwner } from '@agent-workflow/kit/ids';

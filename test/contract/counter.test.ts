@@ -1,8 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { openMemoryCounter } from '@agent-workflow/gateway/limits/adapters/memory';
-import { openRedisCounter } from '@agent-workflow/gateway/limits/adapters/redis';
-import { withFallback } from '@agent-workflow/gateway/limits/fallback';
-import type { Counter } from '@agent-workflow/gateway/limits/port';
+import { type Counter, openMemoryCounter, openRedisCounter, withFallback } from '@agent-workflow/gateway/limits';
 import { openRedis } from '@agent-workflow/gateway/redis/client';
 import { silentLog } from '@agent-workflow/kit/log';
 import { withServer } from '../servers/real-suite.ts';

@@ -1,4 +1,4 @@
-import { endpoints } from '@agent-workflow/gateway/endpoints/table';
+import { endpoints } from '@agent-workflow/gateway/endpoints';
 import type { Route, Row } from '@agent-workflow/gateway/http/endpoint';
 import test from 'ava';
 import { createClient, user, type Client } from '../servers/client.ts';

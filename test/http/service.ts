@@ -1,4 +1,4 @@
-import { endpoints } from '@agent-workflow/gateway/endpoints/table';
+import { endpoints } from '@agent-workflow/gateway/endpoints';
 import { validator } from '@agent-workflow/gateway/http/validator';
 import type { ExecutionContext, TestFn } from 'ava';
 import { createClient, user, type Client, type Reply } from '../servers/client.ts';

@@ -4,7 +4,7 @@ import { phraseResult } from '@agent-workflow/execution/agents/default/phrases';
 import { planReply } from '@agent-workflow/execution/agents/default/plan';
 import { asYou } from '@agent-workflow/execution/agents/default/words';
 import { readToken } from '@agent-workflow/gateway/auth/token';
-import { addressOf } from '@agent-workflow/gateway/limits/address';
+import { addressOf } from '@agent-workflow/gateway/limits';
 import { prefersNdjson } from '@agent-workflow/gateway/replies/ndjson';
 import { hashEmbedder } from '@agent-workflow/memory/embedders/hash';
 import { readSelection } from '@agent-workflow/memory/filters';

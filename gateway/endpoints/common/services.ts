@@ -5,8 +5,8 @@ import type { Threads } from '@agent-workflow/protos/threads';
 import type { Static, TSchema } from 'typebox';
 import type { Endpoint, Handler, Route, Row } from '../../http/endpoint.ts';
 import type { RequestConfig } from '../../http/settings.ts';
-import type { TicketStore } from '../../tickets/port.ts';
-import type { ToolShelf } from '../../tools/port.ts';
+import type { TicketStore } from '../../tickets/index.ts';
+import type { ToolShelf } from '../../tools/index.ts';
 import type { Parts } from '../../upstream/parts.ts';
 
 /** Everything that handlers reach for. */

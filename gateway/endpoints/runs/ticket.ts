@@ -1,5 +1,5 @@
 import { NoInput, RunParams, RunTicket } from '../../schemas/runs.ts';
-import { makeTicket } from '../../tickets/ticket.ts';
+import { makeTicket } from '../../tickets/index.ts';
 import { endpoint } from '../common/services.ts';
 
 /** Makes a ticket that lets whoever holds it follow this run, for callers that can send no headers. */

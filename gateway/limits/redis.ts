@@ -1,6 +1,6 @@
-import { readClock, script, type Redis } from '../../redis/redis.ts';
-import { intervalOf, largestOf, standingOf } from '../cell-rate.ts';
-import type { Counter } from '../port.ts';
+import { readClock, script, type Redis } from '../redis/redis.ts';
+import { intervalOf, largestOf, standingOf } from './cell-rate.ts';
+import type { Counter } from './port.ts';
 import { openRedisPlaces, usualLeaseMs } from './redis-places.ts';
 
 export interface RedisCounterOptions {

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { ticketMs, type Admission, type TicketStore } from '../port.ts';
+import { ticketMs, type Admission, type TicketStore } from './port.ts';
 
 export interface MemoryTicketStoreOptions {
   /** Tickets that are kept; those that were not used for longest are forgotten first. */

@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import type { RemoteTool } from '@agent-workflow/protos/execution';
 import { LRUCache } from 'lru-cache';
-import { longestWaitMs, readClock, script, type Redis } from '../../redis/redis.ts';
-import { keptMs, type ToolShelf } from '../port.ts';
+import { longestWaitMs, readClock, script, type Redis } from '../redis/redis.ts';
+import { keptMs, type ToolShelf } from './port.ts';
 import { openToolOwners } from './redis-owners.ts';
 
 /** Bytes of lists that are remembered; those that were not asked for longest are forgotten first. */

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { RemoteTool } from '@agent-workflow/protos/execution';
-import { keptMs, type ToolShelf } from '../port.ts';
+import { keptMs, type ToolShelf } from './port.ts';
 
 /** Owners whose tools are kept; those who were not heard of for longest are forgotten first. */
 const maxOwners = 10_000;

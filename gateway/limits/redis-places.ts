@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { every } from '@agent-workflow/kit/life';
-import { readClock, script, type Redis } from '../../redis/redis.ts';
-import type { Counter, Hold } from '../port.ts';
+import { readClock, script, type Redis } from '../redis/redis.ts';
+import type { Counter, Hold } from './port.ts';
 
 /** The places of all gateways, each of which leases its own by heartbeat. */
 export interface Places extends AsyncDisposable, Pick<Counter, 'hold'> {}

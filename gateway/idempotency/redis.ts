@@ -1,5 +1,5 @@
-import type { Redis } from '../../redis/redis.ts';
-import { onceMs, type KeptReply, type OnceCache } from '../port.ts';
+import type { Redis } from '../redis/redis.ts';
+import { onceMs, type KeptReply, type OnceCache } from './port.ts';
 
 /** Keeps replies in Redis, for all replicas. */
 export function openRedisOnceCache(redis: Redis): OnceCache {

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { onceMs, type KeptReply, type OnceCache } from '../port.ts';
+import { onceMs, type KeptReply, type OnceCache } from './port.ts';
 
 export interface MemoryOnceCacheOptions {
   /** Bytes of replies that are kept; those that were not asked for longest are forgotten first. */

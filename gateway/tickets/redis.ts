@@ -1,5 +1,5 @@
-import type { Redis } from '../../redis/redis.ts';
-import { ticketMs, type Admission, type TicketStore } from '../port.ts';
+import type { Redis } from '../redis/redis.ts';
+import { ticketMs, type Admission, type TicketStore } from './port.ts';
 
 /** Keeps tickets in Redis, which forgets them in time. */
 export function openRedisTicketStore(redis: Redis): TicketStore {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { every } from '@agent-workflow/kit/life';
-import type { Redis } from '../../redis/redis.ts';
+import type { Redis } from '../redis/redis.ts';
 
 /** Which owners have set up tools, as far as this replica knows without asking Redis. */
 export interface ToolOwners extends AsyncDisposable {

@@ -8,7 +8,7 @@ async function modulesOf(code: string): Promise<readonly string[]> {
     const { registerHooks } = await import('node:module');
     const asked = [];
     registerHooks({ resolve: (name, context, next) => { asked.push(name); return next(name, context); } });
-    const { openEdgeStores, openMemoryStores } = await import('${new URL('./open.ts', import.meta.url).href}');
+    const { openEdgeStores, openMemoryStores } = await import('${new URL('./stores.ts', import.meta.url).href}');
     const { silentLog: log } = await import('@agent-workflow/kit/log');
     ${code}
     console.log(JSON.stringify(asked));`;

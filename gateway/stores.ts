@@ -1,21 +1,12 @@
 import type { Health } from '@agent-workflow/kit/health';
 import type { Log } from '@agent-workflow/kit/log';
 import type { Registry } from '@agent-workflow/kit/metrics';
-import { openMemoryCounter } from '../limits/adapters/memory.ts';
-import { openRedisCounter } from '../limits/adapters/redis.ts';
-import { withFallback } from '../limits/fallback.ts';
-import type { Counter } from '../limits/port.ts';
-import { watchRedis } from '../redis/metrics.ts';
-import { openMemoryOnceCache } from '../idempotency/adapters/memory.ts';
-import { openRedisOnceCache } from '../idempotency/adapters/redis.ts';
-import type { OnceCache } from '../idempotency/port.ts';
-import { openMemoryTicketStore } from '../tickets/adapters/memory.ts';
-import { openRedisTicketStore } from '../tickets/adapters/redis.ts';
-import type { TicketStore } from '../tickets/port.ts';
-import { openMemoryToolShelf } from '../tools/adapters/memory.ts';
-import { openRedisToolShelf } from '../tools/adapters/redis.ts';
-import type { ToolShelf } from '../tools/port.ts';
-import type { StoreConfig } from '../redis/settings.ts';
+import { type Counter, openMemoryCounter, openRedisCounter, withFallback } from './limits/index.ts';
+import { watchRedis } from './redis/metrics.ts';
+import { type OnceCache, openMemoryOnceCache, openRedisOnceCache } from './idempotency/index.ts';
+import { openMemoryTicketStore, openRedisTicketStore, type TicketStore } from './tickets/index.ts';
+import { openMemoryToolShelf, openRedisToolShelf, type ToolShelf } from './tools/index.ts';
+import type { StoreConfig } from './redis/settings.ts';
 
 /** All that the edge keeps. None of it is a record: what is lost is made again. */
 export interface EdgeStores extends AsyncDisposable {
@@ -34,10 +25,10 @@ export interface EdgeStoresOptions {
   readonly health?: Health | undefined;
 }
 
-/** Opens the stores in Redis, which all replicas share, where `REDIS_URL` is set; else in this process. */
+/** Opens them where `REDIS_URL` says: in Redis, which all replicas share, or, while it is unset, in this process. */
 export async function openEdgeStores({ config, ...rest }: EdgeStoresOptions): Promise<EdgeStores> {
   const { REDIS_URL } = config;
-  return REDIS_URL === undefined ? openMemoryStores() : openRedisStores({ config: { ...config, REDIS_URL }, ...rest });
+  return REDIS_URL === undefined ? stores.memory() : stores.redis({ config: { ...config, REDIS_URL }, ...rest });
 }
 
 /** Opens the stores of a gateway that is the only one. */
@@ -56,7 +47,7 @@ interface RedisStoresOptions extends EdgeStoresOptions {
 
 /** The driver is loaded here, because it is the largest of what a gateway loads and a single process has no use for it. */
 async function openRedisStores(options: RedisStoresOptions): Promise<EdgeStores> {
-  const { openRedis } = await import('../redis/client.ts');
+  const { openRedis } = await import('./redis/client.ts');
   const opened = new AsyncDisposableStack();
   const connection = opened.use(await openRedis({ ...options, health: options.health?.part('redis') }));
   const redis = options.registry ? watchRedis(connection, options.registry) : connection;
@@ -66,3 +57,6 @@ async function openRedisStores(options: RedisStoresOptions): Promise<EdgeStores>
   const tools = opened.use(openRedisToolShelf(redis));
   return { counter, onceCache, tickets, tools, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
+
+/** Where the edge can keep what it keeps: another store is an adapter in each of the four folders, and one line here. */
+const stores = { memory: openMemoryStores, redis: openRedisStores };

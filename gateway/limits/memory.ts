@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { intervalOf, largestOf, standingOf } from '../cell-rate.ts';
-import type { Counter, Hold } from '../port.ts';
+import { intervalOf, largestOf, standingOf } from './cell-rate.ts';
+import type { Counter, Hold } from './port.ts';
 
 export interface MemoryCounterOptions {
   /** Keys whose rate is remembered; those that were not asked about for longest are forgotten first. */
