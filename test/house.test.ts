@@ -198,6 +198,77 @@ for (const [index, rule] of rules.entries()) {
   });
 }
 
+/**
+ * The folders of the gateway from the ground up. A folder imports folders of the rows above its own, and none of its own row or
+ * of those below; the last row is the gateway's own files.
+ */
+const gatewayLayers: readonly (readonly string[])[] = [
+  ['http', 'redis', 'schemas', 'upstream'],
+  ['auth', 'idempotency', 'limits', 'tickets', 'tools'],
+  ['replies'],
+  ['middleware'],
+  ['endpoints/common'],
+  ['endpoints/health', 'endpoints/memories', 'endpoints/messages', 'endpoints/state', 'endpoints/threads'],
+  ['endpoints/checkpoints', 'endpoints/runs'],
+  ['endpoints/graph'],
+  ['endpoints'],
+  ['.'],
+];
+
+test('nothing in the gateway imports upwards, types included', (t) => {
+  t.deepEqual(upwards(['gateway/http/body.ts', 'gateway/replies/feeds.ts']), ['gateway/http > gateway/replies']);
+  t.deepEqual(upwards(['gateway/tickets/port.ts', 'gateway/tools/port.ts']), ['gateway/tickets > gateway/tools']);
+  t.deepEqual(upwards(['gateway/auth/open.ts', 'gateway/config.ts']), ['gateway/auth > gateway']);
+  t.deepEqual(upwards(['gateway/app.ts', 'gateway/http/body.ts']), []);
+  const gateway = allArrows.filter((arrow) => arrow.every((file) => file.startsWith('gateway/')));
+  t.true(gateway.length > 100);
+  t.deepEqual(upwards(...gateway), []);
+  const folders = new Set(files.filter((file) => file.startsWith('gateway/')).map((file) => layerNameOf(file)));
+  t.deepEqual([...folders].toSorted(), gatewayLayers.flat().toSorted(), 'each folder stands in one row');
+});
+
+test('what keeps idempotent replies, limits, tickets or tools is entered by its index', (t) => {
+  const strays = (...arrows: readonly Arrow[]): Arrow[] =>
+    arrows.filter(
+      ([from, to]) =>
+        /^gateway\/(idempotency|limits|tickets|tools)\/(?!index\.ts$)/.test(to) &&
+        posix.dirname(from) !== posix.dirname(to),
+    );
+  t.is(strays(['gateway/app.ts', 'gateway/limits/rates.ts']).length, 1);
+  t.is(strays(['gateway/app.ts', 'gateway/limits/index.ts']).length, 0);
+  t.is(strays(['gateway/limits/rates.ts', 'gateway/limits/address.ts']).length, 0);
+  t.deepEqual(strays(...allArrows), []);
+});
+
+test('no files import each other in a circle, types included', (t) => {
+  t.deepEqual(
+    inCircles([
+      ['a.ts', 'b.ts'],
+      ['b.ts', 'c.ts'],
+      ['c.ts', 'a.ts'],
+      ['d.ts', 'a.ts'],
+    ]),
+    ['a.ts', 'b.ts', 'c.ts'],
+  );
+  t.deepEqual(
+    inCircles([
+      ['a.ts', 'b.ts'],
+      ['a.ts', 'c.ts'],
+      ['c.ts', 'b.ts'],
+    ]),
+    [],
+  );
+  t.deepEqual(inCircles(allArrows.filter(([from]) => !knotted.test(from))), []);
+});
+
+test('no folders of a workspace import each other, straight or in a circle, types included', (t) => {
+  const there: Arrow = ['gateway/replies/events.ts', 'gateway/middleware/context.ts'];
+  const back: Arrow = ['gateway/middleware/answer.ts', 'gateway/replies/feeds.ts'];
+  t.deepEqual(inCircles(betweenFolders([there, back])), ['gateway/middleware', 'gateway/replies']);
+  t.deepEqual(inCircles(betweenFolders([back])), []);
+  t.deepEqual(inCircles(betweenFolders(allArrows.filter(([from]) => !knotted.test(from)))), []);
+});
+
 test('a relative import stays in its workspace and names its file whole', (t) => {
   t.deepEqual(strays('services/threads/threads.ts', `import { x } from '../kit/errors.ts';`), ['../kit/errors.ts']);
   t.deepEqual(strays('gateway/app.ts', `import { x } from './config';`), ['./config']);
@@ -295,6 +366,11 @@ test('the rules look at files that are there', (t) => {
       workspace,
     );
   }
+  const known = new Set(files);
+  t.deepEqual(
+    allArrows.filter(([, to]) => !known.has(to)),
+    [],
+  );
 });
 
 function breaks({ files: covered, except, imports, text }: Rule, file: string, source: string): boolean {
@@ -365,3 +441,35 @@ function strays(file: string, source: string): string[] {
 const workspaceOf = (file: string): string => /^(services\/)?[^/]+/.exec(file)?.[0] ?? '';
 
 const read = (file: string): string => readFileSync(posix.join(root, file), 'utf8');
+
+/** Where files, or a folder and one below it, import each other. */
+const knotted = /^services\/(threads|execution|memory)\/|^test\/contract\/threads/;
+
+type Arrow = readonly [from: string, to: string];
+
+/** Each import of one file of ours by another, types included; tests are imported by nobody. */
+const allArrows: readonly Arrow[] = files
+  .filter((file) => !file.endsWith('.test.ts'))
+  .flatMap((file) => specifiersOf(read(file)).flatMap((specifier) => toArrow(file, specifier)));
+
+function toArrow(file: string, specifier: string): readonly Arrow[] {
+  if (!/^\.|^@agent-workflow\//.test(specifier)) return [];
+  const target = specifier.startsWith('.')
+    ? posix.join(posix.dirname(file), specifier)
+    : posix.relative(root, fileURLToPath(import.meta.resolve(specifier)));
+  return [[file, target]];
+}
+
+/** The arrows between folders that those between files come to. */
+const betweenFolders = (arrows: readonly Arrow[]): Arrow[] =>
+  arrows
+    .map(([from, to]): Arrow => [posix.dirname(from), posix.dirname(to)])
+    .filter(([from, to]) => from !== to && workspaceOf(from) === workspaceOf(to));
+
+function upwards(...arrows: readonly Arrow[]): string[] {
+  const rowOf = (file: string): number => gatewayLayers.findIndex((row) => row.includes(layerNameOf(file)));
+  const up = betweenFolders(arrows.filter(([from, to]) => rowOf(to) >= rowOf(from)));
+  return [...new Set(up.map(([from, to]) => `${from} > ${to}`))];
+}
+
+const layerNameOf = (file: string): string => posix.relative('gateway', posix.dirname(file)) || '.';
