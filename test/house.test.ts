@@ -295,6 +295,15 @@ for (const workspace of ['services/graph', 'services/execution']) {
   });
 }
 
+for (const workspace of ['services/graph', 'services/execution']) {
+  test(`${workspace} names each file that others may import`, (t) => {
+    const open = (exports: object): string[] => Object.keys(exports).filter((entry) => entry.includes('*'));
+    t.deepEqual(open({ './*': './*.ts', './open': './open.ts' }), ['./*']);
+    const { exports } = JSON.parse(read(`${workspace}/package.json`)) as { exports: object };
+    t.deepEqual(open(exports), []);
+  });
+}
+
 test('kit is a closed list', (t) => {
   const known = [
     'adapters/sqlite-checkpoint-thread.ts',
