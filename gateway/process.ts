@@ -2,6 +2,7 @@ import type { Env } from '@agent-workflow/kit/env';
 import { openObservation } from '@agent-workflow/kit/observe';
 import { beginProcess, toSecurity, type RunningProcess } from '@agent-workflow/kit/process';
 import { readServiceFile } from '@agent-workflow/kit/service-file';
+import { readsOldReplicas } from '@agent-workflow/protos/old-events';
 import { connect } from '@agent-workflow/protos/wire/connect';
 import { createApp } from './app.ts';
 import { openAuth, rulesOf } from './auth/open.ts';
@@ -29,7 +30,7 @@ export async function openGatewayProcess(env: Env): Promise<RunningProcess> {
   const memory = opened.use(connect('memory', values.MEMORY_ADDRESS, security));
   const app = createApp({
     threads: calling('threads', threads),
-    execution: steadyExecution(calling('execution', execution)),
+    execution: steadyExecution(readsOldReplicas(calling('execution', execution))),
     memory: calling('memory', memory),
     parts: createParts({ threads, health, remote: { execution, memory } }),
     ...opened.use(await openEdgeStores({ config: values, log, registry, health })),

@@ -4,7 +4,7 @@ import type { Execution, FollowRequest, RunEvent } from '@agent-workflow/protos/
 import test from 'ava';
 import { steadyExecution } from './steady.ts';
 
-const event = (seq: number): RunEvent => ({ seq, event: 'messages_chunk', json: Buffer.from('{}') });
+const event = (seq: number): RunEvent => ({ seq, kind: 'messages_chunk', at: 1, data: Buffer.from('{}') });
 const request = { owner: 'anon', runId: 'r' };
 
 /** Of an execution service, what is asked here. */

@@ -4,6 +4,7 @@ import { openObservation } from '@agent-workflow/kit/observe';
 import { beginProcess, toGrpcOptions, type RunningProcess } from '@agent-workflow/kit/process';
 import { readServiceFile } from '@agent-workflow/kit/service-file';
 import { connect } from '@agent-workflow/protos/wire/connect';
+import { servesOldGateways } from '@agent-workflow/protos/old-events';
 import { openWireServer } from '@agent-workflow/protos/wire/serve';
 import { openNats } from './adapters/nats/nats.ts';
 import { loadAgent } from './agents/load.ts';
@@ -51,7 +52,7 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
       sweepMs: values.LEASE_MS / 3,
     }),
   );
-  wire.provide('execution', execution);
+  wire.provide('execution', servesOldGateways(execution));
   // No more runs are taken from here on; calls wait for those under way, and whoever waits is cut when these are handed over.
   opened.defer(async () => {
     await Promise.all([wire[Symbol.asyncDispose](), drain(Math.max(minDrainMs, options.drainMs))]);

@@ -210,7 +210,7 @@ test('a worker that drains waits for what ends in time, and hands nothing over',
   await drained;
   t.false(await replicas.leases.isHeld(workerId ?? ''));
   t.is((await runOf(replicas.threads, runId)).status, 'completed');
-  t.false((await followAll(leaving.execution, runId)).some(({ json }) => Buffer.from(json).includes('restarted')));
+  t.false((await followAll(leaving.execution, runId)).some(({ data }) => Buffer.from(data).includes('restarted')));
 });
 
 test('runs of a worker that lives are taken over by nobody, however often others look', async (t) => {
@@ -323,7 +323,7 @@ test('a run whose workers die is taken over until its third claim without a comm
   t.like(end?.error, { code: 'INTERNAL_ERROR' });
   const events = await followAll(holder.execution, runId);
   holdsTogether(t, events);
-  t.is(events.at(-1)?.event, 'error');
+  t.is(events.at(-1)?.kind, 'error');
   t.is(resultOf(await endOf(holder.execution, next.runId)).meta.status, 'completed');
   t.deepEqual((await logOf(threads, 't1')).map(textOf), [gate.name, 'first', 'next', 'first', 'second']);
   gate.open();

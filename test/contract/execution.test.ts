@@ -39,6 +39,7 @@ import {
   type OpenServices,
   type Services,
 } from './execution.ts';
+import { eventOf, scopeOf } from '../events.ts';
 
 /** Puts one service behind a transport. */
 type Via = <C extends keyof WireServices>(
@@ -162,8 +163,7 @@ test('a log that nobody ended is removed once it is old, and never that of a run
   const gate = gates.next();
   const { runId } = await start(execution, { threadId: 't1', messages: [user(gate.name)] });
   await gate.entered;
-  const json = Buffer.from('{"event":"metadata"}');
-  await log.append('of-nobody', 0, [{ seq: 1, event: 'metadata', json }]);
+  await log.append(scopeOf('of-nobody'), 0, [eventOf(1, 'metadata', {})]);
   const later = Date.now() + 60_000;
   t.deepEqual((await log.unended(later)).toSorted(), [runId, 'of-nobody'].toSorted());
 
@@ -174,7 +174,7 @@ test('a log that nobody ended is removed once it is old, and never that of a run
   gate.open();
   const events = await followAll(execution, runId);
   t.true(areWhole(events.map(({ seq }) => seq)));
-  t.is(events.at(-1)?.event, 'on_chain_end');
+  t.is(events.at(-1)?.kind, 'on_chain_end');
 });
 
 test('a run whose events are no longer kept is told again from the record', async (t) => {

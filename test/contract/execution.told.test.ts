@@ -7,6 +7,7 @@ import type { RunEvent } from '@agent-workflow/protos/execution';
 import { graph as boulders } from '../agents/boulders.ts';
 import { generousMs, longestBlockMs } from '../longest-block.ts';
 import { areWhole } from '../numbers.ts';
+import { chunkText } from '../events.ts';
 import { followAll, owner, start, toChunk, user, type Chunk } from './execution.ts';
 import { openReplicas, withoutTaking, type Ground } from './replicas.ts';
 
@@ -91,7 +92,7 @@ const isDerived = (chunk: Chunk): boolean =>
   statusOf(chunk) !== 'started' &&
   statusOf(chunk) !== 'restarted';
 
-const textsOf = (events: readonly RunEvent[]): string[] => events.map(({ json }) => Buffer.from(json).toString());
+const textsOf = (events: readonly RunEvent[]): string[] => events.map((event) => chunkText(event));
 
 /** Which events a step begins with, and that the text of each whole message is what its pieces say. */
 function holdsShape(t: ExecutionContext, events: readonly RunEvent[], what: string): void {
@@ -157,10 +158,10 @@ async function tellAfterDeath(
     },
     log: {
       ...ground.log,
-      append: async (runId, after, events) => {
+      append: async (scope, after, events) => {
         said.push(...events);
         const stored = events.filter(({ seq }) => seq <= kept);
-        if (stored.length > 0) await ground.log.append(runId, after, stored);
+        if (stored.length > 0) await ground.log.append(scope, after, stored);
         if (isOver(said)) committed.resolve(undefined);
       },
     },
@@ -277,9 +278,9 @@ async function tellAfterLoss(kept: number): Promise<readonly RunEvent[] | undefi
     last: async (runId) => now.last(runId),
     isEnded: async (runId) => now.isEnded(runId),
     follow: (...given) => now.follow(...given),
-    append: async (runId, after, events) => {
+    append: async (scope, after, events) => {
       if (after >= kept) now = empty;
-      await now.append(runId, after, events);
+      await now.append(scope, after, events);
       if (events.some(isTerminal)) ended.resolve(undefined);
     },
   };
@@ -335,13 +336,13 @@ test.serial('a log of large events that is told again from the record holds up n
   await using replicas = await openReplicas();
   const { execution } = await replicas.open({ graph: boulders });
   const { runId } = await start(execution, { granularity: 'full' });
-  const kept = (await followAll(execution, runId)).at(-1)?.json.byteLength;
+  const kept = (await followAll(execution, runId)).at(-1)?.data.byteLength;
   t.is(await replicas.log.expire(Date.now() + 1, 10), 1);
   let bytes = 0;
   let last: number | undefined;
   const blockMs = await longestBlockMs(async () => {
     for await (const { events } of execution.follow({ owner, runId, after: 0 }, within(60_000)))
-      for (const { json } of events) bytes += last = json.byteLength;
+      for (const { data } of events) bytes += last = data.byteLength;
   });
   t.is(last, kept);
   t.log(`${(bytes / 1e6).toFixed(0)} MB were told again: ${blockMs.toFixed(0)} ms at the longest`);

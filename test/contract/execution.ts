@@ -16,11 +16,12 @@ import { isServiceError, type ErrorCode, type ServiceError } from '@agent-workfl
 import { newId } from '@agent-workflow/kit/ids';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { within } from '@agent-workflow/protos/call';
-import { partsOfEvent } from '@agent-workflow/protos/event-json';
+import { bytesOfEvent, partsOfData } from '@agent-workflow/protos/event-parts';
 import type { Execution, RemoteTool, RunEvent, RunEvents, StartRequest } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type { MessageEntry, Threads } from '@agent-workflow/protos/threads';
 import { areWhole } from '../numbers.ts';
+import { chunkText } from '../events.ts';
 
 /** The execution service and what it stands on, opened for one graph. */
 export interface Services extends AsyncDisposable {
@@ -112,11 +113,11 @@ export function executionContract(
     const messages = [user(content[0]?.text ?? '', 'large'), user('b')];
     const { runId } = await start(execution, { granularity: 'partial', messages });
     const end = await execution.wait({ owner, runId }, call());
-    const text = Buffer.concat(partsOfEvent(end.json)).toString();
-    const { context, state } = resultOf(JSON.parse(text) as Chunk);
+    const text = Buffer.concat(partsOfData(end)).toString();
+    const { context, state } = resultOf(toChunk(end));
     t.deepEqual(context?.[0]?.content, content);
     t.true(JSON.stringify(state?.['context']) === JSON.stringify(context));
-    t.true(end.json.byteLength < 950_000, `${String(end.json.byteLength)} bytes`);
+    t.true(end.data.byteLength < 950_000, `${String(end.data.byteLength)} bytes`);
     t.true(Buffer.byteLength(text) > 1_800_000);
   });
 
@@ -303,12 +304,12 @@ export function executionContract(
     const { runId } = await start(execution, { granularity: 'full', messages: [user(gate.name)] });
     const reader = execution.follow({ owner, runId, after: 0 }, call())[Symbol.asyncIterator]();
     const before: string[] = [];
-    while (!before.includes('messages_chunk')) before.push(...(await nextEvents(reader)).map(({ event }) => event));
+    while (!before.includes('messages_chunk')) before.push(...(await nextEvents(reader)).map(({ kind }) => kind));
     t.deepEqual(before, ['metadata', 'on_chain_start', 'on_chain_stream', 'messages_chunk']);
     gate.open();
     const rest = await followAll(execution, runId, before.length);
     t.deepEqual(
-      rest.map(({ event }) => event),
+      rest.map(({ kind }) => kind),
       ['messages_chunk', 'state_chunk', 'context_chunk', 'on_chain_stream', 'on_chain_end'],
     );
     await reader.return?.();
@@ -336,7 +337,7 @@ export function executionContract(
     await endOf(execution, runId);
     const events = await followAll(execution, runId);
     holdsOrder(t, events, 'low');
-    t.true(events.reduce((sum, { json }) => sum + json.byteLength, 0) > sizes.rpc);
+    t.true(events.reduce((sum, event) => sum + bytesOfEvent(event), 0) > sizes.rpc);
   });
 
   // Failing
@@ -745,7 +746,7 @@ export function executionContract(
         const ofRequest = new Set(events.map((event) => toChunk(event).metadata.request_id));
         t.deepEqual([...ofRequest], ['q']);
       }
-      t.is((await waiting).event, 'on_chain_end');
+      t.is((await waiting).kind, 'on_chain_end');
       await refused(t, threads.getThread({ owner, threadId: 't1' }, call()), 'NotFound');
       const again = await start(execution, { threadId: 't1', messages: [user('go')] });
       t.true(again.isNewThread);
@@ -915,8 +916,11 @@ interface Result {
   };
 }
 
-export const toChunk = (event: RunEvent | undefined): Chunk => parse(event?.json) as Chunk;
-const plain = ({ seq, event, json: bytes }: RunEvent): unknown[] => [seq, event, Buffer.from(bytes).toString()];
+export function toChunk(event: RunEvent | undefined): Chunk {
+  if (!event) throw new Error('there is no such event');
+  return JSON.parse(chunkText(event)) as Chunk;
+}
+const plain = (event: RunEvent): unknown[] => [event.seq, event.kind, chunkText(event)];
 
 export const endOf = async (execution: Execution, runId: string): Promise<Chunk> =>
   toChunk(await execution.wait({ owner, runId }, call()));
@@ -969,18 +973,18 @@ const terminal = new Set(['on_chain_end', 'error']);
 function holdsOrder(t: ExecutionContext, events: readonly RunEvent[], granularity: string): void {
   t.true(areWhole(events.map(({ seq }) => seq)));
   t.deepEqual(
-    events.slice(0, 2).map(({ event }) => event),
+    events.slice(0, 2).map(({ kind }) => kind),
     ['metadata', 'on_chain_start'],
   );
   t.deepEqual(
-    events.flatMap(({ event }, index) => (terminal.has(event) ? [index] : [])),
+    events.flatMap(({ kind }, index) => (terminal.has(kind) ? [index] : [])),
     [events.length - 1],
   );
   const left = { low: /^(state|context|summary)_chunk$/, partial: /^summary_chunk$/, full: /^$/ }[granularity] ?? /^$/;
-  t.false(events.some(({ event }) => left.test(event)));
+  t.false(events.some(({ kind }) => left.test(kind)));
   for (const event of events) {
     const chunk = toChunk(event);
-    t.is(chunk.event, event.event);
+    t.is(chunk.event, event.kind);
     t.is(new Date(chunk.timestamp).toISOString(), chunk.timestamp);
   }
 }

@@ -205,12 +205,12 @@ function createEcho(): Echo {
 
   async function* follow({ runId, after }: { runId: string; after: number }, call: Call): AsyncGenerator<RunEvents> {
     const last = runId === 'five' ? 5 : runId === 'heavy' ? heavyItems : Number.POSITIVE_INFINITY;
-    const json = runId === 'heavy' ? Buffer.alloc(256 * 1024, 97) : Buffer.from('{}');
+    const data = runId === 'heavy' ? Buffer.alloc(256 * 1024, 97) : Buffer.from('{}');
     try {
       for (let seq = after + 1; seq <= last; seq += 1) {
         if (runId === 'breaks' && seq === 3) throw badRequest('no further');
         yielded += 1;
-        yield { events: [{ seq, event: 'e', json }] };
+        yield { events: [{ seq, kind: 'messages_chunk', at: 1, data }] };
         if (runId === 'endless') await turn(call.signal);
       }
     } finally {

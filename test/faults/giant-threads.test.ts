@@ -141,9 +141,9 @@ async function outgrow(t: ExecutionContext, store: ThreadStore, count: number): 
   };
 
   const waited = await timed('a run that waited', execution.wait({ owner, runId: 'waited' }, call()));
-  t.is(waited.event, 'error');
-  t.regex(Buffer.from(waited.json).toString(), /VALIDATION_ERROR/);
-  t.regex(Buffer.from(waited.json).toString(), refusal);
+  t.is(waited.kind, 'error');
+  t.regex(Buffer.from(waited.data).toString(), /VALIDATION_ERROR/);
+  t.regex(Buffer.from(waited.data).toString(), refusal);
   t.is((await threads.getThread(key, call())).activeRunId, undefined);
 
   const state = await timed('its state', threads.getState(key, call()));
@@ -174,7 +174,7 @@ async function outgrow(t: ExecutionContext, store: ThreadStore, count: number): 
 
   await execution.start(startRequest(key.threadId, 'after'), call());
   const end = await timed('a run', execution.wait({ owner, runId: 'after' }, call()));
-  t.is(end.event, 'on_chain_end');
+  t.is(end.kind, 'on_chain_end');
   t.is(Buffer.from((await threads.getMessage({ ...key, messageId: 'm1' }, call())).json).byteLength, messageBytes);
   blocked.disable();
   t.log(`${String(count)} messages: ${took.join(', ')}; longest block ${(blocked.max / 1e6).toFixed(0)} ms`);

@@ -1,5 +1,5 @@
 import { isServiceError, ServiceError, timeout, type ErrorCode, type ErrorDetail } from '@agent-workflow/kit/errors';
-import { partsOfEvent } from '@agent-workflow/protos/event-json';
+import { partsOfData } from '@agent-workflow/protos/event-parts';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import { contextTooLarge } from '@agent-workflow/protos/refusals';
 import { errorOf } from '../../http/errors.ts';
@@ -31,12 +31,12 @@ export async function resultOfRun(run: Awaited, { execution, config }: Services)
 const tooLate = ({ runId, threadId }: Awaited, ms: number): ServiceError =>
   timeout(`run "${runId}" of thread "${threadId}" did not end within ${String(ms)} ms and goes on`);
 
-function resultOf({ event, json }: RunEvent): string | JsonParts {
-  if (event === 'on_chain_end') {
-    const data = dataOf(partsOfEvent(json));
-    return data.length === 1 && data[0] ? jsonText(data[0]) : { json: data };
+function resultOf(end: RunEvent): string | JsonParts {
+  if (end.kind === 'on_chain_end') {
+    const parts = partsOfData(end);
+    return parts.length === 1 && parts[0] ? jsonText(parts[0]) : { json: parts };
   }
-  const { data } = JSON.parse(jsonText(json)) as { data: { code: string; message: string; node?: string } };
+  const data = JSON.parse(jsonText(end.data)) as { code: string; message: string; node?: string };
   const code = errorOf(data.code);
   throw new ServiceError(code, data.message, { details: detailsOf(code, data) });
 }
@@ -45,25 +45,4 @@ function resultOf({ event, json }: RunEvent): string | JsonParts {
 function detailsOf(code: ErrorCode, { message: msg, node }: { message: string; node?: string }): ErrorDetail[] {
   if (node !== undefined) return [{ loc: ['graph', 'nodes', node], msg, type: 'node_error' }];
   return code === 'Invalid' ? [{ loc: ['body', 'messages'], msg, type: contextTooLarge }] : [];
-}
-
-const dataName = '"data":';
-const dataEnd = ',"thread_id":';
-const runId = ',"run_id":';
-
-/**
- * The `data` of a terminal chunk, cut out unparsed: it stands behind the first of these keys, and before `thread_id` and `run_id`,
- * of which no other comes later. Quotes inside a JSON text are escaped, so nothing that a caller wrote looks like these keys.
- */
-function dataOf(parts: readonly Uint8Array[]): readonly Uint8Array[] {
-  const views = parts.map((part) => Buffer.from(part.buffer, part.byteOffset, part.byteLength));
-  const first = views.findIndex((view) => view.includes(dataName));
-  const last = views.at(-1);
-  const end = last?.lastIndexOf(dataEnd, last.lastIndexOf(runId)) ?? -1;
-  const start = (views[first]?.indexOf(dataName) ?? -1) + dataName.length;
-  if (first === -1 || end === -1) throw new ServiceError('Internal', 'the last event of the run cannot be read');
-  return views
-    .slice(first)
-    .map((view) => (view === last ? view.subarray(0, end) : view))
-    .map((view, index) => (index === 0 ? view.subarray(start) : view));
 }

@@ -5,6 +5,7 @@ import type { Log } from '@agent-workflow/kit/log';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { toCarried, trail, type Trail } from '@agent-workflow/kit/trail';
 import type { Call } from '@agent-workflow/protos/call';
+import { bytesOfEvent } from '@agent-workflow/protos/event-parts';
 import type { Execution, RunEvent, StartReply, StartRequest } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
 import { answeredCalls, type Message } from '@agent-workflow/protos/message';
@@ -139,8 +140,12 @@ export function createExecution(options: ExecutionOptions): Execution {
       if (justStarted !== true) await prepareLog(owner, runId, call);
       const leave = ends.watch(owner, runId);
       try {
-        for await (const batch of log.follow(runId, await placeIn(runId, after), call.signal)) {
-          for (const events of inParts(batch)) yield { events };
+        let isFirst = true;
+        for await (const { scope, events } of log.follow(runId, await placeIn(runId, after), call.signal)) {
+          for (const part of inParts(events)) {
+            yield isFirst ? { events: part, scope } : { events: part };
+            isFirst = false;
+          }
         }
       } finally {
         leave();
@@ -203,13 +208,14 @@ const partBytes = 256 * 1024;
 function* inParts(batch: readonly RunEvent[]): Generator<readonly RunEvent[]> {
   let start = 0;
   let bytes = 0;
-  for (const [index, { json }] of batch.entries()) {
-    if (index > start && bytes + json.byteLength > partBytes) {
+  for (const [index, event] of batch.entries()) {
+    const size = bytesOfEvent(event);
+    if (index > start && bytes + size > partBytes) {
       yield batch.slice(start, index);
       start = index;
       bytes = 0;
     }
-    bytes += json.byteLength;
+    bytes += size;
   }
   yield start === 0 ? batch : batch.slice(start);
 }

@@ -1,11 +1,11 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { createTurns } from '@agent-workflow/kit/turns';
-import type { RunEvent } from '@agent-workflow/protos/execution';
+import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
 import { within } from '@agent-workflow/protos/call';
 import type { ClaimedRun, Threads } from '@agent-workflow/protos/threads';
 import { addedBefore, type Added } from '../record/added.ts';
 import type { Carry } from '@agent-workflow/graph/run/carry';
-import { createEventWriter, type EventScope, type EventWriter } from './event-writer.ts';
+import { createEventWriter, type EventWriter } from './event-writer.ts';
 import { fromJson } from '../record/run-options.ts';
 import { numbersOfClaim } from '../ports/log-numbers.ts';
 import type { RunLog } from '../ports/port.ts';
@@ -60,7 +60,7 @@ export async function openEvents(opening: Opening): Promise<EventWriter> {
   const events = createEventWriter(claimed, 0);
   const list = [...begin(events, claimed), ...tellBegun(events, opening)];
   // A log that cannot be written holds up no run: whoever ends the run hears of it.
-  log.append(claimed.runId, 0, list).catch(() => undefined);
+  log.append(events.scope, 0, list).catch(() => undefined);
   return events;
 }
 
@@ -82,7 +82,7 @@ async function takeEvents(opening: Opening): Promise<EventWriter> {
     const gone = isGone ? ({ rebuilt: true } as const) : {};
     const missing = [...begin(events, claimed, told, gone), ...tellSteps(events, granularity, steps, told)];
     try {
-      await log.append(runId, after, [...missing, ...tellBegun(events, opening)]);
+      await log.append(events.scope, after, [...missing, ...tellBegun(events, opening)]);
       return events;
     } catch (error) {
       if (!isServiceError(error, 'Stale') || attempt === takeAttempts) return events;
@@ -129,7 +129,7 @@ export async function listSteps(
 /** The two events that every log begins with, as far as they are not there. */
 export function begin(
   events: EventWriter,
-  { requestId, threadId, runId, isNewThread }: EventScope,
+  { requestId, threadId, runId, isNewThread }: RunScope,
   told?: Pick<ToldLog, 'has'>,
   { at = Date.now(), ...extra }: { readonly at?: number; readonly rebuilt?: true } = {},
 ): RunEvent[] {

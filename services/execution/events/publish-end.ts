@@ -1,6 +1,7 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { createTurns } from '@agent-workflow/kit/turns';
 import { within } from '@agent-workflow/protos/call';
+import { bytesOfEvent } from '@agent-workflow/protos/event-parts';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { Message } from '@agent-workflow/protos/message';
 import type { Run, State, Threads } from '@agent-workflow/protos/threads';
@@ -56,7 +57,7 @@ async function sayEnd(parts: EndParts, run: Run): Promise<void> {
       // A new log's numbers begin above those of any log before it, and follow each other from there.
       let behind = after;
       for await (const list of inParts(endingEvents(parts, events, run, { output, told }))) {
-        await log.append(run.runId, behind, list);
+        await log.append(events.scope, behind, list);
         behind = events.last();
       }
       return;
@@ -108,7 +109,7 @@ async function* inParts(lists: AsyncIterable<readonly RunEvent[]>): AsyncGenerat
   for await (const list of lists) {
     for (const event of list) {
       part.push(event);
-      bytes += event.json.byteLength;
+      bytes += bytesOfEvent(event);
     }
     if (turns.isOver()) await turns.pass();
     if (bytes < partBytes) continue;

@@ -1,4 +1,5 @@
 import { createTurns } from '@agent-workflow/kit/turns';
+import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { Block, Message } from '@agent-workflow/protos/message';
 import { fromJson } from '../record/run-options.ts';
 import type { RunLog } from '../ports/port.ts';
@@ -41,28 +42,22 @@ export interface ToldLog {
 /** How long reading a log may take, in milliseconds. */
 const readTimeoutMs = 30_000;
 
-interface ReadChunk {
-  readonly data: unknown;
-  readonly message?: Message;
-  readonly metadata: { readonly step?: number; readonly node?: string; readonly message_id?: string };
-}
-
 /** What a run's log tells up to event number `last`. */
 export async function readTold(log: RunLog, runId: string, last: number): Promise<ToldLog> {
   const told = gatherTold();
   if (last === 0) return told;
   const turns = createTurns();
   for await (const batch of log.follow(runId, 0, AbortSignal.timeout(readTimeoutMs))) {
-    for (const { seq, event, json } of batch) {
-      if (seq <= last) told.add(event, fromJson(json) as ReadChunk);
+    for (const event of batch.events) {
+      if (event.seq <= last) told.add(event);
       if (turns.isOver()) await turns.pass();
     }
-    if ((batch.at(-1)?.seq ?? last) >= last) break;
+    if ((batch.events.at(-1)?.seq ?? last) >= last) break;
   }
   return told;
 }
 
-function gatherTold(): ToldLog & { readonly add: (event: string, chunk: ReadChunk) => void } {
+function gatherTold(): ToldLog & { readonly add: (event: RunEvent) => void } {
   const kinds = new Set<string>();
   const messages = new Map<string, Told>();
   const whole = new Set<string>();
@@ -70,7 +65,8 @@ function gatherTold(): ToldLog & { readonly add: (event: string, chunk: ReadChun
   let lastStep: number | undefined;
   const keyOf = (...parts: readonly (string | number | undefined)[]): string => parts.join('\n');
 
-  const addPiece = ({ data, message, metadata: { step, node, message_id: id = '' } }: ReadChunk): void => {
+  const addPiece = ({ data: json, message, step, node, messageId: id = '' }: RunEvent): void => {
+    const data = fromJson(json);
     const key = keyOf(step, id);
     const before = messages.get(key) ?? nothingTold;
     messages.set(key, {
@@ -83,15 +79,15 @@ function gatherTold(): ToldLog & { readonly add: (event: string, chunk: ReadChun
   };
 
   return {
-    add: (event, chunk) => {
-      kinds.add(event);
-      const { step, node } = chunk.metadata;
-      if (event === 'messages_chunk') addPiece(chunk);
-      else if (event === 'on_chain_stream') {
-        const { status } = chunk.data as { status: string };
+    add: (event) => {
+      const { kind, step, node } = event;
+      kinds.add(kind);
+      if (kind === 'messages_chunk') addPiece(event);
+      else if (kind === 'on_chain_stream') {
+        const { status } = fromJson(event.data) as { status: string };
         kinds.add(keyOf(step, status, node));
         if (status === 'completed') lastStep = step;
-      } else kinds.add(keyOf(step, event, undefined));
+      } else kinds.add(keyOf(step, kind, undefined));
     },
     has: (kind) => kinds.has(kind),
     hasWhole: (id) => whole.has(id),

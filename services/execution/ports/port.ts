@@ -1,4 +1,6 @@
-import type { RunEvent } from '@agent-workflow/protos/execution';
+import type { EventBatch } from '@agent-workflow/protos/event-pack';
+import type { EventKind } from '@agent-workflow/protos/event-parts';
+import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
 
 /** A run that wants a worker. */
 export interface RunnableRun {
@@ -73,10 +75,20 @@ export interface RunControl extends AsyncDisposable {
   readonly onStop: (listener: (runId: string) => void) => Disposable;
 }
 
-/** The kinds of event that end a run's log. */
-const terminalEvents: ReadonlySet<string> = new Set(['on_chain_end', 'error']);
+const terminalKinds: Readonly<Record<EventKind, boolean>> = {
+  metadata: false,
+  on_chain_start: false,
+  on_chain_stream: false,
+  messages_chunk: false,
+  state_chunk: false,
+  context_chunk: false,
+  summary_chunk: false,
+  on_chain_end: true,
+  error: true,
+};
 
-export const isTerminal = ({ event }: Pick<RunEvent, 'event'>): boolean => terminalEvents.has(event);
+/** Whether an event ends its run's log. */
+export const isTerminal = ({ kind }: Pick<RunEvent, 'kind'>): boolean => terminalKinds[kind as EventKind];
 
 /**
  * The numbered events of each run: 1, 2, 3 … without a gap, the last one terminal. A log is a replay cache: losing it
@@ -84,12 +96,12 @@ export const isTerminal = ({ event }: Pick<RunEvent, 'event'>): boolean => termi
  */
 export interface RunLog extends AsyncDisposable {
   /**
-   * Adds events whose numbers follow `after`; to a log that is empty, `after` being 0, from wherever a log may begin. What has
+   * Adds events of the run that `scope` names, whose numbers follow `after`; to a log that is empty, `after` being 0, from wherever a log may begin. What has
    * resolved survives the death of the process, and nobody is shown an event before that. Appends of one run keep the order
    * of the calls; those of a run that nobody follows may wait a little to be written together.
    * @throws Stale when the log's last number is not `after`: another worker has the run.
    */
-  readonly append: (runId: string, after: number, events: readonly RunEvent[]) => Promise<void>;
+  readonly append: (scope: RunScope, after: number, events: readonly RunEvent[]) => Promise<void>;
   /** Whether the terminal event is there, or on its way. */
   readonly isEnded: (runId: string) => Promise<boolean>;
   /** The last number; 0 when the run has no events. */
@@ -98,7 +110,7 @@ export interface RunLog extends AsyncDisposable {
    * Batches of events above `after`, live until the terminal one. However many follow, the run is not slowed; a slow
    * follower is fed from what is stored.
    */
-  readonly follow: (runId: string, after: number, signal: AbortSignal) => AsyncIterable<readonly RunEvent[]>;
+  readonly follow: (runId: string, after: number, signal: AbortSignal) => AsyncIterable<EventBatch>;
   /** The terminal event, as soon as there is one. @throws the signal's reason when it fires first. */
   readonly end: (runId: string, signal: AbortSignal) => Promise<RunEvent>;
   /** Removes the logs that ended before `time` (milliseconds since 1970), at most `limit` of them; gives how many. */

@@ -98,8 +98,8 @@ export async function driveRun(drive: Drive): Promise<Driven> {
 }
 
 /** Appends what was just written. Resolves when followers may see it. */
-const append = ({ log, claimed }: Drive, events: EventWriter, list: readonly RunEvent[]): Promise<void> =>
-  log.append(claimed.runId, events.last() - list.length, list);
+const append = ({ log }: Drive, events: EventWriter, list: readonly RunEvent[]): Promise<void> =>
+  log.append(events.scope, events.last() - list.length, list);
 
 function say(drive: Drive, events: EventWriter, list: readonly RunEvent[]): void {
   if (list.length === 0) return;

@@ -1,6 +1,7 @@
 import { createInbox } from 'nats';
 import type { WorkerLeases } from '../../ports/port.ts';
 import { called, fromNatsError, type NatsClient } from './client.ts';
+import { rollCallSubject } from './older.ts';
 import { subjectPrefix } from './streams.ts';
 
 export interface NatsLeasesOptions {
@@ -26,7 +27,7 @@ const flushTimeoutMs = 2000;
  */
 export async function openNatsWorkerLeases({ client, prefix, leaseMs }: NatsLeasesOptions): Promise<WorkerLeases> {
   const subject = `${subjectPrefix(prefix)}alive`;
-  const rollCall = `${subjectPrefix(prefix)}rollcall`;
+  const rollCall = rollCallSubject(prefix);
   const answers = createInbox();
   const heard = new Map<string, Heard>();
   /** Leases that were renewed here. */

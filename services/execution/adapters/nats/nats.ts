@@ -6,6 +6,7 @@ import { openNatsControl } from './control.ts';
 import { checkDurability, checkVersion, readSyncInterval } from './durability.ts';
 import { openNatsWorkerLeases } from './leases.ts';
 import { openNatsRunLog } from './log/log.ts';
+import { watchOlderReplicas } from './older.ts';
 import { openNatsRunQueue } from './queue/queue.ts';
 import { createStreams, type Streams, type StreamSettings } from './streams.ts';
 
@@ -63,7 +64,8 @@ type Ports = Omit<Nats, 'isConnected'>;
 async function openPorts(client: NatsClient, streams: Streams, options: NatsOptions): Promise<Ports> {
   await using opened = new AsyncDisposableStack();
   const { logger, prefix, retentionMs, leaseMs } = options;
-  const log = opened.use(await openNatsRunLog({ streams, retentionMs, logger }));
+  const older = opened.use(await watchOlderReplicas({ client, prefix, logger }));
+  const log = opened.use(await openNatsRunLog({ streams, retentionMs, logger, older }));
   const queue = opened.use(await openNatsRunQueue({ streams, logger, watchMs }));
   const leases = opened.use(await openNatsWorkerLeases({ client, prefix, leaseMs }));
   const control = opened.use(openNatsControl({ client, prefix }));

@@ -3,15 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test from 'ava';
-import type { RunEvent } from '@agent-workflow/protos/execution';
+import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
 import { openSqliteRunLog } from './run-log.ts';
 
 const never = new AbortController().signal;
 
-const eventAt = (seq: number, event = 'messages_chunk'): RunEvent => ({
-  seq,
-  event,
-  json: Buffer.from(`{"event":"${event}","data":${String(seq)}}`),
+const scopeOf = (runId: string): RunScope => ({ runId, threadId: 't', requestId: 'q', isNewThread: true });
+
+const eventAt = (seq: number, kind = 'messages_chunk'): RunEvent => ({
+  ...{ seq, kind, at: 1 },
+  data: Buffer.from(String(seq)),
 });
 
 test('events that the file refuses for good end the log of their run alone', async (t) => {
@@ -20,14 +21,16 @@ test('events that the file refuses for good end the log of their run alone', asy
   const path = join(folder, 'execution.sqlite');
   await using log = openSqliteRunLog({ path });
   const runs = ['sound', 'refused', 'also sound'];
-  for (const runId of runs) await log.append(runId, 0, [eventAt(1)]);
+  for (const runId of runs) await log.append(scopeOf(runId), 0, [eventAt(1)]);
   {
     using other = new DatabaseSync(path);
-    other.exec(`INSERT INTO events (run_id, first, last, lines) VALUES ('refused', 2, 2, x'')`);
+    other.exec(`INSERT INTO events (run_id, first, last, bytes) VALUES ('refused', 2, 2, x'')`);
   }
   const following = log.follow('refused', 1, never)[Symbol.asyncIterator]();
   const followed = t.throwsAsync(following.next(), { code: 'Unavailable' });
-  const results = await Promise.allSettled(runs.map((runId) => log.append(runId, 1, [eventAt(2, 'on_chain_end')])));
+  const results = await Promise.allSettled(
+    runs.map((runId) => log.append(scopeOf(runId), 1, [eventAt(2, 'on_chain_end')])),
+  );
   t.deepEqual(
     results.map(({ status }) => status),
     ['fulfilled', 'rejected', 'fulfilled'],

@@ -1,6 +1,8 @@
 import { openSqlite, type SqliteOptions } from '@agent-workflow/kit/adapters/sqlite';
 import { isServiceError, notFound, stale, unavailable, type ServiceError } from '@agent-workflow/kit/errors';
-import type { RunEvent } from '@agent-workflow/protos/execution';
+import { bytesOfEvent } from '@agent-workflow/protos/event-parts';
+import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
+import { fromOldLines, packEvents, unpackEvents, type EventBatch } from '@agent-workflow/protos/event-pack';
 import { isTerminal, type RunLog } from '../../ports/port.ts';
 
 const migrations = [
@@ -22,10 +24,17 @@ const migrations = [
      at INTEGER NOT NULL
    ) STRICT, WITHOUT ROWID;
    INSERT INTO unended SELECT DISTINCT run_id, 0 FROM events WHERE run_id NOT IN (SELECT run_id FROM ends)`,
+  `-- 1: a line of JSON for each event, as rows were written before there was this column. 2: events in parts (event-pack.ts).
+   ALTER TABLE events ADD COLUMN layout INTEGER NOT NULL DEFAULT 1;
+   ALTER TABLE events RENAME COLUMN lines TO bytes`,
 ];
+
+const layoutOfParts = 2;
 
 /** The live end of one run's log, while somebody writes or follows it. */
 interface Tail {
+  /** Known once the run has an event. */
+  scope: RunScope | undefined;
   last: number;
   /** When the last event was appended, or when the logs were opened. */
   lastAt: number;
@@ -59,8 +68,7 @@ interface Tail {
 }
 
 /** Events of one run that are written together. */
-interface Batch {
-  readonly events: readonly RunEvent[];
+interface Batch extends EventBatch {
   readonly stored: Tail['stored'];
 }
 
@@ -111,8 +119,10 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
     Number(prepare('SELECT last FROM events WHERE run_id = ? ORDER BY first DESC LIMIT 1').get(runId)?.['last'] ?? 0);
 
   const storedEnd = (runId: string): RunEvent | undefined => {
-    const row = prepare('SELECT first, lines FROM events WHERE run_id = ? ORDER BY first DESC LIMIT 1').get(runId);
-    const event = row && toEvents(row).at(-1);
+    const row = prepare('SELECT first, bytes, layout FROM events WHERE run_id = ? ORDER BY first DESC LIMIT 1').get(
+      runId,
+    );
+    const event = row && toBatch(row).events.at(-1);
     return event && isTerminal(event) ? event : undefined;
   };
 
@@ -121,6 +131,7 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
     if (known) return known;
     const end = storedEnd(runId);
     const tail: Tail = {
+      scope: undefined,
       last: end?.seq ?? storedLast(runId),
       lastAt: openedAt,
       ended: end !== undefined,
@@ -148,21 +159,22 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
       tails.delete(runId);
   };
 
-  const takeBatch = (tail: Tail): Batch => {
-    const batch = { events: tail.pending, stored: tail.stored };
+  const takeBatch = (tail: Tail, scope: RunScope): Batch => {
+    const batch = { scope, events: tail.pending, stored: tail.stored };
     tail.pending = [];
     tail.stored = undefined;
     return batch;
   };
 
-  const writeRow = (runId: string, { events }: Batch): void => {
-    const first = events[0]?.seq ?? 0;
-    const end = events.at(-1);
-    prepare('INSERT INTO events (run_id, first, last, lines) VALUES (?, ?, ?, ?)').run(
+  const writeRow = (runId: string, batch: Batch): void => {
+    const first = batch.events[0]?.seq ?? 0;
+    const end = batch.events.at(-1);
+    prepare('INSERT INTO events (run_id, first, last, bytes, layout) VALUES (?, ?, ?, ?, ?)').run(
       runId,
       first,
       end?.seq ?? 0,
-      toLines(events),
+      packEvents(batch),
+      layoutOfParts,
     );
     if (end && isTerminal(end)) {
       prepare('INSERT INTO ends (at, run_id) VALUES (?, ?)').run(Date.now(), runId);
@@ -225,7 +237,9 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
     const written = db
       .write(() => {
         if (tail.failure) return;
-        tail.batch ??= takeBatch(tail);
+        const { scope } = tail;
+        if (!scope) return;
+        tail.batch ??= takeBatch(tail, scope);
         writeRow(runId, tail.batch);
       })
       .then(
@@ -286,30 +300,38 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
     timer ??= setTimeout(writeHeld, holdMs);
   };
 
-  const readStored = (runId: string, after: number): RunEvent[] => {
+  const readStored = (runId: string, after: number): EventBatch | undefined => {
     const events: RunEvent[] = [];
+    let scope: RunScope | undefined;
     let bytes = 0;
-    const rows = prepare('SELECT first, lines FROM events WHERE run_id = ? AND last > ? ORDER BY first LIMIT ?');
+    const rows = prepare(
+      'SELECT first, bytes, layout FROM events WHERE run_id = ? AND last > ? ORDER BY first LIMIT ?',
+    );
     for (const row of rows.iterate(runId, after, rowsAtOnce)) {
-      for (const event of toEvents(row)) if (event.seq > after) events.push(event);
-      bytes += (row['lines'] as Uint8Array).byteLength;
+      const batch = toBatch(row);
+      ({ scope } = batch);
+      for (const event of batch.events) if (event.seq > after) events.push(event);
+      bytes += (row['bytes'] as Uint8Array).byteLength;
       if (bytes >= readBytes) break;
     }
-    return events;
+    return scope && { scope, events };
   };
 
   /** What a follower at `after` can be given now; what is not published yet is not seen. */
-  const available = (runId: string, tail: Tail, after: number): readonly RunEvent[] => {
-    const oldest = tail.recent[0]?.seq;
-    if (oldest !== undefined && oldest <= after + 1) return tail.recent.slice(after + 1 - oldest);
-    return readStored(runId, after);
+  const available = (runId: string, tail: Tail, after: number): EventBatch | undefined => {
+    const { scope, recent } = tail;
+    const oldest = recent[0]?.seq;
+    if (!scope || oldest === undefined || oldest > after + 1) return readStored(runId, after);
+    return { scope, events: recent.slice(after + 1 - oldest) };
   };
 
   return {
-    append: async (runId, after, events) => {
+    append: async (scope, after, events) => {
+      const { runId } = scope;
       const tail = tailOf(runId);
       if (tail.last !== after || tail.closed) throw stale(`the log of run "${runId}" has gone on without this worker`);
       const end = events.at(-1);
+      tail.scope ??= scope;
       tail.last = end?.seq ?? after;
       tail.lastAt = Date.now();
       tail.closed = end !== undefined && isTerminal(end);
@@ -339,8 +361,8 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
       try {
         for (let at = after; ;) {
           const batch = available(runId, tail, at);
-          const end = batch.at(-1);
-          if (end) {
+          const end = batch?.events.at(-1);
+          if (batch && end) {
             at = end.seq;
             yield batch;
             if (isTerminal(end)) return;
@@ -413,19 +435,20 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
 const isUsed = (tail: Tail | undefined): boolean =>
   tail !== undefined && (tail.listeners > 0 || tail.writing || tail.pending.length > 0);
 
-const bytesOf = (events: readonly RunEvent[]): number => events.reduce((sum, { json }) => sum + json.byteLength, 0);
+const bytesOf = (events: readonly RunEvent[]): number => events.reduce((sum, event) => sum + bytesOfEvent(event), 0);
 
 const kept = (event: RunEvent | undefined): RunEvent | undefined =>
-  event && event.json.byteLength <= maxRecentBytes ? event : undefined;
+  event && bytesOfEvent(event) <= maxRecentBytes ? event : undefined;
 
 /** Adds the newest events and forgets the oldest that are too many or weigh too much. */
 function remember(tail: Tail, events: readonly RunEvent[]): void {
   const all = tail.recent.length === 0 ? [...events] : tail.recent.concat(events);
-  let bytes = tail.recentBytes;
-  for (const { json } of events) bytes += json.byteLength;
+  let bytes = tail.recentBytes + bytesOf(events);
   let first = 0;
-  for (; all.length - first > recentEvents || bytes > maxRecentBytes; first++)
-    bytes -= all[first]?.json.byteLength ?? 0;
+  for (; all.length - first > recentEvents || bytes > maxRecentBytes; first++) {
+    const oldest = all[first];
+    bytes -= oldest ? bytesOfEvent(oldest) : 0;
+  }
   tail.recent = first === 0 ? all : all.slice(first);
   tail.recentBytes = bytes;
 }
@@ -454,29 +477,5 @@ async function changed(tail: Tail, signal: AbortSignal): Promise<void> {
   refuseFailed(tail);
 }
 
-const newline = 0x0a;
-const newlineBytes = Buffer.from('\n');
-
-/** Events as stored: one JSON text a line. A line never holds a raw newline, because JSON escapes it. */
-const toLines = (events: readonly RunEvent[]): Uint8Array =>
-  Buffer.concat(events.flatMap(({ json }) => [json, newlineBytes]));
-
-function toEvents(row: Readonly<Record<string, unknown>>): RunEvent[] {
-  const bytes = row['lines'] as Uint8Array;
-  const events: RunEvent[] = [];
-  let seq = row['first'] as number;
-  for (let start = 0; start < bytes.length;) {
-    const stop = bytes.indexOf(newline, start);
-    const json = bytes.subarray(start, stop);
-    events.push({ seq: seq++, event: kindOf(json), json });
-    start = stop + 1;
-  }
-  return events;
-}
-
-const kindStart = Buffer.byteLength('{"event":"');
-const quote = 0x22;
-
-/** The kind stands first in every chunk (`events/event-writer.ts` writes them). */
-const kindOf = (json: Uint8Array): string =>
-  Buffer.from(json.subarray(kindStart, json.indexOf(quote, kindStart))).toString('latin1');
+const toBatch = ({ first, bytes, layout }: Readonly<Record<string, unknown>>): EventBatch =>
+  (layout === layoutOfParts ? unpackEvents : fromOldLines)(first as number, bytes as Uint8Array);

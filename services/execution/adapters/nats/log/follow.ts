@@ -1,11 +1,12 @@
 import { notFound } from '@agent-workflow/kit/errors';
 import type { RunEvent } from '@agent-workflow/protos/execution';
+import type { EventBatch } from '@agent-workflow/protos/event-pack';
 import { isTerminal } from '../../../ports/port.ts';
 import { called, pause } from '../client.ts';
-import { createJoiner, type StoredFrame } from './frame.ts';
+import { createJoiner, joinBatches, type StoredFrame } from './frame.ts';
 import type { Knowledge } from './knowledge.ts';
 import { pageBytes, type Reader } from './reader.ts';
-import { recentEvents, type Tail } from './tail.ts';
+import { behind, recentEvents, type Tail } from './tail.ts';
 
 export interface FollowOptions {
   readonly reader: Reader;
@@ -15,7 +16,7 @@ export interface FollowOptions {
 
 /** Reads logs for followers: from what is kept here where that reaches, otherwise from the stream. */
 export interface Follow {
-  readonly events: (tail: Tail, after: number, signal: AbortSignal) => AsyncGenerator<readonly RunEvent[]>;
+  readonly events: (tail: Tail, after: number, signal: AbortSignal) => AsyncGenerator<EventBatch>;
   readonly end: (tail: Tail, signal: AbortSignal) => Promise<RunEvent>;
 }
 
@@ -58,10 +59,10 @@ export function createFollow({ reader, knowledge, closing }: FollowOptions): Fol
     let from = last?.part === 1 ? last.seq : (last?.head ?? 0);
     while (last && from <= last.seq) {
       const frames = await readPage(tail, from, signal);
-      const end = frames.flatMap(join).at(-1);
+      const end = joinBatches(frames.map(join))?.events.at(-1);
       if (end && isTerminal(end)) return end;
       if (frames.length === 0) break;
-      from = behind(frames);
+      from = placeBehind(frames);
     }
     throw notFound(`the events of run "${tail.runId}" are kept no more`);
   };
@@ -73,13 +74,13 @@ export function createFollow({ reader, knowledge, closing }: FollowOptions): Fol
         if (!isFresh(tail)) await persist(async () => refresh(tail), signal);
         cursor.renew();
         let batch = cursor.takeRecent();
-        if (batch.length === 0 && tail.last > cursor.at()) {
+        if (!batch?.events.length && tail.last > cursor.at()) {
           const frames = await readPage(tail, cursor.from(), signal);
           if (frames.length === 0 && (await wasMistaken(tail, signal))) continue;
           batch = cursor.takePage(frames);
         }
-        const end = batch.at(-1);
-        if (end) {
+        const end = batch?.events.at(-1);
+        if (batch && end) {
           yield batch;
           if (isTerminal(end)) return;
         } else if (tail.last <= cursor.at()) {
@@ -99,7 +100,7 @@ export function createFollow({ reader, knowledge, closing }: FollowOptions): Fol
   };
 }
 
-const behind = (frames: readonly StoredFrame[]): number => (frames.at(-1)?.seq ?? 0) + 1;
+const placeBehind = (frames: readonly StoredFrame[]): number => (frames.at(-1)?.seq ?? 0) + 1;
 
 /** How far one follower has come: the last event it was given, and the place in the stream to read on from. */
 interface Cursor {
@@ -108,9 +109,9 @@ interface Cursor {
   /** Begins again with the stream's places when it was lost. */
   readonly renew: () => void;
   /** The next events that are kept here, if they reach back so far. */
-  readonly takeRecent: () => readonly RunEvent[];
+  readonly takeRecent: () => EventBatch | undefined;
   /** The next events of what was read. */
-  readonly takePage: (frames: readonly StoredFrame[]) => readonly RunEvent[];
+  readonly takePage: (frames: readonly StoredFrame[]) => EventBatch | undefined;
 }
 
 function createCursor(tail: Tail, after: number): Cursor {
@@ -137,26 +138,28 @@ function createCursor(tail: Tail, after: number): Cursor {
     },
 
     takeRecent: () => {
-      const events = recentEvents(tail, at);
-      at = events.at(-1)?.seq ?? at;
+      const batch = recentEvents(tail, at);
+      const last = batch?.events.at(-1);
+      at = last?.seq ?? at;
       // All frames up to the last are behind; unless those kept here end before it.
-      if (events.length > 0 && at === tail.last) begin(tail.seq + 1);
-      return events;
+      if (last && at === tail.last) begin(tail.seq + 1);
+      return batch;
     },
 
     takePage: (frames) => {
-      const events = frames.flatMap(join).filter(({ seq }) => seq > at);
+      const batch = behind(joinBatches(frames.map(join)), at);
+      const events = batch?.events ?? [];
       const isNextThere = frames.length > 0 && (events[0]?.seq ?? at + 1) === at + 1;
       if (!isNextThere && place > 0 && searchedAt !== at) {
         // In a stream that is there anew it may stand before the place that was come to in the old one.
         searchedAt = at;
         begin(0);
-        return [];
+        return undefined;
       }
       // What is gone from the stream cannot be told; what comes can.
       at = frames.length === 0 ? Math.max(at, tail.last) : (events.at(-1)?.seq ?? at);
-      place = Math.max(place, frames.length === 0 ? tail.seq + 1 : behind(frames));
-      return events;
+      place = Math.max(place, frames.length === 0 ? tail.seq + 1 : placeBehind(frames));
+      return batch;
     },
   };
 }

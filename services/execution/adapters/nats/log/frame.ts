@@ -1,11 +1,19 @@
-import type { RunEvent } from '@agent-workflow/protos/execution';
+import { toOldJson } from '@agent-workflow/protos/old-events';
+import { fromOldLines, packEvents, unpackEvents, type EventBatch } from '@agent-workflow/protos/event-pack';
 import { beginsLog } from '../../../ports/log-numbers.ts';
 
 /**
- * What one message of the stream holds: some whole events of a run, or a part of one that is too heavy for a message. The
- * first line says which; the rest are the events, one JSON text a line, or the part's bytes.
+ * How the events of a frame are laid out. `parts`: as `event-pack.ts` packs them. `lines`: one line of JSON each, as replicas of
+ * the version before write and read them; needed as long as `old-events.ts` of the protos is.
+ */
+export type Layout = 'parts' | 'lines';
+
+/**
+ * What one message of the stream holds: some whole events of a run, or a part of one that is too large for a message. The
+ * first line says which; the rest are the events, or the part's bytes.
  */
 export interface Frame {
+  readonly layout: Layout;
   /** Numbers of the first and last event. */
   readonly first: number;
   readonly last: number;
@@ -33,9 +41,19 @@ export interface StoredFrame extends Frame {
 const newline = 0x0a;
 const newlineBytes = Buffer.from('\n');
 
-export function toPayload({ first, last, part, parts, ended, head, origin, writer, body }: Frame): Uint8Array {
-  const line = `${first} ${last} ${part} ${parts} ${ended ? 1 : 0} ${head} ${origin} ${writer}\n`;
-  return Buffer.concat([Buffer.from(line, 'latin1'), body]);
+export function toPayload({ layout, first, last, part, parts, ended, head, origin, writer, body }: Frame): Uint8Array {
+  const fields = [
+    first,
+    last,
+    part,
+    parts,
+    ended ? 1 : 0,
+    head,
+    origin,
+    writer,
+    ...(layout === 'parts' ? [layout] : []),
+  ];
+  return Buffer.concat([Buffer.from(`${fields.join(' ')}\n`, 'latin1'), body]);
 }
 
 /** @throws when the payload is none of ours. */
@@ -43,58 +61,64 @@ export function fromPayload(payload: Uint8Array): Frame {
   const stop = payload.indexOf(newline);
   const fields = Buffer.from(payload.buffer, payload.byteOffset, Math.max(0, stop)).toString('latin1').split(' ');
   const [first = 0, last = 0, part = 0, parts = 0, ended = 0, head = 0, origin = 0] = fields.map(Number);
-  if (fields.length !== fieldCount || part < 1) throw new Error('a message of the event stream is not a frame');
-  const [writer = ''] = fields.slice(-1);
-  return { first, last, part, parts, ended: ended === 1, head, origin, writer, body: payload.subarray(stop + 1) };
+  const [writer = '', layout = 'lines', ...more] = fields.slice(numberCount);
+  if (writer === '' || more.length > 0 || part < 1 || !isLayout(layout))
+    throw new Error('a message of the event stream is not a frame');
+  return {
+    layout,
+    first,
+    last,
+    part,
+    parts,
+    ended: ended === 1,
+    head,
+    origin,
+    writer,
+    body: payload.subarray(stop + 1),
+  };
 }
 
-const fieldCount = 8;
+const numberCount = 7;
 
-/** Events as one body. A line never holds a raw newline, because JSON escapes it. */
-export const toBody = (events: readonly RunEvent[]): Uint8Array =>
-  Buffer.concat(events.flatMap(({ json }) => [json, newlineBytes]));
+const isLayout = (text: string): text is Layout => text === 'parts' || text === 'lines';
+
+/** Events as one body. */
+export const toBody = (batch: EventBatch, layout: Layout): Uint8Array =>
+  layout === 'parts'
+    ? packEvents(batch)
+    : Buffer.concat(batch.events.flatMap((event) => [toOldJson(batch.scope, event), newlineBytes]));
 
 /** The events of a frame of whole events. */
-export function toEvents({ first, body }: Pick<Frame, 'first' | 'body'>): RunEvent[] {
-  const events: RunEvent[] = [];
-  let seq = first;
-  for (let start = 0; start < body.length;) {
-    const stop = body.indexOf(newline, start);
-    events.push(toEvent(seq++, body.subarray(start, stop)));
-    start = stop + 1;
-  }
-  return events;
-}
+export const toBatch = ({ layout, first, body }: Pick<Frame, 'layout' | 'first' | 'body'>): EventBatch =>
+  (layout === 'parts' ? unpackEvents : fromOldLines)(first, body);
 
-export const toEvent = (seq: number, json: Uint8Array): RunEvent => ({ seq, event: kindOf(json), json });
-
-const kindStart = Buffer.byteLength('{"event":"');
-const quote = 0x22;
-
-/** The kind stands first in every event. */
-const kindOf = (json: Uint8Array): string =>
-  Buffer.from(json.subarray(kindStart, json.indexOf(quote, kindStart))).toString('latin1');
-
-/** Puts the parts of one heavy event together as they come; parts that a dead writer left without their rest are dropped. */
-export function createJoiner(): (frame: Frame) => RunEvent[] {
+/** Puts the parts of one large event together as they come; parts that a dead writer left without their rest are dropped. */
+export function createJoiner(): (frame: Frame) => EventBatch | undefined {
   let first = 0;
   let parts: Uint8Array[] = [];
   return (frame) => {
     if (frame.parts === 1) {
       parts = [];
-      return toEvents(frame);
+      return toBatch(frame);
     }
     if (frame.part === 1) {
       first = frame.first;
       parts = [];
     }
-    if (frame.first !== first || frame.part !== parts.length + 1) return [];
+    if (frame.first !== first || frame.part !== parts.length + 1) return undefined;
     parts.push(frame.body);
-    if (parts.length < frame.parts) return [];
-    const event = toEvent(frame.first, Buffer.concat(parts));
+    if (parts.length < frame.parts) return undefined;
+    const body = Buffer.concat(parts);
     parts = [];
-    return [event];
+    return toBatch({ ...frame, body });
   };
+}
+
+/** Batches of one run, as one; `undefined` where none of them has an event. */
+export function joinBatches(batches: readonly (EventBatch | undefined)[]): EventBatch | undefined {
+  const some = batches.filter((batch) => batch !== undefined);
+  const [first] = some;
+  return first && (some.length === 1 ? first : { scope: first.scope, events: some.flatMap(({ events }) => events) });
 }
 
 /** The number of the last whole event behind a frame: a part that is not the last leaves its event for later. */

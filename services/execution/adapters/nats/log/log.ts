@@ -7,6 +7,7 @@ import type { RunLog } from '../../../ports/port.ts';
 import { createFollow } from './follow.ts';
 import { createKnowledge } from './knowledge.ts';
 import { openLive } from './live.ts';
+import type { OlderReplicas } from '../older.ts';
 import { createReader, eventSubjectOf, readWhole } from './reader.ts';
 import type { Streams } from '../streams.ts';
 import { maxRecentBytes, recentFrames, wake, type Tail } from './tail.ts';
@@ -18,6 +19,8 @@ export interface NatsLogOptions {
   /** How long the events of an ended run are served, in milliseconds; after it the log is as if it had never been. */
   readonly retentionMs: number;
   readonly logger: Log;
+  /** Replicas that could not read frames in the layout of this version. Absent: there are none. */
+  readonly older?: Pick<OlderReplicas, 'areThere'>;
 }
 
 /** What may wait to be written, of all runs, in bytes: while NATS is away, that much is held. */
@@ -25,7 +28,7 @@ const maxPendingBytes = 64 * 1024 * 1024;
 const closingMs = 5000;
 
 /** Opens the event logs on a stream, and makes the stream where it is missing. */
-export async function openNatsRunLog({ streams, retentionMs, logger }: NatsLogOptions): Promise<RunLog> {
+export async function openNatsRunLog({ streams, retentionMs, logger, older }: NatsLogOptions): Promise<RunLog> {
   const { client, names } = streams;
   const writerName = randomUUID().slice(0, 8);
   const closed = new AbortController();
@@ -85,7 +88,8 @@ export async function openNatsRunLog({ streams, retentionMs, logger }: NatsLogOp
         tails.recall(tail, await readWhole(reader, subject, standing, maxRecentBytes));
       },
       kept: (last) => recentFrames(tail, last),
-      onStored: (frame, events) => tails.learn(tail, frame, frame.parts === 1 ? events : undefined),
+      onStored: (frame, batch) => tails.learn(tail, frame, frame.parts === 1 ? batch : undefined),
+      layout: () => (older?.areThere() === true ? 'lines' : 'parts'),
       count,
       closing,
     });
@@ -117,10 +121,11 @@ export async function openNatsRunLog({ streams, retentionMs, logger }: NatsLogOp
   };
 
   return {
-    append: async (runId, after, events) => {
+    append: async (scope, after, events) => {
+      const { runId } = scope;
       const tail = tails.of(runId);
       try {
-        await writerOf(tail).append(after, events);
+        await writerOf(tail).append(after, { scope, events });
         if (tail.ended) retire(tail);
       } catch (error) {
         // One that gave events up goes on refusing what comes behind them.

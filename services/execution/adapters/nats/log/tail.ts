@@ -1,5 +1,7 @@
+import { bytesOfEvent } from '@agent-workflow/protos/event-parts';
 import type { RunEvent } from '@agent-workflow/protos/execution';
-import { lastWhole, toEvents, type StoredFrame } from './frame.ts';
+import type { EventBatch } from '@agent-workflow/protos/event-pack';
+import { joinBatches, lastWhole, toBatch, type StoredFrame } from './frame.ts';
 
 /** What is known here of one run's log, while somebody writes or follows it, and a while longer. */
 export interface Tail {
@@ -32,7 +34,7 @@ export interface Tail {
 }
 
 interface KeptFrame extends StoredFrame {
-  events?: readonly RunEvent[];
+  batch?: EventBatch;
 }
 
 export const createTail = (runId: string, subject: string): Tail => ({
@@ -58,24 +60,24 @@ export const createTail = (runId: string, subject: string): Tail => ({
 export const maxRecentBytes = 512 * 1024;
 
 /** Takes in a frame that was stored, as long as it is news. Gives by how many bytes more is kept. */
-export function learn(tail: Tail, frame: StoredFrame, events?: readonly RunEvent[]): number {
+export function learn(tail: Tail, frame: StoredFrame, batch?: EventBatch): number {
   if (frame.seq <= tail.seq) return 0;
   const before = tail.recentBytes;
   tail.seq = frame.seq;
   tail.last = lastWhole(frame);
   tail.origin = frame.origin;
   tail.ended = frame.ended && frame.part === frame.parts;
-  if (frame.parts === 1 && (tail.followers > 0 || tail.written)) remember(tail, frame, events);
+  if (frame.parts === 1 && (tail.followers > 0 || tail.written)) remember(tail, frame, batch);
   else forget(tail);
-  tail.end = tail.ended && frame.parts === 1 ? toKept((events ?? toEvents(frame)).at(-1)) : undefined;
+  tail.end = tail.ended && frame.parts === 1 ? toKept((batch ?? toBatch(frame)).events.at(-1)) : undefined;
   wake(tail);
   return tail.recentBytes - before;
 }
 
-function remember(tail: Tail, frame: StoredFrame, events?: readonly RunEvent[]): void {
+function remember(tail: Tail, frame: StoredFrame, batch?: EventBatch): void {
   if ((tail.recent.at(-1)?.last ?? -1) + 1 !== frame.first) forget(tail);
   // What came in shares its buffer with what came beside it: a copy lets go of that.
-  tail.recent.push({ ...frame, body: Buffer.from(frame.body), ...(events ? { events } : {}) });
+  tail.recent.push({ ...frame, body: Buffer.from(frame.body), ...(batch ? { batch } : {}) });
   tail.recentBytes += frame.body.byteLength;
   while (tail.recentBytes > maxRecentBytes) tail.recentBytes -= tail.recent.shift()?.body.byteLength ?? 0;
 }
@@ -109,24 +111,34 @@ const maxIdleEndBytes = 16 * 1024;
 /** Keeps of a log that is out of use only what is small. */
 export function shrink(tail: Tail): void {
   forget(tail);
-  if (tail.end && tail.end.json.byteLength > maxIdleEndBytes) tail.end = undefined;
+  if (tail.end && bytesOfEvent(tail.end) > maxIdleEndBytes) tail.end = undefined;
 }
 
 /** A copy that does not hold on to the buffer it came in. */
 const toKept = (event: RunEvent | undefined): RunEvent | undefined =>
-  event && { ...event, json: Buffer.from(event.json) };
+  event && {
+    ...event,
+    data: Buffer.from(event.data),
+    ...(event.message && { message: Buffer.from(event.message) }),
+    ...(event.state && { state: Buffer.from(event.state) }),
+  };
 
 export function wake(tail: Tail): void {
   for (const go of [...tail.waiting]) go();
 }
 
 /** The events above `after`, where they are still kept here. */
-export function recentEvents(tail: Tail, after: number): readonly RunEvent[] {
+export function recentEvents(tail: Tail, after: number): EventBatch | undefined {
   const oldest = tail.recent[0];
-  if (!oldest || oldest.first > after + 1) return [];
+  if (!oldest || oldest.first > after + 1) return undefined;
   const frames = tail.recent.filter(({ last }) => last > after);
-  const events = frames.flatMap((frame) => (frame.events ??= toEvents(frame)));
-  return events.length > 0 && (events[0]?.seq ?? 0) <= after ? events.filter(({ seq }) => seq > after) : events;
+  return behind(joinBatches(frames.map((frame) => (frame.batch ??= toBatch(frame)))), after);
+}
+
+/** The events of a batch above a number. */
+export function behind(batch: EventBatch | undefined, after: number): EventBatch | undefined {
+  if (!batch || (batch.events[0]?.seq ?? 0) > after) return batch;
+  return { ...batch, events: batch.events.filter(({ seq }) => seq > after) };
 }
 
 /** The frames above event number `last`, where all of them are still kept here; otherwise those that are. */

@@ -1,6 +1,6 @@
 import { createTail, forget, learn, recall, shrink, wake, type Tail } from './tail.ts';
 import type { StoredFrame } from './frame.ts';
-import type { RunEvent } from '@agent-workflow/protos/execution';
+import type { EventBatch } from '@agent-workflow/protos/event-pack';
 
 /** The logs that are known here: those in use, and a bounded number of others, which are mostly asked for again. */
 export interface Tails {
@@ -9,7 +9,7 @@ export interface Tails {
   readonly of: (runId: string) => Tail;
   readonly all: () => Iterable<Tail>;
   /** Takes in a frame that was stored. */
-  readonly learn: (tail: Tail, frame: StoredFrame, events?: readonly RunEvent[]) => void;
+  readonly learn: (tail: Tail, frame: StoredFrame, batch?: EventBatch) => void;
   /** Takes in the frames of a log that were read from its first event on. */
   readonly recall: (tail: Tail, frames: readonly StoredFrame[]) => void;
   /** What is kept of the log may be of one that is gone: it is read from the stream again. */
@@ -79,7 +79,7 @@ export function createTails(subjectOf: (runId: string) => string, isWriting: (ru
 
     all: () => tails.values(),
 
-    learn: (tail, frame, events) => grow(learn(tail, frame, events)),
+    learn: (tail, frame, batch) => grow(learn(tail, frame, batch)),
     recall: (tail, frames) => grow(recall(tail, frames)),
 
     forget: letGo,

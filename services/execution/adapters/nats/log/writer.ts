@@ -1,11 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fromUnknown, isServiceError, stale, unavailable } from '@agent-workflow/kit/errors';
-import type { RunEvent } from '@agent-workflow/protos/execution';
+import { bytesOfEvent } from '@agent-workflow/protos/event-parts';
 import { headers as createHeaders } from 'nats';
 import { follows } from '../../../ports/log-numbers.ts';
+import type { EventBatch } from '@agent-workflow/protos/event-pack';
 import { pause, type NatsClient } from '../client.ts';
 import { endsRun, fromStored, joinDrafts, lastOf, takeBatch, toDrafts, type Draft, type Entry } from './drafts.ts';
-import { lastWhole, toPayload, type Frame, type StoredFrame } from './frame.ts';
+import { lastWhole, toPayload, type Frame, type Layout, type StoredFrame } from './frame.ts';
 import { isStreamAway } from '../streams.ts';
 
 /** Where a log stands: what the next frame must follow. */
@@ -35,7 +36,9 @@ export interface WriterOptions {
   readonly recall: (standing: Standing) => Promise<void>;
   /** The newest frames above an event number, to be put back when the stream has lost them. */
   readonly kept: (last: number) => readonly StoredFrame[];
-  readonly onStored: (frame: StoredFrame, events: readonly RunEvent[]) => void;
+  readonly onStored: (frame: StoredFrame, batch: EventBatch) => void;
+  /** How frames are to be laid out from now on. */
+  readonly layout: () => Layout;
   /** Counts the bytes that wait to be written, of all runs; gives whether there is room for them. */
   readonly count: (bytes: number) => boolean;
   readonly closing: AbortSignal;
@@ -43,7 +46,7 @@ export interface WriterOptions {
 
 /** Writes one run's events, one frame at a time: each names the place of the one before it. */
 export interface Writer {
-  readonly append: (after: number, events: readonly RunEvent[]) => Promise<void>;
+  readonly append: (after: number, batch: EventBatch) => Promise<void>;
   /** The last number that waits to be written; `undefined` when nothing waits. */
   readonly queuedLast: () => number | undefined;
   /** Whether a last event waits to be written. */
@@ -106,7 +109,7 @@ export function createWriter(options: WriterOptions): Writer {
     }
     batch = takeBatch(entries, frameBytes);
     try {
-      await chain.put(toDrafts(batch, frameBytes));
+      await chain.put(toDrafts(batch, frameBytes, options.layout()));
     } catch (error) {
       hasDropped ||= !isServiceError(error, 'Stale');
       for (const entry of batch) entry.done(fromUnknown(error));
@@ -132,8 +135,8 @@ export function createWriter(options: WriterOptions): Writer {
   };
 
   return {
-    append: async (after, events) => {
-      const bytes = events.reduce((sum, { json }) => sum + json.byteLength + 1, 0);
+    append: async (after, { scope, events }) => {
+      const bytes = events.reduce((sum, event) => sum + bytesOfEvent(event), 0);
       if (!count(bytes)) {
         hasDropped = true;
         throw droppedError();
@@ -146,7 +149,7 @@ export function createWriter(options: WriterOptions): Writer {
           if (error === undefined) resolve();
           else reject(error);
         };
-        entries.push({ after, events, bytes, done });
+        entries.push({ scope, after, events, bytes, done });
         hurry();
         running ??= run();
       });
@@ -258,7 +261,7 @@ function createChain(options: WriterOptions, frameBytes: number): Chain {
     const origin = standing?.origin ?? 0;
     const frame: StoredFrame = { ...draft, seq, head, origin, writer, at: Date.now() };
     standing = { seq, last: lastWhole(frame), ended: draft.ended && draft.part === draft.parts, origin, frame };
-    onStored(frame, draft.events);
+    onStored(frame, draft.batch);
     for (const entry of draft.entries) entry.done();
   };
 
@@ -275,7 +278,7 @@ function createChain(options: WriterOptions, frameBytes: number): Chain {
         if (draft.part === 1) head = place;
         continue;
       }
-      // A heavy event is begun again with its first part.
+      // A large event is begun again with its first part.
       list = [...withLost(place.last, list.slice(index - draft.part + 1, index + 1)), ...list.slice(index + 1)];
       index = -1;
       standing = place;
