@@ -17,7 +17,14 @@ import { newId } from '@agent-workflow/kit/ids';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { within } from '@agent-workflow/protos/call';
 import { bytesOfEvent, partsOfData } from '@agent-workflow/protos/event-parts';
-import type { Execution, RemoteTool, RunEvent, RunEvents, StartRequest } from '@agent-workflow/protos/execution';
+import type {
+  Execution,
+  RemoteTool,
+  RunEvent,
+  RunEvents,
+  RunScope,
+  StartRequest,
+} from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type { MessageEntry, Threads } from '@agent-workflow/protos/threads';
 import { areWhole } from '../numbers.ts';
@@ -253,8 +260,9 @@ export function executionContract(
         const events = await followAll(execution, runId);
         holdsOrder(t, events, granularity);
         const chunks = events.map(toChunk);
-        t.true(chunks.every((chunk) => chunk.run_id === runId && chunk.thread_id === threadId));
-        t.true(chunks.every(({ metadata }) => metadata.request_id === 'q'));
+        const scope = { runId, threadId, requestId: 'q', isNewThread: true };
+        t.deepEqual(await scopesOf(execution, runId), [scope], 'whose they are, in the first reply alone');
+        t.deepEqual(await scopesOf(execution, runId, 2), [scope]);
         const log = await logOf(threads, threadId);
         holdsMessages(
           t,
@@ -743,8 +751,7 @@ export function executionContract(
       for (const events of await Promise.all(following)) {
         holdsOrder(t, events, 'low');
         t.is(resultOf(toChunk(events.at(-1))).meta.status, 'stopped');
-        const ofRequest = new Set(events.map((event) => toChunk(event).metadata.request_id));
-        t.deepEqual([...ofRequest], ['q']);
+        t.is((toChunk(events[0]).data as { readonly request_id: string }).request_id, 'q');
       }
       t.is((await waiting).kind, 'on_chain_end');
       await refused(t, threads.getThread({ owner, threadId: 't1' }, call()), 'NotFound');
@@ -939,6 +946,13 @@ export async function followAll(execution: Execution, runId: string, after = 0, 
   const events: RunEvent[] = [];
   for await (const batch of execution.follow({ owner: as, runId, after }, call())) events.push(...batch.events);
   return events;
+}
+
+/** Whose events they are, as often as the replies say so. */
+async function scopesOf(execution: Execution, runId: string, after = 0): Promise<RunScope[]> {
+  const scopes: RunScope[] = [];
+  for await (const { scope } of execution.follow({ owner, runId, after }, call())) if (scope) scopes.push(scope);
+  return scopes;
 }
 
 async function nextEvents(reader: AsyncIterator<RunEvents>): Promise<readonly RunEvent[]> {
