@@ -62,7 +62,9 @@ export function serve(
       return error.details.map(({ loc }) => loc);
     },
     thread: async (id, text = 'hello') => {
-      await send('POST', '/v1/graph/invoke', { messages: [user(text)], config: { thread_id: id } });
+      const turn = { messages: [user(text)], config: { thread_id: id } };
+      const { status, body } = await send('POST', '/v1/graph/invoke', turn);
+      if (status !== 200) throw new Error(`thread "${id}" was not made: ${status} ${JSON.stringify(body)}`);
     },
   };
 }
