@@ -1,5 +1,6 @@
 // Written by `npm run proto` from execution.proto: change that.
 import type { Call } from './call.ts';
+import type { EndStatus, Granularity, MessageLists, MultitaskStrategy, RunStatus } from './lists.ts';
 import type { RetryRule } from './retry.ts';
 import type { MessageEntry, State } from './threads.ts';
 
@@ -73,10 +74,8 @@ export interface StartRequest {
   readonly userJson?: Uint8Array;
   readonly tools: readonly RemoteTool[];
   readonly recursionLimit: number;
-  /** low, partial or full. */
-  readonly granularity: string;
-  /** enqueue, reject, interrupt or rollback. */
-  readonly multitaskStrategy: string;
+  readonly granularity: Granularity;
+  readonly multitaskStrategy: MultitaskStrategy;
   /** Any JSON: answers what the thread's interrupted run asked. */
   readonly resumeJson?: Uint8Array;
 }
@@ -101,8 +100,7 @@ export interface StartReply {
   readonly runId: string;
   readonly threadId: string;
   readonly isNewThread: boolean;
-  /** queued or running. */
-  readonly status: string;
+  readonly status: RunStatus;
 }
 
 export interface WaitRequest {
@@ -188,7 +186,7 @@ export interface StopRunRequest {
 
 export interface StopRunReply {
   /** How the run ended: stopped, or as it had ended before. */
-  readonly status: string;
+  readonly status: EndStatus;
   readonly stoppedNow: boolean;
 }
 
@@ -234,3 +232,10 @@ export interface DeleteThreadRequest {
 }
 
 export type DeleteThreadReply = Readonly<Record<string, never>>;
+
+/** The messages that have fields of a closed list. */
+export const executionLists: MessageLists = {
+  StartRequest: { granularity: 'Granularity', multitaskStrategy: 'MultitaskStrategy' },
+  StartReply: { status: 'RunStatus' },
+  StopRunReply: { status: 'EndStatus' },
+};

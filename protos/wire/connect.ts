@@ -6,6 +6,7 @@ import { createInflow, type Inflow } from './flow.ts';
 import { createHedgeBudget } from './hedge-budget.ts';
 import { unavailable } from '@agent-workflow/kit/errors';
 import { refusal } from './leash.ts';
+import { withCheckedReplies } from './listed.ts';
 import { watchReplicas } from './replica-watch.ts';
 import { toMetadata, type WireSecurity } from './security.ts';
 import { spreadBy } from './spread.ts';
@@ -26,7 +27,15 @@ export function connect<C extends Context>(
   const watch = watchReplicas(client);
   const methods = Object.entries(definitionOf(context)).map(([rpcName, rpc]): [string, unknown] => {
     const name = methodName(rpcName);
-    const parts = { client, metadata, rpc, watch, budget: createHedgeBudget(), rule: retryRuleOf(context, name) };
+    const checked = withCheckedReplies(context, rpc);
+    const parts = {
+      client,
+      metadata,
+      rpc: checked,
+      watch,
+      budget: createHedgeBudget(),
+      rule: retryRuleOf(context, name),
+    };
     const make = rpc.responseStream ? followStream : awaitReply;
     return [name, (request: object, call: Call) => make({ ...parts, request, call })];
   });

@@ -17,7 +17,8 @@ import { HealthImplementation } from 'grpc-health-check';
 import type { Call } from '../call.ts';
 import { definitionOf, methodName, serviceName, type Context, type Definition, type Services } from './definitions.ts';
 import { writeAll } from './flow.ts';
-import { link, type Method } from './link.ts';
+import { fail, link, type Method } from './link.ts';
+import { requestFault } from './listed.ts';
 import { createGuard, toServerCredentials, type WireSecurity } from './security.ts';
 import { errorKey, notBegunKey, toStatus } from './status.ts';
 
@@ -186,24 +187,27 @@ const justDo: AroundCall = (_call, work) => work();
 
 function addService(server: Server, { context, provided, isLetIn, onFailure, onStranger, around }: Served): void {
   const definition = definitionOf(context);
-  const handlers = Object.entries(definition).map(
-    ([rpc, { path, responseStream, responseSerialize: serialize }]): [string, UntypedHandleCall] => {
-      const name = methodName(rpc);
-      const method: Method = (request, call) =>
-        around({ method: `${context}.${name}`, request }, () => (provided()?.[name] ?? starting.call)(request, call));
-      const refuse = (error: unknown): Partial<StatusObject> => {
-        const known = fromUnknown(error);
-        if (isOurs(known)) onFailure(known, path);
-        const { code, details, error: sent } = toStatus(known);
-        const metadata = new Metadata();
-        metadata.set(errorKey, sent);
-        if (known.message === startingMessage) metadata.set(notBegunKey, 'starting');
-        return { code, details, metadata };
-      };
-      const answers = { method, refuse, isLetIn, onStranger };
-      return [rpc, responseStream ? streaming({ ...answers, serialize }) : unary(answers)];
-    },
-  );
+  const handlers = Object.entries(definition).map(([rpc, described]): [string, UntypedHandleCall] => {
+    const { path, responseStream, responseSerialize: serialize } = described;
+    const name = methodName(rpc);
+    const faultOf = requestFault(context, described);
+    const method: Method = (request, call) =>
+      around({ method: `${context}.${name}`, request }, () => {
+        const fault = faultOf(request);
+        return fault ? fail(fault) : (provided()?.[name] ?? starting.call)(request, call);
+      });
+    const refuse = (error: unknown): Partial<StatusObject> => {
+      const known = fromUnknown(error);
+      if (isOurs(known)) onFailure(known, path);
+      const { code, details, error: sent } = toStatus(known);
+      const metadata = new Metadata();
+      metadata.set(errorKey, sent);
+      if (known.message === startingMessage) metadata.set(notBegunKey, 'starting');
+      return { code, details, metadata };
+    };
+    const answers = { method, refuse, isLetIn, onStranger };
+    return [rpc, responseStream ? streaming({ ...answers, serialize }) : unary(answers)];
+  });
   server.addService(serialized(definition), Object.fromEntries(handlers));
 }
 

@@ -1,5 +1,6 @@
 import type { Instruments, Registry } from '@agent-workflow/kit/metrics';
 import type { Spans } from '@agent-workflow/kit/spans';
+import type { EndStatus } from '@agent-workflow/protos/lists';
 import type {
   ClaimedRun,
   ListOpenRunsReply,
@@ -117,7 +118,7 @@ const nameOf = ({ owner, threadId }: ThreadKey): string => JSON.stringify([owner
 
 /** Counts what the record says yes to: it says so once for each run. */
 function countRuns(threads: Threads, meters: Meters): Threads {
-  const ended = (status: string): void => meters.ended.add({ status });
+  const ended = (status: EndStatus): void => meters.ended.add({ status });
   const seeSweep = watchSweep(meters);
   const deleting = new LRUCache<string, number>({ max: deletionsAtOnce });
   return {

@@ -1,4 +1,5 @@
 import { ConfigError } from '@agent-workflow/kit/env';
+import { isIn, memoryTypes } from '@agent-workflow/protos/lists';
 import { fieldOf, isObject, type JsonObject } from './json.ts';
 import type { EmbedderIdentity, OwnedMemory } from './port.ts';
 import { toUnit } from './rank.ts';
@@ -71,11 +72,13 @@ function toOwned(line: JsonObject, dimension: number): OwnedMemory | undefined {
   const fields = Object.fromEntries(texts.map((name) => [name, fieldOf(line, name)]));
   const timestamp = fieldOf(line, 'timestamp');
   if (!isTexts(fields) || typeof timestamp !== 'number') return undefined;
-  const { owner, metadataJson, vectorJson, ...rest } = fields;
+  const { owner, memoryType, metadataJson, vectorJson, ...rest } = fields;
+  if (!isIn(memoryTypes, memoryType)) return undefined;
   const numbers = numbersOf(vectorJson);
   if (numbers?.length !== dimension || !parse(metadataJson)) return undefined;
   const memory = {
     ...rest,
+    memoryType,
     timestamp,
     metadataJson: Buffer.from(metadataJson),
     vectorJson: Buffer.from(vectorJson),

@@ -1,20 +1,11 @@
 import { invalid, ServiceError, timeout, type ErrorDetail } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { Call } from '@agent-workflow/protos/call';
+import { memoryTypes } from '@agent-workflow/protos/lists';
 import type { Selection } from '@agent-workflow/protos/memory';
 import { readObject } from './json.ts';
 
 // Each refusal names the field by its place in the HTTP request.
-
-export const memoryTypes = [
-  'episodic',
-  'semantic',
-  'procedural',
-  'entity',
-  'relationship',
-  'custom',
-  'declarative',
-] as const;
 
 const maxLimit = 1000;
 

@@ -1,3 +1,4 @@
+import type { MemoryType } from '@agent-workflow/protos/lists';
 import { fieldOf } from './json.ts';
 import type { MemoryHead, MemoryStore } from './port.ts';
 import type { Ranked, Search } from './strategies.ts';
@@ -88,7 +89,7 @@ async function readEntityNames(walk: Walk): Promise<Map<string, string>> {
 
 async function listOf(
   { store, owner }: { store: MemoryStore; owner: string },
-  memoryType: string,
+  memoryType: MemoryType,
 ): Promise<readonly MemoryHead[]> {
   return (await store.list({ owner, narrowing: { memoryType }, limit: maxWays })).heads;
 }

@@ -2,11 +2,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { invalid, notFound, type ServiceError } from '@agent-workflow/kit/errors';
 import { createQuota, pageBytes, toPage } from '@agent-workflow/kit/pages';
 import type { Call } from '@agent-workflow/protos/call';
+import { distanceMetrics, memoryTypes, retrievalStrategies } from '@agent-workflow/protos/lists';
 import type { Memory, MemoryItem, SearchRequest } from '@agent-workflow/protos/memory';
 import { requestOf, type Repeatable } from '@agent-workflow/protos/repeats';
 import {
   checkedSelection,
-  memoryTypes,
   oneOf,
   readCount,
   readMetadata,
@@ -24,8 +24,8 @@ import { idByContent } from './id-by-content.ts';
 import { textBytes, toJson } from './json.ts';
 import { readSearchOptions } from './options.ts';
 import type { Embedder, MemoryRecord, MemoryStore, SentRequest, StoredMemory } from './port.ts';
-import { distanceMetrics, vectorToJson } from './rank.ts';
-import { retrievalStrategies, strategies, type Ranked } from './strategies.ts';
+import { vectorToJson } from './rank.ts';
+import { strategies, type Ranked } from './strategies.ts';
 import { countTokens, createBudget } from './tokens.ts';
 
 export interface MemoriesOptions {

@@ -1,10 +1,11 @@
 import type { Call } from '@agent-workflow/protos/call';
+import type { MemoryType } from '@agent-workflow/protos/lists';
 import type { KnownRequest } from '@agent-workflow/protos/repeats';
 
 /** What is known of a memory without its content and its vector. */
 export interface MemoryHead {
   readonly memoryId: string;
-  readonly memoryType: string;
+  readonly memoryType: MemoryType;
   readonly category: string;
   /** Empty when it belongs to no thread. */
   readonly threadId: string;
@@ -30,7 +31,7 @@ export interface MemoryRecord extends StoredMemory {
 
 /** What a store narrows by on its own; what is absent narrows nothing. */
 export interface Narrowing {
-  readonly memoryType?: string | undefined;
+  readonly memoryType?: MemoryType | undefined;
   readonly category?: string | undefined;
   readonly threadId?: string | undefined;
   /** Only these memories. */

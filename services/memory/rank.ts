@@ -1,7 +1,5 @@
+import type { DistanceMetric } from '@agent-workflow/protos/lists';
 import type { Measure } from './port.ts';
-
-export const distanceMetrics = ['cosine', 'euclidean', 'dot_product', 'manhattan'] as const;
-export type DistanceMetric = (typeof distanceMetrics)[number];
 
 interface Metric {
   /** What the store is asked to measure. */

@@ -1,10 +1,11 @@
+import type { DistanceMetric, RetrievalStrategy } from '@agent-workflow/protos/lists';
 import { walkFrom } from './graph.ts';
 import { fieldOf } from './json.ts';
 import type { Selected } from './filters.ts';
 import type { SearchOptions } from './options.ts';
 import type { MemoryHead, MemoryStore, VectorQuery } from './port.ts';
 import { tellingWords } from './telling-words.ts';
-import { blend, importance, metrics, recency, type DistanceMetric } from './rank.ts';
+import { blend, importance, metrics, recency } from './rank.ts';
 
 /** One search, read and embedded. */
 export interface Search {
@@ -29,9 +30,6 @@ export interface Ranked {
 }
 
 type Strategy = (search: Search) => Promise<Ranked[]>;
-
-export const retrievalStrategies = ['similarity', 'temporal', 'relevance', 'hybrid', 'graph_traversal'] as const;
-export type RetrievalStrategy = (typeof retrievalStrategies)[number];
 
 /** How many of each kind the strategies that blend look at: exact for owners with no more than this. */
 const poolSize = 1000;

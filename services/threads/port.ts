@@ -1,3 +1,4 @@
+import type { CheckpointSource, Granularity, OpenStatus, RunStatus } from '@agent-workflow/protos/lists';
 import type { OpenCall, RunEnd } from '@agent-workflow/protos/threads';
 
 /** Names one thread: the owner is part of the key, so another owner's thread is another thread. */
@@ -24,7 +25,7 @@ export interface Head {
   readonly step: number;
   /** The run that holds the thread. */
   readonly activeRun?: string;
-  readonly activeStatus?: 'queued' | 'running';
+  readonly activeStatus?: OpenStatus;
   /** Whose worker drives the active run; absent while it is queued. */
   readonly worker?: string;
   /** The version that the active run's first claim found: what a rollback goes back to. Absent before that claim. */
@@ -65,8 +66,6 @@ export interface MeasuredSize extends ThreadSize {
   readonly version: number;
 }
 
-export type RunStatus = 'queued' | 'running' | 'interrupted' | 'completed' | 'failed' | 'stopped';
-
 /** A message as it is stored: its place in the log is its order. */
 export interface LogEntry {
   readonly position: number;
@@ -80,7 +79,7 @@ export interface RunRecord {
   readonly threadId: string;
   readonly requestId: string;
   readonly status: RunStatus;
-  readonly granularity: string;
+  readonly granularity: Granularity;
   readonly isNewThread: boolean;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -106,9 +105,6 @@ export interface RunRecord {
 export interface PlacedEntry extends LogEntry {
   readonly inContext: boolean;
 }
-
-/** What made a version: a run's input, one of its steps, a direct write, the making of a fork, or a rollback. */
-export type CheckpointSource = 'input' | 'step' | 'update' | 'fork' | 'rollback';
 
 /** What the record says of how a version came to be. */
 export interface CheckpointInfo {

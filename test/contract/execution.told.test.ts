@@ -4,6 +4,7 @@ import { END, field, START, StateGraph, textOf, type CompiledGraph } from '@agen
 import { isTerminal, type RunLog } from '@agent-workflow/execution/ports/port';
 import { within } from '@agent-workflow/protos/call';
 import type { RunEvent } from '@agent-workflow/protos/execution';
+import { granularities, type Granularity } from '@agent-workflow/protos/lists';
 import { graph as boulders } from '../agents/boulders.ts';
 import { generousMs, longestBlockMs } from '../longest-block.ts';
 import { areWhole } from '../numbers.ts';
@@ -126,7 +127,7 @@ function holdsShape(t: ExecutionContext, events: readonly RunEvent[], what: stri
 
 interface Scene {
   readonly graph: CompiledGraph;
-  readonly granularity: string;
+  readonly granularity: Granularity;
   /** The worker dies when it has committed so many steps. */
   readonly commits: number;
   /** Whoever goes on with it finds no step on record: the thread has come so much further. */
@@ -187,7 +188,7 @@ async function tellAfterDeath(
 
 const stepOf = (metadata: Chunk['metadata']): unknown => (metadata as { step?: number }).step;
 
-for (const granularity of ['low', 'partial', 'full']) {
+for (const granularity of granularities) {
   for (const [what, graph, commits] of [
     ['its last', everything, 3],
     ['its second', everything, 2],
@@ -232,7 +233,7 @@ function holdsEnd(t: ExecutionContext, { data }: Chunk, told: readonly RunEvent[
   t.is(new Set(told.map(({ seq }) => seq)).size, told.length, what);
 }
 
-for (const granularity of ['low', 'full']) {
+for (const granularity of ['low', 'full'] as const) {
   test(`a ${granularity} log cut at any event is ended without a word said twice once the steps are no longer kept`, async (t) => {
     const scene = { graph: everything, granularity, commits: 3 };
     const { length } = (await tellAfterDeath(scene, Infinity)).said;

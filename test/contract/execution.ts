@@ -25,6 +25,7 @@ import type {
   RunScope,
   StartRequest,
 } from '@agent-workflow/protos/execution';
+import { granularities, type Granularity } from '@agent-workflow/protos/lists';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type { MessageEntry, Threads } from '@agent-workflow/protos/threads';
 import { areWhole } from '../numbers.ts';
@@ -251,7 +252,7 @@ export function executionContract(
 
   // Streaming
 
-  for (const granularity of ['low', 'partial', 'full']) {
+  for (const granularity of granularities) {
     check(
       `the events of a ${granularity} run are complete and in order`,
       talkative,
@@ -793,7 +794,7 @@ export function executionContract(
     t.deepEqual((await logOf(threads, 't1')).map(textOf), [...log, 'd', 'saw 3', 'by hand', 'e', 'saw 6']);
   });
 
-  for (const granularity of ['low', 'partial', 'full'])
+  for (const granularity of granularities)
     check(`at ${granularity} a shortened context is told as far as that goes`, shortening, async (t, { execution }) => {
       const first = await start(execution, { threadId: 't1', granularity, messages: [user('a', 'a')] });
       const before = await followAll(execution, first.runId);
@@ -984,7 +985,7 @@ const callsIn = (messages: readonly Message[]): unknown[][] =>
 const terminal = new Set(['on_chain_end', 'error']);
 
 /** Numbers without a gap, the two first events first, one terminal event and that one last, kinds by granularity. */
-function holdsOrder(t: ExecutionContext, events: readonly RunEvent[], granularity: string): void {
+function holdsOrder(t: ExecutionContext, events: readonly RunEvent[], granularity: Granularity): void {
   t.true(areWhole(events.map(({ seq }) => seq)));
   t.deepEqual(
     events.slice(0, 2).map(({ kind }) => kind),

@@ -17,7 +17,7 @@ import { weaviate } from '../servers/weaviate.ts';
 
 const embedder = hashEmbedder;
 const memoryOn = (store: MemoryStore): Memory => link(createMemories({ store, embedder, halfLifeDays: 30 }));
-const note = { memoryType: 'semantic', category: 'notes', metadataJson: Buffer.from('{}') };
+const note = { memoryType: 'semantic' as const, category: 'notes', metadataJson: Buffer.from('{}') };
 const call = (): ReturnType<typeof within> => within(60_000);
 /** Time that services have to begin, in milliseconds. */
 const openMs = 120_000;
@@ -27,8 +27,8 @@ const search = (owner: string, query: string): SearchRequest => ({
   selection: {},
   limit: 100,
   scoreThreshold: 0,
-  retrievalStrategy: 'hybrid',
-  distanceMetric: 'cosine',
+  retrievalStrategy: 'hybrid' as const,
+  distanceMetric: 'cosine' as const,
   maxTokens: 1e6,
 });
 

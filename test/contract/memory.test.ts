@@ -53,7 +53,7 @@ test('a memory whose caller gave up while the replica stood still is not stored 
   const note = {
     owner: 'u:ada',
     content: 'tea',
-    memoryType: 'semantic',
+    memoryType: 'semantic' as const,
     category: 'c',
     metadataJson: Buffer.from('{}'),
   };

@@ -347,7 +347,7 @@ export function threadStoreContract(
     t.deepEqual(await store.getRun(owner, 'r1'), waiting);
     const { input: _, ...rest } = waiting;
     const error = { code: 'NODE_ERROR', message: 'no', node: 'a' };
-    const end = { status: 'failed', iterations: 3, recursionLimitReached: true, error };
+    const end = { status: 'failed', iterations: 3, recursionLimitReached: true, error } as const;
     const ended: RunRecord = { ...rest, status: 'failed', updatedAt: 9, resumes: 'r0', end };
     await put(store, { head: newHead, runs: [ended] });
     t.deepEqual(await store.getRun(owner, 'r1'), ended);

@@ -533,7 +533,7 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
     await accept(threads, 'r1');
     await claim(threads, 'r1');
     const error = { code: 'NODE_ERROR', message: 'no', node: 'a' };
-    const end = { status: 'failed', iterations: 4, recursionLimitReached: true, error };
+    const end = { status: 'failed', iterations: 4, recursionLimitReached: true, error } as const;
     await commit(threads, 'r1', 1, { end });
     const run = await threads.getRun({ owner, runId: 'r1' }, call());
     t.like(run, { status: 'failed', runnable: false });

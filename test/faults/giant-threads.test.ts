@@ -62,7 +62,8 @@ async function queueRun(store: ThreadStore, threadId: string, runId: string): Pr
   await store.change({ owner, threadId }, {}, ({ head }) => {
     if (!head) throw new Error('the thread is absent');
     const run = {
-      ...{ runId, threadId, requestId: 'q', granularity: 'full', isNewThread: false, createdAt: 1, updatedAt: 1 },
+      ...{ runId, threadId, requestId: 'q', isNewThread: false, createdAt: 1, updatedAt: 1 },
+      granularity: 'full' as const,
       status: 'queued' as const,
       options: Buffer.from('{"config":{},"user":{},"initialState":{},"tools":[],"recursionLimit":25}'),
       ...{ input: Buffer.from('[]'), answers: [], hasNewInput: true },

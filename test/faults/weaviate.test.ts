@@ -18,7 +18,7 @@ async function toMemory(memoryId: string): Promise<MemoryRecord> {
   const content = `${memoryId} is what it is about`;
   const [given = new Float32Array()] = await embedder.embed([content], within(1000));
   const vector = toUnit(given);
-  const rest = { memoryType: 'semantic', category: 'notes', threadId: '', timestamp: Date.now() };
+  const rest = { memoryType: 'semantic' as const, category: 'notes', threadId: '', timestamp: Date.now() };
   return { ...rest, memoryId, content, metadataJson: Buffer.from('{}'), vector, vectorJson: vectorToJson(vector) };
 }
 

@@ -1,10 +1,11 @@
 import type { StartReply } from '@agent-workflow/protos/execution';
+import { isOpen } from '@agent-workflow/protos/lists';
 import type { Ask } from '../../http/endpoint.ts';
 import { InvokeResult, RunInput } from '../../schemas/graph.ts';
 import { endpoint, type Services } from '../common/services.ts';
 import { stopWhenGone } from '../runs/on-disconnect.ts';
 import { toStartRequest } from '../runs/run-request.ts';
-import { isOpen, resultOfRun } from '../runs/run-result.ts';
+import { resultOfRun } from '../runs/run-result.ts';
 
 /** Runs the graph to its end and gives the result. */
 export const invokeGraph = endpoint({

@@ -1,9 +1,9 @@
+import { isOpen } from '@agent-workflow/protos/lists';
 import { RunInput, StreamChunk } from '../../schemas/graph.ts';
 import { endpoint } from '../common/services.ts';
 import { stopWhenGone } from '../runs/on-disconnect.ts';
 import { streamMs } from '../runs/stream.ts';
 import { toStartRequest } from '../runs/run-request.ts';
-import { isOpen } from '../runs/run-result.ts';
 
 /** Starts a run and follows it from its first event. The caller going away does not end the run, unless it asked for that. */
 export const streamGraph = endpoint({

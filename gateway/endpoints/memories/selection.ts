@@ -1,3 +1,4 @@
+import type { MemoryType } from '@agent-workflow/protos/lists';
 import type { Selection } from '@agent-workflow/protos/memory';
 import { idText } from '@agent-workflow/protos/message';
 import { jsonBytes } from '../../http/json.ts';
@@ -10,7 +11,7 @@ export const threadOf = (config: MemoryConfig | undefined): { threadId?: string 
 /** What a search or a forget is narrowed to. */
 export function selectionOf(input: {
   readonly config?: MemoryConfig;
-  readonly memory_type?: string;
+  readonly memory_type?: MemoryType;
   readonly category?: string;
   readonly filters?: Record<string, unknown>;
 }): Selection {

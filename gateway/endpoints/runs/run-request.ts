@@ -1,6 +1,7 @@
 import { invalid } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { RemoteTool, StartRequest } from '@agent-workflow/protos/execution';
+import type { Granularity } from '@agent-workflow/protos/lists';
 import { idText } from '@agent-workflow/protos/message';
 import { jsonBytes } from '../../http/json.ts';
 import { boundedBytes, metadataBytes, tooLarge } from '../common/bounded.ts';
@@ -13,7 +14,7 @@ import { configOf } from './run-config.ts';
 /** The body of invoke and stream as a run to start. */
 export async function toStartRequest(
   { input, owner, user, requestId, newId, once, at }: Ask<unknown, RunInput>,
-  granularity: string,
+  granularity: Granularity,
   { tools: shelf, secured }: Pick<Services, 'tools' | 'secured'>,
 ): Promise<StartRequest> {
   const { config, initial_state: initialState, tools = [], resume } = input;

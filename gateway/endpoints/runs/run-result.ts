@@ -15,9 +15,6 @@ export interface Awaited extends Pick<Ask, 'owner' | 'call'> {
   readonly justStarted?: boolean;
 }
 
-/** Whether a run that was asked to start is open; one that was asked for once before may have ended long ago. */
-export const isOpen = (status: string): boolean => status === 'queued' || status === 'running';
-
 /** The result of a run as soon as it has ended; when that takes too long, the run goes on without its caller. */
 export async function resultOfRun(run: Awaited, { execution, config }: Services): Promise<string | JsonParts> {
   const { owner, runId, justStarted = false, call } = run;

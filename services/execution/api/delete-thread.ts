@@ -47,7 +47,7 @@ async function isThere(threads: Threads, key: ThreadKey, call: Call): Promise<bo
 async function endFollowers(parts: DeleteParts, key: ThreadKey, run: StoppedRun): Promise<void> {
   parts.control.stop(run.runId);
   const now = Date.now();
-  const ended = { status: 'stopped', iterations: 0, recursionLimitReached: false };
+  const ended = { status: 'stopped', iterations: 0, recursionLimitReached: false } as const;
   await publishEnd(parts, {
     ...key,
     ...run,

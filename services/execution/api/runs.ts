@@ -153,7 +153,7 @@ export function createExecution(options: ExecutionOptions): Execution {
     },
 
     stopRun: async ({ owner, runId, ...naming }, call) => {
-      const end = { owner, runId, status: 'stopped', ...naming };
+      const end = { owner, runId, status: 'stopped', ...naming } as const;
       const { status, endedNow, nextRunId } = await threads.endRun(end, call);
       if (endedNow) await aside(settleStop(owner, runId, nextRunId, call));
       return { status, stoppedNow: endedNow };

@@ -1,13 +1,15 @@
+import type { EndStatus } from '@agent-workflow/protos/lists';
 import type { ClaimedRun } from '@agent-workflow/protos/threads';
 import type { Message } from '@agent-workflow/protos/message';
 import type { Added } from '../record/added.ts';
 import { callingMessage, openCalls } from '@agent-workflow/graph/state/calls';
 import type { Interrupt } from '@agent-workflow/graph/run/interrupt';
 import type { EngineState } from '@agent-workflow/graph/state/state';
+import { shownAt } from './granularity.ts';
 
 /** How a run ended, as far as it is not told by its events before. */
 export interface Outcome {
-  readonly status: 'completed' | 'interrupted' | 'stopped';
+  readonly status: Exclude<EndStatus, 'failed'>;
   readonly iterations: number;
   readonly recursionLimitReached: boolean;
   readonly added: Added;
@@ -33,15 +35,16 @@ export interface InvokeResult {
 export function toInvokeResult(run: RunIdentity, outcome: Outcome, at: number): InvokeResult {
   const { status, iterations, recursionLimitReached, added, state, interrupts } = outcome;
   const reply = replyOf(outcome);
+  const shown = shownAt[run.granularity];
   return {
     first: {
       messages: reply ? [reply] : [],
       all_messages: added.messages,
       ...(added.isPartial ? { all_messages_truncated: true } : {}),
     },
-    ...(run.granularity === 'low' ? {} : { state }),
+    ...(shown.state ? { state } : {}),
     last: {
-      ...(run.granularity === 'full' ? { summary: state.values['context_summary'] } : {}),
+      ...(shown.summary ? { summary: state.values['context_summary'] } : {}),
       iterations,
       recursion_limit_reached: recursionLimitReached,
       metadata: { message: status, request_id: run.requestId, timestamp: new Date(at).toISOString() },

@@ -3,6 +3,7 @@ import { createTurns } from '@agent-workflow/kit/turns';
 import { within } from '@agent-workflow/protos/call';
 import { bytesOfEvent } from '@agent-workflow/protos/event-parts';
 import type { RunEvent } from '@agent-workflow/protos/execution';
+import type { EndStatus, RunStatus } from '@agent-workflow/protos/lists';
 import type { Message } from '@agent-workflow/protos/message';
 import type { Run, State, Threads } from '@agent-workflow/protos/threads';
 import { keepNewest, nothingAdded } from '../record/added.ts';
@@ -10,11 +11,12 @@ import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import type { Interrupt } from '@agent-workflow/graph/run/interrupt';
 import type { EngineState } from '@agent-workflow/graph/state/state';
 import { createEventWriter, type EventWriter } from './event-writer.ts';
+import { shownAt } from './granularity.ts';
 import { fromState } from '../record/hot-threads.ts';
 import { numbersOfEnd } from '../ports/log-numbers.ts';
 import { begin, listSteps } from './opening.ts';
 import { fromJson } from '../record/run-options.ts';
-import { toInvokeResult, type InvokeResult } from './outcome.ts';
+import { toInvokeResult, type InvokeResult, type Outcome } from './outcome.ts';
 import type { RunLog } from '../ports/port.ts';
 import { tellMessage, tellSteps, type CommittedStep } from './tell-step.ts';
 import { readTold, type ToldLog } from './told.ts';
@@ -121,10 +123,21 @@ async function* inParts(lists: AsyncIterable<readonly RunEvent[]>): AsyncGenerat
 
 async function lastEvent(parts: EndParts, events: EventWriter, run: Run, output: Output): Promise<RunEvent> {
   const at = run.updatedAt;
-  if (run.status !== 'failed') return events.end(await endOf(parts, run, output), at);
+  const status = toldEnds[run.status];
+  if (status !== 'failed') return events.end(await endOf(parts, run, { ...output, status }), at);
   const error = run.end?.error ?? unknownError;
   return events.write('error', error, 'node' in error ? { node: error.node } : {}, { at });
 }
+
+/** How the end of a run is told. One that has not ended lost its thread, and so was stopped. */
+const toldEnds: Readonly<Record<RunStatus, EndStatus>> = {
+  queued: 'stopped',
+  running: 'stopped',
+  completed: 'completed',
+  interrupted: 'interrupted',
+  failed: 'failed',
+  stopped: 'stopped',
+};
 
 const unknownError = { code: 'INTERNAL_ERROR', message: 'the run failed' };
 
@@ -172,9 +185,13 @@ function asCommitted(added: readonly Message[], steps: readonly CommittedStep[])
   return added.map((message) => left.get(message.message_id) ?? message);
 }
 
-async function endOf(parts: EndParts, run: Run, { added }: Output): Promise<InvokeResult> {
+async function endOf(
+  parts: EndParts,
+  run: Run,
+  { added, status }: Pick<Output, 'added'> & Pick<Outcome, 'status'>,
+): Promise<InvokeResult> {
   const outcome = {
-    status: run.status === 'completed' || run.status === 'interrupted' ? run.status : 'stopped',
+    status,
     iterations: run.end?.iterations ?? 0,
     recursionLimitReached: run.end?.recursionLimitReached ?? false,
     added: keepNewest(added, nothingAdded),
@@ -188,7 +205,7 @@ const noState: EngineState = { values: { context_summary: '' }, context: [] };
 
 /** The state that the run left; once that is no longer kept, as it is now. */
 async function stateOf({ threads, graph }: EndParts, run: Run): Promise<EngineState> {
-  if (!graph || (run.granularity === 'low' && run.status !== 'interrupted')) return noState;
+  if (!graph || (!shownAt[run.granularity].state && run.status !== 'interrupted')) return noState;
   try {
     return fromState(graph, await keptState(threads, run)).state;
   } catch (error) {

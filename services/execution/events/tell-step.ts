@@ -1,9 +1,11 @@
 import type { RunEvent } from '@agent-workflow/protos/execution';
+import type { Granularity } from '@agent-workflow/protos/lists';
 import type { Message } from '@agent-workflow/protos/message';
 import type { RunStep } from '@agent-workflow/protos/threads';
 import { withMessages, type EngineState } from '@agent-workflow/graph/state/state';
 import type { Delta } from '@agent-workflow/graph/state/merge';
 import type { EventWriter } from './event-writer.ts';
+import { shownAt } from './granularity.ts';
 import { fromJson } from '../record/run-options.ts';
 import { inOrder } from './outcome.ts';
 import type { Told, ToldLog, ToldStep } from './told.ts';
@@ -60,7 +62,7 @@ export const fromRunStep = ({ step, nodes, at, fields, messagesJson, removedFrom
  */
 export function tellStep(
   events: EventWriter,
-  granularity: string,
+  granularity: Granularity,
   { step, nodes, at, fields, messages, removed }: CommittedStep,
   told: ToldStep,
 ): RunEvent[] {
@@ -68,14 +70,15 @@ export function tellStep(
   const list = messages.flatMap((message) =>
     tellMessage(events, message, { place, at, told: told.message(message.message_id) }),
   );
-  if (granularity !== 'low') {
+  const shown = shownAt[granularity];
+  if (shown.state) {
     const changed = inOrder(fields);
     if (Object.keys(changed).length > 0 && !told.has('state_chunk'))
       list.push(events.write('state_chunk', changed, place, { at, state: changed }));
     if (messages.length + removed.length > 0 && !told.has('context_chunk'))
       list.push(events.write('context_chunk', { messages, removed }, place, { at }));
   }
-  if (granularity === 'full' && fields['context_summary'] !== undefined && !told.has('summary_chunk'))
+  if (shown.summary && fields['context_summary'] !== undefined && !told.has('summary_chunk'))
     list.push(events.write('summary_chunk', fields['context_summary'], place, { at }));
   for (const node of nodes) {
     if (told.has('completed', node)) continue;
@@ -97,7 +100,7 @@ export const tellMessage = (events: EventWriter, message: Message, { place, at, 
 /** How steps on record are told of which the log has nothing, or has lost the end: as the worker would have, had it lived. */
 export const tellSteps = (
   events: EventWriter,
-  granularity: string,
+  granularity: Granularity,
   steps: readonly CommittedStep[],
   log: ToldLog,
 ): RunEvent[] =>

@@ -1,4 +1,6 @@
+import { badRequest } from '@agent-workflow/kit/errors';
 import { newId } from '@agent-workflow/kit/ids';
+import { isIn, memoryTypes, retrievalStrategies } from '@agent-workflow/protos/lists';
 import type { Memory } from '@agent-workflow/protos/memory';
 import { within } from '@agent-workflow/protos/call';
 import type { BoundMemory } from '@agent-workflow/graph/build/context';
@@ -51,7 +53,7 @@ export function bindMemory(
         owner,
         memoryId: newId(),
         content,
-        memoryType,
+        memoryType: oneOf('memoryType', memoryTypes, memoryType),
         category,
         metadataJson: Buffer.from(JSON.stringify(metadata)),
         threadId,
@@ -66,12 +68,12 @@ export function bindMemory(
         query,
         selection: {
           ...(category === undefined ? {} : { category }),
-          ...(memoryType === undefined ? {} : { memoryType }),
+          ...(memoryType === undefined ? {} : { memoryType: oneOf('memoryType', memoryTypes, memoryType) }),
         },
         limit,
         scoreThreshold,
-        retrievalStrategy: strategy,
-        distanceMetric: 'cosine',
+        retrievalStrategy: oneOf('strategy', retrievalStrategies, strategy),
+        distanceMetric: 'cosine' as const,
         maxTokens: 4000,
       };
       const { results } = await patiently(async () => memory.search(request, call()));
@@ -90,4 +92,10 @@ export function bindMemory(
       await patiently(async () => memory.delete(request, call()));
     },
   };
+}
+
+/** What a node named, as one of a list: the code of an agent is not held to our types. */
+function oneOf<const T extends readonly string[]>(name: string, list: T, given: string): T[number] {
+  if (isIn(list, given)) return given;
+  throw badRequest(`${name} must be one of ${list.join(', ')}`);
 }

@@ -335,7 +335,8 @@ async function fail(
   const error = { code, message, ...(node === undefined ? {} : { node }) };
   const at = Date.now();
   const visits = progress ? count(progress) : new Map<string, number>();
-  const end = { status: 'failed', iterations: Math.max(0, ...visits.values()), recursionLimitReached: false, error };
+  const iterations = Math.max(0, ...visits.values());
+  const end = { status: 'failed', iterations, recursionLimitReached: false, error } as const;
   const { reply } = await commitFailure(drive, progress, { end, at });
   const last = events.write('error', error, node === undefined ? {} : { node }, { at });
   const told = append(drive, events, [last]);

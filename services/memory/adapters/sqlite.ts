@@ -3,6 +3,7 @@ import type { SQLInputValue, SQLOutputValue } from 'node:sqlite';
 import { openSqlite, type Sqlite, type SqliteOptions } from '@agent-workflow/kit/adapters/sqlite';
 import { ConfigError } from '@agent-workflow/kit/env';
 import { createTurns } from '@agent-workflow/kit/turns';
+import type { MemoryType } from '@agent-workflow/protos/lists';
 import type {
   EmbedderIdentity,
   KeywordHit,
@@ -501,7 +502,7 @@ const bytesAt = (row: Row, column: string): Uint8Array => row[column] as Uint8Ar
 
 const fieldsOf = (row: Row): Omit<MemoryHead, 'metadata'> => ({
   memoryId: String(row['memory_id']),
-  memoryType: String(row['memory_type']),
+  memoryType: String(row['memory_type']) as MemoryType,
   category: String(row['category']),
   threadId: String(row['thread_id']),
   timestamp: Number(row['timestamp']),

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { MemoryType } from '@agent-workflow/protos/lists';
 import { fieldOf } from '../json.ts';
 import type { MemoryHead, MemoryRecord, Narrowing, OwnedMemory, Scalar, StoredMemory } from '../port.ts';
 import { stemsOf } from '../stems.ts';
@@ -68,7 +69,7 @@ export const toOwned = ({ properties, vector }: FoundObject): OwnedMemory => ({
 
 const fieldsOf = (row: Row): Omit<MemoryHead, 'metadata'> => ({
   memoryId: fromHex(textAt(row, 'idHex')),
-  memoryType: textAt(row, 'memoryType'),
+  memoryType: textAt(row, 'memoryType') as MemoryType,
   category: textAt(row, 'category'),
   threadId: textAt(row, 'threadId'),
   timestamp: Number(row['at']),

@@ -1,4 +1,5 @@
 import { createQuota } from '@agent-workflow/kit/pages';
+import { isOpen } from '@agent-workflow/protos/lists';
 import type { OpenRun, PageLimits, RunRow, ThreadKey } from '../port.ts';
 import { runBytes } from '../row-sizes.ts';
 import type { Announcement, Session } from './cassandra-client.ts';
@@ -40,7 +41,7 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
 
   const checkRun = async (noted: Noted): Promise<OpenRun | undefined> => {
     const run = await readRun(noted, noted.id);
-    if (run && isOpen(run)) return { ...run, owner: noted.owner };
+    if (run && isOpen(run.status)) return { ...run, owner: noted.owner };
     if (run || noted.isOld) open.settle(noted);
     return undefined;
   };
@@ -60,14 +61,14 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
 
   return {
     announce: (key, { head, newRuns, isMarked, isNewHour }) => [
-      ...newRuns.filter(isOpen).map(({ runId, createdAt }) => open.note(key, runId, createdAt)),
+      ...newRuns.filter(({ status }) => isOpen(status)).map(({ runId, createdAt }) => open.note(key, runId, createdAt)),
       ...(isMarked ? [deleting.note(key, '', now())] : []),
       ...(isNewHour ? [idle.note(key, '', head.updatedAt)] : []),
     ],
 
     conclude: async (key, { runs }) => {
       await inTurn(
-        runs.filter((run) => !isOpen(run)),
+        runs.filter(({ status }) => !isOpen(status)),
         ({ runId, createdAt }) => open.end(key, runId, createdAt),
       );
     },
@@ -93,8 +94,6 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
     listIdle: (time, limit) => find(idle, { until: time, limit, check: (noted) => checkIdle(noted, time) }),
   };
 }
-
-const isOpen = ({ status }: RunRow): boolean => status === 'queued' || status === 'running';
 
 interface Search {
   readonly until: number;

@@ -1,18 +1,8 @@
 import type { StatementSync } from 'node:sqlite';
 import { createQuota } from '@agent-workflow/kit/pages';
+import type { CheckpointSource, Granularity, OpenStatus, RunStatus } from '@agent-workflow/protos/lists';
 import type { OpenCall, RunEnd } from '@agent-workflow/protos/threads';
-import type {
-  CheckpointRow,
-  CheckpointSource,
-  Head,
-  LogEntry,
-  PlacedEntry,
-  RunRecord,
-  RunRow,
-  RunStatus,
-  ThreadKey,
-  ThreadRow,
-} from '../port.ts';
+import type { CheckpointRow, Head, LogEntry, PlacedEntry, RunRecord, RunRow, ThreadKey, ThreadRow } from '../port.ts';
 
 /** The rows of a list as far as its limits go; `limit` is the statement's own. */
 export function take<R, T>(rows: Iterable<R>, toItem: (row: R) => T, sizeOf: (item: T) => number, bytes?: number): T[] {
@@ -152,7 +142,7 @@ export type HeadColumns = [
   epoch: number,
   step: number,
   activeRun: string | null,
-  activeStatus: 'queued' | 'running' | null,
+  activeStatus: OpenStatus | null,
   worker: string | null,
   foundVersion: number | null,
   newestRun: string | null,
@@ -220,7 +210,7 @@ export const toRunRow = (row: Row): RunRow => ({
   threadId: row['thread_id'] as string,
   requestId: row['request_id'] as string,
   status: row['status'] as RunStatus,
-  granularity: row['granularity'] as string,
+  granularity: row['granularity'] as Granularity,
   isNewThread: row['is_new_thread'] === 1,
   createdAt: row['created_at'] as number,
   updatedAt: row['updated_at'] as number,

@@ -1,4 +1,5 @@
 import { openSqlite, type Sqlite, type SqliteOptions } from '@agent-workflow/kit/adapters/sqlite';
+import { openStatuses } from '@agent-workflow/protos/lists';
 import type { OnceBeginning, OnceRecord, OpenRun, ThreadStore } from '../port.ts';
 import { checkpointBytes, messageBytes, runBytes, threadBytes } from '../row-sizes.ts';
 import { applyChange } from './sqlite-change.ts';
@@ -22,6 +23,9 @@ import {
 import { migrations } from './sqlite-schema.ts';
 import { measure, newestOfContext } from './sqlite-context.ts';
 import { selectContextRef, selectFields, selectHead, selectRef, toSnapshot } from './sqlite-snapshot.ts';
+
+/** The statuses of runs that have not ended, as SQL. */
+const openOnes = openStatuses.map((status) => `'${status}'`).join(', ');
 
 /** Opens the record in one SQLite file (`:memory:` keeps nothing). Every write is on disk when it resolves. */
 export function openSqliteThreadStore({ path, health }: Pick<SqliteOptions, 'path' | 'health'>): ThreadStore {
@@ -143,7 +147,7 @@ export function openSqliteThreadStore({ path, health }: Pick<SqliteOptions, 'pat
 
     listOpenRuns: ({ limit, after = '', bytes }) => {
       const rows = prepare(
-        `SELECT owner, ${runColumns} FROM runs WHERE status IN ('queued', 'running') AND run_id > ? ORDER BY run_id LIMIT ?`,
+        `SELECT owner, ${runColumns} FROM runs WHERE status IN (${openOnes}) AND run_id > ? ORDER BY run_id LIMIT ?`,
       ).iterate(after, limit);
       const toOpenRun = (row: Row): OpenRun => ({ ...toRunRow(row), owner: row['owner'] as string });
       return Promise.resolve(take(rows, toOpenRun, runBytes, bytes));

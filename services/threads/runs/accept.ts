@@ -1,5 +1,6 @@
 import { badRequest, conflict, invalid, notFound, ServiceError } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
+import type { MultitaskStrategy } from '@agent-workflow/protos/lists';
 import { contextTooLarge } from '@agent-workflow/protos/refusals';
 import type { AcceptRunReply, AcceptRunRequest } from '@agent-workflow/protos/threads';
 import { refuseAcceptance } from '../bounds.ts';
@@ -26,11 +27,30 @@ export function decideAccept(
   const head = snapshot.head ?? newHead(request, now);
   const run = newRun(request, isNewThread, now);
   if (head.activeRun === undefined) return begin(request, { ...snapshot, head }, run, now);
-  if (!takesPlace(request)) return enqueue(request, head, run, now);
 
+  switch (request.multitaskStrategy) {
+    case 'enqueue':
+      return enqueue(request, head, run, now);
+    case 'reject':
+      throw conflict(`thread "${request.threadId}" has a run under way`);
+    case 'interrupt':
+      return takePlace(request, { ...snapshot, head }, run, now);
+    case 'rollback': {
+      const rollback = rollBack(snapshot.undone, head, activeRunOf(snapshot, head), now);
+      return rollback ? beginAfter(rollback, request, run, now) : takePlace(request, { ...snapshot, head }, run, now);
+    }
+  }
+}
+
+/** Ends the run that holds the thread, with its steps kept, and begins in its place. */
+function takePlace(
+  request: AcceptRunRequest,
+  snapshot: Snapshot & { readonly head: Head },
+  run: RunRecord,
+  now: number,
+): Decision<AcceptRunReply> {
+  const { head } = snapshot;
   const active = activeRunOf(snapshot, head);
-  const rollback = request.multitaskStrategy === 'rollback' ? rollBack(snapshot.undone, head, active, now) : undefined;
-  if (rollback) return beginAfter(rollback, request, run, now);
   const { free, stopped } = stopActive(active, head, now);
   const { change, reply } = begin(request, { ...snapshot, head: free }, run, now);
   return {
@@ -39,9 +59,15 @@ export function decideAccept(
   };
 }
 
-/** Whether the run ends the one that holds the thread, and takes its place. */
-export const takesPlace = ({ multitaskStrategy }: AcceptRunRequest): boolean =>
-  multitaskStrategy === 'interrupt' || multitaskStrategy === 'rollback';
+/** Whether a run of each strategy ends the one that holds the thread, and takes its place. */
+const takes: Readonly<Record<MultitaskStrategy, boolean>> = {
+  enqueue: false,
+  reject: false,
+  interrupt: true,
+  rollback: true,
+};
+
+export const takesPlace = ({ multitaskStrategy }: AcceptRunRequest): boolean => takes[multitaskStrategy];
 
 /** Gives an idle thread to the run, and claims it when that was asked for. */
 function begin(
@@ -106,14 +132,13 @@ function activeRunOf({ runs }: Snapshot, { activeRun = '' }: Head): RunRecord {
 
 /** Ends the run that holds the thread; those that wait go on waiting behind whoever takes its place. */
 function stopActive(active: RunRecord, head: Head, now: number): { readonly free: Head; readonly stopped: RunRecord } {
-  const end = { status: 'stopped', iterations: 0, recursionLimitReached: false };
+  const end = { status: 'stopped', iterations: 0, recursionLimitReached: false } as const;
   const ended = endRun({ ...head, epoch: head.epoch + 1, queue: [] }, active, end, now);
   return { free: { ...ended.head, queue: head.queue }, stopped: ended.run };
 }
 
 function enqueue(request: AcceptRunRequest, head: Head, run: RunRecord, now: number): Decision<AcceptRunReply> {
-  const { runId, multitaskStrategy } = request;
-  if (multitaskStrategy === 'reject') throw conflict(`thread "${request.threadId}" has a run under way`);
+  const { runId } = request;
   if (head.queue.length >= sizes.queuedRuns)
     throw conflict(`thread "${request.threadId}" has ${String(sizes.queuedRuns)} runs waiting`);
   const queued: Head = { ...head, updatedAt: now, newestRun: runId, queue: [...head.queue, runId] };

@@ -88,7 +88,7 @@ const invalidInput = (refusal: string): RunError => ({
 
 /** Ends the run as failed. What the thread waits for, and its log, stay as they are. */
 function giveUp(head: Head, run: RunRecord, now: number, error: RunError): Decision<ClaimedRun> {
-  const end = { status: 'failed', iterations: 0, recursionLimitReached: false, error };
+  const end = { status: 'failed', iterations: 0, recursionLimitReached: false, error } as const;
   const ended = endRun({ ...head, epoch: head.epoch + 1 }, run, end, now);
   const nextRunId = ended.head.activeRun;
   return {

@@ -1,6 +1,6 @@
 import { stale } from '@agent-workflow/kit/errors';
 import type { CommitStepReply, CommitStepRequest, RunEnd } from '@agent-workflow/protos/threads';
-import type { Decision, Head, LogEntry, RunRecord, RunStatus, Snapshot } from '../port.ts';
+import type { Decision, Head, LogEntry, RunRecord, Snapshot } from '../port.ts';
 import { refuseStep } from '../bounds.ts';
 import { knownSize, refuseGrowth, type SizePlaces } from '../size.ts';
 import { refuseOverwriting, withCheckpoint } from '../undo.ts';
@@ -120,6 +120,6 @@ export function endRun(
       ...interrupted,
       ...(nextRun === undefined ? {} : { activeRun: nextRun, activeStatus: 'queued' as const }),
     },
-    run: { ...run, status: end.status as RunStatus, updatedAt: at, end, outputTo: head.nextPosition },
+    run: { ...run, status: end.status, updatedAt: at, end, outputTo: head.nextPosition },
   };
 }

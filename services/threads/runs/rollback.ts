@@ -33,7 +33,7 @@ export function rollBack({ overlay, oldest }: Undone, before: Head, run: RunReco
     claims: 0,
     updatedAt: now,
   };
-  const end = { status: 'stopped', iterations: 0, recursionLimitReached: false };
+  const end = { status: 'stopped', iterations: 0, recursionLimitReached: false } as const;
   // What it added is gone: where its output began is where it ends.
   const output = run.outputFrom === undefined ? {} : { outputTo: run.outputFrom };
   return {

@@ -1,0 +1,72 @@
+import { invalid, type ServiceError } from '@agent-workflow/kit/errors';
+import { executionLists } from '../execution.ts';
+import { isIn, lists, type MessageLists } from '../lists.ts';
+import { memoryLists } from '../memory.ts';
+import { threadsLists } from '../threads.ts';
+import type { Context, MessageType, Rpc } from './definitions.ts';
+
+const listsOf: Readonly<Record<Context, MessageLists>> = {
+  threads: threadsLists,
+  execution: executionLists,
+  memory: memoryLists,
+};
+
+type Message = Readonly<Record<string, unknown>>;
+
+/** Finds the first value of a message that is not of the list its field has. */
+type FindFault = (message: Message, path: readonly (string | number)[]) => ServiceError | undefined;
+
+/** `undefined` where no field of the message is of a list. */
+function finderOf(context: Context, name: string): FindFault | undefined {
+  const fields = listsOf[context][name];
+  if (!fields) return undefined;
+  const finders = Object.entries(fields).map(([field, list]): FindFault => {
+    if (typeof list !== 'string') {
+      const find = finderOf(context, list.of) ?? (() => undefined);
+      return (message, path) => eachOf(message[field], [...path, field], find);
+    }
+    const allowed = lists[list];
+    return (message, path) => {
+      const value = message[field];
+      if (value === undefined || isIn(allowed, value)) return undefined;
+      return invalid([...path, field], `must be one of ${allowed.join(', ')}`, 'enum');
+    };
+  });
+  return (message, path) => {
+    for (const find of finders) {
+      const fault = find(message, path);
+      if (fault) return fault;
+    }
+    return undefined;
+  };
+}
+
+function eachOf(value: unknown, path: readonly (string | number)[], find: FindFault): ServiceError | undefined {
+  if (!Array.isArray(value)) return value ? find(value as Message, path) : undefined;
+  for (const [index, item] of value.entries()) {
+    const fault = find(item as Message, [...path, index]);
+    if (fault) return fault;
+  }
+  return undefined;
+}
+
+/** Says why a request that came over gRPC is refused: Invalid at the first value that is not of its field's list. */
+export function requestFault(context: Context, rpc: Rpc): (request: object) => ServiceError | undefined {
+  const find = finderOf(context, nameOf(rpc.requestType));
+  return (request) => find?.(request as Message, []);
+}
+
+/** The RPC, whose replies are refused where a value of theirs is not of its field's list: the server is of another version. */
+export function withCheckedReplies(context: Context, rpc: Rpc): Rpc {
+  const find = finderOf(context, nameOf(rpc.responseType));
+  if (!find) return rpc;
+  const responseDeserialize = (bytes: Buffer): object => {
+    const reply = rpc.responseDeserialize(bytes);
+    const fault = find(reply as Message, []);
+    if (fault) throw fault;
+    return reply;
+  };
+  return { ...rpc, responseDeserialize };
+}
+
+const nameOf = ({ type }: MessageType): string => (type as { readonly name: string }).name;
