@@ -1,3 +1,5 @@
+import { failureCodes, type FailureCode } from '@agent-workflow/kit/errors';
+
 /**
  * The closed lists that the contexts share: each is written here and nowhere else. A field of a `.proto` whose comment ends in
  * `list: <name>` has the type of that list; where its message enters a process over gRPC its value is checked against the list.
@@ -23,6 +25,8 @@ export type RunStatus = (typeof runStatuses)[number];
 /** Whether a run of this status has not ended: one that is asked for anew may have ended long ago. */
 export const isOpen = (status: RunStatus): status is OpenStatus =>
   (openStatuses as readonly RunStatus[]).includes(status);
+
+export type { FailureCode };
 
 /** How much of the state the events and the result of a run show. */
 export const granularities = ['low', 'partial', 'full'] as const;
@@ -61,6 +65,7 @@ export const lists = {
   EndStatus: endStatuses,
   ImposedEnd: imposedEnds,
   RunStatus: runStatuses,
+  FailureCode: failureCodes,
   Granularity: granularities,
   MultitaskStrategy: multitaskStrategies,
   CheckpointSource: checkpointSources,

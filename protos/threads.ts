@@ -3,6 +3,7 @@ import type { Call } from './call.ts';
 import type {
   CheckpointSource,
   EndStatus,
+  FailureCode,
   Granularity,
   ImposedEnd,
   MessageLists,
@@ -381,7 +382,7 @@ export interface RunEnd {
 }
 
 export interface RunError {
-  readonly code: string;
+  readonly code: FailureCode;
   readonly message: string;
   readonly node?: string;
 }
@@ -790,10 +791,11 @@ export type EndOnceReply = Readonly<Record<string, never>>;
 export const threadsLists: MessageLists = {
   AcceptRunRequest: { multitaskStrategy: 'MultitaskStrategy', granularity: 'Granularity' },
   AcceptRunReply: { status: 'RunStatus', claimed: { of: 'ClaimedRun' } },
-  ClaimedRun: { granularity: 'Granularity' },
+  ClaimedRun: { granularity: 'Granularity', givenUp: { of: 'RunError' } },
   CommitStepRequest: { end: { of: 'RunEnd' } },
-  RunEnd: { status: 'EndStatus' },
-  EndRunRequest: { status: 'ImposedEnd' },
+  RunEnd: { status: 'EndStatus', error: { of: 'RunError' } },
+  RunError: { code: 'FailureCode' },
+  EndRunRequest: { status: 'ImposedEnd', error: { of: 'RunError' } },
   EndRunReply: { status: 'EndStatus' },
   Run: { status: 'RunStatus', granularity: 'Granularity', end: { of: 'RunEnd' } },
   ListRunsReply: { runs: { of: 'Run' } },

@@ -24,6 +24,9 @@ const answers: Readonly<Record<ErrorCode, readonly [status: number, code: string
   Timeout: [504, 'TIMEOUT'],
 };
 
+/** The code that callers read for a way to fail. */
+export const wireCodeOf = (code: ErrorCode): string => answers[code][1];
+
 /** The HTTP status of a way to fail. */
 export const statusOf = (code: ErrorCode): number => answers[code][0];
 

@@ -38,6 +38,7 @@ function createExecution(status: EndStatus) {
     checkTools: notUsed,
     updateState: notUsed,
     deleteThread: notUsed,
+    getHealth: notUsed,
   };
   return { execution, started };
 }

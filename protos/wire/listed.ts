@@ -1,5 +1,6 @@
 import { invalid, type ServiceError } from '@agent-workflow/kit/errors';
 import { executionLists } from '../execution.ts';
+import { toFailureCode } from '../failures.ts';
 import { isIn, lists, type MessageLists } from '../lists.ts';
 import { memoryLists } from '../memory.ts';
 import { threadsLists } from '../threads.ts';
@@ -11,7 +12,7 @@ const listsOf: Readonly<Record<Context, MessageLists>> = {
   memory: memoryLists,
 };
 
-type Message = Readonly<Record<string, unknown>>;
+type Message = Record<string, unknown>;
 
 /** Finds the first value of a message that is not of the list its field has. */
 type FindFault = (message: Message, path: readonly (string | number)[]) => ServiceError | undefined;
@@ -29,6 +30,12 @@ function finderOf(context: Context, name: string): FindFault | undefined {
     return (message, path) => {
       const value = message[field];
       if (value === undefined || isIn(allowed, value)) return undefined;
+      // A process of the version before spells codes of failures in another way.
+      const code = list === 'FailureCode' ? toFailureCode(String(value)) : undefined;
+      if (code !== undefined) {
+        message[field] = code;
+        return undefined;
+      }
       return invalid([...path, field], `must be one of ${allowed.join(', ')}`, 'enum');
     };
   });

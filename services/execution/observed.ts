@@ -132,7 +132,7 @@ function countRuns(threads: Threads, meters: Meters): Threads {
     claimRun: async (request, call) => {
       const reply = await threads.claimRun(request, call);
       if (reply.givenUp) {
-        if (reply.givenUp.code === 'INTERNAL_ERROR') meters.givenUp.add({});
+        if (reply.givenUp.code === 'Internal') meters.givenUp.add({});
         ended('failed');
       }
       return reply;

@@ -23,6 +23,17 @@ export const errorCodes = [
 
 export type ErrorCode = (typeof errorCodes)[number];
 
+/** The codes that a run can fail with. */
+export const failureCodes = [
+  'NodeFailed',
+  'GraphFailed',
+  'BadRequest',
+  'Conflict',
+  'Invalid',
+  'Internal',
+] as const satisfies readonly ErrorCode[];
+export type FailureCode = (typeof failureCodes)[number];
+
 /** One thing wrong with a request: `loc` is the path to it, as `["body", "messages", 0, "role"]`. */
 export interface ErrorDetail {
   readonly loc: readonly (string | number)[];

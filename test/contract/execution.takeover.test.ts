@@ -320,7 +320,7 @@ test('a run whose workers die is taken over until its third claim without a comm
   t.is((await endOf(holder.execution, runId)).event, 'error');
   const { status, end } = await runOf(threads, runId);
   t.is(status, 'failed');
-  t.like(end?.error, { code: 'INTERNAL_ERROR' });
+  t.like(end?.error, { code: 'Internal' });
   const events = await followAll(holder.execution, runId);
   holdsTogether(t, events);
   t.is(events.at(-1)?.kind, 'error');

@@ -366,7 +366,7 @@ export function executionContract(
       t.is(await fieldOf(threads, 't1', 'topic'), 'kept');
       const run = await threads.getRun({ owner, runId }, call());
       t.is(run.status, 'failed');
-      t.like(run.end?.error, { code: 'NODE_ERROR', node: 'second' });
+      t.like(run.end?.error, { code: 'NodeFailed', node: 'second' });
       const again = await start(execution, { threadId: 't1' });
       t.is((await endOf(execution, again.runId)).event, 'error');
     },

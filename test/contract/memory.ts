@@ -681,13 +681,19 @@ export function memoryContract(
     );
   });
 
+  withMemory('a value that is not of its list is refused', async (t, _, { store, search }) => {
+    await refuses(t, store('text', { memoryType: 'constructor' as never }), 'Invalid');
+    await refuses(t, search('tea', { retrievalStrategy: 'toString' as never }), 'Invalid');
+    await refuses(t, search('tea', { distanceMetric: 'hamming' as never }), 'Invalid');
+    await refuses(t, search('tea', { memoryType: 'nope' as never }), 'Invalid');
+  });
+
   withMemory('each field out of range is refused by its name', async (t, memory, { store, search }) => {
     await store('something');
     const stores: readonly [Note & { readonly content?: string }, readonly string[]][] = [
       [{ content: '' }, ['body', 'content']],
       [{ content: ' \n\t' }, ['body', 'content']],
       [{ content: 'é'.repeat(sizes.memory / 2) + '!' }, ['body', 'content']],
-      [{ memoryType: 'constructor' as never }, ['body', 'memory_type']],
       [{ category: 'c'.repeat(257) }, ['body', 'category']],
       [{ metadata: [] as never }, ['body', 'metadata']],
       [{ metadata: { large: 'x'.repeat(sizes.memory) } }, ['body', 'metadata']],
@@ -695,9 +701,6 @@ export function memoryContract(
     ];
     for (const [{ content = 'text', ...note }, loc] of stores) await refuses(t, store(content, note), 'Invalid', loc);
     const searches: readonly [Query, readonly string[]][] = [
-      [{ retrievalStrategy: 'toString' as never }, ['body', 'retrieval_strategy']],
-      [{ distanceMetric: 'hamming' as never }, ['body', 'distance_metric']],
-      [{ memoryType: 'nope' as never }, ['body', 'memory_type']],
       [{ limit: 0 }, ['body', 'limit']],
       [{ maxTokens: -1 }, ['body', 'max_tokens']],
       [{ scoreThreshold: NaN }, ['body', 'score_threshold']],

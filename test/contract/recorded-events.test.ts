@@ -17,6 +17,7 @@ import { toChunks } from '@agent-workflow/gateway/replies/chunks';
 import { ndjson } from '@agent-workflow/gateway/replies/ndjson';
 import { sse } from '@agent-workflow/gateway/replies/sse';
 import { createStreamChunks } from '@agent-workflow/gateway/replies/stream-chunk';
+import type { Granularity } from '@agent-workflow/protos/lists';
 import { never, within } from '@agent-workflow/protos/call';
 import { partsOfData } from '@agent-workflow/protos/event-parts';
 import type { Execution, RunEvent, RunScope } from '@agent-workflow/protos/execution';
@@ -82,7 +83,7 @@ const long = Array.from({ length: 4 }, (_, index) => ({
 }));
 
 /** What the recorded logs were written from. */
-const runs: Readonly<Record<LogName, { granularity: string; context: readonly Message[]; fails?: boolean }>> = {
+const runs: Readonly<Record<LogName, { granularity: Granularity; context: readonly Message[]; fails?: boolean }>> = {
   full: { granularity: 'full', context: [user, assistant, tool] },
   low: { granularity: 'low', context: [user, assistant, tool] },
   failed: { granularity: 'partial', context: [user, assistant, tool], fails: true },

@@ -49,7 +49,7 @@ const state: Whole<State> = {
 
 const end: Whole<RunEnd> = {
   ...{ status: 'interrupted', iterations: large, recursionLimitReached: true },
-  error: { code: 'INTERNAL_ERROR', message: 'x'.repeat(64 * 1024), node: id },
+  error: { code: 'Internal', message: 'x'.repeat(64 * 1024), node: id },
   interruptsJson: 'x'.repeat(sizes.progress),
 };
 

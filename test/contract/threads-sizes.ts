@@ -111,7 +111,7 @@ export function threadsSizesContract(test: TestFn, name: string, { open }: { rea
     const { epoch: third } = await claim(threads, 'r3');
     await commit(threads, 'r3', third, { end: completed });
     const failed = await claim(threads, 'r4');
-    t.like(failed.givenUp, { code: 'VALIDATION_ERROR' });
+    t.like(failed.givenUp, { code: 'Invalid' });
     t.regex(failed.givenUp?.message ?? '', /^body\.messages: the context would have \d+ bytes, more than 12582912/);
     t.is(failed.nextRunId, 'r5');
     const run = await threads.getRun({ owner: thread1.owner, runId: 'r4' }, call());
@@ -150,7 +150,7 @@ export function threadsSizesContract(test: TestFn, name: string, { open }: { rea
     await accept(threads, 'r3', { messages: all });
     await commit(threads, 'r2', epoch, { end: completed });
     const failed = await claim(threads, 'r3');
-    t.like(failed.givenUp, { code: 'VALIDATION_ERROR' });
+    t.like(failed.givenUp, { code: 'Invalid' });
     t.regex(failed.givenUp?.message ?? '', /what is replaced has \d+ bytes/);
     await refusedAs(accept(threads, 'r4', { messages: all, claim: { workerId: 'w1' } }));
 

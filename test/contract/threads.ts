@@ -244,14 +244,14 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
       }
     };
     const first = await acceptAndClaim(threads, 'r1');
-    const atFirst = { code: 'INTERNAL_ERROR', message: `${why}: it stood at node "a"`, node: 'a' };
+    const atFirst = { code: 'Internal', message: `${why}: it stood at node "a"`, node: 'a' };
     t.deepEqual(await givenUp('r1', first.epoch), atFirst);
     t.deepEqual((await threads.getRun({ owner, runId: 'r1' }, call())).end?.error, atFirst);
 
     const { epoch } = await acceptAndClaim(threads, 'r2');
     await commit(threads, 'r2', epoch, { next: ['b', 'sub', 'sub/c'] });
     t.deepEqual(await givenUp('r2', epoch), {
-      code: 'INTERNAL_ERROR',
+      code: 'Internal',
       message: `${why}: it stood at the nodes "b", "sub/c"`,
     });
   });
@@ -459,7 +459,7 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
     await accept(threads, 'r2', answering('c1', 'c2'));
     const log = await logOf(threads);
     const { givenUp } = await claim(threads, 'r2', { nodes: { names: ['agent'], first: [] } });
-    t.is(givenUp?.code, 'CONFLICT');
+    t.is(givenUp?.code, 'Conflict');
     t.regex(givenUp?.message ?? '', /"tools"/);
     t.like(await threads.getRun({ owner, runId: 'r2' }, call()), { status: 'failed' });
     t.deepEqual(await logOf(threads), log);
@@ -532,7 +532,7 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
   check('an ended run says how, and commits nothing more', async (t, threads) => {
     await accept(threads, 'r1');
     await claim(threads, 'r1');
-    const error = { code: 'NODE_ERROR', message: 'no', node: 'a' };
+    const error = { code: 'NodeFailed', message: 'no', node: 'a' } as const;
     const end = { status: 'failed', iterations: 4, recursionLimitReached: true, error } as const;
     await commit(threads, 'r1', 1, { end });
     const run = await threads.getRun({ owner, runId: 'r1' }, call());
@@ -575,7 +575,7 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
 
   check('a waiting run that is ended never has its turn', async (t, threads) => {
     for (const runId of ['r1', 'r2', 'r3']) await accept(threads, runId);
-    const error = { code: 'INTERNAL_ERROR', message: 'gone' };
+    const error = { code: 'Internal', message: 'gone' } as const;
     const reply = await threads.endRun({ owner, runId: 'r2', status: 'failed', error }, call());
     t.deepEqual(reply, { status: 'failed', endedNow: true });
     t.deepEqual((await threads.getRun({ owner, runId: 'r2' }, call())).end?.error, error);

@@ -28,7 +28,7 @@ test('each line of a request’s work names the request, its run, its thread and
   const [run] = of('a run failed');
   t.like(run, {
     ...{ service: 'standalone', request_id: 'asked-by-ada', thread_id: 'on-this-thread', trace_id: traceId },
-    ...{ code: 'NODE_ERROR', node: 'obey' },
+    ...{ code: 'NodeFailed', node: 'obey' },
   });
   t.regex(String(run?.['run_id']), /^[0-9a-f-]{36}$/);
   t.false('runId' in (run ?? {}));

@@ -1,4 +1,5 @@
 import type { Run } from '@agent-workflow/protos/threads';
+import { wireCodeOf } from '../../http/errors.ts';
 
 /** A run as the replies tell it. */
 export const toRunItem = (run: Run): Record<string, unknown> => ({
@@ -11,6 +12,6 @@ export const toRunItem = (run: Run): Record<string, unknown> => ({
   ...(run.end && {
     iterations: run.end.iterations,
     recursion_limit_reached: run.end.recursionLimitReached,
-    error: run.end.error,
+    error: run.end.error && { ...run.end.error, code: wireCodeOf(run.end.error.code) },
   }),
 });

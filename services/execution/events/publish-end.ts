@@ -2,10 +2,11 @@ import { isServiceError } from '@agent-workflow/kit/errors';
 import { createTurns } from '@agent-workflow/kit/turns';
 import { within } from '@agent-workflow/protos/call';
 import { bytesOfEvent } from '@agent-workflow/protos/event-parts';
+import { toEventError } from '@agent-workflow/protos/failures';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { EndStatus, RunStatus } from '@agent-workflow/protos/lists';
 import type { Message } from '@agent-workflow/protos/message';
-import type { Run, State, Threads } from '@agent-workflow/protos/threads';
+import type { Run, RunError, State, Threads } from '@agent-workflow/protos/threads';
 import { keepNewest, nothingAdded } from '../record/added.ts';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import type { Interrupt } from '@agent-workflow/graph/run/interrupt';
@@ -126,7 +127,7 @@ async function lastEvent(parts: EndParts, events: EventWriter, run: Run, output:
   const status = toldEnds[run.status];
   if (status !== 'failed') return events.end(await endOf(parts, run, { ...output, status }), at);
   const error = run.end?.error ?? unknownError;
-  return events.write('error', error, 'node' in error ? { node: error.node } : {}, { at });
+  return events.write('error', toEventError(error), error.node === undefined ? {} : { node: error.node }, { at });
 }
 
 /** How the end of a run is told. One that has not ended lost its thread, and so was stopped. */
@@ -139,7 +140,7 @@ const toldEnds: Readonly<Record<RunStatus, EndStatus>> = {
   stopped: 'stopped',
 };
 
-const unknownError = { code: 'INTERNAL_ERROR', message: 'the run failed' };
+const unknownError: RunError = { code: 'Internal', message: 'the run failed' };
 
 /** What a run left: everything that it added, and those of its steps that the record still keeps, in order. */
 interface Output {

@@ -104,7 +104,7 @@ export async function commitStep(
 function toFailure(error: ServiceError, { nodes }: StepPlace): RunFailure {
   const [detail] = error.details;
   const advice = detail?.type === contextTooLarge ? '; a node made by summarizeNode keeps it shorter' : '';
-  return new RunFailure('NODE_ERROR', `${detail?.msg ?? error.message}${advice}`, { ...onlyNode(nodes), cause: error });
+  return new RunFailure('NodeFailed', `${detail?.msg ?? error.message}${advice}`, { ...onlyNode(nodes), cause: error });
 }
 
 const onlyNode = (nodes: StepPlace['nodes']): { readonly node?: string } =>
@@ -128,7 +128,7 @@ const bytesOfTexts = (texts: readonly string[]): number =>
 function refuseOver(what: string, bytes: number, bound: number, { nodes }: StepPlace): void {
   if (bytes <= bound) return;
   const message = `${what} weighs ${String(bytes)} bytes, more than ${String(bound)}`;
-  throw new RunFailure('NODE_ERROR', message, onlyNode(nodes));
+  throw new RunFailure('NodeFailed', message, onlyNode(nodes));
 }
 
 /** JSON of a text has two quotes around it. */

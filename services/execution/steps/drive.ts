@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { within } from '@agent-workflow/protos/call';
+import { toEventError } from '@agent-workflow/protos/failures';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { ClaimedRun, OpenCall, Threads } from '@agent-workflow/protos/threads';
 import { keepNewest, type Added } from '../record/added.ts';
@@ -120,9 +121,9 @@ function begin({ claimed, graph, options, remembered }: Drive, { added, visits, 
   const hot = claimedState(graph, claimed, remembered);
   const [unmatched] = claimed.unmatchedAnswers;
   if (unmatched !== undefined)
-    throw new RunFailure('BAD_REQUEST', `messages: no open tool call has the id "${unmatched}"`);
+    throw new RunFailure('BadRequest', `messages: no open tool call has the id "${unmatched}"`);
   if (claimed.resumeUnmatched)
-    throw new RunFailure('BAD_REQUEST', 'resume: answers no question that the thread has open');
+    throw new RunFailure('BadRequest', 'resume: answers no question that the thread has open');
   // A commit has taken it in when an earlier claim got as far as one.
   const fields = claimed.step === 0 ? options.initialState : {};
   const given = { node: 'initial_state', fields, messages: [], mayReplace: false };
@@ -139,7 +140,7 @@ function mergeInitial(graph: CompiledGraph, state: EngineState, given: NodeOutpu
     return mergeOutputs(graph.fields, state, [given]);
   } catch (error) {
     if (error instanceof RunFailure)
-      throw new RunFailure('BAD_REQUEST', `initial_state: ${error.message}`, { cause: error });
+      throw new RunFailure('BadRequest', `initial_state: ${error.message}`, { cause: error });
     throw error;
   }
 }
@@ -338,7 +339,7 @@ async function fail(
   const iterations = Math.max(0, ...visits.values());
   const end = { status: 'failed', iterations, recursionLimitReached: false, error } as const;
   const { reply } = await commitFailure(drive, progress, { end, at });
-  const last = events.write('error', error, node === undefined ? {} : { node }, { at });
+  const last = events.write('error', toEventError(error), node === undefined ? {} : { node }, { at });
   const told = append(drive, events, [last]);
   return { failure, told, ...(reply.nextRunId === undefined ? {} : { nextRunId: reply.nextRunId }) };
 }

@@ -211,7 +211,7 @@ export function createWorker(options: WorkerOptions): Worker {
   /** Ends a run that the service itself could not drive. */
   const giveUp = async (owner: string, runId: string, threadId: string): Promise<void> => {
     try {
-      const error = { code: 'INTERNAL_ERROR', message: 'the run could not be driven to its end' };
+      const error = { code: 'Internal', message: 'the run could not be driven to its end' } as const;
       const { nextRunId } = await threads.endRun({ owner, runId, status: 'failed', error }, within(callTimeoutMs));
       await Promise.all([tellEnd(owner, runId), passOn(owner, threadId, nextRunId)]);
     } catch (error) {

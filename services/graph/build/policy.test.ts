@@ -30,9 +30,9 @@ test('unless told, waits begin at half a second, double, and end at thirty', (t)
 
 test('misuse of the engine is never tried again, whatever the author says', (t) => {
   const always = { maxAttempts: 2, retryOn: () => true };
-  t.false(mayRetry(always, new RunFailure('NODE_ERROR', 'returned no object')));
-  t.false(mayRetry(always, new RunFailure('GRAPH_ERROR', 'no such node', { cause: new Error() })));
-  t.true(mayRetry(always, new RunFailure('NODE_ERROR', 'failed inside', { cause: new Error() })));
+  t.false(mayRetry(always, new RunFailure('NodeFailed', 'returned no object')));
+  t.false(mayRetry(always, new RunFailure('GraphFailed', 'no such node', { cause: new Error() })));
+  t.true(mayRetry(always, new RunFailure('NodeFailed', 'failed inside', { cause: new Error() })));
 });
 
 test('the author is asked with what was thrown, also inside a sub-graph', (t) => {
@@ -41,7 +41,7 @@ test('the author is asked with what was thrown, also inside a sub-graph', (t) =>
   const thrown = new TypeError('no tea');
   const late = new NodeTimeout(5);
   t.false(mayRetry(retry, thrown));
-  t.false(mayRetry(retry, new RunFailure('NODE_ERROR', 'inner', { cause: thrown })));
+  t.false(mayRetry(retry, new RunFailure('NodeFailed', 'inner', { cause: thrown })));
   t.false(mayRetry(retry, late));
   t.true(mayRetry(retry, 'a text'));
   t.deepEqual(asked, [thrown, thrown, late, 'a text']);

@@ -51,7 +51,7 @@ export function backoffMs(retry: RetryPolicy, attempt: number, random: () => num
 export function mayRetry({ retryOn = () => true }: RetryPolicy, error: unknown): boolean {
   if (!(error instanceof RunFailure)) return retryOn(error);
   // A failure without a cause is a misuse found by the engine, which another attempt would only repeat.
-  return error.code === 'NODE_ERROR' && error.cause !== undefined && retryOn(error.cause);
+  return error.code === 'NodeFailed' && error.cause !== undefined && retryOn(error.cause);
 }
 
 /** @throws Error naming the first value that is out of its bounds. */

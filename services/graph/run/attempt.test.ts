@@ -59,7 +59,7 @@ test('a node that fails every time fails its run with what it said last', async 
     },
     { retry: { maxAttempts: 3, ...soon } },
   );
-  t.like(await failOf(graph), { code: 'NODE_ERROR', node: 'n', message: 'node "n" failed: no tea 3' });
+  t.like(await failOf(graph), { code: 'NodeFailed', node: 'n', message: 'node "n" failed: no tea 3' });
   t.is(tries(), 3);
 });
 
@@ -109,7 +109,7 @@ test('a node that does not settle in time is left behind, its signal fires, and 
   );
   const told: unknown[] = [];
   const failure = await failOf(graph, { onPiece: (_node, piece) => told.push(piece) });
-  t.like(failure, { code: 'NODE_ERROR', node: 'n', message: 'node "n" did not finish within 20 ms' });
+  t.like(failure, { code: 'NodeFailed', node: 'n', message: 'node "n" did not finish within 20 ms' });
   t.true(left?.signal.aborted);
   left?.emit('late');
   t.deepEqual(told, []);

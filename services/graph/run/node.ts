@@ -21,7 +21,7 @@ import { answerCall } from './tools.ts';
  */
 export async function runNode(step: Step, name: string, takeStep: TakeStep): Promise<NodeResult> {
   const node = step.graph.nodes.get(name);
-  if (!node) throw new RunFailure('GRAPH_ERROR', `the graph has no node "${name}"`, { node: name });
+  if (!node) throw new RunFailure('GraphFailed', `the graph has no node "${name}"`, { node: name });
   const policy = step.graph.policies.get(name);
   const { signal } = step.run;
   try {
@@ -37,7 +37,7 @@ export async function runNode(step: Step, name: string, takeStep: TakeStep): Pro
     if (signal.aborted) throw error;
     if (error instanceof RunFailure) throw error.node === undefined ? named(name, error) : error;
     const says = error instanceof NodeTimeout ? error.message : `failed: ${explain(error)}`;
-    throw new RunFailure('NODE_ERROR', `node "${name}" ${says}`, { node: name, cause: error });
+    throw new RunFailure('NodeFailed', `node "${name}" ${says}`, { node: name, cause: error });
   }
 }
 
@@ -99,7 +99,7 @@ async function runFunction(step: Step, name: string, node: NodeFunction<Record<s
 function refuseChanged(node: string, own: readonly Message[], context: readonly Message[]): void {
   if (own.length === context.length && own.every((message, index) => message === context[index])) return;
   throw new RunFailure(
-    'NODE_ERROR',
+    'NodeFailed',
     `node "${node}" changed state.context: state and context are frozen, return messages or removed_from_context`,
     { node },
   );
@@ -112,7 +112,7 @@ function toResult(
   toBlock: (block: Block) => Block,
 ): NodeResult {
   if (typeof update !== 'object' || Array.isArray(update))
-    throw new RunFailure('NODE_ERROR', `node "${node}" returned no object of fields`, { node });
+    throw new RunFailure('NodeFailed', `node "${node}" returned no object of fields`, { node });
   const {
     messages = [],
     removed_from_context: removed,

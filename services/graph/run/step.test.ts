@@ -113,7 +113,7 @@ test('a node cannot change the state it is given', async (t) => {
       state.list.push('x');
     }),
   );
-  t.is(failure.code, 'NODE_ERROR');
+  t.is(failure.code, 'NodeFailed');
   t.regex(failure.message, /^node "n" failed: .*not extensible/);
 });
 
@@ -166,13 +166,13 @@ test('a conditional edge that throws, or leads nowhere, is a fault of the graph'
       throw new Error('lost');
     }),
   );
-  t.like(thrown, { code: 'GRAPH_ERROR', node: 'a', message: 'the edge from "a" failed: lost' });
+  t.like(thrown, { code: 'GraphFailed', node: 'a', message: 'the edge from "a" failed: lost' });
   const nowhere = await failureOf(routed(() => 'nowhere'));
-  t.like(nowhere, { code: 'GRAPH_ERROR', message: 'the edge from "a" leads to the unknown node "nowhere"' });
+  t.like(nowhere, { code: 'GraphFailed', message: 'the edge from "a" leads to the unknown node "nowhere"' });
   for (const nothing of [undefined, [undefined], null, 5]) {
     const failure = await failureOf(routed(() => nothing as unknown as string));
     t.like(failure, {
-      code: 'GRAPH_ERROR',
+      code: 'GraphFailed',
       node: 'a',
       message: `the edge from "a" leads to the unknown node "${String(nothing) || 'undefined'}"`,
     });
@@ -185,7 +185,7 @@ test('a step that names a node the graph does not have is a fault of the graph',
       one(() => undefined),
       { nodes: ['gone'] },
     ),
-    { code: 'GRAPH_ERROR', node: 'gone' },
+    { code: 'GraphFailed', node: 'gone' },
   );
 });
 
@@ -278,7 +278,7 @@ for (const [what, node, says] of [
   ['returns a text', () => 'x' as never, 'node "n" returned no object of fields'],
 ] as const) {
   test(`a node that ${what} fails its run by name`, async (t) => {
-    t.like(await failureOf(one(node)), { code: 'NODE_ERROR', node: 'n', message: says });
+    t.like(await failureOf(one(node)), { code: 'NodeFailed', node: 'n', message: says });
   });
 }
 

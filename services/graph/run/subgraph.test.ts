@@ -100,7 +100,7 @@ test('a failure names the node that holds the sub-graph and the one inside', asy
   const twice = new StateGraph({}).addNode('deep', inner).addEdge(START, 'deep').compile();
   const failure = await t.throwsAsync(walk(around(twice)), { instanceOf: RunFailure });
   t.like(failure, {
-    code: 'NODE_ERROR',
+    code: 'NodeFailed',
     node: 'sub',
     message: 'node "sub" failed: node "deep" failed: node "a" failed: no tea',
   });
@@ -290,7 +290,7 @@ test('a node of a sub-graph that removes what is not there is named with the one
     .addEdge(START, 'tidy')
     .compile();
   const failure = await t.throwsAsync(walk(around(inner)), { instanceOf: RunFailure });
-  t.deepEqual([failure.code, failure.node], ['NODE_ERROR', 'sub']);
+  t.deepEqual([failure.code, failure.node], ['NodeFailed', 'sub']);
   t.is(
     failure.message,
     'node "sub" failed: removed_from_context of node "tidy" names "gone", which no message of the context has for its id',

@@ -88,7 +88,7 @@ function countVisits(limit: number, node: string): (nodes: readonly string[]) =>
       const visit = (visits.get(inner) ?? 0) + 1;
       visits.set(inner, visit);
       if (visit > limit)
-        throw new RunFailure('NODE_ERROR', `node "${node}" failed: its node "${inner}" ran ${limit} times`, { node });
+        throw new RunFailure('NodeFailed', `node "${node}" failed: its node "${inner}" ran ${limit} times`, { node });
     }
   };
 }

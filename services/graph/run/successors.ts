@@ -29,7 +29,7 @@ function routed(graph: CompiledGraph, name: string, { values, context }: EngineS
     const lost = targets.findIndex((target) => target !== END && !graph.nodes.has(target));
     if (lost !== -1)
       throw new RunFailure(
-        'GRAPH_ERROR',
+        'GraphFailed',
         `the edge from "${name}" leads to the unknown node "${messageOf(targets[lost])}"`,
         { node: name },
       );
@@ -45,6 +45,6 @@ function callRoute(
   try {
     return route(state as never);
   } catch (cause) {
-    throw new RunFailure('GRAPH_ERROR', `the edge from "${node}" failed: ${explain(cause)}`, { node, cause });
+    throw new RunFailure('GraphFailed', `the edge from "${node}" failed: ${explain(cause)}`, { node, cause });
   }
 }

@@ -1,7 +1,9 @@
+import type { FailureCode } from '@agent-workflow/kit/errors';
+
 /** A run cannot go on: why, and in which node. The message is for the caller. */
 export class RunFailure extends Error {
   override readonly name = 'RunFailure';
-  readonly code: 'NODE_ERROR' | 'GRAPH_ERROR' | 'BAD_REQUEST' | 'INTERNAL_ERROR';
+  readonly code: FailureCode;
   readonly node: string | undefined;
 
   constructor(

@@ -94,7 +94,7 @@ test('the merged state is frozen all the way down, and not what the node still h
 
 test('two nodes that write a field without a reducer in one step are a fault of the graph', (t) => {
   const failure = failureOf([output('a', { topic: 'x' }), output('b', { topic: 'x' })]);
-  t.is(failure.code, 'GRAPH_ERROR');
+  t.is(failure.code, 'GraphFailed');
   t.is(failure.message, 'nodes "a" and "b" wrote field "topic" in one step, and it has no reducer');
   t.is(failure.node, 'b');
 });
@@ -114,7 +114,7 @@ for (const [field, value, says] of [
 ] as const) {
   test(`${field} of ${typeof value} ${String(value)} is refused, naming field and node`, (t) => {
     const failure = failureOf([output('writer', { [field]: value })]);
-    t.is(failure.code, 'NODE_ERROR');
+    t.is(failure.code, 'NodeFailed');
     t.is(failure.message, says);
     t.is(failure.node, 'writer');
   });
@@ -208,7 +208,7 @@ for (const [removed, says] of [
     const failure = t.throws(() => mergeOutputs(specs, talk, [{ ...output('tidy', {}), removed }]), {
       instanceOf: RunFailure,
     });
-    t.is(failure.code, 'NODE_ERROR');
+    t.is(failure.code, 'NodeFailed');
     t.is(failure.message, `removed_from_context of node "tidy" ${says}`);
     t.is(failure.node, 'tidy');
   });

@@ -68,7 +68,7 @@ export function mergeOutputs(
       // A sub-graph gives one output for each node that ran in it, in their order: the last one's word holds.
       if (other !== undefined && other !== node && !spec.reducer) {
         throw new RunFailure(
-          'GRAPH_ERROR',
+          'GraphFailed',
           `nodes "${other}" and "${node}" wrote field "${name}" in one step, and it has no reducer`,
           { node },
         );
@@ -105,7 +105,7 @@ function removedBy(outputs: readonly NodeOutput[], context: readonly Message[]):
 
 function readRemoved(node: string, removed: unknown, known: ReadonlySet<string>): readonly string[] {
   const refuse = (why: string): RunFailure =>
-    new RunFailure('NODE_ERROR', `removed_from_context of node "${node}" ${why}`, { node });
+    new RunFailure('NodeFailed', `removed_from_context of node "${node}" ${why}`, { node });
   if (!Array.isArray(removed)) throw refuse(misfit({ type: 'array' }, removed) ?? '');
   return removed.map((id: unknown) => {
     const fault = misfit({ type: 'string' }, id);
@@ -128,7 +128,7 @@ interface Reduction {
 function reduceField({ name, spec, current, update, node }: Reduction): unknown {
   const value = spec.reducer ? callReducer(spec.reducer, current, update, name, node) : update;
   const fault = misfit(spec, value);
-  if (fault !== undefined) throw new RunFailure('NODE_ERROR', `field "${name}" ${fault}`, { node });
+  if (fault !== undefined) throw new RunFailure('NodeFailed', `field "${name}" ${fault}`, { node });
   return value;
 }
 
@@ -142,14 +142,14 @@ function callReducer(
   try {
     return reducer(current, update);
   } catch (cause) {
-    throw new RunFailure('NODE_ERROR', `the reducer of field "${name}" failed${frozenHint(cause)}`, { node, cause });
+    throw new RunFailure('NodeFailed', `the reducer of field "${name}" failed${frozenHint(cause)}`, { node, cause });
   }
 }
 
 function specOf(fields: Specs, name: string, node: string): FieldSpec<unknown> {
   if (name === 'context_summary') return summary;
   const spec = Object.hasOwn(fields, name) ? fields[name] : undefined;
-  if (!spec) throw new RunFailure('NODE_ERROR', `field "${name}" is not declared in the graph`, { node });
+  if (!spec) throw new RunFailure('NodeFailed', `field "${name}" is not declared in the graph`, { node });
   return spec;
 }
 
@@ -162,7 +162,7 @@ function toJsonValue(name: string, value: unknown, node: string | undefined): st
     // A cycle or a bigint: refused below with whatever else JSON has no word for.
   }
   throw new RunFailure(
-    'NODE_ERROR',
+    'NodeFailed',
     `field "${name}" holds a value that is not JSON`,
     node === undefined ? {} : { node },
   );
@@ -172,5 +172,5 @@ function toJsonValue(name: string, value: unknown, node: string | undefined): st
 function light(name: string, json: string, node: string | undefined): string {
   if (json.length <= sizes.state) return json;
   const what = `field "${name}" weighs ${json.length} bytes or more, and the state may weigh ${sizes.state}`;
-  throw new RunFailure('NODE_ERROR', what, node === undefined ? {} : { node });
+  throw new RunFailure('NodeFailed', what, node === undefined ? {} : { node });
 }

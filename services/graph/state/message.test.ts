@@ -29,7 +29,7 @@ test('a message of a node is held to the rules that a message of a caller is hel
   for (const [message, says] of cases) {
     const failure = t.throws(() => toMessages([message], asItIs), { instanceOf: RunFailure });
     t.is(failure.message, says);
-    t.is(failure.code, 'NODE_ERROR');
+    t.is(failure.code, 'NodeFailed');
   }
 });
 

@@ -39,7 +39,7 @@ export function draftMessage(toBlock: (block: Block) => Block): MessageDraft {
     characters += more;
     if (characters > sizes.message) throw tooHeavy('the emitted message', characters);
     if (++pieces - told > maxWaiting)
-      throw new RunFailure('NODE_ERROR', `${maxWaiting} pieces were emitted in one turn of the event loop`);
+      throw new RunFailure('NodeFailed', `${maxWaiting} pieces were emitted in one turn of the event loop`);
     if (pieces % piecesPerLook === 0) setImmediate(() => (told = pieces));
   };
   const closeText = (): void => {
@@ -59,7 +59,7 @@ export function draftMessage(toBlock: (block: Block) => Block): MessageDraft {
       closeText();
       const block = toBlock(orFailure(() => readEmitted(JSON.parse(json) as Block)));
       if (content.length >= sizes.blocks)
-        throw new RunFailure('NODE_ERROR', `the emitted message has more than ${sizes.blocks} blocks`);
+        throw new RunFailure('NodeFailed', `the emitted message has more than ${sizes.blocks} blocks`);
       content.push(block);
       // Text is streamed as text, however it was emitted: the pieces joined are what the message says.
       const isText = block.type === 'text' && typeof block['text'] === 'string';
@@ -118,7 +118,7 @@ function orFailure<T>(read: () => T): T {
     return read();
   } catch (error) {
     if (!isServiceError(error, 'Invalid')) throw error;
-    throw new RunFailure('NODE_ERROR', error.details.map(({ loc, msg }) => `${toPlace(loc)} ${msg}`).join('; '));
+    throw new RunFailure('NodeFailed', error.details.map(({ loc, msg }) => `${toPlace(loc)} ${msg}`).join('; '));
   }
 }
 
@@ -136,8 +136,8 @@ function toLightJson(value: unknown, place: string): string {
 
 function mustBe(place: string, type: FieldType, value: unknown): void {
   const fault = misfit({ type }, value);
-  if (fault !== undefined) throw new RunFailure('NODE_ERROR', `${place} ${fault}`);
+  if (fault !== undefined) throw new RunFailure('NodeFailed', `${place} ${fault}`);
 }
 
 const tooHeavy = (what: string, bytes: number): RunFailure =>
-  new RunFailure('NODE_ERROR', `${what} weighs ${bytes} bytes or more, and a message may weigh ${sizes.message}`);
+  new RunFailure('NodeFailed', `${what} weighs ${bytes} bytes or more, and a message may weigh ${sizes.message}`);

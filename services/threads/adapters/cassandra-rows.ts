@@ -1,3 +1,4 @@
+import { toRunEnd } from '@agent-workflow/protos/failures';
 import { types } from 'cassandra-driver';
 import type {
   Checkpoint,
@@ -128,13 +129,18 @@ export const fromLayout = ({ context, ...layout }: Layout): string =>
   JSON.stringify({ ...layout, context: encode(context) });
 
 export const toRun = (row: Row): RunRecord => ({
-  ...(JSON.parse(row['run'] as string) as Omit<RunRecord, 'options' | 'input'>),
+  ...readRun<Omit<RunRecord, 'options' | 'input'>>(row),
   options: fromBlob(row['options']),
   ...optional('input', row['input']),
 });
 
 /** A run of which only its `run` was read. */
-export const toRunRow = (row: Row): RunRow => JSON.parse(row['run'] as string) as RunRow;
+export const toRunRow = (row: Row): RunRow => readRun<RunRow>(row);
+
+function readRun<T extends Pick<RunRow, 'end'>>(row: Row): T {
+  const run = JSON.parse(row['run'] as string) as T;
+  return run.end ? { ...run, end: toRunEnd(run.end) } : run;
+}
 
 export const fromRun = ({ options: _, input: _input, ...run }: RunRecord): string => JSON.stringify(run);
 

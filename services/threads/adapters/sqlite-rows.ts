@@ -1,5 +1,6 @@
 import type { StatementSync } from 'node:sqlite';
 import { createQuota } from '@agent-workflow/kit/pages';
+import { toRunEnd } from '@agent-workflow/protos/failures';
 import type { CheckpointSource, Granularity, OpenStatus, RunStatus } from '@agent-workflow/protos/lists';
 import type { OpenCall, RunEnd } from '@agent-workflow/protos/threads';
 import type { CheckpointRow, Head, LogEntry, PlacedEntry, RunRecord, RunRow, ThreadKey, ThreadRow } from '../port.ts';
@@ -215,5 +216,5 @@ export const toRunRow = (row: Row): RunRow => ({
   createdAt: row['created_at'] as number,
   updatedAt: row['updated_at'] as number,
   ...optional('resumes', row['resumes'] as string | null),
-  ...optional('end', row['end'] === null ? null : (JSON.parse(row['end'] as string) as RunEnd)),
+  ...optional('end', row['end'] === null ? null : toRunEnd(JSON.parse(row['end'] as string) as RunEnd)),
 });

@@ -38,7 +38,7 @@ export function decideClaim(request: ClaimRunRequest, snapshot: Snapshot, now: n
     return takeOver({ ...head, worker, activeStatus: 'running' }, run, now);
   }
   const gone = goneNode(head, run, request.nodes);
-  if (gone !== undefined) return giveUp(head, run, now, { code: 'CONFLICT', message: waitsAtGone(run.threadId, gone) });
+  if (gone !== undefined) return giveUp(head, run, now, { code: 'Conflict', message: waitsAtGone(run.threadId, gone) });
   const input = run.input ? fromInput(run.input) : [];
   const { refusal, ...claimed } = claim({ head, run, input, hasNewInput: run.hasNewInput, worker, snapshot, now });
   return refusal === undefined ? claimed : giveUp(head, run, now, invalidInput(refusal));
@@ -72,9 +72,9 @@ function claimedTooOften({ next }: Head, nodes: NodeNames | undefined): RunError
     .map((name) => `"${name}"`)
     .join(', ');
   const why = `the run was claimed ${String(maxClaims)} times and committed nothing`;
-  if (only === undefined) return { code: 'INTERNAL_ERROR', message: why };
-  if (more.length === 0) return { code: 'INTERNAL_ERROR', message: `${why}: it stood at node ${where}`, node: only };
-  return { code: 'INTERNAL_ERROR', message: `${why}: it stood at the nodes ${where}` };
+  if (only === undefined) return { code: 'Internal', message: why };
+  if (more.length === 0) return { code: 'Internal', message: `${why}: it stood at node ${where}`, node: only };
+  return { code: 'Internal', message: `${why}: it stood at the nodes ${where}` };
 }
 
 /** So many of the nodes of one step are named. */
@@ -82,7 +82,7 @@ const namedNodes = 10;
 
 /** Says what the acceptance of a run with such an input says. */
 const invalidInput = (refusal: string): RunError => ({
-  code: 'VALIDATION_ERROR',
+  code: 'Invalid',
   message: `body.messages: ${refusal}`,
 });
 
