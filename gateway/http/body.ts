@@ -1,4 +1,5 @@
 import { ServiceError } from '@agent-workflow/kit/errors';
+import { located } from './fields.ts';
 import { writeRefusal } from './envelope.ts';
 import type { Context, Middleware } from './context.ts';
 import { guardJson, maxFlatLength } from './json-guard.ts';
@@ -97,7 +98,7 @@ function toServiceError(error: Error, maxBytes: number): ServiceError {
 const notAnObject = (): ServiceError => badBody('the body must be a JSON object');
 
 const badBody = (msg: string, cause?: unknown): ServiceError =>
-  new ServiceError('BadRequest', msg, { cause, details: [{ loc: ['body'], msg, type: 'json_invalid' }] });
+  new ServiceError('BadRequest', msg, { cause, details: [located({ loc: ['body'], msg, type: 'json_invalid' })] });
 
 /** The connection stays usable only when the rest of the body is taken off it. */
 function discardRest({ req }: Pick<Context, 'req'>): void {

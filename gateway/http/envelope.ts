@@ -1,5 +1,5 @@
-import type { ErrorDetail } from '@agent-workflow/kit/errors';
 import type { Context } from './context.ts';
+import type { WireDetail } from './fields.ts';
 import { sendHead } from './head.ts';
 import { nowText, sizeOf, type JsonParts } from './json.ts';
 
@@ -11,7 +11,7 @@ export interface Refusal {
   /** Upper snake case, stable. */
   readonly code: string;
   readonly message: string;
-  readonly details?: readonly ErrorDetail[];
+  readonly details?: readonly WireDetail[];
 }
 
 /** Answers with `data`, which is JSON text already. */

@@ -1,6 +1,7 @@
 import { fromUnknown, ServiceError, type ErrorCode } from '@agent-workflow/kit/errors';
 import { writeRefusal } from './envelope.ts';
 import type { Context, Middleware } from './context.ts';
+import { toWireError } from './fields.ts';
 import { HttpRefusal } from './http-refusal.ts';
 
 /** What each way to fail is over HTTP: its status, and the code in the error envelope. */
@@ -52,7 +53,7 @@ function refuse(ctx: Context, thrown: unknown): void {
   const status = error instanceof HttpRefusal ? error.status : usual;
   if (status === 401 && !ctx.res.hasHeader('WWW-Authenticate')) ctx.set('WWW-Authenticate', challengeTo(ctx));
   if (status === 429 || status === 503) ctx.set('Retry-After', String(Math.ceil((error.retryAfterMs ?? 1000) / 1000)));
-  writeRefusal(ctx, { status, code, message: error.message, details: error.details });
+  writeRefusal(ctx, { status, code, ...toWireError(error) });
 }
 
 /** RFC 6750: a caller who brought a token learns that it is not good, and no more. */

@@ -1,5 +1,6 @@
-import { invalid, notFound } from '@agent-workflow/kit/errors';
+import { notFound } from '@agent-workflow/kit/errors';
 import type Router from '@koa/router';
+import { invalidAt } from './fields.ts';
 import { writeRefusal } from './envelope.ts';
 import type { Context, Middleware } from './context.ts';
 
@@ -17,7 +18,7 @@ export const unmatched: Middleware = (ctx) => {
     return;
   }
   const empty = emptyParameter(ctx, router);
-  if (empty !== undefined) throw invalid(['path', empty], 'must not be empty', 'string_too_short');
+  if (empty !== undefined) throw invalidAt(['path', empty], 'must not be empty', 'string_too_short');
   throw notFound(`there is nothing at ${ctx.path}`);
 };
 

@@ -1,5 +1,6 @@
-import { ServiceError, type ErrorDetail } from '@agent-workflow/kit/errors';
+import { ServiceError } from '@agent-workflow/kit/errors';
 import test from 'ava';
+import { toWireError, type WireDetail } from './fields.ts';
 import { endpoints } from '../endpoints/table.ts';
 import { RunInput } from '../schemas/graph.ts';
 import { ThreadParams, ThreadsQuery } from '../schemas/threads.ts';
@@ -12,12 +13,12 @@ function faultOf(
   schema: Parameters<typeof validator>[0],
   value: unknown,
   source: Source = 'body',
-): ErrorDetail | undefined {
+): WireDetail | undefined {
   try {
     validator(schema)(value, () => source);
     return undefined;
   } catch (error) {
-    return error instanceof ServiceError ? error.details[0] : undefined;
+    return error instanceof ServiceError ? toWireError(error).details[0] : undefined;
   }
 }
 

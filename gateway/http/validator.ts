@@ -1,7 +1,7 @@
-import { ServiceError, type ErrorDetail } from '@agent-workflow/kit/errors';
 import { idRule } from '@agent-workflow/protos/message';
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import type { TSchema } from 'typebox';
+import { invalidAt, type WireDetail } from './fields.ts';
 
 const ajv = new Ajv2020({
   useDefaults: true,
@@ -23,7 +23,7 @@ export function validator(schema: TSchema): (value: unknown, sourceOf: (field: s
     validate ??= ajv.compile(schema);
     if (validate(value)) return;
     const detail = detailOf(mostTelling(validate.errors ?? []), sourceOf);
-    throw new ServiceError('Invalid', `${detail.loc.join('.')}: ${detail.msg}`, { details: [detail] });
+    throw invalidAt(detail.loc, detail.msg, detail.type);
   };
 }
 
@@ -34,7 +34,7 @@ const mostTelling = (errors: readonly ErrorObject[]): ErrorObject | undefined =>
     undefined,
   );
 
-function detailOf(error: ErrorObject | undefined, sourceOf: (field: string | undefined) => Source): ErrorDetail {
+function detailOf(error: ErrorObject | undefined, sourceOf: (field: string | undefined) => Source): WireDetail {
   const steps = error ? [...pointer(error.instancePath), ...missing(error)] : [];
   const [first] = steps;
   return {

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fromUnknown, invalid, isServiceError, ServiceError, type ErrorCode } from '@agent-workflow/kit/errors';
+import { fromUnknown, isServiceError, ServiceError, type ErrorCode } from '@agent-workflow/kit/errors';
 import { newId } from '@agent-workflow/kit/ids';
 import { within, type Call } from '@agent-workflow/protos/call';
 import type { BeginOnceReply, Threads } from '@agent-workflow/protos/threads';
+import { invalidAt, located, toWireError, type WireDetail } from '../http/fields.ts';
 import type { Ask, RunStream } from '../http/endpoint.ts';
 import type { OnceCache } from './port.ts';
 import { jsonBytes, jsonText, sizeOf, type JsonParts } from '../http/json.ts';
@@ -29,7 +30,7 @@ export function readOnce({ req, method, path, querystring, state }: Context, sta
   const given = req.headers['idempotency-key'];
   if (given === undefined) return undefined;
   if (typeof given !== 'string' || !visibleAscii.test(given)) {
-    throw invalid(['header', 'Idempotency-Key'], 'must be 1 to 255 visible ASCII characters', 'idempotency_key');
+    throw invalidAt(['header', 'Idempotency-Key'], 'must be 1 to 255 visible ASCII characters', 'idempotency_key');
   }
   const bodyHash = sha256([querystring, JSON.stringify(state.body ?? null)]).toString('base64url');
   return { key: toUuid(sha256([state.principal.owner, method, path, given])), bodyHash, startsRun };
@@ -131,7 +132,7 @@ const patienceMs = 2000;
 const askAgainMs = 50;
 
 const otherBody = (): ServiceError =>
-  invalid(['header', 'Idempotency-Key'], 'was used with another body', 'idempotency_key');
+  invalidAt(['header', 'Idempotency-Key'], 'was used with another body', 'idempotency_key');
 
 function unlessGone(error: unknown): undefined {
   if (isServiceError(error, 'Cancelled')) return undefined;
@@ -175,17 +176,24 @@ const textOf = (reply: string | JsonParts): string =>
 
 const isOfTheMoment = (status: number): boolean => status === 409 || status === 429 || status >= 499;
 
-const refusalOf = ({ code, message, details }: ServiceError): Record<string, unknown> => ({ code, message, details });
+const refusalOf = (error: ServiceError): Refused => ({ code: error.code, ...toWireError(error) });
+
+/** A refusal as it is kept. */
+interface Refused {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly details: readonly WireDetail[];
+}
 
 /** The reply that was kept; `undefined` when only that there was one. */
 function replay(json: string): string | undefined {
   const { data, done, refused } = JSON.parse(json) as {
     data?: string;
     done?: true;
-    refused?: { code: ErrorCode; message: string; details: ServiceError['details'] };
+    refused?: Refused;
   };
   if (data !== undefined || done) return data;
-  if (refused) throw new ServiceError(refused.code, refused.message, { details: refused.details });
+  if (refused) throw new ServiceError(refused.code, refused.message, { details: refused.details.map(located) });
   throw new ServiceError('Internal', 'the kept reply cannot be read');
 }
 

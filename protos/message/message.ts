@@ -52,7 +52,7 @@ export const textOf = (message: Pick<Message, 'content'>): string =>
     .flatMap((block) => (block.type === 'text' && typeof block['text'] === 'string' ? [block['text']] : []))
     .join('');
 
-type Loc = ErrorDetail['loc'];
+type Field = ErrorDetail['field'];
 
 /** The type of a field of a block. `name` is a text that is not empty. */
 export type BlockFieldType = 'string' | 'name' | 'boolean' | 'object' | 'array';
@@ -114,21 +114,21 @@ export interface MessageDefaults {
 /**
  * Reads one message, wherever it enters: from a request, as part of a state, from a node. The result has an id, content
  * blocks and an ISO 8601 time in UTC; fields and blocks that no rule names are kept as they came.
- * @throws Invalid at the place of the first fault, below `loc`.
+ * @throws Invalid at the place of the first fault, below `at`.
  */
-export function readMessage(given: unknown, loc: Loc, { newId, now }: MessageDefaults): Message {
-  if (!isObject(given)) throw wrongType(loc, 'an object', given, 'object_type');
+export function readMessage(given: unknown, at: Field, { newId, now }: MessageDefaults): Message {
+  if (!isObject(given)) throw wrongType(at, 'an object', given, 'object_type');
   const { message_id: id, role, content, timestamp, ...others } = given;
   if (!isRole(role)) {
-    if (role === undefined) throw invalid([...loc, 'role'], 'is required', 'missing');
-    throw invalid([...loc, 'role'], `must be one of ${roles.join(', ')}`, 'enum');
+    if (role === undefined) throw invalid([...at, 'role'], 'is required', 'missing');
+    throw invalid([...at, 'role'], `must be one of ${roles.join(', ')}`, 'enum');
   }
   return {
-    message_id: readId(id, [...loc, 'message_id']) ?? newId(),
+    message_id: readId(id, [...at, 'message_id']) ?? newId(),
     role,
-    content: readContent(content, [...loc, 'content']),
-    ...readOthers(others, loc),
-    timestamp: readTimestamp(timestamp, [...loc, 'timestamp']) ?? now.toISOString(),
+    content: readContent(content, [...at, 'content']),
+    ...readOthers(others, at),
+    timestamp: readTimestamp(timestamp, [...at, 'timestamp']) ?? now.toISOString(),
   };
 }
 
@@ -136,34 +136,34 @@ export function readMessage(given: unknown, loc: Loc, { newId, now }: MessageDef
  * Reads one message as it enters the log.
  * @throws Invalid as {@link readMessage}, and for one that is larger than a message may be.
  */
-export function readEntry(given: unknown, loc: Loc, defaults: MessageDefaults): MessageEntry {
-  const message = readMessage(given, loc, defaults);
+export function readEntry(given: unknown, at: Field, defaults: MessageDefaults): MessageEntry {
+  const message = readMessage(given, at, defaults);
   const json = encoder.encode(JSON.stringify(message));
-  if (json.length > sizes.message) throw invalid(loc, `is larger than ${String(sizes.message)} bytes`, 'too_large');
+  if (json.length > sizes.message) throw invalid(at, `is larger than ${String(sizes.message)} bytes`, 'too_large');
   return { messageId: message.message_id, json };
 }
 
 const encoder = new TextEncoder();
 
-/** Reads one content block. @throws Invalid at the place of the first fault, below `loc`. */
-export function readBlock(given: unknown, loc: Loc): Block {
-  if (!isObject(given)) throw wrongType(loc, 'an object', given, 'object_type');
+/** Reads one content block. @throws Invalid at the place of the first fault, below `at`. */
+export function readBlock(given: unknown, at: Field): Block {
+  if (!isObject(given)) throw wrongType(at, 'an object', given, 'object_type');
   const { type } = given;
-  refuseMisfit(type, 'name', [...loc, 'type']);
+  refuseMisfit(type, 'name', [...at, 'type']);
   const rule = Object.hasOwn(blockRules, type as string) ? blockRules[type as string] : undefined;
-  return rule ? readKnownBlock(given, rule, loc) : (given as Block);
+  return rule ? readKnownBlock(given, rule, at) : (given as Block);
 }
 
-function readKnownBlock(given: Given, { required, optional, oneOf }: BlockRule, loc: Loc): Block {
-  for (const name in required) refuseMisfit(given[name], required[name] ?? 'string', [...loc, name]);
+function readKnownBlock(given: Given, { required, optional, oneOf }: BlockRule, at: Field): Block {
+  for (const name in required) refuseMisfit(given[name], required[name] ?? 'string', [...at, name]);
   let absent: string[] | undefined;
   for (const name in optional) {
     if (given[name] === null) (absent ??= []).push(name);
-    else if (given[name] !== undefined) refuseMisfit(given[name], optional[name] ?? 'string', [...loc, name]);
+    else if (given[name] !== undefined) refuseMisfit(given[name], optional[name] ?? 'string', [...at, name]);
   }
   const [first] = oneOf ?? [];
   if (oneOf && first !== undefined && oneOf.every((name) => given[name] === undefined || given[name] === null))
-    throw invalid([...loc, first], `is required, unless ${oneOf.slice(1).join(' or ')} is given`, 'missing');
+    throw invalid([...at, first], `is required, unless ${oneOf.slice(1).join(' or ')} is given`, 'missing');
   return (absent ? without(given, absent) : given) as Block;
 }
 
@@ -179,38 +179,38 @@ function without(given: Given, names: readonly string[]): Given {
 }
 
 /** `undefined` where the id is to be given. */
-function readId(id: unknown, loc: Loc): string | undefined {
+function readId(id: unknown, at: Field): string | undefined {
   if (id === undefined || id === null) return undefined;
-  if (typeof id !== 'string' && typeof id !== 'number') throw wrongType(loc, 'a string or a number', id);
-  if (typeof id === 'number') refuseRounded(id, loc);
+  if (typeof id !== 'string' && typeof id !== 'number') throw wrongType(at, 'a string or a number', id);
+  if (typeof id === 'number') refuseRounded(id, at);
   const text = idText(id);
   if (text === '' || text === '0') return undefined;
   const fault = idFault(text);
-  if (fault) throw invalid(loc, fault.msg, fault.type);
+  if (fault) throw invalid(at, fault.msg, fault.type);
   return text;
 }
 
 /** Beyond these JSON numbers are rounded, so that two different identifiers would become one. */
-function refuseRounded(id: number, loc: Loc): void {
+function refuseRounded(id: number, at: Field): void {
   const { MAX_SAFE_INTEGER: most, MIN_SAFE_INTEGER: least } = Number;
-  if (id > most) throw invalid(loc, `must be <= ${String(most)}`, 'less_than_equal');
-  if (id < least) throw invalid(loc, `must be >= ${String(least)}`, 'greater_than_equal');
+  if (id > most) throw invalid(at, `must be <= ${String(most)}`, 'less_than_equal');
+  if (id < least) throw invalid(at, `must be >= ${String(least)}`, 'greater_than_equal');
 }
 
-function readContent(content: unknown, loc: Loc): readonly Block[] {
+function readContent(content: unknown, at: Field): readonly Block[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
-  if (content === undefined) throw invalid(loc, 'is required', 'missing');
-  if (!Array.isArray(content)) throw wrongType(loc, 'a string or an array', content, 'string_or_array_type');
-  refuseTooMany(content, loc);
-  return content.map((block: unknown, index) => readBlock(block, [...loc, index]));
+  if (content === undefined) throw invalid(at, 'is required', 'missing');
+  if (!Array.isArray(content)) throw wrongType(at, 'a string or an array', content, 'string_or_array_type');
+  refuseTooMany(content, at);
+  return content.map((block: unknown, index) => readBlock(block, [...at, index]));
 }
 
-function readOthers({ tools_calls: calls, metadata, ...others }: Given, loc: Loc): Given {
+function readOthers({ tools_calls: calls, metadata, ...others }: Given, at: Field): Given {
   if (isGiven(calls)) {
-    refuseMisfit(calls, 'array', [...loc, 'tools_calls']);
-    refuseTooMany(calls as readonly unknown[], [...loc, 'tools_calls']);
+    refuseMisfit(calls, 'array', [...at, 'tools_calls']);
+    refuseTooMany(calls as readonly unknown[], [...at, 'tools_calls']);
   }
-  if (isGiven(metadata)) refuseMisfit(metadata, 'object', [...loc, 'metadata']);
+  if (isGiven(metadata)) refuseMisfit(metadata, 'object', [...at, 'metadata']);
   return {
     ...(isGiven(calls) && { tools_calls: calls }),
     ...(isGiven(metadata) && { metadata }),
@@ -220,9 +220,9 @@ function readOthers({ tools_calls: calls, metadata, ...others }: Given, loc: Loc
 
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
 
-function refuseTooMany(items: readonly unknown[], loc: Loc): void {
+function refuseTooMany(items: readonly unknown[], at: Field): void {
   if (items.length > sizes.blocks)
-    throw invalid(loc, `must NOT have more than ${String(sizes.blocks)} items`, 'too_long');
+    throw invalid(at, `must NOT have more than ${String(sizes.blocks)} items`, 'too_long');
 }
 
 const fits: Readonly<Record<BlockFieldType, (value: unknown) => boolean>> = {
@@ -241,14 +241,14 @@ const typeNames: Readonly<Record<BlockFieldType, string>> = {
   array: 'an array',
 };
 
-function refuseMisfit(value: unknown, type: BlockFieldType, loc: Loc): void {
-  if (value === undefined) throw invalid(loc, 'is required', 'missing');
-  if (!fits[type](value)) throw wrongType(loc, typeNames[type], value, `${type === 'name' ? 'string' : type}_type`);
-  if (type === 'name' && value === '') throw invalid(loc, 'must not be empty', 'string_too_short');
+function refuseMisfit(value: unknown, type: BlockFieldType, at: Field): void {
+  if (value === undefined) throw invalid(at, 'is required', 'missing');
+  if (!fits[type](value)) throw wrongType(at, typeNames[type], value, `${type === 'name' ? 'string' : type}_type`);
+  if (type === 'name' && value === '') throw invalid(at, 'must not be empty', 'string_too_short');
 }
 
-const wrongType = (loc: Loc, wanted: string, value: unknown, type = 'type'): ServiceError =>
-  invalid(loc, `must be ${wanted}, not ${nameOf(value)}`, type);
+const wrongType = (at: Field, wanted: string, value: unknown, type = 'type'): ServiceError =>
+  invalid(at, `must be ${wanted}, not ${nameOf(value)}`, type);
 
 const nameOf = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value);
 
@@ -262,12 +262,12 @@ const iso = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d
 const hasOffset = /(?:Z|[+-]\d\d:?\d\d)$/i;
 
 /** A time as ISO 8601 text in UTC; `undefined` where none is given. A text without an offset is in UTC. */
-function readTimestamp(given: unknown, loc: Loc): string | undefined {
+function readTimestamp(given: unknown, at: Field): string | undefined {
   if (given === undefined || given === null) return undefined;
-  if (typeof given !== 'string' && typeof given !== 'number') throw wrongType(loc, 'a string or a number', given);
+  if (typeof given !== 'string' && typeof given !== 'number') throw wrongType(at, 'a string or a number', given);
   const ms = typeof given === 'number' ? toMilliseconds(given) : toTime(given);
   if (!(ms >= 0 && ms <= lastTime))
-    throw invalid(loc, 'must be an ISO 8601 time, or a number of the years 1970 to 9999', 'datetime_parsing');
+    throw invalid(at, 'must be an ISO 8601 time, or a number of the years 1970 to 9999', 'datetime_parsing');
   return new Date(ms).toISOString();
 }
 

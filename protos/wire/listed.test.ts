@@ -50,7 +50,7 @@ test('a request over gRPC whose value is not of its list is Invalid and does not
   const granularity = 'none' as Granularity;
   const error = await t.throwsAsync<ServiceError>(client.start({ ...start, granularity }, within(5000)));
   t.is(error.code, 'Invalid');
-  t.like(error.details[0], { loc: ['granularity'], msg: 'must be one of low, partial, full', type: 'enum' });
+  t.like(error.details[0], { field: ['granularity'], msg: 'must be one of low, partial, full', type: 'enum' });
   t.deepEqual(started, []);
   t.is((await client.start(start, within(5000))).status, 'queued');
 });
@@ -70,7 +70,7 @@ test('a value inside another message of a request over gRPC is held to its list,
   const page = { owner: 'anon', limit: 10, offset: 0 };
   const selection = { memoryType: 'nope' as MemoryType };
   const error = await t.throwsAsync<ServiceError>(client.list({ ...page, selection }, within(5000)));
-  t.deepEqual(error.details[0]?.loc, ['selection', 'memoryType']);
+  t.deepEqual(error.details[0]?.field, ['memoryType']);
   t.is((await client.list({ ...page, selection: {} }, within(5000))).total, 0);
 });
 

@@ -15,7 +15,7 @@ const listsOf: Readonly<Record<Context, MessageLists>> = {
 type Message = Record<string, unknown>;
 
 /** Finds the first value of a message that is not of the list its field has. */
-type FindFault = (message: Message, path: readonly (string | number)[]) => ServiceError | undefined;
+type FindFault = (message: Message) => ServiceError | undefined;
 
 /** `undefined` where no field of the message is of a list. */
 function finderOf(context: Context, name: string): FindFault | undefined {
@@ -24,10 +24,10 @@ function finderOf(context: Context, name: string): FindFault | undefined {
   const finders = Object.entries(fields).map(([field, list]): FindFault => {
     if (typeof list !== 'string') {
       const find = finderOf(context, list.of) ?? (() => undefined);
-      return (message, path) => eachOf(message[field], [...path, field], find);
+      return (message) => eachOf(message[field], find);
     }
     const allowed = lists[list];
-    return (message, path) => {
+    return (message) => {
       const value = message[field];
       if (value === undefined || isIn(allowed, value)) return undefined;
       // A process of the version before spells codes of failures in another way.
@@ -36,22 +36,22 @@ function finderOf(context: Context, name: string): FindFault | undefined {
         message[field] = code;
         return undefined;
       }
-      return invalid([...path, field], `must be one of ${allowed.join(', ')}`, 'enum');
+      return invalid([field], `must be one of ${allowed.join(', ')}`, 'enum');
     };
   });
-  return (message, path) => {
+  return (message) => {
     for (const find of finders) {
-      const fault = find(message, path);
+      const fault = find(message);
       if (fault) return fault;
     }
     return undefined;
   };
 }
 
-function eachOf(value: unknown, path: readonly (string | number)[], find: FindFault): ServiceError | undefined {
-  if (!Array.isArray(value)) return value ? find(value as Message, path) : undefined;
-  for (const [index, item] of value.entries()) {
-    const fault = find(item as Message, [...path, index]);
+function eachOf(value: unknown, find: FindFault): ServiceError | undefined {
+  if (!Array.isArray(value)) return value ? find(value as Message) : undefined;
+  for (const item of value) {
+    const fault = find(item as Message);
     if (fault) return fault;
   }
   return undefined;
@@ -60,7 +60,7 @@ function eachOf(value: unknown, path: readonly (string | number)[], find: FindFa
 /** Says why a request that came over gRPC is refused: Invalid at the first value that is not of its field's list. */
 export function requestFault(context: Context, rpc: Rpc): (request: object) => ServiceError | undefined {
   const find = finderOf(context, nameOf(rpc.requestType));
-  return (request) => find?.(request as Message, []);
+  return (request) => find?.(request as Message);
 }
 
 /** The RPC, whose replies are refused where a value of theirs is not of its field's list: the server is of another version. */
@@ -69,7 +69,7 @@ export function withCheckedReplies(context: Context, rpc: Rpc): Rpc {
   if (!find) return rpc;
   const responseDeserialize = (bytes: Buffer): object => {
     const reply = rpc.responseDeserialize(bytes);
-    const fault = find(reply as Message, []);
+    const fault = find(reply as Message);
     if (fault) throw fault;
     return reply;
   };

@@ -5,8 +5,6 @@ import { memoryTypes } from '@agent-workflow/protos/lists';
 import type { Selection } from '@agent-workflow/protos/memory';
 import { readObject } from './json.ts';
 
-// Each refusal names the field by its place in the HTTP request.
-
 const maxLimit = 1000;
 
 export function refuseLate({ deadline, signal }: Call): void {
@@ -15,55 +13,55 @@ export function refuseLate({ deadline, signal }: Call): void {
 }
 
 export function refuseUnfit(content: unknown): void {
-  const loc = ['body', 'content'];
-  if (typeof content !== 'string') throw invalid(loc, 'must be a text', 'string_type');
-  if (content.trim() === '') throw invalid(loc, 'must not be empty', 'too_short');
-  refuseLarge(content, loc);
+  const at = ['content'];
+  if (typeof content !== 'string') throw invalid(at, 'must be a text', 'string_type');
+  if (content.trim() === '') throw invalid(at, 'must not be empty', 'too_short');
+  refuseLarge(content, at);
 }
 
-export function refuseLarge(text: string, loc: ErrorDetail['loc']): void {
+export function refuseLarge(text: string, at: ErrorDetail['field']): void {
   const bytes = Buffer.byteLength(text);
   if (bytes <= sizes.memory) return;
-  throw invalid(loc, `must not be larger than ${String(sizes.memory)} bytes, it has ${String(bytes)}`, 'too_long');
+  throw invalid(at, `must not be larger than ${String(sizes.memory)} bytes, it has ${String(bytes)}`, 'too_long');
 }
 
 export function refuseLargeMetadata({ byteLength }: Uint8Array): void {
-  const loc = ['body', 'metadata'];
+  const at = ['metadata'];
   if (byteLength <= sizes.memory) return;
-  throw invalid(loc, `must not be larger than ${String(sizes.memory)} bytes, it has ${String(byteLength)}`, 'too_long');
+  throw invalid(at, `must not be larger than ${String(sizes.memory)} bytes, it has ${String(byteLength)}`, 'too_long');
 }
 
 const maxCategory = 256;
 
-export function refuseLong(category: string, loc: ErrorDetail['loc']): void {
+export function refuseLong(category: string, at: ErrorDetail['field']): void {
   if (category.length > maxCategory) {
-    throw invalid(loc, `must not be longer than ${String(maxCategory)} characters`, 'too_long');
+    throw invalid(at, `must not be longer than ${String(maxCategory)} characters`, 'too_long');
   }
 }
 
 export function readMetadata(json: Uint8Array): Readonly<Record<string, unknown>> {
   refuseLargeMetadata(json);
-  return readObject(json, ['body', 'metadata']);
+  return readObject(json, ['metadata']);
 }
 
 /** The selection, its type being one there is. */
 export function checkedSelection(selection: Selection): Selection {
-  if (selection.memoryType !== undefined) oneOf(memoryTypes, selection.memoryType, ['body', 'memory_type']);
+  if (selection.memoryType !== undefined) oneOf(memoryTypes, selection.memoryType, ['memoryType']);
   return selection;
 }
 
-export function oneOf<T extends string>(allowed: readonly T[], given: string, loc: ErrorDetail['loc']): T {
+export function oneOf<T extends string>(allowed: readonly T[], given: string, at: ErrorDetail['field']): T {
   const found = allowed.find((value) => value === given);
-  if (found === undefined) throw invalid(loc, `must be one of ${allowed.join(', ')}`, 'enum');
+  if (found === undefined) throw invalid(at, `must be one of ${allowed.join(', ')}`, 'enum');
   return found;
 }
 
-export function readCount(given: number, loc: ErrorDetail['loc'], { min, max } = { min: 1, max: maxLimit }): number {
+export function readCount(given: number, at: ErrorDetail['field'], { min, max } = { min: 1, max: maxLimit }): number {
   if (Number.isInteger(given) && given >= min) return Math.min(given, max);
-  throw invalid(loc, `must be a whole number of at least ${String(min)}`, 'greater_than_equal');
+  throw invalid(at, `must be a whole number of at least ${String(min)}`, 'greater_than_equal');
 }
 
 export function readOffset(offset: number): number {
   if (Number.isInteger(offset) && offset >= 0) return offset;
-  throw invalid(['query', 'offset'], 'must be a whole number, 0 or greater');
+  throw invalid(['offset'], 'must be a whole number, 0 or greater');
 }

@@ -37,7 +37,7 @@ export async function copyMemories({ from, load, embedder, onProgress }: CopyOpt
 
 async function embedAnew(memories: readonly OwnedMemory[], embedder: Embedder): Promise<OwnedMemory[]> {
   const texts = memories.map(({ memory }) => memory.content);
-  const vectors = await embedTexts(embedder, { texts, loc: ['content'] }, within(embedMs));
+  const vectors = await embedTexts(embedder, { texts, field: ['content'] }, within(embedMs));
   return memories.map(({ owner, memory }, place) => {
     const vector = vectors[place] as Float32Array;
     return { owner, memory: { ...memory, vector, vectorJson: vectorToJson(vector) } };

@@ -11,7 +11,7 @@ export function fromCursor(cursor: string): ListMark {
   if (Number.isSafeInteger(timestamp) && typeof memoryId === 'string') {
     return { timestamp: timestamp as number, memoryId };
   }
-  throw invalid(['query', 'cursor'], 'is not a cursor that a list gave', 'cursor');
+  throw invalid(['cursor'], 'is not a cursor that a list gave', 'cursor');
 }
 
 function decode(cursor: string): unknown[] {

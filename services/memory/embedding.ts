@@ -6,25 +6,25 @@ import { toUnit } from './rank.ts';
 /** Texts to embed, and the place of the request's field that they come from. */
 export interface Embedding {
   readonly texts: readonly string[];
-  readonly loc: ErrorDetail['loc'];
+  readonly field: ErrorDetail['field'];
 }
 
 /**
  * The vectors of texts, in order, each of unit length.
- * @throws Invalid at `loc` when the embedder gives no vector for one of them that can be compared with others.
+ * @throws Invalid at `field` when the embedder gives no vector for one of them that can be compared with others.
  */
 export async function embedTexts(
   embedder: Embedder,
-  { texts, loc }: Embedding,
+  { texts, field }: Embedding,
   call: Call,
 ): Promise<readonly Float32Array[]> {
   const vectors = await embedder.embed(texts, call).catch((error: unknown) => {
-    throw isServiceError(error, 'Invalid') ? invalid(loc, error.details[0]?.msg ?? noVector) : error;
+    throw isServiceError(error, 'Invalid') ? invalid(field, error.details[0]?.msg ?? noVector) : error;
   });
   return texts.map((_, place) => {
     const vector = vectors[place];
     const fault = vector ? faultOf(vector, embedder.dimension) : noVector;
-    if (!vector || fault !== undefined) throw invalid(loc, fault ?? noVector);
+    if (!vector || fault !== undefined) throw invalid(field, fault ?? noVector);
     return toUnit(vector);
   });
 }

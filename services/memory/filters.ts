@@ -22,7 +22,7 @@ type Test = (value: unknown) => boolean;
 export function readSelection({ memoryType, category, threadId, filtersJson }: Selection): Selected {
   const narrowing = { memoryType, category, threadId };
   if (filtersJson === undefined) return { narrowing };
-  const filters = Object.entries(readObject(filtersJson, ['body', 'filters']));
+  const filters = Object.entries(readObject(filtersJson, ['filters']));
   if (filters.length === 0) return { narrowing };
   const tests = filters.map(([field, condition]) => [field, toTest(field, condition)] as const);
   const metadata = filters.flatMap(([field, condition]) => toMatch(field, condition));
@@ -77,9 +77,9 @@ const isScalar = (value: unknown): value is Scalar =>
 const operandOf = (operator: string): string => (operator === '$in' ? 'an array' : 'a number or a string');
 
 function toTest(field: string, condition: unknown): Test {
-  if (field.startsWith('$')) throw invalid(['body', 'filters', field], 'is no name of a field: conditions do not nest');
+  if (field.startsWith('$')) throw invalid(['filters', field], 'is no name of a field: conditions do not nest');
   if (!isObject(condition) || !Object.keys(condition).some(isOperator)) {
-    refuseNested(condition, ['body', 'filters', field]);
+    refuseNested(condition, ['filters', field]);
     return equalTo(condition);
   }
   const tests = Object.entries(condition).map(([operator, operand]) => toOperatorTest(field, operator, operand));
@@ -87,23 +87,23 @@ function toTest(field: string, condition: unknown): Test {
 }
 
 function toOperatorTest(field: string, operator: string, operand: unknown): Test {
-  const loc = ['body', 'filters', field, operator];
+  const at = ['filters', field, operator];
   const make = Object.hasOwn(operators, operator) ? operators[operator] : undefined;
-  if (!make) throw invalid(loc, `must be one of ${Object.keys(operators).join(', ')}`, 'enum');
-  refuseNested(operand, loc);
+  if (!make) throw invalid(at, `must be one of ${Object.keys(operators).join(', ')}`, 'enum');
+  refuseNested(operand, at);
   const test = make(operand);
-  if (!test) throw invalid(loc, `must be given ${operandOf(operator)}`);
+  if (!test) throw invalid(at, `must be given ${operandOf(operator)}`);
   return test;
 }
 
 const isOperator = (key: string): boolean => key.startsWith('$');
 
 /** An operator further in would be compared as a value, which nobody means. */
-function refuseNested(operand: unknown, loc: readonly string[]): void {
+function refuseNested(operand: unknown, at: readonly string[]): void {
   if (typeof operand !== 'object' || operand === null) return;
   for (const [key, value] of Object.entries(operand)) {
-    if (isObject(operand) && isOperator(key)) throw invalid([...loc, key], 'cannot stand here: conditions do not nest');
-    refuseNested(value, loc);
+    if (isObject(operand) && isOperator(key)) throw invalid([...at, key], 'cannot stand here: conditions do not nest');
+    refuseNested(value, at);
   }
 }
 

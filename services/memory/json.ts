@@ -10,11 +10,11 @@ export const textBytes = (text: string): number => Buffer.byteLength(JSON.string
 
 /**
  * Reads the JSON object that a request carries as bytes.
- * @throws Invalid at `loc` when it is none.
+ * @throws Invalid at `at` when it is none.
  */
-export function readObject(json: Uint8Array, loc: ErrorDetail['loc']): JsonObject {
+export function readObject(json: Uint8Array, at: ErrorDetail['field']): JsonObject {
   const value = parse(json);
-  if (!isObject(value)) throw invalid(loc, 'must be a JSON object', 'object_type');
+  if (!isObject(value)) throw invalid(at, 'must be a JSON object', 'object_type');
   return value;
 }
 

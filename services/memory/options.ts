@@ -37,9 +37,9 @@ const defaultWeights: Weights = { similarity: 0.75, recency: 0.15, importance: 0
  * @throws Invalid at the option that is out of range.
  */
 export function readSearchOptions(json: Uint8Array | undefined, halfLifeDays: number): SearchOptions {
-  const options = json === undefined ? {} : readObject(json, ['body', 'options']);
+  const options = json === undefined ? {} : readObject(json, ['options']);
   const number = (name: string, fallback: number, range: Range): number =>
-    readNumber(options, name, fallback, range, ['body', 'options']);
+    readNumber(options, name, fallback, range, ['options']);
   return {
     depth: number('depth', defaults.depth, { min: 0, max: 10, whole: true }),
     seeds: number('seeds', defaults.seeds, { min: 1, max: 100, whole: true }),
@@ -52,10 +52,10 @@ export function readSearchOptions(json: Uint8Array | undefined, halfLifeDays: nu
 
 function readWeights(given: unknown): Weights {
   if (given === undefined || given === null) return defaultWeights;
-  const loc = ['body', 'options', 'weights'];
-  if (!isObject(given)) throw invalid(loc, 'must be a JSON object', 'object_type');
+  const at = ['options', 'weights'];
+  if (!isObject(given)) throw invalid(at, 'must be a JSON object', 'object_type');
   const weight = (name: keyof Weights): number =>
-    readNumber(given, name, defaultWeights[name], { min: 0, max: 1e6 }, loc);
+    readNumber(given, name, defaultWeights[name], { min: 0, max: 1e6 }, at);
   return { similarity: weight('similarity'), recency: weight('recency'), importance: weight('importance') };
 }
 
@@ -64,10 +64,10 @@ function readNumber(
   name: string,
   fallback: number,
   { min, max, whole = false }: Range,
-  loc: readonly string[],
+  at: readonly string[],
 ): number {
   const value = fieldOf(object, name) ?? fallback;
   if (typeof value === 'number' && value >= min && value <= max && (!whole || Number.isInteger(value))) return value;
   const kind = whole ? 'a whole number' : 'a number';
-  throw invalid([...loc, name], `must be ${kind} from ${String(min)} to ${String(max)}`);
+  throw invalid([...at, name], `must be ${kind} from ${String(min)} to ${String(max)}`);
 }

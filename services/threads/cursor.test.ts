@@ -11,7 +11,7 @@ const isRefused = (work: () => unknown): boolean => {
     work();
     return false;
   } catch (error) {
-    return isServiceError(error, 'Invalid') && error.details[0]?.loc.join('.') === 'query.cursor';
+    return isServiceError(error, 'Invalid') && error.details[0]?.field.join('.') === 'cursor';
   }
 };
 

@@ -14,7 +14,7 @@ function decode(cursor: string): unknown[] {
   return [];
 }
 
-const refuse = (): Error => invalid(['query', 'cursor'], 'is not a cursor that a list gave', 'cursor');
+const refuse = (): Error => invalid(['cursor'], 'is not a cursor that a list gave', 'cursor');
 
 export const toThreadsCursor = ({ updatedAt, threadId }: RecencyMark): string => encode([updatedAt, threadId]);
 

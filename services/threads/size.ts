@@ -83,12 +83,12 @@ export interface SizePlaces {
  * Refuses a change that makes state fields or context grow beyond their bounds. What is larger already may shrink.
  * @throws Invalid naming the field; its type says which bound it is.
  */
-export function refuseGrowth(before: ThreadSize, after: ThreadSize | undefined, loc: SizePlaces): void {
+export function refuseGrowth(before: ThreadSize, after: ThreadSize | undefined, at: SizePlaces): void {
   if (!after) return;
   if (after.fields > sizes.state && after.fields > before.fields)
-    throw invalid(loc.fields, `all fields together would have ${over(after.fields, sizes.state)}`, stateTooLarge);
+    throw invalid(at.fields, `all fields together would have ${over(after.fields, sizes.state)}`, stateTooLarge);
   if (after.context > sizes.context && after.context > before.context)
-    throw invalid(loc.messages, `the context would have ${over(after.context, sizes.context)}`, contextTooLarge);
+    throw invalid(at.messages, `the context would have ${over(after.context, sizes.context)}`, contextTooLarge);
 }
 
 const over = (bytes: number, bound: number): string => `${String(bytes)} bytes, more than ${String(bound)}`;

@@ -78,7 +78,7 @@ export function decideWriteState(
 ): Decision<{ head: Head }> {
   const head = writableHead(snapshot, request.threadId);
   if (head.version !== request.expectedVersion) throw overtaken(request.threadId);
-  refuseSummary(request.fields, ['body', 'state', 'context_summary']);
+  refuseSummary(request.fields, ['state', 'context_summary']);
   refuseMessages(request.messages, stateWrite.messages);
   const { messages, nextPosition } = placeMessages(request.messages, head.nextPosition, snapshot.entries);
   const answered = answersIn(request.messages);
@@ -103,11 +103,11 @@ const overtakenType = 'version_conflict';
 export function overtaken(threadId: string): ServiceError {
   const message = `thread "${threadId}" has changed meanwhile`;
   return new ServiceError('Conflict', message, {
-    details: [{ loc: ['path', 'thread_id'], msg: message, type: overtakenType }],
+    details: [{ field: ['threadId'], msg: message, type: overtakenType }],
   });
 }
 
-const stateWrite: SizePlaces = { messages: ['body', 'state', 'context'], fields: ['body', 'state'] };
+const stateWrite: SizePlaces = { messages: ['state', 'context'], fields: ['state'] };
 
 /** How a version comes to be that no run made. */
 const directly = { source: 'update', nodes: [] } as const;
@@ -138,7 +138,7 @@ export function decideAddMessages(
   const head = writableHead(snapshot, request.threadId);
   const { metadataJson: metadata } = request;
   refuseMessages(request.messages, addition.messages);
-  refuseMetadata(metadata, ['body', 'metadata']);
+  refuseMetadata(metadata, ['metadata']);
   const { messages, nextPosition } = placeMessages(request.messages, head.nextPosition, snapshot.entries);
   const version = head.version + 1;
   const answered = answersIn(request.messages);
@@ -153,7 +153,7 @@ export function decideAddMessages(
   return { change, reply: { version } };
 }
 
-const addition: SizePlaces = { messages: ['body', 'messages'], fields: ['body', 'messages'] };
+const addition: SizePlaces = { messages: ['messages'], fields: ['messages'] };
 
 /** The calls that the message makes go with it. */
 export function decideDeleteMessage(

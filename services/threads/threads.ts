@@ -347,7 +347,7 @@ export function createThreads({
     },
 
     forkThread: async (request) => {
-      refuseMetadata(request.metadataJson, ['body', 'config', 'metadata']);
+      refuseMetadata(request.metadataJson, ['config', 'metadata']);
       await liveHead(keyOf(request));
       return toThread({ threadId: request.newThreadId, ...(await forks.make(request)) });
     },
@@ -384,7 +384,7 @@ export function createThreads({
         }),
       ]);
       if (known && known.bodyHash !== bodyHash) {
-        throw invalid(['header', 'Idempotency-Key'], 'was used with another body', 'idempotency_key');
+        throw invalid(['idempotencyKey'], 'was used with another body', 'idempotency_key');
       }
       if (!known) return { isNew: true, at };
       return { isNew: false, at: known.at, ...(known.reply === undefined ? {} : { replyJson: known.reply }) };

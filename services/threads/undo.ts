@@ -61,9 +61,9 @@ function bytesWritten({ messages = none, fields = {}, runs = none, head, checkpo
 }
 
 /** @throws Invalid naming the field that brings what replaces too much. */
-export function refuseOverwriting(change: Change, loc: ErrorDetail['loc']): void {
+export function refuseOverwriting(change: Change, at: ErrorDetail['field']): void {
   const refusal = refusalToOverwrite(change);
-  if (refusal !== undefined) throw invalid(loc, refusal, 'too_large');
+  if (refusal !== undefined) throw invalid(at, refusal, 'too_large');
 }
 
 const none: readonly never[] = [];

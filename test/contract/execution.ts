@@ -593,14 +593,14 @@ export function executionContract(
   );
 
   for (const [what, loc, tools] of [
-    ["a server tool's name", ['body', 'tools', 1, 'name'], [asked(), asked('add')]],
-    ['a name declared before', ['body', 'tools', 1, 'name'], [asked(), asked()]],
-    ['an unknown node', ['body', 'tools', 0, 'node_name'], [{ ...asked(), nodeName: 'nowhere' }]],
+    ["a server tool's name", ['tools', 1, 'name'], [asked(), asked('add')]],
+    ['a name declared before', ['tools', 1, 'name'], [asked(), asked()]],
+    ['an unknown node', ['tools', 0, 'nodeName'], [{ ...asked(), nodeName: 'nowhere' }]],
   ] as const) {
     check(`a remote tool with ${what} is refused`, withTools, async (t, { execution }) => {
       const error = await t.throwsAsync<ServiceError>(start(execution, { tools }));
       t.is(error.code, 'Invalid');
-      t.deepEqual(error.details[0]?.loc, loc);
+      t.deepEqual(error.details[0]?.field, loc);
     });
   }
 
@@ -629,11 +629,11 @@ export function executionContract(
   );
 
   for (const [what, given, loc] of [
-    ['a field that is not declared', { nothing: 1 }, ['body', 'initial_state', 'nothing']],
-    ['a value that does not fit', { topic: 5 }, ['body', 'initial_state', 'topic']],
-    ['a value that its reducer makes misfit', { turns: 'x' }, ['body', 'initial_state', 'turns']],
-    ['a context that is no list', { context: 5 }, ['body', 'initial_state', 'context']],
-    ['no message in its context', { context: [{ role: 42 }] }, ['body', 'initial_state', 'context', 0, 'role']],
+    ['a field that is not declared', { nothing: 1 }, ['initialState', 'nothing']],
+    ['a value that does not fit', { topic: 5 }, ['initialState', 'topic']],
+    ['a value that its reducer makes misfit', { turns: 'x' }, ['initialState', 'turns']],
+    ['a context that is no list', { context: 5 }, ['initialState', 'context']],
+    ['no message in its context', { context: [{ role: 42 }] }, ['initialState', 'context', 0, 'role']],
   ] as const) {
     check(
       `an initial state with ${what} is refused before anything is made`,
@@ -643,7 +643,7 @@ export function executionContract(
           start(execution, { threadId: 't1', initialStateJson: json(given) }),
         );
         t.is(error.code, 'Invalid');
-        t.deepEqual(error.details[0]?.loc, loc);
+        t.deepEqual(error.details[0]?.field, loc);
         await refused(t, threads.getThread({ owner, threadId: 't1' }, call()), 'NotFound');
       },
     );

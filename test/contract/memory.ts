@@ -101,7 +101,7 @@ export function memoryContract(
     const error = await t.throwsAsync(work);
     if (!isServiceError(error)) return t.fail(`not one of ${errorCodes.join(', ')}: ${String(error)}`);
     t.is(error.code, code);
-    if (loc) t.deepEqual(error.details[0]?.loc, loc);
+    if (loc) t.deepEqual(error.details[0]?.field, loc);
     return undefined;
   };
 
@@ -377,8 +377,8 @@ export function memoryContract(
       'query',
       'cursor',
     ]);
-    await refuses(t, memory.list({ owner, selection: {}, limit: 0, offset: 0 }, call), 'Invalid', ['query', 'limit']);
-    await refuses(t, memory.list({ owner, selection: {}, limit: 2, offset: -1 }, call), 'Invalid', ['query', 'offset']);
+    await refuses(t, memory.list({ owner, selection: {}, limit: 0, offset: 0 }, call), 'Invalid', ['limit']);
+    await refuses(t, memory.list({ owner, selection: {}, limit: 2, offset: -1 }, call), 'Invalid', ['offset']);
   });
 
   withMemory(
@@ -691,34 +691,34 @@ export function memoryContract(
   withMemory('each field out of range is refused by its name', async (t, memory, { store, search }) => {
     await store('something');
     const stores: readonly [Note & { readonly content?: string }, readonly string[]][] = [
-      [{ content: '' }, ['body', 'content']],
-      [{ content: ' \n\t' }, ['body', 'content']],
-      [{ content: 'é'.repeat(sizes.memory / 2) + '!' }, ['body', 'content']],
-      [{ category: 'c'.repeat(257) }, ['body', 'category']],
-      [{ metadata: [] as never }, ['body', 'metadata']],
-      [{ metadata: { large: 'x'.repeat(sizes.memory) } }, ['body', 'metadata']],
-      [{ content: 'x'.repeat(1024 * 1024) }, ['body', 'content']],
+      [{ content: '' }, ['content']],
+      [{ content: ' \n\t' }, ['content']],
+      [{ content: 'é'.repeat(sizes.memory / 2) + '!' }, ['content']],
+      [{ category: 'c'.repeat(257) }, ['category']],
+      [{ metadata: [] as never }, ['metadata']],
+      [{ metadata: { large: 'x'.repeat(sizes.memory) } }, ['metadata']],
+      [{ content: 'x'.repeat(1024 * 1024) }, ['content']],
     ];
     for (const [{ content = 'text', ...note }, loc] of stores) await refuses(t, store(content, note), 'Invalid', loc);
     const searches: readonly [Query, readonly string[]][] = [
-      [{ limit: 0 }, ['body', 'limit']],
-      [{ maxTokens: -1 }, ['body', 'max_tokens']],
-      [{ scoreThreshold: NaN }, ['body', 'score_threshold']],
-      [{ filters: [] }, ['body', 'filters']],
-      [{ filters: { a: { $regex: 'x' } } }, ['body', 'filters', 'a', '$regex']],
-      [{ filters: { a: { $gt: 1, b: 2 } } }, ['body', 'filters', 'a', 'b']],
-      [{ filters: { $or: [{ a: 1 }] } }, ['body', 'filters', '$or']],
-      [{ filters: { a: { $not: { $gt: 1 } } } }, ['body', 'filters', 'a', '$not']],
-      [{ filters: { a: { $ne: { $gt: 1 } } } }, ['body', 'filters', 'a', '$ne', '$gt']],
-      [{ filters: { a: { b: { $gt: 1 } } } }, ['body', 'filters', 'a', '$gt']],
-      [{ filters: { a: { $in: 1 } } }, ['body', 'filters', 'a', '$in']],
-      [{ filters: { a: { $gt: [] } } }, ['body', 'filters', 'a', '$gt']],
-      [{ options: { depth: 11 } }, ['body', 'options', 'depth']],
-      [{ options: { alpha: '1' } }, ['body', 'options', 'alpha']],
-      [{ options: { weights: { recency: -1 } } }, ['body', 'options', 'weights', 'recency']],
+      [{ limit: 0 }, ['limit']],
+      [{ maxTokens: -1 }, ['maxTokens']],
+      [{ scoreThreshold: NaN }, ['scoreThreshold']],
+      [{ filters: [] }, ['filters']],
+      [{ filters: { a: { $regex: 'x' } } }, ['filters', 'a', '$regex']],
+      [{ filters: { a: { $gt: 1, b: 2 } } }, ['filters', 'a', 'b']],
+      [{ filters: { $or: [{ a: 1 }] } }, ['filters', '$or']],
+      [{ filters: { a: { $not: { $gt: 1 } } } }, ['filters', 'a', '$not']],
+      [{ filters: { a: { $ne: { $gt: 1 } } } }, ['filters', 'a', '$ne', '$gt']],
+      [{ filters: { a: { b: { $gt: 1 } } } }, ['filters', 'a', '$gt']],
+      [{ filters: { a: { $in: 1 } } }, ['filters', 'a', '$in']],
+      [{ filters: { a: { $gt: [] } } }, ['filters', 'a', '$gt']],
+      [{ options: { depth: 11 } }, ['options', 'depth']],
+      [{ options: { alpha: '1' } }, ['options', 'alpha']],
+      [{ options: { weights: { recency: -1 } } }, ['options', 'weights', 'recency']],
     ];
     for (const [query, loc] of searches) await refuses(t, search('text', query), 'Invalid', loc);
-    await refuses(t, search('x'.repeat(sizes.memory + 1)), 'Invalid', ['body', 'query']);
+    await refuses(t, search('x'.repeat(sizes.memory + 1)), 'Invalid', ['query']);
     t.is((await memory.list({ owner, selection: {}, limit: 10, offset: 0 }, call)).total, 1);
   });
 

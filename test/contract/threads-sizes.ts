@@ -34,7 +34,7 @@ export function threadsSizesContract(test: TestFn, name: string, { open }: { rea
     await fill(threads, sizes.context - 1000);
     const error = await t.throwsAsync(add(threads, [sized('over', 2000)]));
     t.true(isServiceError(error, 'Invalid'));
-    t.deepEqual(locOf(error), [['body', 'messages'], 'context_too_large']);
+    t.deepEqual(fieldOf(error), [['messages'], 'context_too_large']);
     t.regex(error.message, new RegExp(String(sizes.context)));
     await add(threads, [sized('fits', 900)]);
     t.false(await isInLog(threads, 'over'));
@@ -48,7 +48,7 @@ export function threadsSizesContract(test: TestFn, name: string, { open }: { rea
     const { version: expectedVersion } = await threads.getState(thread1, call());
     const write = { ...thread1, expectedVersion, fields: {}, messages: [sized('over', 2000)] };
     const error = await t.throwsAsync(threads.writeState(write, call()));
-    t.deepEqual(locOf(error), [['body', 'state', 'context'], 'context_too_large']);
+    t.deepEqual(fieldOf(error), [['state', 'context'], 'context_too_large']);
   });
 
   check('fields written one after the other are bounded together', async (t, threads) => {
@@ -60,7 +60,7 @@ export function threadsSizesContract(test: TestFn, name: string, { open }: { rea
     };
     await write('a', sizes.state / 2);
     const error = await t.throwsAsync(write('b', sizes.state / 2));
-    t.deepEqual(locOf(error), [['body', 'state'], 'state_too_large']);
+    t.deepEqual(fieldOf(error), [['state'], 'state_too_large']);
     await write('a', 10);
     await write('b', sizes.state / 2);
   });
@@ -70,7 +70,7 @@ export function threadsSizesContract(test: TestFn, name: string, { open }: { rea
     await fill(threads, sizes.context - 1000);
     const { epoch } = await acceptAndClaim(threads, 'r2');
     const over = commit(threads, 'r2', epoch, { messages: [sized('over', 3000)] });
-    t.deepEqual(locOf(await t.throwsAsync(over)), [['messages'], 'context_too_large']);
+    t.deepEqual(fieldOf(await t.throwsAsync(over)), [['messages'], 'context_too_large']);
     const parts = { messages: [sized('over', 3000)], removedFromContext: ['fill-0'], end: completed };
     await commit(threads, 'r2', epoch, parts);
     t.true(await isInLog(threads, 'over'));
@@ -95,7 +95,7 @@ export function threadsSizesContract(test: TestFn, name: string, { open }: { rea
     const { epoch = 0 } = claimed ?? {};
     await commit(threads, 'r2', epoch, { end: completed });
     const error = await t.throwsAsync(accept(threads, 'r3', { messages: [sized('i3', 10_000)] }));
-    t.deepEqual(locOf(error), [['body', 'messages'], 'context_too_large']);
+    t.deepEqual(fieldOf(error), [['messages'], 'context_too_large']);
     await refused(t, threads.getRun({ owner: thread1.owner, runId: 'r3' }, call()), 'NotFound');
     t.is((await threads.getThread(thread1, call())).activeRunId, undefined);
   });
@@ -137,12 +137,12 @@ export function threadsSizesContract(test: TestFn, name: string, { open }: { rea
     const refusedAs = async (work: Promise<unknown>): Promise<unknown> => {
       const error = await t.throwsAsync(work);
       t.regex(error.message, new RegExp(`replaced has \\d+ bytes, more than ${String(sizes.undo)}`));
-      return locOf(error);
+      return fieldOf(error);
     };
-    t.deepEqual(await refusedAs(add(threads, all)), [['body', 'messages'], 'too_large']);
+    t.deepEqual(await refusedAs(add(threads, all)), [['messages'], 'too_large']);
     const { version: expectedVersion } = await threads.getState(thread1, call());
     const write = { ...thread1, expectedVersion, fields: {}, messages: all };
-    t.deepEqual(await refusedAs(threads.writeState(write, call())), [['body', 'state', 'context'], 'too_large']);
+    t.deepEqual(await refusedAs(threads.writeState(write, call())), [['state', 'context'], 'too_large']);
 
     const { epoch } = await acceptAndClaim(threads, 'r2');
     const step = { messages: all, replacesMessages: true };
@@ -191,21 +191,21 @@ export function threadsSizesContract(test: TestFn, name: string, { open }: { rea
     await finishedTurn(threads, 'r1');
     const metadataJson = bytes(`{"m":"${'x'.repeat(sizes.metadata)}"}`);
     const parts = { threadId: 't2', metadataJson };
-    t.deepEqual(locOf(await t.throwsAsync(accept(threads, 'r2', parts)))?.[0], ['body', 'config', 'metadata']);
+    t.deepEqual(fieldOf(await t.throwsAsync(accept(threads, 'r2', parts)))?.[0], ['config', 'metadata']);
     const adding = threads.addMessages({ ...thread1, messages: [user('u')], metadataJson }, call());
-    t.deepEqual(locOf(await t.throwsAsync(adding))?.[0], ['body', 'metadata']);
+    t.deepEqual(fieldOf(await t.throwsAsync(adding))?.[0], ['metadata']);
     const { checkpoints } = await threads.listCheckpoints({ ...thread1, limit: 1, offset: 0 }, call());
     const { checkpointId = '' } = checkpoints[0] ?? {};
     const fork = threads.forkThread({ ...thread1, checkpointId, newThreadId: 't3', metadataJson }, call());
-    t.deepEqual(locOf(await t.throwsAsync(fork))?.[0], ['body', 'config', 'metadata']);
+    t.deepEqual(fieldOf(await t.throwsAsync(fork))?.[0], ['config', 'metadata']);
     const { version: expectedVersion } = await threads.getState(thread1, call());
     const fields = { context_summary: bytes(`"${'x'.repeat(sizes.summary + 1)}"`) };
     const write = threads.writeState({ ...thread1, expectedVersion, fields, messages: [] }, call());
-    t.deepEqual(locOf(await t.throwsAsync(write))?.[0], ['body', 'state', 'context_summary']);
+    t.deepEqual(fieldOf(await t.throwsAsync(write))?.[0], ['state', 'context_summary']);
     const heavy = [1, 2, 3].map((index) => sized(`h${String(index)}`, sizes.message - 1));
-    t.deepEqual(locOf(await t.throwsAsync(accept(threads, 'r4', { messages: heavy })))?.[0], ['body', 'messages']);
+    t.deepEqual(fieldOf(await t.throwsAsync(accept(threads, 'r4', { messages: heavy })))?.[0], ['messages']);
     const alone = accept(threads, 'r5', { messages: [sized('big', sizes.message + 1)] });
-    t.deepEqual(locOf(await t.throwsAsync(alone))?.[0], ['body', 'messages', 0]);
+    t.deepEqual(fieldOf(await t.throwsAsync(alone))?.[0], ['messages', 0]);
   });
 }
 
@@ -237,7 +237,7 @@ export async function fill(threads: Threads, size: number): Promise<void> {
 }
 
 /** Which field is named, and as what. */
-function locOf(error: Error | undefined): readonly [readonly (string | number)[], string] | undefined {
+function fieldOf(error: Error | undefined): readonly [readonly (string | number)[], string] | undefined {
   const detail = isServiceError(error) ? error.details[0] : undefined;
-  return detail && [detail.loc, detail.type];
+  return detail && [detail.field, detail.type];
 }

@@ -1,8 +1,7 @@
-import { invalid, type ErrorDetail, type ServiceError } from '@agent-workflow/kit/errors';
+import type { ServiceError } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
+import { invalidAt, type Loc } from '../../http/fields.ts';
 import { jsonBytes } from '../../http/json.ts';
-
-type Loc = ErrorDetail['loc'];
 
 /** A value of a request as JSON bytes. @throws Invalid naming the field when they are more than its bound. */
 export function boundedBytes(value: unknown, loc: Loc, bound: number): Uint8Array {
@@ -16,4 +15,4 @@ export const metadataBytes = (metadata: Readonly<Record<string, unknown>>, loc: 
   boundedBytes(metadata, loc, sizes.metadata);
 
 export const tooLarge = (loc: Loc, bound: number): ServiceError =>
-  invalid(loc, `is larger than ${String(bound)} bytes`, 'too_large');
+  invalidAt(loc, `is larger than ${String(bound)} bytes`, 'too_large');

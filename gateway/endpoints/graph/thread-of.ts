@@ -1,11 +1,11 @@
-import { invalid } from '@agent-workflow/kit/errors';
 import { idText } from '@agent-workflow/protos/message';
 import type { Static } from 'typebox';
+import { invalidAt } from '../../http/fields.ts';
 import type { StopInput } from '../../schemas/runs.ts';
 
 /** The thread that a body names, in one place or the other. */
 export function threadOf(input: Static<typeof StopInput>): string {
   const named = input.thread_id ?? input.config?.thread_id;
-  if (named === undefined) throw invalid(['body', 'thread_id'], 'Field required', 'missing');
+  if (named === undefined) throw invalidAt(['body', 'thread_id'], 'Field required', 'missing');
   return idText(named);
 }

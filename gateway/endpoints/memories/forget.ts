@@ -1,4 +1,4 @@
-import { invalid } from '@agent-workflow/kit/errors';
+import { invalidAt } from '../../http/fields.ts';
 import { Forgotten, ForgetMemories } from '../../schemas/memories.ts';
 import { endpoint } from '../common/services.ts';
 import { selectionOf } from './selection.ts';
@@ -20,7 +20,7 @@ export const forgetMemories = endpoint({
     const selection = selectionOf(input);
     const all = input.options?.['all'] === true;
     if (!all && Object.keys(selection).length === 0) {
-      throw invalid(
+      throw invalidAt(
         ['body'],
         'needs memory_type, category, filters or config.thread_id; options {"all": true} forgets everything',
         'missing',

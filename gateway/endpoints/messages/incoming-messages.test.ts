@@ -3,6 +3,7 @@ import { newId } from '@agent-workflow/kit/ids';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { Message } from '@agent-workflow/protos/message';
 import test from 'ava';
+import { toWireError } from '../../http/fields.ts';
 import type { NewMessage } from '../../schemas/messages.ts';
 import { toEntries } from './incoming-messages.ts';
 
@@ -34,7 +35,7 @@ test('a number that JSON rounds is refused as an id, and so is the id of another
   const refused = (messages: readonly NewMessage[]) =>
     t.throws<ServiceError>(() => toEntries(messages, newId, now), { name: 'Invalid' });
   const rounded = refused([message, { ...message, message_id: 2 ** 53 }]);
-  t.deepEqual(rounded.details[0]?.loc, ['body', 'messages', 1, 'message_id']);
+  t.deepEqual(toWireError(rounded).details[0]?.loc, ['body', 'messages', 1, 'message_id']);
   const twice = refused([
     { ...message, message_id: 'a' },
     { ...message, message_id: 'b' },
@@ -59,7 +60,7 @@ test('a given time is told in UTC, one that is none is refused by name', (t) => 
   const error = t.throws(() => normalised({ role: 'user', content: '', timestamp: 'soon' }), {
     instanceOf: ServiceError,
   });
-  t.deepEqual(error.details[0]?.loc, ['body', 'messages', 0, 'timestamp']);
+  t.deepEqual(toWireError(error).details[0]?.loc, ['body', 'messages', 0, 'timestamp']);
 });
 
 test('a message of more than its bound is refused by name', (t) => {
@@ -75,5 +76,5 @@ test('a message of more than its bound is refused by name', (t) => {
     { instanceOf: ServiceError },
   );
   t.is(error.code, 'Invalid');
-  t.deepEqual(error.details[0]?.loc, ['body', 'messages', 1]);
+  t.deepEqual(toWireError(error).details[0]?.loc, ['body', 'messages', 1]);
 });

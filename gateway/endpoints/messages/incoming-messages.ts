@@ -1,7 +1,7 @@
-import { invalid } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { readEntry } from '@agent-workflow/protos/message';
 import type { MessageEntry } from '@agent-workflow/protos/threads';
+import { invalidAt } from '../../http/fields.ts';
 import { tooLarge } from '../common/bounded.ts';
 import type { NewMessage } from '../../schemas/messages.ts';
 
@@ -18,10 +18,14 @@ export const toEntries = (
   const places = new Map<string, number>();
   return messages.map((given, index) => {
     const fresh = { now, newId: () => newId(`message ${String(index)}`) };
-    const entry = readEntry(given, ['body', 'messages', index], fresh);
+    const entry = readEntry(given, ['messages', index], fresh);
     const same = places.get(entry.messageId);
     if (same !== undefined)
-      throw invalid(['body', 'messages', index, 'message_id'], `is that of message ${String(same)}, too`, 'message_id');
+      throw invalidAt(
+        ['body', 'messages', index, 'message_id'],
+        `is that of message ${String(same)}, too`,
+        'message_id',
+      );
     places.set(entry.messageId, index);
     bytes += Buffer.byteLength(entry.messageId) + entry.json.byteLength;
     if (bytes > sizes.input) throw tooLarge(['body', 'messages'], sizes.input);

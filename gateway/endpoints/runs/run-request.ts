@@ -1,8 +1,8 @@
-import { invalid } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { RemoteTool, StartRequest } from '@agent-workflow/protos/execution';
 import type { Granularity } from '@agent-workflow/protos/lists';
 import { idText } from '@agent-workflow/protos/message';
+import { invalidAt } from '../../http/fields.ts';
 import { jsonBytes } from '../../http/json.ts';
 import { boundedBytes, metadataBytes, tooLarge } from '../common/bounded.ts';
 import type { RunInput } from '../../schemas/graph.ts';
@@ -19,7 +19,7 @@ export async function toStartRequest(
 ): Promise<StartRequest> {
   const { config, initial_state: initialState, tools = [], resume } = input;
   if (input.messages.length === 0 && resume === undefined) {
-    throw invalid(['body', 'messages'], 'must hold a message, unless resume is given', 'too_short');
+    throw invalidAt(['body', 'messages'], 'must hold a message, unless resume is given', 'too_short');
   }
   const thread = config && threadOf(config);
   // What the claims add is not the caller's: it has a bound of its own.

@@ -3,6 +3,7 @@ import { partsOfData } from '@agent-workflow/protos/event-parts';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import { contextTooLarge } from '@agent-workflow/protos/refusals';
 import { errorOf } from '../../http/errors.ts';
+import { located } from '../../http/fields.ts';
 import { jsonText, type JsonParts } from '../../http/json.ts';
 import type { Ask } from '../../http/endpoint.ts';
 import type { Services } from '../common/services.ts';
@@ -40,6 +41,6 @@ function resultOf(end: RunEvent): string | JsonParts {
 
 /** Names the node that failed, or the field that a run which had to wait was refused for at its claim. */
 function detailsOf(code: ErrorCode, { message: msg, node }: { message: string; node?: string }): ErrorDetail[] {
-  if (node !== undefined) return [{ loc: ['graph', 'nodes', node], msg, type: 'node_error' }];
-  return code === 'Invalid' ? [{ loc: ['body', 'messages'], msg, type: contextTooLarge }] : [];
+  if (node !== undefined) return [located({ loc: ['graph', 'nodes', node], msg, type: 'node_error' })];
+  return code === 'Invalid' ? [{ field: ['messages'], msg, type: contextTooLarge }] : [];
 }

@@ -1,4 +1,5 @@
-import { badRequest, invalid } from '@agent-workflow/kit/errors';
+import { badRequest } from '@agent-workflow/kit/errors';
+import { invalidAt } from '../../http/fields.ts';
 import { StreamChunk } from '../../schemas/graph.ts';
 import { RunParams, StreamQuery } from '../../schemas/runs.ts';
 import { endpoint } from '../common/services.ts';
@@ -34,7 +35,7 @@ function seqOf(lastEventId: string, runId: string): number {
   if (lastEventId.slice(0, Math.max(colon, 0)) !== runId)
     throw badRequest(`Last-Event-ID is not an event of run "${runId}"`);
   if (!/^\d{1,15}$/.test(lastEventId.slice(colon + 1))) {
-    throw invalid(['header', 'Last-Event-ID'], 'must end with the number of an event', 'int_parsing');
+    throw invalidAt(['header', 'Last-Event-ID'], 'must end with the number of an event', 'int_parsing');
   }
   return seq;
 }

@@ -223,13 +223,13 @@ function* inParts(batch: readonly RunEvent[]): Generator<readonly RunEvent[]> {
 function refuseTakenNames(graph: CompiledGraph, { tools }: Pick<StartRequest, 'tools'>): void {
   for (const [index, { name, nodeName }] of tools.entries()) {
     if (graph.tools.some((tool) => tool.name === name)) {
-      throw invalid(['body', 'tools', index, 'name'], `"${name}" is a tool of the server`, 'tool_name');
+      throw invalid(['tools', index, 'name'], `"${name}" is a tool of the server`, 'tool_name');
     }
     if (nodeName !== '' && !graph.nodes.has(nodeName)) {
-      throw invalid(['body', 'tools', index, 'node_name'], `the graph has no node "${nodeName}"`, 'node_name');
+      throw invalid(['tools', index, 'nodeName'], `the graph has no node "${nodeName}"`, 'node_name');
     }
     if (tools.findIndex((other) => other.name === name) !== index) {
-      throw invalid(['body', 'tools', index, 'name'], `"${name}" is declared twice`, 'tool_name');
+      throw invalid(['tools', index, 'name'], `"${name}" is declared twice`, 'tool_name');
     }
   }
 }
@@ -282,16 +282,16 @@ const keysOf = (resume: unknown): string[] =>
 /** What a run is started with, apart from its messages, which the record bounds. */
 function refuseLarge({ initialStateJson, configJson, userJson, resumeJson, tools }: StartRequest): void {
   const toolsBytes = tools.reduce((sum, tool) => sum + bytesOfTool(tool), 0);
-  const bounds: readonly (readonly [loc: readonly string[], bytes: number, bound: number])[] = [
-    [['body', 'initial_state'], initialStateJson?.byteLength ?? 0, sizes.state],
-    [['body', 'config'], configJson?.byteLength ?? 0, sizes.config],
+  const bounds: readonly (readonly [at: readonly string[], bytes: number, bound: number])[] = [
+    [['initialState'], initialStateJson?.byteLength ?? 0, sizes.state],
+    [['config'], configJson?.byteLength ?? 0, sizes.config],
     [['user'], userJson?.byteLength ?? 0, sizes.metadata],
-    [['body', 'tools'], toolsBytes, sizes.toolsTogether],
-    [['body', 'resume'], resumeJson?.byteLength ?? 0, sizes.resume],
+    [['tools'], toolsBytes, sizes.toolsTogether],
+    [['resume'], resumeJson?.byteLength ?? 0, sizes.resume],
   ];
-  for (const [loc, bytes, bound] of bounds) {
+  for (const [at, bytes, bound] of bounds) {
     if (bytes <= bound) continue;
-    throw invalid(loc, `has ${String(bytes)} bytes, more than ${String(bound)}`, 'too_large');
+    throw invalid(at, `has ${String(bytes)} bytes, more than ${String(bound)}`, 'too_large');
   }
 }
 

@@ -10,7 +10,7 @@ import { allFields, defaultValues, mergeOutputs } from '@agent-workflow/graph/st
 import { fromState } from '../record/hot-threads.ts';
 
 type Values = Readonly<Record<string, unknown>>;
-type Loc = ErrorDetail['loc'];
+type Field = ErrorDetail['field'];
 
 /** What a direct write of state comes to, with every field passed through its reducer. */
 export function applyUpdate(
@@ -18,7 +18,7 @@ export function applyUpdate(
   current: State,
   update: Values,
 ): { readonly fields: Record<string, Uint8Array>; readonly messages: readonly MessageEntry[] } {
-  const at = ['body', 'state'];
+  const at = ['state'];
   const { context, ...given } = update;
   const messages = context === undefined ? [] : toEntries(context, [...at, 'context']);
   refuseMisfits(graph, given, at);
@@ -33,7 +33,7 @@ export function splitInitialState({ context, ...fields }: Values): {
   readonly fields: Values;
   readonly messages: readonly MessageEntry[];
 } {
-  return { fields, messages: context === undefined ? [] : toEntries(context, ['body', 'initial_state', 'context']) };
+  return { fields, messages: context === undefined ? [] : toEntries(context, ['initialState', 'context']) };
 }
 
 /**
@@ -41,7 +41,7 @@ export function splitInitialState({ context, ...fields }: Values): {
  * @throws Invalid naming the field.
  */
 export function refuseInitialState(graph: CompiledGraph, given: Values): void {
-  const at = ['body', 'initial_state'];
+  const at = ['initialState'];
   refuseMisfits(graph, given, at);
   const state = { values: defaultValues(graph.fields), context: [] };
   for (const [name, value] of Object.entries(given)) {
@@ -51,31 +51,31 @@ export function refuseInitialState(graph: CompiledGraph, given: Values): void {
 }
 
 /** @throws Invalid naming the first field that the graph does not declare, or whose value does not fit. */
-function refuseMisfits(graph: CompiledGraph, values: Values, loc: Loc): void {
+function refuseMisfits(graph: CompiledGraph, values: Values, at: Field): void {
   const known = allFields(graph.fields);
   for (const [name, value] of Object.entries(values)) {
     const spec = Object.hasOwn(known, name) ? known[name] : undefined;
-    if (!spec) throw invalid([...loc, name], 'is not a field of the state', 'unknown_field');
+    if (!spec) throw invalid([...at, name], 'is not a field of the state', 'unknown_field');
     // What a reducer takes may differ from what it makes: only the result is held to the type.
     const fault = spec.reducer ? undefined : misfit(spec, value);
-    if (fault !== undefined) throw invalid([...loc, name], fault, `${spec.type}_type`);
-    if (name === 'context_summary') refuseLongSummary(value as string, [...loc, name]);
+    if (fault !== undefined) throw invalid([...at, name], fault, `${spec.type}_type`);
+    if (name === 'context_summary') refuseLongSummary(value as string, [...at, name]);
   }
 }
 
-function refuseLongSummary(summary: string, loc: Loc): void {
+function refuseLongSummary(summary: string, at: Field): void {
   const bytes = Buffer.byteLength(JSON.stringify(summary)) - quotes;
   if (bytes <= sizes.summary) return;
-  throw invalid(loc, `has ${String(bytes)} bytes of JSON, more than ${String(sizes.summary)}`, 'too_large');
+  throw invalid(at, `has ${String(bytes)} bytes of JSON, more than ${String(sizes.summary)}`, 'too_large');
 }
 
 const quotes = 2;
 
-function reduceOrRefuse<T>(work: () => T, loc: Loc): T {
+function reduceOrRefuse<T>(work: () => T, at: Field): T {
   try {
     return work();
   } catch (error) {
-    if (error instanceof RunFailure) throw refusalOf(error, loc);
+    if (error instanceof RunFailure) throw refusalOf(error, at);
     throw isServiceError(error)
       ? error
       : new ServiceError('Internal', 'the state could not be updated', { cause: error });
@@ -83,16 +83,16 @@ function reduceOrRefuse<T>(work: () => T, loc: Loc): T {
 }
 
 /** The cause is what a reducer threw: for the log. */
-function refusalOf({ message, cause }: RunFailure, loc: Loc): ServiceError {
-  const { message: text, details } = invalid(loc, message);
+function refusalOf({ message, cause }: RunFailure, at: Field): ServiceError {
+  const { message: text, details } = invalid(at, message);
   return new ServiceError('Invalid', text, { details, cause });
 }
 
 /** Messages given as part of a state: they join log and context by id, as messages added any other way do. */
-function toEntries(context: unknown, loc: Loc): MessageEntry[] {
-  if (!Array.isArray(context)) throw invalid(loc, 'must be an array', 'array_type');
+function toEntries(context: unknown, at: Field): MessageEntry[] {
+  if (!Array.isArray(context)) throw invalid(at, 'must be an array', 'array_type');
   if (context.length > sizes.messages)
-    throw invalid(loc, `must NOT have more than ${String(sizes.messages)} items`, 'too_long');
+    throw invalid(at, `must NOT have more than ${String(sizes.messages)} items`, 'too_long');
   const now = new Date();
-  return context.map((message: unknown, index) => readEntry(message, [...loc, index], { newId, now }));
+  return context.map((message: unknown, index) => readEntry(message, [...at, index], { newId, now }));
 }

@@ -118,12 +118,12 @@ function orFailure<T>(read: () => T): T {
     return read();
   } catch (error) {
     if (!isServiceError(error, 'Invalid')) throw error;
-    throw new RunFailure('NodeFailed', error.details.map(({ loc, msg }) => `${toPlace(loc)} ${msg}`).join('; '));
+    throw new RunFailure('NodeFailed', error.details.map(({ field, msg }) => `${toPlace(field)} ${msg}`).join('; '));
   }
 }
 
-const toPlace = (loc: readonly (string | number)[]): string =>
-  loc
+const toPlace = (field: readonly (string | number)[]): string =>
+  field
     .reduce<string>((place, step) => (typeof step === 'number' ? `${place}[${step}]` : `${place}.${step}`), '')
     .slice(1);
 

@@ -81,7 +81,7 @@ function begin(
   const { messages: input, hasNewInput } = request;
   const worker = request.claim?.workerId ?? '';
   const { change, reply, refusal } = claim({ head, run, input, hasNewInput, worker, snapshot, now });
-  if (refusal !== undefined) throw invalid(['body', 'messages'], refusal, contextTooLarge);
+  if (refusal !== undefined) throw invalid(['messages'], refusal, contextTooLarge);
   if (!request.claim) return beginQueued(request, snapshot.head, run, now);
   refuseWhatFitsNothing(request, snapshot.head);
   return { change, reply: { ...replyFor(run, change.head), status: 'running', runnable: false, claimed: reply } };

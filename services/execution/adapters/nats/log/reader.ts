@@ -23,7 +23,7 @@ const shards = 16;
 
 /** The subject of a run's events. Run ids are made by us; one that could not stand in a subject is none. */
 export function eventSubjectOf({ eventSubject }: StreamNames, runId: string): string {
-  if (!/^[\w-]{1,256}$/.test(runId)) throw invalid(['run_id'], 'is not an id of a run');
+  if (!/^[\w-]{1,256}$/.test(runId)) throw invalid(['runId'], 'is not an id of a run');
   return `${eventSubject}.${hashOf(runId) % shards}.${runId}`;
 }
 
