@@ -30,7 +30,7 @@ test('every schema of the table compiles', (t) => {
 });
 
 test('a fault names its place, in lists by number', (t) => {
-  const cases: [unknown, ErrorDetail['loc'], string][] = [
+  const cases: [unknown, WireDetail['loc'], string][] = [
     [{}, ['body', 'messages'], 'missing'],
     [{ messages: [message, { ...message, role: 'robot' }] }, ['body', 'messages', 1, 'role'], 'enum'],
     [{ messages: [{ role: 'user' }] }, ['body', 'messages', 0, 'content'], 'missing'],

@@ -112,7 +112,7 @@ export function threadsSizesContract(test: TestFn, name: string, { open }: { rea
     await commit(threads, 'r3', third, { end: completed });
     const failed = await claim(threads, 'r4');
     t.like(failed.givenUp, { code: 'Invalid' });
-    t.regex(failed.givenUp?.message ?? '', /^body\.messages: the context would have \d+ bytes, more than 12582912/);
+    t.regex(failed.givenUp?.message ?? '', /^messages: the context would have \d+ bytes, more than 12582912/);
     t.is(failed.nextRunId, 'r5');
     const run = await threads.getRun({ owner: thread1.owner, runId: 'r4' }, call());
     t.is(run.status, 'failed');
@@ -175,7 +175,7 @@ export function threadsSizesContract(test: TestFn, name: string, { open }: { rea
     };
     t.regex(
       await replaced(6, 750_000),
-      /^true body\.messages: what is replaced has \d+ bytes, more than \d+: replace fewer/,
+      /^true messages: what is replaced has \d+ bytes, more than \d+: replace fewer/,
     );
     t.is(await replaced(5, 900_000), 'taken');
   });
@@ -184,7 +184,7 @@ export function threadsSizesContract(test: TestFn, name: string, { open }: { rea
     const { epoch } = await acceptAndClaim(threads, 'r1');
     const interruptsJson = JSON.stringify(['語'.repeat(sizes.progress / 3)]);
     const asking = commit(threads, 'r1', epoch, { end: { ...completed, status: 'interrupted', interruptsJson } });
-    t.deepEqual(locOf(await t.throwsAsync(asking)), [['interrupts'], 'too_large']);
+    t.deepEqual(fieldOf(await t.throwsAsync(asking)), [['interrupts'], 'too_large']);
   });
 
   check('metadata, a summary and the input of one request have bounds that the refusal names', async (t, threads) => {
