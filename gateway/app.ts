@@ -1,8 +1,8 @@
-import { inFlightBytes } from '@agent-workflow/kit/budget';
+import { inFlightBytes } from '@agent-workflow/runtime/budget';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import type { Log } from '@agent-workflow/kit/log';
-import type { Registry } from '@agent-workflow/kit/metrics';
-import type { Spans } from '@agent-workflow/kit/spans';
+import type { Registry } from '@agent-workflow/runtime/metrics';
+import type { Spans } from '@agent-workflow/runtime/spans';
 import Koa from 'koa';
 import compose from 'koa-compose';
 import { withoutAuthentication } from './auth/none.ts';

@@ -1,6 +1,6 @@
 import { integer, required, text, type Settings, type Values } from '@agent-workflow/kit/env';
-import { processSettings, securitySettings } from '@agent-workflow/kit/process';
-import { listenHostOf, serviceFileSettings, type AuthMode } from '@agent-workflow/kit/service-file';
+import { processSettings, securitySettings } from '@agent-workflow/runtime/process';
+import { listenHostOf, serviceFileSettings, type AuthMode } from '@agent-workflow/runtime/service-file';
 import { authSettings } from './auth/settings.ts';
 import { requestSettings } from './http/settings.ts';
 import { limitSettings } from './limits/index.ts';

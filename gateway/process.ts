@@ -1,7 +1,7 @@
 import type { Env } from '@agent-workflow/kit/env';
-import { openObservation } from '@agent-workflow/kit/observe';
-import { beginProcess, toSecurity, type RunningProcess } from '@agent-workflow/kit/process';
-import { readServiceFile } from '@agent-workflow/kit/service-file';
+import { openObservation } from '@agent-workflow/runtime/observe';
+import { beginProcess, toSecurity, type RunningProcess } from '@agent-workflow/runtime/process';
+import { readServiceFile } from '@agent-workflow/runtime/service-file';
 import { readsOldReplicas } from '@agent-workflow/protos/old-events';
 import { connect } from '@agent-workflow/protos/wire/connect';
 import { createApp } from './app.ts';

@@ -1,6 +1,6 @@
-import type { Health } from '@agent-workflow/kit/health';
+import type { Health } from '@agent-workflow/runtime/health';
 import type { Log } from '@agent-workflow/kit/log';
-import type { Registry } from '@agent-workflow/kit/metrics';
+import type { Registry } from '@agent-workflow/runtime/metrics';
 import { type Counter, openMemoryCounter, openRedisCounter, withFallback } from './limits/index.ts';
 import { watchRedis } from './redis/metrics.ts';
 import { type OnceCache, openMemoryOnceCache, openRedisOnceCache } from './idempotency/index.ts';

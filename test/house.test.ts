@@ -29,6 +29,13 @@ const rules: readonly Rule[] = [
     example: ['services/kit/ids.ts', `import type { Call } from '@agent-workflow/protos/call';`],
   },
   {
+    says: 'what processes are made of imports nothing of ours but kit',
+    files: /^services\/runtime\//,
+    except: tests,
+    imports: /^\/(?!services\/(runtime|kit)\/)/,
+    example: ['services/runtime/process.ts', `import type { Call } from '@agent-workflow/protos/call';`],
+  },
+  {
     says: 'protos imports nothing of ours but errors, sizes and the trail of kit',
     files: /^protos\//,
     except: tests,
@@ -45,13 +52,13 @@ const rules: readonly Rule[] = [
   {
     says: 'a service never imports another service, nor the gateway',
     files: /^services\/threads\//,
-    imports: /^\/(gateway|services\/(?!threads\/|kit\/))/,
+    imports: /^\/(gateway|services\/(?!threads\/|kit\/|runtime\/))/,
     example: ['services/threads/threads.ts', `import { createMemories } from '@agent-workflow/memory/memories';`],
   },
   {
     says: 'a service never imports another service, nor the gateway',
     files: /^services\/execution\//,
-    imports: /^\/(gateway|services\/(?!execution\/|graph(\/|$)|kit\/))/,
+    imports: /^\/(gateway|services\/(?!execution\/|graph(\/|$)|kit\/|runtime\/))/,
     example: [
       'services/execution/worker/worker.ts',
       `import { createThreads } from '@agent-workflow/threads/threads';`,
@@ -60,13 +67,13 @@ const rules: readonly Rule[] = [
   {
     says: 'a service never imports another service, nor the gateway',
     files: /^services\/memory\//,
-    imports: /^\/(gateway|services\/(?!memory\/|kit\/))/,
+    imports: /^\/(gateway|services\/(?!memory\/|kit\/|runtime\/))/,
     example: ['services/memory/memories.ts', `import { createThreads } from '@agent-workflow/threads/threads';`],
   },
   {
     says: 'the gateway never imports a service',
     files: /^gateway\//,
-    imports: /^\/services\/(?!kit\/)/,
+    imports: /^\/services\/(?!kit\/|runtime\/)/,
     example: ['gateway/app.ts', `import { createThreads } from '@agent-workflow/threads/threads';`],
   },
   {
@@ -86,7 +93,7 @@ const rules: readonly Rule[] = [
     says: 'a port is types of protos and nothing else',
     files: /\/port\.ts$|\/ports\//,
     imports: /^(?!\/protos\/)/,
-    example: ['services/execution/ports/port.ts', `import type { Sqlite } from '@agent-workflow/kit/adapters/sqlite';`],
+    example: ['services/execution/ports/port.ts', `import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';`],
   },
   {
     says: 'a graph is built and run with kit, messages and ajv alone: it knows no service, queue, store nor HTTP',
@@ -114,14 +121,14 @@ const rules: readonly Rule[] = [
   {
     says: 'what SQLite adapters share is for adapters, and for those processes that hold a data folder',
     files: anyCode,
-    except: /\/adapters\/|^services\/(standalone\/|memory\/open-store\.ts$)|\.test\.ts$|^test\//,
-    imports: /^\/services\/kit\/adapters\//,
-    example: ['services/threads/threads.ts', `import { openSqlite } from '@agent-workflow/kit/adapters/sqlite';`],
+    except: /\/adapters\/|^services\/(runtime\/sqlite\/|standalone\/|memory\/open-store\.ts$)|\.test\.ts$|^test\//,
+    imports: /^\/services\/runtime\/sqlite\//,
+    example: ['services/threads/threads.ts', `import { openSqlite } from '@agent-workflow/runtime/sqlite/sqlite';`],
   },
   {
-    says: 'drivers of stores stay in adapters, and that of Redis where all adapters of it share one client',
+    says: 'drivers of stores stay in adapters, and those of Redis and SQLite where all adapters of them share one client',
     files: anyCode,
-    except: /\/adapters\/|^gateway\/redis\/client\.ts$|\.test\.ts$|^test\//,
+    except: /\/adapters\/|^(gateway\/redis\/client\.ts$|services\/runtime\/sqlite\/)|\.test\.ts$|^test\//,
     imports: /^(node:sqlite|cassandra-driver|nats|@nats-io\/.*|weaviate-.*|redis|@redis\/.*)$/,
     example: ['services/threads/threads.ts', `import { DatabaseSync } from 'node:sqlite';`],
   },
@@ -133,9 +140,9 @@ const rules: readonly Rule[] = [
     example: ['services/threads/threads.ts', `import { status } from '@grpc/grpc-js';`],
   },
   {
-    says: 'the clients of Prometheus and OpenTelemetry stay in kit, behind instruments and spans',
+    says: 'the clients of Prometheus and OpenTelemetry stay in runtime, behind instruments and spans',
     files: anyCode,
-    except: /^services\/kit\/(metrics|spans)\.ts$|^test\//,
+    except: /^services\/runtime\/(metrics|spans)\.ts$|^test\//,
     imports: /^(prom-client|@opentelemetry\/)/,
     example: ['services/execution/worker/worker.ts', `import { trace } from '@opentelemetry/api';`],
   },
@@ -163,7 +170,7 @@ const rules: readonly Rule[] = [
   {
     says: 'no process ends itself, but for what an agent holds after the drain; it disposes what it opened',
     files: anyCode,
-    except: /\.test\.ts$|^test\/|^services\/(?:standalone\/preflight\.js|kit\/process\.ts)$/,
+    except: /\.test\.ts$|^test\/|^services\/(?:standalone\/preflight\.js|runtime\/process\.ts)$/,
     text: /\bprocess\.exit\(/,
     example: ['gateway/app.ts', `process.exit(1);`],
   },
@@ -306,34 +313,15 @@ for (const workspace of ['services/graph', 'services/execution']) {
 
 test('kit is a closed list', (t) => {
   const known = [
-    'adapters/sqlite-checkpoint-thread.ts',
-    'adapters/sqlite-checkpoint.ts',
-    'adapters/sqlite-errors.ts',
-    'adapters/sqlite-group.ts',
-    'adapters/sqlite-log.ts',
-    'adapters/sqlite-presence.ts',
-    'adapters/sqlite-sync.ts',
-    'adapters/sqlite.ts',
-    'budget.ts',
-    'calls.ts',
-    'code-place.ts',
     'each.ts',
     'env.ts',
     'errors.ts',
-    'health.ts',
     'ids.ts',
     'keyed-lock.ts',
     'life.ts',
-    'load.ts',
     'log.ts',
-    'metrics-port.ts',
-    'metrics.ts',
-    'observe.ts',
     'pages.ts',
-    'process.ts',
-    'service-file.ts',
     'sizes.ts',
-    'spans.ts',
     'trail.ts',
     'turns.ts',
   ];
@@ -343,7 +331,7 @@ test('kit is a closed list', (t) => {
 
 test('the top level is a closed list', (t) => {
   const known = new Set(
-    'package.json package-lock.json tsconfig.base.json service.json README.md LICENSE protos services gateway deploy test'.split(
+    'package.json package-lock.json tsconfig.base.json service.json README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE protos services gateway deploy test'.split(
       ' ',
     ),
   );

@@ -1,5 +1,5 @@
 import { unavailable } from '@agent-workflow/kit/errors';
-import { loadExport, misnamed } from '@agent-workflow/kit/load';
+import { loadExport, misnamed } from '@agent-workflow/runtime/load';
 import type { AuthorizationBackend } from './backend.ts';
 import type { Authorize } from '../http/access.ts';
 import { inTime } from './in-time.ts';

@@ -1,6 +1,6 @@
 import { fromUnknown, ServiceError } from '@agent-workflow/kit/errors';
 import { anonymousOwner } from '@agent-workflow/kit/ids';
-import { loadExport, misnamed, oneLine, type Named } from '@agent-workflow/kit/load';
+import { loadExport, misnamed, oneLine, type Named } from '@agent-workflow/runtime/load';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { AuthResponse, UserContext } from './backend.ts';
 import type { Authenticate } from '../http/access.ts';

@@ -1,5 +1,5 @@
 import type { Log } from '@agent-workflow/kit/log';
-import type { ServiceFile } from '@agent-workflow/kit/service-file';
+import type { ServiceFile } from '@agent-workflow/runtime/service-file';
 import type { Authenticate } from '../http/access.ts';
 import type { Authorize } from '../http/access.ts';
 import { loadAuthorization } from './authorization.ts';

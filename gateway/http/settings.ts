@@ -1,4 +1,4 @@
-import { budgetSettings } from '@agent-workflow/kit/budget';
+import { budgetSettings } from '@agent-workflow/runtime/budget';
 import { integer, type Settings, type Values } from '@agent-workflow/kit/env';
 import { sizes } from '@agent-workflow/kit/sizes';
 

@@ -1,4 +1,4 @@
-import { createByteBudget } from '@agent-workflow/kit/budget';
+import { createByteBudget } from '@agent-workflow/runtime/budget';
 import { unavailable, type ServiceError } from '@agent-workflow/kit/errors';
 import type { Context, Middleware, Room } from '../http/context.ts';
 

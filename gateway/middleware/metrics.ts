@@ -1,4 +1,4 @@
-import { counter, gauge, histogram, type Instruments } from '@agent-workflow/kit/metrics';
+import { counter, gauge, histogram, type Instruments } from '@agent-workflow/runtime/metrics';
 import type { Row } from '../http/endpoint.ts';
 import type { Counter } from '../limits/index.ts';
 

@@ -1,4 +1,4 @@
-import type { Span, Spans } from '@agent-workflow/kit/spans';
+import type { Span, Spans } from '@agent-workflow/runtime/spans';
 import { onTrail, readTraceContext } from '@agent-workflow/kit/trail';
 import type { Route, Row } from '../http/endpoint.ts';
 import type { GatewayMeters } from './metrics.ts';

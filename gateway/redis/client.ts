@@ -1,6 +1,6 @@
 import { unavailable } from '@agent-workflow/kit/errors';
 import { settledWithin } from '@agent-workflow/kit/life';
-import { unwatchedPart, type PartHealth } from '@agent-workflow/kit/health';
+import { unwatchedPart, type PartHealth } from '@agent-workflow/runtime/health';
 import type { Log } from '@agent-workflow/kit/log';
 import { createClient } from 'redis';
 import { longestWaitMs, type Listener, type Redis } from './redis.ts';

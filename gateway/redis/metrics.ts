@@ -1,4 +1,4 @@
-import { counter, gauge, type Registry } from '@agent-workflow/kit/metrics';
+import { counter, gauge, type Registry } from '@agent-workflow/runtime/metrics';
 import type { Redis } from './redis.ts';
 
 export const redisMetrics = {

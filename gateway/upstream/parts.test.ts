@@ -1,6 +1,6 @@
 import test from 'ava';
 import { notFound, unavailable } from '@agent-workflow/kit/errors';
-import { createHealth } from '@agent-workflow/kit/health';
+import { createHealth } from '@agent-workflow/runtime/health';
 import { silentLog } from '@agent-workflow/kit/log';
 import { createParts, type PartsOptions } from './parts.ts';
 

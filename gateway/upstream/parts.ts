@@ -1,5 +1,5 @@
 import { fromUnknown, isServiceError, unavailable } from '@agent-workflow/kit/errors';
-import type { Degraded, Health } from '@agent-workflow/kit/health';
+import type { Degraded, Health } from '@agent-workflow/runtime/health';
 import { within, type Call } from '@agent-workflow/protos/call';
 import type { Execution } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';

@@ -1,7 +1,7 @@
-import { budgetSettings } from '@agent-workflow/kit/budget';
+import { budgetSettings } from '@agent-workflow/runtime/budget';
 import { choice, integer, required, type Settings } from '@agent-workflow/kit/env';
-import { grpcSettings, processSettings, securitySettings } from '@agent-workflow/kit/process';
-import { serviceFileSettings } from '@agent-workflow/kit/service-file';
+import { grpcSettings, processSettings, securitySettings } from '@agent-workflow/runtime/process';
+import { serviceFileSettings } from '@agent-workflow/runtime/service-file';
 import { natsSettings } from './adapters/nats/settings.ts';
 
 /** What the execution service reads from the environment. */

@@ -1,4 +1,4 @@
-import { counter, gauge, histogram } from '@agent-workflow/kit/metrics';
+import { counter, gauge, histogram } from '@agent-workflow/runtime/metrics';
 import { endStatuses } from '@agent-workflow/protos/lists';
 
 /** Names of an agent's nodes and tools that are told apart. */

@@ -1,5 +1,5 @@
-import type { Instruments, Registry } from '@agent-workflow/kit/metrics';
-import type { Spans } from '@agent-workflow/kit/spans';
+import type { Instruments, Registry } from '@agent-workflow/runtime/metrics';
+import type { Spans } from '@agent-workflow/runtime/spans';
 import type { EndStatus } from '@agent-workflow/protos/lists';
 import type {
   ClaimedRun,

@@ -1,6 +1,6 @@
-import { inFlightBytes } from '@agent-workflow/kit/budget';
+import { inFlightBytes } from '@agent-workflow/runtime/budget';
 import type { Values } from '@agent-workflow/kit/env';
-import { healthy, type Health } from '@agent-workflow/kit/health';
+import { healthy, type Health } from '@agent-workflow/runtime/health';
 import { newId } from '@agent-workflow/kit/ids';
 import { every } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';

@@ -1,8 +1,8 @@
 import { newId } from '@agent-workflow/kit/ids';
 import type { Env } from '@agent-workflow/kit/env';
-import { openObservation } from '@agent-workflow/kit/observe';
-import { beginProcess, toGrpcOptions, type RunningProcess } from '@agent-workflow/kit/process';
-import { readServiceFile } from '@agent-workflow/kit/service-file';
+import { openObservation } from '@agent-workflow/runtime/observe';
+import { beginProcess, toGrpcOptions, type RunningProcess } from '@agent-workflow/runtime/process';
+import { readServiceFile } from '@agent-workflow/runtime/service-file';
 import { connect } from '@agent-workflow/protos/wire/connect';
 import { servesOldGateways } from '@agent-workflow/protos/old-events';
 import { openWireServer } from '@agent-workflow/protos/wire/serve';

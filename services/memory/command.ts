@@ -1,7 +1,7 @@
 import { ConfigError, processEnv, type Values } from '@agent-workflow/kit/env';
 import { stopSignal } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
-import { beginProcess } from '@agent-workflow/kit/process';
+import { beginProcess } from '@agent-workflow/runtime/process';
 import { createEmbedder, memoryStoreSettings } from './config.ts';
 import type { Embedder } from './port.ts';
 

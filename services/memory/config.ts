@@ -1,5 +1,5 @@
 import { choice, ConfigError, integer, text, type Settings, type Values } from '@agent-workflow/kit/env';
-import { grpcSettings, processSettings, securitySettings } from '@agent-workflow/kit/process';
+import { grpcSettings, processSettings, securitySettings } from '@agent-workflow/runtime/process';
 import { hashEmbedder } from './embedders/hash.ts';
 import { createEmbedderPool } from './embedders/pool.ts';
 import type { Embedder } from './port.ts';

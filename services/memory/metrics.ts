@@ -1,4 +1,4 @@
-import { counter, histogram, type Registry } from '@agent-workflow/kit/metrics';
+import { counter, histogram, type Registry } from '@agent-workflow/runtime/metrics';
 import { retrievalStrategies } from '@agent-workflow/protos/lists';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type { Embedder } from './port.ts';

@@ -1,8 +1,8 @@
-import { openDataFolder } from '@agent-workflow/kit/adapters/sqlite';
+import { openDataFolder } from '@agent-workflow/runtime/sqlite/sqlite';
 import type { Values } from '@agent-workflow/kit/env';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { untilThere } from '@agent-workflow/kit/life';
-import { unwatchedPart, type Health } from '@agent-workflow/kit/health';
+import { unwatchedPart, type Health } from '@agent-workflow/runtime/health';
 import type { Log } from '@agent-workflow/kit/log';
 import { openSqliteMemoryStore } from './adapters/sqlite.ts';
 import type { memoryStoreSettings } from './config.ts';

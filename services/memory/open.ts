@@ -1,5 +1,5 @@
-import type { PartHealth } from '@agent-workflow/kit/health';
-import type { Registry } from '@agent-workflow/kit/metrics';
+import type { PartHealth } from '@agent-workflow/runtime/health';
+import type { Registry } from '@agent-workflow/runtime/metrics';
 import type { Memory } from '@agent-workflow/protos/memory';
 import { openSqliteMemoryStore } from './adapters/sqlite.ts';
 import { createEmbedder, type MemoryValues } from './config.ts';

@@ -1,5 +1,5 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
-import type { PartHealth } from '@agent-workflow/kit/health';
+import type { PartHealth } from '@agent-workflow/runtime/health';
 import type { MemoryStore } from './port.ts';
 
 /** The same store, which is reported as away while its calls fail for that. */

@@ -1,5 +1,5 @@
 import { integer, type Settings, type Values } from '@agent-workflow/kit/env';
-import { grpcSettings, processSettings, securitySettings } from '@agent-workflow/kit/process';
+import { grpcSettings, processSettings, securitySettings } from '@agent-workflow/runtime/process';
 import { cassandraSettings } from './cassandra-settings.ts';
 
 /** What the threads service reads from the environment. */

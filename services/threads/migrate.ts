@@ -1,4 +1,4 @@
-import { beginProcess, processSettings } from '@agent-workflow/kit/process';
+import { beginProcess, processSettings } from '@agent-workflow/runtime/process';
 import { ConfigError, processEnv } from '@agent-workflow/kit/env';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { migrateCassandra } from './adapters/cassandra-migrate.ts';

@@ -1,8 +1,8 @@
 import type { Env } from '@agent-workflow/kit/env';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { untilThere } from '@agent-workflow/kit/life';
-import { openObservation } from '@agent-workflow/kit/observe';
-import { beginProcess, toGrpcOptions, type RunningProcess } from '@agent-workflow/kit/process';
+import { openObservation } from '@agent-workflow/runtime/observe';
+import { beginProcess, toGrpcOptions, type RunningProcess } from '@agent-workflow/runtime/process';
 import { openWireServer } from '@agent-workflow/protos/wire/serve';
 import type { Asked } from './adapters/cassandra-client.ts';
 import { openCassandraThreadStore } from './adapters/cassandra.ts';

@@ -1,9 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import test from 'ava';
-import { callMetrics } from '@agent-workflow/kit/calls';
-import { healthMetrics } from '@agent-workflow/kit/health';
-import type { Metrics } from '@agent-workflow/kit/metrics';
-import { processMetrics } from '@agent-workflow/kit/observe';
+import { callMetrics } from '@agent-workflow/runtime/calls';
+import { healthMetrics } from '@agent-workflow/runtime/health';
+import type { Metrics } from '@agent-workflow/runtime/metrics';
+import { processMetrics } from '@agent-workflow/runtime/observe';
 import { executionMetrics } from '@agent-workflow/execution/metrics';
 import { endpoints } from '@agent-workflow/gateway/endpoints';
 import { gatewayMetrics } from '@agent-workflow/gateway/metrics';

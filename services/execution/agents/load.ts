@@ -1,4 +1,4 @@
-import { inFile, loadExport, misnamed } from '@agent-workflow/kit/load';
+import { inFile, loadExport, misnamed } from '@agent-workflow/runtime/load';
 import { runCode } from '../watchdog/code.ts';
 import { isCompiledGraph, type CompiledGraph } from '@agent-workflow/graph/build/graph';
 

@@ -1,5 +1,5 @@
 import { isServiceError, invalid, notFound, unavailable } from '@agent-workflow/kit/errors';
-import type { Health } from '@agent-workflow/kit/health';
+import type { Health } from '@agent-workflow/runtime/health';
 import { idFrom } from '@agent-workflow/kit/ids';
 import type { Log } from '@agent-workflow/kit/log';
 import { sizes } from '@agent-workflow/kit/sizes';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { createByteBudget } from '@agent-workflow/kit/budget';
+import { createByteBudget } from '@agent-workflow/runtime/budget';
 import { fromUnknown, isServiceError } from '@agent-workflow/kit/errors';
 import { settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';

@@ -1,4 +1,4 @@
-import type { Sqlite } from '@agent-workflow/kit/adapters/sqlite';
+import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 import type { SentRequest } from '../port.ts';
 
 /** What was kept of a request that was applied; `undefined` when none was. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { SQLInputValue, SQLOutputValue } from 'node:sqlite';
-import { openSqlite, type Sqlite, type SqliteOptions } from '@agent-workflow/kit/adapters/sqlite';
+import { openSqlite, type Sqlite, type SqliteOptions } from '@agent-workflow/runtime/sqlite/sqlite';
 import { ConfigError } from '@agent-workflow/kit/env';
 import { createTurns } from '@agent-workflow/kit/turns';
 import type { MemoryType } from '@agent-workflow/protos/lists';

@@ -1,4 +1,4 @@
-import type { Sqlite } from '@agent-workflow/kit/adapters/sqlite';
+import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 import { conflict } from '@agent-workflow/kit/errors';
 import type { AppliedRequest, Change, RunRecord, ThreadKey, ToolCallNote } from '../port.ts';
 import { putCheckpoint } from './sqlite-checkpoints.ts';

@@ -1,4 +1,4 @@
-import type { Sqlite } from '@agent-workflow/kit/adapters/sqlite';
+import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 import type { Checkpoint, UndoRow } from '../port.ts';
 import { undoBytes } from '../row-sizes.ts';
 import { take, toList } from './sqlite-rows.ts';

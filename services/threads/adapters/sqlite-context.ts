@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Sqlite } from '@agent-workflow/kit/adapters/sqlite';
+import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 import type { ContextPage, LogEntry, MeasuredSize, ThreadKey } from '../port.ts';
 import { sizeOfFields } from '../size.ts';
 import { toLogEntry } from './sqlite-rows.ts';

@@ -1,4 +1,4 @@
-import type { Sqlite } from '@agent-workflow/kit/adapters/sqlite';
+import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 import type { Head, PlacedEntry, Reads, RunRecord, Snapshot, ThreadKey, ToolCallKey, UndoSink } from '../port.ts';
 import { iterateUndos } from './sqlite-checkpoints.ts';
 import { arraysOf, optional, selectedHead, toHead, toPlacedEntry, toRun, type HeadColumns } from './sqlite-rows.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { openSqlite } from '@agent-workflow/kit/adapters/sqlite';
+import { openSqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 import { openSqliteThreadStore } from './sqlite.ts';
 import { migrations } from './sqlite-schema.ts';
 

@@ -1,4 +1,4 @@
-import { openSqlite, type Sqlite, type SqliteOptions } from '@agent-workflow/kit/adapters/sqlite';
+import { openSqlite, type Sqlite, type SqliteOptions } from '@agent-workflow/runtime/sqlite/sqlite';
 import { openStatuses } from '@agent-workflow/protos/lists';
 import type { OnceBeginning, OnceRecord, OpenRun, ThreadStore } from '../port.ts';
 import { checkpointBytes, messageBytes, runBytes, threadBytes } from '../row-sizes.ts';

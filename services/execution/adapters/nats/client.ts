@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { unavailable } from '@agent-workflow/kit/errors';
-import { unwatchedPart, type PartHealth } from '@agent-workflow/kit/health';
+import { unwatchedPart, type PartHealth } from '@agent-workflow/runtime/health';
 import { settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import {

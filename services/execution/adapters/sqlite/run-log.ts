@@ -1,4 +1,4 @@
-import { openSqlite, type SqliteOptions } from '@agent-workflow/kit/adapters/sqlite';
+import { openSqlite, type SqliteOptions } from '@agent-workflow/runtime/sqlite/sqlite';
 import { isServiceError, notFound, stale, unavailable, type ServiceError } from '@agent-workflow/kit/errors';
 import { bytesOfEvent } from '@agent-workflow/protos/event-parts';
 import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';

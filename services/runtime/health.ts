@@ -1,4 +1,4 @@
-import type { Log } from './log.ts';
+import type { Log } from '@agent-workflow/kit/log';
 import { counter, gauge, type Registry } from './metrics.ts';
 
 /** A part of the service that does not work as it should, and why; the reason names no host and no file. */

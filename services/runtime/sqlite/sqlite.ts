@@ -1,14 +1,14 @@
 import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { ConfigError } from '../env.ts';
-import { unavailable, type ServiceError } from '../errors.ts';
+import { ConfigError } from '@agent-workflow/kit/env';
+import { unavailable, type ServiceError } from '@agent-workflow/kit/errors';
 import { unwatchedPart, type PartHealth } from '../health.ts';
-import { createCheckpointer } from './sqlite-checkpoint.ts';
-import { codeOf, primaryCode, storageError, storageReason, translating } from './sqlite-errors.ts';
-import { commitGroup, type Outcome, type Pending } from './sqlite-group.ts';
-import { watchPresence } from './sqlite-presence.ts';
-import { openLogSync } from './sqlite-sync.ts';
+import { createCheckpointer } from './checkpoint.ts';
+import { codeOf, primaryCode, storageError, storageReason, translating } from './errors.ts';
+import { commitGroup, type Outcome, type Pending } from './group.ts';
+import { watchPresence } from './presence.ts';
+import { openLogSync } from './sync.ts';
 
 /** A file of SQLite as the adapters use it: prepared statements, and writes that share one transaction per tick. */
 export interface Sqlite extends Disposable {

@@ -1,7 +1,7 @@
-import { errorCodes, fromUnknown } from './errors.ts';
+import { errorCodes, fromUnknown } from '@agent-workflow/kit/errors';
 import { counter, histogram, type Registry } from './metrics.ts';
 import type { Span, SpanKind, Spans } from './spans.ts';
-import { onTrail, trail, withIds } from './trail.ts';
+import { onTrail, trail, withIds } from '@agent-workflow/kit/trail';
 
 type Result = Promise<object> | AsyncIterable<object>;
 

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { CheckpointReply } from './sqlite-checkpoint-thread.ts';
+import type { CheckpointReply } from './checkpoint-thread.ts';
 
 /**
  * Copies the write-ahead log into the file, on a thread of its own: it copies and syncs for tens of milliseconds, in which
@@ -109,7 +109,7 @@ function failureOf(work: () => void): unknown {
 
 function threadOf(): Worker {
   if (thread) return thread;
-  const made = new Worker(new URL('./sqlite-checkpoint-thread.ts', import.meta.url));
+  const made = new Worker(new URL('./checkpoint-thread.ts', import.meta.url));
   made.on('message', ({ path, failure }: CheckpointReply) => {
     underWay.get(path)?.(failure && Object.assign(new Error(failure.message), { errcode: failure.errcode }));
   });

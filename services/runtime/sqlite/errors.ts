@@ -1,5 +1,5 @@
 import type { StatementSync } from 'node:sqlite';
-import { ServiceError, unavailable } from '../errors.ts';
+import { ServiceError, unavailable } from '@agent-workflow/kit/errors';
 
 /** Why a file cannot be used, by the primary result code of SQLite. All of these are the store's reasons, not the request's. */
 const bySqlite: Readonly<Record<number, string>> = {

@@ -1,4 +1,4 @@
-import { cutTornLog, rewriteLog } from './sqlite-log.ts';
+import { cutTornLog, rewriteLog } from './log.ts';
 import { closeSync, fdatasync, fdatasyncSync, fstatSync, openSync, writeSync } from 'node:fs';
 
 /** A write that is in the file, and whoever waits for it to be on disk. */

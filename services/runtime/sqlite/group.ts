@@ -1,6 +1,6 @@
 import type { StatementSync } from 'node:sqlite';
-import { ServiceError } from '../errors.ts';
-import { primaryCode } from './sqlite-errors.ts';
+import { ServiceError } from '@agent-workflow/kit/errors';
+import { primaryCode } from './errors.ts';
 
 /** A write that waits for the next transaction. */
 export interface Pending {

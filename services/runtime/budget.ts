@@ -1,5 +1,5 @@
 import { getHeapStatistics } from 'node:v8';
-import { integer, type Settings, type Values } from './env.ts';
+import { integer, type Settings, type Values } from '@agent-workflow/kit/env';
 
 /** How much a process holds at once of what others send it. */
 export const budgetSettings = {

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
 import { placeOfError, placeOfExport } from './code-place.ts';
-import { ConfigError } from './env.ts';
+import { ConfigError } from '@agent-workflow/kit/env';
 
 /** What an operator named as `<module>:<export>`. */
 export interface Named {

@@ -1,7 +1,7 @@
 import type * as otel from '@opentelemetry/api';
 import type { Context, DiagLogger, Span as OtelSpan, SpanKind as OtelKind, Tracer } from '@opentelemetry/api';
-import { ConfigError } from './env.ts';
-import { onTrail, trail, type Trail } from './trail.ts';
+import { ConfigError } from '@agent-workflow/kit/env';
+import { onTrail, trail, type Trail } from '@agent-workflow/kit/trail';
 
 export type SpanKind = 'internal' | 'server' | 'client' | 'consumer';
 

@@ -1,7 +1,7 @@
 import { countCalls, createAround, surround, type AroundCall } from './calls.ts';
-import { integer, text, type Settings, type Values } from './env.ts';
+import { integer, text, type Settings, type Values } from '@agent-workflow/kit/env';
 import { createHealth, type Health } from './health.ts';
-import type { Log } from './log.ts';
+import type { Log } from '@agent-workflow/kit/log';
 import { gauge, openRegistry, type Registry } from './metrics.ts';
 import { openMetricsPort } from './metrics-port.ts';
 import { listenHostOf, type AuthMode } from './service-file.ts';

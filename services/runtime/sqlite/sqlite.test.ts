@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test, { type ExecutionContext } from 'ava';
-import { conflict } from '../errors.ts';
+import { conflict } from '@agent-workflow/kit/errors';
 import type { PartHealth } from '../health.ts';
 import { holdFolder, openSqlite, type Sqlite } from './sqlite.ts';
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
-import { ConfigError } from './env.ts';
+import { ConfigError } from '@agent-workflow/kit/env';
 import { listenHostOf, readServiceFile } from './service-file.ts';
 
 function serviceFile(t: ExecutionContext, content: string): string {

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { createAround, surround } from './calls.ts';
-import { ServiceError } from './errors.ts';
-import { trail } from './trail.ts';
+import { ServiceError } from '@agent-workflow/kit/errors';
+import { trail } from '@agent-workflow/kit/trail';
 
 interface Numbers {
   readonly double: (request: { readonly number: number }) => Promise<{ readonly number: number }>;

@@ -3,8 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { ConfigError, readEnv } from './env.ts';
-import { silentLog } from './log.ts';
+import { ConfigError, readEnv } from '@agent-workflow/kit/env';
+import { silentLog } from '@agent-workflow/kit/log';
 import { grpcSettings, processSettings, securitySettings, toGrpcOptions, toSecurity } from './process.ts';
 
 const settings = { ...processSettings, ...grpcSettings, ...securitySettings };

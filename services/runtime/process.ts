@@ -13,10 +13,10 @@ import {
   type Setting,
   type Settings,
   type Values,
-} from './env.ts';
-import { ServiceError } from './errors.ts';
-import { stopSignal } from './life.ts';
-import { createLog, logLevels, type Log } from './log.ts';
+} from '@agent-workflow/kit/env';
+import { ServiceError } from '@agent-workflow/kit/errors';
+import { stopSignal } from '@agent-workflow/kit/life';
+import { createLog, logLevels, type Log } from '@agent-workflow/kit/log';
 import { observeSettings } from './observe.ts';
 
 /** What every process reads from the environment. */

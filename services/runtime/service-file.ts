@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { ConfigError, text, type Settings } from './env.ts';
+import { ConfigError, text, type Settings } from '@agent-workflow/kit/env';
 
 /** Where the operator's choices stand. */
 export const serviceFileSettings = {
