@@ -20,6 +20,9 @@ interface Rule {
 const tests = /\.test\.ts$|^test\//;
 const anyCode = /\.(ts|js)$/;
 
+/** Where a service itself speaks HTTP: to stores and models, and to whoever reads its metrics. */
+const outsideOfHttp = /\/(adapters|embedders|agents)\/|^services\/runtime\/metrics-port\.ts$|\.test\.ts$/;
+
 const rules: readonly Rule[] = [
   {
     says: 'kit imports nothing of ours',
@@ -159,6 +162,27 @@ const rules: readonly Rule[] = [
     except: /^(gateway|services\/graph|test)\//,
     imports: /^ajv/,
     example: ['services/memory/memories.ts', `import { Ajv2020 } from 'ajv/dist/2020.js';`],
+  },
+  {
+    says: 'services know no place of an HTTP request: a field is named in the words of the domain',
+    files: /^services\//,
+    except: outsideOfHttp,
+    text: /\[\s*'(?:body|header|path)'\s*[,\]]|\[\s*'query'\s*,/,
+    example: ['services/threads/bounds.ts', `refuseMessages(messages, ['body', 'messages']);`],
+  },
+  {
+    says: 'services know no code that callers read over HTTP',
+    files: /^services\//,
+    except: outsideOfHttp,
+    text: /\b[A-Z]+_(?:ERROR|REQUEST|FOUND|REQUIRED|EXCEEDED|LARGE|UNAVAILABLE|LIMITED|FORBIDDEN)\b/,
+    example: ['services/execution/steps/drive.ts', `throw new RunFailure('NODE_ERROR', message);`],
+  },
+  {
+    says: 'services know no status of HTTP',
+    files: /^services\//,
+    except: outsideOfHttp,
+    text: /\b(?:status|statusCode|HTTP)\b[^\n]{0,20}\b[1-5]\d\d\b/,
+    example: ['services/memory/memories.ts', `throw { status: 404 };`],
   },
   {
     says: 'the environment is read in kit/env.ts',

@@ -16,7 +16,7 @@ import type { EndWatch } from './end-watch.ts';
 import { nodeNames, type CompiledGraph } from '@agent-workflow/graph/build/graph';
 import { allFields } from '@agent-workflow/graph/state/merge';
 import { refuseInitialState, splitInitialState } from './update-state.ts';
-import { fromJson, toOptionsJson, toRunOptions } from '../record/run-options.ts';
+import { fromJson, toOptionsJson } from '../record/run-options.ts';
 import { isOfRebuiltEnd } from '../ports/log-numbers.ts';
 import type { RunControl, RunLog, RunnableRun, RunQueue } from '../ports/port.ts';
 import { publishEnd } from '../events/publish-end.ts';
@@ -236,10 +236,10 @@ function refuseTakenNames(graph: CompiledGraph, { tools }: Pick<StartRequest, 't
 
 function toAccept(graph: CompiledGraph, request: StartRequest, threadId: string): AcceptRunRequest {
   refuseLarge(request);
-  const { initialState, ...given } = toRunOptions(request);
+  const initialState = objectOf(request.initialStateJson);
   const { fields, messages: context } = splitInitialState(initialState);
-  const options = { ...given, initialState: fields };
   refuseInitialState(graph, fields);
+  const resume = request.resumeJson && fromJson(request.resumeJson);
   const messages = request.messages.map(({ json }) => fromJson(json) as Message);
   return {
     owner: request.owner,
@@ -252,9 +252,13 @@ function toAccept(graph: CompiledGraph, request: StartRequest, threadId: string)
     messages: context.length === 0 ? request.messages : [...context, ...request.messages],
     answers: messages.filter(({ role }) => role === 'tool').flatMap(answeredCalls),
     hasNewInput: messages.some(({ role }) => role !== 'tool'),
-    optionsJson: toOptionsJson({ ...options, accepted: { at: Date.now(), ...traceOfRequest() } }),
+    optionsJson: toOptionsJson(request, {
+      accepted: { at: Date.now(), ...traceOfRequest() },
+      // Its messages become the thread's own. Where it names none the JSON of the request is kept as it is.
+      ...('context' in initialState && { initialState: fields }),
+    }),
     multitaskStrategy: request.multitaskStrategy,
-    ...('resume' in options ? { resume: { keys: keysOf(options.resume) } } : {}),
+    ...(request.resumeJson ? { resume: { keys: keysOf(resume) } } : {}),
     granularity: request.granularity,
     nodes: nodeNames(graph),
     runIdIsNew: request.runIdIsNew === true,
@@ -297,6 +301,9 @@ function refuseLarge({ initialStateJson, configJson, userJson, resumeJson, tools
 
 const bytesOfTool = ({ name, nodeName, description, parametersJson }: StartRequest['tools'][number]): number =>
   Buffer.byteLength(name) + Buffer.byteLength(nodeName) + Buffer.byteLength(description) + parametersJson.byteLength;
+
+const objectOf = (json: Uint8Array | undefined): Readonly<Record<string, unknown>> =>
+  json ? (fromJson(json) as Readonly<Record<string, unknown>>) : {};
 
 const toJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 

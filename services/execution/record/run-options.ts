@@ -33,22 +33,43 @@ type JsonObject = Readonly<Record<string, unknown>>;
 export const fromJson = (json: Uint8Array): unknown =>
   JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString());
 
-const objectOf = (json: Uint8Array | undefined): JsonObject => (json ? (fromJson(json) as JsonObject) : {});
+/** Beside what the request says: when it was accepted, and its initial state where that is not the request's own. */
+export interface OptionsParts {
+  readonly accepted?: Accepted;
+  /** Replaces the initial state of the request. */
+  readonly initialState?: JsonObject;
+}
 
-export const toRunOptions = (request: StartRequest): RunOptions => ({
-  config: objectOf(request.configJson),
-  user: objectOf(request.userJson),
-  initialState: objectOf(request.initialStateJson),
-  tools: request.tools.map(({ nodeName, name, description, parametersJson }) => ({
-    node: nodeName,
-    name,
-    description,
-    parameters: objectOf(parametersJson),
-  })),
-  recursionLimit: request.recursionLimit,
-  ...(request.resumeJson ? { resume: fromJson(request.resumeJson) } : {}),
-});
+/**
+ * The options of a run as its record keeps them, which {@link fromOptionsJson} reads. The JSON of the request stands in them as it came:
+ * it is neither parsed nor written again.
+ */
+export function toOptionsJson(request: StartRequest, { accepted, initialState }: OptionsParts): Uint8Array {
+  const { configJson, userJson, initialStateJson, resumeJson, tools, recursionLimit } = request;
+  const parts: Part[] = [
+    ['{"config":', configJson ?? emptyObject],
+    [',"user":', userJson ?? emptyObject],
+    [',"initialState":', initialState ? toJson(initialState) : (initialStateJson ?? emptyObject)],
+    ...(resumeJson ? [[',"resume":', resumeJson] as const] : []),
+    [',"tools":[', emptyText],
+    ...tools.map(({ nodeName: node, name, description, parametersJson }, index): Part => {
+      const named = JSON.stringify({ node, name, description }).slice(0, -1);
+      return [`${index === 0 ? '' : '},'}${named},"parameters":`, parametersJson];
+    }),
+    [tools.length === 0 ? ']' : '}]', emptyText],
+    [`,"recursionLimit":${String(recursionLimit)}`, emptyText],
+    ...(accepted ? [[',"accepted":', toJson(accepted)] as const] : []),
+    ['}', emptyText],
+  ];
+  return Buffer.concat(parts.flatMap(([text, json]) => [Buffer.from(text), json]));
+}
 
-export const toOptionsJson = (options: RunOptions): Uint8Array => Buffer.from(JSON.stringify(options));
+/** A text, and the JSON that follows it. */
+type Part = readonly [text: string, json: Uint8Array];
+
+const toJson = (value: object): Uint8Array => Buffer.from(JSON.stringify(value));
+
+const emptyObject = Buffer.from('{}');
+const emptyText = Buffer.alloc(0);
 
 export const fromOptionsJson = (json: Uint8Array): RunOptions => fromJson(json) as RunOptions;
