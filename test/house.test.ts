@@ -96,7 +96,10 @@ const rules: readonly Rule[] = [
     says: 'a port is types of protos and nothing else',
     files: /\/port\.ts$|\/ports\//,
     imports: /^(?!\/protos\/)/,
-    example: ['services/execution/ports/port.ts', `import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';`],
+    example: [
+      'services/execution/ports/port.ts',
+      `import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';`,
+    ],
   },
   {
     says: 'a graph is built and run with kit, messages and ajv alone: it knows no service, queue, store nor HTTP',

@@ -39,7 +39,12 @@ test('what a run is started with is read from its record as it was given, parts 
         user: user ?? {},
         initialState: initialState ?? {},
         ...(resume !== undefined && { resume }),
-        tools: tools.map(({ nodeName: node, name, description, parameters }) => ({ node, name, description, parameters })),
+        tools: tools.map(({ nodeName: node, name, description, parameters }) => ({
+          node,
+          name,
+          description,
+          parameters,
+        })),
         recursionLimit,
         ...(isAccepted && { accepted }),
       };
