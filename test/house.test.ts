@@ -115,14 +115,14 @@ const rules: readonly Rule[] = [
     except: tests,
     imports:
       /^\/services\/(threads\/threads|execution\/(api|worker|steps|events|record|watchdog)\/.*|memory\/memories|\w+\/(config|open))$/,
-    example: ['services/memory/adapters/sqlite.ts', `import { createMemories } from '../memories.ts';`],
+    example: ['services/memory/adapters/sqlite/store.ts', `import { createMemories } from '../memories.ts';`],
   },
   {
     says: 'an adapter of SQLite never imports another adapter',
     files: /\/adapters\/sqlite([^/]*\.ts|\/.*)$/,
     except: tests,
     imports: /\/adapters\/(?!sqlite)/,
-    example: ['services/memory/adapters/sqlite.ts', `import { open } from './weaviate.ts';`],
+    example: ['services/memory/adapters/sqlite/store.ts', `import { open } from './weaviate.ts';`],
   },
   {
     says: 'what SQLite adapters share is for adapters, and for those processes that hold a data folder',
@@ -171,7 +171,7 @@ const rules: readonly Rule[] = [
     files: /^services\//,
     except: outsideOfHttp,
     text: /\[\s*'(?:body|header|path)'\s*[,\]]|\[\s*'query'\s*,/,
-    example: ['services/threads/bounds.ts', `refuseMessages(messages, ['body', 'messages']);`],
+    example: ['services/threads/record/bounds.ts', `refuseMessages(messages, ['body', 'messages']);`],
   },
   {
     says: 'services know no code that callers read over HTTP',

@@ -3,7 +3,7 @@ import { stopSignal } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import { beginProcess } from '@agent-workflow/runtime/process';
 import { createEmbedder, memoryStoreSettings } from './config.ts';
-import type { Embedder } from './port.ts';
+import type { Embedder } from './ports/port.ts';
 
 /** What a command on the memories is given. */
 export interface Command {

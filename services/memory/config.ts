@@ -2,8 +2,8 @@ import { choice, ConfigError, integer, text, type Settings, type Values } from '
 import { grpcSettings, processSettings, securitySettings } from '@agent-workflow/runtime/process';
 import { hashEmbedder } from './embedders/hash.ts';
 import { createEmbedderPool } from './embedders/pool.ts';
-import type { Embedder } from './port.ts';
-import { weaviateSettings } from './weaviate-settings.ts';
+import type { Embedder } from './ports/port.ts';
+import { weaviateSettings } from './adapters/weaviate/settings.ts';
 
 /** What the environment says to the memory service. */
 export const memorySettings = {

@@ -16,17 +16,17 @@ import {
   refuseLate,
   refuseLong,
   refuseUnfit,
-} from './checks.ts';
-import { fromCursor, toCursor } from './cursor.ts';
-import { embedTexts } from './embedding.ts';
-import { narrows, readSelection, type Selected } from './filters.ts';
-import { idByContent } from './id-by-content.ts';
-import { textBytes, toJson } from './json.ts';
-import { readSearchOptions } from './options.ts';
-import type { Embedder, MemoryRecord, MemoryStore, SentRequest, StoredMemory } from './port.ts';
-import { vectorToJson } from './rank.ts';
-import { strategies, type Ranked } from './strategies.ts';
-import { countTokens, createBudget } from './tokens.ts';
+} from './record/checks.ts';
+import { fromCursor, toCursor } from './record/cursor.ts';
+import { embedTexts } from './embedders/embedding.ts';
+import { narrows, readSelection, type Selected } from './record/filters.ts';
+import { idByContent } from './record/id-by-content.ts';
+import { textBytes, toJson } from './record/json.ts';
+import { readSearchOptions } from './record/options.ts';
+import type { Embedder, MemoryRecord, MemoryStore, SentRequest, StoredMemory } from './ports/port.ts';
+import { vectorToJson } from './search/rank.ts';
+import { strategies, type Ranked } from './search/strategies.ts';
+import { countTokens, createBudget } from './words/tokens.ts';
 
 export interface MemoriesOptions {
   readonly store: MemoryStore;

@@ -4,11 +4,11 @@ import { isServiceError } from '@agent-workflow/kit/errors';
 import { untilThere } from '@agent-workflow/kit/life';
 import { unwatchedPart, type Health } from '@agent-workflow/runtime/health';
 import type { Log } from '@agent-workflow/kit/log';
-import { openSqliteMemoryStore } from './adapters/sqlite.ts';
+import { openSqliteMemoryStore } from './adapters/sqlite/store.ts';
 import type { memoryStoreSettings } from './config.ts';
-import type { EmbedderIdentity, MemoryStore } from './port.ts';
+import type { EmbedderIdentity, MemoryStore } from './ports/port.ts';
 import { watchStore } from './watch-store.ts';
-import { readWeaviate, type WeaviateReach } from './weaviate-settings.ts';
+import { readWeaviate, type WeaviateReach } from './adapters/weaviate/settings.ts';
 
 export interface StoreParts {
   readonly values: Values<typeof memoryStoreSettings>;
@@ -47,7 +47,7 @@ async function openCluster(
   reach: WeaviateReach,
   { embedder, log, health, stopping }: StoreParts,
 ): Promise<MemoryStore> {
-  const { openWeaviateMemoryStore } = await import('./adapters/weaviate.ts');
+  const { openWeaviateMemoryStore } = await import('./adapters/weaviate/store.ts');
   const open = async (): Promise<MemoryStore> =>
     openWeaviateMemoryStore({
       ...reach,

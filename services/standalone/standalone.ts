@@ -21,7 +21,7 @@ import { openMemory } from '@agent-workflow/memory/open';
 import { within } from '@agent-workflow/protos/call';
 import type { Threads } from '@agent-workflow/protos/threads';
 import { link } from '@agent-workflow/protos/wire/link';
-import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite';
+import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite/store';
 import { openThreads } from '@agent-workflow/threads/open';
 import { standaloneSettings } from './config.ts';
 

@@ -5,7 +5,7 @@ import { createEmbedder, memorySettings } from '@agent-workflow/memory/config';
 import { hashEmbedder } from '@agent-workflow/memory/embedders/hash';
 import { createOpenaiEmbedder } from '@agent-workflow/memory/embedders/openai';
 import { openMemory } from '@agent-workflow/memory/open';
-import type { Embedder } from '@agent-workflow/memory/port';
+import type { Embedder } from '@agent-workflow/memory/ports/port';
 import { within } from '@agent-workflow/protos/call';
 import { startOpenaiEmbeddings, type Behaviour, type OpenaiEmbeddings } from '../servers/openai-embeddings.ts';
 import { embedderContract } from './embedder.ts';

@@ -18,7 +18,7 @@ import { connect } from '@agent-workflow/protos/wire/connect';
 import type { Services as WireServices } from '@agent-workflow/protos/wire/definitions';
 import { link } from '@agent-workflow/protos/wire/link';
 import { serve } from '@agent-workflow/protos/wire/serve';
-import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite';
+import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite/store';
 import { createThreads } from '@agent-workflow/threads/threads';
 import { areWhole } from '../numbers.ts';
 import {

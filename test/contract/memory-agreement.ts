@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { stemsOf } from '@agent-workflow/memory/stems';
-import type { MemoryStore } from '@agent-workflow/memory/port';
+import { stemsOf } from '@agent-workflow/memory/words/stems';
+import type { MemoryStore } from '@agent-workflow/memory/ports/port';
 import { within } from '@agent-workflow/protos/call';
 import type { MemoryType } from '@agent-workflow/protos/lists';
 import type { Memory, MemoryItem, SearchRequest } from '@agent-workflow/protos/memory';

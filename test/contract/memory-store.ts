@@ -6,7 +6,7 @@ import type {
   SentRequest,
   UpdatedMemory,
   VectorQuery,
-} from '@agent-workflow/memory/port';
+} from '@agent-workflow/memory/ports/port';
 
 /** The dimension that stores are opened with for this suite. */
 export const storeDimension = 4;

@@ -1,12 +1,12 @@
 import test from 'ava';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { untilThere } from '@agent-workflow/kit/life';
-import { createWeaviate } from '@agent-workflow/memory/adapters/weaviate-client';
-import { openRequests } from '@agent-workflow/memory/adapters/weaviate-requests';
-import { tenantOf } from '@agent-workflow/memory/adapters/weaviate-objects';
+import { createWeaviate } from '@agent-workflow/memory/adapters/weaviate/client';
+import { openRequests } from '@agent-workflow/memory/adapters/weaviate/requests';
+import { tenantOf } from '@agent-workflow/memory/adapters/weaviate/objects';
 import { hashEmbedder } from '@agent-workflow/memory/embedders/hash';
 import { createMemories } from '@agent-workflow/memory/memories';
-import type { MemoryStore, SentRequest } from '@agent-workflow/memory/port';
+import type { MemoryStore, SentRequest } from '@agent-workflow/memory/ports/port';
 import { link } from '@agent-workflow/protos/wire/link';
 import { within } from '@agent-workflow/protos/call';
 import { requestOf } from '@agent-workflow/protos/repeats';

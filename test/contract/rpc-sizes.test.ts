@@ -18,7 +18,7 @@ import type {
   WriteStateRequest,
 } from '@agent-workflow/protos/threads';
 import { definitionOf } from '@agent-workflow/protos/wire/definitions';
-import { optionsBytes } from '@agent-workflow/threads/bounds';
+import { optionsBytes } from '@agent-workflow/threads/record/bounds';
 
 /** Every field is there: one that is new to a message has no sample here until it is given its bound. */
 type Whole<T> = { readonly [K in keyof T]-?: NonNullable<T[K]> };

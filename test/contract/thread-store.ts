@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ExecutionContext, TestFn } from 'ava';
 import fc from 'fast-check';
 import { conflict } from '@agent-workflow/kit/errors';
-import type { AppliedRequest, Change, RunRecord, ThreadStore } from '@agent-workflow/threads/port';
+import type { AppliedRequest, Change, RunRecord, ThreadStore } from '@agent-workflow/threads/ports/port';
 import { threadStorePastContract } from './thread-store-past.ts';
 import {
   bytes,

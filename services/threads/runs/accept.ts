@@ -3,11 +3,12 @@ import { sizes } from '@agent-workflow/kit/sizes';
 import type { MultitaskStrategy } from '@agent-workflow/protos/lists';
 import { contextTooLarge } from '@agent-workflow/protos/refusals';
 import type { AcceptRunReply, AcceptRunRequest } from '@agent-workflow/protos/threads';
-import { refuseAcceptance } from '../bounds.ts';
-import { toInput } from '../json.ts';
-import type { Change, Decision, Head, RunRecord, Snapshot } from '../port.ts';
-import type { Undone } from '../overlay.ts';
-import { emptySize, knownSize } from '../size.ts';
+import { refuseAcceptance } from '../record/bounds.ts';
+import { toInput } from '../record/json.ts';
+import type { Change, Decision, Head, RunRecord, Snapshot } from '../ports/port.ts';
+import type { Undone } from '../history/overlay.ts';
+import { newHead } from '../record/head.ts';
+import { emptySize, knownSize } from '../record/size.ts';
 import { claim, goneNode, matchesInterrupts, waitsAtGone } from './claim.ts';
 import { endRun } from './commit.ts';
 import { rollBack, type Rollback } from './rollback.ts';
@@ -180,29 +181,4 @@ const newRun = (request: AcceptRunRequest, isNewThread: boolean, now: number): R
   answers: request.answers,
   hasNewInput: request.hasNewInput,
   ...(request.resume ? { resume: request.resume.keys } : {}),
-});
-
-/** How much room a version leaves for changes within one millisecond. */
-const versionsPerMs = 1000;
-
-/** The head of a thread that holds nothing yet. */
-export const newHead = (
-  { threadName, metadataJson }: Pick<AcceptRunRequest, 'threadName' | 'metadataJson'>,
-  now: number,
-): Head => ({
-  ...(threadName === undefined ? {} : { name: threadName }),
-  ...(metadataJson === undefined ? {} : { metadata: metadataJson }),
-  createdAt: now,
-  updatedAt: now,
-  version: now * versionsPerMs,
-  epoch: 0,
-  step: 0,
-  queue: [],
-  nextPosition: 0,
-  openCalls: [],
-  next: [],
-  openInterrupts: [],
-  claims: 0,
-  size: emptySize,
-  deleting: false,
 });

@@ -9,12 +9,12 @@ import type {
   OpenCall,
   RunError,
 } from '@agent-workflow/protos/threads';
-import { fromInput, toJson } from '../json.ts';
-import type { Change, Decision, Head, RunRecord, Snapshot } from '../port.ts';
-import { knownSize, refusalToBegin } from '../size.ts';
-import { refusalToOverwrite, withCheckpoint } from '../undo.ts';
+import { fromInput, toJson } from '../record/json.ts';
+import type { Change, Decision, Head, RunRecord, Snapshot } from '../ports/port.ts';
+import { knownSize, refusalToBegin } from '../record/size.ts';
+import { refusalToOverwrite, withCheckpoint } from '../history/undo.ts';
 import { endRun } from './commit.ts';
-import { placeMessages } from './place.ts';
+import { placeMessages } from '../record/place.ts';
 
 /** Claims of a run without a commit, after which it is given up. */
 const maxClaims = 3;
