@@ -115,14 +115,14 @@ const rules: readonly Rule[] = [
     except: tests,
     imports:
       /^\/services\/(threads\/threads|execution\/(api|worker|steps|events|record|watchdog)\/.*|memory\/memories|\w+\/(config|open))$/,
-    example: ['services/memory/adapters/sqlite/store.ts', `import { createMemories } from '../memories.ts';`],
+    example: ['services/memory/adapters/sqlite/store.ts', `import { createMemories } from '../../memories.ts';`],
   },
   {
     says: 'an adapter of SQLite never imports another adapter',
     files: /\/adapters\/sqlite([^/]*\.ts|\/.*)$/,
     except: tests,
     imports: /\/adapters\/(?!sqlite)/,
-    example: ['services/memory/adapters/sqlite/store.ts', `import { open } from './weaviate.ts';`],
+    example: ['services/memory/adapters/sqlite/store.ts', `import { open } from '../weaviate/store.ts';`],
   },
   {
     says: 'what SQLite adapters share is for adapters, and for those processes that hold a data folder',

@@ -31,7 +31,7 @@ function finderOf(context: Context, name: string): FindFault | undefined {
       const value = message[field];
       if (value === undefined || isIn(allowed, value)) return undefined;
       // A process of the version before spells codes of failures in another way.
-      const code = list === 'FailureCode' ? toFailureCode(String(value)) : undefined;
+      const code = list === 'FailureCode' && typeof value === 'string' ? toFailureCode(value) : undefined;
       if (code !== undefined) {
         message[field] = code;
         return undefined;

@@ -995,7 +995,7 @@ function holdsOrder(t: ExecutionContext, events: readonly RunEvent[], granularit
     events.flatMap(({ kind }, index) => (terminal.has(kind) ? [index] : [])),
     [events.length - 1],
   );
-  const left = { low: /^(state|context|summary)_chunk$/, partial: /^summary_chunk$/, full: /^$/ }[granularity] ?? /^$/;
+  const left = { low: /^(state|context|summary)_chunk$/, partial: /^summary_chunk$/, full: /^$/ }[granularity];
   t.false(events.some(({ kind }) => left.test(kind)));
   for (const event of events) {
     const chunk = toChunk(event);

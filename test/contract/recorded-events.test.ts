@@ -243,7 +243,9 @@ test('every kind of event was recorded', (t) => {
   t.regex(bytesOf(logs.large.events.at(-1)?.json ?? '').toString(), /^\{"event":"on_chain_end","copy":/);
 });
 
-type Batch = { readonly events: readonly RunEvent[] };
+interface Batch {
+  readonly events: readonly RunEvent[];
+}
 
 const plain = (events: readonly RunEvent[]): unknown[] =>
   events.map(({ data, message: whole, state, ...rest }) => [rest, toText(data), toText(whole), toText(state)]);

@@ -173,10 +173,7 @@ export function threadsSizesContract(test: TestFn, name: string, { open }: { rea
       const error = await add(threads, messages).catch((thrown: unknown) => thrown as Error);
       return error instanceof Error ? `${String(isServiceError(error, 'Invalid'))} ${error.message}` : 'taken';
     };
-    t.regex(
-      await replaced(6, 750_000),
-      /^true messages: what is replaced has \d+ bytes, more than \d+: replace fewer/,
-    );
+    t.regex(await replaced(6, 750_000), /^true messages: what is replaced has \d+ bytes, more than \d+: replace fewer/);
     t.is(await replaced(5, 900_000), 'taken');
   });
 

@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { Client, type ClientOptions } from 'cassandra-driver';
 import { migrateCassandra } from '@agent-workflow/threads/adapters/cassandra/migrate';
-import { openCassandraThreadStore, type CassandraThreadStoreOptions } from '@agent-workflow/threads/adapters/cassandra/store';
+import {
+  openCassandraThreadStore,
+  type CassandraThreadStoreOptions,
+} from '@agent-workflow/threads/adapters/cassandra/store';
 import type { ThreadStore } from '@agent-workflow/threads/ports/port';
 import type { Cassandra } from './cassandra.ts';
 

@@ -8,7 +8,7 @@ import { toInput } from '../record/json.ts';
 import type { Change, Decision, Head, RunRecord, Snapshot } from '../ports/port.ts';
 import type { Undone } from '../history/overlay.ts';
 import { newHead } from '../record/head.ts';
-import { emptySize, knownSize } from '../record/size.ts';
+import { knownSize } from '../record/size.ts';
 import { claim, goneNode, matchesInterrupts, waitsAtGone } from './claim.ts';
 import { endRun } from './commit.ts';
 import { rollBack, type Rollback } from './rollback.ts';

@@ -19,7 +19,14 @@ import type {
 } from '../../ports/port.ts';
 import { closenessTo, createTop } from '../../search/nearness.ts';
 import { byRecency, heaviestFirst, isWithin, nearestFirst, newestFirst } from '../../record/order.ts';
-import { fromKeptRemoval, fromKeptUpdate, toKeptRemoval, toKeptUpdate, toRemoved, toUpdated } from '../../record/outcomes.ts';
+import {
+  fromKeptRemoval,
+  fromKeptUpdate,
+  toKeptRemoval,
+  toKeptUpdate,
+  toRemoved,
+  toUpdated,
+} from '../../record/outcomes.ts';
 import { findOutcome, keepOutcome } from './requests.ts';
 import { createVectorCache, type Consider, type OwnerVectors } from './vectors.ts';
 

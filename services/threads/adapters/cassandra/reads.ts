@@ -1,5 +1,13 @@
 import { createQuota } from '@agent-workflow/kit/pages';
-import type { ContextPage, LogEntry, MeasuredSize, PlacedEntry, StoredState, ThreadKey, ThreadStore } from '../../ports/port.ts';
+import type {
+  ContextPage,
+  LogEntry,
+  MeasuredSize,
+  PlacedEntry,
+  StoredState,
+  ThreadKey,
+  ThreadStore,
+} from '../../ports/port.ts';
 import { checkpointBytes, messageBytes, undoBytes } from '../../record/row-sizes.ts';
 import { pause } from './change.ts';
 import type { Row, Session } from './client.ts';
@@ -15,17 +23,7 @@ import {
   skip,
   type Log,
 } from './log.ts';
-import {
-  isGone,
-  long,
-  toCheckpoint,
-  toEntry,
-  toHead,
-  toLayout,
-  toUndo,
-  type Layout,
-  type Seen,
-} from './rows.ts';
+import { isGone, long, toCheckpoint, toEntry, toHead, toLayout, toUndo, type Layout, type Seen } from './rows.ts';
 import { kinds } from './schema.ts';
 import { createWatch, lookAtHead, toFields } from './snapshot.ts';
 import { subtract, within } from './spans.ts';

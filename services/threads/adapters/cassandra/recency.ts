@@ -5,16 +5,7 @@ import type { Head, PageLimits, RecencyMark, ThreadKey, ThreadRow } from '../../
 import { threadBytes } from '../../record/row-sizes.ts';
 import type { Announcement, Row, Session, Statement } from './client.ts';
 import { inTurn, pagesOf } from './log.ts';
-import {
-  fromListed,
-  long,
-  nothing,
-  toBlob,
-  toListed,
-  toListedMetadata,
-  type Layout,
-  type Listed,
-} from './rows.ts';
+import { fromListed, long, nothing, toBlob, toListed, toListedMetadata, type Layout, type Listed } from './rows.ts';
 import { lookAtHead } from './snapshot.ts';
 import { hourOf, hourOfSlot, slotOf } from './times.ts';
 

@@ -129,16 +129,16 @@ export const fromLayout = ({ context, ...layout }: Layout): string =>
   JSON.stringify({ ...layout, context: encode(context) });
 
 export const toRun = (row: Row): RunRecord => ({
-  ...readRun<Omit<RunRecord, 'options' | 'input'>>(row),
+  ...readRun(row),
   options: fromBlob(row['options']),
   ...optional('input', row['input']),
 });
 
 /** A run of which only its `run` was read. */
-export const toRunRow = (row: Row): RunRow => readRun<RunRow>(row);
+export const toRunRow = (row: Row): RunRow => readRun(row);
 
-function readRun<T extends Pick<RunRow, 'end'>>(row: Row): T {
-  const run = JSON.parse(row['run'] as string) as T;
+function readRun(row: Row): Omit<RunRecord, 'options' | 'input'> {
+  const run = JSON.parse(row['run'] as string) as Omit<RunRecord, 'options' | 'input'>;
   return run.end ? { ...run, end: toRunEnd(run.end) } : run;
 }
 

@@ -1,5 +1,14 @@
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
-import type { Head, PlacedEntry, Reads, RunRecord, Snapshot, ThreadKey, ToolCallKey, UndoSink } from '../../ports/port.ts';
+import type {
+  Head,
+  PlacedEntry,
+  Reads,
+  RunRecord,
+  Snapshot,
+  ThreadKey,
+  ToolCallKey,
+  UndoSink,
+} from '../../ports/port.ts';
 import { iterateUndos } from './checkpoints.ts';
 import { arraysOf, optional, selectedHead, toHead, toPlacedEntry, toRun, type HeadColumns } from './rows.ts';
 
