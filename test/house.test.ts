@@ -39,10 +39,10 @@ const rules: readonly Rule[] = [
     example: ['services/runtime/process.ts', `import type { Call } from '@agent-workflow/protos/call';`],
   },
   {
-    says: 'protos imports nothing of ours but errors, sizes and the trail of kit',
+    says: 'protos imports nothing of ours but errors, sizes and the request context of kit',
     files: /^protos\//,
     except: tests,
-    imports: /^\/(?!protos\/|services\/kit\/(errors|sizes|trail)$)/,
+    imports: /^\/(?!protos\/|services\/kit\/(errors|sizes|request-context)$)/,
     example: ['protos/wire/serve.ts', `import { createLog } from '@agent-workflow/kit/log';`],
   },
   {
@@ -348,8 +348,8 @@ test('kit is a closed list', (t) => {
     'life.ts',
     'log.ts',
     'pages.ts',
+    'request-context.ts',
     'sizes.ts',
-    'trail.ts',
     'turns.ts',
   ];
   const kit = files.filter((file) => file.startsWith('services/kit/') && !tests.test(file));

@@ -1,13 +1,13 @@
 import type { Span, Spans } from '@agent-workflow/runtime/spans';
-import { onTrail, readTraceContext } from '@agent-workflow/kit/trail';
+import { inRequestContext, readTraceContext } from '@agent-workflow/kit/request-context';
 import type { Route, Row } from '../http/endpoint.ts';
 import type { GatewayMeters } from './metrics.ts';
 import { openPaths } from '../http/access.ts';
 import type { Context, Middleware } from '../http/context.ts';
 
-/** Puts the request on a trail: its id, and the trace that its caller names. */
+/** Runs the request in a request context: its id, and the trace that its caller names. */
 export const trailed: Middleware = (ctx, next) =>
-  onTrail({ requestId: ctx.state.requestId, ...readTraceContext(ctx.req.headers) }, next);
+  inRequestContext({ requestId: ctx.state.requestId, ...readTraceContext(ctx.req.headers) }, next);
 
 export interface Observers {
   readonly meters: GatewayMeters | undefined;

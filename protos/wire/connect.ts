@@ -10,7 +10,7 @@ import { withCheckedReplies } from './listed.ts';
 import { watchReplicas } from './replica-watch.ts';
 import { toMetadata, type WireSecurity } from './security.ts';
 import { spreadBy } from './spread.ts';
-import { awaitReply, translate, withTrail, type Outgoing } from './unary.ts';
+import { awaitReply, translate, withRequestContext, type Outgoing } from './unary.ts';
 
 /**
  * The service of a context as served at `address` (`host:port`, whose every address is used in turn, or a gRPC target such
@@ -90,7 +90,7 @@ function openStream(
 ): ClientReadableStream<object> {
   const { path, requestSerialize } = rpc;
   const options = { deadline: call.deadline };
-  const own = withTrail(metadata);
+  const own = withRequestContext(metadata);
   spreadBy({ addresses: new Set(), mustDiffer: false, silent: watch.silent, onPick }, own);
   const stream = client.makeServerStreamRequest(path, requestSerialize, deserialize, request, own, options);
   bound(stream);

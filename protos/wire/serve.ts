@@ -1,6 +1,12 @@
 import { fromUnknown, unavailable, type ServiceError } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
-import { carriedNames, fromCarried, onTrail, withIds, type Trail } from '@agent-workflow/kit/trail';
+import {
+  contextHeaderNames,
+  fromContextHeaders,
+  inRequestContext,
+  withIds,
+  type RequestContext,
+} from '@agent-workflow/kit/request-context';
 import {
   Metadata,
   Server,
@@ -37,7 +43,7 @@ export interface ServeOptions {
   readonly security?: WireSecurity;
   /** Told of every failure that is ours, with its cause, which the caller never gets. */
   readonly onFailure: (error: ServiceError, method: string) => void;
-  /** Done around each call that was let in, on the trail of its caller. */
+  /** Runs around each call that was admitted, in the request context of its caller. */
   readonly around?: AroundCall;
   /** Told of each call that was not let in. */
   readonly onStranger?: () => void;
@@ -246,7 +252,7 @@ function unary({ method, refuse, isLetIn, onStranger }: Answers): handleUnaryCal
       answer(stranger);
       return;
     }
-    onTrail(trailOf(call), () => {
+    inRequestContext(contextOfCall(call), () => {
       const reply = method(call.request, callOf(call)) as Promise<object>;
       reply.then(
         (value) => {
@@ -273,7 +279,7 @@ function streaming(answers: StreamAnswers): handleServerStreamingCall<object, Bu
       return;
     }
     const context = callOf(stream);
-    onTrail(trailOf(stream), () => {
+    inRequestContext(contextOfCall(stream), () => {
       const items = method(stream.request, context) as AsyncIterable<object>;
       writeAll(items, stream, { serialize, signal: context.signal }).then(
         () => {
@@ -290,13 +296,13 @@ function streaming(answers: StreamAnswers): handleServerStreamingCall<object, Bu
 type Incoming = ServerUnaryCall<object, object> | ServerWritableStream<object, object>;
 
 /** Whose work a call is: as its caller says, and as its request names it. */
-function trailOf({ metadata, request }: Incoming): Trail {
+function contextOfCall({ metadata, request }: Incoming): RequestContext {
   const carried: Record<string, string> = {};
-  for (const name of carriedNames) {
+  for (const name of contextHeaderNames) {
     const [value] = metadata.get(name);
     if (typeof value === 'string') carried[name] = value;
   }
-  return withIds(fromCarried(carried), request);
+  return withIds(fromContextHeaders(carried), request);
 }
 
 function callOf(call: Incoming): Call {

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { createAround, surround } from './calls.ts';
 import { ServiceError } from '@agent-workflow/kit/errors';
-import { trail } from '@agent-workflow/kit/trail';
+import { requestContext } from '@agent-workflow/kit/request-context';
 
 interface Numbers {
   readonly double: (request: { readonly number: number }) => Promise<{ readonly number: number }>;
@@ -16,7 +16,7 @@ const numbers: Numbers = {
   async *count({ runId }) {
     for (let number = 1; number <= 3; number++) {
       await Promise.resolve();
-      yield { number, onTrailOf: trail().runId };
+      yield { number, runId: requestContext().runId };
     }
     throw new ServiceError('Unavailable', `${runId} is gone`);
   },
@@ -38,7 +38,7 @@ test('each call is heard of once, with how it ended, and answers as it would hav
   t.deepEqual(ends, ['numbers.double ok', 'numbers.double Invalid']);
 });
 
-test('a stream that fails has its items first, each made on the trail of its request', async (t) => {
+test('a stream that fails has its items first, each made in the context of its request', async (t) => {
   const { service, ends } = heard();
   const items: object[] = [];
   await t.throwsAsync(
@@ -49,7 +49,7 @@ test('a stream that fails has its items first, each made on the trail of its req
   );
   t.deepEqual(
     items,
-    [1, 2, 3].map((number) => ({ number, onTrailOf: 'r' })),
+    [1, 2, 3].map((number) => ({ number, runId: 'r' })),
   );
   t.deepEqual(ends, ['numbers.count Unavailable stream']);
 });

@@ -1,7 +1,7 @@
 import { errorCodes, fromUnknown } from '@agent-workflow/kit/errors';
 import { counter, histogram, type Registry } from './metrics.ts';
 import type { Span, SpanKind, Spans } from './spans.ts';
-import { onTrail, trail, withIds } from '@agent-workflow/kit/trail';
+import { inRequestContext, requestContext, withIds } from '@agent-workflow/kit/request-context';
 
 type Result = Promise<object> | AsyncIterable<object>;
 
@@ -56,10 +56,10 @@ export interface AroundParts {
   readonly hear?: HearCall | undefined;
 }
 
-/** Puts a call on its caller's trail, with the ids that its request names, counts it and makes it a span. */
+/** Runs a call in its caller's request context with the ids that its request names, counts it and makes it a span. */
 export function createAround({ kind, spans, hear }: AroundParts): AroundCall {
   return ({ method, request }, work) =>
-    onTrail(withIds(trail(), request), () => {
+    inRequestContext(withIds(requestContext(), request), () => {
       const span = spans?.begin(method, { kind });
       const heard = hear?.(method);
       if (!span && !heard) return work();
@@ -90,8 +90,8 @@ function watch(result: Result, watched: Watched): Result {
 
 /** Each item is made within the span; leaving the stream early is no error. */
 function watchStream(stream: AsyncIterable<object>, { span, end }: Watched): AsyncIterable<object> {
-  const own = trail();
-  const within = <T>(work: () => T): T => (span ? span.run(work) : onTrail(own, work));
+  const own = requestContext();
+  const within = <T>(work: () => T): T => (span ? span.run(work) : inRequestContext(own, work));
   const iterator = within(() => stream[Symbol.asyncIterator]());
   let isOver = false;
   const over = (code: string): void => {

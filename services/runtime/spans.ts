@@ -1,7 +1,7 @@
 import type * as otel from '@opentelemetry/api';
 import type { Context, DiagLogger, Span as OtelSpan, SpanKind as OtelKind, Tracer } from '@opentelemetry/api';
 import { ConfigError } from '@agent-workflow/kit/env';
-import { onTrail, trail, type Trail } from '@agent-workflow/kit/trail';
+import { inRequestContext, requestContext, type RequestContext } from '@agent-workflow/kit/request-context';
 
 export type SpanKind = 'internal' | 'server' | 'client' | 'consumer';
 
@@ -15,7 +15,7 @@ export interface SpanOptions {
 
 /** One piece of work in a trace. */
 export interface Span {
-  /** Does work within it: spans that begin there are its children, and its trail goes along with calls. */
+  /** Does work within it: spans that begin there are its children, and calls pass its request context on. */
   readonly run: <T>(work: () => T) => T;
   readonly rename: (name: string) => void;
   readonly set: (attributes: Attributes) => void;
@@ -25,7 +25,7 @@ export interface Span {
 
 /** Makes spans. Disposal sends what has not been sent, and waits for that a little. */
 export interface Spans extends AsyncDisposable {
-  /** A span below the one that the trail names. Without one there is none to belong to, and none is made. */
+  /** A span below the one that the request context names; `undefined` where it names none. */
   readonly begin: (name: string, options?: SpanOptions) => Span | undefined;
   /** The same where work comes in from outside: where no trace is named, one begins. */
   readonly enter: (name: string, options?: SpanOptions) => Span;
@@ -114,9 +114,9 @@ function createSpans(api: Api, tracer: Tracer): Omit<Spans, typeof Symbol.asyncD
     client: api.SpanKind.CLIENT,
     consumer: api.SpanKind.CONSUMER,
   };
-  const inStep = api.createContextKey('the trail that this context goes with');
+  const inStep = api.createContextKey('the request context that belongs to this context');
   const enter: Spans['enter'] = (name, { kind = 'internal', attributes = {} } = {}) => {
-    const own = trail();
+    const own = requestContext();
     const active = api.context.active();
     // As long as both go together, the context may hold a span that agents' code has made below ours.
     const parent = active.getValue(inStep) === own.traceparent ? active : contextOf(api, own);
@@ -124,7 +124,7 @@ function createSpans(api: Api, tracer: Tracer): Omit<Spans, typeof Symbol.asyncD
     const below = { ...own, traceparent: toTraceparent(span) };
     const inside = api.trace.setSpan(parent, span).setValue(inStep, below.traceparent);
     return {
-      run: (work) => api.context.with(inside, () => onTrail(below, work)),
+      run: (work) => api.context.with(inside, () => inRequestContext(below, work)),
       rename: (better) => void span.updateName(better),
       set: (more) => void span.setAttributes(more),
       end: (error) => {
@@ -136,11 +136,14 @@ function createSpans(api: Api, tracer: Tracer): Omit<Spans, typeof Symbol.asyncD
       },
     };
   };
-  return { enter, begin: (name, options) => (trail().traceparent === undefined ? undefined : enter(name, options)) };
+  return {
+    enter,
+    begin: (name, options) => (requestContext().traceparent === undefined ? undefined : enter(name, options)),
+  };
 }
 
-/** A context whose span is the one that the trail names; with none where it names none. */
-function contextOf({ trace, createTraceState, ROOT_CONTEXT }: Api, own: Trail): Context {
+/** A context whose span is the one that the request context names; with none where it names none. */
+function contextOf({ trace, createTraceState, ROOT_CONTEXT }: Api, own: RequestContext): Context {
   if (own.traceparent === undefined) return ROOT_CONTEXT;
   const [, traceId = '', spanId = '', flags = ''] = own.traceparent.split('-');
   return trace.setSpanContext(ROOT_CONTEXT, {
@@ -154,7 +157,7 @@ function toTraceparent(span: OtelSpan): string {
   return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
 }
 
-const idsOf = ({ requestId, runId, threadId }: Trail): Attributes => ({
+const idsOf = ({ requestId, runId, threadId }: RequestContext): Attributes => ({
   ...(requestId !== undefined && { 'agent_workflow.request_id': requestId }),
   ...(runId !== undefined && { 'agent_workflow.run_id': runId }),
   ...(threadId !== undefined && { 'agent_workflow.thread_id': threadId }),

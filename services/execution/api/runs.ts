@@ -3,7 +3,7 @@ import type { Health } from '@agent-workflow/runtime/health';
 import { idFrom } from '@agent-workflow/kit/ids';
 import type { Log } from '@agent-workflow/kit/log';
 import { sizes } from '@agent-workflow/kit/sizes';
-import { toCarried, trail, type Trail } from '@agent-workflow/kit/trail';
+import { toContextHeaders, requestContext, type RequestContext } from '@agent-workflow/kit/request-context';
 import type { Call } from '@agent-workflow/protos/call';
 import { bytesOfEvent } from '@agent-workflow/protos/event-parts';
 import type { Execution, RunEvent, StartReply, StartRequest } from '@agent-workflow/protos/execution';
@@ -270,12 +270,12 @@ const toRunnable = (owner: string, { threadId, runId }: Pick<StartReply, 'thread
   owner,
   threadId,
   runId,
-  trace: toCarried({ requestId: trail().requestId, ...traceOfRequest() }),
+  trace: toContextHeaders({ requestId: requestContext().requestId, ...traceOfRequest() }),
 });
 
 /** Which trace a run goes on in, whoever drives it. */
-function traceOfRequest(): Pick<Trail, 'traceparent' | 'tracestate'> {
-  const { traceparent, tracestate } = trail();
+function traceOfRequest(): Pick<RequestContext, 'traceparent' | 'tracestate'> {
+  const { traceparent, tracestate } = requestContext();
   return { ...(traceparent !== undefined && { traceparent }), ...(tracestate !== undefined && { tracestate }) };
 }
 

@@ -1,4 +1,4 @@
-import type { Trail } from '@agent-workflow/kit/trail';
+import type { RequestContext } from '@agent-workflow/kit/request-context';
 import type { StartRequest } from '@agent-workflow/protos/execution';
 
 /** What a run is to be run with: kept on its record from acceptance to the last claim. */
@@ -15,7 +15,7 @@ export interface RunOptions {
 }
 
 /** A run's beginning, for whoever claims it, whenever that is: nothing is decided by it. */
-export interface Accepted extends Pick<Trail, 'traceparent' | 'tracestate'> {
+export interface Accepted extends Pick<RequestContext, 'traceparent' | 'tracestate'> {
   /** Milliseconds since 1970, by the clock of whoever accepted it. */
   readonly at: number;
 }

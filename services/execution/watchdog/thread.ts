@@ -1,6 +1,6 @@
 import { write } from 'node:fs';
 import { workerData } from 'node:worker_threads';
-import { toFields } from '@agent-workflow/kit/trail';
+import { toFields } from '@agent-workflow/kit/request-context';
 import { askMainThread, type Answer } from './ask.ts';
 import { readBoard, type BoardReader } from './board.ts';
 

@@ -3,7 +3,12 @@ import { createByteBudget } from '@agent-workflow/runtime/budget';
 import { fromUnknown, isServiceError } from '@agent-workflow/kit/errors';
 import { settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
-import { fromCarried, onTrail, readTraceContext, type Trail } from '@agent-workflow/kit/trail';
+import {
+  fromContextHeaders,
+  inRequestContext,
+  readTraceContext,
+  type RequestContext,
+} from '@agent-workflow/kit/request-context';
 import { within } from '@agent-workflow/protos/call';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type { ClaimedRun, ClaimIntent, Threads } from '@agent-workflow/protos/threads';
@@ -148,7 +153,7 @@ export function createWorker(options: WorkerOptions): Worker {
         logger.warn({ err: error, runId, threadId }, 'the record does not take a commit; it is tried again');
       },
     };
-    await onTrail(trailOf(claimed, runOptions), async () => {
+    await inRequestContext(contextOfCall(claimed, runOptions), async () => {
       try {
         const driven = await watchdog.watch({ runId, threadId }, async (onStep) => driveRun({ ...parts, onStep }));
         const told = driven.told.catch(() => tellEnd(owner, runId));
@@ -263,7 +268,7 @@ export function createWorker(options: WorkerOptions): Worker {
   const seeToEnd = async (taken: TakenRun, notLast: boolean): Promise<void> => {
     const { runId, threadId, trace = {} } = taken.run;
     try {
-      await onTrail({ ...fromCarried(trace), runId, threadId }, () => claimAndDrive(taken, notLast));
+      await inRequestContext({ ...fromContextHeaders(trace), runId, threadId }, () => claimAndDrive(taken, notLast));
     } catch (error) {
       logger.error({ err: error, runId }, 'a run could not be seen to its end');
     } finally {
@@ -398,7 +403,7 @@ const releaseMs = 2000;
 const arriveMs = 300;
 
 /** A run goes on in the trace of the request that started it, whoever claims it, and however late. */
-const trailOf = ({ requestId, runId, threadId }: ClaimedRun, { accepted }: RunOptions): Trail => ({
+const contextOfCall = ({ requestId, runId, threadId }: ClaimedRun, { accepted }: RunOptions): RequestContext => ({
   requestId,
   runId,
   threadId,

@@ -1,6 +1,15 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { fromCarried, onTrail, readTraceContext, toCarried, trail, traceIdOf, withIds, type Trail } from './trail.ts';
+import {
+  fromContextHeaders,
+  inRequestContext,
+  readTraceContext,
+  toContextHeaders,
+  requestContext,
+  traceIdOf,
+  withIds,
+  type RequestContext,
+} from './request-context.ts';
 
 const traceparent = `00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01`;
 
@@ -11,20 +20,23 @@ test('ids of any text arrive as they were, in visible ASCII on their way', (t) =
   );
   fc.assert(
     fc.property(ids, (own) => {
-      const carried = toCarried(own);
-      for (const value of Object.values(carried)) t.regex(value, /^[\x21-\x7e]*$/);
-      t.deepEqual(fromCarried(carried), Object.fromEntries(Object.entries(own)) as Trail);
+      const headers = toContextHeaders(own);
+      for (const value of Object.values(headers)) t.regex(value, /^[\x21-\x7e]*$/);
+      t.deepEqual(fromContextHeaders(headers), Object.fromEntries(Object.entries(own)) as RequestContext);
     }),
   );
 });
 
 test('half a character, which nothing can carry, does not stop the rest', (t) => {
-  t.deepEqual(fromCarried(toCarried({ runId: 'r', threadId: 'a\ud800b' })), { runId: 'r', threadId: 'a\ufffdb' });
+  t.deepEqual(fromContextHeaders(toContextHeaders({ runId: 'r', threadId: 'a\ud800b' })), {
+    runId: 'r',
+    threadId: 'a\ufffdb',
+  });
 });
 
 test('a trace arrives as it was; one that breaks the standard is left out, with its state', (t) => {
   const own = { traceparent, tracestate: 'vendor=1' };
-  t.deepEqual(fromCarried(toCarried(own)), own);
+  t.deepEqual(fromContextHeaders(toContextHeaders(own)), own);
   const broken = [
     '',
     'nonsense',
@@ -42,21 +54,23 @@ test('a trace arrives as it was; one that breaks the standard is left out, with 
 });
 
 test('what cannot be decoded is left out, and the rest stands', (t) => {
-  t.deepEqual(fromCarried({ 'x-run-id': '%', 'x-thread-id': 'a%20b', traceparent: 'no' }), { threadId: 'a b' });
+  t.deepEqual(fromContextHeaders({ 'x-run-id': '%', 'x-thread-id': 'a%20b', traceparent: 'no' }), { threadId: 'a b' });
 });
 
-test('work is on its trail to its end, and leaves the trail around it as it was', async (t) => {
-  t.deepEqual(trail(), {});
-  const later = onTrail({ runId: 'a' }, async () => {
+test('work has its request context to its end, and leaves the one around it as it was', async (t) => {
+  t.deepEqual(requestContext(), {});
+  const later = inRequestContext({ runId: 'a' }, async () => {
     await Promise.resolve();
-    const inner = await onTrail({ runId: 'b' }, async () => Promise.resolve().then(() => trail().runId));
-    return [inner, trail().runId];
+    const inner = await inRequestContext({ runId: 'b' }, async () =>
+      Promise.resolve().then(() => requestContext().runId),
+    );
+    return [inner, requestContext().runId];
   });
-  t.deepEqual(trail(), {});
+  t.deepEqual(requestContext(), {});
   t.deepEqual(await later, ['b', 'a']);
 });
 
-test('a request names what it is about; what names nothing leaves the trail as it is', (t) => {
+test('the ids that a request names go into its context; a request without ids leaves the context as it is', (t) => {
   const own = { requestId: 'q', runId: 'r' };
   t.deepEqual(withIds(own, { threadId: 't' }), { requestId: 'q', runId: 'r', threadId: 't' });
   t.is(withIds(own, { runId: '', threadId: 7 }), own);
