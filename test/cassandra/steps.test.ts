@@ -51,8 +51,8 @@ withServer(test, cassandra, (server) => {
 });
 
 test('no statement filters where it has no key, and no table has an index of its own', async (t) => {
-  const folder = new URL('../../services/threads/adapters/', import.meta.url);
-  const files = (await readdir(folder)).filter((name) => name.startsWith('cassandra'));
+  const folder = new URL('../../services/threads/adapters/cassandra/', import.meta.url);
+  const files = await readdir(folder);
   t.true(files.length > 10);
   for (const file of files)
     t.notRegex(await readFile(new URL(file, folder), 'utf8'), /ALLOW FILTERING|CREATE .*INDEX/i);
