@@ -24,7 +24,7 @@ const folders: Readonly<Record<string, readonly string[]>> = {
 /** `values.schema.json` of each chart, by its name. */
 export async function valuesSchemas(): Promise<Readonly<Record<string, Schema>>> {
   const config = async (part: string): Promise<Schema> =>
-    configSchema(await readSettings([...(folders[part] ?? []), 'services/kit']));
+    configSchema(await readSettings([...(folders[part] ?? []), 'services/runtime']));
   const gateway = { ...processValues(await config('gateway')), ...edgeValues };
   const threads = { ...processValues(await config('threads')), migration: migrationValues };
   const runs = processValues(await config('execution'));
