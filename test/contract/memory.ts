@@ -374,7 +374,6 @@ export function memoryContract(
       ],
     );
     await refuses(t, memory.list({ owner, selection: {}, limit: 2, offset: 0, cursor: 'bogus' }, call), 'Invalid', [
-      'query',
       'cursor',
     ]);
     await refuses(t, memory.list({ owner, selection: {}, limit: 0, offset: 0 }, call), 'Invalid', ['limit']);
