@@ -83,7 +83,7 @@ const namedNodes = 10;
 /** Says what the acceptance of a run with such an input says. */
 const invalidInput = (refusal: string): RunError => ({
   code: 'Invalid',
-  message: `body.messages: ${refusal}`,
+  message: `messages: ${refusal}`,
 });
 
 /** Ends the run as failed. What the thread waits for, and its log, stay as they are. */
