@@ -10,7 +10,8 @@ import { cassandra } from '../servers/cassandra.ts';
 import { openKeyspace, type Keyspace } from '../servers/cassandra-keyspace.ts';
 import { withServer } from '../servers/real-suite.ts';
 import { storeApart } from './apart.ts';
-import { threadsContract, type Scale } from './threads.ts';
+import type { Scale } from './threads-open.ts';
+import { threadsContract } from './threads.ts';
 
 /**
  * Every write of the queue writes all of it, and every write is conditional: the limit of waiting runs, a matter of the decision

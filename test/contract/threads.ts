@@ -36,32 +36,12 @@ import {
   twoCalls,
   user,
 } from './thread-calls.ts';
+import { usualScale, type OpenThreads, type Scale } from './threads-open.ts';
 import { threadsPagesContract } from './threads-pages.ts';
 import { threadsPastContract } from './threads-past.ts';
 import { threadsRepeatsContract } from './threads-repeats.ts';
 import { threadsRacesContract } from './threads-races.ts';
 import { threadsSizesContract } from './threads-sizes.ts';
-
-/** Opens an empty record; `keep` versions of a thread are kept at least. */
-export type OpenThreads = (options?: { readonly keep?: number }) => Promise<Threads & AsyncDisposable>;
-
-/** How much a record is put to: one behind a network takes longer for the same. */
-export interface Scale {
-  /** Runs that are made to wait for one thread; the limit is met only when it is as many as that. */
-  readonly waitingRuns: number;
-  /** Messages of the thread that is forked. */
-  readonly forkedMessages: number;
-  /** How often a random story is told. */
-  readonly stories: number;
-  readonly races: number;
-}
-
-const usualScale: Scale = {
-  waitingRuns: sizes.queuedRuns,
-  forkedMessages: 10_000,
-  stories: 40,
-  races: 150,
-};
 
 /** What the record promises to whoever speaks to it, in process or over a wire. `open` gives an empty one each time. */
 export function threadsContract(test: TestFn, name: string, open: OpenThreads, scale: Scale = usualScale): void {
