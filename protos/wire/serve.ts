@@ -199,8 +199,10 @@ function addService(server: Server, { context, provided, isLetIn, onFailure, onS
     const faultOf = requestFault(context, described);
     const method: Method = (request, call) =>
       around({ method: `${context}.${name}`, request }, () => {
+        const serving = provided()?.[name];
+        if (!serving) return starting.call(request, call);
         const fault = faultOf(request);
-        return fault ? fail(fault) : (provided()?.[name] ?? starting.call)(request, call);
+        return fault ? fail(fault) : serving(request, call);
       });
     const refuse = (error: unknown): Partial<StatusObject> => {
       const known = fromUnknown(error);
