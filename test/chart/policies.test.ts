@@ -7,7 +7,7 @@ import { isCovered, letsThrough, type Peer } from './network.ts';
 import { containersOf, peerOf, workloadsOf } from './pods.ts';
 import { goldenOf, manifestsOf, release, type Manifest } from './render.ts';
 import { scenarios } from './scenarios.ts';
-import { root } from './settings.ts';
+import { root } from './root.ts';
 
 /** The renders that were looked at: `chart.test.ts` holds them to what Helm makes. */
 const renders = await Promise.all(

@@ -83,6 +83,12 @@ const rules: readonly Rule[] = [
     example: ['gateway/app.test.ts', `import { start } from '@agent-workflow/standalone/start';`],
   },
   {
+    title: 'what writes files from the code, below deploy, imports no more of it than the type of a setting',
+    files: /^deploy\//,
+    imports: /^\/(?!deploy\/|services\/kit\/env$)/,
+    example: ['deploy/generator/files.ts', `import { gatewaySettings } from '@agent-workflow/gateway/config';`],
+  },
+  {
     title: 'nobody imports a main.ts',
     files: anyCode,
     except: tests,
