@@ -1,7 +1,7 @@
 import { openDataFolder } from '@agent-workflow/runtime/sqlite/sqlite';
 import type { Values } from '@agent-workflow/kit/env';
 import { isServiceError } from '@agent-workflow/kit/errors';
-import { untilThere } from '@agent-workflow/kit/life';
+import { retry, serverAway } from '@agent-workflow/kit/retry';
 import { unwatchedPart, type Health } from '@agent-workflow/runtime/health';
 import type { Log } from '@agent-workflow/kit/log';
 import { openSqliteMemoryStore } from './adapters/sqlite/store.ts';
@@ -60,10 +60,11 @@ async function openCluster(
       },
     });
   const part = health?.part('weaviate') ?? unwatchedPart;
-  const store = await untilThere(open, {
+  const store = await retry(open, {
+    ...serverAway,
     signal: stopping,
     mayHelp: (error) => isServiceError(error, 'Unavailable'),
-    onFailure: (error) => {
+    onRetry: (error) => {
       part.fails('it is away', error);
       log.warn({ err: error }, 'waiting for Weaviate');
     },

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { isServiceError } from '@agent-workflow/kit/errors';
-import { untilThere } from '@agent-workflow/kit/life';
+import { retry, serverAway } from '@agent-workflow/kit/retry';
 import { createWeaviate } from '@agent-workflow/memory/adapters/weaviate/client';
 import { openRequests } from '@agent-workflow/memory/adapters/weaviate/requests';
 import { tenantOf } from '@agent-workflow/memory/adapters/weaviate/objects';
@@ -185,9 +185,10 @@ withServer(test, weaviate, (server) => {
     t.teardown(() => dropCollections(url, prefix));
     // A slow Weaviate may refuse one while another makes the collections: a service then tries again, as here.
     const open = async (): ReturnType<typeof openTestStore> =>
-      untilThere(() => openTestStore({ url, embedder, prefix }), {
+      retry(() => openTestStore({ url, embedder, prefix }), {
+        ...serverAway,
         signal: AbortSignal.timeout(openMs),
-        onFailure: (error) => t.log(error),
+        onRetry: (error) => t.log(error),
         mayHelp: (error) => isServiceError(error, 'Unavailable'),
       });
     const stores = await Promise.all([1, 2, 3].map(open));

@@ -14,6 +14,7 @@ test('kit is a closed list', (t) => {
     'log.ts',
     'pages.ts',
     'request-context.ts',
+    'retry.ts',
     'sizes.ts',
     'turns.ts',
   ];

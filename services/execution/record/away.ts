@@ -1,5 +1,5 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
-import { untilThere } from '@agent-workflow/kit/life';
+import { retry, serverAway } from '@agent-workflow/kit/retry';
 
 /** Whether the record is away, full or too slow for now: what failed for that is no fault of the run. */
 export const isAway = (error: unknown): boolean =>
@@ -30,9 +30,9 @@ export async function whileAway<T>(
     onAway(error);
   }
   const until = performance.now() + forMs;
-  return untilThere(work, {
+  return retry(work, {
+    ...serverAway,
     signal,
     mayHelp: (error) => isAway(error) && performance.now() < until,
-    onFailure: () => undefined,
   });
 }

@@ -1,3 +1,4 @@
+import type { Backoff } from '@agent-workflow/kit/retry';
 import { RunFailure } from '../state/failure.ts';
 
 /** When a node that failed is tried again, and how long that waits. */
@@ -37,14 +38,14 @@ export class NodeTimeout extends Error {
   }
 }
 
-/**
- * How long to wait after the failed attempt of this number, in milliseconds: exponential backoff with full jitter, as
- * Marc Brooker describes it in "Exponential Backoff And Jitter" (AWS Architecture Blog, 2015).
- */
-export function backoffMs(retry: RetryPolicy, attempt: number, random: () => number = Math.random): number {
-  const { initialDelayMs = 500, maxDelayMs = 30_000, factor = 2, jitter = true } = retry;
-  const delay = Math.min(maxDelayMs, initialDelayMs * factor ** (attempt - 1));
-  return jitter ? random() * delay : delay;
+/** The waits between the attempts at a node, with the defaults of a policy. */
+export function toBackoff({
+  initialDelayMs = 500,
+  maxDelayMs = 30_000,
+  factor = 2,
+  jitter = true,
+}: RetryPolicy): Backoff {
+  return { firstMs: initialDelayMs, maxMs: maxDelayMs, factor, jitter: jitter ? 1 : 0 };
 }
 
 /** Whether a node is tried again after this error. */

@@ -1,5 +1,5 @@
-import { setTimeout as wait } from 'node:timers/promises';
-import { backoffMs, mayRetry, NodeTimeout, type NodePolicy } from '../build/policy.ts';
+import { retry } from '@agent-workflow/kit/retry';
+import { mayRetry, NodeTimeout, toBackoff, type NodePolicy } from '../build/policy.ts';
 
 /** What attempts at a node are made under. */
 export interface Attempts {
@@ -19,16 +19,24 @@ export async function tryOften<T>(
   { policy, signal, onRestart }: Attempts,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const { retry, timeoutMs } = policy;
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await fenced({ signal, timeoutMs }, work);
-    } catch (error) {
-      if (signal.aborted || !retry || attempt >= retry.maxAttempts || !mayRetry(retry, error)) throw error;
-      await wait(backoffMs(retry, attempt), undefined, { signal });
-      onRestart(attempt + 1, error);
-    }
-  }
+  const { retry: rule, timeoutMs } = policy;
+  if (!rule) return fenced({ signal, timeoutMs }, work);
+  let failure: unknown;
+  return retry(
+    (attempt) => {
+      if (attempt > 1) onRestart(attempt, failure);
+      return fenced({ signal, timeoutMs }, work);
+    },
+    {
+      ...toBackoff(rule),
+      maxAttempts: rule.maxAttempts,
+      signal,
+      mayHelp: (error) => mayRetry(rule, error),
+      onRetry: (error) => {
+        failure = error;
+      },
+    },
+  );
 }
 
 interface Fence {

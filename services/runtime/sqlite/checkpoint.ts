@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { backoffMs, type Backoff } from '@agent-workflow/kit/retry';
 import type { CheckpointReply } from './checkpoint-thread.ts';
 
 /**
@@ -15,9 +16,8 @@ export interface Checkpointer extends Disposable {
 const pagesPerCheckpoint = 800;
 /** Writes between two looks at how far the log has grown. */
 const writesPerLook = 16;
-/** Milliseconds after a failure until a checkpoint is tried again, the first time and at most. */
-const firstPauseMs = 500;
-const longestPauseMs = 10_000;
+/** The wait before a checkpoint that failed is tried again. */
+const backoff: Backoff = { firstMs: 500, maxMs: 10_000, jitter: 0 };
 
 let thread: Worker | undefined;
 let users = 0;
@@ -48,7 +48,7 @@ export function createCheckpointer(
 
   const begin = (): void => {
     if (!isSound()) {
-      retry = setTimeout(begin, longestPauseMs).unref();
+      retry = setTimeout(begin, backoff.maxMs).unref();
       return;
     }
     retry = undefined;
@@ -69,7 +69,7 @@ export function createCheckpointer(
       return;
     }
     onFailure(error);
-    retry = setTimeout(begin, Math.min(firstPauseMs * 2 ** failures++, longestPauseMs)).unref();
+    retry = setTimeout(begin, backoffMs(backoff, ++failures)).unref();
   };
 
   const isLong = (): boolean => {
