@@ -149,13 +149,15 @@ function replicaOf({ kind, index, port, env, options: { earlier, onLine, onEnd }
   return createReplica({
     name: `${kind} ${index + 1}`,
     address: `127.0.0.1:${port}`,
-    entry: fileURLToPath(import.meta.resolve(`@agent-workflow/${kind}/main`)),
+    entry: entryOf(thisVersion, kind),
     env: { ...env, [kind === 'gateway' ? 'PORT' : 'GRPC_PORT']: String(port) },
     ...(earlier !== undefined && earlierEnv ? { earlier: { entry: entryOf(earlier, kind), env: earlierEnv } } : {}),
     ...(onLine ? { onLine } : {}),
     ...(onEnd ? { onEnd } : {}),
   });
 }
+
+const thisVersion = fileURLToPath(new URL('../..', import.meta.url));
 
 const entryOf = (root: string, kind: Kind): string =>
   join(root, ...(kind === 'gateway' ? [kind] : ['services', kind]), 'main.ts');
