@@ -1,6 +1,6 @@
 import { integer, type Settings, type Values } from '@agent-workflow/kit/env';
 import { grpcSettings, processSettings, securitySettings } from '@agent-workflow/runtime/process';
-import { cassandraSettings } from './adapters/cassandra/settings.ts';
+import { storeSettings } from './stores.ts';
 
 /** What the threads service reads from the environment. */
 export const threadsSettings = {
@@ -23,7 +23,7 @@ export const threadsProcessSettings = {
   ...grpcSettings,
   ...securitySettings,
   ...threadsSettings,
-  ...cassandraSettings,
+  ...storeSettings,
 } satisfies Settings;
 
 export type ThreadsValues = Values<typeof threadsSettings>;

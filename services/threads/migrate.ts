@@ -1,24 +1,15 @@
 import { beginProcess, processSettings } from '@agent-workflow/runtime/process';
 import { ConfigError, processEnv } from '@agent-workflow/kit/env';
 import { isServiceError } from '@agent-workflow/kit/errors';
-import { migrateCassandra } from './adapters/cassandra/migrate.ts';
-import { cassandraSettings, readCassandra } from './adapters/cassandra/settings.ts';
+import { configureStore, storeSettings } from './stores.ts';
 
-/** How long to wait for another who migrates, and for a cluster that does not answer. */
+/** How long to wait for another process that migrates, and for a server that does not answer. */
 const waitMs = 5 * 60_000;
 
-/** Brings the schema of the record up to this release, and ends: before the release itself is started. */
+/** Brings the schema of the record up to this release, and ends. It runs before the release itself is started. */
 try {
-  const settings = { ...processSettings, ...cassandraSettings };
-  const { values, log } = beginProcess('threads-migrate', settings, processEnv());
-  const version = await migrateCassandra({
-    ...readCassandra(values),
-    waitMs,
-    onStep: (text) => log.info(text),
-    onRetry: (error) => {
-      log.warn({ err: error }, 'Cassandra does not answer; the migration is tried again');
-    },
-  });
+  const { values, log } = beginProcess('threads-migrate', { ...processSettings, ...storeSettings }, processEnv());
+  const version = await configureStore(values).migrate({ waitMs, log });
   process.stdout.write(`The record is at schema version ${version}.\n`);
 } catch (error) {
   const line = lineOf(error);
@@ -27,7 +18,7 @@ try {
   process.exitCode = 1;
 }
 
-/** What an operator is told of a failure that is none of the code's. */
+/** The line that an operator sees; `undefined` for an error that is a fault of the code. */
 function lineOf(error: unknown): string | undefined {
   if (error instanceof ConfigError) return error.message;
   const isOutside = isServiceError(error, 'Unavailable') || isServiceError(error, 'Internal');

@@ -19,7 +19,9 @@ import { createForks, withoutFork } from './history/fork.ts';
 import { listMessages, listRunMessages, listRuns, listThreads, toRun, toThread } from './lists/lists.ts';
 import { fromJson, toJson } from './record/json.ts';
 import { gatherUndos } from './history/overlay.ts';
-import type { Head, Reads, RunRecord, ThreadKey, ThreadStore, ToolCallKey } from './ports/port.ts';
+import type { Reads } from './ports/changes.ts';
+import type { Head, RunRecord, ThreadKey, ToolCallKey } from './ports/record.ts';
+import type { ThreadStore } from './ports/store.ts';
 import { decideOnce, type Decide, type Outcome } from './record/repeats.ts';
 import { createSizedChange } from './record/measure.ts';
 import { pruned } from './history/retention.ts';
@@ -116,15 +118,15 @@ export function createThreads({
   const markDeletingOnce = async (key: ThreadKey, requestId: string): Promise<BeginDeleteReply> => {
     const note = { bodyHash: key.threadId, at: now() };
     const toldBefore = async (): Promise<BeginDeleteReply | undefined> => {
-      const known = await store.beginOnce(key.owner, requestId, note);
+      const known = await store.beginRequest(key.owner, requestId, note);
       // A reply that an earlier version kept has only the ids.
       return known?.reply && { stoppedRuns: [], ...(fromJson(known.reply) as KeptDeletion) };
     };
-    const [, known] = await Promise.all([store.expireOnce(note.at - onceKeptMs, expiredAtOnce), toldBefore()]);
+    const [, known] = await Promise.all([store.expireRequests(note.at - onceKeptMs, expiredAtOnce), toldBefore()]);
     if (known) return known;
     try {
       const reply = await markDeleting(key);
-      await store.endOnce(key.owner, requestId, toJson(reply));
+      await store.endRequest(key.owner, requestId, toJson(reply));
       return reply;
     } catch (error) {
       // Another call of the same request may have come to its end meanwhile.
@@ -373,10 +375,10 @@ export function createThreads({
 
     beginOnce: async ({ owner, onceKey, bodyHash, attemptId: attempt, replyJson: reply }) => {
       const at = now();
-      // Asked for together, in this order: a store that groups its writes makes them one.
+      // SentStatement for together, in this order: a store that groups its writes makes them one.
       const [, known] = await Promise.all([
-        store.expireOnce(at - onceKeptMs, expiredAtOnce),
-        store.beginOnce(owner, onceKey, {
+        store.expireRequests(at - onceKeptMs, expiredAtOnce),
+        store.beginRequest(owner, onceKey, {
           bodyHash,
           at,
           ...(attempt === undefined ? {} : { attempt }),
@@ -391,7 +393,7 @@ export function createThreads({
     },
 
     endOnce: async ({ owner, onceKey, replyJson }) => {
-      await store.endOnce(owner, onceKey, replyJson);
+      await store.endRequest(owner, onceKey, replyJson);
       return {};
     },
   };

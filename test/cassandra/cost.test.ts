@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import test from 'ava';
 import type { Threads } from '@agent-workflow/protos/threads';
-import type { Asked } from '@agent-workflow/threads/adapters/cassandra/client';
+import type { SentStatement } from '@agent-workflow/threads/adapters/cassandra/client';
 import { createThreads } from '@agent-workflow/threads/threads';
 import { link } from '@agent-workflow/protos/wire/link';
 import {
@@ -194,12 +194,12 @@ const costs: readonly Measured<unknown>[] = [
   }),
 ];
 
-const kinds: readonly Asked['kind'][] = ['read', 'serial read', 'write', 'conditional write'];
+const kinds: readonly SentStatement['kind'][] = ['read', 'serial read', 'write', 'conditional write'];
 
 withServer(test, cassandra, (server) => {
   test('what each call asks of Cassandra is what the README says', async (t) => {
     await using keyspace = await openKeyspace(await server());
-    const asked: Asked[] = [];
+    const asked: SentStatement[] = [];
     await using store = await keyspace.open({ onRequest: (each) => void asked.push(each) });
     const threads = link(createThreads({ store }));
     let made = 0;

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { openSession, type Asked } from '@agent-workflow/threads/adapters/cassandra/client';
+import { openSession, type SentStatement } from '@agent-workflow/threads/adapters/cassandra/client';
 import { createJournal, type Journal, type Noted } from '@agent-workflow/threads/adapters/cassandra/journal';
 import { openKeyspace } from '../servers/cassandra-keyspace.ts';
 import { cassandra } from '../servers/cassandra.ts';
@@ -23,7 +23,7 @@ withServer(test, cassandra, (server) => {
   const open = async (run: (place: Place) => Promise<void>): Promise<void> => {
     await using keyspace = await openKeyspace(await server());
     let reads = 0;
-    const onRequest = ({ kind, cql }: Asked): void => {
+    const onRequest = ({ kind, cql }: SentStatement): void => {
       if (kind === 'read' && cql.includes('FROM journal ')) reads++;
     };
     await using session = await openSession(keyspace.options, { version: 1, onRequest });

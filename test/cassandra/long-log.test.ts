@@ -1,7 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
-import type { LogEntry, ThreadKey, ThreadStore } from '@agent-workflow/threads/ports/port';
+import type { LogEntry, ThreadKey } from '@agent-workflow/threads/ports/record';
+import type { ThreadStore } from '@agent-workflow/threads/ports/store';
 import { kinds } from '@agent-workflow/threads/adapters/cassandra/schema';
-import type { Asked } from '@agent-workflow/threads/adapters/cassandra/client';
+import type { SentStatement } from '@agent-workflow/threads/adapters/cassandra/client';
 import { bytes, entry, newHead, owner, positionsOf, put, text } from '../contract/thread-rows.ts';
 import { openClient, openKeyspace, type Keyspace } from '../servers/cassandra-keyspace.ts';
 import { cassandra } from '../servers/cassandra.ts';
@@ -78,7 +79,7 @@ withServerForLong(test, cassandra, (server) => {
     t.timeout(600_000);
     const keyspace = await open();
     const key = { owner, threadId: 'long' };
-    const asked: Asked[] = [];
+    const asked: SentStatement[] = [];
     await using writer = await keyspace.open();
     // One that has nothing else to do: what the writer does behind its calls is not counted.
     await using store = await keyspace.open({ onRequest: (each) => void asked.push(each) });

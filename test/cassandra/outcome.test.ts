@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
-import type { Head, ThreadStore } from '@agent-workflow/threads/ports/port';
+import type { Head } from '@agent-workflow/threads/ports/record';
+import type { ThreadStore } from '@agent-workflow/threads/ports/store';
 import { entry, key, newHead, owner, run } from '../contract/thread-rows.ts';
 import { openKeyspace, type Keyspace } from '../servers/cassandra-keyspace.ts';
 import { cassandra } from '../servers/cassandra.ts';
@@ -109,12 +110,12 @@ withServer(test, cassandra, (server) => {
   test('a request noted once stays the first when the answer to it is lost', async (t) => {
     await using reach = await open();
     const { proxy, store } = reach;
-    await store.beginOnce(owner, 'before', { bodyHash: 'h', at: 1 });
+    await store.beginRequest(owner, 'before', { bodyHash: 'h', at: 1 });
     const lost = firstOf(({ isStatement }) => isStatement, 'drop');
     proxy.judge = lost.judge;
-    t.is(await store.beginOnce(owner, 'lost', { bodyHash: 'h', at: 1 }), undefined);
+    t.is(await store.beginRequest(owner, 'lost', { bodyHash: 'h', at: 1 }), undefined);
     t.true(lost.isOver());
-    t.deepEqual(await store.beginOnce(owner, 'lost', { bodyHash: 'other', at: 1 }), { bodyHash: 'h', at: 1 });
+    t.deepEqual(await store.beginRequest(owner, 'lost', { bodyHash: 'other', at: 1 }), { bodyHash: 'h', at: 1 });
   });
 
   test('of many that make one thread at once each sees the one before', async (t) => {

@@ -1,7 +1,8 @@
 import test from 'ava';
 import type { Client } from 'cassandra-driver';
-import type { Asked } from '@agent-workflow/threads/adapters/cassandra/client';
-import type { ThreadKey, ThreadStore } from '@agent-workflow/threads/ports/port';
+import type { SentStatement } from '@agent-workflow/threads/adapters/cassandra/client';
+import type { ThreadKey } from '@agent-workflow/threads/ports/record';
+import type { ThreadStore } from '@agent-workflow/threads/ports/store';
 import { newHead, put } from '../contract/thread-rows.ts';
 import { openClient, openKeyspace, type Keyspace } from '../servers/cassandra-keyspace.ts';
 import { cassandra } from '../servers/cassandra.ts';
@@ -19,7 +20,7 @@ withServerForLong(test, cassandra, (server) => {
     t.timeout(600_000);
     const keyspace = await open();
     const place = { keyspace, owner: 'pages' };
-    const asked: Asked[] = [];
+    const asked: SentStatement[] = [];
     await using store = await keyspace.open({ onRequest: (each) => void asked.push(each) });
     const count = large;
     await seed(place, count, (index) => index * 90 * 1000);
@@ -46,7 +47,7 @@ withServerForLong(test, cassandra, (server) => {
     t.timeout(600_000);
     const keyspace = await open();
     const place = { keyspace, owner: 'hour' };
-    const asked: Asked[] = [];
+    const asked: SentStatement[] = [];
     await using store = await keyspace.open({ onRequest: (each) => void asked.push(each) });
     await seed(place, large, (index) => Math.floor((index * hourMs) / large));
     asked.length = 0;

@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import test from 'ava';
-import type { ThreadKey, ThreadStore } from '@agent-workflow/threads/ports/port';
+import type { ThreadKey } from '@agent-workflow/threads/ports/record';
+import type { ThreadStore } from '@agent-workflow/threads/ports/store';
 import { bytes, checkpoint, entry, newHead, owner, put } from '../contract/thread-rows.ts';
 import { openKeyspace } from '../servers/cassandra-keyspace.ts';
 import { cassandra } from '../servers/cassandra.ts';

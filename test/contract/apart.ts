@@ -1,4 +1,5 @@
-import type { ThreadKey, ThreadStore } from '@agent-workflow/threads/ports/port';
+import type { ThreadKey } from '@agent-workflow/threads/ports/record';
+import type { ThreadStore } from '@agent-workflow/threads/ports/store';
 
 /** More than all tests together leave behind for the lists that go across owners. */
 const everything = 100_000;
@@ -32,9 +33,9 @@ export function storeApart(store: ThreadStore, place: string): ThreadStore {
       ours(await store.listOpenRuns({ limit: everything, ...page })).slice(0, limit),
     listIdle: async (time, limit) => ours(await store.listIdle(time, everything)).slice(0, limit),
     listDeleting: async (limit) => ours(await store.listDeleting(everything)).slice(0, limit),
-    beginOnce: (owner, key, record) => store.beginOnce(prefix + owner, key, record),
-    endOnce: (owner, key, reply) => store.endOnce(prefix + owner, key, reply),
-    expireOnce: (time, limit) => store.expireOnce(time, limit),
+    beginRequest: (owner, key, record) => store.beginRequest(prefix + owner, key, record),
+    endRequest: (owner, key, reply) => store.endRequest(prefix + owner, key, reply),
+    expireRequests: (time, limit) => store.expireRequests(time, limit),
     expireCheckpoints: (time, limit) => store.expireCheckpoints(time, limit),
     purge: (key) => store.purge(at(key)),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),

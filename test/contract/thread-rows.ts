@@ -1,14 +1,7 @@
-import type {
-  Change,
-  Checkpoint,
-  Head,
-  LogEntry,
-  RunRecord,
-  Snapshot,
-  StoredState,
-  ThreadKey,
-  ThreadStore,
-} from '@agent-workflow/threads/ports/port';
+import type { Change, Snapshot } from '@agent-workflow/threads/ports/changes';
+import type { StoredState } from '@agent-workflow/threads/ports/reads';
+import type { Checkpoint, Head, LogEntry, RunRecord, ThreadKey } from '@agent-workflow/threads/ports/record';
+import type { ThreadStore } from '@agent-workflow/threads/ports/store';
 
 export const owner = 'u:ada';
 export const key: ThreadKey = { owner, threadId: 't1' };

@@ -1,5 +1,8 @@
 import type { ExecutionContext } from 'ava';
-import type { Change, CheckpointRow, ThreadKey, ThreadStore, UndoSink } from '@agent-workflow/threads/ports/port';
+import type { Change, UndoSink } from '@agent-workflow/threads/ports/changes';
+import type { CheckpointRow } from '@agent-workflow/threads/ports/history';
+import type { ThreadKey } from '@agent-workflow/threads/ports/record';
+import type { ThreadStore } from '@agent-workflow/threads/ports/store';
 import {
   bytes,
   checkpoint,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite/store';
-import type { ThreadStore } from '@agent-workflow/threads/ports/port';
+import type { ThreadStore } from '@agent-workflow/threads/ports/store';
 import { cassandra } from '../servers/cassandra.ts';
 import { openKeyspace, type Keyspace } from '../servers/cassandra-keyspace.ts';
 import { withServer } from '../servers/real-suite.ts';

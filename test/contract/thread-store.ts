@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { ExecutionContext, TestFn } from 'ava';
 import fc from 'fast-check';
 import { conflict } from '@agent-workflow/kit/errors';
-import type { AppliedRequest, Change, RunRecord, ThreadStore } from '@agent-workflow/threads/ports/port';
+import type { Change } from '@agent-workflow/threads/ports/changes';
+import type { AppliedRequest, RunRecord } from '@agent-workflow/threads/ports/record';
+import type { ThreadStore } from '@agent-workflow/threads/ports/store';
 import { threadStorePastContract } from './thread-store-past.ts';
 import {
   bytes,
@@ -200,17 +202,17 @@ export function threadStoreContract(
   });
 
   check('a request noted once is told what stood under its key', async (t, store) => {
-    t.is(await store.beginOnce(owner, 'k', { bodyHash: 'h', at: 1 }), undefined);
-    t.deepEqual(await store.beginOnce(owner, 'k', { bodyHash: 'other', at: 2 }), { bodyHash: 'h', at: 1 });
-    await store.endOnce(owner, 'k', bytes('{"a":1}'));
-    const known = await store.beginOnce(owner, 'k', { bodyHash: 'h', at: 3 });
+    t.is(await store.beginRequest(owner, 'k', { bodyHash: 'h', at: 1 }), undefined);
+    t.deepEqual(await store.beginRequest(owner, 'k', { bodyHash: 'other', at: 2 }), { bodyHash: 'h', at: 1 });
+    await store.endRequest(owner, 'k', bytes('{"a":1}'));
+    const known = await store.beginRequest(owner, 'k', { bodyHash: 'h', at: 3 });
     t.is(text(known?.reply), '{"a":1}');
-    t.is(await store.beginOnce('u:bob', 'k', { bodyHash: 'h', at: 1 }), undefined);
+    t.is(await store.beginRequest('u:bob', 'k', { bodyHash: 'h', at: 1 }), undefined);
   });
 
   check('of many who note one key at once exactly one is the first', async (t, store) => {
     const notes = await Promise.all(
-      Array.from({ length: 20 }, async (_, at) => store.beginOnce(owner, 'k', { bodyHash: 'h', at })),
+      Array.from({ length: 20 }, async (_, at) => store.beginRequest(owner, 'k', { bodyHash: 'h', at })),
     );
     t.is(notes.filter((known) => known === undefined).length, 1);
   });
@@ -218,27 +220,27 @@ export function threadStoreContract(
   check('one attempt that notes its key twice is told the same both times', async (t, store) => {
     const [mine, other] = [randomUUID(), randomUUID()];
     const note = { bodyHash: 'h', at: 1 };
-    t.is(await store.beginOnce(owner, 'k', { ...note, attempt: mine }), undefined);
-    t.is(await store.beginOnce(owner, 'k', { ...note, attempt: mine }), undefined);
-    t.deepEqual(await store.beginOnce(owner, 'k', { ...note, attempt: other }), note);
+    t.is(await store.beginRequest(owner, 'k', { ...note, attempt: mine }), undefined);
+    t.is(await store.beginRequest(owner, 'k', { ...note, attempt: mine }), undefined);
+    t.deepEqual(await store.beginRequest(owner, 'k', { ...note, attempt: other }), note);
   });
 
   check('a key that was left is taken by the next request, and by one only', async (t, store) => {
-    t.is(await store.beginOnce(owner, 'k', { bodyHash: 'h', at: 1 }), undefined);
-    await store.endOnce(owner, 'k', undefined);
-    t.is((await store.beginOnce(owner, 'k', { bodyHash: 'other', at: 2 }))?.bodyHash, 'h');
+    t.is(await store.beginRequest(owner, 'k', { bodyHash: 'h', at: 1 }), undefined);
+    await store.endRequest(owner, 'k', undefined);
+    t.is((await store.beginRequest(owner, 'k', { bodyHash: 'other', at: 2 }))?.bodyHash, 'h');
     const notes = await Promise.all(
-      Array.from({ length: 20 }, async () => store.beginOnce(owner, 'k', { bodyHash: 'h', at: 2 })),
+      Array.from({ length: 20 }, async () => store.beginRequest(owner, 'k', { bodyHash: 'h', at: 2 })),
     );
     t.is(notes.filter((known) => known === undefined).length, 1);
-    await store.endOnce(owner, 'k', bytes('{"a":1}'));
-    await store.endOnce(owner, 'k', undefined);
-    t.is(text((await store.beginOnce(owner, 'k', { bodyHash: 'h', at: 3 }))?.reply), '{"a":1}');
+    await store.endRequest(owner, 'k', bytes('{"a":1}'));
+    await store.endRequest(owner, 'k', undefined);
+    t.is(text((await store.beginRequest(owner, 'k', { bodyHash: 'h', at: 3 }))?.reply), '{"a":1}');
   });
 
   check('a reply that is known from the beginning is that of the first', async (t, store) => {
-    t.is(await store.beginOnce(owner, 'k', { bodyHash: 'h', at: 1, reply: bytes('1') }), undefined);
-    t.is(text((await store.beginOnce(owner, 'k', { bodyHash: 'h', at: 1, reply: bytes('2') }))?.reply), '1');
+    t.is(await store.beginRequest(owner, 'k', { bodyHash: 'h', at: 1, reply: bytes('1') }), undefined);
+    t.is(text((await store.beginRequest(owner, 'k', { bodyHash: 'h', at: 1, reply: bytes('2') }))?.reply), '1');
   });
 
   check('a change that applies a request says so to every later one, if it was written', async (t, store) => {
@@ -267,13 +269,13 @@ export function threadStoreContract(
   if (!ages) {
     check('requests noted before a time are forgotten, at most as many as asked for', async (t, store) => {
       for (const [at, name] of ['a', 'b', 'c', 'd'].entries())
-        await store.beginOnce(owner, name, { bodyHash: 'h', at });
-      await store.expireOnce(3, 2);
-      t.is((await store.beginOnce(owner, 'd', { bodyHash: 'h', at: 9 }))?.bodyHash, 'h');
-      t.is((await store.beginOnce(owner, 'c', { bodyHash: 'h', at: 9 }))?.bodyHash, 'h');
-      await store.expireOnce(3, 10);
+        await store.beginRequest(owner, name, { bodyHash: 'h', at });
+      await store.expireRequests(3, 2);
+      t.is((await store.beginRequest(owner, 'd', { bodyHash: 'h', at: 9 }))?.bodyHash, 'h');
+      t.is((await store.beginRequest(owner, 'c', { bodyHash: 'h', at: 9 }))?.bodyHash, 'h');
+      await store.expireRequests(3, 10);
       for (const name of ['a', 'b', 'c'])
-        t.is(await store.beginOnce(owner, name, { bodyHash: 'new', at: 9 }), undefined);
+        t.is(await store.beginRequest(owner, name, { bodyHash: 'new', at: 9 }), undefined);
     });
   }
 

@@ -4,7 +4,7 @@ import { sizes } from '@agent-workflow/kit/sizes';
 import { connect } from '@agent-workflow/protos/wire/connect';
 import { link } from '@agent-workflow/protos/wire/link';
 import { serve } from '@agent-workflow/protos/wire/serve';
-import type { ThreadStore } from '@agent-workflow/threads/ports/port';
+import type { ThreadStore } from '@agent-workflow/threads/ports/store';
 import { createThreads } from '@agent-workflow/threads/threads';
 import { cassandra } from '../servers/cassandra.ts';
 import { openKeyspace, type Keyspace } from '../servers/cassandra-keyspace.ts';

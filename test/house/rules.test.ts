@@ -96,9 +96,9 @@ const rules: readonly Rule[] = [
     example: ['services/standalone/compose.ts', `import { run } from './main.ts';`],
   },
   {
-    title: 'a port is types of protos and nothing else',
+    title: 'ports are made of types of protos and of one another, and of nothing else',
     files: /\/port\.ts$|\/ports\//,
-    imports: /^(?!\/protos\/)/,
+    imports: /^(?!\/protos\/|\/services\/\w+\/ports\/)/,
     example: [
       'services/execution/ports/port.ts',
       `import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';`,

@@ -12,7 +12,7 @@ import { memoryMetrics } from '@agent-workflow/memory/metrics';
 import { connect } from '@agent-workflow/protos/wire/connect';
 import { within } from '@agent-workflow/protos/call';
 import { openStandalone, type Standalone } from '@agent-workflow/standalone/standalone';
-import { threadsMetrics } from '@agent-workflow/threads/metrics';
+import { threadsMetrics } from '@agent-workflow/threads/adapters/cassandra/metrics';
 import { openThreadsProcess } from '@agent-workflow/threads/process';
 import { manifestsOf } from '../chart/render.ts';
 import { createClient, user } from '../servers/client.ts';

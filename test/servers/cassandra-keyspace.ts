@@ -5,7 +5,7 @@ import {
   openCassandraThreadStore,
   type CassandraThreadStoreOptions,
 } from '@agent-workflow/threads/adapters/cassandra/store';
-import type { ThreadStore } from '@agent-workflow/threads/ports/port';
+import type { ThreadStore } from '@agent-workflow/threads/ports/store';
 import type { Cassandra } from './cassandra.ts';
 
 /** A migrated keyspace of one's own on a real Cassandra; disposal drops it. */

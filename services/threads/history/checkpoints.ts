@@ -13,12 +13,14 @@ import { jsonArray } from '../record/json.ts';
 import { fieldsUnder } from './overlay.ts';
 import { readPage, type Listing } from '../lists/paging.ts';
 import { contextOf } from './past.ts';
-import type { CheckpointRow, ThreadKey, ThreadStore } from '../ports/port.ts';
+import type { CheckpointRow, ThreadHistory } from '../ports/history.ts';
+import type { ThreadKey } from '../ports/record.ts';
 import { checkpointBytes } from '../record/row-sizes.ts';
+import type { ThreadReads } from '../ports/reads.ts';
 
 /** The versions that are kept, newest first. */
 export async function listCheckpoints(
-  store: ThreadStore,
+  store: ThreadHistory,
   { owner, threadId, limit, offset, cursor }: ListCheckpointsRequest,
   { signal }: Call,
 ): Promise<ListCheckpointsReply> {
@@ -38,7 +40,7 @@ export async function listCheckpoints(
 
 /** @throws NotFound when the checkpoint is not kept, also when it is dropped while this reads. */
 export async function getCheckpoint(
-  store: ThreadStore,
+  store: ThreadReads & ThreadHistory,
   { owner, threadId, checkpointId }: GetCheckpointRequest,
 ): Promise<GetCheckpointReply> {
   const key = { owner, threadId };
@@ -62,7 +64,7 @@ export async function getCheckpoint(
  * The checkpoint of this id. Rows are read after it: they are of its version, or of a later one.
  * @throws NotFound when it is not kept.
  */
-export async function checkpointOf(store: ThreadStore, key: ThreadKey, checkpointId: string): Promise<CheckpointRow> {
+export async function checkpointOf(store: ThreadHistory, key: ThreadKey, checkpointId: string): Promise<CheckpointRow> {
   const version = /^\d{1,16}$/.test(checkpointId) ? Number(checkpointId) : Number.NaN;
   if (!Number.isSafeInteger(version)) throw absent(key, checkpointId);
   const [row] = await store.listCheckpoints(key, { below: version + 1, limit: 1 });

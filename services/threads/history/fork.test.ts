@@ -2,7 +2,8 @@ import test from 'ava';
 import { within } from '@agent-workflow/protos/call';
 import type { Threads } from '@agent-workflow/protos/threads';
 import { openSqliteThreadStore } from '../adapters/sqlite/store.ts';
-import type { Head, ThreadStore } from '../ports/port.ts';
+import type { Head } from '../ports/record.ts';
+import type { ThreadStore } from '../ports/store.ts';
 import { createThreads } from '../threads.ts';
 
 const owner = 'u:ada';

@@ -4,10 +4,17 @@ import { absent, checkpointOf } from './checkpoints.ts';
 import { fromJson, toJson } from '../record/json.ts';
 import { fieldsUnder, type Overlay, type Place } from './overlay.ts';
 import { overlayOf } from './past.ts';
-import type { Change, CheckpointRow, Head, PlacedEntry, ThreadKey, ThreadStore } from '../ports/port.ts';
+import type { Change, ThreadChanges } from '../ports/changes.ts';
+import type { CheckpointRow, ThreadHistory } from '../ports/history.ts';
+import type { Head, PlacedEntry, ThreadKey } from '../ports/record.ts';
 import { newHead } from '../record/head.ts';
 import { marked, restored } from './restore.ts';
 import { encodeUndo, markOf } from './undo.ts';
+import type { ThreadReads } from '../ports/reads.ts';
+import type { ThreadSweeps } from '../ports/sweeps.ts';
+
+/** The ports that making a fork takes. */
+type ForkStore = ThreadChanges & ThreadReads & ThreadHistory & ThreadSweeps;
 
 export interface Forks {
   /** The head of the fork: made, or found as the same request has made it. */
@@ -22,7 +29,7 @@ const bytesAtOnce = 1024 * 1024;
 const makingMs = 60_000;
 
 /** Forks threads; two requests for the same fork at once are one here. */
-export function createForks(store: ThreadStore, now: () => number): Forks {
+export function createForks(store: ForkStore, now: () => number): Forks {
   const making = new Map<string, Promise<Head>>();
   return {
     make: async (request) => {
@@ -44,7 +51,7 @@ export function createForks(store: ThreadStore, now: () => number): Forks {
 
 /** Without the threads that are on their way to be, not to be removed. */
 export async function withoutFork(
-  store: ThreadStore,
+  store: ThreadReads,
   keys: readonly ThreadKey[],
   now: number,
 ): Promise<readonly ThreadKey[]> {
@@ -59,7 +66,7 @@ export async function withoutFork(
 const isInTheMaking = ({ deleting, epoch, createdAt }: Head, now: number): boolean =>
   deleting && epoch === 0 && now - createdAt < makingMs;
 
-async function makeFork(store: ThreadStore, request: ForkThreadRequest, now: () => number): Promise<Head> {
+async function makeFork(store: ForkStore, request: ForkThreadRequest, now: () => number): Promise<Head> {
   const { owner } = request;
   const from = { owner, threadId: request.threadId };
   const to = { owner, threadId: request.newThreadId };
@@ -100,7 +107,7 @@ const originOf = ({ threadId, checkpointId }: ForkThreadRequest): { readonly for
 });
 
 /** @throws Conflict when the thread was made by anything but this request. */
-async function knownFork(store: ThreadStore, request: ForkThreadRequest, head: Head): Promise<Head> {
+async function knownFork(store: ThreadHistory, request: ForkThreadRequest, head: Head): Promise<Head> {
   const { owner, newThreadId: threadId, threadName } = request;
   const made = await oldestCheckpoint(store, { owner, threadId });
   const isSame =
@@ -112,7 +119,7 @@ async function knownFork(store: ThreadStore, request: ForkThreadRequest, head: H
   return head;
 }
 
-async function oldestCheckpoint(store: ThreadStore, key: ThreadKey): Promise<CheckpointRow | undefined> {
+async function oldestCheckpoint(store: ThreadHistory, key: ThreadKey): Promise<CheckpointRow | undefined> {
   let oldest: CheckpointRow | undefined;
   for (;;) {
     const rows = await store.listCheckpoints(key, {
@@ -132,7 +139,7 @@ interface Copy {
   readonly write: (rows: Omit<Change, 'head'>, parts?: Partial<Head>) => Promise<void>;
 }
 
-async function beginCopy(store: ThreadStore, to: ThreadKey, first: Head): Promise<Copy> {
+async function beginCopy(store: ThreadChanges, to: ThreadKey, first: Head): Promise<Copy> {
   let head = first;
   await store.change(to, {}, (snapshot) => {
     if (snapshot.head) throw conflict(`thread "${to.threadId}" exists already`);
@@ -163,7 +170,10 @@ interface Copying {
   readonly request: ForkThreadRequest;
 }
 
-async function copyThread(store: ThreadStore, { from, version, source, copy, request }: Copying): Promise<Head> {
+async function copyThread(
+  store: ThreadReads & ThreadHistory,
+  { from, version, source, copy, request }: Copying,
+): Promise<Head> {
   // Where the log ended at that version: nothing behind it is read.
   const before = await overlayOf(store, { key: from, version });
   if (!before) throw absent(from, request.checkpointId);
@@ -199,7 +209,7 @@ const placed = (entries: readonly PlacedEntry[]): Pick<Change, 'messages' | 'rem
 });
 
 /** The log up to `end`, in chunks that one change may carry. */
-async function* entriesBelow(store: ThreadStore, key: ThreadKey, end: number): AsyncGenerator<readonly PlacedEntry[]> {
+async function* entriesBelow(store: ThreadReads, key: ThreadKey, end: number): AsyncGenerator<readonly PlacedEntry[]> {
   let chunk: PlacedEntry[] = [];
   let bytes = 0;
   let step = firstRead;
@@ -246,7 +256,7 @@ function* inParts({ places }: Overlay): Generator<Overlay> {
 }
 
 /** Removes what a failed attempt has left; what cannot be removed now, the sweeper finds. */
-async function discard(store: ThreadStore, to: ThreadKey, { version }: Head): Promise<void> {
+async function discard(store: ThreadReads & ThreadSweeps, to: ThreadKey, { version }: Head): Promise<void> {
   try {
     const isOurs = (await store.getHead(to))?.version === version;
     if (isOurs) await store.purge(to);

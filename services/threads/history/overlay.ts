@@ -1,4 +1,5 @@
-import type { LogEntry, UndoSink } from '../ports/port.ts';
+import type { UndoSink } from '../ports/changes.ts';
+import type { LogEntry } from '../ports/record.ts';
 import { decodeUndo, type Mark, type Undo } from './undo.ts';
 
 /** What was at a position of the log. */

@@ -1,6 +1,8 @@
 import { createOverlay, type Overlay } from './overlay.ts';
-import type { LogEntry, ThreadKey, ThreadStore } from '../ports/port.ts';
+import type { LogEntry, ThreadKey } from '../ports/record.ts';
 import { walkUndos } from './undo-pages.ts';
+import type { ThreadReads } from '../ports/reads.ts';
+import type { ThreadHistory } from '../ports/history.ts';
 
 export interface Version {
   readonly key: ThreadKey;
@@ -11,7 +13,7 @@ export interface Version {
  * How the thread differed at a version from rows that were read before this call.
  * @returns `undefined` when the version is not kept.
  */
-export async function overlayOf(store: ThreadStore, { key, version }: Version): Promise<Overlay | undefined> {
+export async function overlayOf(store: ThreadHistory, { key, version }: Version): Promise<Overlay | undefined> {
   let overlay = createOverlay();
   const isKept = await walkUndos(store, { key, version }, () => {
     overlay = createOverlay();
@@ -41,7 +43,11 @@ export interface PastContext {
  * again.
  * @returns `undefined` when the version is not kept.
  */
-export async function contextOf(store: ThreadStore, at: Version, maxBytes: number): Promise<PastContext | undefined> {
+export async function contextOf(
+  store: ThreadReads & ThreadHistory,
+  at: Version,
+  maxBytes: number,
+): Promise<PastContext | undefined> {
   const { key } = at;
   const known = new Map<number, LogEntry>();
   const now = new Set<number>();

@@ -1,4 +1,5 @@
-import type { Change, Head } from '../ports/port.ts';
+import type { Change } from '../ports/changes.ts';
+import type { Head } from '../ports/record.ts';
 import type { Overlay } from './overlay.ts';
 import { encodeUndo, type Mark } from './undo.ts';
 

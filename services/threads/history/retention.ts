@@ -1,4 +1,4 @@
-import type { Decision } from '../ports/port.ts';
+import type { Decision } from '../ports/changes.ts';
 
 /** A store may pay for every range that it drops: it is asked once in so many versions of a thread. */
 const prunedEvery = 16;

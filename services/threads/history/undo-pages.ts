@@ -1,8 +1,9 @@
 import { pageBytes, toPage } from '@agent-workflow/kit/pages';
 import { createTurns } from '@agent-workflow/kit/turns';
-import type { ThreadKey, ThreadStore } from '../ports/port.ts';
+import type { ThreadKey } from '../ports/record.ts';
 import { undoBytes } from '../record/row-sizes.ts';
 import { decodeUndo, type Undo } from './undo.ts';
+import type { ThreadHistory } from '../ports/history.ts';
 
 /** Undos read at once, unless fewer of them fill a page. */
 const undosAtOnce = 16;
@@ -13,7 +14,7 @@ const undosAtOnce = 16;
  * @returns Whether the version is kept, and so all above it.
  */
 export async function walkUndos(
-  store: ThreadStore,
+  store: ThreadHistory,
   { key, version }: { readonly key: ThreadKey; readonly version: number },
   begin: () => (version: number, undo: Undo) => void,
 ): Promise<boolean> {
@@ -26,7 +27,7 @@ export async function walkUndos(
 }
 
 async function walkOnce(
-  store: ThreadStore,
+  store: ThreadHistory,
   key: ThreadKey,
   version: number,
   apply: (version: number, undo: Undo) => void,
@@ -48,5 +49,5 @@ async function walkOnce(
   }
 }
 
-const isKept = async (store: ThreadStore, key: ThreadKey, version: number): Promise<boolean> =>
+const isKept = async (store: ThreadHistory, key: ThreadKey, version: number): Promise<boolean> =>
   (await store.listCheckpoints(key, { below: version + 1, limit: 1 }))[0]?.version === version;

@@ -1,7 +1,8 @@
 import { invalid, type ErrorDetail } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { OpenCall } from '@agent-workflow/protos/threads';
-import type { Change, CheckpointInfo, Head, PlacedEntry, Snapshot } from '../ports/port.ts';
+import type { Change, Snapshot } from '../ports/changes.ts';
+import type { CheckpointInfo, Head, PlacedEntry } from '../ports/record.ts';
 import { sizeAfter } from '../record/size.ts';
 
 /** What the head said before a change, of all that a rollback or a fork brings back. */

@@ -1,5 +1,5 @@
 import { invalid } from '@agent-workflow/kit/errors';
-import type { RecencyMark, RunMark } from '../ports/port.ts';
+import type { RecencyMark, RunMark } from '../ports/lists.ts';
 
 /** A cursor is opaque to callers: base64url of what the next page begins after. */
 const encode = (mark: readonly (string | number)[]): string => Buffer.from(JSON.stringify(mark)).toString('base64url');

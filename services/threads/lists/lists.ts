@@ -25,35 +25,26 @@ import {
 } from './cursor.ts';
 import { fromJson, jsonArray } from '../record/json.ts';
 import { readPage, searchPage, type Listing, type SearchRequest } from './paging.ts';
-import type {
-  Head,
-  LogEntry,
-  RecencyMark,
-  RunMark,
-  RunRecord,
-  RunRow,
-  ThreadKey,
-  ThreadRow,
-  ThreadStore,
-} from '../ports/port.ts';
+import type { RecencyMark, RunMark, RunRow, ThreadLists, ThreadRow } from '../ports/lists.ts';
+import type { Head, LogEntry, RunRecord, ThreadKey } from '../ports/record.ts';
 import { messageBytes, runBytes, threadBytes } from '../record/row-sizes.ts';
 
 /** How many of an owner's threads a search looks through, the most recent first. */
 const searchedThreads = 10_000;
 
-const threadsOf = (store: ThreadStore, owner: string): Listing<ThreadRow, RecencyMark> => ({
+const threadsOf = (store: ThreadLists, owner: string): Listing<ThreadRow, RecencyMark> => ({
   read: (page) => store.listThreads(owner, page),
   markOf: ({ updatedAt, threadId }) => ({ updatedAt, threadId }),
   sizeOf: threadBytes,
 });
 
-const messagesOf = (store: ThreadStore, key: ThreadKey, below?: number): Listing<LogEntry, number> => ({
+const messagesOf = (store: ThreadLists, key: ThreadKey, below?: number): Listing<LogEntry, number> => ({
   read: (page) => store.listMessages(key, { ...page, below }),
   markOf: ({ position }) => position,
   sizeOf: messageBytes,
 });
 
-const runsOf = (store: ThreadStore, key: ThreadKey): Listing<RunRow, RunMark> => ({
+const runsOf = (store: ThreadLists, key: ThreadKey): Listing<RunRow, RunMark> => ({
   read: (page) => store.listRuns(key, page),
   markOf: ({ createdAt, runId }) => ({ createdAt, runId }),
   sizeOf: runBytes,
@@ -76,7 +67,7 @@ const searchInTurn = async <Row, Mark>(
   });
 
 export async function listThreads(
-  store: ThreadStore,
+  store: ThreadLists,
   request: ListThreadsRequest,
   { signal }: Call,
 ): Promise<ListThreadsReply> {
@@ -96,7 +87,7 @@ export async function listThreads(
 }
 
 export async function listMessages(
-  store: ThreadStore,
+  store: ThreadLists,
   request: ListMessagesRequest,
   { signal }: Call,
 ): Promise<ListMessagesReply> {
@@ -115,7 +106,7 @@ export async function listMessages(
 }
 
 export async function listRuns(
-  store: ThreadStore,
+  store: ThreadLists,
   request: ListRunsRequest,
   head: Head,
   { signal }: Call,
@@ -135,7 +126,7 @@ const messagesAtOnce = 1000;
 
 /** A page of what a run's steps added, in order. */
 export async function listRunMessages(
-  store: ThreadStore,
+  store: ThreadLists,
   { owner, cursor }: Pick<ListRunMessagesRequest, 'owner' | 'cursor'>,
   run: RunRecord,
   { signal }: Call,

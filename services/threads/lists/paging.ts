@@ -1,6 +1,6 @@
 import { pageBytes, toPage, type Page } from '@agent-workflow/kit/pages';
 import { createTurns } from '@agent-workflow/kit/turns';
-import type { PageLimits } from '../ports/port.ts';
+import type { PageLimits } from '../ports/lists.ts';
 
 /** One of the store's lists, whose order marks follow. */
 export interface Listing<Row, Mark> {

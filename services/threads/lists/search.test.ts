@@ -1,7 +1,7 @@
 import { within } from '@agent-workflow/protos/call';
 import test from 'ava';
 import { openSqliteThreadStore } from '../adapters/sqlite/store.ts';
-import type { ThreadStore } from '../ports/port.ts';
+import type { ThreadStore } from '../ports/store.ts';
 import { createThreads } from '../threads.ts';
 
 const call = () => within(30_000, new AbortController().signal);

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { within } from '@agent-workflow/protos/call';
 import { openSqliteThreadStore } from '../adapters/sqlite/store.ts';
-import type { ThreadStore } from '../ports/port.ts';
+import type { ThreadStore } from '../ports/store.ts';
 import { createThreads } from '../threads.ts';
 
 const thread = { owner: 'u:ada', threadId: 't1' };

@@ -1,9 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { answeredCalls, callsOf, type Message } from '@agent-workflow/protos/message';
 import { fromJson } from '../record/json.ts';
-import type { Decision, Head, Snapshot, ThreadKey, ThreadStore } from '../ports/port.ts';
+import type { Decision, Snapshot } from '../ports/changes.ts';
+import type { Head, ThreadKey } from '../ports/record.ts';
 import { overtaken, writableHead } from '../state/state.ts';
 import { withCheckpoint } from '../history/undo.ts';
+import type { ThreadReads } from '../ports/reads.ts';
 
 /** What is wrong with a context: messages whose calls nobody answered, and answers to other calls of theirs. */
 export interface Broken {
@@ -15,7 +17,7 @@ export interface Broken {
 
 /** Finds what a model would refuse in a conversation: calls without an answer. */
 export async function findBroken(
-  store: ThreadStore,
+  store: ThreadReads,
   key: ThreadKey,
   { version }: Pick<Head, 'version'>,
 ): Promise<Broken> {
@@ -38,7 +40,7 @@ interface Links {
 const parsedAtOnce = 2 * 1024 * 1024;
 
 /** The messages of the context that make calls or answer some, in order of the log. */
-async function readLinks(store: ThreadStore, key: ThreadKey): Promise<readonly Links[]> {
+async function readLinks(store: ThreadReads, key: ThreadKey): Promise<readonly Links[]> {
   let links: readonly Links[] = [];
   for (let below: number | undefined; below !== 0;) {
     const { entries, bottom } = await store.listContext(key, {

@@ -1,5 +1,5 @@
 import type { AcceptRunRequest } from '@agent-workflow/protos/threads';
-import type { Head } from '../ports/port.ts';
+import type { Head } from '../ports/record.ts';
 import { emptySize } from './size.ts';
 
 /** How much room a version leaves for changes within one millisecond. */

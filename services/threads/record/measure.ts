@@ -1,12 +1,17 @@
 import { unavailable } from '@agent-workflow/kit/errors';
-import type { ThreadKey, ThreadStore } from '../ports/port.ts';
+import type { ThreadKey } from '../ports/record.ts';
 import { UnmeasuredSize } from './size.ts';
+import type { ThreadChanges } from '../ports/changes.ts';
+import type { ThreadReads } from '../ports/reads.ts';
 
 /** How often a thread is measured that changes meanwhile: only a service of an earlier version changes it without its size. */
 const attempts = 5;
 
 /** Makes changes whose decisions need the thread's size. A head that does not hold it is measured, and has it from then on. */
-export function createSizedChange(store: ThreadStore, change: ThreadStore['change']): ThreadStore['change'] {
+export function createSizedChange(
+  store: ThreadChanges & ThreadReads,
+  change: ThreadChanges['change'],
+): ThreadChanges['change'] {
   return async (key, reads, decide) => {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -20,7 +25,7 @@ export function createSizedChange(store: ThreadStore, change: ThreadStore['chang
   };
 }
 
-async function keepSize(store: ThreadStore, key: ThreadKey): Promise<void> {
+async function keepSize(store: ThreadChanges & ThreadReads, key: ThreadKey): Promise<void> {
   const measured = await store.measure(key);
   if (!measured) return;
   const { version, fields, context } = measured;

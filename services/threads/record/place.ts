@@ -1,5 +1,5 @@
 import type { MessageEntry } from '@agent-workflow/protos/threads';
-import type { LogEntry } from '../ports/port.ts';
+import type { LogEntry } from '../ports/record.ts';
 
 /**
  * Gives each message its place: the one it has when its id is in the log, else the next free one. Of two entries with

@@ -1,6 +1,6 @@
 import type { KnownRequest } from '@agent-workflow/protos/repeats';
 import { fromJson, toJson } from './json.ts';
-import type { Decision, Snapshot } from '../ports/port.ts';
+import type { Decision, Snapshot } from '../ports/changes.ts';
 
 export type Decide<T> = (snapshot: Snapshot) => Decision<T>;
 

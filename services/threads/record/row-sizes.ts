@@ -1,4 +1,7 @@
-import type { CheckpointRow, LogEntry, RunRow, ThreadKey, ThreadRow, UndoRow } from '../ports/port.ts';
+import type { UndoRow } from '../ports/changes.ts';
+import type { CheckpointRow } from '../ports/history.ts';
+import type { RunRow, ThreadRow } from '../ports/lists.ts';
+import type { LogEntry, ThreadKey } from '../ports/record.ts';
 
 // How many bytes the rows of each list take in a reply. Stores and the pages made of what they give count alike.
 

@@ -1,7 +1,8 @@
 import { invalid, ServiceError } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { contextTooLarge, stateTooLarge } from '@agent-workflow/protos/refusals';
-import type { Change, Head, Snapshot, ThreadSize } from '../ports/port.ts';
+import type { Change, Snapshot } from '../ports/changes.ts';
+import type { Head, ThreadSize } from '../ports/record.ts';
 
 export const emptySize: ThreadSize = { fields: 0, context: 0 };
 

@@ -10,7 +10,8 @@ import type {
   RunError,
 } from '@agent-workflow/protos/threads';
 import { fromInput, toJson } from '../record/json.ts';
-import type { Change, Decision, Head, RunRecord, Snapshot } from '../ports/port.ts';
+import type { Change, Decision, Snapshot } from '../ports/changes.ts';
+import type { Head, RunRecord } from '../ports/record.ts';
 import { knownSize, refusalToBegin } from '../record/size.ts';
 import { refusalToOverwrite, withCheckpoint } from '../history/undo.ts';
 import { endRun } from './commit.ts';

@@ -1,6 +1,7 @@
 import { stale } from '@agent-workflow/kit/errors';
 import type { CommitStepReply, CommitStepRequest, RunEnd } from '@agent-workflow/protos/threads';
-import type { Decision, Head, LogEntry, RunRecord, Snapshot } from '../ports/port.ts';
+import type { Decision, Snapshot } from '../ports/changes.ts';
+import type { Head, LogEntry, RunRecord } from '../ports/record.ts';
 import { refuseStep } from '../record/bounds.ts';
 import { knownSize, refuseGrowth, type SizePlaces } from '../record/size.ts';
 import { refuseOverwriting, withCheckpoint } from '../history/undo.ts';

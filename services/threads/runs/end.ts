@@ -1,7 +1,7 @@
 import { notFound } from '@agent-workflow/kit/errors';
 import { isOpen } from '@agent-workflow/protos/lists';
 import type { EndRunReply, EndRunRequest, RunEnd } from '@agent-workflow/protos/threads';
-import type { Decision, Snapshot } from '../ports/port.ts';
+import type { Decision, Snapshot } from '../ports/changes.ts';
 import { endRun } from './commit.ts';
 
 /** Ends a run from outside. The epoch rises, so that its worker commits nothing more. */

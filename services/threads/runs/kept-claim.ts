@@ -1,5 +1,6 @@
 import type { AcceptRunReply, ClaimedRun } from '@agent-workflow/protos/threads';
-import type { ThreadKey, ThreadStore } from '../ports/port.ts';
+import type { ThreadKey } from '../ports/record.ts';
+import type { ThreadReads } from '../ports/reads.ts';
 
 /** A claim without the bytes of its reply: the record has them elsewhere. */
 export interface KeptClaim extends Omit<ClaimedRun, 'appended' | 'optionsJson' | 'progressJson' | 'state'> {
@@ -22,7 +23,7 @@ export const toKeptClaim = ({
 
 /** The claim as its worker was told of it, but for the state. Its fence keeps the rows as they were until that worker commits. */
 export async function fromKeptClaim(
-  store: ThreadStore,
+  store: ThreadReads,
   key: ThreadKey,
   { appended: ids, hasProgress, ...rest }: KeptClaim,
 ): Promise<ClaimedRun> {
@@ -50,7 +51,7 @@ export const toKeptAcceptance = ({ claimed, ...reply }: AcceptRunReply): KeptAcc
 });
 
 export async function fromKeptAcceptance(
-  store: ThreadStore,
+  store: ThreadReads,
   key: ThreadKey,
   { claimed, ...reply }: KeptAcceptance,
 ): Promise<AcceptRunReply> {

@@ -3,8 +3,10 @@ import { createTurns, type Turns } from '@agent-workflow/kit/turns';
 import type { Message } from '@agent-workflow/protos/message';
 import type { ClaimedRun } from '@agent-workflow/protos/threads';
 import { fromJson, jsonArray } from '../record/json.ts';
-import type { LogEntry, RunRecord, ThreadKey, ThreadStore } from '../ports/port.ts';
+import type { LogEntry, RunRecord, ThreadKey } from '../ports/record.ts';
 import { messageBytes } from '../record/row-sizes.ts';
+import type { ThreadReads } from '../ports/reads.ts';
+import type { ThreadLists } from '../ports/lists.ts';
 
 type Output = Pick<ClaimedRun, 'outputJson' | 'outputIsPartial' | 'outputReplyJson'>;
 
@@ -14,7 +16,7 @@ const mostPositions = 256;
 
 /** The newest messages of those that the run's steps have added, as many as a page holds, in order. */
 export async function newestOutput(
-  store: ThreadStore,
+  store: ThreadReads & ThreadLists,
   key: ThreadKey,
   run: Pick<RunRecord, 'outputFrom' | 'outputTo'>,
   signal: AbortSignal,
@@ -50,7 +52,7 @@ interface Range {
 }
 
 async function lastReply(
-  store: ThreadStore,
+  store: ThreadLists,
   key: ThreadKey,
   range: Range,
   turns: Turns,
@@ -63,7 +65,7 @@ async function lastReply(
 }
 
 /** The messages of a part of the log, the newest first: few at once while they are large. */
-async function* backwards(store: ThreadStore, key: ThreadKey, { from, to }: Range): AsyncGenerator<LogEntry> {
+async function* backwards(store: ThreadLists, key: ThreadKey, { from, to }: Range): AsyncGenerator<LogEntry> {
   let count = firstPositions;
   for (let below = to; below > from;) {
     const first = Math.max(from, below - count);

@@ -1,5 +1,6 @@
 import { conflict } from '@agent-workflow/kit/errors';
-import type { Change, Head, RunRecord } from '../ports/port.ts';
+import type { Change } from '../ports/changes.ts';
+import type { Head, RunRecord } from '../ports/record.ts';
 import type { Undone } from '../history/overlay.ts';
 import { joined, marked, restored } from '../history/restore.ts';
 import { withoutRun } from './commit.ts';

@@ -2,9 +2,11 @@ import { pageBytes } from '@agent-workflow/kit/pages';
 import type { ListRunStepsRequest, RunStep } from '@agent-workflow/protos/threads';
 import { jsonArray } from '../record/json.ts';
 import { createOverlay, type Overlay } from '../history/overlay.ts';
-import type { CheckpointRow, Head, PlacedEntry, ThreadKey, ThreadStore } from '../ports/port.ts';
+import type { CheckpointRow, ThreadHistory } from '../ports/history.ts';
+import type { Head, PlacedEntry, ThreadKey } from '../ports/record.ts';
 import type { Undo } from '../history/undo.ts';
 import { walkUndos } from '../history/undo-pages.ts';
+import type { ThreadReads } from '../ports/reads.ts';
 
 /** Steps of one reply, and bytes of their values: what is more comes with the next one. */
 const stepsAtOnce = 32;
@@ -14,7 +16,7 @@ const mostStepsRead = 4;
 
 /** What the run's steps changed, as it was committed. `head` was read before. */
 export async function listRunSteps(
-  store: ThreadStore,
+  store: ThreadReads & ThreadHistory,
   key: ThreadKey,
   { runId, fromStep }: Pick<ListRunStepsRequest, 'runId' | 'fromStep'>,
   head: Head,
@@ -53,7 +55,7 @@ export async function listRunSteps(
 
 /** The checkpoints of the run's steps, oldest first, as many as one reply may hold. */
 async function stepRows(
-  store: ThreadStore,
+  store: ThreadHistory,
   {
     key,
     runId,
@@ -88,7 +90,7 @@ interface Places {
 
 /** Reads what the steps put and removed, until it fills a reply. More steps are read at once as long as they are small. */
 async function readEntries(
-  store: ThreadStore,
+  store: ThreadReads,
   { key, placesOf }: Places,
   entries: Map<number, PlacedEntry>,
 ): Promise<number> {

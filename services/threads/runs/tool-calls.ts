@@ -4,7 +4,7 @@ import type {
   NoteToolStartedReply,
   NoteToolStartedRequest,
 } from '@agent-workflow/protos/threads';
-import type { Decision, Snapshot } from '../ports/port.ts';
+import type { Decision, Snapshot } from '../ports/changes.ts';
 import { fencedHead } from './commit.ts';
 
 /** Notes that a call is about to be made, unless an attempt before has begun it. */

@@ -11,7 +11,9 @@ import type {
 import { answeredCalls, callsOf, type Message } from '@agent-workflow/protos/message';
 import { LRUCache } from 'lru-cache';
 import { fromJson, jsonArray } from '../record/json.ts';
-import type { Decision, Head, Snapshot, StoredState, ThreadKey, ThreadStore } from '../ports/port.ts';
+import type { Decision, Snapshot } from '../ports/changes.ts';
+import type { StoredState, ThreadReads } from '../ports/reads.ts';
+import type { Head, ThreadKey } from '../ports/record.ts';
 import { placeMessages } from '../record/place.ts';
 import { refuseMessages, refuseMetadata, refuseSummary } from '../record/bounds.ts';
 import { knownSize, refuseGrowth, sizeOfFields, type SizePlaces } from '../record/size.ts';
@@ -27,7 +29,7 @@ export interface StateReader {
 }
 
 /** Reads states, remembering those whose version is unchanged. */
-export function createStateReader(store: ThreadStore): StateReader {
+export function createStateReader(store: ThreadReads): StateReader {
   const cache = new LRUCache<string, State>({ maxSize: cacheBytes, sizeCalculation: (state) => sizeOf(state) + 1 });
   const nameOf = ({ owner, threadId }: ThreadKey): string => `${owner}\n${threadId}`;
   const read: StateReader['read'] = async (key, head) => {
@@ -43,7 +45,7 @@ export function createStateReader(store: ThreadStore): StateReader {
 }
 
 /** The state right after a claim: the fence keeps it as it is until that worker commits. */
-export async function claimedState(store: ThreadStore, key: ThreadKey, claimed: ClaimedRun): Promise<State> {
+export async function claimedState(store: ThreadReads, key: ThreadKey, claimed: ClaimedRun): Promise<State> {
   const { version, isNewThread, appended } = claimed;
   // A thread made by this very run holds nothing but its input: there is nothing to read.
   if (isNewThread && claimed.epoch === 1)

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isServiceError, unavailable } from '@agent-workflow/kit/errors';
 import { createKeyedLock } from '@agent-workflow/kit/keyed-lock';
-import type { Decision, Reads, Snapshot, ThreadKey, ThreadStore } from '../../ports/port.ts';
+import type { Decision, Reads, Snapshot, ThreadChanges } from '../../ports/changes.ts';
+import type { ThreadKey } from '../../ports/record.ts';
 import type { Session, Statement } from './client.ts';
 import { plan, type Plan, type PlanOptions } from './plan.ts';
 import { stampsKept, type Seen } from './rows.ts';
@@ -30,7 +31,7 @@ interface Made<T> {
 }
 
 /** Makes changes of threads, each one conditional batch that is tried again while another write came first. */
-export function createMakeChange(options: ChangeOptions): ThreadStore['change'] {
+export function createMakeChange(options: ChangeOptions): ThreadChanges['change'] {
   const { session, inLine, deadlineMs } = options;
 
   const make = async <T>(key: ThreadKey, reads: Reads, decide: Decide<T>, until: number): Promise<Made<T>> => {

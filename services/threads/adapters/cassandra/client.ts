@@ -46,7 +46,7 @@ export interface PageOptions {
 }
 
 /** One thing asked of the server: for metrics, and for the table of costs. */
-export interface Asked {
+export interface SentStatement {
   readonly kind: 'read' | 'serial read' | 'write' | 'conditional write';
   readonly cql: string;
   /** How it ended: `lost` is a conditional write that another came before. It never rejects. */
@@ -77,7 +77,7 @@ export interface SessionOptions {
   /** The version of the schema that the keyspace must have, at least. */
   readonly version: number;
   /** Told of every request as it is sent. */
-  readonly onRequest?: ((asked: Asked) => void) | undefined;
+  readonly onRequest?: ((asked: SentStatement) => void) | undefined;
 }
 
 /** @throws Unavailable when no contact point answers, and while the keyspace has not been migrated. */
@@ -92,7 +92,7 @@ export async function openSession(place: CassandraPlace, { version, onRequest }:
     return client.batch(queries, { prepare: true, logged: false, isIdempotent: true, ...options }).catch(refuse);
   };
   const send = async (
-    kind: Asked['kind'],
+    kind: SentStatement['kind'],
     statements: readonly Statement[],
     options: object,
   ): Promise<types.ResultSet> => {
@@ -125,7 +125,7 @@ export async function openSession(place: CassandraPlace, { version, onRequest }:
   };
 }
 
-const outcomeOf = async (kind: Asked['kind'], sent: Promise<types.ResultSet>): Asked['answered'] =>
+const outcomeOf = async (kind: SentStatement['kind'], sent: Promise<types.ResultSet>): SentStatement['answered'] =>
   sent.then(
     (result) => (kind === 'conditional write' && !result.wasApplied() ? 'lost' : 'ok'),
     () => 'failed',

@@ -1,4 +1,4 @@
-import type { ThreadKey } from '../../ports/port.ts';
+import type { ThreadKey } from '../../ports/record.ts';
 import type { Announcement, Session } from './client.ts';
 import { createRecent } from './recency.ts';
 import { pagesOf } from './log.ts';

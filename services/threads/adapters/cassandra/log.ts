@@ -1,5 +1,6 @@
 import { sizes } from '@agent-workflow/kit/sizes';
-import type { ContextPage, LogEntry, ThreadKey } from '../../ports/port.ts';
+import type { ContextPage } from '../../ports/reads.ts';
+import type { LogEntry, ThreadKey } from '../../ports/record.ts';
 import type { Row, Session, Statement } from './client.ts';
 import { isGone, long, positionOf, toEntry, type Layout } from './rows.ts';
 import { kinds } from './schema.ts';

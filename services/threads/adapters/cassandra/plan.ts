@@ -1,5 +1,6 @@
 import { types } from 'cassandra-driver';
-import type { Change, Head, LogEntry, RunRecord, ThreadKey } from '../../ports/port.ts';
+import type { Change } from '../../ports/changes.ts';
+import type { Head, LogEntry, RunRecord, ThreadKey } from '../../ports/record.ts';
 import type { Statement } from './client.ts';
 import {
   fromCheckpoint,

@@ -1,4 +1,4 @@
-import type { ThreadKey } from '../../ports/port.ts';
+import type { ThreadKey } from '../../ports/record.ts';
 import { pause, tryBatch } from './change.ts';
 import type { Session } from './client.ts';
 import { inTurn } from './log.ts';

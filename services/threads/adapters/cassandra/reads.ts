@@ -1,13 +1,8 @@
 import { createQuota } from '@agent-workflow/kit/pages';
-import type {
-  ContextPage,
-  LogEntry,
-  MeasuredSize,
-  PlacedEntry,
-  StoredState,
-  ThreadKey,
-  ThreadStore,
-} from '../../ports/port.ts';
+import type { ThreadHistory } from '../../ports/history.ts';
+import type { ThreadLists } from '../../ports/lists.ts';
+import type { ContextPage, StoredState, ThreadReads } from '../../ports/reads.ts';
+import type { LogEntry, MeasuredSize, PlacedEntry, ThreadKey } from '../../ports/record.ts';
 import { checkpointBytes, messageBytes, undoBytes } from '../../record/row-sizes.ts';
 import { pause } from './change.ts';
 import type { Row, Session } from './client.ts';
@@ -29,19 +24,7 @@ import { createWatch, lookAtHead, toFields } from './snapshot.ts';
 import { subtract, within } from './spans.ts';
 import { sizeOfFields } from '../../record/size.ts';
 
-type Reading = Pick<
-  ThreadStore,
-  | 'getHead'
-  | 'getState'
-  | 'measure'
-  | 'getFields'
-  | 'listMessages'
-  | 'listContext'
-  | 'getEntries'
-  | 'listCheckpoints'
-  | 'listUndos'
-  | 'getMessage'
->;
+type Reading = Omit<ThreadReads, 'getRun'> & Pick<ThreadLists, 'listMessages'> & ThreadHistory;
 
 interface ReadingOptions {
   readonly session: Session;
@@ -243,7 +226,7 @@ const fieldsIn = (rows: readonly Row[], layout: Layout | undefined): StoredState
     layout?.generation,
   );
 
-type MessagesPage = Parameters<ThreadStore['listMessages']>[1];
+type MessagesPage = Parameters<ThreadLists['listMessages']>[1];
 
 /** Entries that are read without a look at the head. */
 const shortPage = 200;

@@ -1,7 +1,8 @@
 import { types } from 'cassandra-driver';
 import { createQuota } from '@agent-workflow/kit/pages';
 import { sizes } from '@agent-workflow/kit/sizes';
-import type { Head, PageLimits, RecencyMark, ThreadKey, ThreadRow } from '../../ports/port.ts';
+import type { PageLimits, RecencyMark, ThreadRow } from '../../ports/lists.ts';
+import type { Head, ThreadKey } from '../../ports/record.ts';
 import { threadBytes } from '../../record/row-sizes.ts';
 import type { Announcement, Row, Session, Statement } from './client.ts';
 import { inTurn, pagesOf } from './log.ts';

@@ -1,4 +1,4 @@
-import type { ThreadKey } from '../../ports/port.ts';
+import type { ThreadKey } from '../../ports/record.ts';
 import { tryBatch, type InLine } from './change.ts';
 import type { Row, Session, Statement } from './client.ts';
 import { chunksOf, inTurn, isUntouched, pagesOf } from './log.ts';

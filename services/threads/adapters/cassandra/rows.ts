@@ -1,17 +1,9 @@
 import { toRunEnd } from '@agent-workflow/protos/failures';
 import { types } from 'cassandra-driver';
-import type {
-  Checkpoint,
-  CheckpointRow,
-  Head,
-  LogEntry,
-  MeasuredSize,
-  RunRecord,
-  RunRow,
-  ThreadKey,
-  ThreadRow,
-  UndoRow,
-} from '../../ports/port.ts';
+import type { UndoRow } from '../../ports/changes.ts';
+import type { CheckpointRow } from '../../ports/history.ts';
+import type { RunRow, ThreadRow } from '../../ports/lists.ts';
+import type { Checkpoint, Head, LogEntry, MeasuredSize, RunRecord, ThreadKey } from '../../ports/record.ts';
 import type { Row } from './client.ts';
 import { decode, encode, type Spans } from './spans.ts';
 

@@ -1,6 +1,8 @@
 import { conflict } from '@agent-workflow/kit/errors';
 import { createQuota } from '@agent-workflow/kit/pages';
-import type { PageLimits, Reads, RunMark, RunRecord, RunRow, ThreadKey } from '../../ports/port.ts';
+import type { Reads } from '../../ports/changes.ts';
+import type { PageLimits, RunMark, RunRow } from '../../ports/lists.ts';
+import type { RunRecord, ThreadKey } from '../../ports/record.ts';
 import { runBytes } from '../../record/row-sizes.ts';
 import type { Ahead } from './change.ts';
 import type { Announcement, Session, Statement } from './client.ts';

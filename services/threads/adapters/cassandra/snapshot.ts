@@ -1,5 +1,6 @@
 import { types } from 'cassandra-driver';
-import type { PlacedEntry, Reads, RunRecord, Snapshot, ThreadKey, ToolCallNote, UndoSink } from '../../ports/port.ts';
+import type { Reads, Snapshot, UndoSink } from '../../ports/changes.ts';
+import type { PlacedEntry, RunRecord, ThreadKey, ToolCallRecord } from '../../ports/record.ts';
 import type { Row, Session, Statement } from './client.ts';
 import { chunksOf, pagesOf, readAt, inTurn } from './log.ts';
 import { contextPositions, toolCallId } from './plan.ts';
@@ -146,7 +147,7 @@ async function complete(session: Session, known: Known): Promise<Snapshot> {
   };
 }
 
-const toNote = (asked: NonNullable<Reads['toolCall']>, row: Row | undefined): ToolCallNote | undefined =>
+const toNote = (asked: NonNullable<Reads['toolCall']>, row: Row | undefined): ToolCallRecord | undefined =>
   row && { ...asked, ...toResult(row) };
 
 const toApplied = (row: Row | undefined): Pick<Snapshot, 'applied'> =>

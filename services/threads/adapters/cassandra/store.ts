@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { unavailable } from '@agent-workflow/kit/errors';
-import type { ThreadKey, ThreadStore } from '../../ports/port.ts';
+import type { ThreadKey } from '../../ports/record.ts';
+import type { ThreadStore } from '../../ports/store.ts';
 import { createLines, createMakeChange, pause } from './change.ts';
-import { openSession, type Asked, type CassandraPlace } from './client.ts';
-import { createOnce } from './once.ts';
+import { openSession, type SentStatement, type CassandraPlace } from './client.ts';
+import { createIdempotency } from './idempotency.ts';
 import type { Plan, SegmentSizes } from './plan.ts';
 import { purge } from './purge.ts';
 import { createReading } from './reads.ts';
@@ -24,7 +25,7 @@ export interface CassandraThreadStoreOptions extends CassandraPlace {
   /** How logs made from now on are cut; the usual sizes unless a test says otherwise. */
   readonly sizes?: SegmentSizes;
   /** Told of every request to the server. */
-  readonly onRequest?: (asked: Asked) => void;
+  readonly onRequest?: (asked: SentStatement) => void;
   /** Told of what failed beside a call that has been answered; it is made good later. */
   readonly onError?: (error: unknown) => void;
 }
@@ -49,7 +50,7 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
   const reading = createReading({ session, deadlineMs });
   const recency = createRecency({ session, now, aside });
   const rollOver = createRollOver({ session, sizes, newStamp, inLine });
-  const once = createOnce({ session, newStamp, deadlineMs });
+  const requests = createIdempotency({ session, newStamp, deadlineMs });
   const sweeps = createSweeps({ session, now, readHead: (key) => lookAtHead(session, key), readRun: runs.getRowOf });
 
   const refreshes = createRefreshes();
@@ -111,9 +112,9 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
     listOpenRuns: (page) => hold(() => sweeps.listOpenRuns(page)),
     listIdle: (time, limit) => hold(() => sweeps.listIdle(time, limit)),
     listDeleting: (limit) => hold(() => sweeps.listDeleting(limit)),
-    beginOnce: (owner, key, record) => hold(() => once.beginOnce(owner, key, record)),
-    endOnce: (owner, key, reply) => hold(() => once.endOnce(owner, key, reply)),
-    expireOnce: once.expireOnce,
+    beginRequest: (owner, key, record) => hold(() => requests.beginRequest(owner, key, record)),
+    endRequest: (owner, key, reply) => hold(() => requests.endRequest(owner, key, reply)),
+    expireRequests: requests.expireRequests,
     // The server drops each by its age.
     expireCheckpoints: () => Promise.resolve(0),
     purge: (key) => hold(() => purge({ session, runs, recency, tick, deadlineMs }, key)),

@@ -1,6 +1,8 @@
 import { createQuota } from '@agent-workflow/kit/pages';
 import { isOpen } from '@agent-workflow/protos/lists';
-import type { OpenRun, PageLimits, RunRow, ThreadKey } from '../../ports/port.ts';
+import type { PageLimits, RunRow } from '../../ports/lists.ts';
+import type { ThreadKey } from '../../ports/record.ts';
+import type { OpenRun } from '../../ports/sweeps.ts';
 import { runBytes } from '../../record/row-sizes.ts';
 import type { Announcement, Session } from './client.ts';
 import { createJournal, type Journal, type Noted } from './journal.ts';

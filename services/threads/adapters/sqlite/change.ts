@@ -1,6 +1,7 @@
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 import { conflict } from '@agent-workflow/kit/errors';
-import type { AppliedRequest, Change, RunRecord, ThreadKey, ToolCallNote } from '../../ports/port.ts';
+import type { Change } from '../../ports/changes.ts';
+import type { AppliedRequest, RunRecord, ThreadKey, ToolCallRecord } from '../../ports/record.ts';
 import { putCheckpoint } from './checkpoints.ts';
 import { fromHead, headColumns, toList } from './rows.ts';
 import type { ContextRef, HeadRow } from './snapshot.ts';
@@ -82,7 +83,7 @@ function putApplied(db: Sqlite, ref: number, { id, reply, at, keptMs }: AppliedR
   );
 }
 
-const putToolCall = (db: Sqlite, ref: number, { runId, callKey, result }: ToolCallNote): unknown =>
+const putToolCall = (db: Sqlite, ref: number, { runId, callKey, result }: ToolCallRecord): unknown =>
   db
     .prepare(
       `INSERT INTO tool_calls (ref, run_id, call_key, result) VALUES (?, ?, ?, ?)

@@ -1,5 +1,6 @@
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
-import type { Checkpoint, UndoRow } from '../../ports/port.ts';
+import type { UndoRow } from '../../ports/changes.ts';
+import type { Checkpoint } from '../../ports/record.ts';
 import { undoBytes } from '../../record/row-sizes.ts';
 import { take, toList } from './rows.ts';
 

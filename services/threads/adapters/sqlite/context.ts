@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
-import type { ContextPage, LogEntry, MeasuredSize, ThreadKey } from '../../ports/port.ts';
+import type { ContextPage } from '../../ports/reads.ts';
+import type { LogEntry, MeasuredSize, ThreadKey } from '../../ports/record.ts';
 import { sizeOfFields } from '../../record/size.ts';
 import { toLogEntry } from './rows.ts';
 import { ofContext, selectFields, selectHead, type ContextRef } from './snapshot.ts';

@@ -3,16 +3,9 @@ import { createQuota } from '@agent-workflow/kit/pages';
 import { toRunEnd } from '@agent-workflow/protos/failures';
 import type { CheckpointSource, Granularity, OpenStatus, RunStatus } from '@agent-workflow/protos/lists';
 import type { OpenCall, RunEnd } from '@agent-workflow/protos/threads';
-import type {
-  CheckpointRow,
-  Head,
-  LogEntry,
-  PlacedEntry,
-  RunRecord,
-  RunRow,
-  ThreadKey,
-  ThreadRow,
-} from '../../ports/port.ts';
+import type { CheckpointRow } from '../../ports/history.ts';
+import type { RunRow, ThreadRow } from '../../ports/lists.ts';
+import type { Head, LogEntry, PlacedEntry, RunRecord, ThreadKey } from '../../ports/record.ts';
 
 /** The rows of a list as far as its limits go; `limit` is the statement's own. */
 export function take<R, T>(rows: Iterable<R>, toItem: (row: R) => T, sizeOf: (item: T) => number, bytes?: number): T[] {

@@ -1,14 +1,6 @@
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
-import type {
-  Head,
-  PlacedEntry,
-  Reads,
-  RunRecord,
-  Snapshot,
-  ThreadKey,
-  ToolCallKey,
-  UndoSink,
-} from '../../ports/port.ts';
+import type { Reads, Snapshot, UndoSink } from '../../ports/changes.ts';
+import type { Head, PlacedEntry, RunRecord, ThreadKey, ToolCallKey } from '../../ports/record.ts';
 import { iterateUndos } from './checkpoints.ts';
 import { arraysOf, optional, selectedHead, toHead, toPlacedEntry, toRun, type HeadColumns } from './rows.ts';
 

@@ -1,6 +1,8 @@
 import { openSqlite, type Sqlite, type SqliteOptions } from '@agent-workflow/runtime/sqlite/sqlite';
 import { openStatuses } from '@agent-workflow/protos/lists';
-import type { OnceBeginning, OnceRecord, OpenRun, ThreadStore } from '../../ports/port.ts';
+import type { IdempotencyRecord, NewIdempotencyRecord } from '../../ports/idempotency.ts';
+import type { ThreadStore } from '../../ports/store.ts';
+import type { OpenRun } from '../../ports/sweeps.ts';
 import { checkpointBytes, messageBytes, runBytes, threadBytes } from '../../record/row-sizes.ts';
 import { applyChange } from './change.ts';
 import { expireCheckpoints, selectUndos } from './checkpoints.ts';
@@ -172,15 +174,15 @@ export function openSqliteThreadStore({ path, health }: Pick<SqliteOptions, 'pat
       return Promise.resolve(rows.map(toKey));
     },
 
-    beginOnce: (owner, key, record) => db.write(() => beginOnce(db, owner, key, record)),
+    beginRequest: (owner, key, record) => db.write(() => beginRequest(db, owner, key, record)),
 
-    endOnce: (owner, key, reply) =>
+    endRequest: (owner, key, reply) =>
       db.write(() => {
         if (reply) prepare('UPDATE once SET reply = ? WHERE owner = ? AND key = ?').run(reply, owner, key);
         else prepare('UPDATE once SET is_left = 1 WHERE owner = ? AND key = ? AND reply IS NULL').run(owner, key);
       }),
 
-    expireOnce: (time, limit) =>
+    expireRequests: (time, limit) =>
       db.write(() => {
         for (const { owner, key } of prepare('SELECT owner, key FROM once WHERE at < ? ORDER BY at LIMIT ?').all(
           time,
@@ -208,7 +210,12 @@ export function openSqliteThreadStore({ path, health }: Pick<SqliteOptions, 'pat
   };
 }
 
-function beginOnce(db: Sqlite, owner: string, key: string, record: OnceBeginning): OnceRecord | undefined {
+function beginRequest(
+  db: Sqlite,
+  owner: string,
+  key: string,
+  record: NewIdempotencyRecord,
+): IdempotencyRecord | undefined {
   const { bodyHash, at, attempt = null, reply = null } = record;
   const row = db
     .prepare('SELECT body_hash, reply, at, attempt, is_left FROM once WHERE owner = ? AND key = ?')

@@ -1,6 +1,6 @@
 import type { PartHealth } from '@agent-workflow/runtime/health';
 import { counter, histogram, type Registry } from '@agent-workflow/runtime/metrics';
-import type { Asked } from './adapters/cassandra/client.ts';
+import type { SentStatement } from './client.ts';
 
 const kinds = ['read', 'serial_read', 'write', 'conditional_write'] as const;
 
@@ -20,7 +20,7 @@ export const threadsMetrics = {
 };
 
 /** Hears of each request to Cassandra as it is sent, and of how it ended. */
-export function countStatements(registry: Registry): (asked: Asked) => void {
+export function countStatements(registry: Registry): (asked: SentStatement) => void {
   const { statements, seconds } = registry.make(threadsMetrics);
   return ({ kind: words, answered }) => {
     const start = performance.now();
@@ -39,7 +39,7 @@ const quietMs = 5000;
 export function watchStatements(
   health: PartHealth,
   clock: () => number = () => performance.now(),
-): (asked: Asked) => void {
+): (asked: SentStatement) => void {
   let failedAt = -Infinity;
   return ({ kind, answered }) => {
     void answered.then((outcome) => {

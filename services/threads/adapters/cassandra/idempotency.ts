@@ -1,10 +1,10 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
-import type { OnceBeginning, OnceRecord, ThreadStore } from '../../ports/port.ts';
+import type { IdempotencyRecord, IdempotencyRecords, NewIdempotencyRecord } from '../../ports/idempotency.ts';
 import { pause } from './change.ts';
 import type { Row, Session } from './client.ts';
 import { long, toBlob, toReply } from './rows.ts';
 
-export interface OnceOptions {
+export interface IdempotencyOptions {
   readonly session: Session;
   readonly newStamp: () => string;
   readonly deadlineMs: number;
@@ -25,11 +25,11 @@ const leave = `UPDATE once USING TTL ${keptSeconds} SET attempt = ${left} ${ofKe
 const take = `UPDATE once USING TTL ${keptSeconds} SET attempt = ?, body_hash = ?, at = ?, reply = ? ${ofKey} IF attempt = ${left}`;
 
 /** Requests that are to be done once; the server forgets them. */
-export function createOnce(options: OnceOptions): Pick<ThreadStore, 'beginOnce' | 'endOnce' | 'expireOnce'> {
+export function createIdempotency(options: IdempotencyOptions): IdempotencyRecords {
   const { session, newStamp } = options;
 
   /** What stands under the key; `undefined` when it stands there for this very attempt. */
-  const begin = async (owner: string, key: string, record: Beginning): Promise<OnceRecord | undefined> => {
+  const begin = async (owner: string, key: string, record: Beginning): Promise<IdempotencyRecord | undefined> => {
     const { attempt, bodyHash, at, reply } = record;
     const rest = [bodyHash, long(at), toBlob(reply)];
     const { known } = await session.writeIf({ cql: putOnce, params: [owner, key, attempt, ...rest] });
@@ -41,35 +41,35 @@ export function createOnce(options: OnceOptions): Pick<ThreadStore, 'beginOnce' 
   };
 
   return {
-    beginOnce: (owner, key, record) => {
+    beginRequest: (owner, key, record) => {
       // One whose answer was lost finds itself when it is made again.
       const attempt = record.attempt !== undefined && uuid.test(record.attempt) ? record.attempt : newStamp();
       return again(options, () => begin(owner, key, { ...record, attempt: attempt.toLowerCase() }));
     },
-    endOnce: (owner, key, reply) =>
+    endRequest: (owner, key, reply) =>
       again(options, async () => {
         const statement = reply
           ? { cql: putReply, params: [toBlob(reply), owner, key] }
           : { cql: leave, params: [owner, key, toBlob(undefined)] };
         await session.writeIf(statement);
       }),
-    expireOnce: () => Promise.resolve(),
+    expireRequests: () => Promise.resolve(),
   };
 }
 
-type Beginning = OnceBeginning & { readonly attempt: string };
+type Beginning = NewIdempotencyRecord & { readonly attempt: string };
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** Rows of before have no time. */
-const toRecord = (row: Row): OnceRecord => ({
+const toRecord = (row: Row): IdempotencyRecord => ({
   bodyHash: row['body_hash'] as string,
   at: Number(row['at'] ?? 0),
   ...toReply(row),
 });
 
 /** Each write comes out the same when it is made twice. */
-async function again<T>({ deadlineMs }: OnceOptions, work: () => Promise<T>): Promise<T> {
+async function again<T>({ deadlineMs }: IdempotencyOptions, work: () => Promise<T>): Promise<T> {
   const until = Date.now() + deadlineMs;
   for (let tries = 1; ; tries += 1) {
     try {

@@ -1,0 +1,66 @@
+import type { Head, LogEntry, RunRecord, ThreadKey } from './record.ts';
+
+/** How much of a list is read at once. */
+export interface PageLimits {
+  readonly limit: number;
+  /**
+   * Ends the list after the first row at which its rows take more bytes than this, but not before its second row: a caller
+   * that reads a page of so many bytes finds one row more than fits when there is more. Sizes are those of
+   * `record/row-sizes.ts`. Absent: `limit` alone ends the list.
+   */
+  readonly bytes?: number | undefined;
+}
+
+/** A page of a list: `offset` rows behind the row that `after` names, or behind the start of the list. */
+export interface ListPage<Mark> extends PageLimits {
+  readonly offset?: number;
+  readonly after?: Mark | undefined;
+}
+
+/** A thread as lists show it, without what decides who may write. */
+export interface ThreadRow extends Pick<
+  Head,
+  'name' | 'metadata' | 'createdAt' | 'updatedAt' | 'newestRun' | 'version'
+> {
+  readonly threadId: string;
+}
+
+/** A page of threads begins after this one, in order of recency. */
+export interface RecencyMark {
+  readonly updatedAt: number;
+  readonly threadId: string;
+}
+
+/** A run as lists show it, without its input and options. */
+export type RunRow = Pick<
+  RunRecord,
+  | 'runId'
+  | 'threadId'
+  | 'requestId'
+  | 'status'
+  | 'granularity'
+  | 'isNewThread'
+  | 'createdAt'
+  | 'updatedAt'
+  | 'resumes'
+  | 'end'
+>;
+
+/** A page of runs begins after this one, in order of creation. */
+export interface RunMark {
+  readonly createdAt: number;
+  readonly runId: string;
+}
+
+/** The port behind the lists that callers page through. */
+export interface ThreadLists {
+  /** An owner's threads that are not being deleted, most recently updated first; ties by thread id, descending. */
+  readonly listThreads: (owner: string, page: ListPage<RecencyMark>) => Promise<readonly ThreadRow[]>;
+  /** The runs of a thread, the newest first; ties by run id, descending. */
+  readonly listRuns: (key: ThreadKey, page: ListPage<RunMark>) => Promise<readonly RunRow[]>;
+  /** The log in order, from the first position above `after`, up to the last below `below`. */
+  readonly listMessages: (
+    key: ThreadKey,
+    page: ListPage<number> & { readonly below?: number | undefined },
+  ) => Promise<readonly LogEntry[]>;
+}

@@ -1,0 +1,152 @@
+import type { CheckpointSource, Granularity, OpenStatus, RunStatus } from '@agent-workflow/protos/lists';
+import type { OpenCall, RunEnd } from '@agent-workflow/protos/threads';
+
+// The data of the record: what stands in the rows of one thread. Times are in milliseconds since 1970, sizes in bytes.
+
+/** Names one thread. The owner is part of the key, so the same thread id under another owner is another thread. */
+export interface ThreadKey {
+  readonly owner: string;
+  readonly threadId: string;
+}
+
+/** All of a thread but its fields, messages and runs. It decides who may write. */
+export interface Head {
+  readonly name?: string;
+  /** A JSON object. */
+  readonly metadata?: Uint8Array;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  /**
+   * Grows with every change of fields, context or log. It starts from the clock, so that a thread deleted and made again
+   * never shows a version of the thread before it.
+   */
+  readonly version: number;
+  /** The fence: raised by every claim and every stop. */
+  readonly epoch: number;
+  /** The step that the active run commits next. */
+  readonly step: number;
+  /** The run that holds the thread. */
+  readonly activeRun?: string;
+  readonly activeStatus?: OpenStatus;
+  /** The worker that drives the active run; absent while the run is queued. */
+  readonly worker?: string;
+  /** The version that the active run's first claim found: a rollback restores it. Absent before that claim. */
+  readonly foundVersion?: number;
+  /** The run accepted last. */
+  readonly newestRun?: string;
+  /** Runs that wait for the thread, in order of acceptance. */
+  readonly queue: readonly string[];
+  /** The log position of the next message. */
+  readonly nextPosition: number;
+  /** Tool calls of the log that have no answer yet. */
+  readonly openCalls: readonly OpenCall[];
+  /** The nodes that come next: of the run that holds the thread, or of one that is interrupted. */
+  readonly next: readonly string[];
+  /** Ids of the questions that an interrupted run asked. */
+  readonly openInterrupts: readonly string[];
+  /** Claims of the active run since its last commit. */
+  readonly claims: number;
+  /** What the worker stored with its last commit: of the active run, or of one that is interrupted. */
+  readonly progress?: Uint8Array;
+  readonly interruptedRun?: string;
+  /** Absent where an earlier version of the service wrote the thread last: the next change that needs it measures it. */
+  readonly size?: ThreadSize;
+  /**
+   * Readers see no such thread: it is being deleted, or it is a fork that is not complete yet. Its remaining rows are to be
+   * purged.
+   */
+  readonly deleting: boolean;
+}
+
+/** The size of a thread's state, in bytes. */
+export interface ThreadSize {
+  /** Names and values of all fields. */
+  readonly fields: number;
+  /** The messages of the context, each with one byte for its separator. */
+  readonly context: number;
+}
+
+/** The size of one version. */
+export interface MeasuredSize extends ThreadSize {
+  readonly version: number;
+}
+
+/** A message of the log; the log is ordered by position. */
+export interface LogEntry {
+  readonly position: number;
+  readonly messageId: string;
+  readonly json: Uint8Array;
+}
+
+/** A message of the log, and whether it is part of the context. */
+export interface PlacedEntry extends LogEntry {
+  readonly inContext: boolean;
+}
+
+export interface RunRecord {
+  readonly runId: string;
+  readonly threadId: string;
+  readonly requestId: string;
+  readonly status: RunStatus;
+  readonly granularity: Granularity;
+  readonly isNewThread: boolean;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly resumes?: string;
+  readonly end?: RunEnd;
+  /** A JSON object that only the worker reads. */
+  readonly options: Uint8Array;
+  /** A JSON array of the messages that wait for the claim; absent once they are in the log. */
+  readonly input?: Uint8Array;
+  /** The calls that the input answers. */
+  readonly answers: readonly string[];
+  /** Whether the input holds more than answers. */
+  readonly hasNewInput: boolean;
+  /** Keys of the answers to open questions; empty for one bare answer. Absent when the run answers no question. */
+  readonly resume?: readonly string[];
+  /** The first log position of the run's output: it follows the input. Absent before the claim. */
+  readonly outputFrom?: number;
+  /** The log position after the run's output. Absent before the end. */
+  readonly outputTo?: number;
+}
+
+/** How a version was made. */
+export interface CheckpointInfo {
+  readonly source: CheckpointSource;
+  readonly runId?: string;
+  readonly step?: number;
+  readonly nodes: readonly string[];
+  /** The nodes that come next. */
+  readonly next: readonly string[];
+  readonly at: number;
+  /** A JSON object. */
+  readonly metadata?: Uint8Array;
+}
+
+export interface Checkpoint extends CheckpointInfo {
+  /** The undo record: what the change overwrote, from which the version before can be restored. A store does not read it. */
+  readonly undo: Uint8Array;
+}
+
+/** Names a tool call that may be made at most once. */
+export interface ToolCallKey {
+  readonly runId: string;
+  /** Made by the engine, the same for every attempt at the call. */
+  readonly callKey: string;
+}
+
+/** The record of a tool call that may be made at most once. */
+export interface ToolCallRecord extends ToolCallKey {
+  /** JSON; absent while the call has no result. */
+  readonly result?: Uint8Array;
+}
+
+/** A request about a thread that a change has applied. The same request sent again is recognised by its id. */
+export interface AppliedRequest {
+  readonly id: string;
+  /** The reply to the caller: JSON. */
+  readonly reply: Uint8Array;
+  readonly at: number;
+  /** How long the request is remembered, in milliseconds. */
+  readonly keptMs: number;
+}

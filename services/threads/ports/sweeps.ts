@@ -1,0 +1,28 @@
+import type { PageLimits, RunRow } from './lists.ts';
+import type { ThreadKey } from './record.ts';
+
+/** A run that has not ended. */
+export interface OpenRun extends RunRow {
+  readonly owner: string;
+}
+
+/** The port of the sweeps: what they find across all owners, and what they remove. Times are in milliseconds since 1970. */
+export interface ThreadSweeps {
+  /** Runs of every owner that are queued or running, by run id, from the first above `after`. */
+  readonly listOpenRuns: (page: PageLimits & { readonly after?: string | undefined }) => Promise<readonly OpenRun[]>;
+  /**
+   * At most `limit` threads of every owner that were last updated before `time`, that no run holds and that are not being
+   * deleted.
+   */
+  readonly listIdle: (time: number, limit: number) => Promise<readonly ThreadKey[]>;
+  /** At most `limit` threads of every owner that are marked deleting. */
+  readonly listDeleting: (limit: number) => Promise<readonly ThreadKey[]>;
+  /**
+   * Drops at most `limit` checkpoints made before `time`, and returns how many. Of a thread the oldest go first, so that no
+   * checkpoint is left above a gap. Those from the version on that the active run found stay. A store whose checkpoints expire
+   * by themselves drops nothing here.
+   */
+  readonly expireCheckpoints: (time: number, limit: number) => Promise<number>;
+  /** Removes every row of a thread that is marked deleting; of any other thread, nothing. */
+  readonly purge: (key: ThreadKey) => Promise<void>;
+}

@@ -1,0 +1,77 @@
+import { choice, type Settings, type Values } from '@agent-workflow/kit/env';
+import type { Log } from '@agent-workflow/kit/log';
+import type { PartHealth } from '@agent-workflow/runtime/health';
+import type { Registry } from '@agent-workflow/runtime/metrics';
+import { configureCassandra } from './adapters/cassandra/configure.ts';
+import { cassandraSettings } from './adapters/cassandra/settings.ts';
+import type { ThreadStore } from './ports/store.ts';
+
+/** A server that can hold the record of a cluster. */
+interface StoreKind {
+  /** What it reads from the environment. */
+  readonly settings: Settings;
+  /** @throws ConfigError naming every setting that does not hold with the others. */
+  readonly configure: (values: never) => ConfiguredStore;
+}
+
+/** A store whose settings hold; nothing is open yet. */
+export interface ConfiguredStore {
+  /** The server's name in log lines. */
+  readonly server: string;
+  /** What opens the store, once or again after a failure; it throws Unavailable while the server does not answer. */
+  readonly opener: (watching: StoreWatching) => Promise<() => Promise<ThreadStore>>;
+  /**
+   * Creates the schema or brings it up to this release. @returns its version.
+   * @throws Unavailable when the server stays away or another process migrates for too long; Internal when the schema is
+   * of a newer release.
+   */
+  readonly migrate: (migrating: StoreMigration) => Promise<number>;
+}
+
+export interface StoreWatching {
+  /** Seconds after which a checkpoint expires; 0 is never. */
+  readonly checkpointTtl: number;
+  /** Takes what fails beside a call that has been answered. */
+  readonly log: Log;
+  /** Takes whether the server answers. */
+  readonly health: PartHealth;
+  /** Absent when nothing is measured. */
+  readonly registry: Registry | undefined;
+}
+
+export interface StoreMigration {
+  /** How long to wait for a server that does not answer and for another process that migrates, in milliseconds. */
+  readonly waitMs: number;
+  readonly log: Log;
+}
+
+/** The registry: a store is a folder of `adapters/`, a line here, and a line in `test/contract/thread-stores.ts`. */
+const threadStores = {
+  cassandra: { settings: cassandraSettings, configure: configureCassandra },
+} as const satisfies Readonly<Record<string, StoreKind>>;
+
+type StoreName = keyof typeof threadStores;
+type Intersection<U> = (U extends unknown ? (one: U) => void : never) extends (all: infer I) => void ? I : never;
+type EveryStoreSettings = Intersection<(typeof threadStores)[StoreName]['settings']>;
+
+const everyStoreSettings = Object.assign(
+  {},
+  ...Object.values(threadStores).map(({ settings }) => settings),
+) as EveryStoreSettings;
+
+/** Which store holds the record of a cluster, and what each of them reads from the environment. */
+export const storeSettings = {
+  THREAD_STORE: choice(
+    Object.keys(threadStores) as StoreName[],
+    'cassandra',
+    'The server in which a cluster keeps threads, messages and runs; the settings of the others have no effect',
+  ),
+  ...everyStoreSettings,
+} satisfies Settings;
+
+/**
+ * The store that `THREAD_STORE` names, from its settings.
+ * @throws ConfigError naming every setting that does not hold with the others.
+ */
+export const configureStore = (values: Values<typeof storeSettings>): ConfiguredStore =>
+  threadStores[values.THREAD_STORE].configure(values);
