@@ -18,7 +18,7 @@ import { readablePath } from './http/path.ts';
 import { routing } from './http/router.ts';
 import type { RequestConfig } from './http/settings.ts';
 import { unmatched } from './http/unmatched.ts';
-import { createOnce, type OnceCache } from './idempotency/index.ts';
+import { createIdempotency, type ReplyCache } from './idempotency/index.ts';
 import { boundedStreams, callerOf, type Counter, failureRate, requestRate, requestsOf } from './limits/index.ts';
 import { createAdmission } from './middleware/admission.ts';
 import { answer, type AnswerOptions } from './middleware/answer.ts';
@@ -27,7 +27,7 @@ import { authorization } from './middleware/authorize.ts';
 import { cors } from './middleware/cors.ts';
 import { accessLog } from './middleware/log.ts';
 import { countRefusals, gatewayMetrics } from './middleware/metrics.ts';
-import { countOpen, named, observed, trailed, type Observers } from './middleware/observed.ts';
+import { countOpen, noteRoute, observed, withRequestContext, type Observers } from './middleware/observed.ts';
 import { requestId } from './middleware/request-id.ts';
 import { security } from './middleware/security.ts';
 import { validation } from './middleware/validate.ts';
@@ -41,36 +41,36 @@ export type AppOptions = Omit<Services, 'openApi' | 'secured' | 'config'> & {
   readonly config: GatewayConfig;
   /** Counts what callers do. */
   readonly counter: Counter;
-  /** Replies to requests that are done once. */
-  readonly onceCache: OnceCache;
-  /** Who calls; without it everybody is the anonymous owner. */
+  /** Replies to idempotent requests. */
+  readonly replyCache: ReplyCache;
+  /** Absent: every caller is the anonymous owner. */
   readonly authenticate?: Authenticate;
-  /** What a caller may; without it, everything. */
+  /** Absent: every caller may do everything. */
   readonly authorize?: Authorize;
-  /** What requests are measured by; absent, nothing is. */
+  /** For the metrics of requests; absent: none. */
   readonly registry?: Registry | undefined;
-  /** What makes a span of each request; absent, nothing does. */
+  /** For the spans of requests; absent: none. */
   readonly spans?: Spans | undefined;
 };
 
-/** The HTTP interface on these services. The order of the steps is the order in which a request can be refused. */
+/** The HTTP interface of these services. The order of the steps is the order in which a request can be refused. */
 export function createApp({
   authenticate = withoutAuthentication,
   authorize,
-  counter: bounds,
-  onceCache,
+  counter: uncounted,
+  replyCache,
   registry,
   spans,
   ...deps
 }: AppOptions): App {
   const meters = registry?.make(gatewayMetrics(endpoints));
-  const counter = meters ? countRefusals(bounds, meters) : bounds;
+  const counter = meters ? countRefusals(uncounted, meters) : uncounted;
   const observers = meters || spans ? { meters, spans } : undefined;
   const secured = authenticate !== withoutAuthentication;
   const services: Services = {
     ...deps,
     secured,
-    openApi: once(() => JSON.stringify(toOpenApi(endpoints, { secured }))),
+    openApi: lazily(() => JSON.stringify(toOpenApi(endpoints, { secured }))),
   };
   const limits = limitsOf(deps.config, counter, secured);
   const admission = createAdmission({
@@ -80,13 +80,13 @@ export function createApp({
   });
   const stepsOf = rowSteps({
     ...{ config: deps.config, log: deps.log, services, authorize, streams: limits.streams, admission, observers },
-    ...{ doOnce: createOnce(deps.threads, onceCache), feeds: createFeeds(deps.execution) },
+    ...{ runIdempotently: createIdempotency(deps.threads, replyCache), feeds: createFeeds(deps.execution) },
   });
   const app: App = new Koa<RequestState>();
   app.setMaxListeners(0);
   const steps = [
     requestId,
-    trailed,
+    withRequestContext,
     observers && observed(observers),
     security(deps.config),
     accessLog(deps.log),
@@ -110,11 +110,11 @@ interface RowStepsOptions extends AnswerOptions {
   readonly authorize: Authorize | undefined;
   /** Bounds the streams of a principal. */
   readonly streams: Middleware;
-  /** Whoever wants to know which row a request is for; absent, nobody does. */
+  /** What measures requests by row; absent: nothing. */
   readonly observers: Observers | undefined;
 }
 
-/** What a request passes once its row is known; steps that the row does not need are not there. */
+/** The steps of each row, without those that it does not need. */
 function rowSteps(options: RowStepsOptions): (row: ServiceEndpoint, route: Route) => readonly Middleware[] {
   const { services, authorize, streams, admission, observers } = options;
   const body = compose([admission.body, jsonBody(options.config.MAX_BODY_BYTES)]);
@@ -122,7 +122,7 @@ function rowSteps(options: RowStepsOptions): (row: ServiceEndpoint, route: Route
     const { access, params, input } = row;
     const isStream = row.answer === 'events';
     return [
-      ...(observers ? [named(row, route)] : []),
+      ...(observers ? [noteRoute(row, route)] : []),
       ...(authorize && access ? [authorization(authorize, access)] : []),
       ...(input && route.method !== 'GET' ? [body] : []),
       ...((params ?? input) ? [validation(row, route.method)] : []),
@@ -139,12 +139,12 @@ interface Limits {
   readonly streams: Middleware;
 }
 
-/** The bounds that are set; one that is not costs nothing. `signIn`: callers say who they are. */
-function limitsOf(config: GatewayConfig, counter: Counter, signIn: boolean): Limits {
+/** The limits that are set; one that is not set has no step. `authenticates`: callers authenticate. */
+function limitsOf(config: GatewayConfig, counter: Counter, authenticates: boolean): Limits {
   const windowMs = config.RATE_LIMIT_WINDOW_SECONDS * 1000;
   const hops = config.TRUST_PROXY_HOPS;
-  const failures = signIn ? config.RATE_LIMIT_AUTH_FAILURES : 0;
-  const requests = requestsOf(config, signIn);
+  const failures = authenticates ? config.RATE_LIMIT_AUTH_FAILURES : 0;
+  const requests = requestsOf(config, authenticates);
   return {
     failures: failures === 0 ? undefined : failureRate({ counter, hops, rate: { limit: failures, windowMs } }),
     requests: requests === 0 ? undefined : requestRate({ counter, hops, rate: { limit: requests, windowMs } }),
@@ -152,13 +152,13 @@ function limitsOf(config: GatewayConfig, counter: Counter, signIn: boolean): Lim
   };
 }
 
-/** What fails outside the middleware: a connection that broke is its caller's business. */
+/** Logs errors outside of the middleware, but not broken connections. */
 const reportTo =
   (log: Log) =>
   (error: unknown): void => {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     if (brokenConnection.has(code) || isServiceError(error, 'Cancelled')) return;
-    log.error({ err: error }, 'reply failed');
+    log.error({ err: error }, 'a reply failed');
   };
 
 const brokenConnection = new Set([
@@ -169,7 +169,7 @@ const brokenConnection = new Set([
   'ERR_STREAM_DESTROYED',
 ]);
 
-function once(make: () => string): () => string {
+function lazily(make: () => string): () => string {
   let made: string | undefined;
   return () => (made ??= make());
 }

@@ -7,7 +7,7 @@ import { limitSettings } from './limits/index.ts';
 import { browserSettings } from './middleware/settings.ts';
 import { storeSettings } from './redis/settings.ts';
 
-/** What the environment says about the edge. */
+/** Settings of the gateway. */
 export const gatewaySettings = {
   ...processSettings,
   HOST: text(undefined, 'Address to listen on; `127.0.0.1` while `auth` is null, else `0.0.0.0`'),
@@ -19,7 +19,7 @@ export const gatewaySettings = {
   ...browserSettings,
 } satisfies Settings;
 
-/** What the gateway reads as a process of its own. */
+/** Settings of a gateway that is a process of its own. */
 export const gatewayProcessSettings = {
   ...gatewaySettings,
   ...storeSettings,
@@ -31,6 +31,6 @@ export const gatewayProcessSettings = {
 
 export type GatewayConfig = Values<typeof gatewaySettings>;
 
-/** The address to listen on: the loopback unless the operator opens the door or callers must sign in. */
+/** The address to listen on: `HOST`, else all addresses when callers must authenticate, else the loopback. */
 export const hostOf = (config: Pick<GatewayConfig, 'HOST'>, file: { readonly auth: AuthMode }): string =>
   config.HOST ?? listenHostOf(file.auth);

@@ -1,6 +1,6 @@
 import { enableCompileCache } from 'node:module';
 
-// Compiled code is kept between starts: everything below is imported after this, so that it is found there.
+// Caches compiled code between starts. It must run before the imports below, so that they use the cache.
 enableCompileCache();
 
 const { runProcess } = await import('@agent-workflow/runtime/process');

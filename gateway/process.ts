@@ -7,14 +7,14 @@ import { connect } from '@agent-workflow/protos/wire/connect';
 import { createApp } from './app.ts';
 import { openAuth, rulesOf } from './auth/open.ts';
 import { gatewayProcessSettings, hostOf } from './config.ts';
-import { createParts } from './upstream/parts.ts';
+import { createReadinessCheck } from './upstream/readiness.ts';
 import { openServer } from './server.ts';
-import { steadyExecution } from './upstream/steady.ts';
-import { openEdgeStores } from './stores.ts';
+import { retryingExecution } from './upstream/retrying-execution.ts';
+import { openGatewayStores } from './stores.ts';
 
 /**
- * The edge as a process of its own, in front of the services of a cluster. It begins without them: what needs one that is away
- * is answered with 503.
+ * The gateway as a process of its own, in front of the services of a cluster. It starts without them: requests that need a
+ * service that is away are answered with 503.
  */
 export async function openGatewayProcess(env: Env): Promise<RunningProcess> {
   const { values, log } = beginProcess('gateway', gatewayProcessSettings, env);
@@ -30,18 +30,18 @@ export async function openGatewayProcess(env: Env): Promise<RunningProcess> {
   const memory = opened.use(connect('memory', values.MEMORY_ADDRESS, security));
   const app = createApp({
     threads: calling('threads', threads),
-    execution: steadyExecution(readsOldReplicas(calling('execution', execution))),
+    execution: retryingExecution(readsOldReplicas(calling('execution', execution))),
     memory: calling('memory', memory),
-    parts: createParts({ threads, health, remote: { execution, memory } }),
-    ...opened.use(await openEdgeStores({ config: values, log, registry, health })),
+    readiness: createReadinessCheck({ threads, health, remote: { execution, memory } }),
+    ...opened.use(await openGatewayStores({ config: values, log, registry, health })),
     ...{ config: values, log, registry, spans },
     ...rulesOf(auth),
   });
   const server = opened.use(await openServer({ app, host, config: values, log }));
   opened.use(observed.serving());
-  const everything = opened.move();
+  const resources = opened.move();
   return {
-    says: [auth.says, ...observed.says, `gateway listens on ${server.url}`],
-    [Symbol.asyncDispose]: () => everything.disposeAsync(),
+    says: [auth.summary, ...observed.says, `gateway listens on ${server.url}`],
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }

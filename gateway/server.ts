@@ -10,7 +10,7 @@ import type { GatewayConfig } from './config.ts';
 import { safeHeaders } from './middleware/security.ts';
 import { drain } from './replies/events.ts';
 
-/** The edge, listening. Disposal drains it. */
+/** The listening HTTP server. Disposal drains it. */
 export interface HttpServer extends AsyncDisposable {
   readonly host: string;
   /** The port that was bound, also when 0 was asked for. */
@@ -28,17 +28,17 @@ export interface ServerOptions {
 const limits = {
   /** More is 431. */
   maxHeaderSize: sizes.headers,
-  /** Milliseconds for the headers to arrive, and for the whole request; how often it is looked who is late. */
+  /** Milliseconds for the headers to arrive, for the whole request, and between two checks of both. */
   headersTimeout: 10_000,
   requestTimeout: 120_000,
   connectionsCheckingInterval: 2000,
-  /** Longer than the idle time of common load balancers, so that they close first. */
+  /** Longer than the idle timeout of common load balancers, so that they close connections first. */
   keepAliveTimeout: 72_000,
 };
 
 /**
- * Listens. Disposal stops accepting, lets running requests finish for `DRAIN_SECONDS`, then ends the streams that are
- * left without a terminal event, and at last cuts what still hangs.
+ * Listens. Disposal stops accepting connections, lets running requests finish for `DRAIN_SECONDS`, then ends the remaining
+ * streams without a terminal event, and finally closes connections that are still open.
  * @throws the error of the socket when the address cannot be bound.
  */
 export async function openServer({ app, host, config, log }: ServerOptions): Promise<HttpServer> {
@@ -63,25 +63,25 @@ interface DrainOptions {
   readonly log: Log;
 }
 
-/** Milliseconds in which a stream that was told to end has ended. */
-const lastMs = 1000;
+/** The time in which streams end after `drain`, in milliseconds. */
+const endStreamsMs = 1000;
 
 async function drainServer({ server, app, graceMs, log }: DrainOptions): Promise<void> {
   const closed = once(server, 'close');
   server.close();
-  // A connection whose request ends from now on is idle, and nobody will use it again.
-  const sweep = setInterval(() => {
+  // Connections become idle as their requests end; Node closes only those that are idle now.
+  const closeIdle = setInterval(() => {
     server.closeIdleConnections();
   }, 50);
   try {
     if (await settledWithin(closed, graceMs)) return;
     app.emit(drain);
-    if (await settledWithin(closed, lastMs)) return;
-    log.warn('connections cut while draining');
+    if (await settledWithin(closed, endStreamsMs)) return;
+    log.warn('connections closed at the end of draining: their requests did not end in time');
     server.closeAllConnections();
     await closed;
   } finally {
-    clearInterval(sweep);
+    clearInterval(closeIdle);
   }
 }
 
@@ -96,7 +96,7 @@ const malformed: Readonly<Record<string, readonly [status: string, code: string,
 
 const safeLines = safeHeaders.map((part, index) => (index % 2 === 0 ? `${part}: ` : `${part}\r\n`)).join('');
 
-/** Answers what is not HTTP in the words of every other refusal; the connection cannot be used further. */
+/** Answers malformed HTTP with the usual error envelope, and closes the connection. */
 function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();

@@ -8,7 +8,7 @@ async function modulesOf(code: string): Promise<readonly string[]> {
     const { registerHooks } = await import('node:module');
     const asked = [];
     registerHooks({ resolve: (name, context, next) => { asked.push(name); return next(name, context); } });
-    const { openEdgeStores, openMemoryStores } = await import('${new URL('./stores.ts', import.meta.url).href}');
+    const { openGatewayStores, openMemoryStores } = await import('${new URL('./stores.ts', import.meta.url).href}');
     const { silentLog: log } = await import('@agent-workflow/kit/log');
     ${code}
     console.log(JSON.stringify(asked));`;
@@ -23,7 +23,7 @@ const isDriver = (name: string): boolean => /^(@redis\/.*|redis)$/.test(name);
 test('a single process does not load the driver of Redis', async (t) => {
   const asked = await modulesOf(`
     await using stores = openMemoryStores();
-    await using same = await openEdgeStores({ config: { REDIS_KEY_PREFIX: '', REDIS_TIMEOUT_MS: 100 }, log });`);
+    await using same = await openGatewayStores({ config: { REDIS_KEY_PREFIX: '', REDIS_TIMEOUT_MS: 100 }, log });`);
   t.true(asked.length > 10);
   t.deepEqual(asked.filter(isDriver), []);
 });
@@ -31,6 +31,6 @@ test('a single process does not load the driver of Redis', async (t) => {
 test('one that is given a Redis loads it', async (t) => {
   const asked = await modulesOf(`
     const config = { REDIS_URL: 'redis://127.0.0.1:1', REDIS_KEY_PREFIX: '', REDIS_TIMEOUT_MS: 100 };
-    await using stores = await openEdgeStores({ config, log });`);
+    await using stores = await openGatewayStores({ config, log });`);
   t.true(asked.some(isDriver));
 });

@@ -2,7 +2,7 @@ import { unavailable } from '@agent-workflow/kit/errors';
 import { loadExport, misnamed } from '@agent-workflow/runtime/load';
 import type { AuthorizationBackend } from './backend.ts';
 import type { Authorize } from '../http/access.ts';
-import { inTime } from './in-time.ts';
+import { withTimeout } from './with-timeout.ts';
 
 export interface AuthorizationOptions {
   /** `<module>:<object>`, relative to `folder`. */
@@ -32,7 +32,7 @@ const isBackend = (value: unknown): value is AuthorizationBackend =>
 
 async function ask(authorize: () => unknown, timeoutMs: number): Promise<unknown> {
   try {
-    return await inTime(authorize, timeoutMs);
+    return await withTimeout(authorize, timeoutMs);
   } catch (error) {
     throw failed(error);
   }

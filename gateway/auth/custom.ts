@@ -9,7 +9,7 @@ import type { Principal } from '../http/principal.ts';
 import { HttpRefusal } from '../http/http-refusal.ts';
 import { jsonBytes } from '../http/json.ts';
 import { bearerOf } from './bearer.ts';
-import { inTime } from './in-time.ts';
+import { withTimeout } from './with-timeout.ts';
 import { principalOf } from './user.ts';
 
 export interface CustomOptions {
@@ -71,7 +71,7 @@ function credentialsOf(ctx: Context) {
 
 async function answerOf(authenticate: () => unknown, timeoutMs: number): Promise<unknown> {
   try {
-    return await inTime(authenticate, timeoutMs);
+    return await withTimeout(authenticate, timeoutMs);
   } catch (error) {
     throw refusalOf(error) ?? fromUnknown(error);
   }

@@ -50,21 +50,21 @@ export function openJwks(options: JwksOptions): Jwks {
       reading = undefined;
     }
   };
-  const readOnce = (): Promise<void> => (reading ??= read());
+  const refresh = (): Promise<void> => (reading ??= read());
   /** Asks for a key that is not known, unless that was done a moment ago. */
   const ask = async (): Promise<void> => {
     if (now() >= mayAskAt) {
-      void readOnce();
+      void refresh();
       mayAskAt = now() + pauseMs();
     }
     await reading;
   };
 
-  void readOnce();
+  void refresh();
   return {
     find: async (kid) => {
       if (keys.size === 0) await reading;
-      else if (now() >= oldAt) void readOnce();
+      else if (now() >= oldAt) void refresh();
       if (!pick(keys, kid)) await reading;
       if (!pick(keys, kid)) await ask();
       const key = pick(keys, kid);

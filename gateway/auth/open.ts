@@ -12,7 +12,7 @@ export interface Auth extends Disposable {
   /** Absent: everything. */
   readonly authorize?: Authorize;
   /** What is open to whom, in one line. */
-  readonly says: string;
+  readonly summary: string;
 }
 
 export interface AuthOptions {
@@ -31,12 +31,12 @@ export async function openAuth(options: AuthOptions): Promise<Auth> {
   const { authorization, folder, auth } = options.file;
   const timeoutMs = options.config.AUTH_TIMEOUT_MS;
   const authorize = authorization && (await loadAuthorization({ location: authorization, folder, timeoutMs }));
-  const door = await openDoor(options);
+  const authentication = await openAuthentication(options);
   const callers = auth === null ? 'everyone who is let in' : 'every signed-in user';
   const rights = authorization
     ? `authorization: ${authorization}`
     : `authorization: none, ${callers} may use everything`;
-  return { ...door, ...(authorize && { authorize }), says: `auth: ${door.says}; ${rights}` };
+  return { ...authentication, ...(authorize && { authorize }), summary: `auth: ${authentication.summary}; ${rights}` };
 }
 
 /** What the application takes of it. */
@@ -45,28 +45,28 @@ export const rulesOf = ({ authenticate, authorize }: Auth): Pick<Auth, 'authenti
   ...(authorize && { authorize }),
 });
 
-type Door = Omit<Auth, 'authorize'>;
+type Authentication = Omit<Auth, 'authorize'>;
 
 const loopback = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/;
 
 /** Each mode loads what it needs, and nothing else. */
-async function openDoor({ file: { auth, folder }, config, host, log }: AuthOptions): Promise<Door> {
+async function openAuthentication({ file: { auth, folder }, config, host, log }: AuthOptions): Promise<Authentication> {
   if (auth === null) {
     const who = loopback.test(host) ? 'everyone on this machine' : `everyone who reaches ${host}`;
-    return { authenticate: withoutAuthentication, says: `none, ${who} is let in as one`, ...nothingOpen };
+    return { authenticate: withoutAuthentication, summary: `none, ${who} is let in as one`, ...nothingOpen };
   }
   if (auth === 'jwt') {
     const [{ jwtAuthentication }, { openKeys }] = await Promise.all([import('./jwt.ts'), import('./keys.ts')]);
     const keys = openKeys({ config, log });
     const authenticate = jwtAuthentication({ config, keys });
-    return { authenticate, says: sayJwt(config, keys.origin), [Symbol.dispose]: () => keys[Symbol.dispose]() };
+    return { authenticate, summary: jwtSummary(config, keys.origin), [Symbol.dispose]: () => keys[Symbol.dispose]() };
   }
   const { loadCustom } = await import('./custom.ts');
   const authenticate = await loadCustom({ location: auth.path, folder, timeoutMs: config.AUTH_TIMEOUT_MS });
-  return { authenticate, says: `custom (${auth.path})`, ...nothingOpen };
+  return { authenticate, summary: `custom (${auth.path})`, ...nothingOpen };
 }
 
 const nothingOpen = { [Symbol.dispose]: () => undefined };
 
-const sayJwt = ({ JWT_ALGORITHM, JWT_ISSUER, JWT_AUDIENCE }: AuthConfig, origin: string): string =>
+const jwtSummary = ({ JWT_ALGORITHM, JWT_ISSUER, JWT_AUDIENCE }: AuthConfig, origin: string): string =>
   `jwt (${JWT_ALGORITHM}, key from ${origin}, issuer ${JWT_ISSUER ?? 'any'}, audience ${JWT_AUDIENCE ?? 'any'})`;

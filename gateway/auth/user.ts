@@ -4,7 +4,7 @@ import type { Principal } from '../http/principal.ts';
 const maxLength = 256;
 
 /** Characters that a person does not see, or that a store or a log could end at: two ids must not look or be kept alike. */
-const unseen = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
+const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 
 /**
  * The principal of a user context: `user_id`, else `sub`. Both are opaque texts of 1 to 256 characters without unseen
@@ -18,5 +18,5 @@ export function principalOf(user: Readonly<Record<string, unknown>>): Principal 
 function idText(id: unknown): string | undefined {
   if (typeof id === 'number') return Number.isSafeInteger(id) ? String(id) : undefined;
   if (typeof id !== 'string' || id === '' || id.length > maxLength) return undefined;
-  return unseen.test(id) || id.trim() !== id ? undefined : id;
+  return invisible.test(id) || id.trim() !== id ? undefined : id;
 }

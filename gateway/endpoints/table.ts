@@ -39,8 +39,8 @@ import { getThread } from './threads/get.ts';
 import { listThreads } from './threads/list.ts';
 
 /**
- * Every endpoint there is. The router, authorization, validation and the OpenAPI document are all made from these rows,
- * so that none of them can know of an endpoint that the others do not. The document has them in this order.
+ * All endpoints. The router, authorization, validation and the OpenAPI document are made from these rows, so that each of them
+ * has exactly the same endpoints. The document lists them in this order.
  */
 export const endpoints: readonly ServiceEndpoint[] = [
   ...[ping, healthz, readyz, openApi],

@@ -4,14 +4,15 @@ import { writeRefusal } from './envelope.ts';
 import type { Context, Middleware } from './context.ts';
 import { guardJson, maxFlatLength } from './json-guard.ts';
 
-/** What is left of a refused body is read and thrown away up to here, so that its sender gets to read the answer. */
+/** The rest of a refused body is read and discarded up to this size, so that its sender gets to read the reply. */
 const maxDiscardedBytes = 64 * 1024 * 1024;
 
 const nothing = (): Promise<void> => Promise.resolve();
 
 /**
- * Reads the body, which must be a JSON object of at most `maxBytes`, counted while it is read. An empty body is left
- * `undefined`.
+ * Reads the body, a JSON object of at most `maxBytes`; the bytes are counted while they are read. `state.body` stays `undefined`
+ * for an empty body.
+ * @throws TooLarge, BadRequest; a wrong content type is answered with 415 here.
  */
 export function jsonBody(maxBytes: number): Middleware {
   let parser: Promise<Middleware> | undefined;
@@ -24,7 +25,7 @@ export function jsonBody(maxBytes: number): Middleware {
       }
       const parse = await (parser ??= openParser(maxBytes));
       await parse(ctx, nothing);
-      ctx.state.bodyRoom?.resize(takeLength(ctx));
+      ctx.state.bodyReservation?.resize(takeLength(ctx));
       ctx.state.body = objectOf(ctx);
     }
     await next();
@@ -38,20 +39,21 @@ const hasBody = ({ req }: Context): boolean => {
 
 const encodings: readonly unknown[] = [undefined, 'identity', 'gzip', 'deflate', 'br'];
 
-/** Why the body cannot be read as what it says it is. */
+/** Why the body's content type or encoding is not supported; `undefined` when it is. */
 function refusedType(ctx: Context): string | undefined {
-  if (!encodings.includes(ctx.req.headers['content-encoding'])) return 'the content encoding of the body is not known';
+  if (!encodings.includes(ctx.req.headers['content-encoding']))
+    return 'the content encoding of the body must be identity, gzip, deflate or br';
   if (!ctx.is('application/json')) return 'the body must be sent as application/json';
   return isUnicode(ctx.req.headers['content-type'] ?? '') ? undefined : 'the body must be in UTF-8';
 }
 
-/** JSON is UTF-8 (RFC 8259): another charset would be read as what it is not. */
+/** JSON is UTF-8 (RFC 8259): text in another charset would be misread. */
 const isUnicode = (contentType: string): boolean => {
   const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(contentType)?.[1];
   return charset === undefined || /^(utf-?8|us-ascii)$/i.test(charset);
 };
 
-/** The parser brings readers of forms and files along: it is loaded with the first body. */
+/** Loaded with the first body, because koa-body also loads parsers of forms and files. */
 async function openParser(maxBytes: number): Promise<Middleware> {
   const { HttpMethodEnum, koaBody } = await import('koa-body');
   return koaBody({
@@ -69,7 +71,7 @@ async function openParser(maxBytes: number): Promise<Middleware> {
   }) as Middleware;
 }
 
-/** The bytes of the body as it was parsed. Its text is let go of. */
+/** The byte size of the parsed text. The text is removed from the request, so that its memory is freed. */
 function takeLength({ request }: Context): number {
   const { rawBody } = request as { readonly rawBody?: string };
   Reflect.deleteProperty(request, 'rawBody');
@@ -83,7 +85,7 @@ function objectOf(ctx: Context): Record<string, unknown> {
   return body as Record<string, unknown>;
 }
 
-/** Whether the body is too short to be nested deep; one that came compressed may be long. */
+/** Whether the body is too short to be nested too deep. The length of a compressed body says nothing about that. */
 const isFlat = ({ request }: Context): boolean =>
   Number(request.headers['content-length']) <= maxFlatLength && request.headers['content-encoding'] === undefined;
 
@@ -100,10 +102,10 @@ const notAnObject = (): ServiceError => badBody('the body must be a JSON object'
 const badBody = (msg: string, cause?: unknown): ServiceError =>
   new ServiceError('BadRequest', msg, { cause, details: [located({ loc: ['body'], msg, type: 'json_invalid' })] });
 
-/** The connection stays usable only when the rest of the body is taken off it. */
+/** Reads and drops the rest of the body: only then can the connection be used again. */
 function discardRest({ req }: Pick<Context, 'req'>): void {
   let discarded = 0;
-  // What unpacks the body has stopped reading, and would hold its sender up for good.
+  // The decompressor no longer reads; without this its sender would wait for ever.
   req.unpipe();
   req.on('data', (chunk: Buffer) => {
     discarded += chunk.length;

@@ -14,58 +14,64 @@ export interface Route {
   readonly path: string;
 }
 
-/** What an endpoint is: routing, authorization, validation and the OpenAPI document are made from it. */
+/** What an endpoint is: its routes, authorization, validation and place in the OpenAPI document are made from it. */
 export interface Row extends Route {
   /** In the OpenAPI document. */
   readonly name: string;
   readonly summary: string;
   readonly tag: string;
-  /** Further routes to the same. */
+  /** Further routes to the same endpoint. */
   readonly aliases: readonly Route[];
-  /** Absent: whoever is authenticated may. */
+  /** Absent: every authenticated caller may use it. */
   readonly access?: Access;
   readonly params?: TSchema;
   readonly input?: TSchema;
   readonly reply: TSchema;
-  /** `data`: in the envelope. `bare`: as it is. `events`: a stream. */
+  /** `data`: in the envelope. `bare`: without it. `events`: a stream. */
   readonly answer: 'data' | 'bare' | 'events';
-  /** Of a success. */
+  /** The HTTP status of a success. */
   readonly status: number;
-  /** It starts a run, whose id follows from an `Idempotency-Key`. */
+  /** It starts a run, whose id is made from an `Idempotency-Key`. */
   readonly startsRun?: boolean;
-  /** A ticket lets in to it, in place of credentials. */
+  /** A ticket is accepted in place of credentials. */
   readonly takesTicket?: true;
-  /** The reply is a secret, so that it is kept nowhere: a request that is sent again is done again. */
+  /** The reply is a secret and is stored nowhere: a repeated request is done again. */
   readonly secret?: true;
 }
 
-/** One request, authenticated and validated. */
-export interface Ask<Params = unknown, Input = unknown> {
+/** One request, authenticated and validated, as the handler of its endpoint gets it. */
+export interface EndpointRequest<Params = unknown, Input = unknown> {
   readonly params: Params;
   /** The query of a GET, the body of a POST or PUT, either of a DELETE. */
   readonly input: Input;
   readonly owner: string;
   readonly user: Principal['user'];
   readonly requestId: string;
-  /** What the services know the request by, when it is to be done once: handed on with every call that changes something. */
-  readonly once: { readonly onceKey?: string };
-  /** When it began: of one that is done once, when it was sent first. */
+  /** The idempotency key for the services, `{}` without one. Every call that changes something passes it on. */
+  readonly idempotency: { readonly onceKey?: string };
+  /** When the request began; of a repeated idempotent request, when the first one did. */
   readonly at: Date;
-  /** Whether it was done before, and only its reply is missing. */
-  readonly wasDone: boolean;
-  /** Notes that what the request makes is on record: sent again, it is not made anew, also when it was removed since. */
-  readonly accepted: () => Promise<void>;
-  /** The input is needed no more: it is let go of, and its body counts no longer among the bytes that the edge holds. */
+  /** Whether an earlier request with this idempotency key succeeded and only its reply has to be made again. */
+  readonly isRepeated: boolean;
+  /**
+   * Records that what the request creates exists: a repeated request does not create it again, also when it was deleted
+   * in the meantime.
+   */
+  readonly markAccepted: () => Promise<void>;
+  /** The handler needs the input no longer: its memory is freed, and its bytes no longer count as in flight. */
   readonly releaseInput: () => void;
-  /** An id for what the request makes; `what` tells several of them apart, because one that is done once gets them again. */
+  /** An id for what the request creates. `what` distinguishes several; a repeated idempotent request gets the same ids. */
   readonly newId: (what: string) => string;
-  /** The last event that the reader of a stream has seen, as its header says it. */
+  /** The `Last-Event-ID` header. */
   readonly lastEventId: string | undefined;
-  /** Puts entries beside message, id and time in the `metadata` of the reply. */
+  /** Adds entries to the `metadata` of the reply, beside message, request id and timestamp. */
   readonly addReplyMetadata: (entries: Readonly<Record<string, unknown>>) => void;
-  /** Calls `act` if the caller goes away before the reply has been sent. */
-  readonly whenGone: (act: () => void) => void;
-  /** For a call to a service that may take `ms`, `CALL_TIMEOUT_MS` unless told; its signal fires when the caller goes away. */
+  /** Calls `act` if the caller disconnects before the reply has been sent. */
+  readonly onDisconnect: (act: () => void) => void;
+  /**
+   * The deadline and signal of a call to a service: `ms` from now, `CALL_TIMEOUT_MS` by default. The signal fires when the
+   * caller disconnects.
+   */
   readonly call: (ms?: number) => Call;
 }
 
@@ -77,11 +83,11 @@ export interface RunStream {
 
 /** Gives the JSON of the reply's `data`, or a run to follow. */
 export type Handler<Services, Params = unknown, Input = unknown> = (
-  ask: Ask<Params, Input>,
+  request: EndpointRequest<Params, Input>,
   services: Services,
 ) => Promise<string | JsonParts | RunStream> | string;
 
-/** One row of the table, with what answers it. `Services`: what the handlers of the table reach for. */
+/** A row with its handler. `Services` is the type of the handlers' second argument. */
 export interface Endpoint<Services> extends Row {
   readonly handle: Handler<Services>;
 }

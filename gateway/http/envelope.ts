@@ -5,7 +5,7 @@ import { nowText, sizeOf, type JsonParts } from './json.ts';
 
 const contentType = 'application/json; charset=utf-8';
 
-/** How a request is refused. */
+/** A refused request, as its caller sees it. */
 export interface Refusal {
   readonly status: number;
   /** Upper snake case, stable. */
@@ -14,12 +14,12 @@ export interface Refusal {
   readonly details?: readonly WireDetail[];
 }
 
-/** Answers with `data`, which is JSON text already. */
+/** Writes the envelope around `data`, which is JSON text. */
 export function writeData(ctx: Context, data: string, status: number): void {
   writeJson(ctx, status, `{"data":${data},"metadata":${metadata(ctx, '"OK"')}}`);
 }
 
-/** Answers with `data` as it came, however large: none of it is copied. */
+/** Writes the envelope around `data`, whose parts are not copied. */
 export function writeDataParts(ctx: Context, data: JsonParts, status: number): void {
   const before = Buffer.from('{"data":');
   const after = Buffer.from(`,"metadata":${metadata(ctx, '"OK"')}}`);
@@ -30,13 +30,13 @@ export function writeDataParts(ctx: Context, data: JsonParts, status: number): v
   ctx.res.end();
 }
 
-/** Answers with the error envelope. */
+/** Writes the error envelope. */
 export function writeRefusal(ctx: Context, { status, code, message, details = [] }: Refusal): void {
   const error = JSON.stringify({ code, message, details });
   writeJson(ctx, status, `{"error":${error},"metadata":${metadata(ctx, JSON.stringify(message))}}`);
 }
 
-/** Answers with JSON text as it is, without the envelope. */
+/** Writes JSON text without the envelope. */
 export function writeJson(ctx: Context, status: number, json: string): void {
   sendHead(ctx, status, ['Content-Type', contentType, 'Content-Length', String(Buffer.byteLength(json))]);
   ctx.res.end(json);

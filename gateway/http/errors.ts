@@ -4,7 +4,7 @@ import type { Context, Middleware } from './context.ts';
 import { toWireError } from './fields.ts';
 import { HttpRefusal } from './http-refusal.ts';
 
-/** What each way to fail is over HTTP: its status, and the code in the error envelope. */
+/** The HTTP status of each error code, and its name in the error envelope. */
 const answers: Readonly<Record<ErrorCode, readonly [status: number, code: string]>> = {
   BadRequest: [400, 'BAD_REQUEST'],
   Unauthenticated: [401, 'AUTHENTICATION_FAILED'],
@@ -15,7 +15,7 @@ const answers: Readonly<Record<ErrorCode, readonly [status: number, code: string
   TooLarge: [413, 'PAYLOAD_TOO_LARGE'],
   Invalid: [422, 'VALIDATION_ERROR'],
   RateLimited: [429, 'RATE_LIMITED'],
-  // The caller went away, so that nobody reads this; the status is for the log.
+  // The caller has disconnected and reads no reply; the status is for the log.
   Cancelled: [499, 'CANCELLED'],
   Internal: [500, 'INTERNAL_ERROR'],
   NodeFailed: [500, 'NODE_ERROR'],
@@ -25,18 +25,18 @@ const answers: Readonly<Record<ErrorCode, readonly [status: number, code: string
   Timeout: [504, 'TIMEOUT'],
 };
 
-/** The code that callers read for a way to fail. */
+/** The name of an error code in the error envelope. */
 export const wireCodeOf = (code: ErrorCode): string => answers[code][1];
 
-/** The HTTP status of a way to fail. */
+/** The HTTP status of an error code. */
 export const statusOf = (code: ErrorCode): number => answers[code][0];
 
 const byHttpCode = new Map(Object.entries(answers).map(([code, [, httpCode]]) => [httpCode, code as ErrorCode]));
 
-/** The error that a code of the error envelope stands for; one we do not know is `Internal`. */
+/** The error code of a name in the error envelope; `Internal` for an unknown name. */
 export const errorOf = (httpCode: string): ErrorCode => byHttpCode.get(httpCode) ?? 'Internal';
 
-/** Turns whatever is thrown below into the error envelope. Causes stay here, for the log. */
+/** Answers errors thrown by later steps with the error envelope. Causes are only logged. */
 export const errors: Middleware = async (ctx, next) => {
   try {
     await next();
@@ -46,7 +46,7 @@ export const errors: Middleware = async (ctx, next) => {
 };
 
 function refuse(ctx: Context, thrown: unknown): void {
-  const error = ctx.res.destroyed ? new ServiceError('Cancelled', 'the caller went away') : toError(thrown);
+  const error = ctx.res.destroyed ? new ServiceError('Cancelled', 'the caller disconnected') : toError(thrown);
   ctx.state.error = error;
   if (ctx.headerSent) return;
   const [usual, code] = answers[error.code];
@@ -56,11 +56,11 @@ function refuse(ctx: Context, thrown: unknown): void {
   writeRefusal(ctx, { status, code, ...toWireError(error) });
 }
 
-/** RFC 6750: a caller who brought a token learns that it is not good, and no more. */
+/** RFC 6750: `invalid_token` when a token was sent, without saying why it was refused. */
 const challengeTo = ({ req }: Context): string =>
   req.headers.authorization === undefined ? 'Bearer' : 'Bearer error="invalid_token"';
 
-/** Koa and what it stands on throw errors with a `status`; those of 4xx are the caller's own. */
+/** Koa and its libraries throw errors with a `status`; those of 4xx are the caller's fault. */
 function toError(thrown: unknown): ServiceError {
   if (thrown instanceof ServiceError) return thrown;
   const status = thrown instanceof Error && 'status' in thrown ? Number(thrown.status) : 500;

@@ -1,22 +1,22 @@
 import { faultText, ServiceError, type ErrorDetail } from '@agent-workflow/kit/errors';
 
-/** Where a caller finds what is wrong: the place in the request, as `["body", "messages", 0, "role"]`. */
+/** A location in a request, as `["body", "messages", 0, "role"]`. */
 export type Loc = readonly (string | number)[];
 
-/** One thing wrong with a request, as callers read it. */
+/** One fault of a request, as callers read it. */
 export interface WireDetail {
   readonly loc: Loc;
   readonly msg: string;
   readonly type: string;
 }
 
-/** A detail that the gateway itself found, at its place in the request. */
+/** A fault that the gateway itself found, with its location in the request. */
 interface LocatedDetail extends ErrorDetail {
   readonly loc: Loc;
 }
 
-/** Where callers put the fields that services name. What is not listed stands at its own name. */
-const places: Readonly<Record<string, Loc>> = {
+/** The location in a request of each field that services name. A field that is not listed has its own name as location. */
+const locations: Readonly<Record<string, Loc>> = {
   idempotencyKey: ['header', 'Idempotency-Key'],
   threadId: ['path', 'thread_id'],
   runId: ['run_id'],
@@ -44,19 +44,19 @@ const places: Readonly<Record<string, Loc>> = {
   options: ['body', 'options'],
 };
 
-/** Names inside a field that callers spell in another way. All others are the keys of the caller's own JSON. */
+/** Names inside a field that are different on the wire. All others are keys of the caller's own JSON. */
 const inside: Readonly<Record<string, Readonly<Record<string, string>>>> = { tools: { nodeName: 'node_name' } };
 
-/** The place in a request where a caller put a field. */
+/** The location of a field in a request. */
 export function locOf(field: ErrorDetail['field']): Loc {
   const [first, ...rest] = field;
   if (first === undefined) return ['body'];
-  const place = typeof first === 'string' && Object.hasOwn(places, first) ? places[first] : undefined;
+  const location = typeof first === 'string' && Object.hasOwn(locations, first) ? locations[first] : undefined;
   const names = inside[String(first)];
-  return [...(place ?? [first]), ...rest.map((step) => names?.[String(step)] ?? step)];
+  return [...(location ?? [first]), ...rest.map((step) => names?.[String(step)] ?? step)];
 }
 
-/** A service of the version before sends the place itself. */
+/** A service of the previous version sends the location itself. */
 const isLocated = (detail: ErrorDetail): detail is LocatedDetail => 'loc' in detail;
 
 export const toWireDetail = (detail: ErrorDetail): WireDetail => ({
@@ -65,7 +65,7 @@ export const toWireDetail = (detail: ErrorDetail): WireDetail => ({
   type: detail.type,
 });
 
-/** What an error says to a caller: a text that names a field names its place in the request. */
+/** Message and details of an error for a caller. A message that names a field names its location in the request. */
 export function toWireError({ message, details }: ServiceError): {
   readonly message: string;
   readonly details: readonly WireDetail[];
@@ -76,12 +76,12 @@ export function toWireError({ message, details }: ServiceError): {
   return { message: namesField && wire[0] ? faultText(wire[0].loc, first.msg) : message, details: wire };
 }
 
-/** A detail at a place in the request that the gateway itself knows. */
+/** A fault with a location that the gateway itself knows. */
 export const located = (detail: WireDetail): ErrorDetail => {
   const { loc, msg, type } = detail;
   return { field: loc, loc, msg, type } satisfies LocatedDetail as ErrorDetail;
 };
 
-/** A place in the request holds a value of the wrong type, range or kind. */
+/** `Invalid` for a value at `loc` of the wrong type, range or kind. */
 export const invalidAt = (loc: Loc, msg: string, type = 'value_error'): ServiceError =>
   new ServiceError('Invalid', faultText(loc, msg), { details: [located({ loc, msg, type })] });

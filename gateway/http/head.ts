@@ -1,12 +1,12 @@
 import type { Context } from './context.ts';
 
-/** Every reply is the caller's own and of the moment. */
+/** Replies are private to the caller and soon out of date. */
 const cacheControl = 'no-store';
 
 /**
- * Sends status and headers: what all replies have, what steps before left in `state.headers`, and these. They go out as
- * one list, because Node checks and keeps each header that is set on its own: with ten of them that was an eighth of
- * what ping costs.
+ * Sends status and headers: those of all replies, those that earlier steps put into `state.headers`, and `headers`. They are
+ * sent as one list, because Node checks and stores each header that is set singly: with ten headers that was an eighth of
+ * the cost of ping.
  */
 export function sendHead(ctx: Context, status: number, headers: readonly string[]): void {
   ctx.respond = false;
@@ -15,7 +15,7 @@ export function sendHead(ctx: Context, status: number, headers: readonly string[
   ctx.res.writeHead(status, [...ctx.state.headers, ...caching, ...headers]);
 }
 
-/** Sets on a reply that Koa will send what it would have by {@link sendHead}. */
+/** Sets the headers of {@link sendHead} on a reply that Koa will send. */
 export function setHead({ res, state }: Context): void {
   for (let index = 0; index < state.headers.length; index += 2)
     res.setHeader(state.headers[index] ?? '', state.headers[index + 1] ?? '');

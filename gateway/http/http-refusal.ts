@@ -10,7 +10,7 @@ const codes: Readonly<Record<number, ErrorCode>> = {
   429: 'RateLimited',
 };
 
-/** A refusal whose HTTP status, 400 to 499, somebody else chose. */
+/** A refusal whose HTTP status, 400 to 499, an authentication backend chose. */
 export class HttpRefusal extends ServiceError {
   readonly status: number;
 

@@ -1,11 +1,11 @@
 import { badRequest } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 
-/** The most levels that a text of this length could hold is half of it: shorter ones need no walk for depth. */
+/** JSON text of this length has at most half as many levels: shorter text is never nested too deep. */
 export const maxFlatLength = 2 * sizes.depth;
 
 /**
- * Refuses JSON that is nested too deep, holds too many keys, or would set the prototype of an object it is copied to.
+ * Refuses JSON that is nested too deep, has too many keys, or has the key `__proto__`, which would set a prototype when copied.
  * @throws BadRequest
  */
 export function guardJson(value: unknown, where: string): void {
@@ -20,7 +20,7 @@ export function guardJson(value: unknown, where: string): void {
   }
 }
 
-/** Adds every object and array that stands directly in this one. @returns how many keys it has. */
+/** Adds the objects and arrays directly inside `value` to `into`. @returns its number of keys. */
 function collect(value: unknown, into: object[], where: string): number {
   if (typeof value !== 'object' || value === null) return 0;
   if (Object.hasOwn(value, '__proto__')) throw badRequest(`${where} may not hold the key "__proto__"`);

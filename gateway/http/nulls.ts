@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 
-/** As much of a JSON Schema as tells which fields may be absent. */
+/** The keywords of a JSON Schema that decide which fields may be absent. */
 interface Schema {
   readonly title?: string;
   readonly type?: string | readonly string[];
@@ -17,8 +17,9 @@ type Values = Record<string, unknown>;
 type Remove = (value: unknown) => void;
 
 /**
- * Removes from a value each field that is null, may be absent, and is named by the schema: null is its absence. A field that
- * takes null, and whatever the schema does not name, keeps it. `undefined` when the schema names no such field.
+ * Makes a function that removes from a value each field that is null, may be absent, and is named by the schema: null means
+ * absence there. Fields whose schema takes null, and fields that the schema does not name, keep their null. `undefined` when
+ * the schema has no such field.
  */
 export function nullRemover(schema: TSchema): Remove | undefined {
   return removerOf(schema);
@@ -47,7 +48,7 @@ function removerOf({ properties = {}, required = [], items, allOf = [] }: Schema
   };
 }
 
-/** The fields for which null is their absence: each that may be absent and for which null is no value. */
+/** The fields for which null means absence: those that may be absent and whose schema does not take null. */
 function absentableOf({ properties = {}, required = [] }: Schema): ReadonlySet<string> {
   const fields = Object.entries(properties);
   const mayLack = fields.filter(([name, field]) => !required.includes(name) || 'default' in field);
@@ -55,8 +56,8 @@ function absentableOf({ properties = {}, required = [] }: Schema): ReadonlySet<s
 }
 
 /**
- * The schema of what a caller may send: as given, but with null for each field of which `nullRemover` removes it. `taken` are
- * titles of schemas that hold elsewhere without null; a schema of such a title that changes is named `…Input`.
+ * The schema of what a caller may send: as given, and null for each field from which `nullRemover` removes it. `taken` are the
+ * titles of schemas that replies use unchanged; a schema with such a title gets the title `…Input` when it changes.
  */
 export function withNulls(schema: object, taken: ReadonlySet<string>): object {
   const given = schema as Schema;
@@ -90,7 +91,7 @@ function orNull(schema: Schema): object {
 const mapValues = <T>(object: Readonly<Record<string, T>>, change: (value: T, key: string) => unknown): object =>
   Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value, key)]));
 
-/** What holds for an object of one kind, where a field of it names the kind. */
+/** The condition and the null remover of one `if`/`then` of a schema, whose `if` compares fields with constants. */
 function variantOf({ if: condition, then }: { readonly if?: Schema; readonly then?: Schema }): {
   applies: (fields: Values) => boolean;
   remove: Remove;

@@ -4,8 +4,8 @@ import { writeRefusal } from './envelope.ts';
 import type { Middleware } from './context.ts';
 
 /**
- * Refuses an address that is too long or whose path has broken percent-encoding, and reads an encoded colon as one:
- * clients that encode the colon of `graph:StateSchema` are right to.
+ * Refuses a URL that is too long (414) or whose path has broken percent-encoding (400), and decodes `%3A`: clients may encode
+ * the colon of `graph:StateSchema`.
  */
 export const readablePath: Middleware = (ctx, next) => {
   if (ctx.url.length > sizes.url) {

@@ -5,8 +5,8 @@ import { guardJson } from './json-guard.ts';
 export type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
- * Reads the parameters that the schema of an endpoint's input names, each as its type asks: whole numbers, numbers and
- * JSON objects. What does not read so is left as the text it is, for the validator to refuse by name.
+ * Reads the query parameters that the schema of an endpoint's input names, by their types: integers, numbers, JSON objects.
+ * A value of another form stays a string, which the validator then refuses by name.
  */
 export function readQuery(input: TSchema, query: Query): Record<string, unknown> {
   const values: Record<string, unknown> = {};

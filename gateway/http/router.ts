@@ -3,16 +3,16 @@ import compose from 'koa-compose';
 import type { Middleware, RequestState } from './context.ts';
 import type { Route } from './endpoint.ts';
 
-/** A route with what a request passes once it is known to be for it. */
+/** A route, and the middleware of the requests that match it. */
 export interface RoutedSteps {
   readonly route: Route;
   readonly steps: readonly Middleware[];
 }
 
 /**
- * Finds the route of a request and takes it through the route's own steps. Where two paths match, the one with fewer
- * parameters is meant: `memories/forget` is never a memory's id. So a path without parameters is looked up as it
- * stands; the router, which tries every pattern, has the rest.
+ * Finds the route of a request and runs the route's steps. Of two paths that match, the one with fewer parameters wins:
+ * `memories/forget` is never a memory's id. So paths without parameters are looked up in a map first; the router, which tries
+ * every pattern, is for the others.
  */
 export function routing(routes: readonly RoutedSteps[]): Middleware {
   const router = new Router<RequestState>({ exclusive: 'specificity', sensitive: true });
@@ -21,9 +21,10 @@ export function routing(routes: readonly RoutedSteps[]): Middleware {
     router.register(toPattern(route), [route.method], [...steps]);
     if (!route.path.includes('{')) direct.set(`${route.method} ${route.path}`, compose([...steps]));
   }
+  // The router types its middleware by its own context; ours has what it needs.
   const routed = router.routes() as unknown as Middleware;
   return (ctx, next): unknown => (direct.get(`${ctx.method} ${ctx.path}`) ?? routed)(ctx, next);
 }
 
-/** A path of the table as the router writes it: a colon is its sign for a parameter. */
+/** The path in the router's syntax, where a colon begins a parameter. */
 const toPattern = ({ path }: Route): string => path.replaceAll(':', '\\:').replaceAll(/\{(\w+)\}/g, ':$1');

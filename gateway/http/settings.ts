@@ -2,7 +2,7 @@ import { budgetSettings } from '@agent-workflow/runtime/budget';
 import { integer, type Settings, type Values } from '@agent-workflow/kit/env';
 import { sizes } from '@agent-workflow/kit/sizes';
 
-/** What the environment says about how large a request may be, and how long it may take. */
+/** Settings of the size and duration of requests. */
 export const requestSettings = {
   MAX_BODY_BYTES: integer(sizes.body, 'Largest request body, in bytes', { min: 1024 }),
   ...budgetSettings,

@@ -4,13 +4,13 @@ import { invalidAt } from './fields.ts';
 import { writeRefusal } from './envelope.ts';
 import type { Context, Middleware } from './context.ts';
 
-/** What the router leaves on a request that it looked at. */
+/** What the router adds to the context of a request. */
 interface Routed {
   readonly matched?: readonly { readonly methods: readonly string[] }[];
   readonly router: Router;
 }
 
-/** Answers what no row took: 405 where the path is known by another method, 422 for an empty identifier, else 404. */
+/** Answers requests that match no row: 405 when the path exists for other methods, 422 for an empty identifier, else 404. */
 export const unmatched: Middleware = (ctx) => {
   const { matched = [], router } = ctx as Context & Routed;
   if (matched.length > 0) {
@@ -31,7 +31,7 @@ function refuseMethod(ctx: Context, allowed: readonly string[]): void {
   });
 }
 
-/** The name of the path parameter that is empty, when a path would match but for that. */
+/** The name of the empty path parameter, when the path would match if it were not empty. */
 function emptyParameter({ path, method }: Context, router: Router): string | undefined {
   if (!path.includes('//')) return undefined;
   const steps = path.split('/');

@@ -10,25 +10,26 @@ const ajv = new Ajv2020({
   formats: { 'date-time': true, 'well-formed': (text: string) => text.isWellFormed() },
 });
 
-/** Where a validated value came from: the first part of every `loc`. */
+/** The part of the request that a value comes from: the first element of every `loc`. */
 export type Source = 'path' | 'query' | 'body';
 
 /**
- * A check against one schema, which fills in its defaults. The schema is compiled by the first call.
- * @throws Invalid with the place of the first fault; `sourceOf` says where a top-level field came from.
+ * Makes a check of values against a schema, which also fills in defaults. The first call compiles the schema. `sourceOf` gives
+ * the source of a top-level field.
+ * @throws Invalid with the location of the first fault.
  */
 export function validator(schema: TSchema): (value: unknown, sourceOf: (field: string | undefined) => Source) => void {
   let validate: ReturnType<typeof ajv.compile> | undefined;
   return (value, sourceOf) => {
     validate ??= ajv.compile(schema);
     if (validate(value)) return;
-    const detail = detailOf(mostTelling(validate.errors ?? []), sourceOf);
+    const detail = detailOf(deepestError(validate.errors ?? []), sourceOf);
     throw invalidAt(detail.loc, detail.msg, detail.type);
   };
 }
 
-/** Of the errors of alternatives, the one that went deepest is about the alternative that was meant. */
-const mostTelling = (errors: readonly ErrorObject[]): ErrorObject | undefined =>
+/** Of the errors of alternatives, the deepest one is about the alternative that the caller meant. */
+const deepestError = (errors: readonly ErrorObject[]): ErrorObject | undefined =>
   errors.reduce<ErrorObject | undefined>(
     (best, error) => (best === undefined || error.instancePath.length > best.instancePath.length ? error : best),
     undefined,
@@ -39,7 +40,7 @@ function detailOf(error: ErrorObject | undefined, sourceOf: (field: string | und
   const [first] = steps;
   return {
     loc: [sourceOf(typeof first === 'string' ? first : undefined), ...steps],
-    msg: error ? sentence(error) : 'is not valid',
+    msg: error ? messageOf(error) : 'is not valid',
     type: error ? typeOf(error) : 'value_error',
   };
 }
@@ -54,7 +55,7 @@ const pointer = (path: string): (string | number)[] =>
 const missing = ({ params }: ErrorObject): string[] =>
   typeof params['missingProperty'] === 'string' ? [params['missingProperty']] : [];
 
-function sentence({ keyword, params, message = 'is not valid' }: ErrorObject): string {
+function messageOf({ keyword, params, message = 'is not valid' }: ErrorObject): string {
   if (keyword === 'required') return 'is required';
   if (keyword === 'enum') return `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`;
   if (keyword === 'type') return `must be ${[params['type']].flat().join(' or ')}`;

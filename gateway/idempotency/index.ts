@@ -1,5 +1,6 @@
-/** Does a request that carries an `Idempotency-Key` once, and gives its reply to whoever sends it again. */
-export { openMemoryOnceCache } from './memory.ts';
-export { createOnce, idMaker, readOnce, type DoOnce, type Once } from './once.ts';
-export { onceMs, type KeptReply, type OnceCache } from './port.ts';
-export { openRedisOnceCache } from './redis.ts';
+/** A request with an `Idempotency-Key` is done once; a repeated one gets the reply of the first. */
+export { createIdempotency, type RunIdempotently } from './idempotent-requests.ts';
+export { idMaker, readIdempotencyKey, type IdempotentRequest } from './key.ts';
+export { openMemoryReplyCache } from './memory.ts';
+export { replyTtlMs, type CachedReply, type ReplyCache } from './port.ts';
+export { openRedisReplyCache } from './redis.ts';

@@ -1,33 +1,33 @@
 import { LRUCache } from 'lru-cache';
-import { onceMs, type KeptReply, type OnceCache } from './port.ts';
+import { replyTtlMs, type CachedReply, type ReplyCache } from './port.ts';
 
-export interface MemoryOnceCacheOptions {
-  /** Bytes of replies that are kept; those that were not asked for longest are forgotten first. */
+export interface MemoryReplyCacheOptions {
+  /** Bytes of replies in the cache; the least recently used are evicted first. */
   readonly maxBytes?: number;
-  /** Milliseconds of a clock that never goes back. */
+  /** A monotonic clock, in milliseconds. */
   readonly now?: () => number;
 }
 
-/** Keeps replies in this process. */
-export function openMemoryOnceCache({
+/** A reply cache in this process. */
+export function openMemoryReplyCache({
   maxBytes = 16 * 1024 * 1024,
   now = () => performance.now(),
-}: MemoryOnceCacheOptions = {}): OnceCache {
-  const kept = new LRUCache<string, { readonly reply: KeptReply; readonly until: number }>({
+}: MemoryReplyCacheOptions = {}): ReplyCache {
+  const replies = new LRUCache<string, { readonly reply: CachedReply; readonly until: number }>({
     maxSize: maxBytes,
     sizeCalculation: ({ reply }, key) => reply.replyJson.byteLength + reply.bodyHash.length + key.length,
   });
   return {
     get: (key) => {
-      const found = kept.get(key);
+      const found = replies.get(key);
       return Promise.resolve(found && now() < found.until ? found.reply : undefined);
     },
     put: (key, reply) => {
-      kept.set(key, { reply, until: now() + onceMs });
+      replies.set(key, { reply, until: now() + replyTtlMs });
       return Promise.resolve();
     },
     [Symbol.asyncDispose]: () => {
-      kept.clear();
+      replies.clear();
       return Promise.resolve();
     },
   };

@@ -1,19 +1,19 @@
-/** The reply that a request was given which is done once, and the hash of the body it had. */
-export interface KeptReply {
+/** The reply to an idempotent request, and the hash of the request's body. */
+export interface CachedReply {
   readonly bodyHash: string;
   /** JSON text. */
   readonly replyJson: Uint8Array;
 }
 
 /**
- * Replies to requests that are done once, by their key, in front of the record of the threads service. It is a cache:
- * what it does not have is asked of the record. One whose store is away has nothing and keeps nothing; no call rejects.
+ * Replies to idempotent requests by key: a cache in front of the record of the threads service. While its store is away it
+ * returns nothing and stores nothing; no call rejects.
  */
-export interface OnceCache extends AsyncDisposable {
-  readonly get: (key: string) => Promise<KeptReply | undefined>;
-  /** Keeps a reply for `onceMs` from now, or less. */
-  readonly put: (key: string, reply: KeptReply) => Promise<void>;
+export interface ReplyCache extends AsyncDisposable {
+  readonly get: (key: string) => Promise<CachedReply | undefined>;
+  /** Stores a reply for `replyTtlMs`, or less. */
+  readonly put: (key: string, reply: CachedReply) => Promise<void>;
 }
 
-/** How long a request counts as the same that comes again under its key, in milliseconds. */
-export const onceMs = 24 * 60 * 60 * 1000;
+/** How long an idempotency key is valid, in milliseconds. */
+export const replyTtlMs = 24 * 60 * 60 * 1000;

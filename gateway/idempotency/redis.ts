@@ -1,14 +1,14 @@
 import type { Redis } from '../redis/redis.ts';
-import { onceMs, type KeptReply, type OnceCache } from './port.ts';
+import { replyTtlMs, type CachedReply, type ReplyCache } from './port.ts';
 
-/** Keeps replies in Redis, for all replicas. */
-export function openRedisOnceCache(redis: Redis): OnceCache {
+/** A reply cache in Redis, which all replicas share. */
+export function openRedisReplyCache(redis: Redis): ReplyCache {
   const keyOf = (key: string): string => redis.key(`once:${key}`);
   return {
     get: async (key) => toReply(await redis.send('GET', keyOf(key)).catch(nothing)),
     put: async (key, { bodyHash, replyJson }) => {
       const text = `${bodyHash}\n${Buffer.from(replyJson).toString()}`;
-      await redis.send('SET', keyOf(key), text, 'PX', String(onceMs)).catch(nothing);
+      await redis.send('SET', keyOf(key), text, 'PX', String(replyTtlMs)).catch(nothing);
     },
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
@@ -16,8 +16,8 @@ export function openRedisOnceCache(redis: Redis): OnceCache {
 
 const nothing = (): undefined => undefined;
 
-function toReply(kept: unknown): KeptReply | undefined {
-  if (typeof kept !== 'string') return undefined;
-  const line = kept.indexOf('\n');
-  return { bodyHash: kept.slice(0, line), replyJson: Buffer.from(kept.slice(line + 1)) };
+function toReply(value: unknown): CachedReply | undefined {
+  if (typeof value !== 'string') return undefined;
+  const line = value.indexOf('\n');
+  return { bodyHash: value.slice(0, line), replyJson: Buffer.from(value.slice(line + 1)) };
 }

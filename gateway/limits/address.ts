@@ -2,9 +2,9 @@ import { isIP } from 'node:net';
 import type { Context } from '../http/context.ts';
 
 /**
- * The address of the caller as a key to count by. Proxies append to `X-Forwarded-For`, so that only its last `hops`
- * entries were written by those we trust: the one that the outermost of them saw is `hops` from the right. A request
- * that came by fewer proxies, or with something else in that place, counts as its connection's.
+ * The address of the caller, as a key to count by. Proxies append to `X-Forwarded-For`, so only its last `hops` entries come
+ * from trusted proxies; the entry `hops` from the right is the address that the outermost of them saw. When there is no
+ * address at that position, the address of the connection counts.
  */
 export function addressOf({ req }: Pick<Context, 'req'>, hops: number): string {
   const peer = req.socket.remoteAddress ?? '';
@@ -14,7 +14,7 @@ export function addressOf({ req }: Pick<Context, 'req'>, hops: number): string {
   return blockOf(isIP(seen) === 0 ? peer : seen);
 }
 
-/** An IPv6 caller has a network of 64 bits for itself, and counts as one. */
+/** An IPv6 network of 64 bits counts as one caller. */
 function blockOf(address: string): string {
   if (isIP(address) !== 6) return address;
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
@@ -30,5 +30,5 @@ function blockOf(address: string): string {
     .join(':')}::/64`;
 }
 
-/** Groups that these stand for: a dotted address at the end is two. */
+/** How many groups of 16 bits these are: a dotted IPv4 address at the end is two. */
 const widthOf = (groups: readonly string[]): number => groups.length + (groups.at(-1)?.includes('.') ? 1 : 0);

@@ -1,17 +1,17 @@
-import type { Rate, Standing } from './port.ts';
+import type { Rate, RateState } from './port.ts';
 
 /**
- * The generic cell rate algorithm (ITU-T I.371, annex A, "virtual scheduling"), whose one number for each key is its
- * backlog: the time in which all that was taken will have flowed off. It gives `limit` at once and then one every
- * `windowMs / limit`: nobody can wait for a window to begin anew.
+ * The generic cell rate algorithm (ITU-T I.371, annex A, "virtual scheduling"). It keeps one number per key, the backlog: the
+ * time after which everything that was taken has drained. It allows `limit` at once and then one every `windowMs / limit`, so
+ * there is no start of a window to wait for.
  */
 export const intervalOf = ({ limit, windowMs }: Rate): number => windowMs / limit;
 
-/** The largest backlog that may be. Half an interval is left to rounding: one more than the limit would need a whole one. */
+/** The largest allowed backlog. Half an interval absorbs rounding: one more than the limit would need a whole interval. */
 export const largestOf = (rate: Rate): number => rate.windowMs + intervalOf(rate) / 2;
 
-/** How a key with this backlog stands. */
-export function standingOf(allowed: boolean, backlogMs: number, rate: Rate): Standing {
+/** The state of a key with this backlog. */
+export function rateStateOf(allowed: boolean, backlogMs: number, rate: Rate): RateState {
   const interval = intervalOf(rate);
   const room = rate.windowMs - backlogMs;
   return {

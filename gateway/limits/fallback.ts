@@ -2,18 +2,18 @@ import { isServiceError } from '@agent-workflow/kit/errors';
 import type { Counter } from './port.ts';
 
 export interface FallbackOptions {
-  /** Counts for all replicas. */
+  /** Counts for all replicas together. */
   readonly shared: Counter;
   /** Counts for this process alone. */
   readonly local: Counter;
 }
 
-/** Counts with `shared`, and with `local` while that is away: each replica then gives the whole limit. */
+/** Takes rates from `shared`, and from `local` while `shared` is away: each replica then has the whole limit for itself. */
 export function withFallback({ shared, local }: FallbackOptions): Counter {
   return {
-    take: (key, rate, cost) => shared.take(key, rate, cost).catch(unlessAway(() => local.take(key, rate, cost))),
+    take: (key, rate, cost) => shared.take(key, rate, cost).catch(onlyIfAway(() => local.take(key, rate, cost))),
 
-    hold: (key, limit) => shared.hold(key, limit),
+    acquire: (key, limit) => shared.acquire(key, limit),
 
     [Symbol.asyncDispose]: async () => {
       await shared[Symbol.asyncDispose]();
@@ -22,7 +22,7 @@ export function withFallback({ shared, local }: FallbackOptions): Counter {
   };
 }
 
-const unlessAway =
+const onlyIfAway =
   <T>(instead: () => Promise<T>) =>
   (error: unknown): Promise<T> => {
     if (isServiceError(error, 'Unavailable')) return instead();

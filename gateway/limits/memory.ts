@@ -1,21 +1,21 @@
 import { LRUCache } from 'lru-cache';
-import { intervalOf, largestOf, standingOf } from './cell-rate.ts';
-import type { Counter, Hold } from './port.ts';
+import { intervalOf, largestOf, rateStateOf } from './cell-rate.ts';
+import type { Counter, Slot } from './port.ts';
 
 export interface MemoryCounterOptions {
-  /** Keys whose rate is remembered; those that were not asked about for longest are forgotten first. */
+  /** Keys whose rate is kept; the least recently used are evicted first. */
   readonly maxKeys?: number;
-  /** Milliseconds of a clock that never goes back. */
+  /** A monotonic clock, in milliseconds. */
   readonly now?: () => number;
 }
 
-/** Counts in this process. */
+/** A counter in this process. */
 export function openMemoryCounter({
   maxKeys = 65_536,
   now = () => performance.now(),
 }: MemoryCounterOptions = {}): Counter {
   const emptyAt = new LRUCache<string, number>({ max: maxKeys });
-  const held = new Map<string, number>();
+  const slots = new Map<string, number>();
 
   return {
     take: (key, rate, cost = 1) => {
@@ -24,37 +24,37 @@ export function openMemoryCounter({
       const takenMs = backlogMs + cost * intervalOf(rate);
       const allowed = (cost === 0 ? backlogMs + intervalOf(rate) : takenMs) <= largestOf(rate);
       if (allowed && cost > 0) emptyAt.set(key, time + takenMs);
-      return Promise.resolve(standingOf(allowed, allowed ? takenMs : backlogMs, rate));
+      return Promise.resolve(rateStateOf(allowed, allowed ? takenMs : backlogMs, rate));
     },
 
-    hold: (key, limit) => {
-      const count = held.get(key) ?? 0;
+    acquire: (key, limit) => {
+      const count = slots.get(key) ?? 0;
       if (count >= limit) return Promise.resolve(undefined);
-      held.set(key, count + 1);
-      return Promise.resolve(holdOf(held, key));
+      slots.set(key, count + 1);
+      return Promise.resolve(slotOf(slots, key));
     },
 
     [Symbol.asyncDispose]: () => {
       emptyAt.clear();
-      held.clear();
+      slots.clear();
       return Promise.resolve();
     },
   };
 }
 
-function holdOf(held: Map<string, number>, key: string): Hold {
+function slotOf(slots: Map<string, number>, key: string): Slot {
   let released = false;
   return {
     release: () => {
-      if (!released) giveBack(held, key);
+      if (!released) release(slots, key);
       released = true;
       return Promise.resolve();
     },
   };
 }
 
-function giveBack(held: Map<string, number>, key: string): void {
-  const left = (held.get(key) ?? 0) - 1;
-  if (left > 0) held.set(key, left);
-  else held.delete(key);
+function release(slots: Map<string, number>, key: string): void {
+  const left = (slots.get(key) ?? 0) - 1;
+  if (left > 0) slots.set(key, left);
+  else slots.delete(key);
 }

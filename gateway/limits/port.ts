@@ -1,39 +1,39 @@
-/** How often something may be done: `limit` times in a window, all of them at once if need be. */
+/** How often something may be done: `limit` times per window, also all at once. */
 export interface Rate {
   readonly limit: number;
   readonly windowMs: number;
 }
 
-/** How a key stands with its rate. Times are durations from now by the counter's own clock, in milliseconds. */
-export interface Standing {
-  /** Whether what was asked for was given. What was refused is not counted. */
+/** The state of a key's rate. Times are durations from now by the counter's own clock, in milliseconds. */
+export interface RateState {
+  /** Whether the request was within the rate. What is refused is not counted. */
   readonly allowed: boolean;
-  /** How many more would be given at this moment. */
+  /** How many more would be allowed now. */
   readonly remaining: number;
-  /** Time until the whole limit is there again when nothing more is taken. */
+  /** Time until the whole limit is available again, if nothing more is taken. */
   readonly resetMs: number;
-  /** Time until one more is given; 0 when it would be now. */
+  /** Time until one more is allowed; 0 when it is allowed now. */
   readonly retryAfterMs: number;
 }
 
-/** One of the places that a key may hold at once. */
-export interface Hold {
-  /** Gives the place back; a second call does nothing. It never rejects: a store that is away forgets the place by itself. */
+/** One of the slots that a key may hold at the same time. */
+export interface Slot {
+  /** Returns the slot; a second call does nothing. It never rejects: a store that is away drops the slot when its lease ends. */
   readonly release: () => Promise<void>;
 }
 
 /**
- * Counts what callers do, by key. Every call is atomic: of two at once that find one place left, one is refused. A
- * counter is no record: what it forgets (its process ends, or keys become too many) is as if it had not been. `take` rejects
- * with `Unavailable` when what it counts in is away.
+ * Counts what callers do, by key. Every call is atomic: of two calls at the same time for one free slot, one is refused. The
+ * counts are no record: they are lost when the process ends or there are too many keys. `take` rejects with `Unavailable` when
+ * the store of the counts is away.
  */
 export interface Counter extends AsyncDisposable {
-  /** Takes `cost` (1) from the rate of a key; a cost of 0 tells how it stands and takes nothing. */
-  readonly take: (key: string, rate: Rate, cost?: number) => Promise<Standing>;
+  /** Takes `cost` (1) from the rate of a key. A cost of 0 takes nothing and only gives the state. */
+  readonly take: (key: string, rate: Rate, cost?: number) => Promise<RateState>;
   /**
-   * Takes one of `limit` places that the key may hold at once; `undefined` when all are held. A place is held until it is
-   * released or its process has died, never longer than 5 seconds after that. While what is counted in is away, each process
-   * gives the whole limit, and counts its places there again when it is back.
+   * Acquires one of `limit` slots of the key; `undefined` when none is free. A slot is held until it is released, or at most
+   * 5 seconds after its process died. While the store is away, each process has the whole limit for itself; the slots that it
+   * acquired then are counted in the store when it is back.
    */
-  readonly hold: (key: string, limit: number) => Promise<Hold | undefined>;
+  readonly acquire: (key: string, limit: number) => Promise<Slot | undefined>;
 }

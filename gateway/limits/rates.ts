@@ -3,43 +3,44 @@ import { anonymousOwner } from '@agent-workflow/kit/ids';
 import { openPaths } from '../http/access.ts';
 import type { Context, Middleware } from '../http/context.ts';
 import { addressOf } from './address.ts';
-import type { Counter, Rate, Standing } from './port.ts';
+import type { Counter, Rate, RateState } from './port.ts';
 
 export interface RateOptions {
   readonly counter: Counter;
   readonly rate: Rate;
-  /** Proxies in front that are trusted. */
+  /** Trusted proxies in front of the gateway. */
   readonly hops: number;
 }
 
-/** What a caller counts as: the owner, or the address of one that has no name. */
+/** The key by which a caller is counted: its owner, or the address of an anonymous one. */
 export const callerOf = (ctx: Context, hops: number): string =>
   ctx.state.principal.owner === anonymousOwner ? `@${addressOf(ctx, hops)}` : ctx.state.principal.owner;
 
 /**
- * Bounds the requests of each principal, and tells it how it stands with every reply. Probes of the process are never
- * refused: a platform would end it for that.
+ * Bounds the requests of each principal, and puts the state of its rate into the headers of every reply. Probes are never
+ * refused: the platform would restart the process.
  */
 export function requestRate({ counter, rate, hops }: RateOptions): Middleware {
   return async (ctx, next) => {
     if (!openPaths.has(ctx.path)) {
-      const standing = await counter.take(`requests ${callerOf(ctx, hops)}`, rate);
-      tell(ctx, rate, standing);
-      if (!standing.allowed) throw refusal('too many requests', rate, standing);
+      const rateState = await counter.take(`requests ${callerOf(ctx, hops)}`, rate);
+      setRateHeaders(ctx, rate, rateState);
+      if (!rateState.allowed) throw refusal('too many requests', rate, rateState);
     }
     await next();
   };
 }
 
 /**
- * Bounds how often an address may fail to say who it is. Beyond that nothing it sends is looked at: neither is a token
- * guessed there, nor a backend kept busy. Requests that are under way at once may each still fail.
+ * Bounds the failed authentications of an address. Beyond the bound all its requests are refused unread, so that it can neither
+ * guess tokens nor keep an authentication backend busy. Concurrent requests may exceed the bound by their number.
  */
 export function failureRate({ counter, rate, hops }: RateOptions): Middleware {
   return async (ctx, next) => {
     const key = `failures ${addressOf(ctx, hops)}`;
-    const standing = await counter.take(key, rate, 0);
-    if (!standing.allowed && !openPaths.has(ctx.path)) throw refusal('too many failed authentications', rate, standing);
+    const rateState = await counter.take(key, rate, 0);
+    if (!rateState.allowed && !openPaths.has(ctx.path))
+      throw refusal('too many failed authentications', rate, rateState);
     try {
       await next();
     } catch (error) {
@@ -49,14 +50,14 @@ export function failureRate({ counter, rate, hops }: RateOptions): Middleware {
   };
 }
 
-/** The fields of draft-ietf-httpapi-ratelimit-headers (version 06): counts, and seconds from now. */
-function tell({ state }: Context, rate: Rate, { remaining, resetMs }: Standing): void {
+/** The headers of draft-ietf-httpapi-ratelimit-headers (version 06): counts, and seconds from now. */
+function setRateHeaders({ state }: Context, rate: Rate, { remaining, resetMs }: RateState): void {
   state.headers.push('RateLimit-Limit', String(rate.limit));
   state.headers.push('RateLimit-Remaining', String(remaining));
   state.headers.push('RateLimit-Reset', String(Math.ceil(resetMs / 1000)));
 }
 
-const refusal = (what: string, { limit, windowMs }: Rate, { retryAfterMs }: Standing): ServiceError =>
-  new ServiceError('RateLimited', `${what}: ${String(limit)} in ${String(windowMs / 1000)} s are let through`, {
+const refusal = (what: string, { limit, windowMs }: Rate, { retryAfterMs }: RateState): ServiceError =>
+  new ServiceError('RateLimited', `${what}: ${String(limit)} in ${String(windowMs / 1000)} s are allowed`, {
     retryAfterMs,
   });

@@ -1,21 +1,21 @@
 import { readClock, script, type Redis } from '../redis/redis.ts';
-import { intervalOf, largestOf, standingOf } from './cell-rate.ts';
+import { intervalOf, largestOf, rateStateOf } from './cell-rate.ts';
 import type { Counter } from './port.ts';
-import { openRedisPlaces, usualLeaseMs } from './redis-places.ts';
+import { defaultLeaseMs, openRedisSlots } from './redis-slots.ts';
 
 export interface RedisCounterOptions {
-  /** Milliseconds of a clock in place of that of Redis, which is every replica's. */
+  /** A clock in milliseconds in place of that of Redis. */
   readonly now?: () => number;
-  /** A gateway that has sent no heartbeat for so long has no places any more. In milliseconds. */
+  /** A gateway without a heartbeat for this time loses its slots. In milliseconds. */
   readonly leaseMs?: number;
 }
 
-/** Keys are kept for longer than they count, so that a clock that is set back forgives nothing. In milliseconds. */
+/** Keys are kept this much longer than they count, so that a clock that is set back loses no counts. In milliseconds. */
 const slackMs = 60_000;
 
 /**
- * Backlog and the moment it was so, both in milliseconds, stand apart: together they would be a number too large to tell
- * short intervals. Lua's own way to write numbers would round them.
+ * The value of a key is its backlog and the time of it, both in milliseconds, as two numbers: their sum would be too large for
+ * a double to hold short intervals. They are written with 17 digits, because Lua's own format rounds.
  */
 const takeScript = script(`
   ${readClock}
@@ -35,17 +35,17 @@ const takeScript = script(`
   end
   return {1, string.format('%.17g', taken)}`);
 
-/** Counts in Redis, for all replicas together. */
-export function openRedisCounter(redis: Redis, { now, leaseMs = usualLeaseMs }: RedisCounterOptions = {}): Counter {
-  const places = openRedisPlaces(redis, { leaseMs });
+/** A counter in Redis, for all replicas together. */
+export function openRedisCounter(redis: Redis, { now, leaseMs = defaultLeaseMs }: RedisCounterOptions = {}): Counter {
+  const slots = openRedisSlots(redis, { leaseMs });
   return {
     take: async (key, rate, cost = 1) => {
       const numbers = [cost, intervalOf(rate), largestOf(rate), now?.() ?? ''].map(String);
       const reply = await redis.run(takeScript, redis.key(`rate:${key}`), ...numbers);
       const [allowed, backlogMs] = reply as [number, string];
-      return standingOf(allowed === 1, Number(backlogMs), rate);
+      return rateStateOf(allowed === 1, Number(backlogMs), rate);
     },
-    hold: places.hold,
-    [Symbol.asyncDispose]: () => places[Symbol.asyncDispose](),
+    acquire: slots.acquire,
+    [Symbol.asyncDispose]: () => slots[Symbol.asyncDispose](),
   };
 }

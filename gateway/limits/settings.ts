@@ -1,6 +1,6 @@
 import { integer, type Settings, type Values } from '@agent-workflow/kit/env';
 
-/** What the environment says about how much a caller may. */
+/** Settings of the limits of each caller. */
 export const limitSettings = {
   RATE_LIMIT_REQUESTS: integer(
     undefined,
@@ -25,9 +25,9 @@ export const limitSettings = {
 
 export type LimitConfig = Values<typeof limitSettings>;
 
-/** Requests of one principal in a window where callers sign in, unless told. */
-const usualRequests = 6000;
+/** Default requests per principal and window where callers authenticate. */
+const defaultRequests = 6000;
 
-/** The rate of one principal's requests, 0 for none: where nobody signs in, one caller's work is everybody's. */
-export const requestsOf = (config: Pick<LimitConfig, 'RATE_LIMIT_REQUESTS'>, signIn: boolean): number =>
-  config.RATE_LIMIT_REQUESTS ?? (signIn ? usualRequests : 0);
+/** The request limit of one principal, 0 for none: without authentication all callers are one principal, so there is none by default. */
+export const requestsOf = (config: Pick<LimitConfig, 'RATE_LIMIT_REQUESTS'>, authenticates: boolean): number =>
+  config.RATE_LIMIT_REQUESTS ?? (authenticates ? defaultRequests : 0);

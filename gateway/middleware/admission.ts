@@ -1,30 +1,30 @@
 import { createByteBudget } from '@agent-workflow/runtime/budget';
 import { unavailable, type ServiceError } from '@agent-workflow/kit/errors';
-import type { Context, Middleware, Room } from '../http/context.ts';
+import type { Context, Middleware, Reservation } from '../http/context.ts';
 
 export interface AdmissionOptions {
-  /** What bodies and large replies may come to together, in bytes. */
+  /** The bound on the bytes of all bodies and large replies together. */
   readonly limit: number;
   /** The largest body, in bytes. */
   readonly maxBody: number;
-  /** Who asks: one of them holds at most half, so that it leaves room for the others. */
+  /** The caller of a request: one caller reserves at most half of `limit`. */
   readonly callerOf: (ctx: Context) => string;
-  /** How long the caller of a large reply may take nothing of it before its connection is closed, in milliseconds. */
+  /** The connection of a caller that reads nothing of a large reply for this time is closed. In milliseconds. */
   readonly stalledMs?: number;
 }
 
-/** Bounds the bytes that the edge holds of requests and replies. Each counts until the reply has left. */
+/** Bounds the bytes of requests and replies in this process. Each counts until the reply has been sent. */
 export interface Admission {
-  /** Refuses a body for which there is no room. It stands before the body is read: what is refused costs nothing. */
+  /** Refuses a body that would exceed the bound. It runs before the body is read. @throws Unavailable */
   readonly body: Middleware;
   /**
-   * Counts a reply that is large, by its size.
-   * @throws Unavailable when there is no room for it and it may be refused: what has changed nothing can be asked for again.
+   * Counts the size of a large reply.
+   * @throws Unavailable when it would exceed the bound and `mayRefuse` is set: a request that changed nothing can be repeated.
    */
   readonly reply: (ctx: Context, size: number, mayRefuse: boolean) => void;
 }
 
-/** Replies that are shorter count for nothing. */
+/** Shorter replies are not counted. */
 const largeReply = 64 * 1024;
 
 export function createAdmission({ limit, maxBody, callerOf, stalledMs = 30_000 }: AdmissionOptions): Admission {
@@ -32,33 +32,33 @@ export function createAdmission({ limit, maxBody, callerOf, stalledMs = 30_000 }
   const byCaller = new Map<string, number>();
 
   const count = (caller: string, bytes: number): void => {
-    const held = (byCaller.get(caller) ?? 0) + bytes;
-    if (held > 0) byCaller.set(caller, held);
+    const total = (byCaller.get(caller) ?? 0) + bytes;
+    if (total > 0) byCaller.set(caller, total);
     else byCaller.delete(caller);
   };
 
-  const hold = (ctx: Context, bytes: number, mayRefuse: boolean): Room => {
+  const reserve = (ctx: Context, bytes: number, mayRefuse: boolean): Reservation => {
     const caller = callerOf(ctx);
     const before = byCaller.get(caller) ?? 0;
-    const isTooMuch = before > 0 && before + bytes > limit / 2;
-    const taken = mayRefuse ? (isTooMuch ? undefined : budget.tryTake(bytes)) : budget.force(bytes);
-    if (!taken) throw overfull();
-    let room = taken;
-    let held = bytes;
+    const exceedsShare = before > 0 && before + bytes > limit / 2;
+    const granted = mayRefuse ? (exceedsShare ? undefined : budget.tryTake(bytes)) : budget.force(bytes);
+    if (!granted) throw boundReached();
+    let reservation = granted;
+    let reserved = bytes;
     count(caller, bytes);
     whenClosed(ctx, () => {
-      room[Symbol.dispose]();
-      count(caller, -held);
-      held = 0;
+      reservation[Symbol.dispose]();
+      count(caller, -reserved);
+      reserved = 0;
     });
     return {
       resize: (actual) => {
-        if (held === 0 || actual === held) return;
-        const assumed = room;
-        room = budget.force(actual);
+        if (reserved === 0 || actual === reserved) return;
+        const assumed = reservation;
+        reservation = budget.force(actual);
         assumed[Symbol.dispose]();
-        count(caller, actual - held);
-        held = actual;
+        count(caller, actual - reserved);
+        reserved = actual;
       },
     };
   };
@@ -66,22 +66,22 @@ export function createAdmission({ limit, maxBody, callerOf, stalledMs = 30_000 }
   return {
     body: (ctx, next) => {
       const bytes = bytesOfBody(ctx, maxBody);
-      if (bytes > 0) ctx.state.bodyRoom = hold(ctx, bytes, true);
+      if (bytes > 0) ctx.state.bodyReservation = reserve(ctx, bytes, true);
       return next();
     },
     reply: (ctx, size, mayRefuse) => {
       if (size < largeReply) return;
-      hold(ctx, size, mayRefuse);
-      // Node destroys the connection then, unless some of the reply has left since.
+      reserve(ctx, size, mayRefuse);
+      // Node destroys the connection when none of the reply was sent in this time.
       ctx.res.setTimeout(stalledMs);
     },
   };
 }
 
-/** Bodies whose length is told only by their end are mostly short: each counts for this share of the largest until it is read. */
+/** A body of unknown length is mostly short: it counts as this fraction of the largest body until it has been read. */
 const shareOfLargest = 4;
 
-/** What a body comes to, as far as its headers say. */
+/** The size of a body by its headers. */
 function bytesOfBody({ req: { headers } }: Context, maxBody: number): number {
   const assumed = Math.ceil(maxBody / shareOfLargest);
   const length = headers['content-length'];
@@ -95,4 +95,5 @@ function whenClosed({ res }: Context, act: () => void): void {
   else res.once('close', act);
 }
 
-const overfull = (): ServiceError => unavailable('the service holds as many bytes of requests and replies as it may');
+const boundReached = (): ServiceError =>
+  unavailable('the service has reached its bound on the bytes of requests and replies; try again later');

@@ -1,42 +1,42 @@
 import type { Log } from '@agent-workflow/kit/log';
 import { within } from '@agent-workflow/protos/call';
-import type { Ask, Endpoint } from '../http/endpoint.ts';
-import type { RequestConfig } from '../http/settings.ts';
+import type { Context, Middleware } from '../http/context.ts';
+import type { Endpoint, EndpointRequest } from '../http/endpoint.ts';
 import { writeData, writeDataParts, writeJson } from '../http/envelope.ts';
-import { writeEvents } from '../replies/events.ts';
 import { sizeOf } from '../http/json.ts';
+import type { RequestConfig } from '../http/settings.ts';
+import { idMaker, readIdempotencyKey, type IdempotentRequest, type RunIdempotently } from '../idempotency/index.ts';
+import { writeEvents } from '../replies/events.ts';
 import type { Feeds } from '../replies/feeds.ts';
 import type { Admission } from './admission.ts';
-import type { Context, Middleware } from '../http/context.ts';
-import { idMaker, readOnce, type DoOnce, type Once } from '../idempotency/index.ts';
 
 export interface AnswerOptions {
   readonly config: Pick<RequestConfig, 'CALL_TIMEOUT_MS' | 'STREAM_COMMENT_SECONDS'>;
   readonly log: Log;
-  readonly doOnce: DoOnce;
-  /** What streams read their runs by. */
+  readonly runIdempotently: RunIdempotently;
+  /** Streams read the events of their runs from these. */
   readonly feeds: Feeds;
   /** Bounds the bytes of large replies. */
   readonly admission: Admission;
 }
 
-/** The last step of every row: calls its handler and answers with what it gives. */
+/** The last step of every row: calls its handler and writes the reply. */
 export function answer<Services>(
   { handle, answer: kind, access, method, status, secret, startsRun = false }: Endpoint<Services>,
   services: Services,
-  { config, log, doOnce, feeds, admission }: AnswerOptions,
+  { config, log, runIdempotently, feeds, admission }: AnswerOptions,
 ): Middleware {
   const changes = method !== 'GET' && access?.action !== 'read';
-  const once = changes && !secret;
+  const takesKey = changes && !secret;
   return async (ctx) => {
-    const life = lifeOf(ctx, config.CALL_TIMEOUT_MS);
-    const keyed = once ? readOnce(ctx, startsRun) : undefined;
-    const ask = askOf(ctx, life, keyed);
-    const reply = await (keyed
-      ? doOnce(ctx, keyed, life.call(), (begun) => handle(Object.assign(ask, begun), services))
-      : handle(ask, services));
+    const calls = callsOf(ctx, config.CALL_TIMEOUT_MS);
+    const idempotent = takesKey ? readIdempotencyKey(ctx, startsRun) : undefined;
+    const request = toEndpointRequest(ctx, calls, idempotent);
+    const reply = await (idempotent
+      ? runIdempotently(ctx, idempotent, calls.call(), (attempt) => handle(Object.assign(request, attempt), services))
+      : handle(request, services));
     if (typeof reply === 'object' && 'follow' in reply) {
-      await writeEvents(ctx, reply, { config, log, feeds, abort: life.abort });
+      await writeEvents(ctx, reply, { config, log, feeds, abort: calls.abort });
       return;
     }
     admission.reply(ctx, typeof reply === 'string' ? reply.length : sizeOf(reply), !changes);
@@ -46,46 +46,51 @@ export function answer<Services>(
   };
 }
 
-type Life = Pick<Ask, 'call'> & { readonly abort: () => void };
+/** Makes the calls to services of one request; `abort` ends them. */
+type Calls = Pick<EndpointRequest, 'call'> & { readonly abort: () => void };
 
-function askOf({ state, req, res, request }: Context, { call }: Life, once: Once | undefined): Ask {
+function toEndpointRequest(
+  { state, req, res, request: koaRequest }: Context,
+  { call }: Calls,
+  idempotent: IdempotentRequest | undefined,
+): EndpointRequest {
   const { params, input, requestId, principal } = state;
   const { owner, user } = principal;
-  const given = req.headers['last-event-id'];
-  const ask: { -readonly [name in keyof Ask]: Ask[name] } = {
+  const lastEventId = req.headers['last-event-id'];
+  const request: { -readonly [name in keyof EndpointRequest]: EndpointRequest[name] } = {
     params,
     input,
     requestId,
     owner,
     user,
     call,
-    once: once ? { onceKey: once.key } : {},
+    idempotency: idempotent ? { onceKey: idempotent.key } : {},
     at: new Date(),
-    wasDone: false,
-    accepted: () => Promise.resolve(),
+    isRepeated: false,
+    markAccepted: () => Promise.resolve(),
     releaseInput: () => {
-      ask.input = undefined;
+      request.input = undefined;
       state.input = undefined;
       state.body = undefined;
-      Reflect.deleteProperty(request, 'body');
-      state.bodyRoom?.resize(0);
+      Reflect.deleteProperty(koaRequest, 'body');
+      state.bodyReservation?.resize(0);
     },
-    newId: idMaker(once),
-    lastEventId: typeof given === 'string' && given !== '' ? given : undefined,
+    newId: idMaker(idempotent),
+    lastEventId: typeof lastEventId === 'string' && lastEventId !== '' ? lastEventId : undefined,
     addReplyMetadata: (entries) => {
       state.replyMetadata = { ...state.replyMetadata, ...entries };
     },
-    whenGone: (act) => {
+    onDisconnect: (act) => {
       res.once('close', () => {
         if (!res.writableFinished) act();
       });
     },
   };
-  return ask;
+  return request;
 }
 
-/** The calls of one request: they end when its caller goes away. */
-function lifeOf({ res }: Context, callTimeoutMs: number): Life {
+/** The signal is made with the first call: many requests call no service. */
+function callsOf({ res }: Context, callTimeoutMs: number): Calls {
   let made: AbortController | undefined;
   const controller = (): AbortController => {
     if (made) return made;

@@ -4,12 +4,12 @@ import { openPaths, type Authenticate } from '../http/access.ts';
 import type { Context, Middleware } from '../http/context.ts';
 import type { Principal } from '../http/principal.ts';
 
-const nobody: Principal = { owner: anonymousOwner };
+const anonymous: Principal = { owner: anonymousOwner };
 
-/** Runs before any path is matched, so that no route can be without it. */
+/** Authenticates every request except those for `openPaths`. It runs before routing, so that no route can lack it. */
 export function authentication(authenticate: Authenticate): Middleware {
   return (ctx, next) => {
-    const principal = openPaths.has(ctx.path) ? nobody : authenticate(ctx);
+    const principal = openPaths.has(ctx.path) ? anonymous : authenticate(ctx);
     if (principal instanceof Promise) return principal.then((known) => enter(ctx, known, next));
     return enter(ctx, principal, next);
   };

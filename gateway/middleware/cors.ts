@@ -4,7 +4,7 @@ import { methods } from '../http/endpoint.ts';
 import type { Middleware } from '../http/context.ts';
 import type { BrowserConfig } from './settings.ts';
 
-/** Headers that a page may send beside those that every page may. */
+/** Request headers that a page may set, beside those that are always allowed. */
 const allowHeaders = [
   'Authorization',
   'Content-Type',
@@ -14,7 +14,7 @@ const allowHeaders = [
   'traceparent',
 ];
 
-/** Headers of a reply that a page may read. */
+/** Reply headers that a page may read. */
 const exposeHeaders = [
   'Retry-After',
   'RateLimit-Limit',
@@ -24,13 +24,13 @@ const exposeHeaders = [
   'X-Request-Id',
 ];
 
-/** Seconds for which a browser keeps the answer to a preflight. */
+/** How long a browser caches the answer to a preflight, in seconds. */
 const maxAge = 600;
 
 /**
- * Lets pages of the listed origins call; `undefined` when none is listed. Preflights of these are answered here, before
- * anybody has to say who they are; other pages get no word of permission, and their requests are judged like any.
- * @throws ConfigError when all origins were to be let in with credentials.
+ * Allows requests of pages of the listed origins; `undefined` when none is listed. Preflights of these origins are answered
+ * here, before authentication. Other origins get no CORS headers, and their requests are handled like any other.
+ * @throws ConfigError for `*` together with credentials.
  */
 export function cors({ CORS_ORIGINS: origins, CORS_CREDENTIALS }: CorsConfig): Middleware | undefined {
   if (!origins) return undefined;

@@ -2,8 +2,8 @@ import type { Log } from '@agent-workflow/kit/log';
 import type { Context, Middleware } from '../http/context.ts';
 
 /**
- * One line a request: method, path, status, time, id. Never a query, a body or a header: they may hold contents and
- * tokens. What went wrong inside stands here and nowhere else.
+ * Logs one line per request: method, path, status, duration, request id, and the cause of an error. Queries, bodies and headers
+ * are never logged: they may hold message contents and tokens.
  */
 export function accessLog(log: Log): Middleware {
   return async (ctx, next) => {

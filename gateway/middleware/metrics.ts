@@ -1,17 +1,17 @@
-import { counter, gauge, histogram, type Instruments } from '@agent-workflow/runtime/metrics';
+import { counter as counterOf, gauge, histogram, type Instruments } from '@agent-workflow/runtime/metrics';
 import type { Row } from '../http/endpoint.ts';
 import type { Counter } from '../limits/index.ts';
 
 const classes = ['2xx', '3xx', '4xx', '5xx'];
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
-/** Different statuses there may be: replies have some twenty. */
+/** The bound on different values of the label `status`; some twenty occur. */
 const statuses = 40;
 
-/** What the edge measures; `rows` are those of the table, and `none` stands for a request that is for none of them. */
+/** The metrics of the gateway. `rows` are the endpoints; the route `none` stands for requests that match none of them. */
 export const gatewayMetrics = (rows: readonly Pick<Row, 'name'>[]) => {
   const routes = [...rows.map(({ name }) => name), 'none'];
   return {
-    requests: counter('agent_workflow_http_requests_total', 'Requests answered, streams among them', {
+    requests: counterOf('agent_workflow_http_requests_total', 'Requests answered, streams among them', {
       route: routes,
       method: methods,
       status: statuses,
@@ -29,7 +29,7 @@ export const gatewayMetrics = (rows: readonly Pick<Row, 'name'>[]) => {
       {},
       [0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14_400],
     ),
-    rateLimited: counter('agent_workflow_rate_limited_total', 'Requests refused because a bound was reached', {
+    rateLimited: counterOf('agent_workflow_rate_limited_total', 'Requests refused because a bound was reached', {
       limit: ['requests', 'failures', 'streams'],
     }),
   };
@@ -37,20 +37,20 @@ export const gatewayMetrics = (rows: readonly Pick<Row, 'name'>[]) => {
 
 export type GatewayMeters = Instruments<ReturnType<typeof gatewayMetrics>>;
 
-/** The same counter; what it refuses is counted by the first word of its key. */
-export function countRefusals(refused: Counter, { rateLimited }: GatewayMeters): Counter {
-  const refuse = (key: string): void => rateLimited.add({ limit: key.split(' ', 1)[0] ?? '' });
+/** Counts the refusals of a counter in `agent_workflow_rate_limited_total`, by the first word of the key. */
+export function countRefusals(counter: Counter, { rateLimited }: GatewayMeters): Counter {
+  const countRefusal = (key: string): void => rateLimited.add({ limit: key.split(' ', 1)[0] ?? '' });
   return {
-    ...refused,
+    ...counter,
     take: async (key, rate, cost) => {
-      const standing = await refused.take(key, rate, cost);
-      if (!standing.allowed) refuse(key);
-      return standing;
+      const rateState = await counter.take(key, rate, cost);
+      if (!rateState.allowed) countRefusal(key);
+      return rateState;
     },
-    hold: async (key, limit) => {
-      const hold = await refused.hold(key, limit);
-      if (!hold) refuse(key);
-      return hold;
+    acquire: async (key, limit) => {
+      const slot = await counter.acquire(key, limit);
+      if (!slot) countRefusal(key);
+      return slot;
     },
   };
 }

@@ -5,8 +5,8 @@ import type { GatewayMeters } from './metrics.ts';
 import { openPaths } from '../http/access.ts';
 import type { Context, Middleware } from '../http/context.ts';
 
-/** Runs the request in a request context: its id, and the trace that its caller names. */
-export const trailed: Middleware = (ctx, next) =>
+/** Runs the request in a request context of its id and the caller's trace. */
+export const withRequestContext: Middleware = (ctx, next) =>
   inRequestContext({ requestId: ctx.state.requestId, ...readTraceContext(ctx.req.headers) }, next);
 
 export interface Observers {
@@ -14,11 +14,11 @@ export interface Observers {
   readonly spans: Spans | undefined;
 }
 
-/** Counts each request and makes it a span, under the row that it is for. Of the address only the row's pattern is told. */
+/** Measures each request and makes a span of it, by the row that it matches. Only the row's path pattern is recorded, not the URL. */
 export function observed({ meters, spans }: Observers): Middleware {
   return async (ctx, next) => {
     const start = performance.now();
-    // Probes come every few seconds and say nothing.
+    // Probes come every few seconds; spans of them have no use.
     const span = openPaths.has(ctx.path) ? undefined : spans?.enter(ctx.method, { kind: 'server' });
     try {
       await (span ? span.run(next) : next());
@@ -42,12 +42,12 @@ function endSpan({ method, status, state }: Context, span: Span): void {
   if (path !== undefined) span.rename(`${method} ${path}`);
   const route = path === undefined ? {} : { 'http.route': path };
   span.set({ 'http.request.method': method, 'http.response.status_code': status, ...route });
-  // By the standard a refusal is no error of the server's.
+  // By the OpenTelemetry conventions a 4xx is no error of a server span.
   span.end(status >= 500 ? state.error?.code : undefined);
 }
 
-/** The first step of a row: says which it is. */
-export function named({ name, answer }: Row, { path }: Route): Middleware {
+/** The first step of a row: notes in `state.route` which row the request matched. */
+export function noteRoute({ name, answer }: Row, { path }: Route): Middleware {
   const route = { name, path, isStream: answer === 'events' };
   return (ctx, next) => {
     ctx.state.route = route;
@@ -55,7 +55,7 @@ export function named({ name, answer }: Row, { path }: Route): Middleware {
   };
 }
 
-/** The last step before a stream: it counts as open until its connection is done with it. */
+/** Counts a stream as open until its handler has ended. */
 export function countOpen({ streamsOpen }: GatewayMeters): Middleware {
   return async (_ctx, next) => {
     streamsOpen.add({}, 1);

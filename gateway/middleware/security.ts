@@ -2,7 +2,7 @@ import { setHead } from '../http/head.ts';
 import type { Middleware } from '../http/context.ts';
 import type { BrowserConfig } from './settings.ts';
 
-/** What every reply says to a browser: take it for nothing but what it is, and show it in no page. Names, values. */
+/** Headers of every reply: no content sniffing, no scripts, no framing, no referrer. Names and values in turn. */
 export const safeHeaders: readonly string[] = [
   ...['X-Content-Type-Options', 'nosniff'],
   ...['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
@@ -10,7 +10,7 @@ export const safeHeaders: readonly string[] = [
   ...['Cross-Origin-Resource-Policy', 'same-origin'],
 ];
 
-/** Gives every reply its headers, whoever sends it. Who ends TLS is known to the operator alone, and so is `maxAge`. */
+/** Sets the headers of every reply. `Strict-Transport-Security` is sent only when `HSTS_SECONDS` is set: TLS ends in front of the gateway. */
 export function security({ HSTS_SECONDS: maxAge }: Pick<BrowserConfig, 'HSTS_SECONDS'>): Middleware {
   const always = [...safeHeaders, ...(maxAge === 0 ? [] : ['Strict-Transport-Security', `max-age=${String(maxAge)}`])];
   return async (ctx, next) => {

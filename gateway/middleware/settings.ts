@@ -6,8 +6,8 @@ const origins = (doc: string): Setting<readonly string[] | undefined> => ({
   fallback: undefined,
   read: (value) => {
     const list = value.split(',').map((origin) => origin.trim());
-    const strange = list.find((origin) => !(origin === '*' && list.length === 1) && !isOrigin(origin));
-    return strange === undefined
+    const invalid = list.find((origin) => !(origin === '*' && list.length === 1) && !isOrigin(origin));
+    return invalid === undefined
       ? list
       : { problem: `must be \`*\` or web origins like https://app.example.com, separated by commas` };
   },
@@ -18,7 +18,7 @@ function isOrigin(text: string): boolean {
   return url?.origin === text;
 }
 
-/** What the environment says about browsers: from which pages they may call, and whether by TLS alone. */
+/** Settings for browsers: the origins that may call, and HSTS. */
 export const browserSettings = {
   CORS_ORIGINS: origins('Web origins whose pages may call, separated by commas; `*` for all, without credentials'),
   CORS_CREDENTIALS: choice(['true', 'false'], 'false', 'Whether those pages may send cookies and other credentials'),

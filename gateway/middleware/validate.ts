@@ -9,8 +9,8 @@ const fromQuery = (): Source => 'query';
 const fromBody = (): Source => 'body';
 
 /**
- * Checks path parameters and input against the row's schemas and leaves them, defaults filled in, for the handler. `null` for
- * a field that may be absent is its absence.
+ * Checks path parameters and input against the row's schemas, fills in defaults, and puts both into `ctx.state` for the handler.
+ * `null` for a field that may be absent is removed.
  */
 export function validation({ params, input }: Row, method: Method): Middleware {
   const checkParams = params && validator(params);
@@ -30,7 +30,7 @@ export function validation({ params, input }: Row, method: Method): Middleware {
   };
 }
 
-/** A DELETE takes its input from the query, the body, or both; the body wins. */
+/** The input of a DELETE comes from the query, the body, or both; the body wins. */
 function inputOf(ctx: Context, method: Method, input: NonNullable<Row['input']>): Record<string, unknown> {
   if (method === 'GET') return readQuery(input, ctx.query);
   const body = ctx.state.body ?? {};

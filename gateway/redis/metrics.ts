@@ -6,16 +6,16 @@ export const redisMetrics = {
   failures: counter('agent_workflow_redis_failures_total', 'Commands that Redis did not answer in time, or at all'),
 };
 
-/** The same connection; whether it answers is told. */
-export function watchRedis(redis: Redis, registry: Registry): Redis {
+/** The same connection, measured. */
+export function measureRedis(redis: Redis, registry: Registry): Redis {
   const { up, failures } = registry.make(redisMetrics);
   let isUp: number | undefined;
   up.ask(() => isUp);
-  const watch = async <T>(answer: Promise<T>): Promise<T> => {
+  const measure = async <T>(reply: Promise<T>): Promise<T> => {
     try {
-      const given = await answer;
+      const value = await reply;
       isUp = 1;
-      return given;
+      return value;
     } catch (error) {
       isUp = 0;
       failures.add({});
@@ -24,7 +24,7 @@ export function watchRedis(redis: Redis, registry: Registry): Redis {
   };
   return {
     ...redis,
-    send: (...command) => watch(redis.send(...command)),
-    run: (script, key, ...values) => watch(redis.run(script, key, ...values)),
+    send: (...command) => measure(redis.send(...command)),
+    run: (script, key, ...values) => measure(redis.run(script, key, ...values)),
   };
 }

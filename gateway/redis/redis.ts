@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** A Lua script that Redis runs as one step. */
+/** A Lua script, which Redis runs atomically. */
 export interface Script {
   readonly source: string;
   readonly sha1: string;
@@ -11,34 +11,33 @@ export const script = (source: string): Script => ({
   sha1: createHash('sha1').update(source).digest('hex'),
 });
 
-/** In a script: milliseconds of Redis's own clock, which is every replica's, as `now`. */
+/** Lua that sets `now` to the milliseconds of Redis's clock, which is the same for all replicas. */
 export const readClock = `local clock = redis.call('TIME') local now = clock[1] * 1000 + clock[2] / 1000`;
 
-/** Who is told what is published on a channel. */
+/** Receives the messages of a channel. */
 export interface Listener {
   readonly onMessage: (message: string) => void;
-  /** Messages may have been missed. What is asked from now on is answered after this. */
+  /** Messages may have been missed before this call. */
   readonly onGap: () => void;
-  /** From now on no message is missed until the next gap. */
+  /** From here until the next `onGap` no message is missed. */
   readonly onListening?: () => void;
 }
 
-/** While Redis is away it is asked for a connection at least this often, in milliseconds. */
-export const longestWaitMs = 500;
+/** The longest pause between two attempts to connect to Redis, in milliseconds. */
+export const maxReconnectMs = 500;
 
 /**
- * What the adapters of Redis share: the one connection of this process. While Redis is away every call rejects with
- * `Unavailable` at once; a command that gets no answer in time rejects then. What became of a command that was rejected
- * is not known.
+ * The one connection to Redis of this process, which all adapters of Redis share. While Redis is away every call rejects with
+ * `Unavailable` at once; a command without a reply in time rejects then. A rejected command may have been executed.
  */
 export interface Redis extends AsyncDisposable {
-  /** The key of this name among those that are ours. */
+  /** The full key of a name, with our prefix. */
   readonly key: (name: string) => string;
   readonly send: (...command: readonly string[]) => Promise<unknown>;
-  /** Runs a script on a key, or several. */
+  /** Runs a script with one key or several. */
   readonly run: (script: Script, keys: string | readonly string[], ...values: readonly string[]) => Promise<unknown>;
-  /** Tells the listener from now on, across connections. */
+  /** Subscribes the listener to a channel, also on later connections. */
   readonly listen: (channel: string, listener: Listener) => void;
-  /** Whether nothing that is published on the channel from now on can be missed without `onGap` being called. */
+  /** Whether every message that is published on the channel from now on arrives, or `onGap` is called. */
   readonly isListening: (channel: string) => boolean;
 }

@@ -12,7 +12,7 @@ function isAddress(value: string): boolean {
   return url !== undefined && /^rediss?:$/.test(url.protocol) && url.hostname !== '' && /^\/?\d*$/.test(url.pathname);
 }
 
-/** What the environment says about where the edge keeps what its replicas share. */
+/** Settings of the store that the gateways of a cluster share. */
 export const storeSettings = {
   REDIS_URL: address,
   REDIS_KEY_PREFIX: text('agent-workflow:', 'What every key in Redis begins with, for services that share one'),

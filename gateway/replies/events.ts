@@ -3,7 +3,7 @@ import type { Log } from '@agent-workflow/kit/log';
 import type { RequestConfig } from '../http/settings.ts';
 import type { RunStream } from '../http/endpoint.ts';
 import type { Context } from '../http/context.ts';
-import type { Feeds, Taken } from './feeds.ts';
+import type { Feeds, StreamBytes } from './feeds.ts';
 import type { Framing } from './framing.ts';
 import { sendHead } from '../http/head.ts';
 import { ndjson, prefersNdjson } from './ndjson.ts';
@@ -49,7 +49,7 @@ export async function writeEvents(ctx: Context, { follow, call }: RunStream, opt
 
 interface Pipe extends Disposable {
   /** Resolves when the caller has read so far that more may be handed to its socket. */
-  readonly write: (taken: Taken) => Promise<void> | undefined;
+  readonly write: (taken: StreamBytes) => Promise<void> | undefined;
   readonly end: () => void;
   /** Whether nothing more is to be written. */
   readonly isOver: () => boolean;

@@ -16,7 +16,7 @@ export interface Feeds {
   /** A reader of the run behind event `after`. It is disposed of when its caller is gone. */
   readonly open: (request: FollowRequest, framing: Framing, call: Call) => Reader;
   /** What is kept for readers, in bytes. */
-  readonly keptBytes: () => number;
+  readonly bufferedBytes: () => number;
 }
 
 export interface Reader extends Disposable {
@@ -24,10 +24,10 @@ export interface Reader extends Disposable {
    * The next bytes, once there are any; `undefined` behind the terminal event. Called when the bytes before were written.
    * @throws what the execution service throws, and `Cancelled` when the caller is gone.
    */
-  readonly next: () => Promise<Taken | undefined>;
+  readonly next: () => Promise<StreamBytes | undefined>;
 }
 
-export interface Taken {
+export interface StreamBytes {
   readonly bytes: Uint8Array;
   /** Whether they end where an event ends. */
   readonly isWhole: boolean;
@@ -47,12 +47,12 @@ const usualBounds: FeedBounds = { chunkBytes: 64 * 1024, feedBytes: 1024 * 1024,
 /** Feeds on this execution service. */
 export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedBounds = usualBounds): Feeds {
   const feedsOf = new Map<string, Set<Feed>>();
-  let keptBytes = 0;
+  let bufferedBytes = 0;
   let uses = 0;
 
   const count = (feed: Feed, bytes: number): void => {
     feed.bytes += bytes;
-    keptBytes += bytes;
+    bufferedBytes += bytes;
   };
 
   const openFeed = (key: string, request: FollowRequest, framing: Framing, call: Call): Feed => {
@@ -148,7 +148,7 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
 
   /** Closes the feeds that were not read from for longest until what is kept is within its bound. */
   const shed = (busy: Feed): void => {
-    while (keptBytes > bounds.totalBytes) {
+    while (bufferedBytes > bounds.totalBytes) {
       let idle: Feed | undefined;
       for (const feeds of feedsOf.values()) {
         for (const feed of feeds) {
@@ -260,7 +260,7 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
     };
 
     /** What the chunk holds for the reader; `undefined` when it has all of it. */
-    const pass = (feed: Feed, chunk: Chunk): Taken | undefined => {
+    const pass = (feed: Feed, chunk: Chunk): StreamBytes | undefined => {
       const { position } = state;
       const start = isSame(chunk.from, position) ? 0 : locate(chunk, position);
       if (start === undefined && !isWithin(chunk, position)) {
@@ -308,7 +308,7 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
     };
   };
 
-  return { open, keptBytes: () => keptBytes };
+  return { open, bufferedBytes: () => bufferedBytes };
 }
 
 interface Kept {

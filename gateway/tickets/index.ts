@@ -1,5 +1,5 @@
-/** Tickets that let their holders in to the stream of one run. */
-export { withTickets } from './holders.ts';
+/** Tickets: each authenticates requests for the stream of one run. */
+export { withTickets } from './authentication.ts';
 export { openMemoryTicketStore } from './memory.ts';
 export { ticketMs, type TicketStore } from './port.ts';
 export { openRedisTicketStore } from './redis.ts';

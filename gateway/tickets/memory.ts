@@ -1,30 +1,30 @@
 import { LRUCache } from 'lru-cache';
-import { ticketMs, type Admission, type TicketStore } from './port.ts';
+import { ticketMs, type TicketGrant, type TicketStore } from './port.ts';
 
 export interface MemoryTicketStoreOptions {
-  /** Tickets that are kept; those that were not used for longest are forgotten first. */
+  /** Tickets that are stored; the least recently used are evicted first. */
   readonly maxTickets?: number;
-  /** Milliseconds of a clock that never goes back. */
+  /** A monotonic clock, in milliseconds. */
   readonly now?: () => number;
 }
 
-/** Keeps tickets in this process. */
+/** Stores tickets in this process. */
 export function openMemoryTicketStore({
   maxTickets = 100_000,
   now = () => performance.now(),
 }: MemoryTicketStoreOptions = {}): TicketStore {
-  const kept = new LRUCache<string, { readonly admission: Admission; readonly until: number }>({ max: maxTickets });
+  const grants = new LRUCache<string, { readonly grant: TicketGrant; readonly until: number }>({ max: maxTickets });
   return {
-    put: (hash, admission) => {
-      kept.set(hash, { admission, until: now() + ticketMs });
+    put: (hash, grant) => {
+      grants.set(hash, { grant, until: now() + ticketMs });
       return Promise.resolve();
     },
     get: (hash) => {
-      const found = kept.get(hash);
-      return Promise.resolve(found && now() < found.until ? found.admission : undefined);
+      const found = grants.get(hash);
+      return Promise.resolve(found && now() < found.until ? found.grant : undefined);
     },
     [Symbol.asyncDispose]: () => {
-      kept.clear();
+      grants.clear();
       return Promise.resolve();
     },
   };

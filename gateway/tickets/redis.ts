@@ -1,20 +1,20 @@
 import type { Redis } from '../redis/redis.ts';
-import { ticketMs, type Admission, type TicketStore } from './port.ts';
+import { ticketMs, type TicketGrant, type TicketStore } from './port.ts';
 
-/** Keeps tickets in Redis, which forgets them in time. */
+/** Stores tickets in Redis, which expires them. */
 export function openRedisTicketStore(redis: Redis): TicketStore {
   const keyOf = (hash: string): string => redis.key(`ticket:${hash}`);
   return {
     put: async (hash, { owner, runId }) => {
       await redis.send('SET', keyOf(hash), JSON.stringify([owner, runId]), 'PX', String(ticketMs));
     },
-    get: async (hash) => toAdmission(await redis.send('GET', keyOf(hash))),
+    get: async (hash) => toGrant(await redis.send('GET', keyOf(hash))),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
 }
 
-function toAdmission(kept: unknown): Admission | undefined {
-  if (typeof kept !== 'string') return undefined;
-  const [owner, runId] = JSON.parse(kept) as [string, string];
+function toGrant(value: unknown): TicketGrant | undefined {
+  if (typeof value !== 'string') return undefined;
+  const [owner, runId] = JSON.parse(value) as [string, string];
   return { owner, runId };
 }

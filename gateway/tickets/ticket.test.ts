@@ -1,7 +1,7 @@
 import test from 'ava';
-import type { Admission, TicketStore } from './port.ts';
+import type { TicketGrant, TicketStore } from './port.ts';
 import { openMemoryTicketStore } from './memory.ts';
-import { admissionOf, makeTicket } from './ticket.ts';
+import { grantOf, makeTicket } from './ticket.ts';
 
 /** A store that writes down all that it is told. */
 function openNoted(): TicketStore & { readonly told: unknown[] } {
@@ -10,21 +10,21 @@ function openNoted(): TicketStore & { readonly told: unknown[] } {
   return {
     ...store,
     told,
-    put: (hash, admission) => {
-      told.push(hash, admission);
-      return store.put(hash, admission);
+    put: (hash, grant) => {
+      told.push(hash, grant);
+      return store.put(hash, grant);
     },
   };
 }
 
-const ada: Admission = { owner: 'u:ada', runId: 'run-1' };
+const ada: TicketGrant = { owner: 'u:ada', runId: 'run-1' };
 
 test('a ticket lets in to what it was made for, again and again, and what resembles it does not', async (t) => {
   await using store = openNoted();
   const { text } = await makeTicket(store, ada);
-  for (let used = 0; used < 3; used++) t.deepEqual(await admissionOf(store, text), ada);
+  for (let used = 0; used < 3; used++) t.deepEqual(await grantOf(store, text), ada);
   for (const other of ['', text.slice(1), `${text}=`, text.toUpperCase(), ` ${text}`, String(store.told[0])])
-    t.is(await admissionOf(store, other), undefined, other);
+    t.is(await grantOf(store, other), undefined, other);
 });
 
 test('a ticket is 256 bits that no other is, fit for an address as it stands, and says when it ends', async (t) => {

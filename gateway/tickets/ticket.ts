@@ -1,27 +1,26 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { ticketMs, type Admission, type TicketStore } from './port.ts';
+import { ticketMs, type TicketGrant, type TicketStore } from './port.ts';
 
 export interface Ticket {
-  /** 256 random bits as base64url: who has it is let in. */
+  /** 256 random bits as base64url. */
   readonly text: string;
-  /** When it lets nobody in any more: milliseconds since 1970 UTC. */
+  /** When it expires: milliseconds since 1970 UTC. */
   readonly expiresAt: number;
 }
 
 /**
- * Makes a ticket. Only its hash is kept, so that nobody finds a ticket by looking where they are.
- * @throws Unavailable when it cannot be kept.
+ * Makes a ticket. Only its hash is stored, so that nobody finds a ticket in the store.
+ * @throws Unavailable when it cannot be stored.
  */
-export async function makeTicket(store: TicketStore, admission: Admission): Promise<Ticket> {
+export async function makeTicket(store: TicketStore, grant: TicketGrant): Promise<Ticket> {
   const text = randomBytes(32).toString('base64url');
-  // Read before it is kept: it may last a moment longer than it says, never shorter.
+  // The clock is read before the ticket is stored: the ticket may be valid a moment longer than it says, never shorter.
   const expiresAt = Date.now() + ticketMs;
-  await store.put(hashOf(text), admission);
+  await store.put(hashOf(text), grant);
   return { text, expiresAt };
 }
 
-/** What a ticket lets into; `undefined` for a text that is none, or none any more. */
-export const admissionOf = (store: TicketStore, text: string): Promise<Admission | undefined> =>
-  store.get(hashOf(text));
+/** The grant of a ticket; `undefined` for a text that is no ticket, or an expired one. */
+export const grantOf = (store: TicketStore, text: string): Promise<TicketGrant | undefined> => store.get(hashOf(text));
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url');

@@ -1,4 +1,4 @@
-/** Keeps the tools that callers have set up for their runs to come. */
-export { openMemoryToolShelf } from './memory.ts';
-export { keptMs, type ToolShelf } from './port.ts';
-export { openRedisToolShelf } from './redis.ts';
+/** Stores the tools that callers set up for their later runs. */
+export { openMemoryToolStore } from './memory.ts';
+export { toolsTtlMs, type ToolStore } from './port.ts';
+export { openRedisToolStore } from './redis.ts';

@@ -1,31 +1,31 @@
 import { LRUCache } from 'lru-cache';
 import type { RemoteTool } from '@agent-workflow/protos/execution';
-import { keptMs, type ToolShelf } from './port.ts';
+import { toolsTtlMs, type ToolStore } from './port.ts';
 
-/** Owners whose tools are kept; those who were not heard of for longest are forgotten first. */
+/** Owners whose tools are stored; the least recently used are evicted first. */
 const maxOwners = 10_000;
 
-export interface MemoryToolShelfOptions {
-  /** Milliseconds of a clock that never goes back. */
+export interface MemoryToolStoreOptions {
+  /** A monotonic clock, in milliseconds. */
   readonly now?: () => number;
 }
 
-/** Keeps tools in this process. */
-export function openMemoryToolShelf({ now = () => performance.now() }: MemoryToolShelfOptions = {}): ToolShelf {
-  const shelf = new LRUCache<string, { readonly tools: readonly RemoteTool[]; readonly until: number }>({
+/** Stores tools in this process. */
+export function openMemoryToolStore({ now = () => performance.now() }: MemoryToolStoreOptions = {}): ToolStore {
+  const lists = new LRUCache<string, { readonly tools: readonly RemoteTool[]; readonly until: number }>({
     max: maxOwners,
   });
   return {
     put: (owner, tools) => {
-      shelf.set(owner, { tools, until: now() + keptMs });
+      lists.set(owner, { tools, until: now() + toolsTtlMs });
       return Promise.resolve();
     },
     get: (owner) => {
-      const kept = shelf.get(owner);
-      return Promise.resolve(kept && now() < kept.until ? kept.tools : []);
+      const found = lists.get(owner);
+      return Promise.resolve(found && now() < found.until ? found.tools : []);
     },
     [Symbol.asyncDispose]: () => {
-      shelf.clear();
+      lists.clear();
       return Promise.resolve();
     },
   };

@@ -1,16 +1,16 @@
 import type { RemoteTool } from '@agent-workflow/protos/execution';
 
 /**
- * The tools that callers have set up for their runs to come, by owner. It is no record: an owner whose tools are forgotten
- * sets them up again. But a run may not lose tools that its owner has: a call whose store is away rejects with
- * `Unavailable`, unless the answer is known.
+ * The tools that callers set up for their later runs, by owner. It is no record: an owner whose tools are lost sets them up
+ * again. But a run must not silently go without the tools of its owner: a call rejects with `Unavailable` while the store is
+ * away, unless the list is known.
  */
-export interface ToolShelf extends AsyncDisposable {
-  /** Replaces what the owner had. It is kept for `keptMs` from now. */
+export interface ToolStore extends AsyncDisposable {
+  /** Replaces the list of the owner, which is stored for `toolsTtlMs`. */
   readonly put: (owner: string, tools: readonly RemoteTool[]) => Promise<void>;
-  /** What the owner set up last; empty when there is nothing, or not any more. */
+  /** The last list of the owner; empty when there is none or it has expired. */
   readonly get: (owner: string) => Promise<readonly RemoteTool[]>;
 }
 
-/** How long tools that are set up last, in milliseconds. */
-export const keptMs = 24 * 60 * 60 * 1000;
+/** How long tools that were set up are stored, in milliseconds. */
+export const toolsTtlMs = 24 * 60 * 60 * 1000;

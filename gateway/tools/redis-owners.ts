@@ -2,25 +2,25 @@ import { createHash } from 'node:crypto';
 import { every } from '@agent-workflow/kit/life';
 import type { Redis } from '../redis/redis.ts';
 
-/** Which owners have set up tools, as far as this replica knows without asking Redis. */
+/** Which owners have set up tools, as far as this replica knows without a call to Redis. */
 export interface ToolOwners extends AsyncDisposable {
-  /** Whether it is known that the owner has none. */
+  /** Whether the owner is known to have none. */
   readonly hasNone: (owner: string) => boolean;
-  /** The owner has set up tools. */
+  /** Notes that the owner has set up tools. */
   readonly add: (owner: string) => void;
-  /** What is known may miss an owner: nothing is known from now on. */
+  /** Drops everything that is known, because an owner may have been missed. */
   readonly forget: () => void;
-  /** Reads all owners; whoever comes meanwhile and later is told by `add`. */
+  /** Reads all owners. Owners that set up tools meanwhile and later are added by `add`. */
   readonly load: () => Promise<void>;
 }
 
-/** With more owners than that nothing is known, so that the list is bounded: some 10 MiB. */
+/** With more owners nothing is known, so that the memory is bounded: some 10 MiB. */
 const maxOwners = 100_000;
-const readAtOnce = 1000;
-/** How often owners whose tools have run out are forgotten, in milliseconds. */
-const renewMs = 60 * 60 * 1000;
+const ownersPerRead = 1000;
+/** How often the owners are read again, which drops those whose tools have expired. In milliseconds. */
+const reloadMs = 60 * 60 * 1000;
 
-/** Reads the owners from a sorted set, whose scores are the times at which their tools run out. */
+/** Reads the owners from a sorted set whose scores are the times at which their tools expire. */
 export function openToolOwners(redis: Redis, key: string): ToolOwners {
   let known: Set<string> | undefined;
   let loading: Set<string> | undefined;
@@ -30,7 +30,7 @@ export function openToolOwners(redis: Redis, key: string): ToolOwners {
     loading = owners;
     let cursor = '0';
     do {
-      const reply = await redis.send('ZSCAN', key, cursor, 'COUNT', String(readAtOnce));
+      const reply = await redis.send('ZSCAN', key, cursor, 'COUNT', String(ownersPerRead));
       const [next, scored] = reply as [string, readonly string[]];
       cursor = next;
       for (let at = 0; at < scored.length; at += 2) owners.add(digestOf(scored[at] ?? ''));
@@ -45,8 +45,8 @@ export function openToolOwners(redis: Redis, key: string): ToolOwners {
     loading = undefined;
   };
 
-  const renewing = every(
-    renewMs,
+  const reloads = every(
+    reloadMs,
     async () => {
       if (known) await load();
     },
@@ -63,9 +63,9 @@ export function openToolOwners(redis: Redis, key: string): ToolOwners {
     },
     forget,
     load: () => load().catch(() => undefined),
-    [Symbol.asyncDispose]: () => renewing[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => reloads[Symbol.asyncDispose](),
   };
 }
 
-/** Owners' ids may be long: two that share a digest are both taken for owners with tools, which loses nothing. */
+/** A short digest in place of the id, which may be long. When two owners share a digest, both count as owners with tools, which does no harm. */
 const digestOf = (owner: string): string => createHash('sha256').update(owner).digest('base64url').slice(0, 16);

@@ -2,18 +2,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import type { RemoteTool } from '@agent-workflow/protos/execution';
 import { LRUCache } from 'lru-cache';
-import { longestWaitMs, readClock, script, type Redis } from '../redis/redis.ts';
-import { keptMs, type ToolShelf } from './port.ts';
+import { maxReconnectMs, readClock, script, type Redis } from '../redis/redis.ts';
+import { toolsTtlMs, type ToolStore } from './port.ts';
 import { openToolOwners } from './redis-owners.ts';
 
-/** Bytes of lists that are remembered; those that were not asked for longest are forgotten first. */
-const maxRememberedBytes = 32 * 1024 * 1024;
+/** Bytes of cached lists; the least recently used are evicted first. */
+const maxCacheBytes = 32 * 1024 * 1024;
 
-/** A list that was read so long ago counts for nothing any more, in milliseconds. */
-const rememberedMs = 10 * 60 * 1000;
+/** How long a cached list may be used, in milliseconds. */
+const cacheTtlMs = 10 * 60 * 1000;
 
-/** Replicas that lost Redis together have it back together, within this time, in milliseconds. */
-const settledMs = 2 * longestWaitMs;
+/** Replicas that lost Redis at the same time are all connected again after this time, in milliseconds. */
+const allConnectedMs = 2 * maxReconnectMs;
 
 /** KEYS: the owner's list, the owners who have one. */
 const putScript = script(`
@@ -25,17 +25,17 @@ const putScript = script(`
   redis.call('PUBLISH', ARGV[3], ARGV[4])`);
 
 /**
- * Keeps tools in Redis. While that is away an owner whose list was read shortly before still has it, and one who never set up
- * any has none: nobody can put a list then, and each replica knows the owners who did before, because it reads them when it
- * connects and is told of each later one on a channel. Of any other owner the list is not known, so that `get` rejects. When
- * Redis is back, a list is put only once every replica is there to be told.
+ * Stores tools in Redis. While Redis is away, `get` gives the list of an owner from the cache, and an empty list for an owner
+ * who has set up none: nobody can put a list then, and each replica knows the owners with tools, because it reads them when it
+ * connects and receives each later one on a channel. For any other owner `get` rejects. When Redis is back, `put` waits until
+ * all replicas are connected and receive the message.
  */
-export function openRedisToolShelf(redis: Redis): ToolShelf {
+export function openRedisToolStore(redis: Redis): ToolStore {
   const channel = redis.key('tools');
-  const remembered = new LRUCache<string, string>({
-    maxSize: maxRememberedBytes,
+  const cache = new LRUCache<string, string>({
+    maxSize: maxCacheBytes,
     sizeCalculation: (list, owner) => list.length + owner.length,
-    ttl: rememberedMs,
+    ttl: cacheTtlMs,
   });
   const ownersKey = redis.key('tool-owners');
   const owners = openToolOwners(redis, ownersKey);
@@ -44,37 +44,37 @@ export function openRedisToolShelf(redis: Redis): ToolShelf {
   redis.listen(channel, {
     onMessage: (owner) => {
       changes++;
-      remembered.delete(owner);
+      cache.delete(owner);
       owners.add(owner);
     },
     onGap: () => {
       changes++;
       gapAt = performance.now();
-      remembered.clear();
+      cache.clear();
       owners.forget();
     },
     onListening: () => void owners.load(),
   });
   const read = async (owner: string): Promise<string> => {
-    const before = changes;
+    const changesBefore = changes;
     const list = await redis.send('GET', redis.key(`tools:${owner}`));
     const text = typeof list === 'string' ? list : noTools;
-    if (changes === before && redis.isListening(channel)) remembered.set(owner, text);
+    if (changes === changesBefore && redis.isListening(channel)) cache.set(owner, text);
     return text;
   };
 
-  const knownOf = (owner: string): string | undefined =>
-    remembered.get(owner) ?? (owners.hasNone(owner) ? noTools : undefined);
+  const cachedOf = (owner: string): string | undefined =>
+    cache.get(owner) ?? (owners.hasNone(owner) ? noTools : undefined);
 
   return {
     put: async (owner, tools) => {
-      await delay(Math.max(0, gapAt + settledMs - performance.now()));
+      await delay(Math.max(0, gapAt + allConnectedMs - performance.now()));
       const keys = [redis.key(`tools:${owner}`), ownersKey];
-      await redis.run(putScript, keys, toText(tools), String(keptMs), channel, owner);
+      await redis.run(putScript, keys, toText(tools), String(toolsTtlMs), channel, owner);
     },
     get: async (owner) => {
       const text = await read(owner).catch((error: unknown) => {
-        const known = isServiceError(error, 'Unavailable') ? knownOf(owner) : undefined;
+        const known = isServiceError(error, 'Unavailable') ? cachedOf(owner) : undefined;
         if (known === undefined) throw error;
         return known;
       });
@@ -86,11 +86,11 @@ export function openRedisToolShelf(redis: Redis): ToolShelf {
 
 const noTools = '[]';
 
-type Kept = readonly [nodeName: string, name: string, description: string, parametersJson: string];
+type StoredTool = readonly [nodeName: string, name: string, description: string, parametersJson: string];
 
 const toText = (tools: readonly RemoteTool[]): string =>
   JSON.stringify(
-    tools.map(({ nodeName, name, description, parametersJson }): Kept => [
+    tools.map(({ nodeName, name, description, parametersJson }): StoredTool => [
       nodeName,
       name,
       description,
@@ -99,7 +99,7 @@ const toText = (tools: readonly RemoteTool[]): string =>
   );
 
 const toTools = (text: string): readonly RemoteTool[] =>
-  (JSON.parse(text) as readonly Kept[]).map(([nodeName, name, description, parametersJson]) => ({
+  (JSON.parse(text) as readonly StoredTool[]).map(([nodeName, name, description, parametersJson]) => ({
     nodeName,
     name,
     description,

@@ -8,9 +8,9 @@ import { unwatched, type OpenWatchdog } from '@agent-workflow/execution/watchdog
 import { createApp } from '@agent-workflow/gateway/app';
 import { openAuth, rulesOf } from '@agent-workflow/gateway/auth/open';
 import { hostOf } from '@agent-workflow/gateway/config';
-import { createParts } from '@agent-workflow/gateway/upstream/parts';
+import { createReadinessCheck } from '@agent-workflow/gateway/upstream/readiness';
 import { openServer } from '@agent-workflow/gateway/server';
-import { openMemoryStores, type EdgeStores } from '@agent-workflow/gateway/stores';
+import { openMemoryStores, type GatewayStores } from '@agent-workflow/gateway/stores';
 import { openDataFolder } from '@agent-workflow/runtime/sqlite/sqlite';
 import type { Env } from '@agent-workflow/kit/env';
 import { anonymousOwner } from '@agent-workflow/kit/ids';
@@ -35,7 +35,7 @@ export interface StandaloneOptions {
   /** For whoever has the process for itself. */
   readonly openWatchdog?: OpenWatchdog;
   /** Where the edge keeps what it keeps; in this process unless told. */
-  readonly openStores?: () => Promise<EdgeStores> | EdgeStores;
+  readonly openStores?: () => Promise<GatewayStores> | GatewayStores;
 }
 
 /**
@@ -84,14 +84,14 @@ export async function openStandalone(
   // Requests wait for runs: they drain first, and what then still runs has the time that is left.
   let drainUntil = 0;
   opened.defer(() => drain(Math.max(minDrainMs, drainUntil - Date.now())));
-  const open = `${auth.says}${file.auth === null ? '' : `; ${await sayAnonymous(threads)}`}`;
+  const open = `${auth.summary}${file.auth === null ? '' : `; ${await sayAnonymous(threads)}`}`;
   const stores = opened.use(await openStores());
   const app = createApp({
     threads,
     execution: inProcess('execution', link(execution)),
     memory,
     ...stores,
-    parts: createParts({ threads, health }),
+    readiness: createReadinessCheck({ threads, health }),
     ...{ config: values, log, registry, spans },
     ...rulesOf(auth),
   });

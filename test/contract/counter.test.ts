@@ -123,10 +123,10 @@ withServer(test, redis, (server) => {
     );
     const taken = await Promise.all(asks.map((counter) => counter.take('a', rate)));
     t.is(taken.filter(({ allowed }) => allowed).length, 20);
-    const holds = await Promise.all(asks.map((counter) => counter.hold('a', 20)));
-    t.is(holds.filter((hold) => hold !== undefined).length, 20);
-    await holds.find((hold) => hold !== undefined)?.release();
-    t.not(await counters[2]?.hold('a', 20), undefined);
+    const slots = await Promise.all(asks.map((counter) => counter.acquire('a', 20)));
+    t.is(slots.filter((slot) => slot !== undefined).length, 20);
+    await slots.find((slot) => slot !== undefined)?.release();
+    t.not(await counters[2]?.acquire('a', 20), undefined);
     for (const counter of counters) await counter[Symbol.asyncDispose]();
   });
 
@@ -148,12 +148,13 @@ withServer(test, redis, (server) => {
     await using other = openRedisCounter(await keys.replica(), { leaseMs });
     const connection = await keys.replica();
     await using dying = openRedisCounter(connection, { leaseMs });
-    t.truthy(await dying.hold('a', 1));
+    t.truthy(await dying.acquire('a', 1));
     const begin = performance.now();
-    while (performance.now() - begin < 2 * leaseMs) t.is(await other.hold('a', 1), undefined, 'its lease is renewed');
+    while (performance.now() - begin < 2 * leaseMs)
+      t.is(await other.acquire('a', 1), undefined, 'its lease is renewed');
     await connection[Symbol.asyncDispose]();
     const died = performance.now();
-    await until(t, async () => (await other.hold('a', 1)) !== undefined);
+    await until(t, async () => (await other.acquire('a', 1)) !== undefined);
     t.log(`free ${(performance.now() - died).toFixed(0)} ms after the death, by a lease of ${String(leaseMs)} ms`);
   });
 
@@ -165,46 +166,46 @@ withServer(test, redis, (server) => {
       for (const counter of [one, two, three]) await counter?.[Symbol.asyncDispose]();
     });
     for (const counter of [one, two, three])
-      for (let place = 0; place < 2; place++) t.truthy(await counter?.hold('a', 6));
-    t.is(await one?.hold('a', 6), undefined);
+      for (let index = 0; index < 2; index++) t.truthy(await counter?.acquire('a', 6));
+    t.is(await one?.acquire('a', 6), undefined);
     await connections[2][Symbol.asyncDispose]();
     const got: unknown[] = [];
     await until(t, async () => {
-      const hold = await one?.hold('a', 6);
-      if (hold) got.push(hold);
+      const slot = await one?.acquire('a', 6);
+      if (slot) got.push(slot);
       return got.length === 2;
     });
-    t.is(await two?.hold('a', 6), undefined, 'the four of those that live, and two more');
+    t.is(await two?.acquire('a', 6), undefined, 'the four of those that live, and two more');
   });
 
   test('in Redis: a gateway that was thought dead has its places again, and none is taken from it', async (t) => {
     const keys = await openRedisKeys(t, (await server()).url);
     await using other = openRedisCounter(await keys.replica(), { leaseMs });
     await using late = openRedisCounter(keys.redis, { leaseMs });
-    const holds = [await late.hold('a', 2), await late.hold('a', 2)];
-    t.is(await other.hold('a', 2), undefined);
+    const slots = [await late.acquire('a', 2), await late.acquire('a', 2)];
+    t.is(await other.acquire('a', 2), undefined);
     for (const forget of [
       async () => keys.redis.send('DEL', keys.redis.key('gateways')),
       async () => keys.redis.send('DEL', keys.redis.key('gateways'), keys.redis.key('places:a')),
     ]) {
       await forget();
       await until(t, async () => {
-        const taken = await other.hold('a', 2);
+        const taken = await other.acquire('a', 2);
         await taken?.release();
         return taken === undefined;
       });
       t.is(await heldBy(keys, 'a'), 2);
     }
-    await holds[0]?.release();
-    await until(t, async () => (await other.hold('a', 2)) !== undefined);
-    await holds[1]?.release();
-    t.truthy(await other.hold('a', 2));
+    await slots[0]?.release();
+    await until(t, async () => (await other.acquire('a', 2)) !== undefined);
+    await slots[1]?.release();
+    t.truthy(await other.acquire('a', 2));
   });
 
   test('in Redis: a place that was given back is not written again', async (t) => {
     const keys = await openRedisKeys(t, (await server()).url);
     await using counter = openRedisCounter(keys.redis, { leaseMs });
-    const [kept, freed] = [await counter.hold('a', 2), await counter.hold('a', 2)];
+    const [kept, freed] = [await counter.acquire('a', 2), await counter.acquire('a', 2)];
     await freed?.release();
     await keys.redis.send('DEL', keys.redis.key('gateways'));
     const begin = performance.now();

@@ -88,7 +88,7 @@ export function counterContract(test: TestFn, name: string, open: (t: ExecutionC
         },
       );
       const rates = fc.record({ limit: fc.integer({ min: 1, max: 9 }), windowMs: fc.constantFrom(100, 333, 1000) });
-      const holds = fc.asyncProperty(rates, steps, async (each, script) => {
+      const slots = fc.asyncProperty(rates, steps, async (each, script) => {
         const name = String(key++);
         const given: number[] = [];
         let now = 0;
@@ -103,30 +103,30 @@ export function counterContract(test: TestFn, name: string, open: (t: ExecutionC
         }
         t.true(given.length <= each.limit + (now / each.windowMs) * each.limit + 1);
       });
-      await fc.assert(holds, { numRuns: 50 });
+      await fc.assert(slots, { numRuns: 50 });
       t.pass();
     },
   );
 
   check('so many places are held at once, also when all ask together', async (t, { counter }) => {
-    const holds = await Promise.all(Array.from({ length: 7 }, () => counter.hold('a', 3)));
-    t.is(holds.filter((hold) => hold !== undefined).length, 3);
-    t.not(await counter.hold('b', 3), undefined);
+    const slots = await Promise.all(Array.from({ length: 7 }, () => counter.acquire('a', 3)));
+    t.is(slots.filter((slot) => slot !== undefined).length, 3);
+    t.not(await counter.acquire('b', 3), undefined);
   });
 
   check('a place given back is there again, and given back twice is one place', async (t, { counter }) => {
-    const first = await counter.hold('a', 2);
-    await counter.hold('a', 2);
-    t.is(await counter.hold('a', 2), undefined);
+    const first = await counter.acquire('a', 2);
+    await counter.acquire('a', 2);
+    t.is(await counter.acquire('a', 2), undefined);
     await first?.release();
     await first?.release();
-    t.not(await counter.hold('a', 2), undefined);
-    t.is(await counter.hold('a', 2), undefined);
+    t.not(await counter.acquire('a', 2), undefined);
+    t.is(await counter.acquire('a', 2), undefined);
   });
 
   check('rates and places of one key do not touch each other', async (t, { counter }) => {
     await takeAll(counter, 'a', rate);
-    t.not(await counter.hold('a', 1), undefined);
+    t.not(await counter.acquire('a', 1), undefined);
     t.false((await counter.take('a', rate)).allowed);
   });
 }

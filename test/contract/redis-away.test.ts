@@ -1,11 +1,11 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { silentLog, type Log } from '@agent-workflow/kit/log';
-import { openEdgeStores, type EdgeStores } from '@agent-workflow/gateway/stores';
+import { openGatewayStores, type GatewayStores } from '@agent-workflow/gateway/stores';
 import type { RemoteTool } from '@agent-workflow/protos/execution';
 import test, { type ExecutionContext } from 'ava';
 import { withServer } from '../servers/real-suite.ts';
 import { openRedis } from '@agent-workflow/gateway/redis/client';
-import { longestWaitMs, type Redis } from '@agent-workflow/gateway/redis';
+import { maxReconnectMs, type Redis } from '@agent-workflow/gateway/redis';
 import { privateRedis } from '../servers/redis.ts';
 import { openStallingProxy } from '../servers/stalling-proxy.ts';
 
@@ -17,7 +17,7 @@ const shortMs = 1000;
 const patienceMs = 20_000;
 
 const tool = (name: string): RemoteTool => ({ nodeName: '', name, description: '', parametersJson: Buffer.from('{}') });
-const namesOf = async (stores: EdgeStores, owner: string): Promise<string[]> =>
+const namesOf = async (stores: GatewayStores, owner: string): Promise<string[]> =>
   (await stores.tools.get(owner)).map(({ name }) => name);
 const admission = { owner: 'u:ada', runId: 'run' };
 const reply = { bodyHash: 'hash', replyJson: Buffer.from('1') };
@@ -34,16 +34,16 @@ interface Replica {
 }
 
 /** Opens the stores of one replica, which may not have found Redis yet. */
-async function beginReplica(t: ExecutionContext, replica: Replica): Promise<EdgeStores> {
+async function beginReplica(t: ExecutionContext, replica: Replica): Promise<GatewayStores> {
   const { url, log = silentLog, timeout = timeoutMs } = replica;
   const config = { REDIS_URL: url, REDIS_KEY_PREFIX: 'test:', REDIS_TIMEOUT_MS: timeout };
-  const stores = await openEdgeStores({ config, log });
+  const stores = await openGatewayStores({ config, log });
   t.teardown(() => stores[Symbol.asyncDispose]());
   return stores;
 }
 
 /** Opens the stores of one replica. */
-async function openReplica(t: ExecutionContext, replica: Replica): Promise<EdgeStores> {
+async function openReplica(t: ExecutionContext, replica: Replica): Promise<GatewayStores> {
   const stores = await beginReplica(t, replica);
   await untilBack(t, stores);
   return stores;
@@ -81,9 +81,9 @@ async function until(t: ExecutionContext, isSo: () => Promise<boolean>): Promise
 }
 
 /** What was published before is heard when this resolves: whoever asks Redis is answered behind it. */
-const heardOf = ({ tickets }: EdgeStores): Promise<unknown> => tickets.get('probe');
+const heardOf = ({ tickets }: GatewayStores): Promise<unknown> => tickets.get('probe');
 
-const untilBack = (t: ExecutionContext, stores: EdgeStores): Promise<void> =>
+const untilBack = (t: ExecutionContext, stores: GatewayStores): Promise<void> =>
   until(t, async () => {
     await stores.tickets.put('probe', admission);
     return true;
@@ -93,7 +93,7 @@ withServer(test, privateRedis(), () => {
   test('while Redis is away each replica gives the whole limit, and afterwards they give it together again', async (t) => {
     await using server = await privateRedis().open();
     const [one, other] = [await openReplica(t, server), await openReplica(t, server)];
-    const takeAll = async ({ counter }: EdgeStores, key: string): Promise<number> => {
+    const takeAll = async ({ counter }: GatewayStores, key: string): Promise<number> => {
       let given = 0;
       while ((await quickly(t, () => counter.take(key, rate))).allowed) given++;
       return given;
@@ -115,29 +115,29 @@ withServer(test, privateRedis(), () => {
   test('no more places than the limit are held by one replica, whether Redis goes or comes between', async (t) => {
     await using server = await privateRedis().open();
     const [one, other] = [await openReplica(t, server), await openReplica(t, server)];
-    const hold = ({ counter }: EdgeStores) => quickly(t, () => counter.hold('a', 2));
-    const before = await hold(one);
+    const acquire = ({ counter }: GatewayStores) => quickly(t, () => counter.acquire('a', 2));
+    const before = await acquire(one);
     t.truthy(before);
     await server.kill();
-    const away = await hold(one);
+    const away = await acquire(one);
     t.truthy(away);
-    t.is(await hold(one), undefined);
-    t.truthy(await hold(other), 'a replica does not know of the places of others');
+    t.is(await acquire(one), undefined);
+    t.truthy(await acquire(other), 'a replica does not know of the places of others');
 
     await before?.release();
-    const after = await hold(one);
+    const after = await acquire(one);
     t.truthy(after, 'a place is given back without Redis');
-    t.is(await hold(one), undefined);
+    t.is(await acquire(one), undefined);
 
     await server.wipe();
     await server.restart();
     await untilBack(t, one);
-    t.is(await hold(one), undefined, 'places that are held still count');
+    t.is(await acquire(one), undefined, 'places that are held still count');
     await untilBack(t, other);
     // `one` holds two, `other` one that it gave while Redis was away: all of them have their streams still.
-    const isFull = (stores: EdgeStores) =>
+    const isFull = (stores: GatewayStores) =>
       until(t, async () => {
-        const more = await hold(stores);
+        const more = await acquire(stores);
         await more?.release();
         return more === undefined;
       });
@@ -145,7 +145,7 @@ withServer(test, privateRedis(), () => {
     await away?.release();
     await Promise.all([isFull(one), isFull(other)]);
     await after?.release();
-    await until(t, async () => (await hold(other)) !== undefined);
+    await until(t, async () => (await acquire(other)) !== undefined);
   });
 
   test('tickets are neither made nor taken while Redis is away, and those from before hold afterwards', async (t) => {
@@ -166,17 +166,17 @@ withServer(test, privateRedis(), () => {
   test('replies are neither found nor kept while Redis is away, and nothing fails for that', async (t) => {
     await using server = await privateRedis().open();
     const stores = await openReplica(t, server);
-    const { onceCache } = stores;
-    await onceCache.put('a', reply);
+    const { replyCache } = stores;
+    await replyCache.put('a', reply);
     await server.kill();
     for (let time = 0; time < 20; time++) {
-      t.is(await quickly(t, () => onceCache.get('a')), undefined);
-      await quickly(t, () => onceCache.put('b', reply));
+      t.is(await quickly(t, () => replyCache.get('a')), undefined);
+      await quickly(t, () => replyCache.put('b', reply));
     }
     await server.restart();
     await untilBack(t, stores);
-    t.is((await onceCache.get('a'))?.bodyHash, 'hash');
-    t.is(await onceCache.get('b'), undefined);
+    t.is((await replyCache.get('a'))?.bodyHash, 'hash');
+    t.is(await replyCache.get('b'), undefined);
   });
 
   test('while Redis is away tools cannot be set up, and an owner has those that were known, or nobody can say', async (t) => {
@@ -205,7 +205,7 @@ withServer(test, privateRedis(), () => {
     await untilBack(t, one);
     const back = performance.now();
     await one.tools.put('u:ada', [tool('third')]);
-    t.true(performance.now() - back > longestWaitMs, 'every replica has asked Redis again meanwhile');
+    t.true(performance.now() - back > maxReconnectMs, 'every replica has asked Redis again meanwhile');
     t.deepEqual(await namesOf(other, 'u:ada'), ['third'], 'the others were there to hear of it');
     t.deepEqual(await namesOf(other, 'u:eve'), ['hers, anew']);
 
@@ -282,10 +282,10 @@ withServer(test, privateRedis(), () => {
     const work = async (name: string): Promise<void> => {
       while (!isOver) {
         await quickly(t, () => stores.counter.take(name, rate));
-        await quickly(t, () => stores.onceCache.put(name, reply));
-        await quickly(t, () => stores.onceCache.get(name));
-        const hold = await quickly(t, () => stores.counter.hold(name, 1));
-        await quickly(t, async () => hold?.release());
+        await quickly(t, () => stores.replyCache.put(name, reply));
+        await quickly(t, () => stores.replyCache.get(name));
+        const slot = await quickly(t, () => stores.counter.acquire(name, 1));
+        await quickly(t, async () => slot?.release());
         asked += 5;
         await turn();
       }
@@ -345,7 +345,7 @@ withServer(test, privateRedis(), () => {
     t.true((await stores.counter.take('a', rate)).allowed);
     await isAway(t, () => stores.tickets.get('a'));
     await isAway(t, () => stores.tools.get('u:ada'));
-    t.is(await stores.onceCache.get('a'), undefined);
+    t.is(await stores.replyCache.get('a'), undefined);
     await server.restart();
     await untilBack(t, stores);
     await stores.tools.put('u:ada', [tool('x')]);

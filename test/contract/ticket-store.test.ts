@@ -17,12 +17,12 @@ ticketStoreContract(test, 'in memory', async () => {
 
 test('in memory: tickets beyond the bound are forgotten, the longest unused first', async (t) => {
   await using tickets = openMemoryTicketStore({ maxTickets: 2 });
-  const admission = { owner: 'u:ada', runId: 'run' };
-  for (const hash of ['a', 'b']) await tickets.put(hash, admission);
-  t.deepEqual(await tickets.get('a'), admission);
-  await tickets.put('c', admission);
+  const grant = { owner: 'u:ada', runId: 'run' };
+  for (const hash of ['a', 'b']) await tickets.put(hash, grant);
+  t.deepEqual(await tickets.get('a'), grant);
+  await tickets.put('c', grant);
   t.is(await tickets.get('b'), undefined);
-  for (const hash of ['a', 'c']) t.deepEqual(await tickets.get(hash), admission, hash);
+  for (const hash of ['a', 'c']) t.deepEqual(await tickets.get(hash), grant, hash);
 });
 
 withServer(test, redis, (server) => {
@@ -33,8 +33,8 @@ withServer(test, redis, (server) => {
 
   test('in Redis: a ticket that one replica keeps is known to the others', async (t) => {
     const keys = await openRedisKeys(t, (await server()).url);
-    const admission = { owner: 'u:ada', runId: 'run' };
-    await openRedisTicketStore(keys.redis).put('a', admission);
-    t.deepEqual(await openRedisTicketStore(await keys.replica()).get('a'), admission);
+    const grant = { owner: 'u:ada', runId: 'run' };
+    await openRedisTicketStore(keys.redis).put('a', grant);
+    t.deepEqual(await openRedisTicketStore(await keys.replica()).get('a'), grant);
   });
 });

@@ -1,4 +1,4 @@
-import { steadyExecution } from '@agent-workflow/gateway/upstream/steady';
+import { retryingExecution } from '@agent-workflow/gateway/upstream/retrying-execution';
 import { ServiceError } from '@agent-workflow/kit/errors';
 import { never, within } from '@agent-workflow/protos/call';
 import type { Execution, UpdateStateRequest } from '@agent-workflow/protos/execution';
@@ -131,7 +131,7 @@ test('a stream that a frozen replica cuts off goes on at another behind its last
   for (const replica of [first, second]) replica.hangs = true;
   const seen: number[] = [];
   let stalledAt = 0;
-  for await (const { events } of steadyExecution(client).follow({ ...waited, after: 0 }, within(60_000))) {
+  for await (const { events } of retryingExecution(client).follow({ ...waited, after: 0 }, within(60_000))) {
     seen.push(...events.map(({ seq }) => seq));
     if (seen.length !== 3) continue;
     while (countOf(first, 'follow') + countOf(second, 'follow') === 0) await turn();

@@ -77,7 +77,7 @@ test('readers of one run share one reading of its log and one encoding', async (
   await append('c');
   await end();
   t.is(new Set(await rest).size, 1);
-  t.deepEqual([counted.follows, counted.open, feeds.keptBytes()], [1, 0, 0]);
+  t.deepEqual([counted.follows, counted.open, feeds.bufferedBytes()], [1, 0, 0]);
 });
 
 test('what is kept for readers that stand still is bounded, and they have it all when they go on', async (t) => {
@@ -95,7 +95,7 @@ test('what is kept for readers that stand still is bounded, and they have it all
   ]);
   t.true((await readAll(feeds.open(request(), sse, within(60_000)))) === expected);
   // A batch of the log is a read of at most half a megabyte, held by the log and encoded.
-  t.true(feeds.keptBytes() <= totalBytes + 1024 * 1024, String(feeds.keptBytes()));
+  t.true(feeds.bufferedBytes() <= totalBytes + 1024 * 1024, String(feeds.bufferedBytes()));
   const all = await Promise.all(
     slow.map(async (reader, index) => Buffer.from(first[index] ?? []).toString() + (await readAll(reader))),
   );
@@ -103,7 +103,7 @@ test('what is kept for readers that stand still is bounded, and they have it all
     all.map((text) => text === expected),
     slow.map(() => true),
   );
-  t.deepEqual([counted.open, feeds.keptBytes()], [0, 0]);
+  t.deepEqual([counted.open, feeds.bufferedBytes()], [0, 0]);
   t.log(
     `the log was read ${String(counted.follows)} times for 11 readers, ${(counted.bytes / 4e6).toFixed(1)} times over`,
   );
@@ -121,9 +121,9 @@ test('an event that is a part of a larger read is kept at the cost of all of tha
   const feeds = createFeeds({ follow }, { chunkBytes: 64 * 1024, feedBytes: readBytes, totalBytes: 2 * readBytes });
   const readers = Array.from({ length: 5 }, (_, index) => feeds.open(request(-index), sse, within(10_000)));
   for (const reader of readers) await reader.next();
-  t.true(feeds.keptBytes() >= readBytes && feeds.keptBytes() <= 2 * readBytes, String(feeds.keptBytes()));
+  t.true(feeds.bufferedBytes() >= readBytes && feeds.bufferedBytes() <= 2 * readBytes, String(feeds.bufferedBytes()));
   for (const reader of readers) reader[Symbol.dispose]();
-  t.is(feeds.keptBytes(), 0);
+  t.is(feeds.bufferedBytes(), 0);
 });
 
 const tiny: FeedBounds = { chunkBytes: 50, feedBytes: 200, totalBytes: 600 };
@@ -154,7 +154,7 @@ test('every reader has every event once and in order, wherever it begins and how
         }
         await end();
         await Promise.all(reading);
-        t.deepEqual([counted.open, feeds.keptBytes()], [0, 0]);
+        t.deepEqual([counted.open, feeds.bufferedBytes()], [0, 0]);
       },
     ),
     { numRuns: 60 },
@@ -177,7 +177,7 @@ test('a reader whose caller goes away while it waits ends at once, and the last 
   t.regex(Buffer.from((await waits)?.bytes ?? []).toString(), /"b"/);
   stays[Symbol.dispose]();
   await turns(5);
-  t.deepEqual([counted.open, feeds.keptBytes()], [0, 0]);
+  t.deepEqual([counted.open, feeds.bufferedBytes()], [0, 0]);
 });
 
 test('a failure reaches every reader that waits, and whoever comes next reads anew', async (t) => {

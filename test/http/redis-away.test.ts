@@ -1,4 +1,4 @@
-import { openEdgeStores } from '@agent-workflow/gateway/stores';
+import { openGatewayStores } from '@agent-workflow/gateway/stores';
 import { silentLog } from '@agent-workflow/kit/log';
 import { openStandalone } from '@agent-workflow/standalone/standalone';
 import test, { type ExecutionContext } from 'ava';
@@ -32,7 +32,7 @@ async function openEdge(t: ExecutionContext, env: Sent = {}): Promise<Edge> {
   const always = { DATA_DIR: ':memory:', PORT: '0', LOG_LEVEL: 'silent', HOST: '127.0.0.1', JWT_SECRET_KEY: secret };
   const service = await openStandalone(
     { ...workspace.env, ...always, ...env },
-    { openStores: () => openEdgeStores({ config, log: silentLog }) },
+    { openStores: () => openGatewayStores({ config, log: silentLog }) },
   );
   t.teardown(() => service[Symbol.asyncDispose]());
   return { ...createClient(service.url), url: service.url, redis };

@@ -42,7 +42,7 @@ const streamOf = (url: string, runId: string, query: string, headers: Sent = {})
   fetch(`${url}/v1/runs/${runId}/stream${query}`, { headers });
 
 /** Checks that a stream is refused as unknown credentials are, and gives what is said. */
-async function isUnknown(t: ExecutionContext, asked: Promise<Response>, message = 'the ticket does not hold') {
+async function isUnknown(t: ExecutionContext, asked: Promise<Response>, message = 'the ticket is not valid') {
   const response = await asked;
   t.is(response.status, 401);
   t.regex(response.headers.get('www-authenticate') ?? '', /^Bearer/);

@@ -1,7 +1,7 @@
 import type { ThreadCheckpoint } from '@agent-workflow/protos/threads';
 import { jsonObject, jsonText, textOrNull, timeText } from '../../http/json.ts';
 
-/** A checkpoint as the replies tell it. */
+/** A checkpoint as JSON text of a reply. */
 export const checkpointText = (checkpoint: ThreadCheckpoint, threadId: string): string =>
   jsonObject({
     checkpoint_id: JSON.stringify(checkpoint.checkpointId),

@@ -5,7 +5,7 @@ import { fieldDefaults } from '../state/field-defaults.ts';
 import { stateText, truncationOf } from '../state/state-text.ts';
 import { checkpointText } from './checkpoint-text.ts';
 
-/** A checkpoint and the whole state as it was there. */
+/** A checkpoint and the whole state at that point. */
 export const getCheckpoint = endpoint({
   name: 'getCheckpoint',
   tag: 'threads',

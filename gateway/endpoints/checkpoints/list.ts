@@ -1,11 +1,11 @@
 import { jsonObject } from '../../http/json.ts';
 import { CheckpointList, CheckpointsQuery } from '../../schemas/checkpoints.ts';
 import { ThreadParams } from '../../schemas/threads.ts';
-import { goOn, pageOf } from '../common/page.ts';
+import { nextPage, pageOf } from '../common/page.ts';
 import { endpoint } from '../common/services.ts';
 import { checkpointText } from './checkpoint-text.ts';
 
-/** The versions of a thread that can be had again, newest first. */
+/** The checkpoints of a thread, newest first. */
 export const listCheckpoints = endpoint({
   name: 'listCheckpoints',
   tag: 'threads',
@@ -21,7 +21,7 @@ export const listCheckpoints = endpoint({
     const page = await threads.listCheckpoints({ owner, threadId, ...pageOf(input) }, call());
     return jsonObject({
       checkpoints: `[${page.checkpoints.map((checkpoint) => checkpointText(checkpoint, threadId)).join(',')}]`,
-      ...goOn(page.cursor),
+      ...nextPage(page.cursor),
     });
   },
 });

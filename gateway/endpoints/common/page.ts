@@ -10,6 +10,6 @@ export const pageOf = (input: Static<typeof ThreadsQuery>) => ({
   ...(input.search && { search: input.search }),
 });
 
-/** Whether a list has more behind its page, and where it goes on. */
-export const goOn = (cursor: string | undefined): Record<string, string> =>
+/** `has_more`, and the cursor of the next page if there is one. */
+export const nextPage = (cursor: string | undefined): Record<string, string> =>
   cursor === undefined ? { has_more: 'false' } : { has_more: 'true', cursor: JSON.stringify(cursor) };

@@ -6,20 +6,20 @@ import type { Static, TSchema } from 'typebox';
 import type { Endpoint, Handler, Route, Row } from '../../http/endpoint.ts';
 import type { RequestConfig } from '../../http/settings.ts';
 import type { TicketStore } from '../../tickets/index.ts';
-import type { ToolShelf } from '../../tools/index.ts';
-import type { Parts } from '../../upstream/parts.ts';
+import type { ToolStore } from '../../tools/index.ts';
+import type { ReadinessCheck } from '../../upstream/readiness.ts';
 
-/** Everything that handlers reach for. */
+/** What handlers use. */
 export interface Services {
   readonly threads: Threads;
   readonly execution: Execution;
   readonly memory: Memory;
-  /** How these do, for probes. */
-  readonly parts: Parts;
-  readonly tools: ToolShelf;
+  /** For `/readyz`. */
+  readonly readiness: ReadinessCheck;
+  readonly tools: ToolStore;
   readonly tickets: TicketStore;
   readonly config: RequestConfig;
-  /** Whether callers sign in: who they are is then told by their credentials, and by nothing else. */
+  /** Whether callers authenticate: the user of a run is then the principal's, whatever the body says. */
   readonly secured: boolean;
   readonly log: Log;
   /** The OpenAPI document, as JSON text. */

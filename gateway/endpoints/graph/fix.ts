@@ -3,7 +3,7 @@ import { endpoint } from '../common/services.ts';
 import { readState } from '../state/get.ts';
 import { threadOf } from './thread-of.ts';
 
-/** Removes messages whose tool calls nobody answered, so that the conversation can go on; gives the state that is left. */
+/** Removes messages whose tool calls were never answered, so that the conversation can go on; gives the state after that. */
 export const fixThread = endpoint({
   name: 'fixThread',
   tag: 'threads',
@@ -13,11 +13,11 @@ export const fixThread = endpoint({
   access: { resource: 'checkpointer', action: 'write' },
   input: StopInput,
   reply: FixedThread,
-  handle: async (ask, services) => {
-    const { owner, input, once, call } = ask;
+  handle: async (request, services) => {
+    const { owner, input, idempotency, call } = request;
     const threadId = threadOf(input);
-    const { removedCount } = await services.threads.fixThread({ owner, threadId, ...once }, call());
-    const state = await readState(ask, threadId, services);
+    const { removedCount } = await services.threads.fixThread({ owner, threadId, ...idempotency }, call());
+    const state = await readState(request, threadId, services);
     const message =
       removedCount === 0 ? 'nothing was broken' : `${String(removedCount)} messages without answers removed`;
     return `{"success":true,"message":${JSON.stringify(message)},"removed_count":${String(removedCount)},${state.slice(1)}`;

@@ -2,7 +2,7 @@ import { jsonObject, jsonText } from '../../http/json.ts';
 import { GraphReply } from '../../schemas/graph.ts';
 import { endpoint } from '../common/services.ts';
 
-/** The graph: nodes, edges and a drawing; also as clients of other services of this kind read it. */
+/** The graph: nodes, edges and a drawing; `info`, `nodes` and `edges` are in the shape that the reference client reads. */
 export const getGraph = endpoint({
   name: 'getGraph',
   tag: 'graph',
@@ -14,7 +14,7 @@ export const getGraph = endpoint({
   handle: async ({ call }, { execution }) => {
     const { graphJson, fieldsJson } = await execution.getGraph({}, call());
     const graph = jsonText(graphJson);
-    const shown = showGraph(JSON.parse(graph) as Drawing, JSON.parse(jsonText(fieldsJson)) as object);
+    const shown = toClientGraph(JSON.parse(graph) as Drawing, JSON.parse(jsonText(fieldsJson)) as object);
     return `${jsonObject({ graph }).slice(0, -1)},${JSON.stringify(shown).slice(1)}`;
   },
 });
@@ -24,8 +24,8 @@ interface Drawing {
   readonly edges: readonly { readonly source: string; readonly target: string; readonly conditional: boolean }[];
 }
 
-/** Nodes with names, edges with ids, and what there is around them. */
-const showGraph = ({ nodes, edges }: Drawing, fields: object): object => ({
+/** Nodes with names, edges with ids, and the facts about the graph that the reference client shows. */
+const toClientGraph = ({ nodes, edges }: Drawing, fields: object): object => ({
   info: {
     node_count: nodes.length,
     edge_count: edges.length,

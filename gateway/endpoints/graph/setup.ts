@@ -2,7 +2,7 @@ import { SetUp, SetupInput } from '../../schemas/graph.ts';
 import { endpoint } from '../common/services.ts';
 import { boundedTools, toRemoteTool } from '../runs/run-request.ts';
 
-/** Declares the tools that the caller runs, for the runs that the same owner starts within a day; replaces those before. */
+/** Declares the tools that the caller runs, for all runs that the owner starts within a day; replaces the list before. */
 export const setUpTools = endpoint({
   name: 'setUpTools',
   tag: 'graph',
@@ -12,10 +12,10 @@ export const setUpTools = endpoint({
   access: { resource: 'graph', action: 'invoke' },
   input: SetupInput,
   reply: SetUp,
-  handle: async ({ input, owner, call }, { execution, tools: shelf }) => {
+  handle: async ({ input, owner, call }, { execution, tools: toolStore }) => {
     const tools = boundedTools(input.tools.map(toRemoteTool));
     await execution.checkTools({ tools }, call());
-    await shelf.put(owner, tools);
+    await toolStore.put(owner, tools);
     const message = `${String(tools.length)} ${tools.length === 1 ? 'tool' : 'tools'} set up`;
     return JSON.stringify({
       success: true,

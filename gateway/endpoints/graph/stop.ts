@@ -1,14 +1,14 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import type { Threads } from '@agent-workflow/protos/threads';
 import type { Static } from 'typebox';
-import type { Ask } from '../../http/endpoint.ts';
+import type { EndpointRequest } from '../../http/endpoint.ts';
 import { jsonBytes, jsonText } from '../../http/json.ts';
 import { StopInput, StoppedThread } from '../../schemas/runs.ts';
 import { endpoint } from '../common/services.ts';
 import { stopMessage } from '../runs/stop-message.ts';
 import { threadOf } from './thread-of.ts';
 
-/** Ends the run that holds a thread, if one does. */
+/** Stops the running run of a thread, if there is one. */
 export const stopThread = endpoint({
   name: 'stopThread',
   tag: 'runs',
@@ -18,30 +18,33 @@ export const stopThread = endpoint({
   access: { resource: 'graph', action: 'stop' },
   input: StopInput,
   reply: StoppedThread,
-  handle: async (ask, { execution, threads }) => {
-    const { owner, input, call, once } = ask;
+  handle: async (request, { execution, threads }) => {
+    const { owner, input, call, idempotency } = request;
     const threadId = threadOf(input);
-    const runId = await runToStop(ask, threads);
+    const runId = await runToStop(request, threads);
     if (runId === undefined) return idleText(threadId);
     try {
-      const { status, stoppedNow } = await execution.stopRun({ owner, runId, ...once }, call());
+      const { status, stoppedNow } = await execution.stopRun({ owner, runId, ...idempotency }, call());
       const message = stopMessage(stoppedNow, status);
       return JSON.stringify({ success: stoppedNow, thread_id: threadId, run_id: runId, status, message });
     } catch (error) {
-      // Its thread was deleted meanwhile, which ended it.
+      // The thread was deleted in the meantime, which ended the run.
       if (isServiceError(error, 'NotFound')) return idleText(threadId);
       throw error;
     }
   },
 });
 
-/** The run that holds the thread; of a request that is done once, the one that held it when that was sent first. */
-async function runToStop(ask: Ask<unknown, Static<typeof StopInput>>, threads: Threads): Promise<string | undefined> {
-  const { owner, input, call, once, newId } = ask;
+/** The running run of the thread; for a repeated idempotent request, the one that was running at the first attempt. */
+async function runToStop(
+  request: EndpointRequest<unknown, Static<typeof StopInput>>,
+  threads: Threads,
+): Promise<string | undefined> {
+  const { owner, input, call, idempotency, newId } = request;
   const { activeRunId } = await threads.getThread({ owner, threadId: threadOf(input) }, call());
-  if (once.onceKey === undefined) return activeRunId;
-  const note = { owner, onceKey: newId('run to stop'), bodyHash: '', replyJson: jsonBytes({ runId: activeRunId }) };
-  const { isNew, replyJson } = await threads.beginOnce(note, call());
+  if (idempotency.onceKey === undefined) return activeRunId;
+  const record = { owner, onceKey: newId('run to stop'), bodyHash: '', replyJson: jsonBytes({ runId: activeRunId }) };
+  const { isNew, replyJson } = await threads.beginOnce(record, call());
   if (isNew || !replyJson) return activeRunId;
   return (JSON.parse(jsonText(replyJson)) as { runId?: string }).runId;
 }

@@ -1,11 +1,11 @@
 import { isOpen } from '@agent-workflow/protos/lists';
 import { RunInput, StreamChunk } from '../../schemas/graph.ts';
 import { endpoint } from '../common/services.ts';
-import { stopWhenGone } from '../runs/on-disconnect.ts';
+import { stopOnDisconnect } from '../runs/on-disconnect.ts';
 import { streamMs } from '../runs/stream.ts';
 import { toStartRequest } from '../runs/run-request.ts';
 
-/** Starts a run and follows it from its first event. The caller going away does not end the run, unless it asked for that. */
+/** Starts a run and follows it from its first event. A disconnect of the caller does not end the run, unless `on_disconnect` is `cancel`. */
 export const streamGraph = endpoint({
   name: 'streamGraph',
   tag: 'graph',
@@ -17,13 +17,13 @@ export const streamGraph = endpoint({
   access: { resource: 'graph', action: 'stream' },
   input: RunInput,
   reply: StreamChunk,
-  handle: async (ask, services) => {
-    const { owner } = ask;
+  handle: async (request, services) => {
+    const { owner } = request;
     const { execution } = services;
-    const { runId, status } = await execution.start(await toStartRequest(ask, 'low', services), ask.call());
-    stopWhenGone(ask, runId, services);
-    ask.releaseInput();
-    await ask.accepted();
-    return { follow: { owner, runId, after: 0, justStarted: isOpen(status) }, call: ask.call(streamMs) };
+    const { runId, status } = await execution.start(await toStartRequest(request, 'low', services), request.call());
+    stopOnDisconnect(request, runId, services);
+    request.releaseInput();
+    await request.markAccepted();
+    return { follow: { owner, runId, after: 0, justStarted: isOpen(status) }, call: request.call(streamMs) };
   },
 });

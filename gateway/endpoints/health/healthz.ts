@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { endpoint } from '../common/services.ts';
 
-/** Whether the process lives: nothing behind it is asked. */
+/** Whether the process is alive: no service is called. */
 export const healthz = endpoint({
   name: 'healthz',
   tag: 'health',

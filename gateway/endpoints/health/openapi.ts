@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { endpoint } from '../common/services.ts';
 
-/** The description of this interface. */
+/** The OpenAPI document. */
 export const openApi = endpoint({
   name: 'openApi',
   tag: 'health',
@@ -10,5 +10,5 @@ export const openApi = endpoint({
   path: '/openapi.json',
   answer: 'bare',
   reply: Type.Unsafe<unknown>({ type: 'object' }),
-  handle: (_ask, services) => services.openApi(),
+  handle: (_request, services) => services.openApi(),
 });

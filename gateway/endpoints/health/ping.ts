@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { endpoint } from '../common/services.ts';
 
-/** Whether the edge answers, and the caller's credentials hold. */
+/** Whether the gateway answers and the caller's credentials are valid. */
 export const ping = endpoint({
   name: 'ping',
   tag: 'health',

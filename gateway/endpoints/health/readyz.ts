@@ -2,8 +2,8 @@ import { Readiness } from '../../schemas/health.ts';
 import { endpoint } from '../common/services.ts';
 
 /**
- * Whether requests can be served: the record answers. What else is away or full is told beside it and changes nothing: a gateway
- * that left for its sake would take with it whatever still works.
+ * Whether requests can be served, which is whether the record can be read. What else is unavailable or full is listed in
+ * `degraded` and changes nothing: a gateway that left its service because of it would take down everything that still works.
  * @throws Unavailable when the record cannot be read, or not in time.
  */
 export const readyz = endpoint({
@@ -14,5 +14,5 @@ export const readyz = endpoint({
   method: 'GET',
   path: '/readyz',
   reply: Readiness,
-  handle: async (_ask, { parts }) => JSON.stringify({ status: 'ready', degraded: await parts.check() }),
+  handle: async (_request, { readiness }) => JSON.stringify({ status: 'ready', degraded: await readiness.check() }),
 });

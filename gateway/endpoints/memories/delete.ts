@@ -12,8 +12,8 @@ export const deleteMemory = endpoint({
   params: MemoryParams,
   input: MemoryInput,
   reply: Done,
-  handle: async ({ owner, params, once, call }, { memory }) => {
-    await memory.delete({ owner, memoryId: params.memory_id, ...once }, call());
+  handle: async ({ owner, params, idempotency, call }, { memory }) => {
+    await memory.delete({ owner, memoryId: params.memory_id, ...idempotency }, call());
     return '{"success":true}';
   },
 });

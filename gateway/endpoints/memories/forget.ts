@@ -4,8 +4,8 @@ import { endpoint } from '../common/services.ts';
 import { selectionOf } from './selection.ts';
 
 /**
- * Removes all memories that match, for good.
- * @throws Invalid when nothing narrows it: an empty body must not wipe an owner's memory.
+ * Deletes all memories that match.
+ * @throws Invalid without any condition: an empty body must not delete all memories of an owner.
  */
 export const forgetMemories = endpoint({
   name: 'forgetMemories',
@@ -16,7 +16,7 @@ export const forgetMemories = endpoint({
   access: { resource: 'store', action: 'delete' },
   input: ForgetMemories,
   reply: Forgotten,
-  handle: async ({ input, owner, once, call }, { memory }) => {
+  handle: async ({ input, owner, idempotency, call }, { memory }) => {
     const selection = selectionOf(input);
     const all = input.options?.['all'] === true;
     if (!all && Object.keys(selection).length === 0) {
@@ -26,7 +26,7 @@ export const forgetMemories = endpoint({
         'missing',
       );
     }
-    const { memoryIds, deletedCount } = await memory.forget({ owner, selection, all, ...once }, call());
+    const { memoryIds, deletedCount } = await memory.forget({ owner, selection, all, ...idempotency }, call());
     const count = deletedCount ?? memoryIds.length;
     return JSON.stringify({
       success: true,

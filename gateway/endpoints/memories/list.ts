@@ -1,6 +1,6 @@
 import { jsonObject } from '../../http/json.ts';
 import { ListMemories, MemoryList } from '../../schemas/memories.ts';
-import { goOn, pageOf } from '../common/page.ts';
+import { nextPage, pageOf } from '../common/page.ts';
 import { endpoint } from '../common/services.ts';
 import { memoriesText } from './memory-text.ts';
 import { threadOf } from './selection.ts';
@@ -21,7 +21,7 @@ export const listMemories = endpoint({
     return jsonObject({
       memories: memoriesText(list.memories, owner),
       total: String(list.total),
-      ...goOn(list.cursor),
+      ...nextPage(list.cursor),
     });
   },
 });

@@ -6,7 +6,7 @@ import { jsonText, timeText } from '../../http/json.ts';
 export const memoriesText = (items: readonly MemoryItem[], owner: string): string =>
   `[${items.map((item) => memoryText(item, owner)).join(',')}]`;
 
-/** Written out, because a list holds up to a thousand of them. */
+/** Put together as text, because a list holds up to a thousand of them. */
 export const memoryText = (item: MemoryItem, owner: string): string =>
   `{"id":${JSON.stringify(item.memoryId)},"content":${JSON.stringify(item.content)},"score":${String(item.score)},` +
   `"memory_type":${JSON.stringify(item.memoryType)},"category":${JSON.stringify(item.category)},` +

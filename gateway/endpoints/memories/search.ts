@@ -5,7 +5,7 @@ import { endpoint } from '../common/services.ts';
 import { memoriesText } from './memory-text.ts';
 import { selectionOf } from './selection.ts';
 
-/** The memories that answer a query best, by the strategy and the metric asked for. */
+/** The best matches for a query, by the strategy and the metric of the request. */
 export const searchMemories = endpoint({
   name: 'searchMemories',
   tag: 'memories',

@@ -4,11 +4,11 @@ import { idText } from '@agent-workflow/protos/message';
 import { jsonBytes } from '../../http/json.ts';
 import type { MemoryConfig } from '../../schemas/memories.ts';
 
-/** The thread that `config` names, as the store takes it. */
+/** The thread that `config` names, as the memory service takes it. */
 export const threadOf = (config: MemoryConfig | undefined): { threadId?: string } =>
   config?.thread_id === undefined ? {} : { threadId: idText(config.thread_id) };
 
-/** What a search or a forget is narrowed to. */
+/** The conditions of a search or of a bulk deletion. */
 export function selectionOf(input: {
   readonly config?: MemoryConfig;
   readonly memory_type?: MemoryType;

@@ -14,9 +14,9 @@ export const updateMemory = endpoint({
   params: MemoryParams,
   input: UpdateMemory,
   reply: UpdatedMemory,
-  handle: async ({ params, input, owner, once, call }, { memory }) => {
+  handle: async ({ params, input, owner, idempotency, call }, { memory }) => {
     const metadata = input.metadata && { metadataJson: jsonBytes(input.metadata) };
-    const request = { owner, memoryId: params.memory_id, content: input.content, ...metadata, ...once };
+    const request = { owner, memoryId: params.memory_id, content: input.content, ...metadata, ...idempotency };
     const item = await memory.update(request, call());
     return jsonObject({ memory: memoryText(item, owner), success: 'true' });
   },

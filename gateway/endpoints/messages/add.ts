@@ -5,7 +5,7 @@ import { metadataBytes } from '../common/bounded.ts';
 import { endpoint } from '../common/services.ts';
 import { toEntries } from './incoming-messages.ts';
 
-/** Appends messages to log and context; gives them as they are stored. */
+/** Appends messages to log and context; gives the stored messages. */
 export const addMessages = endpoint({
   name: 'addMessages',
   tag: 'messages',
@@ -16,10 +16,10 @@ export const addMessages = endpoint({
   params: ThreadParams,
   input: AddMessages,
   reply: AddedMessages,
-  handle: async ({ params, input, owner, once, newId, at, call }, { threads }) => {
+  handle: async ({ params, input, owner, idempotency, newId, at, call }, { threads }) => {
     const messages = toEntries(input.messages, newId, at);
     const metadata = input.metadata && { metadataJson: metadataBytes(input.metadata, ['body', 'metadata']) };
-    await threads.addMessages({ owner, threadId: params.thread_id, messages, ...metadata, ...once }, call());
+    await threads.addMessages({ owner, threadId: params.thread_id, messages, ...metadata, ...idempotency }, call());
     return jsonObject({
       messages: `[${messages.map(({ json }) => jsonText(json)).join(',')}]`,
       success: 'true',

@@ -13,9 +13,9 @@ export const deleteMessage = endpoint({
   params: MessageParams,
   input: DeleteInput,
   reply: Done,
-  handle: async ({ owner, params, once, call }, { threads }) => {
+  handle: async ({ owner, params, idempotency, call }, { threads }) => {
     const { thread_id: threadId, message_id: messageId } = params;
-    await threads.deleteMessage({ owner, threadId, messageId, ...once }, call());
+    await threads.deleteMessage({ owner, threadId, messageId, ...idempotency }, call());
     return '{"success":true}';
   },
 });

@@ -18,7 +18,7 @@ export const getMessage = endpoint({
   },
 });
 
-/** A message in `message`, its fields beside it. One that has a field of that name keeps it within itself. */
+/** The message in `message`, and its fields beside it; its own field `message`, if it has one, is only in the inner object. */
 function withOwnFields(text: string): string {
   const { message: _message, ...fields } = JSON.parse(text) as Record<string, unknown>;
   return `${JSON.stringify(fields).slice(0, -1)},"message":${text}}`;

@@ -1,7 +1,7 @@
 import { jsonObject, jsonText } from '../../http/json.ts';
 import { MessageList, MessagesQuery } from '../../schemas/messages.ts';
 import { ThreadParams } from '../../schemas/threads.ts';
-import { goOn, pageOf } from '../common/page.ts';
+import { nextPage, pageOf } from '../common/page.ts';
 import { endpoint } from '../common/services.ts';
 
 /** The messages of a thread, oldest first. */
@@ -17,6 +17,6 @@ export const listMessages = endpoint({
   reply: MessageList,
   handle: async ({ params, input, owner, call }, { threads }) => {
     const page = await threads.listMessages({ owner, threadId: params.thread_id, ...pageOf(input) }, call());
-    return jsonObject({ messages: jsonText(page.messagesJson), ...goOn(page.cursor) });
+    return jsonObject({ messages: jsonText(page.messagesJson), ...nextPage(page.cursor) });
   },
 });

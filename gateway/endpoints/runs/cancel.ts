@@ -2,7 +2,7 @@ import { NoInput, RunParams, StoppedRun } from '../../schemas/runs.ts';
 import { endpoint } from '../common/services.ts';
 import { stopMessage } from './stop-message.ts';
 
-/** Ends a run; one that has ended says how. */
+/** Stops a run. For one that has ended the reply gives its status. */
 export const cancelRun = endpoint({
   name: 'cancelRun',
   tag: 'runs',
@@ -13,9 +13,9 @@ export const cancelRun = endpoint({
   params: RunParams,
   input: NoInput,
   reply: StoppedRun,
-  handle: async ({ owner, params, call, once }, { execution }) => {
+  handle: async ({ owner, params, call, idempotency }, { execution }) => {
     const runId = params.run_id;
-    const { status, stoppedNow } = await execution.stopRun({ owner, runId, ...once }, call());
+    const { status, stoppedNow } = await execution.stopRun({ owner, runId, ...idempotency }, call());
     return JSON.stringify({ success: stoppedNow, run_id: runId, status, message: stopMessage(stoppedNow, status) });
   },
 });

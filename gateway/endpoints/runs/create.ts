@@ -3,7 +3,7 @@ import { AcceptedRun } from '../../schemas/runs.ts';
 import { endpoint } from '../common/services.ts';
 import { toStartRequest } from './run-request.ts';
 
-/** Accepts a run and says so at once: it is on record, and goes on without its caller. */
+/** Accepts a run and answers at once: the run is on record and goes on without its caller. */
 export const createRun = endpoint({
   name: 'createRun',
   tag: 'runs',
@@ -15,9 +15,9 @@ export const createRun = endpoint({
   status: 202,
   input: RunInput,
   reply: AcceptedRun,
-  handle: async (ask, services) => {
-    const request = await toStartRequest(ask, 'low', services);
-    const { runId, threadId, status } = await services.execution.start(request, ask.call());
+  handle: async (request, services) => {
+    const start = await toStartRequest(request, 'low', services);
+    const { runId, threadId, status } = await services.execution.start(start, request.call());
     return JSON.stringify({ run_id: runId, thread_id: threadId, status });
   },
 });

@@ -3,8 +3,8 @@ import type { Principal } from '../../http/principal.ts';
 
 type Config = Readonly<Record<string, unknown>>;
 
-/** What the service reads of a run's `config`: the caller alone says it, whatever the user context holds. */
-const saidByCaller: ReadonlySet<string> = new Set([
+/** What the service itself reads from a run's `config`: only the body sets it, never the user context. */
+const onlyFromCaller: ReadonlySet<string> = new Set([
   'thread_id',
   'thread_name',
   'metadata',
@@ -14,8 +14,8 @@ const saidByCaller: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The `config` that nodes see. Where callers sign in, the user context is merged over what the body says, and `user_id` is
- * the principal's id, absent for the anonymous one: nodes can trust it. Where nobody signs in, the body stands as it is.
+ * The `config` that nodes see. Where callers authenticate, the user context is merged over the body's `config`, and `user_id`
+ * is the principal's id, absent for the anonymous one, so that nodes can trust it. Without authentication it is the body's.
  */
 export function configOf(
   given: Config | undefined,
@@ -23,8 +23,8 @@ export function configOf(
   secured: boolean,
 ): Config | undefined {
   if (!secured) return given;
-  const { user_id: _notTheBodys, ...own } = given ?? {};
-  const told = Object.entries(user).filter(([name]) => name !== 'user_id' && !saidByCaller.has(name));
+  const { user_id: _ofBody, ...own } = given ?? {};
+  const fromUser = Object.entries(user).filter(([name]) => name !== 'user_id' && !onlyFromCaller.has(name));
   const userId = userIdOf(owner);
-  return { ...own, ...Object.fromEntries(told), ...(userId !== undefined && { user_id: userId }) };
+  return { ...own, ...Object.fromEntries(fromUser), ...(userId !== undefined && { user_id: userId }) };
 }

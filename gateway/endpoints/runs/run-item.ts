@@ -1,7 +1,7 @@
 import type { Run } from '@agent-workflow/protos/threads';
 import { wireCodeOf } from '../../http/errors.ts';
 
-/** A run as the replies tell it. */
+/** A run as replies show it. */
 export const toRunItem = (run: Run): Record<string, unknown> => ({
   run_id: run.runId,
   thread_id: run.threadId,

@@ -6,37 +6,40 @@ import { invalidAt } from '../../http/fields.ts';
 import { jsonBytes } from '../../http/json.ts';
 import { boundedBytes, metadataBytes, tooLarge } from '../common/bounded.ts';
 import type { RunInput } from '../../schemas/graph.ts';
-import type { Ask } from '../../http/endpoint.ts';
+import type { EndpointRequest } from '../../http/endpoint.ts';
 import type { Services } from '../common/services.ts';
 import { toEntries } from '../messages/incoming-messages.ts';
 import { configOf } from './run-config.ts';
 
-/** The body of invoke and stream as a run to start. */
+/** The body of invoke, stream and `POST /v1/runs` as a run to start. */
 export async function toStartRequest(
-  { input, owner, user, requestId, newId, once, at }: Ask<unknown, RunInput>,
+  { input, owner, user, requestId, newId, idempotency, at }: EndpointRequest<unknown, RunInput>,
   granularity: Granularity,
-  { tools: shelf, secured }: Pick<Services, 'tools' | 'secured'>,
+  { tools: toolStore, secured }: Pick<Services, 'tools' | 'secured'>,
 ): Promise<StartRequest> {
   const { config, initial_state: initialState, tools = [], resume } = input;
   if (input.messages.length === 0 && resume === undefined) {
     throw invalidAt(['body', 'messages'], 'must hold a message, unless resume is given', 'too_short');
   }
   const thread = config && threadOf(config);
-  // What the claims add is not the caller's: it has a bound of its own.
+  // The claims are not part of this bound: they have one of their own.
   if (config) boundedBytes(config, ['body', 'config'], sizes.metadata);
   const nodeConfig = configOf(config, { owner, ...(user && { user }) }, secured);
   return {
     owner,
     requestId,
     runId: newId('run'),
-    runIdIsNew: once.onceKey === undefined,
+    runIdIsNew: idempotency.onceKey === undefined,
     messages: toEntries(input.messages, newId, at),
-    tools: boundedTools(mergeTools(tools.map(toRemoteTool), await shelf.get(owner))),
+    tools: boundedTools(mergeTools(tools.map(toRemoteTool), await toolStore.get(owner))),
     recursionLimit: input.recursion_limit,
     granularity: input.response_granularity ?? granularity,
     multitaskStrategy: config?.multitask_strategy ?? 'enqueue',
-    // Without a name the thread is new; done again, at another replica too, the request means the thread that it made.
-    ...(config?.thread_id === undefined && { threadId: newId('thread'), threadIdIsNew: once.onceKey === undefined }),
+    // Without an id the thread is new; a repeated idempotent request gets the same id, at another replica too.
+    ...(config?.thread_id === undefined && {
+      threadId: newId('thread'),
+      threadIdIsNew: idempotency.onceKey === undefined,
+    }),
     ...thread,
     ...(nodeConfig && { configJson: jsonBytes(nodeConfig) }),
     ...(initialState && { initialStateJson: boundedBytes(initialState, ['body', 'initial_state'], sizes.state) }),
@@ -65,9 +68,9 @@ export function boundedTools(tools: readonly RemoteTool[]): readonly RemoteTool[
   return tools;
 }
 
-/** The request's own tools come first: one that was set up under the same name stands back. */
-const mergeTools = (own: readonly RemoteTool[], kept: readonly RemoteTool[]): readonly RemoteTool[] =>
-  kept.length === 0 ? own : [...own, ...kept.filter(({ name }) => !own.some((tool) => tool.name === name))];
+/** The request's own tools come first and replace those of the same name that were set up. */
+const mergeTools = (own: readonly RemoteTool[], setUp: readonly RemoteTool[]): readonly RemoteTool[] =>
+  setUp.length === 0 ? own : [...own, ...setUp.filter(({ name }) => !own.some((tool) => tool.name === name))];
 
 export const toRemoteTool = (tool: NonNullable<RunInput['tools']>[number]): RemoteTool => ({
   nodeName: tool.node_name ?? '',

@@ -5,18 +5,18 @@ import { contextTooLarge } from '@agent-workflow/protos/refusals';
 import { errorOf } from '../../http/errors.ts';
 import { located } from '../../http/fields.ts';
 import { jsonText, type JsonParts } from '../../http/json.ts';
-import type { Ask } from '../../http/endpoint.ts';
+import type { EndpointRequest } from '../../http/endpoint.ts';
 import type { Services } from '../common/services.ts';
 
-/** The run whose result is waited for. */
-export interface Awaited extends Pick<Ask, 'owner' | 'call'> {
+/** The run whose result the caller waits for. */
+export interface Awaited extends Pick<EndpointRequest, 'owner' | 'call'> {
   readonly runId: string;
   readonly threadId: string;
-  /** Whether this very request has started it. */
+  /** Whether this request has started it. */
   readonly justStarted?: boolean;
 }
 
-/** The result of a run as soon as it has ended; when that takes too long, the run goes on without its caller. */
+/** The result of a run when it has ended. @throws Timeout after `INVOKE_TIMEOUT_MS`; the run goes on. */
 export async function resultOfRun(run: Awaited, { execution, config }: Services): Promise<string | JsonParts> {
   const { owner, runId, justStarted = false, call } = run;
   try {
@@ -39,7 +39,7 @@ function resultOf(end: RunEvent): string | JsonParts {
   throw new ServiceError(code, data.message, { details: detailsOf(code, data) });
 }
 
-/** Names the node that failed, or the field that a run which had to wait was refused for at its claim. */
+/** Names the node that failed, or the field for which a queued run was refused at its claim. */
 function detailsOf(code: ErrorCode, { message: msg, node }: { message: string; node?: string }): ErrorDetail[] {
   if (node !== undefined) return [located({ loc: ['graph', 'nodes', node], msg, type: 'node_error' })];
   return code === 'Invalid' ? [{ field: ['messages'], msg, type: contextTooLarge }] : [];

@@ -4,10 +4,10 @@ import { StreamChunk } from '../../schemas/graph.ts';
 import { RunParams, StreamQuery } from '../../schemas/runs.ts';
 import { endpoint } from '../common/services.ts';
 
-/** A day: a stream lasts as long as its run does, or its reader stays. */
+/** The longest stream, one day: a stream normally ends with its run, or when its reader disconnects. */
 export const streamMs = 24 * 60 * 60 * 1000;
 
-/** Every event after the last one that the reader has seen. */
+/** Streams every event after the last one that the reader has seen. */
 export const streamRun = endpoint({
   name: 'streamRun',
   tag: 'runs',

@@ -2,7 +2,7 @@ import { NoInput, RunParams, RunTicket } from '../../schemas/runs.ts';
 import { makeTicket } from '../../tickets/index.ts';
 import { endpoint } from '../common/services.ts';
 
-/** Makes a ticket that lets whoever holds it follow this run, for callers that can send no headers. */
+/** Makes a ticket, with which callers that cannot send headers follow this run. */
 export const makeRunTicket = endpoint({
   name: 'makeRunTicket',
   tag: 'runs',

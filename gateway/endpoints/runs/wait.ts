@@ -3,7 +3,7 @@ import { RunParams } from '../../schemas/runs.ts';
 import { endpoint } from '../common/services.ts';
 import { resultOfRun } from './run-result.ts';
 
-/** The result that invoke would have given, as soon as the run has ended. */
+/** Waits for the end of a run and gives the result as invoke does. */
 export const waitForRun = endpoint({
   name: 'waitForRun',
   tag: 'runs',

@@ -2,7 +2,7 @@ import { Done } from '../../schemas/common.ts';
 import { DeleteInput, ThreadParams } from '../../schemas/threads.ts';
 import { endpoint } from '../common/services.ts';
 
-/** Clears fields and context; the thread and its messages stay. */
+/** Clears fields and context; the thread and its message log stay. */
 export const clearState = endpoint({
   name: 'clearState',
   tag: 'threads',
@@ -13,8 +13,8 @@ export const clearState = endpoint({
   params: ThreadParams,
   input: DeleteInput,
   reply: Done,
-  handle: async ({ owner, params, once, call }, { threads }) => {
-    await threads.clearState({ owner, threadId: params.thread_id, ...once }, call());
+  handle: async ({ owner, params, idempotency, call }, { threads }) => {
+    await threads.clearState({ owner, threadId: params.thread_id, ...idempotency }, call());
     return '{"success":true}';
   },
 });

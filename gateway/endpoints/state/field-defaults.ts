@@ -6,17 +6,17 @@ import { jsonText } from '../../http/json.ts';
 /** Field name to the JSON text of its default; fields without one are absent. */
 export type FieldDefaults = Readonly<Record<string, string>>;
 
-/** A graph changes only with a new release of the execution service. */
-const keptMs = 10_000;
+/** Milliseconds. A graph changes only with a new release of the execution service. */
+const cacheMs = 10_000;
 
-const kept = new WeakMap<Execution, { readonly until: number; readonly defaults: FieldDefaults }>();
+const cache = new WeakMap<Execution, { readonly until: number; readonly defaults: FieldDefaults }>();
 
 /** The defaults of the graph's fields; none when there is no graph. */
 export async function fieldDefaults(execution: Execution, call: Call): Promise<FieldDefaults> {
-  const known = kept.get(execution);
+  const known = cache.get(execution);
   if (known && known.until > Date.now()) return known.defaults;
   const defaults = await readDefaults(execution, call);
-  kept.set(execution, { until: Date.now() + keptMs, defaults });
+  cache.set(execution, { until: Date.now() + cacheMs, defaults });
   return defaults;
 }
 

@@ -1,10 +1,10 @@
-import type { Ask } from '../../http/endpoint.ts';
+import type { EndpointRequest } from '../../http/endpoint.ts';
 import { ThreadParams, ThreadState } from '../../schemas/threads.ts';
 import { endpoint, type Services } from '../common/services.ts';
 import { fieldDefaults } from './field-defaults.ts';
 import { stateReply } from './state-text.ts';
 
-/** The whole state: what is stored, over the defaults of the graph's fields. */
+/** The whole state: the stored fields, and the defaults of the others. */
 export const getState = endpoint({
   name: 'getState',
   tag: 'threads',
@@ -14,12 +14,12 @@ export const getState = endpoint({
   access: { resource: 'checkpointer', action: 'read' },
   params: ThreadParams,
   reply: ThreadState,
-  handle: (ask, services) => readState(ask, ask.params.thread_id, services),
+  handle: (request, services) => readState(request, request.params.thread_id, services),
 });
 
-/** The reply that tells a thread's whole state. */
+/** The whole state of a thread as a reply. */
 export async function readState(
-  { owner, call: begin }: Pick<Ask, 'owner' | 'call'>,
+  { owner, call: begin }: Pick<EndpointRequest, 'owner' | 'call'>,
   threadId: string,
   { threads, execution }: Pick<Services, 'threads' | 'execution'>,
 ): Promise<string> {

@@ -6,7 +6,7 @@ import { endpoint } from '../common/services.ts';
 import { fieldDefaults } from './field-defaults.ts';
 import { stateReply } from './state-text.ts';
 
-/** Passes the given fields through their reducers and gives the whole state. */
+/** Passes the given fields through their reducers; gives the whole state. */
 export const updateState = endpoint({
   name: 'updateState',
   tag: 'threads',
@@ -18,11 +18,11 @@ export const updateState = endpoint({
   params: ThreadParams,
   input: UpdateState,
   reply: ThreadState,
-  handle: async ({ params, input, owner, once, call: begin }, { execution }) => {
+  handle: async ({ params, input, owner, idempotency, call: begin }, { execution }) => {
     checkPathThread(input.config.thread_id, params.thread_id);
     const stateJson = boundedBytes(input.state, ['body', 'state'], sizes.state);
     const call = begin();
-    const state = await execution.updateState({ owner, threadId: params.thread_id, stateJson, ...once }, call);
+    const state = await execution.updateState({ owner, threadId: params.thread_id, stateJson, ...idempotency }, call);
     return stateReply(state, await fieldDefaults(execution, call));
   },
 });

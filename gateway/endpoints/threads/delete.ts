@@ -2,7 +2,7 @@ import { Done } from '../../schemas/common.ts';
 import { DeleteInput, ThreadParams } from '../../schemas/threads.ts';
 import { endpoint } from '../common/services.ts';
 
-/** Removes the thread with all that hangs on it; its memories too. */
+/** Deletes the thread with its state, messages, checkpoints, runs and memories. */
 export const deleteThread = endpoint({
   name: 'deleteThread',
   tag: 'threads',
@@ -13,8 +13,8 @@ export const deleteThread = endpoint({
   params: ThreadParams,
   input: DeleteInput,
   reply: Done,
-  handle: async ({ owner, params, once, call }, { execution }) => {
-    await execution.deleteThread({ owner, threadId: params.thread_id, ...once }, call());
+  handle: async ({ owner, params, idempotency, call }, { execution }) => {
+    await execution.deleteThread({ owner, threadId: params.thread_id, ...idempotency }, call());
     return '{"success":true}';
   },
 });

@@ -6,7 +6,7 @@ import { checkPathThread } from '../common/path-thread.ts';
 import { endpoint } from '../common/services.ts';
 import { detailsOf } from './thread-text.ts';
 
-/** Makes a thread that begins where another stood at a checkpoint. */
+/** Makes a new thread from a checkpoint of another. */
 export const forkThread = endpoint({
   name: 'forkThread',
   tag: 'threads',
@@ -17,12 +17,12 @@ export const forkThread = endpoint({
   params: ThreadParams,
   input: ForkThread,
   reply: ThreadDetails,
-  handle: async ({ owner, params, input, newId, wasDone, call }, { threads }) => {
+  handle: async ({ owner, params, input, newId, isRepeated, call }, { threads }) => {
     const { thread_id: named, thread_name: threadName, metadata } = input.config ?? {};
     checkPathThread(named, params.thread_id);
     const newThreadId = newId('thread');
-    // A fork that was deleted since is not made again.
-    if (wasDone) return detailsOf(await threads.getThread({ owner, threadId: newThreadId }, call()), owner);
+    // A fork that was deleted in the meantime is not made again: NotFound.
+    if (isRepeated) return detailsOf(await threads.getThread({ owner, threadId: newThreadId }, call()), owner);
     const fork = await threads.forkThread(
       {
         owner,

@@ -1,6 +1,6 @@
 import { jsonObject } from '../../http/json.ts';
 import { ThreadList, ThreadsQuery } from '../../schemas/threads.ts';
-import { goOn, pageOf } from '../common/page.ts';
+import { nextPage, pageOf } from '../common/page.ts';
 import { endpoint } from '../common/services.ts';
 import { threadText } from './thread-text.ts';
 
@@ -18,7 +18,7 @@ export const listThreads = endpoint({
     const page = await threads.listThreads({ owner, ...pageOf(input) }, call());
     return jsonObject({
       threads: `[${page.threads.map((thread) => threadText(thread, owner)).join(',')}]`,
-      ...goOn(page.cursor),
+      ...nextPage(page.cursor),
     });
   },
 });

@@ -2,14 +2,14 @@ import { ServiceError, unavailable } from '@agent-workflow/kit/errors';
 import { within } from '@agent-workflow/protos/call';
 import type { Execution, FollowRequest, RunEvent } from '@agent-workflow/protos/execution';
 import test from 'ava';
-import { steadyExecution } from './steady.ts';
+import { retryingExecution } from './retrying-execution.ts';
 
 const event = (seq: number): RunEvent => ({ seq, kind: 'messages_chunk', at: 1, data: Buffer.from('{}') });
 const request = { owner: 'anon', runId: 'r' };
 
 /** Of an execution service, what is asked here. */
 const serviceOf = (methods: Pick<Execution, 'wait'> | Pick<Execution, 'follow'>): Execution =>
-  steadyExecution(methods as Execution);
+  retryingExecution(methods as Execution);
 
 async function numbersOf(service: Execution, after = 0, signal?: AbortSignal): Promise<number[]> {
   const numbers: number[] = [];

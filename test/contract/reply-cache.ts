@@ -1,9 +1,9 @@
 import type { ExecutionContext, TestFn } from 'ava';
-import { onceMs, type KeptReply, type OnceCache } from '@agent-workflow/gateway/idempotency';
+import { replyTtlMs, type CachedReply, type ReplyCache } from '@agent-workflow/gateway/idempotency';
 
 /** An empty cache, and its clock. */
 export interface OpenOnceCache {
-  readonly cache: OnceCache;
+  readonly cache: ReplyCache;
   /** Lets so many milliseconds of the cache's own time pass. */
   readonly pass: (ms: number) => Promise<void>;
 }
@@ -11,13 +11,13 @@ export interface OpenOnceCache {
 /** Longer than a slow machine takes between two lines, in milliseconds: how near a test goes to an end. */
 const nearMs = 60_000;
 
-const reply = (value: unknown, bodyHash = 'hash'): KeptReply => ({
+const reply = (value: unknown, bodyHash = 'hash'): CachedReply => ({
   bodyHash,
   replyJson: Buffer.from(JSON.stringify(value)),
 });
 
 /** What any cache of replies must promise. `open` gives an empty one each time. */
-export function onceCacheContract(
+export function replyCacheContract(
   test: TestFn,
   name: string,
   open: (t: ExecutionContext) => Promise<OpenOnceCache>,
@@ -29,7 +29,7 @@ export function onceCacheContract(
       await body(t, { ...opened, cache });
     });
   };
-  const read = async (cache: OnceCache, key: string): Promise<unknown> => {
+  const read = async (cache: ReplyCache, key: string): Promise<unknown> => {
     const kept = await cache.get(key);
     return kept && [kept.bodyHash, JSON.parse(Buffer.from(kept.replyJson).toString())];
   };
@@ -69,7 +69,7 @@ export function onceCacheContract(
 
   check('a reply is kept for a day', async (t, { cache, pass }) => {
     await cache.put('a', reply(1));
-    await pass(onceMs - nearMs);
+    await pass(replyTtlMs - nearMs);
     t.deepEqual(await read(cache, 'a'), ['hash', 1]);
     await pass(nearMs);
     t.is(await cache.get('a'), undefined);

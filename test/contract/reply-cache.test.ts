@@ -1,14 +1,14 @@
-import { openMemoryOnceCache, openRedisOnceCache } from '@agent-workflow/gateway/idempotency';
+import { openMemoryReplyCache, openRedisReplyCache } from '@agent-workflow/gateway/idempotency';
 import test from 'ava';
 import { withServer } from '../servers/real-suite.ts';
 import { redis } from '../servers/redis.ts';
-import { onceCacheContract } from './once-cache.ts';
+import { replyCacheContract } from './reply-cache.ts';
 import { openRedisKeys } from './redis-keys.ts';
 
-onceCacheContract(test, 'in memory', async () => {
+replyCacheContract(test, 'in memory', async () => {
   let time = 1_000_000;
   return {
-    cache: openMemoryOnceCache({ now: () => time }),
+    cache: openMemoryReplyCache({ now: () => time }),
     pass: async (ms) => {
       time += ms;
     },
@@ -16,7 +16,7 @@ onceCacheContract(test, 'in memory', async () => {
 });
 
 test('in memory: replies beyond the bound are forgotten, the longest unasked first', async (t) => {
-  await using cache = openMemoryOnceCache({ maxBytes: 3000 });
+  await using cache = openMemoryReplyCache({ maxBytes: 3000 });
   const reply = { bodyHash: 'hash', replyJson: Buffer.alloc(900) };
   for (const key of ['a', 'b', 'c']) await cache.put(key, reply);
   await cache.get('a');
@@ -26,14 +26,14 @@ test('in memory: replies beyond the bound are forgotten, the longest unasked fir
 });
 
 withServer(test, redis, (server) => {
-  onceCacheContract(test, 'in Redis', async (t) => {
+  replyCacheContract(test, 'in Redis', async (t) => {
     const keys = await openRedisKeys(t, (await server()).url);
-    return { cache: openRedisOnceCache(keys.redis), pass: keys.pass };
+    return { cache: openRedisReplyCache(keys.redis), pass: keys.pass };
   });
 
   test('in Redis: a reply that one replica keeps is known to the others', async (t) => {
     const keys = await openRedisKeys(t, (await server()).url);
-    await openRedisOnceCache(keys.redis).put('a', { bodyHash: 'hash', replyJson: Buffer.from('1') });
-    t.is((await openRedisOnceCache(await keys.replica()).get('a'))?.bodyHash, 'hash');
+    await openRedisReplyCache(keys.redis).put('a', { bodyHash: 'hash', replyJson: Buffer.from('1') });
+    t.is((await openRedisReplyCache(await keys.replica()).get('a'))?.bodyHash, 'hash');
   });
 });

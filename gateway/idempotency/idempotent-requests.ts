@@ -1,0 +1,138 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { fromUnknown, isServiceError, ServiceError } from '@agent-workflow/kit/errors';
+import { within, type Call } from '@agent-workflow/protos/call';
+import type { BeginOnceReply, Threads } from '@agent-workflow/protos/threads';
+import type { Context } from '../http/context.ts';
+import type { EndpointRequest, RunStream } from '../http/endpoint.ts';
+import { invalidAt } from '../http/fields.ts';
+import { jsonText, type JsonParts } from '../http/json.ts';
+import { idMaker, type IdempotentRequest } from './key.ts';
+import type { ReplyCache } from './port.ts';
+import { doneMarker, fromStored, toStored } from './stored-reply.ts';
+
+type Reply = string | JsonParts | RunStream;
+type Attempt = Pick<EndpointRequest, 'at' | 'isRepeated' | 'markAccepted'>;
+type Work = (attempt: Attempt) => Promise<Reply> | Reply;
+
+/** Does the work of a request with an idempotency key, or gives the reply to an earlier request with that key. */
+export type RunIdempotently = (ctx: Context, idempotent: IdempotentRequest, call: Call, work: Work) => Promise<Reply>;
+
+/**
+ * Does work once for each key. A repeated request gets the reply of the first one, also while the first is under way. The
+ * record of the keys is the threads service's; the requests under way in this process and the cache only save calls to it.
+ */
+export function createIdempotency(threads: Threads, cache: ReplyCache): RunIdempotently {
+  const underWay = new Map<string, { readonly bodyHash: string; readonly reply: Promise<Reply> }>();
+  const runFirst = createAttempts(threads, cache);
+
+  return async (ctx, idempotent, call, work) => {
+    for (let first = underWay.get(idempotent.key); first; first = underWay.get(idempotent.key)) {
+      if (first.bodyHash !== idempotent.bodyHash) throw otherBody();
+      const reply = await first.reply.catch(undefinedIfCancelled);
+      if (reply !== undefined && !isStream(reply)) return reply;
+      // The first request has a stream of its own, or its caller disconnected before the work was done.
+      if (reply) return runFirst(ctx, idempotent, call, work);
+    }
+    const reply = runFirst(ctx, idempotent, call, work);
+    underWay.set(idempotent.key, { bodyHash: idempotent.bodyHash, reply });
+    try {
+      return await reply;
+    } finally {
+      underWay.delete(idempotent.key);
+    }
+  };
+}
+
+/** Does the work of requests whose key no other request of this process uses at the moment. */
+function createAttempts(threads: Threads, cache: ReplyCache): RunIdempotently {
+  /**
+   * Puts the key on record. When another gateway has put it there and has no reply yet, this waits for the reply, for
+   * `maxWaitMs` at most: that gateway may have died.
+   */
+  const begin = async (
+    owner: string,
+    { key, bodyHash, startsRun }: IdempotentRequest,
+    call: Call,
+  ): Promise<BeginOnceReply> => {
+    for (let waitedMs = 0; ; waitedMs += pollMs) {
+      const begun = await threads.beginOnce({ owner, onceKey: key, bodyHash }, call);
+      if (begun.isNew || begun.replyJson || startsRun || waitedMs >= maxWaitMs) return begun;
+      await delay(pollMs, undefined, { signal: call.signal });
+    }
+  };
+
+  /** @throws NotFound when the run or the thread of a stored reply was deleted since. */
+  const checkNotDeleted = async (ctx: Context, idempotent: IdempotentRequest, call: Call): Promise<void> => {
+    const { owner } = ctx.state.principal;
+    const { thread_id: threadId } = (ctx.state.params ?? {}) as { readonly thread_id?: string };
+    if (idempotent.startsRun) await threads.getRun({ owner, runId: idMaker(idempotent)('run') }, call);
+    else if (threadId !== undefined && ctx.method !== 'DELETE') await threads.getThread({ owner, threadId }, call);
+  };
+
+  /** Stores the reply; for a refusal that depends on the moment it removes the key instead, so that a retry does the work. */
+  const end = async (
+    owner: string,
+    { key, bodyHash }: IdempotentRequest,
+    reply: Reply | ServiceError,
+    call: Call,
+  ): Promise<void> => {
+    if (isStream(reply)) return;
+    const replyJson = toStored(reply);
+    if (replyJson) {
+      await threads.endOnce({ owner, onceKey: key, replyJson }, call);
+      if (replyJson !== doneMarker) void cache.put(key, { bodyHash, replyJson });
+      return;
+    }
+    // The caller may have disconnected, so this call has a deadline of its own. When it fails, a retry waits for `maxWaitMs`.
+    await threads.endOnce({ owner, onceKey: key }, within(removeMs)).catch(() => undefined);
+  };
+
+  return async (ctx, idempotent, call, work) => {
+    const { key, bodyHash } = idempotent;
+    const cached = await cache.get(key);
+    if (cached && cached.bodyHash !== bodyHash) throw otherBody();
+    const { owner } = ctx.state.principal;
+    const begun = cached ? undefined : await begin(owner, idempotent, call);
+    const stored = cached?.replyJson ?? begun?.replyJson;
+    if (stored) await checkNotDeleted(ctx, idempotent, call);
+    const earlier = stored && fromStored(jsonText(stored));
+    if (earlier !== undefined) return earlier;
+
+    const markAccepted = async (): Promise<void> => {
+      await threads.endOnce({ owner, onceKey: key, replyJson: doneMarker }, call);
+    };
+    const at = new Date(begun?.at ?? Date.now());
+    const isRepeatedDelete = ctx.method === 'DELETE' && begun?.isNew === false;
+    const reply = await outcomeOf(() => work({ at, isRepeated: stored !== undefined, markAccepted }), isRepeatedDelete);
+    await end(owner, idempotent, reply, call);
+    if (reply instanceof ServiceError) throw reply;
+    return reply;
+  };
+}
+
+/** How long the reply to the same request at another gateway is waited for, and how often the record is read meanwhile. */
+const maxWaitMs = 2000;
+const pollMs = 50;
+
+/** Deadline of the removal of a key, in milliseconds. */
+const removeMs = 5000;
+
+const otherBody = (): ServiceError =>
+  invalidAt(['header', 'Idempotency-Key'], 'was used with another body', 'idempotency_key');
+
+function undefinedIfCancelled(error: unknown): undefined {
+  if (isServiceError(error, 'Cancelled')) return undefined;
+  throw error;
+}
+
+/** The reply of the work, or why it was refused. A repeated deletion that finds nothing has succeeded at the earlier attempt. */
+async function outcomeOf(work: () => ReturnType<Work>, isRepeatedDelete: boolean): Promise<Reply | ServiceError> {
+  try {
+    return await work();
+  } catch (error) {
+    const failure = fromUnknown(error);
+    return isRepeatedDelete && failure.code === 'NotFound' ? '{"success":true}' : failure;
+  }
+}
+
+const isStream = (reply: Reply | ServiceError): reply is RunStream => typeof reply === 'object' && 'follow' in reply;

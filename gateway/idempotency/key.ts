@@ -1,0 +1,55 @@
+import { createHash } from 'node:crypto';
+import { newId } from '@agent-workflow/kit/ids';
+import type { Context } from '../http/context.ts';
+import { invalidAt } from '../http/fields.ts';
+
+/** A request with an `Idempotency-Key`. */
+export interface IdempotentRequest {
+  /** A UUID made from owner, method, path and the caller's key. */
+  readonly key: string;
+  /** Of the query string and the body: the same key with another hash is refused. */
+  readonly bodyHash: string;
+  /** A repeated request that starts a run follows the run at once; it does not wait for the reply to the first. */
+  readonly startsRun: boolean;
+}
+
+const visibleAscii = /^[\x21-\x7e]{1,255}$/;
+
+/**
+ * Reads the `Idempotency-Key` of a request; `undefined` when it has none.
+ * @throws Invalid when the header is not 1 to 255 visible ASCII characters.
+ */
+export function readIdempotencyKey(
+  { req, method, path, querystring, state }: Context,
+  startsRun: boolean,
+): IdempotentRequest | undefined {
+  const given = req.headers['idempotency-key'];
+  if (given === undefined) return undefined;
+  if (typeof given !== 'string' || !visibleAscii.test(given)) {
+    throw invalidAt(['header', 'Idempotency-Key'], 'must be 1 to 255 visible ASCII characters', 'idempotency_key');
+  }
+  const bodyHash = sha256([querystring, JSON.stringify(state.body ?? null)]).toString('base64url');
+  return { key: toUuid(sha256([state.principal.owner, method, path, given])), bodyHash, startsRun };
+}
+
+/** Makes the ids of what a request creates: random ones, or, with an idempotency key, the same at every attempt. */
+export const idMaker =
+  (idempotent: IdempotentRequest | undefined) =>
+  (what: string): string =>
+    idempotent ? toUuid(sha256([idempotent.key, what])) : newId();
+
+/** Each part is preceded by its length, so that two different lists of parts never hash alike. */
+function sha256(parts: readonly string[]): Buffer {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(`${String(Buffer.byteLength(part))}:${part}`);
+  return hash.digest();
+}
+
+/** The first 16 bytes of a hash as a UUIDv8 (RFC 9562, section 5.8). */
+function toUuid(hash: Buffer): string {
+  const bytes = Buffer.from(hash.subarray(0, 16));
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  const hex = bytes.toString('hex');
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+}

@@ -1,0 +1,87 @@
+import { fromUnknown, isServiceError, unavailable } from '@agent-workflow/kit/errors';
+import type { Degraded, Health } from '@agent-workflow/runtime/health';
+import { within, type Call } from '@agent-workflow/protos/call';
+import type { Execution } from '@agent-workflow/protos/execution';
+import type { Memory } from '@agent-workflow/protos/memory';
+import type { Threads } from '@agent-workflow/protos/threads';
+
+/** Checks the services behind the gateway. */
+export interface ReadinessCheck {
+  /**
+   * The parts that fail. The result is cached for a second, so that probes, which need no credentials, cannot load the services.
+   * @throws Unavailable when the record cannot be read, or not in time.
+   */
+  readonly check: () => Promise<readonly Degraded[]>;
+}
+
+export interface ReadinessCheckOptions {
+  readonly threads: Pick<Threads, 'listOpenRuns'>;
+  readonly health: Health;
+  /** Services of other processes, which are called; those of this process report their failures themselves. */
+  readonly remote?: { readonly execution: Pick<Execution, 'getHealth'>; readonly memory: Pick<Memory, 'get'> };
+}
+
+/** Deadlines of the calls to the record and to each of the others, in milliseconds. */
+const recordMs = 2000;
+const otherMs = 1000;
+/** How long a result is cached, in milliseconds. */
+const cacheMs = 1000;
+
+export function createReadinessCheck({ threads, health, remote }: ReadinessCheckOptions): ReadinessCheck {
+  const others = remote && {
+    execution: reported(health, 'execution', otherMs, (call) => remote.execution.getHealth({}, call)),
+    memory: reported(health, 'memory', otherMs, (call) =>
+      remote.memory.get({ owner: probe, memoryId: probe }, call).catch(unlessNotFound),
+    ),
+  };
+  const record = async (call: Call): Promise<unknown> => threads.listOpenRuns({ limit: 1 }, call);
+  const readRecord = remote ? reported(health, 'threads', recordMs, record) : () => record(within(recordMs));
+
+  const check = async (): Promise<readonly Degraded[]> => {
+    const [read, execution] = await Promise.allSettled([readRecord(), others?.execution(), others?.memory()]);
+    // The servers of the execution service are measured by its own metrics; here they are only listed.
+    const ofExecution = execution.status === 'fulfilled' ? execution.value?.degraded : undefined;
+    if (read.status === 'fulfilled') return [...health.degraded(), ...(ofExecution ?? [])];
+    throw isServiceError(read.reason, 'Timeout')
+      ? unavailable('the record is too slow to answer', read.reason)
+      : read.reason;
+  };
+
+  let last: { readonly at: number; readonly result: Promise<readonly Degraded[]> } | undefined;
+  return {
+    check: () => {
+      if (!last || performance.now() - last.at > cacheMs) {
+        last = { at: performance.now(), result: check() };
+      }
+      return last.result;
+    },
+  };
+}
+
+/** An owner and a memory that cannot exist: every real owner begins with its kind. */
+const probe = 'probe';
+
+const reasons: Readonly<Partial<Record<string, string>>> = {
+  Unavailable: 'it is away',
+  Timeout: 'it does not answer in time',
+};
+
+/** The probe's memory never exists: NotFound means that the service works. */
+function unlessNotFound(error: unknown): void {
+  if (fromUnknown(error).code !== 'NotFound') throw error;
+}
+
+/** A call to a service that also reports its success or failure. */
+function reported<T>(health: Health, name: string, ms: number, request: (call: Call) => Promise<T>): () => Promise<T> {
+  const part = health.part(name);
+  return async () => {
+    try {
+      const reply = await request(within(ms));
+      part.works();
+      return reply;
+    } catch (error) {
+      part.fails(reasons[fromUnknown(error).code] ?? 'it fails', error);
+      throw error;
+    }
+  };
+}
