@@ -98,7 +98,7 @@ export function openRedisSlots(redis: Redis, { leaseMs }: RedisSlotsOptions): Re
     own.sent++;
     own.pending++;
     try {
-      await redis.run(writeScript, key, gateway, String(own.count));
+      await redis.run(writeScript, key, gateway, () => String(own.count));
     } catch {
       isOutOfSync = true;
       return;

@@ -30,9 +30,10 @@ export async function openRedis({ config, log, health = unwatchedPart }: RedisOp
     key: (name) => `${config.REDIS_KEY_PREFIX}${name}`,
     send,
     run: async ({ source, sha1 }, keys, ...values) => {
-      const given = typeof keys === 'string' ? ['1', keys, ...values] : [String(keys.length), ...keys, ...values];
-      const known = await connection.send(['EVALSHA', sha1, ...given], isUnknownScript);
-      return known === unknownScript ? send('EVAL', source, ...given) : known;
+      const named = typeof keys === 'string' ? ['1', keys] : [String(keys.length), ...keys];
+      const given = (): string[] => [...named, ...values.map((value) => (typeof value === 'string' ? value : value()))];
+      const reply = await connection.send(['EVALSHA', sha1, ...given()], isUnknownScript);
+      return reply === unknownScript ? send('EVAL', source, ...given()) : reply;
     },
     listen: (channel, listener) => {
       listeners.set(channel, listener);

@@ -14,6 +14,9 @@ export const script = (source: string): Script => ({
 /** Lua that sets `now` to the milliseconds of Redis's clock, which is the same for all replicas. */
 export const readClock = `local clock = redis.call('TIME') local now = clock[1] * 1000 + clock[2] / 1000`;
 
+/** A value for a script. */
+export type Value = string | (() => string);
+
 /** Receives the messages of a channel. */
 export interface Listener {
   readonly onMessage: (message: string) => void;
@@ -34,8 +37,11 @@ export interface Redis extends AsyncDisposable {
   /** The full key of a name, with our prefix. */
   readonly key: (name: string) => string;
   readonly send: (...command: readonly string[]) => Promise<unknown>;
-  /** Runs a script with one key or several. */
-  readonly run: (script: Script, keys: string | readonly string[], ...values: readonly string[]) => Promise<unknown>;
+  /**
+   * Runs a script with one key or several. A script that Redis does not know yet is sent twice, and commands that are sent in
+   * between are executed before it: a value that these may change is a function, which is called at each send.
+   */
+  readonly run: (script: Script, keys: string | readonly string[], ...values: readonly Value[]) => Promise<unknown>;
   /** Subscribes the listener to a channel, also on later connections. */
   readonly listen: (channel: string, listener: Listener) => void;
   /** Whether every message that is published on the channel from now on arrives, or `onGap` is called. */

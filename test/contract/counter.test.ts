@@ -202,7 +202,15 @@ withServer(test, redis, (server) => {
     t.truthy(await other.acquire('a', 2));
   });
 
-  test('in Redis: a place that was given back is not written again', async (t) => {
+  test('in Redis: scripts that it does not know yet do not let an older count overwrite a later one', async (t) => {
+    const keys = await openRedisKeys(t, (await server()).url);
+    await keys.redis.send('SCRIPT', 'FLUSH');
+    await using counter = openRedisCounter(keys.redis, { leaseMs });
+    for (let count = 0; count < 2; count += 1) t.truthy(await counter.acquire('a', 2));
+    t.is(await heldBy(keys, 'a'), 2);
+  });
+
+  test('in Redis: a slot that was released is not written again', async (t) => {
     const keys = await openRedisKeys(t, (await server()).url);
     await using counter = openRedisCounter(keys.redis, { leaseMs });
     const [kept, freed] = [await counter.acquire('a', 2), await counter.acquire('a', 2)];
