@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -61,6 +62,19 @@ test('the Node that the README asks for is the one that npm asks for, and an old
   const { packages } = JSON.parse(await readFile(join(root, 'node_modules/.package-lock.json'), 'utf8')) as Installed;
   t.regex(packages['node_modules/ava']?.engines?.node ?? '', new RegExp(`\\^${asked}\\.`), 'what ava asks for');
   t.notRegex(await readFile(join(root, '.npmrc'), 'utf8'), /engine-strict/);
+});
+
+test('every file and folder that the pages at the root name is there', async (t) => {
+  const pages = await Promise.all(['README.md', 'CONTRIBUTING.md'].map((page) => readFile(join(root, page), 'utf8')));
+  const named = pages.flatMap((page) => [
+    ...[...page.matchAll(/`((?:protos|services|gateway|deploy|test)\/[\w./-]*)`/g)].map(([, path = '']) => path),
+    ...[...page.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, path = '']) => path),
+  ]);
+  t.true(named.length > 50);
+  t.deepEqual(
+    named.filter((path) => !existsSync(join(root, path))),
+    [],
+  );
 });
 
 interface Installed {
