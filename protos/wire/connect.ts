@@ -44,6 +44,7 @@ export function connect<C extends Context>(
     client.close();
     return Promise.resolve();
   };
+  // The methods are those of the proto's service, which the loaded definition does not type.
   return { ...Object.fromEntries(methods), [Symbol.asyncDispose]: close } as unknown as Services[C] & AsyncDisposable;
 }
 

@@ -43,6 +43,7 @@ export function definitionOf(context: Context): Definition {
     objects: true,
     oneofs: false,
   });
+  // The loader's type covers messages and enums too; the name of a service leads to a service.
   return loaded[serviceName(context)] as unknown as Definition;
 }
 

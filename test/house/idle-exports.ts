@@ -31,11 +31,11 @@ export function idleExports(all: readonly string[] = files, sourceOf: SourceOf =
   return all
     .filter((file) => !entries.some((entry) => entry.test(file)))
     .flatMap((file) =>
-      exportsOf(sourceOf(file)).flatMap(({ name, line }) => {
+      exportsOf(sourceOf(file)).flatMap(({ name, line }): IdleExport[] => {
         const users = [...(importers.get(`${file}#${name}`) ?? []), ...(importers.get(`${file}#*`) ?? [])];
-        if (users.length === 0) return [{ file, line, name, importers: 'nobody' } as const];
+        if (users.length === 0) return [{ file, line, name, importers: 'nobody' }];
         const onlyTests = !tests.test(file) && users.every((user) => tests.test(user));
-        return onlyTests ? [{ file, line, name, importers: 'tests' } as const] : [];
+        return onlyTests ? [{ file, line, name, importers: 'tests' }] : [];
       }),
     );
 }
@@ -69,7 +69,7 @@ function importsOf(source: ts.SourceFile): Import[] {
   });
 }
 
-/** `import { a as b } from`, `export { a } from`, `import * as all from`, `export * from`. */
+/** Imports and exports with a `from`: of names, of all as one name, of all as they are. */
 function namesOf(
   from: ts.Expression | undefined,
   bindings: ts.NamedImportBindings | ts.NamedExportBindings | undefined,
@@ -81,7 +81,7 @@ function namesOf(
   return bindings.elements.map((element) => ({ from: from.text, name: (element.propertyName ?? element.name).text }));
 }
 
-/** `import('./a.ts').A` as a type, and `typeof import('./a.ts')`. */
+/** `import(…).A` as a type, and `typeof import(…)`. */
 function namedByType(node: ts.ImportTypeNode): Import[] {
   const from = ts.isLiteralTypeNode(node.argument) ? node.argument.literal : undefined;
   if (from === undefined || !ts.isStringLiteral(from)) return [];
@@ -89,7 +89,7 @@ function namedByType(node: ts.ImportTypeNode): Import[] {
   return [{ from: from.text, name }];
 }
 
-/** `const { a } = await import('./a.ts')`; any other use of the module may read any of its names. */
+/** `const { a } = await import(…)`; any other use of the module may read any of its names. */
 function namedByCall(node: ts.CallExpression): Import[] {
   const [from] = node.arguments;
   if (from === undefined || !ts.isStringLiteral(from)) return [];

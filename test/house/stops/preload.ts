@@ -1,14 +1,14 @@
+/* eslint-disable @typescript-eslint/unbound-method -- methods of Node's prototypes are called with their own `this` */
 /**
  * Preloaded into a standalone process: instruments the tree in `STOPS_TREE`, and writes which function calls which into
  * the folder `STOPS_OUT`, in `invoke.json` from a request with the header `x-stops` to the commit of its step, in `emit.json`
  * from the `emit` of a node to the write of that text to the socket.
  */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { Server, ServerResponse } from 'node:http';
 import { registerHooks } from 'node:module';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { readFileSync } from 'node:fs';
 import { marker } from './marker.ts';
 import { instrument, type Traced } from './instrument.ts';
 import type { Call, Recording } from './recording.ts';
@@ -172,17 +172,17 @@ function committed(): void {
 }
 Object.assign(StatementSync.prototype, {
   run(this: StatementSync, ...args: unknown[]) {
-    const result = Reflect.apply(run, this, args);
+    const result: unknown = Reflect.apply(run, this, args);
     wrote(this);
     return result;
   },
   get(this: StatementSync, ...args: unknown[]) {
-    const result = Reflect.apply(get, this, args);
+    const result: unknown = Reflect.apply(get, this, args);
     wrote(this);
     return result;
   },
   all(this: StatementSync, ...args: unknown[]) {
-    const result = Reflect.apply(all, this, args);
+    const result: unknown = Reflect.apply(all, this, args);
     wrote(this);
     return result;
   },

@@ -14,6 +14,7 @@ const retryMs = 1000;
  * process.
  */
 export function searchOneAtATime(client: Client): void {
+  // The driver's types leave its own fields out.
   const { controlConnection: control } = client as unknown as { readonly controlConnection: Control };
   const refresh = control._refresh.bind(control);
   let search: Promise<void> | undefined;

@@ -71,4 +71,5 @@ const selectSizes = (db: Sqlite, { ref, contextNumber }: ContextRef, after: numb
       `SELECT position, length(json) AS bytes FROM messages WHERE ${ofContext} AND position > ?
        ORDER BY position LIMIT ?`,
     )
+    // The query names the columns.
     .all(ref, contextNumber, after, measuredAtOnce) as unknown as readonly SizeRow[];

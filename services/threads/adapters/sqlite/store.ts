@@ -92,6 +92,7 @@ export function openSqliteThreadStore({ path, health }: Pick<SqliteOptions, 'pat
                ORDER BY updated_at DESC, thread_id DESC LIMIT ? OFFSET ?`,
             ),
           ).iterate(owner, limit, offset);
+      // Rows are arrays here, which the types of node:sqlite do not know.
       return Promise.resolve(take(rows, (row) => toThreadRow(row as unknown as ListedRow), threadBytes, bytes));
     },
 

@@ -1,0 +1,8 @@
+/** `node test/house/left.ts`: writes into `left.json` how many replaced words and idle exports each file still has. */
+import { writeFileSync } from 'node:fs';
+import { allHits } from './glossary.ts';
+import { idleExports } from './idle-exports.ts';
+import { perFile } from './shrinking.ts';
+
+const left = { words: perFile(allHits()), exports: perFile(idleExports()) };
+writeFileSync(new URL('./left.json', import.meta.url), `${JSON.stringify(left, undefined, 2)}\n`);

@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs';
+
+/** How many findings each file has. */
+export type Counts = Readonly<Record<string, number>>;
+
+/** What `left.json` allows: for each file, how many findings it may still have. */
+export interface Left {
+  readonly words: Counts;
+  readonly exports: Counts;
+}
+
+export function perFile(found: readonly { readonly file: string }[]): Counts {
+  const files = Map.groupBy(found, ({ file }) => file);
+  return Object.fromEntries([...files].map(([file, hits]): [string, number] => [file, hits.length]).toSorted());
+}
+
+/** The files that have more findings than they may have. */
+export function grown(now: Counts, allowed: Counts): string[] {
+  return Object.keys(now).filter((file) => (now[file] ?? 0) > (allowed[file] ?? 0));
+}
+
+/** The files that have fewer findings than the list allows: `node test/house/left.ts` makes the list as short as it can be. */
+export function stale(now: Counts, allowed: Counts): string[] {
+  return Object.keys(allowed).filter((file) => (now[file] ?? 0) < (allowed[file] ?? 0));
+}
+
+export function readLeft(): Left {
+  return JSON.parse(readFileSync(new URL('./left.json', import.meta.url), 'utf8')) as Left;
+}
