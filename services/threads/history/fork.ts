@@ -14,7 +14,7 @@ import type { ThreadReads } from '../ports/reads.ts';
 import type { ThreadSweeps } from '../ports/sweeps.ts';
 
 /** The ports that making a fork takes. */
-type ForkStore = ThreadChanges & ThreadReads & ThreadHistory & ThreadSweeps;
+export type ForkStore = ThreadChanges & ThreadReads & ThreadHistory & ThreadSweeps;
 
 export interface Forks {
   /** The head of the fork: made, or found as the same request has made it. */

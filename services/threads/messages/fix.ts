@@ -3,19 +3,19 @@ import { answeredCalls, callsOf, type Message } from '@agent-workflow/protos/mes
 import { fromJson } from '../record/json.ts';
 import type { Decision, Snapshot } from '../ports/changes.ts';
 import type { Head, ThreadKey } from '../ports/record.ts';
-import { overtaken, writableHead } from '../state/state.ts';
+import { directWrite, versionConflict, writableHead } from '../state/writable.ts';
 import { withCheckpoint } from '../history/undo.ts';
 import type { ThreadReads } from '../ports/reads.ts';
 
-/** What is wrong with a context: messages whose calls nobody answered, and answers to other calls of theirs. */
+/** What is wrong with a context: messages with a call that has no answer, and answers to the other calls of those messages. */
 export interface Broken {
   readonly callers: readonly string[];
   readonly answers: readonly string[];
-  /** Of the thread that was looked at. */
+  /** The version of the thread in which they were found. */
   readonly version: number;
 }
 
-/** Finds what a model would refuse in a conversation: calls without an answer. */
+/** Finds what a model refuses in a conversation: calls without an answer. */
 export async function findBroken(
   store: ThreadReads,
   key: ThreadKey,
@@ -36,7 +36,7 @@ interface Links {
   readonly answers: readonly string[];
 }
 
-/** Bytes of a context that are parsed before others have their turn. */
+/** Bytes of a context that are parsed before other work of the process continues. */
 const parsedAtOnce = 2 * 1024 * 1024;
 
 /** The messages of the context that make calls or answer some, in order of the log. */
@@ -63,8 +63,8 @@ const toLinks = (message: Message): Links => ({
 const hasLinks = ({ calls, answers }: Links): boolean => calls.length + answers.length > 0;
 
 /**
- * Removes what is broken, and lets nobody wait for its answers any more.
- * @throws Conflict when the thread has changed since it was looked at: a call may have been answered.
+ * Removes what is broken; the thread waits for no answer any more.
+ * @throws Conflict when the thread has changed since the search: a call may have been answered.
  */
 export function decideFix(
   threadId: string,
@@ -76,7 +76,7 @@ export function decideFix(
   const { interruptedRun: _, progress: _progress, ...head } = before;
   const deleted = [...callers, ...answers].flatMap((id) => snapshot.entries.get(id)?.position ?? []);
   if (deleted.length === 0) return { reply: 0 };
-  if (before.version !== version) throw overtaken(threadId);
+  if (before.version !== version) throw versionConflict(threadId);
   const fixed: Head = {
     ...head,
     version: head.version + 1,
@@ -86,7 +86,7 @@ export function decideFix(
     next: [],
   };
   return {
-    change: withCheckpoint({ head: fixed, deleted }, before, snapshot, { source: 'update', nodes: [], at: now }),
+    change: withCheckpoint({ head: fixed, deleted }, before, snapshot, { ...directWrite, at: now }),
     reply: callers.filter((id) => snapshot.entries.has(id)).length,
   };
 }

@@ -12,7 +12,7 @@ export type Outcome<T, K> = { readonly made: T } | { readonly kept: K };
  * applied already changes nothing. A decision that changes nothing is kept as well, so that it stays the same, unless there is nothing to
  * keep of it. What is kept is JSON, small, and has no bytes in it.
  */
-export const decideOnce =
+export const decideRepeatable =
   <T, K>(
     {
       request,

@@ -1,0 +1,56 @@
+import { requestOf, type Repeatable } from '@agent-workflow/protos/repeats';
+import { pruned } from '../history/retention.ts';
+import type { Reads, ThreadChanges } from '../ports/changes.ts';
+import type { ThreadReads } from '../ports/reads.ts';
+import type { ThreadKey } from '../ports/record.ts';
+import { createSizedChange } from '../record/measure.ts';
+import { decideRepeatable, type Decide, type Outcome } from '../record/repeats.ts';
+
+/** How the calls of the service change threads. */
+export interface Changing {
+  /** Makes a change whose repetition does no harm. */
+  readonly change: ThreadChanges['change'];
+  /** Makes the change of a request at most once, however often the request is sent, and keeps what `toKept` makes of its reply. */
+  readonly changeOnRequest: <T, K>(what: RequestedChange<T, K>, decide: Decide<T>) => Promise<Outcome<T, K>>;
+  /** The same for a reply that is kept as it is. */
+  readonly replyOnRequest: <T>(what: Omit<RequestedChange<T, T>, 'toKept'>, decide: Decide<T>) => Promise<T>;
+}
+
+/** A change that a request makes by the call `method`. */
+interface RequestedChange<T, K> {
+  readonly key: ThreadKey;
+  readonly reads?: Reads;
+  readonly method: string;
+  readonly request: Repeatable;
+  /** Absent results are not kept: the same request is then decided again. */
+  readonly toKept: (reply: T) => K | undefined;
+}
+
+interface ChangingOptions {
+  readonly store: ThreadChanges & ThreadReads;
+  readonly now: () => number;
+  /** Versions of a thread that are kept. */
+  readonly keep: number;
+}
+
+export function createChanging({ store, now, keep }: ChangingOptions): Changing {
+  const change = createSizedChange(store, (key, reads, decide) =>
+    store.change(key, reads, (snapshot) => pruned(decide(snapshot), keep)),
+  );
+
+  const changeOnRequest: Changing['changeOnRequest'] = async ({ key, reads = {}, method, request, toKept }, decide) => {
+    const known = requestOf(method, request);
+    if (!known) return { made: await change(key, reads, decide) };
+    const repeatable = decideRepeatable({ request: known, now: now(), toKept }, decide);
+    return change(key, { ...reads, request: known.id }, repeatable);
+  };
+
+  return {
+    change,
+    changeOnRequest,
+    replyOnRequest: async <T>(what: Omit<RequestedChange<T, T>, 'toKept'>, decide: Decide<T>): Promise<T> => {
+      const outcome = await changeOnRequest({ ...what, toKept: (reply: T) => reply ?? (null as T) }, decide);
+      return 'made' in outcome ? outcome.made : outcome.kept;
+    },
+  };
+}

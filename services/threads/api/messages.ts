@@ -1,0 +1,75 @@
+import { notFound } from '@agent-workflow/kit/errors';
+import type { MessageCalls } from '@agent-workflow/protos/thread-calls';
+import type { FixThreadRequest } from '@agent-workflow/protos/threads';
+import { listMessages } from '../lists/lists.ts';
+import { decideAddMessages } from '../messages/add.ts';
+import { decideDeleteMessage } from '../messages/delete.ts';
+import { decideFix, findBroken } from '../messages/fix.ts';
+import type { ThreadLists } from '../ports/lists.ts';
+import type { ThreadReads } from '../ports/reads.ts';
+import { isVersionConflict } from '../state/writable.ts';
+import type { Changing } from './changing.ts';
+import { idsOf, keyOf, liveHead } from './found.ts';
+
+/** How often a thread that changes meanwhile is fixed again. */
+const fixAttempts = 5;
+
+interface MessageCallsOptions {
+  readonly store: ThreadReads & ThreadLists;
+  readonly changing: Changing;
+  readonly now: () => number;
+}
+
+export function createMessageCalls({ store, changing, now }: MessageCallsOptions): MessageCalls {
+  const { replyOnRequest } = changing;
+
+  /** @returns how many assistant messages were removed. */
+  const fix = async (request: FixThreadRequest): Promise<number> => {
+    const key = keyOf(request);
+    const broken = await findBroken(store, key, await liveHead(store, key));
+    const messages = [...broken.callers, ...broken.answers];
+    return replyOnRequest({ key, reads: { messages }, method: 'fixThread', request }, (snapshot) =>
+      decideFix(key.threadId, broken, snapshot, now()),
+    );
+  };
+
+  return {
+    listMessages: async (request, call) => {
+      await liveHead(store, keyOf(request));
+      return listMessages(store, request, call);
+    },
+
+    getMessage: async ({ messageId, ...key }) => {
+      await liveHead(store, key);
+      const json = await store.getMessage(key, messageId);
+      if (!json) throw notFound(`message "${messageId}" does not exist in thread "${key.threadId}"`);
+      return { json };
+    },
+
+    addMessages: (request) => {
+      const reads = { messages: idsOf(request.messages) };
+      return replyOnRequest({ key: keyOf(request), reads, method: 'addMessages', request }, (snapshot) =>
+        decideAddMessages(request, snapshot, now()),
+      );
+    },
+
+    deleteMessage: async (request) => {
+      const reads = { messages: [request.messageId] };
+      await replyOnRequest({ key: keyOf(request), reads, method: 'deleteMessage', request }, (snapshot) =>
+        decideDeleteMessage(request, snapshot, now()),
+      );
+      return {};
+    },
+
+    fixThread: async (request, { signal }) => {
+      for (let attempt = 1; ; attempt += 1) {
+        signal.throwIfAborted();
+        try {
+          return { removedCount: await fix(request) };
+        } catch (error) {
+          if (attempt === fixAttempts || !isVersionConflict(error)) throw error;
+        }
+      }
+    },
+  };
+}

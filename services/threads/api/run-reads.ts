@@ -1,0 +1,29 @@
+import type { RunReadCalls } from '@agent-workflow/protos/thread-calls';
+import { listRunMessages, listRuns, toRun } from '../lists/lists.ts';
+import type { ThreadHistory } from '../ports/history.ts';
+import type { ThreadLists } from '../ports/lists.ts';
+import type { ThreadReads } from '../ports/reads.ts';
+import { listRunSteps } from '../runs/steps.ts';
+import { keyOf, knownRun, liveHead } from './found.ts';
+
+export const createRunReadCalls = (store: ThreadReads & ThreadLists & ThreadHistory): RunReadCalls => ({
+  getRun: async ({ owner, runId }) => {
+    const run = await knownRun(store, owner, runId);
+    const head = await liveHead(store, { owner, threadId: run.threadId });
+    return toRun(owner, run, head);
+  },
+
+  listRuns: async (request, call) => listRuns(store, request, await liveHead(store, keyOf(request)), call),
+
+  listRunMessages: async (request, call) => {
+    const run = await knownRun(store, request.owner, request.runId);
+    await liveHead(store, { owner: request.owner, threadId: run.threadId });
+    return listRunMessages(store, request, run, call);
+  },
+
+  listRunSteps: async (request) => {
+    const run = await knownRun(store, request.owner, request.runId);
+    const key = { owner: request.owner, threadId: run.threadId };
+    return { steps: await listRunSteps(store, key, request, await liveHead(store, key)) };
+  },
+});

@@ -1,0 +1,103 @@
+import type { RunCalls } from '@agent-workflow/protos/thread-calls';
+import type { ClaimedRun, State } from '@agent-workflow/protos/threads';
+import { gatherUndos } from '../history/overlay.ts';
+import type { ThreadLists } from '../ports/lists.ts';
+import type { ThreadReads } from '../ports/reads.ts';
+import { decideAccept, takesPlace } from '../runs/accept.ts';
+import { decideClaim, inputIds } from '../runs/claim.ts';
+import { decideCommit } from '../runs/commit.ts';
+import { decideEnd } from '../runs/end.ts';
+import { fromKeptAcceptance, fromKeptClaim, toKeptAcceptance, toKeptClaim } from '../runs/kept-claim.ts';
+import { newestOutput } from '../runs/output.ts';
+import { decideRelease } from '../runs/release.ts';
+import { claimedState } from '../state/read.ts';
+import type { Changing } from './changing.ts';
+import { idsOf, keyOf, knownRun } from './found.ts';
+
+interface RunCallsOptions {
+  readonly store: ThreadReads & ThreadLists;
+  readonly changing: Changing;
+  readonly now: () => number;
+}
+
+export function createRunCalls({ store, changing, now }: RunCallsOptions): RunCalls {
+  const { changeOnRequest, replyOnRequest } = changing;
+  return {
+    acceptRun: async (request) => {
+      const key = keyOf(request);
+      let undone = gatherUndos();
+      const reads = {
+        runs: [request.runId],
+        newRun: { runId: request.runId, isNew: request.runIdIsNew === true },
+        isNewThread: request.threadIdIsNew === true,
+        activeRun: takesPlace(request),
+        messages: idsOf(request.messages),
+        ...(request.multitaskStrategy === 'rollback' ? { undosOfActiveRun: () => (undone = gatherUndos()) } : {}),
+      };
+      const outcome = await changeOnRequest(
+        { key, reads, method: 'acceptRun', request, toKept: toKeptAcceptance },
+        (snapshot) => decideAccept(request, { ...snapshot, undone }, now()),
+      );
+      const reply = 'made' in outcome ? outcome.made : await fromKeptAcceptance(store, key, outcome.kept);
+      const { claimed } = reply;
+      if (!claimed || canDerive(claimed, request.claim?.knownVersion)) return reply;
+      return { ...reply, claimed: withState(claimed, await claimedState(store, key, claimed)) };
+    },
+
+    claimRun: async (request, { signal }) => {
+      const key = keyOf(request);
+      const messages = inputIds(await knownRun(store, request.owner, request.runId));
+      const reads = { runs: [request.runId], messages };
+      const outcome = await changeOnRequest(
+        { key, reads, method: 'claimRun', request, toKept: toKeptClaim },
+        (snapshot) => decideClaim(request, snapshot, now()),
+      );
+      const claimed = 'made' in outcome ? outcome.made : await fromKeptClaim(store, key, outcome.kept);
+      if (claimed.givenUp || claimed.lastClaim) return claimed;
+      const run = claimed.isTakeover ? await store.getRun(request.owner, claimed.runId) : undefined;
+      const output = run ? await newestOutput(store, key, run, signal) : {};
+      if (canDerive(claimed, request.knownVersion)) return { ...claimed, ...output };
+      return { ...withState(claimed, await claimedState(store, key, claimed)), ...output };
+    },
+
+    releaseRun: (request) =>
+      replyOnRequest(
+        { key: keyOf(request), reads: { runs: [request.runId] }, method: 'releaseRun', request },
+        (snapshot) => decideRelease(request, snapshot, now()),
+      ),
+
+    commitStep: (request) => {
+      const replaced = request.replacesMessages ? idsOf(request.messages) : [];
+      const reads = {
+        runs: request.end ? [request.runId] : [],
+        messages: [...replaced, ...request.removedFromContext],
+        fields: Object.keys(request.fields),
+      };
+      return replyOnRequest({ key: keyOf(request), reads, method: 'commitStep', request }, (snapshot) =>
+        decideCommit(request, snapshot),
+      );
+    },
+
+    endRun: async (request) => {
+      const { threadId } = await knownRun(store, request.owner, request.runId);
+      const key = { owner: request.owner, threadId };
+      return replyOnRequest({ key, reads: { runs: [request.runId] }, method: 'endRun', request }, (snapshot) =>
+        decideEnd(request, snapshot, now()),
+      );
+    },
+  };
+}
+
+/**
+ * Whether the worker can make the state after the claim from the version that it has in memory. It cannot when a message was
+ * replaced: that may have come back to its position in the context.
+ */
+const canDerive = ({ previousVersion, replaced }: ClaimedRun, knownVersion: number | undefined): boolean =>
+  previousVersion === knownVersion && !replaced;
+
+/** The claim with the state. The state holds the appended messages, so the claim names them by their ids alone. */
+const withState = (claimed: ClaimedRun, state: State): ClaimedRun => ({
+  ...claimed,
+  appended: claimed.appended.map(({ messageId }) => ({ messageId, json: new Uint8Array() })),
+  state,
+});

@@ -1,0 +1,32 @@
+import { pageBytes, toPage } from '@agent-workflow/kit/pages';
+import type { SweepCalls } from '@agent-workflow/protos/thread-calls';
+import { withoutFork } from '../history/fork.ts';
+import { toRun } from '../lists/lists.ts';
+import type { ThreadReads } from '../ports/reads.ts';
+import type { ThreadKey } from '../ports/record.ts';
+import type { ThreadSweeps } from '../ports/sweeps.ts';
+import { keyBytes, runBytes } from '../record/row-sizes.ts';
+
+export const createSweepCalls = (store: ThreadReads & ThreadSweeps, now: () => number): SweepCalls => ({
+  listOpenRuns: async ({ limit, cursor }) => {
+    const rows = await store.listOpenRuns({ limit: limit + 1, after: cursor, bytes: pageBytes });
+    const { items, hasMore } = toPage(rows, { limit, sizeOf: runBytes });
+    const heads = await Promise.all(items.map(async (run) => store.getHead(run)));
+    const runs = items.flatMap((run, index) => {
+      const head = heads[index];
+      return !head || head.deleting ? [] : [toRun(run.owner, run, head)];
+    });
+    const last = items.at(-1);
+    return { runs, ...(hasMore && last ? { cursor: last.runId } : {}) };
+  },
+
+  listIdle: async ({ before, limit }) => ({ threads: firstPage(await store.listIdle(before, limit)) }),
+
+  listDeleting: async ({ limit }) => ({
+    threads: await withoutFork(store, firstPage(await store.listDeleting(limit)), now()),
+  }),
+});
+
+/** As many of the keys as one reply holds; the next sweep finds the others. */
+const firstPage = (keys: readonly ThreadKey[]): readonly ThreadKey[] =>
+  toPage(keys, { limit: Infinity, sizeOf: keyBytes }).items;

@@ -1,0 +1,50 @@
+import { sizes } from '@agent-workflow/kit/sizes';
+import type { ClaimedRun, State } from '@agent-workflow/protos/threads';
+import { LRUCache } from 'lru-cache';
+import type { StoredState, ThreadReads } from '../ports/reads.ts';
+import type { Head, ThreadKey } from '../ports/record.ts';
+import { jsonArray } from '../record/json.ts';
+import { sizeOfFields } from '../record/size.ts';
+
+/** Bytes of encoded states that are cached. A cached state whose version is the head's is returned without reading its rows. */
+const cacheBytes = 16 * 1024 * 1024;
+
+export interface StateReader {
+  readonly read: (key: ThreadKey, head: Head) => Promise<State>;
+  /** Drops a removed thread from the cache: one made again in the same millisecond begins with the same version. */
+  readonly forget: (key: ThreadKey) => void;
+}
+
+/** Reads states, and caches those whose version did not change during the reading. */
+export function createStateReader(store: ThreadReads): StateReader {
+  const cache = new LRUCache<string, State>({ maxSize: cacheBytes, sizeCalculation: (state) => sizeOf(state) + 1 });
+  const nameOf = ({ owner, threadId }: ThreadKey): string => `${owner}\n${threadId}`;
+  const read: StateReader['read'] = async (key, head) => {
+    const name = nameOf(key);
+    const known = cache.get(name);
+    if (known?.version === head.version) return known;
+    const state = toState(head.version, await store.getState(key, sizes.contextWithInput));
+    // A write between the two reads would make this a state of an unknown version, so the version is read again.
+    if ((await store.getHead(key))?.version === head.version) cache.set(name, state);
+    return state;
+  };
+  return { read, forget: (key) => void cache.delete(nameOf(key)) };
+}
+
+/** The state right after a claim. The fence keeps it unchanged until the claiming worker commits. */
+export async function claimedState(store: ThreadReads, key: ThreadKey, claimed: ClaimedRun): Promise<State> {
+  const { version, isNewThread, appended } = claimed;
+  // A thread made by this very run holds only its input: there is nothing to read.
+  if (isNewThread && claimed.epoch === 1)
+    return { version, fields: {}, contextJson: jsonArray(appended.map(({ json }) => json)) };
+  return toState(version, await store.getState(key, sizes.contextWithInput));
+}
+
+const toState = (version: number, { fields, context, isTruncated }: StoredState): State => ({
+  version,
+  fields,
+  contextJson: jsonArray(context),
+  ...(isTruncated ? { contextTruncated: true } : {}),
+});
+
+const sizeOf = ({ fields, contextJson }: State): number => contextJson.byteLength + sizeOfFields(fields);

@@ -1,0 +1,54 @@
+import type { WriteStateRequest } from '@agent-workflow/protos/threads';
+import { refuseOverwriting, withCheckpoint } from '../history/undo.ts';
+import type { Decision, Snapshot } from '../ports/changes.ts';
+import type { Head } from '../ports/record.ts';
+import { refuseMessages, refuseSummary } from '../record/bounds.ts';
+import { placeMessages } from '../record/place.ts';
+import { knownSize, refuseGrowth, type SizePlaces } from '../record/size.ts';
+import { answersIn, directWrite, versionConflict, withoutCalls, writableHead } from './writable.ts';
+
+/** Where a state write's messages and fields are in its request. */
+const inStateWrite: SizePlaces = { messages: ['state', 'context'], fields: ['state'] };
+
+export function decideWriteState(
+  request: WriteStateRequest,
+  snapshot: Snapshot,
+  now: number,
+): Decision<{ head: Head }> {
+  const head = writableHead(snapshot, request.threadId);
+  if (head.version !== request.expectedVersion) throw versionConflict(request.threadId);
+  refuseSummary(request.fields, ['state', 'context_summary']);
+  refuseMessages(request.messages, inStateWrite.messages);
+  const { messages, nextPosition } = placeMessages(request.messages, head.nextPosition, snapshot.entries);
+  const written: Head = {
+    ...withoutCalls(head, answersIn(request.messages)),
+    version: head.version + 1,
+    updatedAt: now,
+    nextPosition,
+  };
+  const change = withCheckpoint({ head: written, fields: request.fields, messages }, head, snapshot, {
+    ...directWrite,
+    at: now,
+  });
+  refuseGrowth(knownSize(head), change.head.size, inStateWrite);
+  refuseOverwriting(change, inStateWrite.messages);
+  return { change, reply: { head: change.head } };
+}
+
+/** Clears fields and context. The snapshot holds all fields and the whole context. */
+export function decideClearState(threadId: string, snapshot: Snapshot, now: number): Decision<undefined> {
+  const before = writableHead(snapshot, threadId);
+  const { interruptedRun: _, progress: _progress, ...head } = before;
+  const cleared: Head = {
+    ...head,
+    version: head.version + 1,
+    updatedAt: now,
+    openCalls: [],
+    openInterrupts: [],
+    next: [],
+  };
+  return {
+    change: withCheckpoint({ head: cleared, clearState: true }, before, snapshot, { ...directWrite, at: now }),
+    reply: undefined,
+  };
+}
