@@ -18,7 +18,7 @@ interface StoreKind {
 export interface ConfiguredStore {
   /** The server's name in log lines. */
   readonly server: string;
-  /** What opens the store, once or again after a failure; it throws Unavailable while the server does not answer. */
+  /** Prepares the opening. The function it returns opens the store; it throws Unavailable while the server does not answer. */
   readonly opener: (watching: StoreWatching) => Promise<() => Promise<ThreadStore>>;
   /**
    * Creates the schema or brings it up to this release. @returns its version.
@@ -45,7 +45,7 @@ export interface StoreMigration {
   readonly log: Log;
 }
 
-/** The registry: a store is a folder of `adapters/`, a line here, and a line in `test/contract/thread-stores.ts`. */
+/** The registry: a store is a folder of `adapters/`, a line here, and a test file that runs the contract suites on it. */
 const threadStores = {
   cassandra: { settings: cassandraSettings, configure: configureCassandra },
 } as const satisfies Readonly<Record<string, StoreKind>>;

@@ -21,11 +21,11 @@ export interface Forks {
   readonly make: (request: ForkThreadRequest) => Promise<Head>;
 }
 
-/** What one change copies at most: entries, and bytes unless one alone is heavier. */
+/** What one change copies at most: entries, and bytes unless one entry alone is larger. */
 const entriesAtOnce = 500;
 const bytesAtOnce = 1024 * 1024;
 
-/** How long a fork may be in the making before it counts as left behind, in milliseconds. */
+/** How long the making of a fork may take before its rows count as abandoned, in milliseconds. */
 const makingMs = 60_000;
 
 /** Forks threads; two requests for the same fork at once are one here. */
@@ -49,7 +49,7 @@ export function createForks(store: ForkStore, now: () => number): Forks {
   };
 }
 
-/** Without the threads that are on their way to be, not to be removed. */
+/** The threads marked deleting without the forks that are being made. */
 export async function withoutFork(
   store: ThreadReads,
   keys: readonly ThreadKey[],
@@ -62,7 +62,7 @@ export async function withoutFork(
   });
 }
 
-/** Whoever deletes a thread raises its epoch: a fork that is not whole has none yet. */
+/** A deletion raises the epoch of its thread; a fork that is being made has epoch 0. */
 const isInTheMaking = ({ deleting, epoch, createdAt }: Head, now: number): boolean =>
   deleting && epoch === 0 && now - createdAt < makingMs;
 
@@ -90,7 +90,7 @@ async function makeFork(store: ForkStore, request: ForkThreadRequest, now: () =>
 const forkHead = ({ threadName, metadataJson }: ForkThreadRequest, source: Head, now: number): Head => {
   const name = threadName ?? source.name;
   const metadata = metadataJson ?? source.metadata;
-  // What it holds while it is being copied nobody measures; the last change says it, if the version forked knew it.
+  // The size is not kept while the thread is copied; the last change sets it, if the forked version has it.
   const { size: _, ...head } = newHead(
     {
       ...(name === undefined ? {} : { threadName: name }),
@@ -101,7 +101,7 @@ const forkHead = ({ threadName, metadataJson }: ForkThreadRequest, source: Head,
   return { ...head, deleting: true };
 };
 
-/** What a fork's checkpoint says of where it comes from. */
+/** The metadata of a fork's checkpoint: the thread and checkpoint that it was made from. */
 const originOf = ({ threadId, checkpointId }: ForkThreadRequest): { readonly forked_from: unknown } => ({
   forked_from: { thread_id: threadId, checkpoint_id: checkpointId },
 });
@@ -133,7 +133,7 @@ async function oldestCheckpoint(store: ThreadHistory, key: ThreadKey): Promise<C
 
 const checkpointsAtOnce = 500;
 
-/** A fork that is being made, step by step: nobody sees it before the last. */
+/** A fork that is being made, change by change. Readers see it after the last. */
 interface Copy {
   readonly head: () => Head;
   readonly write: (rows: Omit<Change, 'head'>, parts?: Partial<Head>) => Promise<void>;
@@ -208,7 +208,7 @@ const placed = (entries: readonly PlacedEntry[]): Pick<Change, 'messages' | 'rem
   removedFromContext: entries.filter(({ inContext }) => !inContext).map(({ position }) => position),
 });
 
-/** The log up to `end`, in chunks that one change may carry. */
+/** The log up to `end`, in groups that fit into one change. */
 async function* entriesBelow(store: ThreadReads, key: ThreadKey, end: number): AsyncGenerator<readonly PlacedEntry[]> {
   let chunk: PlacedEntry[] = [];
   let bytes = 0;
@@ -232,15 +232,15 @@ async function* entriesBelow(store: ThreadReads, key: ThreadKey, end: number): A
   if (chunk.length > 0) yield chunk;
 }
 
-/** Positions read at once: few while it is not known what a message weighs here. */
+/** Positions in the first read: few, because message sizes are unknown. */
 const firstRead = 16;
 
 function nextRead(entries: readonly PlacedEntry[], step: number): number {
-  const heaviest = Math.max(1, ...entries.map(({ json }) => json.byteLength));
-  return Math.max(1, Math.min(entriesAtOnce, step * 4, Math.floor((4 * bytesAtOnce) / heaviest)));
+  const largest = Math.max(1, ...entries.map(({ json }) => json.byteLength));
+  return Math.max(1, Math.min(entriesAtOnce, step * 4, Math.floor((4 * bytesAtOnce) / largest)));
 }
 
-/** What is to be put right, in parts that one change may carry. */
+/** What is to be put right, in parts that fit into one change. */
 function* inParts({ places }: Overlay): Generator<Overlay> {
   let part = new Map<number, Place>();
   let bytes = 0;
@@ -255,12 +255,12 @@ function* inParts({ places }: Overlay): Generator<Overlay> {
   if (part.size > 0) yield { mark: undefined, fields: new Map(), places: part };
 }
 
-/** Removes what a failed attempt has left; what cannot be removed now, the sweeper finds. */
+/** Removes the rows of a failed attempt. A sweep removes what stays. */
 async function discard(store: ThreadReads & ThreadSweeps, to: ThreadKey, { version }: Head): Promise<void> {
   try {
     const isOurs = (await store.getHead(to))?.version === version;
     if (isOurs) await store.purge(to);
   } catch {
-    // The store is away: whoever asks what is to be removed is told of it later.
+    // The store is away: a later sweep removes the rows, because the thread is marked deleting.
   }
 }

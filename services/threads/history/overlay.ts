@@ -10,8 +10,8 @@ export interface Place {
 }
 
 /**
- * How a thread differed at an earlier version from what its rows say: what the undos of every version above it come to. Rows
- * may be read before the undos, and at several moments: whatever has changed in them since then, an undo tells.
+ * How a thread differed at an earlier version from its present rows: the sum of the undo records of every version above it. Rows
+ * may be read before the undo records, and at several moments: a change made since then has an undo record of its own.
  */
 export interface Overlay {
   /** `undefined` when no version is above: the head's own then. */
@@ -25,7 +25,7 @@ export interface OverlayBuilder extends Overlay {
   readonly apply: (undo: Undo) => void;
 }
 
-/** Begins at the present; undos are applied from the newest down, so that the oldest that speaks of a row decides. */
+/** Starts at the present. Undo records are applied from the newest down, so that the oldest that names a row decides. */
 export function createOverlay(): OverlayBuilder {
   let mark: Mark | undefined;
   const fields = new Map<string, Uint8Array | undefined>();
@@ -47,10 +47,10 @@ export function createOverlay(): OverlayBuilder {
   };
 }
 
-/** What all undos of a run come to. */
+/** The sum of the undo records of a run. */
 export interface Undone extends UndoSink {
   readonly overlay: Overlay;
-  /** The version of the oldest undo taken in; `undefined` before the first. */
+  /** The version of the oldest undo record added; `undefined` before the first. */
   readonly oldest: () => number | undefined;
 }
 

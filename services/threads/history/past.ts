@@ -25,7 +25,7 @@ export async function overlayOf(store: ThreadHistory, { key, version }: Version)
   return isKept ? overlay : undefined;
 }
 
-/** Entries fetched at once while it is not known how large they are here, and at most. */
+/** Entries in the first fetch, when their sizes are unknown, and in any fetch. */
 const firstFetch = 16;
 const maxFetch = 500;
 const fetchBytes = 4 * 1024 * 1024;
@@ -38,8 +38,8 @@ export interface PastContext {
 }
 
 /**
- * The context at a version, or of one larger than `maxBytes` the newest messages that fit. It begins with the context of now
- * and fetches what has left that meanwhile; as an undo must be read after the rows that it corrects, the undos are then read
+ * The context at a version, or of one larger than `maxBytes` the newest messages that fit. It starts with the present context
+ * and fetches what has left it meanwhile. Undo records must be read after the rows that they correct, so they are then read
  * again.
  * @returns `undefined` when the version is not kept.
  */
@@ -51,7 +51,7 @@ export async function contextOf(
   const { key } = at;
   const known = new Map<number, LogEntry>();
   const now = new Set<number>();
-  const asked = new Set<number>();
+  const requested = new Set<number>();
   const readBelow = async (below: number | undefined): Promise<number> => {
     const page = await store.listContext(key, { maxBytes, ...(below === undefined ? {} : { below }) });
     for (const entry of page.entries) {
@@ -68,12 +68,12 @@ export async function contextOf(
     const positions = contextUnder(now, overlay, bottom);
     const taken = takeNewest(positions, {
       entryAt: (p) => overlay.places.get(p)?.entry ?? known.get(p),
-      asked,
+      requested,
       maxBytes,
     });
     if (taken.missing.length > 0) {
       const missing = taken.missing.slice(0, count);
-      for (const position of missing) asked.add(position);
+      for (const position of missing) requested.add(position);
       const fetched = await store.getEntries(key, missing);
       for (const entry of fetched) known.set(entry.position, entry);
       const largest = Math.max(1, ...fetched.map(({ json }) => json.byteLength));
@@ -88,21 +88,21 @@ export async function contextOf(
 
 interface Taking {
   readonly entryAt: (position: number) => LogEntry | undefined;
-  readonly asked: ReadonlySet<number>;
+  readonly requested: ReadonlySet<number>;
   readonly maxBytes: number;
 }
 
-/** The newest that fit, and the positions, newest first, whose entries are still to be read to tell. */
+/** The newest entries that fit, and the positions, newest first, that have yet to be read to decide. */
 function takeNewest(
   positions: readonly number[],
-  { entryAt, asked, maxBytes }: Taking,
+  { entryAt, requested, maxBytes }: Taking,
 ): { readonly newest: readonly Uint8Array[]; readonly missing: readonly number[]; readonly isFull: boolean } {
   const newest: Uint8Array[] = [];
   const missing: number[] = [];
   let bytes = 0;
   for (const position of positions.toReversed()) {
     const entry = entryAt(position);
-    if (!entry && !asked.has(position)) missing.push(position);
+    if (!entry && !requested.has(position)) missing.push(position);
     if (!entry) continue;
     bytes += entry.json.byteLength + 1;
     if (bytes > maxBytes) return { newest: newest.reverse(), missing, isFull: true };

@@ -3,7 +3,7 @@ import type { Head } from '../ports/record.ts';
 import type { Overlay } from './overlay.ts';
 import { encodeUndo, type Mark } from './undo.ts';
 
-/** The head as the mark says it was. */
+/** The head with the values of the mark. */
 export function marked({ interruptedRun: _, progress: _progress, size: _size, ...head }: Head, mark: Mark): Head {
   return { ...head, ...mark };
 }
@@ -22,7 +22,7 @@ export function restored({
   };
 }
 
-/** All undos of the overlay as one. */
+/** All undo records of the overlay as one. */
 export const joined = ({ fields, places }: Overlay, mark: Mark): Uint8Array =>
   encodeUndo({
     mark,

@@ -1,6 +1,6 @@
 import type { Decision } from '../ports/changes.ts';
 
-/** A store may pay for every range that it drops: it is asked once in so many versions of a thread. */
+/** Checkpoints are dropped once in so many versions of a thread, because a store may pay for every range that it drops. */
 const prunedEvery = 16;
 
 /**

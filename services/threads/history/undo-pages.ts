@@ -5,12 +5,12 @@ import { undoBytes } from '../record/row-sizes.ts';
 import { decodeUndo, type Undo } from './undo.ts';
 import type { ThreadHistory } from '../ports/history.ts';
 
-/** Undos read at once, unless fewer of them fill a page. */
+/** Undo records read at once, unless fewer of them fill a page. */
 const undosAtOnce = 16;
 
 /**
  * Calls `apply` with every undo from the newest down to that of `version`; `begin` comes first, and again when a rollback came
- * in between, as what was applied before it is worth nothing then.
+ * in between, because what was applied before it is void then.
  * @returns Whether the version is kept, and so all above it.
  */
 export async function walkUndos(
@@ -19,14 +19,14 @@ export async function walkUndos(
   begin: () => (version: number, undo: Undo) => void,
 ): Promise<boolean> {
   for (;;) {
-    const { newest, oldest, pages } = await walkOnce(store, key, version, begin());
+    const { newest, oldest, pages } = await walkPages(store, key, version, begin());
     // A rollback drops the newest ones: if the first that was read still stands, none was dropped above the others either.
     if (pages > 1 && !(await isKept(store, key, newest))) continue;
     return oldest === version;
   }
 }
 
-async function walkOnce(
+async function walkPages(
   store: ThreadHistory,
   key: ThreadKey,
   version: number,

@@ -5,7 +5,7 @@ import type { Change, Snapshot } from '../ports/changes.ts';
 import type { CheckpointInfo, Head, PlacedEntry } from '../ports/record.ts';
 import { sizeAfter } from '../record/size.ts';
 
-/** What the head said before a change, of all that a rollback or a fork brings back. */
+/** The values of the head before a change that a rollback or a fork restores. */
 export type Mark = Pick<
   Head,
   'nextPosition' | 'openCalls' | 'next' | 'openInterrupts' | 'interruptedRun' | 'progress' | 'size'
@@ -57,8 +57,8 @@ function bytesWritten({ messages = none, fields = {}, runs = none, head, checkpo
     head.progress,
     checkpoint?.metadata,
   ];
-  const asked = runs.reduce((sum, { end }) => sum + Buffer.byteLength(end?.interruptsJson ?? ''), 0);
-  return values.reduce((sum, value) => sum + (value?.byteLength ?? 0) + rowBytes, asked);
+  const interruptBytes = runs.reduce((sum, { end }) => sum + Buffer.byteLength(end?.interruptsJson ?? ''), 0);
+  return values.reduce((sum, value) => sum + (value?.byteLength ?? 0) + rowBytes, interruptBytes);
 }
 
 /** @throws Invalid naming the field that brings what replaces too much. */
@@ -104,8 +104,8 @@ export const markOf = (head: Mark): Mark => ({
 });
 
 /**
- * An undo as it is stored: one line of JSON that says what follows and how long each is, then the values as they were, byte
- * for byte. They may weigh megabytes, and a commit has no time to read them. Whatever is empty is left out.
+ * An undo record as it is stored: one line of JSON that names the values and their lengths, then the values as they were, byte
+ * for byte. They may be megabytes, which a commit has no time to parse. Empty parts are left out.
  */
 interface Header {
   readonly at: number;

@@ -15,7 +15,7 @@ const isRefused = (work: () => unknown): boolean => {
   }
 };
 
-test('a cursor of threads says again what it was made of, whatever the id', (t) => {
+test('a cursor of threads is read back as what it was made of, whatever the id', (t) => {
   fc.assert(
     fc.property(time, id, (updatedAt, threadId) => {
       // Halves of surrogate pairs have no UTF-8; ids reach us as UTF-8 and hold none.
@@ -27,7 +27,7 @@ test('a cursor of threads says again what it was made of, whatever the id', (t) 
   );
 });
 
-test('a cursor of messages says again what it was made of', (t) => {
+test('a cursor of messages is read back as what it was made of', (t) => {
   fc.assert(
     fc.property(time, (position) => {
       t.is(fromMessagesCursor(toMessagesCursor(position)), position);

@@ -29,7 +29,7 @@ import type { RecencyMark, RunMark, RunRow, ThreadLists, ThreadRow } from '../po
 import type { Head, LogEntry, RunRecord, ThreadKey } from '../ports/record.ts';
 import { messageBytes, runBytes, threadBytes } from '../record/row-sizes.ts';
 
-/** How many of an owner's threads a search looks through, the most recent first. */
+/** How many of an owner's threads a search reads, the most recent first. */
 const searchedThreads = 10_000;
 
 const threadsOf = (store: ThreadLists, owner: string): Listing<ThreadRow, RecencyMark> => ({
@@ -51,8 +51,8 @@ const runsOf = (store: ThreadLists, key: ThreadKey): Listing<RunRow, RunMark> =>
 });
 
 /**
- * Searches read all that they look through, so each owner has one at a time: many at once would end no sooner, and would leave
- * less of the process to the calls of others.
+ * A search reads every row that it tests, so each owner has one search at a time: several at once would end no sooner, and would
+ * slow down the calls of other owners.
  */
 const inTurn = createKeyedLock();
 
@@ -74,14 +74,14 @@ export async function listThreads(
   const { owner, limit, search, cursor } = request;
   const start = cursor === undefined ? { offset: request.offset } : { offset: 0, after: fromThreadsCursor(cursor) };
   const listing = threadsOf(store, owner);
-  const asked = { limit, ...start, signal };
+  const page = { limit, ...start, signal };
   const { items, hasMore } = search
     ? await searchInTurn(owner, listing, {
-        ...asked,
+        ...page,
         matches: matchesThread(search.toLowerCase()),
         most: searchedThreads,
       })
-    : await readPage(listing, asked);
+    : await readPage(listing, page);
   const last = items.at(-1);
   return { threads: items.map(toThread), ...(hasMore && last ? { cursor: toThreadsCursor(last) } : {}) };
 }
@@ -94,10 +94,10 @@ export async function listMessages(
   const { owner, threadId, limit, search, cursor } = request;
   const start = cursor === undefined ? { offset: request.offset } : { offset: 0, after: fromMessagesCursor(cursor) };
   const listing = messagesOf(store, { owner, threadId });
-  const asked = { limit, ...start, signal };
+  const page = { limit, ...start, signal };
   const { items, hasMore } = search
-    ? await searchInTurn(owner, listing, { ...asked, matches: matchesMessage(search.toLowerCase()) })
-    : await readPage(listing, asked);
+    ? await searchInTurn(owner, listing, { ...page, matches: matchesMessage(search.toLowerCase()) })
+    : await readPage(listing, page);
   const last = items.at(-1);
   return {
     messagesJson: jsonArray(items.map(({ json }) => json)),

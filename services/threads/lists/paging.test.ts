@@ -10,8 +10,8 @@ function openEndless(): { readonly listing: Listing<number, number>; readonly si
     listing: {
       read: ({ limit, offset = 0, after = -1 }: { limit: number; offset?: number; after?: number | undefined }) => {
         endless.reads += 1;
-        if (endless.reads === 5) leaving.abort(new Error('given up'));
-        if (endless.reads > 500) throw new RangeError('read on, though nobody waits');
+        if (endless.reads === 5) leaving.abort(new Error('cancelled'));
+        if (endless.reads > 500) throw new RangeError('read on after the cancellation');
         return Promise.resolve(Array.from({ length: limit }, (_, index) => after + 1 + offset + index));
       },
       markOf: (row: number) => row,
@@ -21,21 +21,21 @@ function openEndless(): { readonly listing: Listing<number, number>; readonly si
   return endless;
 }
 
-test('a search that is given up reads no further', async (t) => {
+test('a cancelled search reads no further', async (t) => {
   const endless = openEndless();
   const slow = (): boolean => {
     const until = performance.now() + 0.1;
     while (performance.now() < until);
     return false;
   };
-  const asked = { limit: 10, offset: 0, signal: endless.signal, matches: slow };
-  await t.throwsAsync(searchPage(endless.listing, asked), { message: 'given up' });
+  const page = { limit: 10, offset: 0, signal: endless.signal, matches: slow };
+  await t.throwsAsync(searchPage(endless.listing, page), { message: 'cancelled' });
   t.true(endless.reads < 10);
 });
 
-test('a page far behind the beginning that is given up is looked for no further', async (t) => {
+test('a cancelled reading of a page far behind the beginning reads no further', async (t) => {
   const endless = openEndless();
-  const asked = { limit: 10, offset: 1_000_000_000, signal: endless.signal };
-  await t.throwsAsync(readPage(endless.listing, asked), { message: 'given up' });
+  const page = { limit: 10, offset: 1_000_000_000, signal: endless.signal };
+  await t.throwsAsync(readPage(endless.listing, page), { message: 'cancelled' });
   t.true(endless.reads < 10);
 });

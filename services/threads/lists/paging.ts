@@ -7,7 +7,7 @@ export interface Listing<Row, Mark> {
   readonly read: (
     page: PageLimits & { readonly offset?: number; readonly after?: Mark | undefined },
   ) => Promise<readonly Row[]>;
-  /** The place of a row: a list goes on behind it. */
+  /** The mark of a row: the next page begins after it. */
   readonly markOf: (row: Row) => Mark;
   readonly sizeOf: (row: Row) => number;
 }
@@ -24,10 +24,10 @@ export interface PageRequest<Mark> {
 /** Rows that one request to the store passes over. */
 const skippedAtOnce = 10_000;
 
-/** Rows that a search reads at once. */
+/** Rows that a search reads in one page. */
 const searchedAtOnce = 500;
 
-/** One page. What it passes over is counted by the store, some at a time, and not read here. */
+/** One page. The store skips the rows before it, a bounded number at a time. */
 export async function readPage<Row, Mark>(
   listing: Listing<Row, Mark>,
   { limit, offset, after, signal }: PageRequest<Mark>,
@@ -47,7 +47,7 @@ export async function readPage<Row, Mark>(
 
 export interface SearchRequest<Row, Mark> extends PageRequest<Mark> {
   readonly matches: (row: Row) => boolean;
-  /** Rows that are looked at, at most. */
+  /** The most rows that are tested. */
   readonly most?: number;
 }
 

@@ -10,7 +10,7 @@ const toEntry = (messageId: string, role: string, block: object): { messageId: s
   json: Buffer.from(JSON.stringify({ message_id: messageId, role, content: [block] })),
 });
 
-test('a call that is answered while the thread is looked through stays, with its answer', async (t) => {
+test('a call that is answered while the thread is searched stays, with its answer', async (t) => {
   await using store = openSqliteThreadStore({ path: ':memory:' });
   const threads = createThreads({ store });
   const calls = toEntry('m1', 'assistant', { type: 'tool_call', id: 'c1', name: 'look_up', args: {} });
@@ -49,18 +49,18 @@ test('a call that is answered while the thread is looked through stays, with its
     },
     within(5000),
   );
-  let looks = 0;
+  let reads = 0;
   const watched: ThreadStore = {
     ...store,
     listContext: async (key, page) => {
       const found = await store.listContext(key, page);
-      looks += 1;
-      if (looks === 1) await threads.addMessages({ ...thread, messages: [answer] }, within(5000));
+      reads += 1;
+      if (reads === 1) await threads.addMessages({ ...thread, messages: [answer] }, within(5000));
       return found;
     },
   };
   const { removedCount } = await createThreads({ store: watched }).fixThread(thread, within(5000));
   t.is(removedCount, 0);
-  t.is(looks, 2);
+  t.is(reads, 2);
   for (const messageId of ['m1', 'm2']) t.truthy(await threads.getMessage({ ...thread, messageId }, within(5000)));
 });

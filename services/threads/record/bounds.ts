@@ -49,6 +49,6 @@ export function refuseStep({ fields, progressJson, openCalls, openInterrupts, ne
 
 const bytesOf = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
 
-/** Whoever accepts a run bounds each part of its options; together they are no more than this. */
+/** The bound of a run's options: the sum of the bounds of their parts, which the caller of the acceptance has checked. */
 export const optionsBytes =
   sizes.state + sizes.config + sizes.metadata + sizes.toolsTogether + sizes.resume + 64 * 1024;

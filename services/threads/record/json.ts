@@ -22,7 +22,7 @@ export const toJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify
 export const fromJson = (json: Uint8Array): unknown =>
   JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString());
 
-/** A run's waiting input as stored: ids beside texts, so that the claim need not look inside. */
+/** A run's waiting input as stored: ids beside texts, so that the claim does not parse the texts. */
 export const toInput = (messages: readonly MessageEntry[]): Uint8Array =>
   toJson(messages.map(({ messageId, json }) => [messageId, Buffer.from(json).toString()]));
 

@@ -4,7 +4,7 @@ import { UnmeasuredSize } from './size.ts';
 import type { ThreadChanges } from '../ports/changes.ts';
 import type { ThreadReads } from '../ports/reads.ts';
 
-/** How often a thread is measured that changes meanwhile: only a service of an earlier version changes it without its size. */
+/** Attempts at measuring a thread that changes meanwhile: only a service of an earlier version changes it without its size. */
 const attempts = 5;
 
 /** Makes changes whose decisions need the thread's size. A head that does not hold it is measured, and has it from then on. */

@@ -4,13 +4,13 @@ import type { Decision, Snapshot } from '../ports/changes.ts';
 
 export type Decide<T> = (snapshot: Snapshot) => Decision<T>;
 
-/** What a decision came to: made now, or by an earlier call of the same request, as far as that is kept. */
+/** The result of a decision: made now, or kept from an earlier call of the same request. */
 export type Outcome<T, K> = { readonly made: T } | { readonly kept: K };
 
 /**
- * The same decision, made once: what it changes is written together with what `toKept` leaves of its reply, and a request that is
- * applied already changes nothing. A decision that changes nothing is kept as well, so that it stays the same, unless there is nothing to
- * keep of it. What is kept is JSON, small, and has no bytes in it.
+ * The same decision, applied at most once for a request: its change is written together with what `toKept` makes of its reply, and a
+ * request that is applied already changes nothing. The reply of a decision without a change is kept as well, so that a repetition gets
+ * the same, unless `toKept` returns nothing. What is kept is small JSON without binary values.
  */
 export const decideRepeatable =
   <T, K>(

@@ -82,7 +82,7 @@ export interface SizePlaces {
 
 /**
  * Refuses a change that makes state fields or context grow beyond their bounds. What is larger already may shrink.
- * @throws Invalid naming the field; its type says which bound it is.
+ * @throws Invalid naming the field; its type names the bound.
  */
 export function refuseGrowth(before: ThreadSize, after: ThreadSize | undefined, at: SizePlaces): void {
   if (!after) return;

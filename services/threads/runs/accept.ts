@@ -71,7 +71,7 @@ const takes: Readonly<Record<MultitaskStrategy, boolean>> = {
 
 export const takesPlace = ({ multitaskStrategy }: AcceptRunRequest): boolean => takes[multitaskStrategy];
 
-/** Gives an idle thread to the run, and claims it when that was asked for. */
+/** Gives an idle thread to the run, and claims the run when the request has a claim. */
 function begin(
   request: AcceptRunRequest,
   snapshot: Snapshot & { readonly head: Head },
@@ -85,7 +85,7 @@ function begin(
   const { change, reply, refusal } = claim({ head, run, input, hasNewInput, worker, snapshot, now });
   if (refusal !== undefined) throw invalid(['messages'], refusal, contextTooLarge);
   if (!request.claim) return beginQueued(request, snapshot.head, run, now);
-  refuseWhatFitsNothing(request, snapshot.head);
+  refuseUnmatched(request, snapshot.head);
   return { change, reply: { ...replyFor(run, change.head), status: 'running', runnable: false, claimed: reply } };
 }
 
@@ -96,7 +96,7 @@ function beginQueued(
   run: RunRecord,
   now: number,
 ): { readonly change: Change; readonly reply: AcceptRunReply } {
-  refuseWhatFitsNothing(request, head);
+  refuseUnmatched(request, head);
   const { runId } = run;
   const active: Head = {
     ...head,
@@ -132,7 +132,7 @@ function activeRunOf({ runs }: Snapshot, { activeRun = '' }: Head): RunRecord {
   return active;
 }
 
-/** Ends the run that holds the thread; those that wait go on waiting behind whoever takes its place. */
+/** Ends the run that holds the thread; queued runs wait behind the run that takes its place. */
 function stopActive(active: RunRecord, head: Head, now: number): { readonly free: Head; readonly stopped: RunRecord } {
   const end = { status: 'stopped', iterations: 0, recursionLimitReached: false } as const;
   const ended = endRun({ ...head, epoch: head.epoch + 1, queue: [] }, active, end, now);
@@ -150,13 +150,13 @@ function enqueue(request: AcceptRunRequest, head: Head, run: RunRecord, now: num
   };
 }
 
-function refuseWhatFitsNothing(request: AcceptRunRequest, head: Head): void {
+function refuseUnmatched(request: AcceptRunRequest, head: Head): void {
   const { answers, resume, hasNewInput, nodes, threadId } = request;
   const open = new Set(head.openCalls.map(({ callId }) => callId));
   const unknown = answers.find((id) => !open.has(id));
   if (unknown !== undefined) throw badRequest(`messages: no open tool call has the id "${unknown}"`);
   if (resume && !matchesInterrupts(resume.keys, head))
-    throw badRequest('resume: answers no question that the thread has open, or does not say which');
+    throw badRequest('resume: answers no open question of the thread, or does not name which of them');
   const gone = goneNode(head, { answers, hasNewInput, ...(resume && { resume: resume.keys }) }, nodes);
   if (gone !== undefined) throw conflict(waitsAtGone(threadId, gone));
 }

@@ -17,17 +17,17 @@ import { refusalToOverwrite, withCheckpoint } from '../history/undo.ts';
 import { endRun } from './commit.ts';
 import { placeMessages } from '../record/place.ts';
 
-/** Claims of a run without a commit, after which it is given up. */
+/** After so many claims without a commit the run fails. */
 const maxClaims = 3;
 
-/** Gives a run that holds its thread to a worker. `input` of the reply's `appended` is not in the log before this. */
+/** Gives a run that holds its thread to a worker. The input in the reply's `appended` enters the log with this change. */
 export function decideClaim(request: ClaimRunRequest, snapshot: Snapshot, now: number): Decision<ClaimedRun> {
   const { head } = snapshot;
   const run = snapshot.runs.get(request.runId);
   if (!head || head.deleting || !run || head.activeRun !== run.runId || !isFree(head, request.takeoverEpoch)) {
     throw stale(`run "${request.runId}" is not waiting for a worker`);
   }
-  if (head.claims >= maxClaims) return giveUp(head, run, now, claimedTooOften(head, request.nodes));
+  if (head.claims >= maxClaims) return failRun(head, run, now, claimedTooOften(head, request.nodes));
   if (head.claims === maxClaims - 1 && request.notLast)
     return { reply: { ...replyOf(run, head, head), lastClaim: true } };
   const { workerId: worker } = request;
@@ -35,17 +35,18 @@ export function decideClaim(request: ClaimRunRequest, snapshot: Snapshot, now: n
   const hasBegun = head.foundVersion !== undefined && !run.input;
   if (hasBegun) {
     const refusal = refusalToBegin(size);
-    if (refusal !== undefined) return giveUp(head, run, now, invalidInput(refusal));
+    if (refusal !== undefined) return failRun(head, run, now, invalidInput(refusal));
     return takeOver({ ...head, worker, activeStatus: 'running' }, run, now);
   }
   const gone = goneNode(head, run, request.nodes);
-  if (gone !== undefined) return giveUp(head, run, now, { code: 'Conflict', message: waitsAtGone(run.threadId, gone) });
+  if (gone !== undefined)
+    return failRun(head, run, now, { code: 'Conflict', message: waitsAtGone(run.threadId, gone) });
   const input = run.input ? fromInput(run.input) : [];
   const { refusal, ...claimed } = claim({ head, run, input, hasNewInput: run.hasNewInput, worker, snapshot, now });
-  return refusal === undefined ? claimed : giveUp(head, run, now, invalidInput(refusal));
+  return refusal === undefined ? claimed : failRun(head, run, now, invalidInput(refusal));
 }
 
-/** A takeover names the claim that it takes the run from: of two that think a worker dead, one comes too late. */
+/** A takeover names the claim that it takes the run from, so of two workers that take over at once only one succeeds. */
 const isFree = ({ activeStatus, epoch }: Head, takeoverEpoch: number | undefined): boolean =>
   activeStatus === 'queued' || (activeStatus === 'running' && takeoverEpoch === epoch);
 
@@ -65,7 +66,7 @@ function takeOver(head: Head, run: RunRecord, now: number): Decision<ClaimedRun>
 /** Names the nodes that every one of the claims began with, as far as they are known. */
 function claimedTooOften({ next }: Head, nodes: NodeNames | undefined): RunError {
   const places = next.length > 0 ? next : (nodes?.first ?? []);
-  // A node of a sub-graph says more than the sub-graph around it.
+  // A node of a sub-graph is more precise than the sub-graph itself.
   const stood = places.filter((name) => !places.some((other) => other.startsWith(`${name}/`)));
   const [only, ...more] = stood;
   const where = stood
@@ -81,14 +82,14 @@ function claimedTooOften({ next }: Head, nodes: NodeNames | undefined): RunError
 /** So many of the nodes of one step are named. */
 const namedNodes = 10;
 
-/** Says what the acceptance of a run with such an input says. */
+/** The same sentence as the refusal of such an input at the acceptance. */
 const invalidInput = (refusal: string): RunError => ({
   code: 'Invalid',
   message: `messages: ${refusal}`,
 });
 
 /** Ends the run as failed. What the thread waits for, and its log, stay as they are. */
-function giveUp(head: Head, run: RunRecord, now: number, error: RunError): Decision<ClaimedRun> {
+function failRun(head: Head, run: RunRecord, now: number, error: RunError): Decision<ClaimedRun> {
   const end = { status: 'failed', iterations: 0, recursionLimitReached: false, error } as const;
   const ended = endRun({ ...head, epoch: head.epoch + 1 }, run, end, now);
   const nextRunId = ended.head.activeRun;
@@ -98,7 +99,7 @@ function giveUp(head: Head, run: RunRecord, now: number, error: RunError): Decis
   };
 }
 
-/** What every claim says, before anything is appended. */
+/** The part of the reply that every claim has, before anything is appended. */
 const replyOf = (run: RunRecord, before: Head, head: Head): ClaimedRun => ({
   runId: run.runId,
   threadId: run.threadId,
@@ -121,7 +122,7 @@ const replyOf = (run: RunRecord, before: Head, head: Head): ClaimedRun => ({
   ...(run.resumes === undefined ? {} : { resumes: run.resumes }),
 });
 
-/** The ids that a claim of this run looks up in the log. */
+/** The message ids that a claim of this run reads from the log. */
 export const inputIds = (run: RunRecord | undefined): string[] =>
   run?.input ? fromInput(run.input).map(({ messageId }) => messageId) : [];
 
@@ -144,7 +145,7 @@ export function claim({ head, run, input, hasNewInput, worker, snapshot, now }: 
 } {
   const openCalls = new Set(head.openCalls.map(({ callId }) => callId));
   const unmatched = run.answers.filter((id) => !openCalls.has(id));
-  // A run that answers calls nobody made is about to fail: it takes nothing from whoever the thread waits for.
+  // A run that answers no open call is about to fail, so what the thread waits for stays open.
   const resumeUnmatched = run.resume !== undefined && !matchesInterrupts(run.resume, head);
   const refused = unmatched.length > 0 || resumeUnmatched;
   const entry = refused ? untouched(head) : enter(head, run, { input, isNew: hasNewInput, now });
@@ -193,7 +194,7 @@ export function claim({ head, run, input, hasNewInput, worker, snapshot, now }: 
   };
 }
 
-/** Whether an answer fits what is asked: by ids, all of them open, or bare, when one question is open. */
+/** Whether an answer matches the open questions: by ids, all of them open, or bare, when one question is open. */
 export const matchesInterrupts = (keys: readonly string[], { openInterrupts }: Head): boolean =>
   openInterrupts.length === 1 || (keys.length > 0 && keys.every((key) => openInterrupts.includes(key)));
 
@@ -252,7 +253,7 @@ function enter({ interruptedRun: _, ...head }: Head, run: RunRecord, { input, is
   };
 }
 
-/** The answer that a new user message gives to a call nobody answered. */
+/** The answer that a new user message gives to an open call. */
 function cancellation({ callId, name }: OpenCall, now: number): MessageEntry {
   const message: Message = {
     message_id: newId(),

@@ -2,7 +2,7 @@ import type { AcceptRunReply, ClaimedRun } from '@agent-workflow/protos/threads'
 import type { ThreadKey } from '../ports/record.ts';
 import type { ThreadReads } from '../ports/reads.ts';
 
-/** A claim without the bytes of its reply: the record has them elsewhere. */
+/** A claim without the binary values of its reply, which are read from the record again. */
 export interface KeptClaim extends Omit<ClaimedRun, 'appended' | 'optionsJson' | 'progressJson' | 'state'> {
   /** Ids of messages. */
   readonly appended: readonly string[];
@@ -21,7 +21,7 @@ export const toKeptClaim = ({
   hasProgress: progressJson !== undefined,
 });
 
-/** The claim as its worker was told of it, but for the state. Its fence keeps the rows as they were until that worker commits. */
+/** The reply to the claim without the state. The fence keeps the rows unchanged until the claiming worker commits. */
 export async function fromKeptClaim(
   store: ThreadReads,
   key: ThreadKey,

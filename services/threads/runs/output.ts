@@ -10,7 +10,7 @@ import type { ThreadLists } from '../ports/lists.ts';
 
 type Output = Pick<ClaimedRun, 'outputJson' | 'outputIsPartial' | 'outputReplyJson'>;
 
-/** Positions of the log that are read at once, at first and at most; the log is read from its end. */
+/** Log positions in the first read, and in any read; the log is read from its end. */
 const firstPositions = 4;
 const mostPositions = 256;
 
@@ -64,7 +64,7 @@ async function lastReply(
   return undefined;
 }
 
-/** The messages of a part of the log, the newest first: few at once while they are large. */
+/** The messages of a part of the log, the newest first; large messages are read few at a time. */
 async function* backwards(store: ThreadLists, key: ThreadKey, { from, to }: Range): AsyncGenerator<LogEntry> {
   let count = firstPositions;
   for (let below = to; below > from;) {

@@ -4,8 +4,8 @@ import type { Decision, Snapshot } from '../ports/changes.ts';
 import type { Head } from '../ports/record.ts';
 
 /**
- * Takes the run from the worker that gives it up. It waits for another as one that was never claimed does, and the claim that
- * is given back does not count: a run may outlast any number of workers that leave in good order.
+ * Releases a run from its worker. The run waits for another worker as if it had never been claimed, and the released claim does not
+ * count: a run may be released any number of times.
  */
 export function decideRelease(
   { runId, epoch }: ReleaseRunRequest,

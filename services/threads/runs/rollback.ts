@@ -15,7 +15,7 @@ export interface Rollback {
 
 /**
  * Undoes what the run that holds the thread has changed since its first claim. Its checkpoints go with it: the one checkpoint of
- * the rollback carries what all of them overwrote, so that it still leads back to every version before them.
+ * the rollback holds what all of them overwrote, so that it still leads back to every version before them.
  * @returns `undefined` when there is nothing to undo: the run was never claimed.
  * @throws Conflict when a store that forgets by age has forgotten some of it: half a rollback would be a state that never was.
  */

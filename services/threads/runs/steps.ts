@@ -11,7 +11,7 @@ import type { ThreadReads } from '../ports/reads.ts';
 /** Steps of one reply, and bytes of their values: what is more comes with the next one. */
 const stepsAtOnce = 32;
 const checkpointsAtOnce = 200;
-/** Steps whose messages are read at once at most: each may have put as much as a step may. */
+/** The most steps whose messages are read together: each may have added as much as a step may. */
 const mostStepsRead = 4;
 
 /** What the run's steps changed, as it was committed. `head` was read before. */
@@ -36,7 +36,7 @@ export async function listRunSteps(
       end = undo.mark.nextPosition;
     };
   });
-  // Rows first, undos last: whatever changes in between is put right by an undo.
+  // Rows first, undo records last: a change made in between has an undo record that corrects the rows.
   const now: Rows = { fields: await store.getFields(key), entries: new Map() };
   const read = await readEntries(store, { key, placesOf: rows.map((row) => placesOf.get(row.version)) }, now.entries);
   for (const row of rows.slice(read)) wanted.delete(row.version);
@@ -69,7 +69,7 @@ async function stepRows(
     const steps = rows.filter((row) => row.source === 'step' && row.runId === runId && (row.step ?? -1) >= fromStep);
     found = [...found, ...steps].slice(-stepsAtOnce);
     const last = rows.at(-1);
-    // A run's versions stand together: behind the first of them that is not asked for there is nothing more.
+    // The versions of a run are contiguous, so the first one before `fromStep` ends the search.
     const isOver = rows.some((row) => row.runId === runId && !steps.includes(row));
     if (!last || rows.length < checkpointsAtOnce || isOver || (found.length > 0 && last.runId !== runId)) break;
     next = last.version;
@@ -88,7 +88,7 @@ interface Places {
   readonly placesOf: readonly (ReadonlySet<number> | undefined)[];
 }
 
-/** Reads what the steps put and removed, until it fills a reply. More steps are read at once as long as they are small. */
+/** Reads what the steps added and removed, until a reply is full. The number of steps per read grows while they are small. */
 async function readEntries(
   store: ThreadReads,
   { key, placesOf }: Places,

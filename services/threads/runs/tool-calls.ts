@@ -7,7 +7,7 @@ import type {
 import type { Decision, Snapshot } from '../ports/changes.ts';
 import { fencedHead } from './commit.ts';
 
-/** Notes that a call is about to be made, unless an attempt before has begun it. */
+/** Records that a call is about to be made, unless an earlier attempt has begun it. */
 export function decideToolStarted(request: NoteToolStartedRequest, snapshot: Snapshot): Decision<NoteToolStartedReply> {
   const head = fencedHead(request, snapshot);
   const { toolCall: known } = snapshot;
@@ -16,7 +16,7 @@ export function decideToolStarted(request: NoteToolStartedRequest, snapshot: Sna
   return { change: { head, toolCall: { runId, callKey } }, reply: { isNew: true } };
 }
 
-/** Notes what a call came to. */
+/** Records the result of a call. */
 export function decideToolResult(request: NoteToolResultRequest, snapshot: Snapshot): Decision<NoteToolResultReply> {
   const head = fencedHead(request, snapshot);
   const { runId, callKey, resultJson: result } = request;

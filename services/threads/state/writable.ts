@@ -14,7 +14,7 @@ export function writableHead({ head }: Snapshot, threadId: string): Head {
   return head;
 }
 
-/** How the checkpoint of a direct write says that no run made it. */
+/** The source of a direct write's checkpoint: no run, no node. */
 export const directWrite = { source: 'update', nodes: [] } as const;
 
 const versionConflictType = 'version_conflict';

@@ -6,18 +6,18 @@ import type { ThreadKey } from '../../ports/record.ts';
 import type { Session, Statement } from './client.ts';
 import { plan, type Plan, type PlanOptions } from './plan.ts';
 import { stampsKept, type Seen } from './rows.ts';
-import { look, nothingSeen, type Sight } from './snapshot.ts';
+import { readSight, nothingSeen, type Sight } from './snapshot.ts';
 
 export interface ChangeOptions extends PlanOptions {
   readonly session: Session;
   readonly inLine: InLine;
   /** How long one change is tried, in milliseconds. */
   readonly deadlineMs: number;
-  /** Begins to read what `before` will ask for. It never rejects. */
+  /** Starts reading what `before` will need. It never rejects. */
   readonly ahead: (key: ThreadKey, reads: Reads) => Ahead;
-  /** Writes beside the thread that may be there without it, and not the other way round. */
+  /** Writes to other tables before the change: rows there may stand without their thread, not the other way round. */
   readonly before: (key: ThreadKey, plan: Plan, ahead: Ahead) => Promise<void>;
-  /** What follows from a change that was written. */
+  /** Called after the change was written. */
   readonly after: (key: ThreadKey, plan: Plan) => Promise<void>;
 }
 
@@ -40,7 +40,9 @@ export function createMakeChange(options: ChangeOptions): ThreadChanges['change'
     const ahead = options.ahead(key, reads);
     for (let tries = 1; ; tries += 1) {
       const isUnseen = tries === 1 && reads.isNewThread === true;
-      const sight = isUnseen ? nothingSeen : await persist(() => look(session, key, reads, isSerial), attempts, until);
+      const sight = isUnseen
+        ? nothingSeen
+        : await persist(() => readSight(session, key, reads, isSerial), attempts, until);
       const made = attempts.settle(sight.seen) ?? (await tryOnce({ key, decide, sight, attempts, ahead }));
       if (made) return made;
       isSerial = true;
@@ -90,7 +92,7 @@ function conclude<T>(decide: () => T, isSteady: boolean): T | undefined {
   }
 }
 
-/** A batch that nobody answered may have been written, and may still be. */
+/** A batch without an answer may have been written, or may yet be. */
 export async function tryBatch(
   session: Session,
   batch: readonly Statement[],
@@ -116,9 +118,9 @@ export interface Attempts<A> {
   readonly add: (attempt: Attempt<A>) => void;
   readonly areOpen: () => boolean;
   /**
-   * The attempt that was written, as the head that stands now tells: its stamp, or those before it, name every change of
-   * late. One whose place another change took can never be written any more, and is forgotten.
-   * @throws Unavailable when the head cannot tell: so many changes came since, or the thread was removed.
+   * Finds the attempt that was written: the present head has the stamps of the latest changes. An attempt whose place another
+   * change took can never be written any more, and is dropped.
+   * @throws Unavailable when the head does not decide it: too many changes came since, or the thread was removed.
    */
   readonly settle: (now: Seen) => A | undefined;
 }
@@ -144,7 +146,7 @@ export function createAttempts<A>(): Attempts<A> {
   };
 }
 
-/** Reads on while it matters: whoever has an attempt open must learn what became of it. */
+/** Repeats a failed reading while an attempt is open, because its outcome must be known. */
 async function persist<T>(
   read: () => Promise<T>,
   attempts: Pick<Attempts<unknown>, 'areOpen'>,
@@ -163,14 +165,14 @@ async function persist<T>(
 const firstPauseMs = 5;
 const maxPauseMs = 250;
 
-/** A pause with a share of chance, so that those who met once do not meet again. @throws Unavailable past the deadline. */
+/** A pause of random length, so that writers that collided do not collide again. @throws Unavailable past the deadline. */
 export async function pause(tries: number, until: number): Promise<void> {
   const ms = Math.random() * Math.min(firstPauseMs * 2 ** Math.min(tries, 10), maxPauseMs);
   if (Date.now() + ms > until) throw unavailable('the record of threads did not take the change in time');
   await delay(ms);
 }
 
-/** Does what is about one thread one after another: among themselves such works would only make each other try again. */
+/** Runs the changes of one thread one after another: at the same time they would only make each other try again. */
 export type InLine = <T>(key: ThreadKey, work: () => Promise<T>) => Promise<T>;
 
 export function createLines(): InLine {

@@ -45,7 +45,7 @@ export interface PageOptions {
   readonly from?: string | undefined;
 }
 
-/** One thing asked of the server: for metrics, and for the table of costs. */
+/** One request to the server: for metrics, and for the table of costs. */
 export interface SentStatement {
   readonly kind: 'read' | 'serial read' | 'write' | 'conditional write';
   readonly cql: string;
@@ -76,8 +76,8 @@ const { localQuorum, localSerial } = types.consistencies;
 export interface SessionOptions {
   /** The version of the schema that the keyspace must have, at least. */
   readonly version: number;
-  /** Told of every request as it is sent. */
-  readonly onRequest?: ((asked: SentStatement) => void) | undefined;
+  /** Called with every request as it is sent. */
+  readonly onRequest?: ((statement: SentStatement) => void) | undefined;
 }
 
 /** @throws Unavailable when no contact point answers, and while the keyspace has not been migrated. */
@@ -168,7 +168,7 @@ const neverAgain = new policies.retry.FallthroughRetryPolicy();
 
 const selectVersion = 'SELECT version FROM schema_version WHERE id = 0';
 
-/** Whoever waits for the cluster also waits for whoever migrates it. */
+/** A keyspace that is not migrated yet fails like a server that is away: the caller tries again. */
 async function connectMigrated(place: CassandraPlace, version: number): Promise<Client> {
   try {
     const client = await connect(place, { keyspace: place.keyspace });
@@ -207,9 +207,9 @@ async function connect(place: CassandraPlace, options: Pick<ClientOptions, 'keys
     ...(tls && { sslOptions: await readTls(tls) }),
     encoding: { useBigIntAsLong: true },
     queryOptions: { consistency: localQuorum, serialConsistency: localSerial },
-    // The default waits up to ten minutes before it looks whether a host is back.
+    // The default waits up to ten minutes before it tries a host again.
     policies: { reconnection: new policies.reconnection.ExponentialReconnectionPolicy(100, 2000, false) },
-    // The driver's heartbeat goes on for ever on a connection that broke while it was made: TCP's does what it is for.
+    // The driver's heartbeat goes on for ever on a connection that broke while it was made: TCP keep-alive replaces it.
     pooling: { heartBeatInterval: 0 },
     socketOptions: {
       readTimeout: requestTimeoutMs,
@@ -241,10 +241,10 @@ async function readTls({ caFile, certFile, keyFile, serverName }: NonNullable<Ca
 /** The driver's types do not say that what only writes has none. */
 const rowsOf = ({ rows = [] }: { readonly rows?: readonly Row[] }): readonly Row[] => rows;
 
-/** From here on the server has understood the request and says that it makes no sense: a fault of ours. */
+/** From this code on the server has understood the request and refuses it as wrong: a fault of ours. */
 const firstCodeOfMisuse = 0x2000;
 
-/** The one place that knows the driver's errors: what may pass becomes Unavailable, what is our fault stays what it is. */
+/** The one place that knows the driver's errors: what may pass becomes Unavailable, what is our fault is thrown as it is. */
 function refuse(error: unknown): never {
   const isMisuse =
     (error instanceof errors.ResponseError && error.code >= firstCodeOfMisuse) ||

@@ -1,16 +1,16 @@
 import type { Client } from 'cassandra-driver';
 
-/** What the driver's types leave out of the connection by which it hears of the cluster. */
+/** The part of the driver's control connection that its types leave out. */
 interface Control {
   _refresh: (hosts?: unknown) => Promise<void>;
 }
 
-/** After a failure that the driver does not catch. */
+/** The pause after a failed search, in milliseconds. */
 const retryMs = 1000;
 
 /**
- * Lets the driver look for a new control connection once at a time. When connections break in quick succession it begins
- * several such searches; they take the connection from under each other, and the failure, which nobody catches, would end the
+ * Makes the driver search for a new control connection one search at a time. When connections break in quick succession it begins
+ * several such searches; they close each other's connection, and the resulting uncaught error would end the
  * process.
  */
 export function searchOneAtATime(client: Client): void {

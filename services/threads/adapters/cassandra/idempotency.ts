@@ -10,21 +10,21 @@ export interface IdempotencyOptions {
   readonly deadlineMs: number;
 }
 
-/** So long a request is known by its key, in seconds: a little longer than it has to be, and its reply not quite as long. */
+/** Seconds that a request and its reply are remembered: the request a little longer than it must be, so that no reply outlasts it. */
 const keptSeconds = 25 * 3600;
 const replyKeptSeconds = 24 * 3600;
 
-/** In place of an attempt: the request that had the key has left it. */
-const left = '00000000-0000-0000-0000-000000000000';
+/** In place of an attempt: the request that had the key has released it. */
+const released = '00000000-0000-0000-0000-000000000000';
 
 const columns = 'owner, key, attempt, body_hash, at, reply';
-const putOnce = `INSERT INTO once (${columns}) VALUES (?, ?, ?, ?, ?, ?) IF NOT EXISTS USING TTL ${keptSeconds}`;
+const putRecord = `INSERT INTO once (${columns}) VALUES (?, ?, ?, ?, ?, ?) IF NOT EXISTS USING TTL ${keptSeconds}`;
 const putReply = `UPDATE once USING TTL ${replyKeptSeconds} SET reply = ? WHERE owner = ? AND key = ? IF EXISTS`;
 const ofKey = 'WHERE owner = ? AND key = ?';
-const leave = `UPDATE once USING TTL ${keptSeconds} SET attempt = ${left} ${ofKey} IF reply = ?`;
-const take = `UPDATE once USING TTL ${keptSeconds} SET attempt = ?, body_hash = ?, at = ?, reply = ? ${ofKey} IF attempt = ${left}`;
+const releaseKey = `UPDATE once USING TTL ${keptSeconds} SET attempt = ${released} ${ofKey} IF reply = ?`;
+const take = `UPDATE once USING TTL ${keptSeconds} SET attempt = ?, body_hash = ?, at = ?, reply = ? ${ofKey} IF attempt = ${released}`;
 
-/** Requests that are to be done once; the server forgets them. */
+/** Idempotent requests; the server forgets them by their TTL. */
 export function createIdempotency(options: IdempotencyOptions): IdempotencyRecords {
   const { session, newStamp } = options;
 
@@ -32,9 +32,9 @@ export function createIdempotency(options: IdempotencyOptions): IdempotencyRecor
   const begin = async (owner: string, key: string, record: Beginning): Promise<IdempotencyRecord | undefined> => {
     const { attempt, bodyHash, at, reply } = record;
     const rest = [bodyHash, long(at), toBlob(reply)];
-    const { known } = await session.writeIf({ cql: putOnce, params: [owner, key, attempt, ...rest] });
+    const { known } = await session.writeIf({ cql: putRecord, params: [owner, key, attempt, ...rest] });
     if (!known || String(known['attempt']) === attempt) return undefined;
-    if (String(known['attempt']) !== left || known['body_hash'] !== bodyHash) return toRecord(known);
+    if (String(known['attempt']) !== released || known['body_hash'] !== bodyHash) return toRecord(known);
     const { known: other } = await session.writeIf({ cql: take, params: [attempt, ...rest, owner, key] });
     if (!other || String(other['attempt']) === attempt) return undefined;
     return toRecord({ ...known, reply: undefined });
@@ -42,7 +42,7 @@ export function createIdempotency(options: IdempotencyOptions): IdempotencyRecor
 
   return {
     beginRequest: (owner, key, record) => {
-      // One whose answer was lost finds itself when it is made again.
+      // A call whose answer was lost finds its own attempt when it is made again.
       const attempt = record.attempt !== undefined && uuid.test(record.attempt) ? record.attempt : newStamp();
       return again(options, () => begin(owner, key, { ...record, attempt: attempt.toLowerCase() }));
     },
@@ -50,7 +50,7 @@ export function createIdempotency(options: IdempotencyOptions): IdempotencyRecor
       again(options, async () => {
         const statement = reply
           ? { cql: putReply, params: [toBlob(reply), owner, key] }
-          : { cql: leave, params: [owner, key, toBlob(undefined)] };
+          : { cql: releaseKey, params: [owner, key, toBlob(undefined)] };
         await session.writeIf(statement);
       }),
     expireRequests: () => Promise.resolve(),
@@ -61,7 +61,7 @@ type Beginning = NewIdempotencyRecord & { readonly attempt: string };
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Rows of before have no time. */
+/** Rows of earlier versions of the service have no time. */
 const toRecord = (row: Row): IdempotencyRecord => ({
   bodyHash: row['body_hash'] as string,
   at: Number(row['at'] ?? 0),

@@ -4,27 +4,27 @@ import { createRecent } from './recency.ts';
 import { pagesOf } from './log.ts';
 import { long, toKey } from './rows.ts';
 
-/** Something to be looked after, until a look shows that it is over. */
+/** A note of something that sweeps check until it is over. */
 export interface Noted extends ThreadKey {
   readonly id: string;
   readonly bucket: number;
-  /** Whether it was noted so long ago that whatever was to be written with it has been, or never will be. */
+  /** Whether it is so old that the change it is about has been written, or never will be. */
   readonly isOld: boolean;
 }
 
 /**
- * What sweepers look through, across owners: notes in buckets of time. A note is written before the change that it is about, so it
- * may be in vain, and never removed by itself: deleted rows would pile up where every sweep reads. It is written over when what it is
- * about is, so that nobody need look; where that got lost, a look shows it. A bucket goes as a whole once it can take no more and all
- * in it is over.
+ * The notes that sweeps read across all owners, in buckets of time. A note is written before the change that it is about, so it
+ * may be in vain. Notes are never deleted one by one: deleted rows would accumulate where every sweep reads. A note is marked as over
+ * by the change that ends what it is about; where that mark got lost, a sweep finds out. A bucket is deleted as a whole when it can
+ * take no more notes and everything in it is over.
  */
 export interface Journal {
   readonly note: (thread: ThreadKey, id: string, time: number) => Announcement;
-  /** What was noted for that time is over. */
+  /** Marks what was noted for that time as over. */
   readonly end: (thread: ThreadKey, id: string, time: number) => Promise<void>;
   /** Notes that are not known to be over, the oldest bucket first, in buckets that begin at `until` or before. */
   readonly walk: (until: number) => AsyncGenerator<readonly Noted[]>;
-  /** Nothing is to be looked after there any more. */
+  /** Remembers in memory that the note is over. */
   readonly settle: (noted: Noted) => void;
 }
 
@@ -47,11 +47,11 @@ const selectNotes =
 const dropBucket = 'DELETE FROM journal USING TIMESTAMP ? WHERE topic = ? AND bucket = ?';
 const dropBucketsTo = 'DELETE FROM journal_buckets USING TIMESTAMP ? WHERE topic = ? AND bucket <= ?';
 
-/** So long after a bucket's end most notes have come, in milliseconds, and so often it is looked whether more have. */
+/** So long after a bucket's end most notes have come, and so often it is read again for late ones, in milliseconds. */
 const lateMs = 30_000;
 const rereadMs = 60_000;
 
-/** So long after a bucket's end a note may still come, and so long after a note what it is about: clocks and deadlines. */
+/** So long after a bucket's end a note may still come, and so long after a note the change it is about: clocks and deadlines. */
 const doubtMs = 10 * 60 * 1000;
 
 export function createJournal({ session, now, topic, bucketMs, isTimely }: JournalOptions): Journal {
@@ -78,7 +78,7 @@ export function createJournal({ session, now, topic, bucketMs, isTimely }: Journ
     return notes;
   };
 
-  /** Whether what was read of a bucket still does: once no more notes can come, and for a while where few come late. */
+  /** Whether the notes read of a bucket are still valid: when no more can come, and for a while after most have come. */
   const isFresh = (bucket: number, at: number): boolean =>
     isTimely && (closesAt(bucket) < at || (endsAt(bucket) + lateMs < at && now() - at < rereadMs));
 
@@ -88,12 +88,12 @@ export function createJournal({ session, now, topic, bucketMs, isTimely }: Journ
     const at = isKept ? known.at : now();
     const notes = (isKept ? known.notes : await readNotes(bucket)).filter((noted) => !isOver(noted));
     if (isTimely) read.set(bucket, { notes, at });
-    // What is over there is not read again.
+    // The bucket is not read again, so what is over in it need not be remembered.
     if (isTimely && closesAt(bucket) < at) over.delete(bucket);
     return notes;
   };
 
-  /** Of buckets that another process has removed nothing need be known. */
+  /** Drops from memory the buckets that another process has removed. */
   const forgetOthers = (buckets: readonly number[], until: number): void => {
     const there = new Set(buckets);
     for (const known of [over, read, removed])
@@ -103,7 +103,7 @@ export function createJournal({ session, now, topic, bucketMs, isTimely }: Journ
   const drop = async (cql: string, bucket: number, time: number): Promise<void> =>
     session.write({ cql, params: [long(time * 1000), topic, long(bucket)] });
 
-  /** `time`: of what was written since, nothing goes. */
+  /** Removes a bucket, but nothing written since `time`. */
   const remove = async (bucket: number, time: number): Promise<void> => {
     await drop(dropBucket, bucket, time);
     over.delete(bucket);
@@ -154,7 +154,7 @@ export function createJournal({ session, now, topic, bucketMs, isTimely }: Journ
   };
 }
 
-/** One that comes when its bucket is gone goes by itself, after so many seconds. */
+/** A mark that is written when its bucket is gone expires after so many seconds. */
 const endedTtl = 7 * 24 * 3600;
 
 /** Buckets that are remembered as announced. */

@@ -4,32 +4,32 @@ import type { LogEntry, ThreadKey } from '../../ports/record.ts';
 import type { Row, Session, Statement } from './client.ts';
 import { isGone, long, positionOf, toEntry, type Layout } from './rows.ts';
 import { kinds } from './schema.ts';
-import { bridged, takeNewest, within, type Span, type Spans } from './spans.ts';
+import { bridged, takeNewest, within, type Range, type Ranges } from './ranges.ts';
 
 /** A log as a head described it. */
 export interface Log {
   readonly key: ThreadKey;
   readonly layout: Layout;
-  /** Told of what each read of the thread's partition gave. */
+  /** Called with the rows of each read of the thread's partition. */
   readonly saw?: (rows: readonly Row[]) => void;
 }
 
 /**
- * The entries from `first` to `last`, ascending, a page at a time. Segments are read before the thread's partition: whoever finds
- * the layout unchanged afterwards has seen every entry.
+ * The entries from `first` to `last`, ascending, a page at a time. Segments are read before the thread's partition: if the
+ * layout is unchanged afterwards, every entry was read.
  */
-export async function* readEntries(session: Session, log: Log, span: Span): AsyncGenerator<readonly LogEntry[]> {
-  for (const stretch of stretchesOf(log.layout, span)) {
+export async function* readEntries(session: Session, log: Log, range: Range): AsyncGenerator<readonly LogEntry[]> {
+  for (const stretch of stretchesOf(log.layout, range)) {
     for await (const rows of readStretch(session, log, stretch, whole)) {
       yield rows.filter((row) => !isGone(row)).map(toEntry);
     }
   }
 }
 
-/** The position of the entry that has `count` others before it in the span; `undefined` when there are no more. */
-export async function skip(session: Session, log: Log, span: Span, count: number): Promise<number | undefined> {
+/** The position of the entry that has `count` others before it in the range; `undefined` when there are no more. */
+export async function skip(session: Session, log: Log, range: Range, count: number): Promise<number | undefined> {
   let left = count;
-  for (const stretch of stretchesOf(log.layout, span)) {
+  for (const stretch of stretchesOf(log.layout, range)) {
     for await (const rows of readStretch(session, log, stretch, placesOnly)) {
       const there = rows.filter((row) => !isGone(row));
       const found = there[left];
@@ -40,23 +40,23 @@ export async function skip(session: Session, log: Log, span: Span, count: number
   return undefined;
 }
 
-/** Every entry that stands at a position of the spans, ascending. */
-export async function readSpans(session: Session, log: Log, spans: Spans): Promise<readonly LogEntry[]> {
-  const stretches = bridged(spans, bridge).flatMap((span) => stretchesOf(log.layout, span));
+/** Every entry at a position of the ranges, ascending. */
+export async function readRanges(session: Session, log: Log, ranges: Ranges): Promise<readonly LogEntry[]> {
+  const stretches = bridged(ranges, bridge).flatMap((range) => stretchesOf(log.layout, range));
   const parts = await inTurn(stretches, async (stretch) => {
     const entries: LogEntry[] = [];
     for await (const rows of readStretch(session, log, stretch, whole)) {
-      for (const row of rows) if (!isGone(row) && within(spans, positionOf(row))) entries.push(toEntry(row));
+      for (const row of rows) if (!isGone(row) && within(ranges, positionOf(row))) entries.push(toEntry(row));
     }
     return entries;
   });
   return parts.flat();
 }
 
-/** What the entries at the positions of the spans are in bytes, each with one more; they are read a page at a time. */
-export async function measureSpans(session: Session, log: Log, spans: Spans): Promise<number> {
+/** The bytes of the entries at the positions of the ranges, each with one more for its separator; read a page at a time. */
+export async function measureRanges(session: Session, log: Log, ranges: Ranges): Promise<number> {
   let bytes = 0;
-  for (const stretch of spans.flatMap((span) => stretchesOf(log.layout, span))) {
+  for (const stretch of ranges.flatMap((range) => stretchesOf(log.layout, range))) {
     for await (const rows of readStretch(session, log, stretch, whole)) {
       for (const row of rows) if (!isGone(row)) bytes += (row['json'] as Buffer).length + 1;
     }
@@ -64,16 +64,16 @@ export async function measureSpans(session: Session, log: Log, spans: Spans): Pr
   return bytes;
 }
 
-/** Positions read at once while it is not known how large a message is here, and at most. */
+/** Positions in the first read, when message sizes are unknown, and in any read. */
 const firstRead = 16;
 const maxRead = 1024;
 
-/** The newest entries at positions of the spans that fit, but at least one: few others are read. */
-export async function readNewest(session: Session, log: Log, spans: Spans, maxBytes: number): Promise<ContextPage> {
+/** The newest entries at positions of the ranges that fit, but at least one: few others are read. */
+export async function readNewest(session: Session, log: Log, ranges: Ranges, maxBytes: number): Promise<ContextPage> {
   const newestFirst: LogEntry[] = [];
   let bytes = 0;
   let count = Math.max(1, Math.min(firstRead, Math.floor(maxBytes / sizes.message)));
-  for (let left = spans; left.length > 0;) {
+  for (let left = ranges; left.length > 0;) {
     const { newest, rest } = takeNewest(left, count);
     const read = await readAt(session, log, newest);
     for (const entry of read.toReversed()) {
@@ -91,10 +91,10 @@ export async function readNewest(session: Session, log: Log, spans: Spans, maxBy
   return { entries: newestFirst.reverse(), bottom: 0 };
 }
 
-/** So many positions are read in vain rather than in another read. */
+/** Gaps of up to so many positions are read in vain, which costs less than another read. */
 const bridge = 16;
 
-/** The entries at these positions, as far as they are there. */
+/** The entries at these positions; positions without an entry are left out. */
 export async function readAt(session: Session, log: Log, positions: readonly number[]): Promise<readonly LogEntry[]> {
   const { key, layout } = log;
   const found = new Map<number, Row>();
@@ -115,36 +115,36 @@ export async function readAt(session: Session, log: Log, positions: readonly num
   return there.map(toEntry).toSorted((a, b) => a.position - b.position);
 }
 
-/** Whether the two describe the same places for everything below the positions that both know. */
+/** Whether both layouts have the same rows in the same tables. */
 export const isPlacedAlike = (a: Layout, b: Layout | undefined): boolean =>
   a.life === b?.life && a.rolledTo === b.rolledTo;
 
-/** Whether, too, no entry of the one stands otherwise in the other. */
+/** Whether, too, no entry was changed between the two. */
 export const isUntouched = (a: Layout, b: Layout | undefined): boolean => isPlacedAlike(a, b) && a.edits === b?.edits;
 
-/** A part of the log in one place: in a segment, with what lies over it, or in the thread's partition. */
+/** A part of the log in one table: in a segment, with the rows of the thread's partition that cover it, or in that partition. */
 interface Stretch {
   readonly segment?: number;
-  readonly span: Span;
+  readonly range: Range;
 }
 
-function stretchesOf(layout: Layout, [first, last]: Span): readonly Stretch[] {
+function stretchesOf(layout: Layout, [first, last]: Range): readonly Stretch[] {
   const { rolledTo, width, top, hasOverlays } = layout;
-  // What lies over a segment is read together with it: a stretch of both is held in memory.
+  // A segment and the rows that cover it are merged in memory, so such a stretch is shorter.
   const longest = hasOverlays ? rowsAtOnce(layout) : width;
   const end = Math.min(last, top - 1);
   const stretches: Stretch[] = [];
   for (let at = Math.max(first, 0); at <= Math.min(end, rolledTo - 1);) {
     const segment = Math.floor(at / width);
     const lastOf = Math.min((segment + 1) * width, rolledTo, at + longest) - 1;
-    stretches.push({ segment, span: [at, Math.min(lastOf, end)] });
+    stretches.push({ segment, range: [at, Math.min(lastOf, end)] });
     at = lastOf + 1;
   }
-  if (end >= rolledTo) stretches.push({ span: [Math.max(first, rolledTo), end] });
+  if (end >= rolledTo) stretches.push({ range: [Math.max(first, rolledTo), end] });
   return stretches;
 }
 
-/** What is asked of the rows of a stretch. */
+/** The statements that read a stretch. */
 interface Select {
   readonly log: string;
   readonly segment: string;
@@ -169,7 +169,7 @@ const selectSegmentAt = `SELECT position, message_id, json FROM segment
 async function* readStretch(
   session: Session,
   { key: { owner, threadId }, layout, saw }: Log,
-  { segment, span: [first, last] }: Stretch,
+  { segment, range: [first, last] }: Stretch,
   select: Select,
 ): AsyncGenerator<readonly Row[]> {
   const inLog = { cql: select.log, params: [owner, threadId, long(first), long(last)] };
@@ -193,7 +193,7 @@ async function* readStretch(
 /** What one read of a log may take in memory, in bytes. */
 const readBytes = 16 * 1024 * 1024;
 
-/** So many rows of a log are read at once that, were all as large as its largest, they would take {@link readBytes}. */
+/** The rows of a log read at once: if all were as large as its largest, they would take {@link readBytes}. */
 const rowsAtOnce = ({ largest = sizes.message }: Layout): number =>
   Math.min(maxPage, Math.max(1, Math.floor(readBytes / Math.max(largest, 1))));
 
@@ -208,13 +208,13 @@ const maxPage = 2000;
 const pageBytes = 1024 * 1024;
 
 interface PagesOptions {
-  /** Told of every page. */
+  /** Called with every page. */
   readonly saw?: ((rows: readonly Row[]) => void) | undefined;
   /** Rows of a page at most: fewer where rows may be large. */
   readonly most?: number;
 }
 
-/** All pages of a statement, each of about {@link pageBytes}, as far as the rows before tell. */
+/** All pages of a statement, each of about {@link pageBytes}: the size of a page follows from the rows before it. */
 export async function* pagesOf(
   session: Session,
   statement: Statement,
@@ -227,16 +227,16 @@ export async function* pagesOf(
     yield rows;
     if (next === undefined) return;
     from = next;
-    const bytes = rows.reduce((sum, row) => sum + weigh(row), 0);
+    const bytes = rows.reduce((sum, row) => sum + bytesOfRow(row), 0);
     size = Math.max(1, Math.min(most, Math.floor((pageBytes * rows.length) / Math.max(bytes, 1))));
   }
 }
 
 const rowBytes = 64;
-const weigh = (row: Row): number =>
+const bytesOfRow = (row: Row): number =>
   rowBytes + (((row['json'] ?? row['undo'] ?? row['metadata']) as Buffer | undefined)?.length ?? 0);
 
-/** Keys that one statement names at most. */
+/** Keys in one statement at most. */
 const keysOfStatement = 100;
 
 export const chunksOf = <T>(items: readonly T[], size = keysOfStatement): T[][] =>

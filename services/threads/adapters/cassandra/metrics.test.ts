@@ -6,16 +6,16 @@ test('Cassandra is reported as away when a statement fails, and as there again o
   const reports: string[] = [];
   const health = { fails: (reason: string) => reports.push(reason), works: () => reports.push('works') };
   let now = 0;
-  const hear = watchStatements(health, () => now);
-  const ask = async (outcome: 'ok' | 'lost' | 'failed', at: number): Promise<void> => {
+  const watch = watchStatements(health, () => now);
+  const answer = async (outcome: 'ok' | 'lost' | 'failed', at: number): Promise<void> => {
     now = at;
-    hear({ kind: 'read', cql: '', answered: Promise.resolve(outcome) });
+    watch({ kind: 'read', cql: '', answered: Promise.resolve(outcome) });
     await Promise.resolve();
   };
-  await ask('ok', 0);
-  await ask('failed', 10_000);
-  await ask('ok', 10_001);
-  await ask('lost', 14_000);
-  await ask('lost', 15_001);
+  await answer('ok', 0);
+  await answer('failed', 10_000);
+  await answer('ok', 10_001);
+  await answer('lost', 14_000);
+  await answer('lost', 15_001);
   t.deepEqual(reports, ['works', 'it is away, or too slow', 'works']);
 });

@@ -19,8 +19,8 @@ export const threadsMetrics = {
   ),
 };
 
-/** Hears of each request to Cassandra as it is sent, and of how it ended. */
-export function countStatements(registry: Registry): (asked: SentStatement) => void {
+/** Counts each request to Cassandra when it ends, and measures how long it took. */
+export function countStatements(registry: Registry): (statement: SentStatement) => void {
   const { statements, seconds } = registry.make(threadsMetrics);
   return ({ kind: words, answered }) => {
     const start = performance.now();
@@ -32,14 +32,14 @@ export function countStatements(registry: Registry): (asked: SentStatement) => v
   };
 }
 
-/** Milliseconds without a failure after which Cassandra counts as there again. */
+/** Milliseconds without a failure after which Cassandra counts as available again. */
 const quietMs = 5000;
 
 /** Reports Cassandra as away while statements fail. */
 export function watchStatements(
   health: PartHealth,
   clock: () => number = () => performance.now(),
-): (asked: SentStatement) => void {
+): (statement: SentStatement) => void {
   let failedAt = -Infinity;
   return ({ kind, answered }) => {
     void answered.then((outcome) => {

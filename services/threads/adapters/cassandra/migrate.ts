@@ -7,19 +7,19 @@ import { migrations } from './schema.ts';
 export interface MigrateOptions extends CassandraPlace {
   /** Data centre to number of replicas, for a keyspace that is not there yet. */
   readonly replication: Readonly<Record<string, number>>;
-  /** How long to wait for another who is at it, and for a cluster that does not answer, in milliseconds. */
+  /** How long to wait for another process that migrates, and for a cluster that does not answer, in milliseconds. */
   readonly waitMs: number;
   readonly onStep?: (text: string) => void;
-  /** Told of each attempt that failed and is made again. */
+  /** Called with the failure of each attempt that is made again. */
   readonly onRetry?: (error: unknown) => void;
 }
 
 /**
- * Makes the keyspace when it is absent and applies the migrations that are missing, in order. Those who call it at once wait for
+ * Makes the keyspace when it is absent and applies the migrations that are missing, in order. Processes that call it at once wait for
  * each other. Every statement can be made again: while the cluster is away all of it is tried again, for as long as it may wait.
  * Resolves when all nodes have the schema.
  * @returns the version that the schema has now.
- * @throws Unavailable when the cluster stays away, its nodes do not agree, or another is at it for too long; Internal when the
+ * @throws Unavailable when the cluster stays away, its nodes do not agree, or another process migrates for too long; Internal when the
  * schema is of a newer release.
  */
 export async function migrateCassandra(options: MigrateOptions): Promise<number> {
@@ -37,7 +37,7 @@ export async function migrateCassandra(options: MigrateOptions): Promise<number>
 
 const retryPauseMs = 1000;
 
-/** What one who migrates keeps through all attempts: a lock that was taken without an answer is still the same one's. */
+/** What one migrating process keeps through all attempts, so that a lock taken without an answer is recognised as its own. */
 interface Turn {
   readonly holder: string;
   /** When no attempt is begun any more. */
@@ -86,7 +86,7 @@ async function makeKeyspace(options: MigrateOptions): Promise<void> {
 const selectKeyspace = 'SELECT keyspace_name FROM system_schema.keyspaces WHERE keyspace_name = ?';
 const selectTables = 'SELECT table_name FROM system_schema.tables WHERE keyspace_name = ?';
 
-/** What migrating itself needs. Looked for first: two nodes that make one table at once may make two. */
+/** The tables of the migration itself. They are searched first, because two nodes that create one table at once may create two. */
 async function makeTables(session: SchemaSession, keyspace: string): Promise<void> {
   const rows = await session.run({ cql: selectTables, params: [keyspace] });
   const known = new Set(rows.map((row) => row['table_name']));
@@ -105,7 +105,7 @@ async function versionOf(session: SchemaSession): Promise<number> {
   return (row?.['version'] as number | undefined) ?? 0;
 }
 
-/** A lock whose holder died ends by itself after so many seconds. */
+/** A lock whose holder died expires after so many seconds. */
 const lockSeconds = 60;
 const lockPauseMs = 250;
 
@@ -122,15 +122,15 @@ async function takeLock(session: SchemaSession, { holder, until }: Turn): Promis
   const take = (): Promise<boolean> => session.writeIf({ cql: takeCql, params: [holder] });
   const renew = (): Promise<boolean> => session.writeIf({ cql: renewCql, params: [holder, holder] });
   while (!(await take()) && !(await renew())) {
-    if (Date.now() > until) throw unavailable('another migrates the record, and does not come to an end');
+    if (Date.now() > until) throw unavailable('another process migrates the record and has not finished in time');
     await delay(lockPauseMs);
   }
   return {
     renew: async () => {
-      if (!(await renew())) throw unavailable('another took over the migration of the record');
+      if (!(await renew())) throw unavailable('another process took over the migration of the record');
     },
     [Symbol.asyncDispose]: async () => {
-      // One that stays ends by itself, and must not hide why the migration failed.
+      // A lock that stays expires by itself; a failure here must not hide why the migration failed.
       await session.writeIf({ cql: releaseCql, params: [holder] }).catch(() => false);
     },
   };

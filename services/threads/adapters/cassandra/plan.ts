@@ -16,14 +16,14 @@ import {
   type Seen,
 } from './rows.ts';
 import { kinds } from './schema.ts';
-import { positionsIn, subtract, toSpans, union, type Spans } from './spans.ts';
+import { positionsIn, subtract, toRanges, union, type Ranges } from './ranges.ts';
 import { hourOf, slotOf } from './times.ts';
 
 /** How logs are cut into segments. */
 export interface SegmentSizes {
   /** Positions of one segment. */
   readonly width: number;
-  /** A log rolls over when the thread's partition has more rows of it than this, or when they weigh more, in bytes. */
+  /** A log rolls over when the thread's partition has more rows of it than this, or more bytes. */
   readonly maxRows: number;
   readonly maxBytes: number;
   /** Positions that stay behind. */
@@ -141,12 +141,12 @@ function place(layout: Layout, change: Change): Layout {
 const largestOf = (before: number, messages: readonly LogEntry[]): number =>
   messages.reduce((largest, { json }) => Math.max(largest, json.byteLength), before);
 
-function contextAfter(context: Spans, change: Change): Spans {
+function contextAfter(context: Ranges, change: Change): Ranges {
   const { messages = [], addedToContext = [], removedFromContext = [], deleted = [], deletedFrom } = change;
   const kept = change.clearState ? [] : context;
   const cut = deletedFrom === undefined ? kept : subtract(kept, [[deletedFrom, Number.MAX_SAFE_INTEGER]]);
-  const entering = toSpans([...messages.map(({ position }) => position), ...addedToContext]);
-  return subtract(union(cut, entering), toSpans([...removedFromContext, ...deleted]));
+  const entering = toRanges([...messages.map(({ position }) => position), ...addedToContext]);
+  return subtract(union(cut, entering), toRanges([...removedFromContext, ...deleted]));
 }
 
 function list(layout: Layout, head: Head, tick: number): Layout {
@@ -158,7 +158,7 @@ function list(layout: Layout, head: Head, tick: number): Layout {
 /** The present one, and two that a process which died between its writes may have left. */
 const slotsKept = 3;
 
-/** Commits within a run leave the list as it is. A claim writes it again: what a process that died left undone is made good. */
+/** Commits within a run leave the list as it is. A claim writes it again, and so repairs what a process that died did not write. */
 function listingOf(before: Head | undefined, head: Head): Plan['listing'] {
   if (head.deleting) return before && !before.deleting ? 'drop' : 'none';
   const isAsListed =
@@ -169,7 +169,7 @@ function listingOf(before: Head | undefined, head: Head): Plan['listing'] {
     isSame(before.metadata, head.metadata);
   if (!isAsListed) return 'put';
   if (before.updatedAt === head.updatedAt && before.epoch === head.epoch) return 'none';
-  // Whoever writes a thread directly may look at the list next; of what a run does its caller is told later, by others.
+  // A caller that writes a thread directly may list threads next; what a run does is published later, by other processes.
   return before.activeRun === undefined ? 'put' : 'refresh';
 }
 
@@ -185,7 +185,7 @@ interface HeadWrite {
   readonly stamp: string;
 }
 
-/** Writes the head on condition that the one which was seen still stands. */
+/** Writes the head on condition that the head which was read has not changed. */
 export function headRow({ owner, threadId }: ThreadKey, { seen, head, layout, stamp }: HeadWrite): Statement {
   const past = seen.stamp === undefined ? [] : [seen.stamp, ...seen.past];
   const blob = (name: 'metadata' | 'progress'): unknown =>
@@ -270,15 +270,15 @@ function checkpointRows(change: Change, ttl: number): RowWrite[] {
 }
 
 const putToolCall = insert('toolCall', '0', '?', ['result'], ' USING TTL ?');
-const putOnce = insert('once', '0', '?', ['result'], ' USING TTL ?');
+const putApplied = insert('appliedRequest', '0', '?', ['result'], ' USING TTL ?');
 
-/** Longer than any run goes on; a note is asked for only while its run is open. */
+/** Longer than any run lasts; a tool call is read only while its run is open. */
 const toolCallTtl = 30 * 24 * 3600;
 
 function otherRows({ toolCall, applies }: Change): RowWrite[] {
   return [
     ...(toolCall ? [row(putToolCall, toolCallId(toolCall), toBlob(toolCall.result), toolCallTtl)] : []),
-    ...(applies ? [row(putOnce, applies.id, toBlob(applies.reply), Math.ceil(applies.keptMs / 1000))] : []),
+    ...(applies ? [row(putApplied, applies.id, toBlob(applies.reply), Math.ceil(applies.keptMs / 1000))] : []),
   ];
 }
 

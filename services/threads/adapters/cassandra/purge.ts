@@ -6,7 +6,7 @@ import type { Recency } from './recency.ts';
 import { long, type Layout } from './rows.ts';
 import type { Runs } from './runs.ts';
 import { kinds } from './schema.ts';
-import { lookAtHead } from './snapshot.ts';
+import { readHead } from './snapshot.ts';
 
 interface PurgeOptions {
   readonly session: Session;
@@ -22,15 +22,15 @@ const dropStatics = 'DELETE at, rolled_to FROM thread WHERE owner = ? AND thread
 const dropSegment = 'DELETE FROM segment WHERE owner = ? AND thread_id = ? AND life = ? AND segment = ?';
 
 /**
- * Removes what stands beside the thread first and the thread last: cut short anywhere, it still is marked deleting and is purged
- * again. The thread goes by a condition on its stamp, so that one made again meanwhile stays.
+ * Removes the rows of other tables first and the thread's own last: interrupted anywhere, the thread is still marked deleting and
+ * is purged again. The thread's rows are deleted on condition of its stamp, so that one made again meanwhile stays.
  */
 export async function purge({ session, runs, recency, tick, deadlineMs }: PurgeOptions, key: ThreadKey): Promise<void> {
   const until = Date.now() + deadlineMs;
   const params = [key.owner, key.threadId];
   for (let tries = 1; ; tries += 1) {
     const time = tick();
-    const { head, layout, stamp } = await lookAtHead(session, key, true);
+    const { head, layout, stamp } = await readHead(session, key, true);
     if (!head?.deleting || !layout) return;
     await runs.forget(key, time);
     await dropSegments(session, key, layout);

@@ -9,19 +9,19 @@ import type { Row, Session } from './client.ts';
 import {
   isPlacedAlike,
   isUntouched,
-  measureSpans,
+  measureRanges,
   pagesOf,
   readAt,
   readEntries,
   readNewest,
-  readSpans,
+  readRanges,
   skip,
   type Log,
 } from './log.ts';
 import { isGone, long, toCheckpoint, toEntry, toHead, toLayout, toUndo, type Layout, type Seen } from './rows.ts';
 import { kinds } from './schema.ts';
-import { createWatch, lookAtHead, toFields } from './snapshot.ts';
-import { subtract, within } from './spans.ts';
+import { createWatch, readHead, toFields } from './snapshot.ts';
+import { subtract, within } from './ranges.ts';
 import { sizeOfFields } from '../../record/size.ts';
 
 type Reading = Omit<ThreadReads, 'getRun'> & Pick<ThreadLists, 'listMessages'> & ThreadHistory;
@@ -48,12 +48,12 @@ const undosAtOnce = 4;
 
 export function createReading({ session, deadlineMs }: ReadingOptions): Reading {
   /**
-   * Reads by the layout of a head. Rows that are read in the thread's partition tell which head they belong to; when that does not
-   * settle it, the head is looked at again, and when it has changed in a way that matters, all is read again.
+   * Reads by the layout of a head. Rows of the thread's partition carry the stamp of their head; when that does not
+   * decide, the head is read again, and when it has changed in a way that matters, all is read again.
    */
   const readBy = async <T>(
     key: ThreadKey,
-    { isAlike, read, first = () => lookAtHead(session, key) }: ReadBy<T>,
+    { isAlike, read, first = () => readHead(session, key) }: ReadBy<T>,
   ): Promise<T | undefined> => {
     const until = Date.now() + deadlineMs;
     for (let tries = 1; ; tries += 1) {
@@ -62,7 +62,7 @@ export function createReading({ session, deadlineMs }: ReadingOptions): Reading 
       const watch = createWatch(stamp);
       const result = await read({ key, layout, saw: watch.saw });
       if (watch.isSteady() && watch.hasSeen()) return result;
-      if (isAlike(layout, (await lookAtHead(session, key)).layout)) return result;
+      if (isAlike(layout, (await readHead(session, key)).layout)) return result;
       await pause(tries, until);
     }
   };
@@ -70,10 +70,10 @@ export function createReading({ session, deadlineMs }: ReadingOptions): Reading 
   const stateRows = async ({ owner, threadId }: ThreadKey): Promise<readonly Row[]> =>
     session.read({ cql: selectState, params: [owner, threadId] });
 
-  const context = async (log: Log): Promise<readonly LogEntry[]> => readSpans(session, log, log.layout.context);
+  const context = async (log: Log): Promise<readonly LogEntry[]> => readRanges(session, log, log.layout.context);
 
   return {
-    getHead: async (key) => (await lookAtHead(session, key)).head,
+    getHead: async (key) => (await readHead(session, key)).head,
 
     getState: async (key, maxBytes = Infinity) => {
       let rows: readonly Row[] = [];
@@ -101,7 +101,7 @@ export function createReading({ session, deadlineMs }: ReadingOptions): Reading 
       const read = async (log: Log): Promise<MeasuredSize> => ({
         version: versionIn(rows),
         fields: sizeOfFields(fieldsIn(rows, log.layout)),
-        context: await measureSpans(session, log, log.layout.context),
+        context: await measureRanges(session, log, log.layout.context),
       });
       return readBy(key, { isAlike: isUntouched, first, read });
     },
@@ -113,12 +113,12 @@ export function createReading({ session, deadlineMs }: ReadingOptions): Reading 
 
     listContext: async (key, { below = Number.MAX_SAFE_INTEGER, maxBytes }) => {
       let seen: Seen | undefined;
-      const first = async (): Promise<Seen> => (seen = await lookAtHead(session, key));
+      const first = async (): Promise<Seen> => (seen = await readHead(session, key));
       const read = async (log: Log): Promise<ContextPage> => {
         if ((seen?.head?.size?.context ?? maxBytes) < maxBytes && below === Number.MAX_SAFE_INTEGER)
           return { entries: await context(log), bottom: 0 };
-        const spans = subtract(log.layout.context, [[below, Number.MAX_SAFE_INTEGER]]);
-        return readNewest(session, log, spans, maxBytes);
+        const ranges = subtract(log.layout.context, [[below, Number.MAX_SAFE_INTEGER]]);
+        return readNewest(session, log, ranges, maxBytes);
       };
       return (await readBy(key, { isAlike: isUntouched, first, read })) ?? { entries: [], bottom: 0 };
     },
@@ -209,7 +209,7 @@ function headIn(rows: readonly Row[]): Found {
   return { stamp: row && String(row['stamp']), layout: row && toLayout(row['layout'] as string) };
 }
 
-/** What the head says of the context's size; `undefined` where it does not. */
+/** The context's size in the head; `undefined` when it has none. */
 function sizeIn(rows: readonly Row[]): number | undefined {
   const row = rows.find(({ kind }) => kind === kinds.head);
   return row && toHead(row).size?.context;
@@ -228,10 +228,10 @@ const fieldsIn = (rows: readonly Row[], layout: Layout | undefined): StoredState
 
 type MessagesPage = Parameters<ThreadLists['listMessages']>[1];
 
-/** Entries that are read without a look at the head. */
+/** Pages of up to so many entries are tried without reading the head. */
 const shortPage = 200;
 
-/** A page that the thread's partition has whole; `undefined` when there is more to it. */
+/** A page that is wholly in the thread's partition; `undefined` when it is not. */
 async function readShortPage(
   session: Session,
   { owner, threadId }: ThreadKey,

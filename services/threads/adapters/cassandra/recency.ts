@@ -7,7 +7,7 @@ import { threadBytes } from '../../record/row-sizes.ts';
 import type { Announcement, Row, Session, Statement } from './client.ts';
 import { inTurn, pagesOf } from './log.ts';
 import { fromListed, long, nothing, toBlob, toListed, toListedMetadata, type Layout, type Listed } from './rows.ts';
-import { lookAtHead } from './snapshot.ts';
+import { readHead } from './snapshot.ts';
 import { hourOf, hourOfSlot, slotOf } from './times.ts';
 
 /**
@@ -16,7 +16,7 @@ import { hourOf, hourOfSlot, slotOf } from './times.ts';
  * many partitions as it has hours. Writes carry the time that the thread's layout gives, which orders them as their changes were.
  */
 export interface Recency {
-  /** Before the change is written: the hour may be listed in vain. */
+  /** Called before the change is written; if it is not written, the hour is listed in vain. */
   readonly announce: (owner: string, head: Head) => Announcement;
   readonly put: (key: ThreadKey, head: Head, layout: Layout) => Promise<void>;
   readonly drop: (key: ThreadKey, layout: Layout) => Promise<void>;
@@ -40,7 +40,7 @@ const selectMetadata = `SELECT slot, thread_id, row, metadata FROM threads_by_re
 interface RecencyOptions {
   readonly session: Session;
   readonly now: () => number;
-  /** Runs what nobody waits for. */
+  /** Runs work in the background; the store waits for it when it closes. */
   readonly aside: (work: () => Promise<void>) => void;
 }
 
@@ -57,7 +57,7 @@ export function createRecency({ session, now, aside }: RecencyOptions): Recency 
     const [first, ...others] = [...Map.groupBy(statements, ({ slot }) => hourOfSlot(slot)).values()];
     const put = async (group: typeof first = []): Promise<void> =>
       session.write(...group.map(({ statement }) => statement));
-    // The present slot comes first: a thread stands in the list twice for a moment rather than not at all.
+    // The present slot comes first: for a moment the list has the thread twice rather than not at all.
     if (first) await put(first);
     await Promise.all(others.map(put));
     for (const [left] of others) if (left) aside(() => prune(session, key.owner, hourOfSlot(left.slot), now()));
@@ -82,7 +82,7 @@ export function createRecency({ session, now, aside }: RecencyOptions): Recency 
   };
 }
 
-/** Names that are remembered as announced. */
+/** Names of announced hours kept in memory. */
 const announcedKept = 10_000;
 
 function rowOf({ owner, threadId }: ThreadKey, slot: number, head: Head | undefined, at: number): Statement {
@@ -90,7 +90,7 @@ function rowOf({ owner, threadId }: ThreadKey, slot: number, head: Head | undefi
   return { cql: putRow, params: [owner, long(hourOfSlot(slot)), long(slot), threadId, ...row, long(at)] };
 }
 
-/** Rows are read without their metadata, and that of the page's rows afterwards, as much as is well held in memory at once. */
+/** Rows are read without their metadata, and the metadata of the page's rows afterwards, in parts that fit into memory. */
 async function listRecent(
   session: Session,
   owner: string,
@@ -118,7 +118,7 @@ async function listPlaces(
   const listed = new Map<string, Listed>();
   for await (const rows of slotsOf(session, owner, after?.updatedAt ?? Number.MAX_SAFE_INTEGER)) {
     const found = rows.map(toListed).filter((row) => row !== undefined);
-    // One that moves while the list is read may stand in it twice: where it stands first is where it is.
+    // A thread that moves while the list is read may come twice: its first row is the present one.
     for (const row of found.toSorted((a, b) => byRecency(a.thread, b.thread))) {
       const { thread } = row;
       if (!listed.has(thread.threadId) && (!after || byRecency(after, thread) < 0)) listed.set(thread.threadId, row);
@@ -157,11 +157,11 @@ async function readMetadata(
   rows: readonly Listed[],
 ): Promise<ReadonlyMap<string, Pick<ThreadRow, 'metadata'>>> {
   const found = new Map<string, Pick<ThreadRow, 'metadata'>>();
-  const asked = Map.groupBy(
+  const byHour = Map.groupBy(
     rows.filter(({ metadataBytes }) => metadataBytes !== 0),
     ({ slot }) => hourOfSlot(Number(slot)),
   );
-  await inTurn([...asked], async ([hour, some]) => {
+  await inTurn([...byHour], async ([hour, some]) => {
     const places = some.map(({ slot, thread }) => new types.Tuple(slot, thread.threadId));
     for (const row of await session.read({ cql: selectMetadata, params: [owner, long(hour), places] })) {
       const metadata = toListedMetadata(row);
@@ -170,7 +170,7 @@ async function readMetadata(
     // What has left its place since then says by itself what it is.
     for (const { thread } of some) {
       if (found.has(thread.threadId)) continue;
-      const { head } = await lookAtHead(session, { owner, threadId: thread.threadId });
+      const { head } = await readHead(session, { owner, threadId: thread.threadId });
       if (head?.metadata) found.set(thread.threadId, { metadata: head.metadata });
     }
   });
@@ -247,7 +247,7 @@ async function prune(session: Session, owner: string, hour: number, now: number)
   await session.write({ cql: dropHour, params: [listed['written'], ...params] });
 }
 
-/** A set that forgets what it was told first. */
+/** A set of bounded size; the oldest names are dropped first. */
 export function createRecent(size: number): Pick<Set<string>, 'has'> & { readonly add: (name: string) => void } {
   const names = new Set<string>();
   return {

@@ -1,7 +1,7 @@
-/** Rows of the lists by recency that are being written anew and that no caller waits for. */
+/** The writes of lists by recency that are under way and that no caller waits for. */
 export interface Refreshes {
   readonly add: (owner: string, work: () => Promise<void>) => Promise<void>;
-  /** Resolves when those have settled that are under way: whoever reads a list sees what was written before, here at least. */
+  /** Resolves when the owner's writes under way have settled: a reader of this process sees every change made before. */
   readonly settled: (owner: string) => Promise<void>;
 }
 

@@ -6,11 +6,11 @@ import { headRow, type PlanOptions, type SegmentSizes } from './plan.ts';
 import { long, nothing, positionOf, type Layout } from './rows.ts';
 import { kinds } from './schema.ts';
 import { dropSegments } from './purge.ts';
-import { lookAtHead } from './snapshot.ts';
+import { readHead } from './snapshot.ts';
 
 /**
  * Moves the older part of a long log from the thread's partition to segments. Rows are copied first, each under the time at which it
- * was written: copied twice, or by two processes, or by one that stood still in between, a segment comes out the same. Then one
+ * was written: copied twice, by two processes, or by one that paused in between, a segment comes out the same. Then one
  * conditional batch moves the boundary and removes the copied rows, provided that none of them has changed since.
  */
 export interface RollOver {
@@ -29,7 +29,7 @@ export function createRollOver({ session, sizes, newStamp, inLine }: RollOverOpt
 
   /** @returns whether there is nothing more to do. */
   const rollOnce = async (key: ThreadKey): Promise<boolean> => {
-    const { head, layout } = await lookAtHead(session, key, true);
+    const { head, layout } = await readHead(session, key, true);
     if (!head || head.deleting || !layout || !isOverfull(layout, sizes)) return true;
     const copied = await copy(session, key, layout, boundaryOf(layout, sizes));
     if (copied.rows === 0 && copied.boundary === layout.rolledTo) return true;
@@ -60,14 +60,14 @@ const maxMoves = 20;
 const isOverfull = ({ rows, bytes }: Layout, { maxRows, maxBytes }: SegmentSizes): boolean =>
   rows > maxRows || bytes > maxBytes;
 
-/** A log that is long stays behind by whole segments; one that is heavy by its newest entries. */
+/** Of a log with many rows whole segments stay; of one with many bytes only its newest entries. */
 function boundaryOf({ rolledTo, rows, top, width }: Layout, { maxRows, keptRows }: SegmentSizes): number {
-  const boundary = rows > maxRows ? Math.floor((top - keptRows) / width) * width : top - Math.min(keptRows, heavyKept);
+  const boundary = rows > maxRows ? Math.floor((top - keptRows) / width) * width : top - Math.min(keptRows, largeKept);
   return Math.max(rolledTo, boundary);
 }
 
-/** As many of the heaviest as stay well below the bound. */
-const heavyKept = 4;
+/** So many of the largest messages are well below the bound. */
+const largeKept = 4;
 
 const ofLog = `owner = ? AND thread_id = ? AND kind = ${kinds.log}`;
 const selectRows = `SELECT n, message_id, json, writetime(message_id) AS written FROM thread WHERE ${ofLog} AND n < ?`;
@@ -112,7 +112,7 @@ async function copy(session: Session, key: ThreadKey, layout: Layout, boundary: 
   return { layout, boundary, rows: places.size, bytes };
 }
 
-/** Hides what a log that was cut off has left in a segment. */
+/** Covers what a log that was cut off has left in a segment. */
 const goneRow = (position: number, { written }: Row): Row => ({
   n: long(position),
   message_id: '',
@@ -131,7 +131,7 @@ function segmentRow({ owner, threadId }: ThreadKey, { life, width }: Layout, row
   return { segment, cql: putRow, params };
 }
 
-/** Rows of one batch at most: the pages that they come in are bounded by their weight. */
+/** Rows of one batch at most; the pages that they come from are bounded in bytes. */
 const rowsOfBatch = 100;
 
 async function writeRows(session: Session, rows: readonly SegmentRow[]): Promise<void> {
@@ -148,13 +148,13 @@ async function moveBoundary(
 ): Promise<void> {
   const { boundary } = copied;
   const params = [key.owner, key.threadId, long(boundary)];
-  const before = (await lookAtHead(session, key)).layout?.rows ?? 0;
+  const before = (await readHead(session, key)).layout?.rows ?? 0;
   let left = 0;
   for await (const rows of pagesOf(session, { cql: selectLeft, params })) left += rows.length;
   for (let tries = 0; tries < maxMoves; tries += 1) {
-    const seen = await lookAtHead(session, key, true);
+    const seen = await readHead(session, key, true);
     const { head, layout } = seen;
-    // A thread that was removed meanwhile does not know of these segments.
+    // The thread was removed meanwhile, and the purge did not know of these segments.
     if (layout?.life !== copied.layout.life) return dropSegments(session, key, copied.layout);
     if (!head || !isUntouched(copied.layout, layout)) return;
     const moved: Layout = {
@@ -165,7 +165,7 @@ async function moveBoundary(
       bytes: Math.max(layout.bytes - copied.bytes, 0),
     };
     const put = headRow(key, { seen, head, layout: moved, stamp: newStamp() });
-    // An outcome that is not known shows at the next look: the boundary has moved, or it has not.
+    // The next reading of the head settles an unknown outcome: the boundary has moved, or it has not.
     if ((await tryBatch(session, [put, { cql: dropRows, params }])) === 'applied') return;
   }
 }

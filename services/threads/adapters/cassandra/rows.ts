@@ -5,42 +5,42 @@ import type { CheckpointRow } from '../../ports/history.ts';
 import type { RunRow, ThreadRow } from '../../ports/lists.ts';
 import type { Checkpoint, Head, LogEntry, MeasuredSize, RunRecord, ThreadKey } from '../../ports/record.ts';
 import type { Row } from './client.ts';
-import { decode, encode, type Spans } from './spans.ts';
+import { decode, encode, type Ranges } from './ranges.ts';
 
-/** What only the adapter knows of a thread: where its rows are. It stands in the head's row. */
+/** What only the adapter knows of a thread: where its rows are. It is part of the head's row. */
 export interface Layout {
-  /** Of this thread, and of none made again under its id: names its segments. */
+  /** The id of this thread's segments; a thread made again under the same id has another. */
   readonly life: string;
   /** Fields of another generation were cleared. */
   readonly generation: number;
   /** Positions of the context. */
-  readonly context: Spans;
-  /** Positions below it stand in segments, unless the thread's partition has a row for them, which then counts. */
+  readonly context: Ranges;
+  /** Positions below it are in segments, unless the thread's partition has a row for them, which then counts. */
   readonly rolledTo: number;
   /** Positions of a segment. */
   readonly width: number;
   /** Whether the thread's partition may have rows for positions below `rolledTo`. */
   readonly hasOverlays: boolean;
-  /** Whether segments may hold rows of a log that was cut off: then places without a message are marked so when they roll over. */
+  /** Whether segments may hold rows of a log that was cut off: then positions without a message are marked as empty when they roll over. */
   readonly wasCut: boolean;
-  /** Counts the changes of what stood in the log before. */
+  /** Counts the changes of entries that were in the log before. */
   readonly edits: number;
   /** Above every position that was ever taken. */
   readonly top: number;
-  /** About how many rows of the log the thread's partition has, and what they weigh in bytes. */
+  /** About how many rows of the log the thread's partition has, and how many bytes they have. */
   readonly rows: number;
   readonly bytes: number;
-  /** How many bytes the largest message takes that ever stood in the log; absent of logs that were begun without it. */
+  /** How many bytes the largest message takes that was ever in the log; absent for logs that an earlier version began. */
   readonly largest?: number;
-  /** Slots that the list by recency may have for this thread, the present one first. */
+  /** Slots of the list by recency that may hold a row of this thread, the present one first. */
   readonly slots: readonly number[];
   /** Orders the writes of that list: microseconds since 1970, or more. */
   readonly listedAt: number;
-  /** Where the journal of idle threads has this one last. */
+  /** The bucket of the idle threads' journal with the newest note of this thread. */
   readonly noted?: number;
 }
 
-/** A head as it was read: changes are written on condition that it still stands. */
+/** A head as it was read: changes are written on condition that it has not changed since. */
 export interface Seen {
   /** Absent with the thread. */
   readonly stamp: string | undefined;
@@ -96,7 +96,7 @@ const isNothing = (blob: unknown): boolean => blob === null || blob === undefine
 export const isSame = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean =>
   a === b || Buffer.compare(toBlob(a), toBlob(b)) === 0;
 
-/** A head as JSON. A service of an earlier version keeps `size` as it found it: only its version says whether it still holds. */
+/** A head as JSON. A service of an earlier version leaves `size` as it was, so it is valid only if its version is the head's. */
 type HeadJson = Omit<Head, 'metadata' | 'progress' | 'size'> & { readonly size?: MeasuredSize };
 
 export const toHead = (row: Row): Head => {
@@ -146,7 +146,7 @@ export const toCheckpoint = (row: Row): CheckpointRow => ({
 
 export const toUndo = (row: Row): UndoRow => ({ version: Number(row['n']), undo: fromBlob(row['undo']) });
 
-/** Whether a row of the log or of a segment only says that the message there was deleted. */
+/** Whether a row of the log or of a segment stands for a deleted message. */
 export const isGone = (row: Row): boolean => row['message_id'] === '';
 
 export const toEntry = (row: Row): LogEntry => ({

@@ -10,7 +10,7 @@ import { chunksOf, inTurn } from './log.ts';
 import { long, toRun, toRunRow } from './rows.ts';
 import { kinds } from './schema.ts';
 
-/** Runs stand in their thread's partition; beside it is said which thread that is. */
+/** The runs of a thread are in its partition; the table `run_by_id` names the thread of each run. */
 export interface Runs {
   /** Which thread a run is of, for {@link Runs.announce}. */
   readonly lookAhead: (owner: string, run: NonNullable<Reads['newRun']>) => Ahead;
@@ -20,7 +20,7 @@ export interface Runs {
   readonly getOf: (key: ThreadKey, runId: string) => Promise<RunRecord | undefined>;
   readonly getRowOf: (key: ThreadKey, runId: string) => Promise<RunRow | undefined>;
   readonly list: (key: ThreadKey, page: RunsPage) => Promise<readonly RunRow[]>;
-  /** Forgets whose the thread's runs are. `time`: of what was written since, nothing is forgotten (microseconds). */
+  /** Removes the thread's runs from `run_by_id`, but nothing written since `time` (microseconds). */
   readonly forget: (key: ThreadKey, time: number) => Promise<void>;
 }
 
@@ -64,7 +64,7 @@ export function createRuns(session: Session): Runs {
     const read = await ahead;
     const known = read?.runId === runId ? read.threadId : await threadOf(owner, runId);
     if (known === threadId) return [];
-    // A run that is named there and not on record was announced in vain.
+    // A run that the table names and that is not on record was announced in vain.
     if (known !== undefined && (await getOf({ owner, threadId: known }, runId)))
       throw conflict(`run "${runId}" belongs to another thread`);
     return [{ cql: putThread, params: [owner, runId, threadId] }];

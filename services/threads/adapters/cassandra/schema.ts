@@ -1,6 +1,6 @@
 /**
- * The schema, oldest first: only ever append. Each is applied once, in order, by `cassandra-migrate.ts`, and may be cut short and
- * begun again, so every statement says IF NOT EXISTS or its like.
+ * The schema, oldest first: only ever append. Each is applied once, in order, by `migrate.ts`, and may be interrupted and
+ * started again, so every statement has IF NOT EXISTS or its like.
  *
  * `thread` holds a thread in one partition, because a conditional batch covers one table and one partition. Its rows are of the
  * kinds of `kinds`, and a column belongs to the kind that is named beside it. Every column of it is written by conditional batches
@@ -28,7 +28,7 @@ export const migrations: readonly (readonly string[])[] = [
        run text,                  -- run: JSON
        options blob,              -- run
        input blob,                -- run
-       result blob,               -- tool call; once: what its caller was told
+       result blob,               -- tool call; applied request: its reply
        message_id text,           -- log
        json blob,                 -- log: empty where a message was deleted
        checkpoint text,           -- checkpoint: JSON
@@ -94,7 +94,7 @@ export const migrations: readonly (readonly string[])[] = [
   ['ALTER TABLE once ADD IF NOT EXISTS at bigint'],
 ];
 
-/** What a row of `thread` is, with what its `n` and `id` say. The head comes first and the fields next: one slice reads both. */
+/** The kinds of rows of `thread`, with the meaning of `n` and `id`. The head comes first and the fields next: one slice reads both. */
 export const kinds = {
   head: 0,
   /** `id` is the name. */
@@ -106,7 +106,7 @@ export const kinds = {
   /** `id` names run and call. */
   toolCall: 4,
   /** `id` is the request's: a row is there when it has been applied. */
-  once: 5,
+  appliedRequest: 5,
   /** `n` is the position. */
   log: 6,
   /** `n` is the time of making, `id` the run's. */

@@ -43,7 +43,7 @@ for (const [name, value] of [
   });
 }
 
-test('every fault is said at once', (t) => {
+test('every invalid setting is named at once', (t) => {
   const error = t.throws(() => read({ CASSANDRA_REPLICATION: '0', CASSANDRA_KEYSPACE: 'A', CASSANDRA_PASSWORD: 'x' }), {
     instanceOf: ConfigError,
   });

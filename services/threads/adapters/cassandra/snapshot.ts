@@ -6,7 +6,7 @@ import { chunksOf, pagesOf, readAt, inTurn } from './log.ts';
 import { contextPositions, toolCallId } from './plan.ts';
 import { absent, fromBlob, long, nothing, toResult, toRun, toSeen, toUndo, type Seen } from './rows.ts';
 import { kinds } from './schema.ts';
-import { within } from './spans.ts';
+import { within } from './ranges.ts';
 
 /** What a decision is made from, and the head that its change is to replace. */
 export interface Sight {
@@ -20,7 +20,7 @@ export interface Sight {
  * Reads head and named rows in one statement, which shows one moment; what can only be named once the head is known follows.
  * `isSerial` also completes a conditional write that was left half done, so that what follows cannot show less than the head.
  */
-export async function look(session: Session, key: ThreadKey, reads: Reads, isSerial: boolean): Promise<Sight> {
+export async function readSight(session: Session, key: ThreadKey, reads: Reads, isSerial: boolean): Promise<Sight> {
   const names = namesOf(reads);
   const [first = [], ...others] = chunksOf(names, namesAtOnce);
   const rows = [...(await readNamed(session, key, [headName, ...first], isSerial))];
@@ -35,14 +35,14 @@ export async function look(session: Session, key: ThreadKey, reads: Reads, isSer
   return { seen, snapshot, isSteady };
 }
 
-/** The head alone, whatever conditional write is under way. */
-export async function lookAtHead(session: Session, key: ThreadKey, isSerial = false): Promise<Seen> {
+/** The head alone, also while a conditional write is under way. */
+export async function readHead(session: Session, key: ThreadKey, isSerial = false): Promise<Seen> {
   const statement = { cql: selectHead, params: [key.owner, key.threadId] };
   const [row] = await (isSerial ? session.readSerial(statement) : session.read(statement));
   return toSeen(row);
 }
 
-/** Whether rows read beside a head are of the same moment: each tells the stamp of its own; where none came, nothing is known. */
+/** Whether rows read beside a head are of the same moment: each row has the stamp of its head. Without rows it is unknown. */
 export interface Watch {
   readonly saw: (rows: readonly Row[]) => readonly Row[];
   readonly isSteady: () => boolean;
@@ -85,7 +85,7 @@ const namesOf = ({ runs = [], messages = [], fields = [], toolCall, request }: R
   ...messages.map((id): Name => [kinds.messageId, 0, id]),
   ...(fields === 'all' ? [] : fields.map((name): Name => [kinds.field, 0, name])),
   ...(toolCall ? [[kinds.toolCall, 0, toolCallId(toolCall)] as const] : []),
-  ...(request === undefined ? [] : [[kinds.once, 0, request] as const]),
+  ...(request === undefined ? [] : [[kinds.appliedRequest, 0, request] as const]),
 ];
 
 const ofThread = 'owner = ? AND thread_id = ?';
@@ -135,7 +135,7 @@ async function complete(session: Session, known: Known): Promise<Snapshot> {
     reads.fields === 'all' ? readFields(session, known) : of(kinds.field),
     reads.undosOfActiveRun && readUndos(session, known, reads.undosOfActiveRun()),
   ]);
-  const toolCall = reads.toolCall && toNote(reads.toolCall, of(kinds.toolCall)[0]);
+  const toolCall = reads.toolCall && toToolCall(reads.toolCall, of(kinds.toolCall)[0]);
   return {
     head: seen.head,
     runs: new Map([...of(kinds.run).map(toRun), ...active].map((run) => [run.runId, run])),
@@ -143,12 +143,12 @@ async function complete(session: Session, known: Known): Promise<Snapshot> {
     fields: toFields(fields, seen.layout?.generation),
     context: reads.context ? contextPositions(seen.layout) : [],
     ...(toolCall ? { toolCall } : {}),
-    ...toApplied(of(kinds.once)[0]),
+    ...toApplied(of(kinds.appliedRequest)[0]),
   };
 }
 
-const toNote = (asked: NonNullable<Reads['toolCall']>, row: Row | undefined): ToolCallRecord | undefined =>
-  row && { ...asked, ...toResult(row) };
+const toToolCall = (key: NonNullable<Reads['toolCall']>, row: Row | undefined): ToolCallRecord | undefined =>
+  row && { ...key, ...toResult(row) };
 
 const toApplied = (row: Row | undefined): Pick<Snapshot, 'applied'> =>
   row ? { applied: toResult(row).result ?? nothing } : {};
@@ -170,7 +170,7 @@ async function readActive(session: Session, { key, reads, seen, watch }: Known):
   return rows.map(toRun);
 }
 
-/** An id may lead to a place that another message has by now, or none: only the entry itself says whose it is. */
+/** The position of an id may hold another message by now, or none: only the id of the entry itself decides. */
 async function readNamedEntries(
   session: Session,
   { key, seen: { layout }, watch }: Known,

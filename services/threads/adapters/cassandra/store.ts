@@ -13,7 +13,7 @@ import { createRefreshes } from './refreshes.ts';
 import { createRollOver } from './rollover.ts';
 import { createRuns } from './runs.ts';
 import { migrations } from './schema.ts';
-import { lookAtHead } from './snapshot.ts';
+import { readHead } from './snapshot.ts';
 import { createSweeps } from './sweeps.ts';
 import { createTicks } from './times.ts';
 
@@ -22,11 +22,11 @@ export interface CassandraThreadStoreOptions extends CassandraPlace {
   readonly deadlineMs: number;
   /** Seconds after which a checkpoint is gone; 0 is never. */
   readonly checkpointTtl: number;
-  /** How logs made from now on are cut; the usual sizes unless a test says otherwise. */
+  /** How logs made from now on are cut; the usual sizes unless a test sets others. */
   readonly sizes?: SegmentSizes;
-  /** Told of every request to the server. */
+  /** Called with every request to the server. */
   readonly onRequest?: (asked: SentStatement) => void;
-  /** Told of what failed beside a call that has been answered; it is made good later. */
+  /** Called with what failed beside a call that has been answered; a later write or sweep repairs it. */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -51,7 +51,7 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
   const recency = createRecency({ session, now, aside });
   const rollOver = createRollOver({ session, sizes, newStamp, inLine });
   const requests = createIdempotency({ session, newStamp, deadlineMs });
-  const sweeps = createSweeps({ session, now, readHead: (key) => lookAtHead(session, key), readRun: runs.getRowOf });
+  const sweeps = createSweeps({ session, now, readHead: (key) => readHead(session, key), readRun: runs.getRowOf });
 
   const refreshes = createRefreshes();
   const putInList = async (key: ThreadKey, { head, layout, listing }: Plan): Promise<void> =>
@@ -83,7 +83,7 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
       try {
         await putInList(key, plan);
       } catch (error) {
-        // A thread that goes must be out of the lists when that is said; any other change stands, and says so.
+        // A deletion fails when its list row cannot be removed; any other change succeeds, and its list row is written later.
         if (plan.listing === 'drop') throw error;
         aside(() => insist(() => putInList(key, plan)));
       }
@@ -128,7 +128,7 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
 const ignore = (): void => undefined;
 const nothingAhead = Promise.resolve(undefined);
 
-/** So long a write that nobody waits for is tried, in milliseconds. */
+/** How long a background write is tried, in milliseconds. */
 const insistMs = 60_000;
 
 /** Tries again while the server is away. */
@@ -147,9 +147,9 @@ async function insist(work: () => Promise<void>): Promise<void> {
 }
 
 interface Holds {
-  /** Does what a caller waits for. @throws Unavailable once closed. */
+  /** Runs work that a caller waits for. @throws Unavailable once closed. */
   readonly hold: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Does what nobody waits for. */
+  /** Runs work in the background; its failure goes to `onError`. */
   readonly aside: (work: () => Promise<void>) => void;
   /** Resolves when all of it has settled. */
   readonly close: () => Promise<void>;

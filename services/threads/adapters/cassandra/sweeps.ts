@@ -10,11 +10,11 @@ import { chunksOf, inTurn } from './log.ts';
 import type { Plan } from './plan.ts';
 import type { Seen } from './rows.ts';
 
-/** What is to be found across owners: runs that are open, threads that are to be purged, and threads that rest. */
+/** Finds open runs, threads to be purged and idle threads across all owners. */
 export interface Sweeps {
-  /** Before the change is written: it may be noted in vain. */
+  /** Called before the change is written; if it is not written, the notes are in vain. */
   readonly announce: (key: ThreadKey, plan: Plan) => readonly Announcement[];
-  /** Behind it: which runs it has ended. What is not told is found out. */
+  /** Called after the change: notes which runs it has ended. A sweep finds out what was not noted. */
   readonly conclude: (key: ThreadKey, plan: Plan) => Promise<void>;
   readonly listOpenRuns: (page: PageLimits & { readonly after?: string | undefined }) => Promise<readonly OpenRun[]>;
   readonly listDeleting: (limit: number) => Promise<readonly ThreadKey[]>;
@@ -32,7 +32,7 @@ const openBucketMs = 30 * 1000;
 const minuteMs = 60 * 1000;
 const hourMs = 60 * minuteMs;
 
-/** Notes of clocks that go before ours are looked for too. */
+/** Notes of processes whose clocks are ahead of ours are read too, up to so many milliseconds. */
 const aheadMs = 10 * minuteMs;
 
 export function createSweeps({ session, now, readHead, readRun }: SweepsOptions): Sweeps {

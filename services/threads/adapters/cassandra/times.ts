@@ -1,7 +1,7 @@
 const secondMs = 1000;
 const hourMs = 3600 * secondMs;
 
-/** A thread moves in the list by recency when it comes into another slot: each move leaves a row behind. */
+/** A thread moves in the list by recency when its update falls into another slot; each move leaves an empty row. */
 const slotMs = 10 * secondMs;
 
 export const slotOf = (timeMs: number): number => Math.floor(timeMs / slotMs);

@@ -116,7 +116,7 @@ const setHead = `UPDATE threads SET ${headColumns.map((name) => `${name} = ?`).j
 
 function updateHead(db: Sqlite, { ref, head: before, checkpointsSince }: HeadRow, { head, checkpoint }: Change): void {
   db.prepare(setHead).run(...fromHead(head), ref);
-  // Columns of an index are written only when they change: SQLite rewrites the index entry of every column it is told to set.
+  // Columns of an index are written only when they change: SQLite rewrites the index entry of every column that a statement sets.
   if (head.updatedAt !== before.updatedAt)
     db.prepare('UPDATE threads SET updated_at = ? WHERE ref = ?').run(head.updatedAt, ref);
   if (checkpoint && checkpointsSince === null)

@@ -37,7 +37,7 @@ export function newestOfContext(
   return { entries: entries.reverse(), bottom };
 }
 
-/** Messages measured before others have their turn: each may have pages of megabytes to be walked through. */
+/** Messages measured before other work of the process continues: each may have megabytes of pages to read. */
 const measuredAtOnce = 16;
 
 /** The size of the state; measured anew when the thread changes meanwhile. */

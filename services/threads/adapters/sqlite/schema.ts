@@ -122,7 +122,7 @@ export const migrations: readonly string[] = [
      result BLOB,
      PRIMARY KEY (ref, run_id, call_key)
    ) STRICT, WITHOUT ROWID`,
-  // Which requests a thread's changes have applied, and what their callers were told. The column of before is no longer read.
+  // Which requests a thread's changes have applied, and their replies. The earlier column is no longer read.
   `CREATE TABLE applied (
      ref INTEGER NOT NULL,
      id TEXT NOT NULL,
@@ -134,7 +134,7 @@ export const migrations: readonly string[] = [
    ALTER TABLE once ADD COLUMN attempt TEXT;
    ALTER TABLE once ADD COLUMN is_left INTEGER NOT NULL DEFAULT 0`,
   // A message is part of the context while its `in_context` is its thread's `context_number`: clearing a context writes one row.
-  // The index spares whoever looks for the context the pages of messages that are not part of it.
+  // With the index a reader of the context skips the pages of messages that are not part of it.
   `ALTER TABLE threads ADD COLUMN field_bytes INTEGER;
    ALTER TABLE threads ADD COLUMN context_bytes INTEGER;
    ALTER TABLE threads ADD COLUMN context_number INTEGER NOT NULL DEFAULT 1;

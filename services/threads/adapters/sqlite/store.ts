@@ -157,7 +157,7 @@ export function openSqliteThreadStore({ path, health }: Pick<SqliteOptions, 'pat
     },
 
     listIdle: (time, limit) => {
-      // Threads are indexed by owner and recency: owner by owner, each found by one look into that index.
+      // Threads are indexed by owner and recency: owner by owner, each found by one search of that index.
       const rows = prepare(
         `WITH RECURSIVE owners (owner) AS (
            SELECT min(owner) FROM threads
