@@ -1,6 +1,5 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
-import type { StateCalls } from '@agent-workflow/protos/thread-calls';
-import type { State } from '@agent-workflow/protos/threads';
+import type { State, Threads } from '@agent-workflow/protos/threads';
 import { getCheckpoint } from '../history/checkpoints.ts';
 import type { ThreadHistory } from '../ports/history.ts';
 import type { ThreadReads } from '../ports/reads.ts';
@@ -9,6 +8,8 @@ import type { StateReader } from '../state/read.ts';
 import { decideClearState, decideWriteState } from '../state/write.ts';
 import type { Changing } from './changing.ts';
 import { idsOf, keyOf, liveHead } from './found.ts';
+
+type StateCalls = Pick<Threads, 'getState' | 'writeState' | 'clearState'>;
 
 interface StateCallsOptions {
   readonly store: ThreadReads & ThreadHistory;

@@ -1,8 +1,9 @@
-import type { ToolCallCalls } from '@agent-workflow/protos/thread-calls';
-import type { NoteToolStartedReply } from '@agent-workflow/protos/threads';
+import type { NoteToolStartedReply, Threads } from '@agent-workflow/protos/threads';
 import { decideToolResult, decideToolStarted } from '../runs/tool-calls.ts';
 import type { Changing } from './changing.ts';
 import { keyOf } from './found.ts';
+
+type ToolCallCalls = Pick<Threads, 'noteToolStarted' | 'noteToolResult'>;
 
 export const createToolCallCalls = ({ change, changeOnRequest }: Changing): ToolCallCalls => ({
   noteToolStarted: async (request) => {
