@@ -5,10 +5,10 @@ export const algorithms = ['HS256', 'HS384', 'HS512', 'RS256', 'RS384', 'RS512',
 
 export type Algorithm = (typeof algorithms)[number];
 
-/** Whether one secret both signs and verifies. */
+/** Whether the same secret signs and verifies. */
 export const isSymmetric = (algorithm: Algorithm): boolean => algorithm.startsWith('HS');
 
-/** A shorter secret than the hash can be found faster than the hash can be broken (RFC 7518 §3.2). */
+/** A secret must be at least as long as the hash (RFC 7518 §3.2). */
 export const minSecretBytes = (algorithm: Algorithm): number => Number(algorithm.slice(2)) / 8;
 
 const curves: Readonly<Record<string, string>> = {

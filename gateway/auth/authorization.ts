@@ -12,25 +12,25 @@ export interface AuthorizationOptions {
 }
 
 /**
- * Loads the backend that `service.json` names. What it answers is taken as it is; when it fails, is late, or answers
- * anything but a boolean, nobody passes.
- * @throws ConfigError: one line that says why there is no such backend.
+ * Loads the authorization backend that `service.json` names. A backend that throws, is late, or returns anything but a boolean
+ * makes the request fail with `Unavailable`.
+ * @throws ConfigError with the reason why the backend cannot be loaded.
  */
 export async function loadAuthorization({ location, folder, timeoutMs }: AuthorizationOptions): Promise<Authorize> {
   const named = { what: 'authorization', location, folder };
   const backend = await loadExport(named);
   if (!isBackend(backend)) throw misnamed(named, 'must be an object with a function "authorize"');
   return async ({ user = {} }, resource, action) => {
-    const answer = await ask(() => backend.authorize(user, resource, action), timeoutMs);
-    if (typeof answer === 'boolean') return answer;
-    throw failed(new TypeError(`authorize answered ${typeof answer}, not a boolean`));
+    const isAllowed = await decide(() => backend.authorize(user, resource, action), timeoutMs);
+    if (typeof isAllowed === 'boolean') return isAllowed;
+    throw failed(new TypeError(`authorize returned ${typeof isAllowed}, not a boolean`));
   };
 }
 
 const isBackend = (value: unknown): value is AuthorizationBackend =>
   typeof value === 'object' && value !== null && 'authorize' in value && typeof value.authorize === 'function';
 
-async function ask(authorize: () => unknown, timeoutMs: number): Promise<unknown> {
+async function decide(authorize: () => unknown, timeoutMs: number): Promise<unknown> {
   try {
     return await withTimeout(authorize, timeoutMs);
   } catch (error) {
@@ -38,4 +38,5 @@ async function ask(authorize: () => unknown, timeoutMs: number): Promise<unknown
   }
 }
 
-const failed = (cause: unknown): Error => unavailable('whether this is allowed cannot be said now', cause);
+const failed = (cause: unknown): Error =>
+  unavailable('the authorization backend did not decide; try again later', cause);

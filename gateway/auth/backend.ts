@@ -1,23 +1,23 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ParsedUrlQuery } from 'node:querystring';
 
-/** Who calls, as the backend or the token says: `user_id`, else `sub`, names the owner; nodes see all of it as `user`. */
+/** The caller, from the token or the backend: `user_id`, else `sub`, is the owner; nodes see the whole object as `user`. */
 export type UserContext = Readonly<Record<string, unknown>>;
 
-/** What a backend answers: nothing means that the caller is not let in. */
+/** The result of a backend: null and undefined refuse the caller. */
 export type Answer = UserContext | null | undefined;
 
-/** The request as it came. */
+/** The incoming request. */
 export interface AuthRequest {
   readonly headers: IncomingHttpHeaders;
   readonly method: string;
   readonly path: string;
   readonly query: ParsedUrlQuery;
-  /** The address that the connection came from. */
+  /** The remote address of the connection. */
   readonly ip: string;
 }
 
-/** The reply that will be sent, to set headers and cookies on. */
+/** The reply to the request, for setting headers and cookies. */
 export interface AuthResponse {
   readonly set: (name: string, value: string) => void;
   readonly cookies: { readonly set: (name: string, value: string, options?: CookieOptions) => unknown };
@@ -40,24 +40,24 @@ export interface Credentials {
 }
 
 /**
- * A backend that says who calls. It is made once, without arguments, and asked on every request. The number of declared
- * parameters of `authenticate` decides what it is handed; it may be async.
+ * A backend that authenticates callers. One instance is made, without arguments, and `authenticate` is called for every request.
+ * The number of its declared parameters decides what it gets; it may be async.
  *
  * - `authenticate(request: AuthRequest)`: a user with `user_id` or `sub`; null or undefined refuses with 401.
- * - `authenticate(response: AuthResponse, credentials: Credentials | null)`: the same, and `{}` lets the caller go on
- *   as nobody in particular. `credentials` is null when the request carries no bearer token.
+ * - `authenticate(response: AuthResponse, credentials: Credentials | null)`: the same, and `{}` accepts the caller as the
+ *   anonymous owner. `credentials` is null when the request has no bearer token.
  *
- * A thrown error with a `status` of 400 to 499 is answered with it and its message; any other is 500 without its text.
+ * A thrown error with a `status` of 400 to 499 is answered with that status and its message; any other with 500 and without it.
  */
 export abstract class BaseAuth {
   abstract authenticate(...given: [AuthRequest] | [AuthResponse, Credentials | null]): Answer | Promise<Answer>;
 }
 
-/** A backend that says what a caller may. */
+/** A backend that authorizes callers. */
 export interface AuthorizationBackend {
   /**
-   * Whether `user` may do `action` on `resource`; `user` is empty for a caller who did not sign in. Only `true` allows;
-   * an error, or no answer in time, is 503.
+   * Whether `user` may do `action` on `resource`; `user` is `{}` for an anonymous caller. Only `true` allows; an error or a
+   * timeout is answered with 503.
    */
   readonly authorize: (user: UserContext, resource: string, action: string) => Promise<boolean>;
 }

@@ -1,11 +1,11 @@
 import type { Context } from '../http/context.ts';
 
-/** The form of RFC 6750: the scheme in any case, spaces, then a token of these characters and nothing more. */
+/** RFC 6750: the scheme in any case, spaces, and a token of these characters. */
 const bearer = /^bearer +([\w.~+/-]+=*)$/i;
 
 /**
- * The token of the `Authorization` header. A request with two such headers carries none: what stands before the service
- * may have read the other one.
+ * The token of the `Authorization` header; `undefined` without one. Two such headers count as none: a proxy in front may have
+ * read the other one.
  */
 export function bearerOf({ req }: Pick<Context, 'req'>): string | undefined {
   const headers = req.headersDistinct['authorization'];

@@ -19,30 +19,30 @@ export interface CustomOptions {
   readonly timeoutMs: number;
 }
 
-/** The backend's method, bound; how many parameters it declares tells its form. */
-type Method = (...given: unknown[]) => unknown;
+/** The backend's `authenticate`. */
+type Method = (...args: unknown[]) => unknown;
 
 /**
- * Loads and makes the backend that `service.json` names, and asks it who calls.
- * @throws ConfigError: one line that says why there is no such backend.
+ * Loads the authentication backend that `service.json` names, and authenticates callers with it.
+ * @throws ConfigError with the reason why the backend cannot be loaded.
  */
 export async function loadCustom({ location, folder, timeoutMs }: CustomOptions): Promise<Authenticate> {
   const { backend, method } = await makeBackend({ what: 'auth.path', location, folder });
   const takesRequest = method.length === 1;
   return async (ctx) => {
-    const given = takesRequest ? [ctx.request] : [responseOf(ctx), credentialsOf(ctx)];
-    const user = await answerOf(() => method.apply(backend, given), timeoutMs);
-    if (user === null || user === undefined) throw new ServiceError('Unauthenticated', 'the caller is not known');
+    const args = takesRequest ? [ctx.request] : [responseOf(ctx), credentialsOf(ctx)];
+    const user = await userOf(() => method.apply(backend, args), timeoutMs);
+    if (user === null || user === undefined) throw new ServiceError('Unauthenticated', 'the credentials were refused');
     return toPrincipal(user, takesRequest);
   };
 }
 
-interface Made {
+interface Backend {
   readonly backend: object;
   readonly method: Method;
 }
 
-async function makeBackend(named: Named): Promise<Made> {
+async function makeBackend(named: Named): Promise<Backend> {
   const made = make(named, await loadExport(named));
   const method: unknown = 'authenticate' in made ? made.authenticate : undefined;
   if (typeof method !== 'function') throw misnamed(named, 'has no method "authenticate"');
@@ -69,7 +69,7 @@ function credentialsOf(ctx: Context) {
   return credentials === undefined ? null : { scheme: 'Bearer', credentials };
 }
 
-async function answerOf(authenticate: () => unknown, timeoutMs: number): Promise<unknown> {
+async function userOf(authenticate: () => unknown, timeoutMs: number): Promise<unknown> {
   try {
     return await withTimeout(authenticate, timeoutMs);
   } catch (error) {
@@ -77,7 +77,7 @@ async function answerOf(authenticate: () => unknown, timeoutMs: number): Promise
   }
 }
 
-/** What a backend throws to refuse: anything with a `status` of 400 to 499. */
+/** The refusal for a thrown value with a `status` of 400 to 499; `undefined` for any other. */
 function refusalOf(error: unknown): ServiceError | undefined {
   if (typeof error !== 'object' || error === null || !('status' in error)) return undefined;
   const { status } = error;
@@ -92,15 +92,17 @@ function toPrincipal(user: unknown, takesRequest: boolean): Principal {
     const principal = principalOf(user);
     if (principal) return bounded(principal);
   }
-  throw fromUnknown(new TypeError('authenticate gave a user without a user_id or sub that can name an owner'));
+  throw fromUnknown(new TypeError('authenticate returned a user without a valid user_id or sub'));
 }
 
-/** The user context goes with every run that its caller starts. One that does not fit is the backend's fault, not the caller's. */
+/** The user context is stored with every run of the caller, so its size has a limit. Exceeding it is the backend's fault: 500. */
 function bounded(principal: Principal): Principal {
   const bytes = jsonBytes(principal.user).length;
   if (bytes <= sizes.metadata) return principal;
   throw fromUnknown(
-    new RangeError(`authenticate gave a user of ${String(bytes)} bytes as JSON, more than ${String(sizes.metadata)}`),
+    new RangeError(
+      `authenticate returned a user of ${String(bytes)} bytes as JSON; the limit is ${String(sizes.metadata)}`,
+    ),
   );
 }
 

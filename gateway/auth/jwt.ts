@@ -8,7 +8,7 @@ import type { AuthConfig } from './settings.ts';
 import { readToken } from './token.ts';
 import { principalOf } from './user.ts';
 
-/** How far the clocks of issuer and service may be apart. */
+/** The tolerated difference between the clocks of issuer and service. */
 const toleranceSeconds = 30;
 
 export interface JwtOptions {
@@ -17,8 +17,8 @@ export interface JwtOptions {
 }
 
 /**
- * The principal that a bearer token names. Every refusal reads the same to the caller: which check failed helps only who forges.
- * The log names the check, in words that hold nothing of the token.
+ * Authenticates callers by a JWT as bearer token. Every refusal has the same text, because the failed check would help only
+ * forgers. The log names the failed check, in words that contain nothing of the token.
  * @throws Unauthenticated; Unavailable when no key of the issuer could be read.
  */
 export function jwtAuthentication({ config, keys }: JwtOptions): Authenticate {
@@ -28,7 +28,8 @@ export function jwtAuthentication({ config, keys }: JwtOptions): Authenticate {
     if (token === undefined) throw new ServiceError('Unauthenticated', 'a bearer token is needed');
     if (!readToken(token)) throw refusal('not a plain signed token');
     const claims = await verify(ctx);
-    if (!isTimely(claims, Date.now() / 1000)) throw refusal('exp is missing, or a time is none or lies in the future');
+    if (!isTimely(claims, Date.now() / 1000))
+      throw refusal('exp is missing, or exp, nbf or iat is not a time, or iat is in the future');
     const principal = principalOf(claims);
     if (!principal) throw refusal('no claim names a user');
     return principal;
@@ -59,24 +60,24 @@ function verifier({ config, keys }: JwtOptions): (ctx: Context) => Promise<Claim
   };
 }
 
-/** Looks for a key only when the token could be signed with it: a stranger's token makes no request to the issuer. */
+/** Finds a key only for tokens of `JWT_ALGORITHM`, so that other tokens cause no request to the issuer. */
 const findKey =
   (algorithm: string, keys: Keys): koaJwt.SecretLoader =>
   async ({ alg, kid }: Claims) => {
     if (alg !== algorithm) throw refusal('signed by another algorithm than JWT_ALGORITHM');
     if (kid !== undefined && typeof kid !== 'string') throw refusal('kid is no text');
-    // Its types know texts and bytes alone; jsonwebtoken below it takes the key object, which cannot be misread.
+    // The types of koa-jwt allow strings and bytes only; jsonwebtoken, which it calls, takes the KeyObject.
     return (await keys.find(kid)) as unknown as Buffer;
   };
 
-/** koa-jwt makes a 401 of everything; that no key can be read is not the caller's fault. */
+/** koa-jwt turns every error into a 401; that no key could be read is not the caller's fault. */
 function causeOf(error: unknown): ServiceError {
   const cause: unknown = error instanceof Error && 'originalError' in error ? error.originalError : error;
   if (cause instanceof ServiceError) return cause;
   return refusal(checkOf(cause));
 }
 
-/** The check that failed, by the words of jsonwebtoken; what it says of other things may hold parts of the token. */
+/** The failed check, from the message of jsonwebtoken. Other messages are not logged: they may contain parts of the token. */
 function checkOf(cause: unknown): string {
   const words = cause instanceof Error ? cause.message : '';
   return checks.find((check) => words.startsWith(check)) ?? 'not verified';
@@ -94,10 +95,10 @@ const checks = [
 const refusal = (check: string): ServiceError =>
   new ServiceError('Unauthenticated', 'the token is not valid', { cause: new Error(check) });
 
-/** The last moment of a Date, in seconds: what lies beyond is no time. */
+/** The largest time of a Date, in seconds. */
 const endOfTime = 8.64e12;
 
-/** `exp` must be there; what is issued in the future is not issued. Past and `nbf` were checked with the signature. */
+/** `exp` is required, and `iat` must not be in the future. Expiry and `nbf` were checked together with the signature. */
 function isTimely({ exp, iat = 0, nbf = 0 }: Claims, now: number): boolean {
   const isTime = (value: unknown): value is number => typeof value === 'number' && Math.abs(value) <= endOfTime;
   return isTime(exp) && isTime(nbf) && isTime(iat) && iat <= now + toleranceSeconds;

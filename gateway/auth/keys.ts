@@ -5,11 +5,11 @@ import { isSymmetric, minSecretBytes, misfit, type Algorithm } from './algorithm
 import { jwksFault, openJwks } from './jwks.ts';
 import type { AuthConfig } from './settings.ts';
 
-/** What tokens are verified with. */
+/** The keys that verify tokens. */
 export interface Keys extends Disposable {
-  /** Where they come from, for the line that a start prints. */
+  /** The setting that they come from, for the line that is printed at the start. */
   readonly origin: string;
-  /** The key for a token whose header names `kid`. @throws as {@link openJwks} does. */
+  /** The key for a token with this `kid`. @throws as `find` of {@link openJwks} does. */
   readonly find: (kid: unknown) => KeyObject | Promise<KeyObject>;
 }
 
@@ -19,8 +19,8 @@ export interface KeysOptions {
 }
 
 /**
- * The keys that the settings name.
- * @throws ConfigError: one line for whatever is missing, too weak, or does not fit `JWT_ALGORITHM`.
+ * Opens the keys of the settings.
+ * @throws ConfigError for a key that is missing, too weak, or does not fit `JWT_ALGORITHM`.
  */
 export function openKeys({ config, log }: KeysOptions): Keys {
   const { JWT_ALGORITHM: algorithm } = config;
@@ -31,12 +31,12 @@ export function openKeys({ config, log }: KeysOptions): Keys {
   if (more !== undefined || (isSymmetric(algorithm) && name !== 'JWT_SECRET_KEY'))
     throw new ConfigError(`auth is jwt with ${algorithm}: ${usable} must be set, not ${given.join(' and ')}`);
   const text = config[name] ?? '';
-  if (name === 'JWT_JWKS_URL') return published(text, { config, log });
+  if (name === 'JWT_JWKS_URL') return openPublished(text, { config, log });
   const key = isSymmetric(algorithm) ? secretKey(algorithm, text) : publicKey(algorithm, { name, text });
   return { origin: name, find: () => key, [Symbol.dispose]: () => undefined };
 }
 
-function published(url: string, { config, log }: KeysOptions): Keys {
+function openPublished(url: string, { config, log }: KeysOptions): Keys {
   const fault = jwksFault(url);
   if (fault !== undefined) throw new ConfigError(`JWT_JWKS_URL ${fault}`);
   const jwks = openJwks({
@@ -71,7 +71,7 @@ function publicKey(algorithm: Algorithm, { name, text }: NamedText): KeyObject {
   const fault = (why: string): ConfigError => new ConfigError(`${name} ${why}`);
   let key: KeyObject;
   try {
-    // Many ways to set a variable keep one line only: the line breaks of PEM arrive as a backslash and an n.
+    // Many ways to set a variable allow one line only: then the line breaks of PEM are written as a backslash and an n.
     key = createPublicKey(text.replaceAll('\\n', '\n'));
   } catch {
     throw fault('is not a public key in PEM');

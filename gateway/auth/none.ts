@@ -3,5 +3,5 @@ import type { Authenticate } from '../http/access.ts';
 
 const anonymous = { owner: anonymousOwner };
 
-/** Everybody is the anonymous owner. */
+/** Every caller is the anonymous owner. */
 export const withoutAuthentication: Authenticate = () => anonymous;

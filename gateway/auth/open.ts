@@ -1,31 +1,30 @@
 import type { Log } from '@agent-workflow/kit/log';
 import type { ServiceFile } from '@agent-workflow/runtime/service-file';
-import type { Authenticate } from '../http/access.ts';
-import type { Authorize } from '../http/access.ts';
+import type { Authenticate, Authorize } from '../http/access.ts';
 import { loadAuthorization } from './authorization.ts';
 import { withoutAuthentication } from './none.ts';
 import type { AuthConfig } from './settings.ts';
 
-/** Who is let in, and what they may. */
+/** Authentication and authorization of callers. */
 export interface Auth extends Disposable {
   readonly authenticate: Authenticate;
-  /** Absent: everything. */
+  /** Absent: every authenticated caller may do everything. */
   readonly authorize?: Authorize;
-  /** What is open to whom, in one line. */
+  /** Who may do what, in one line for the start. */
   readonly summary: string;
 }
 
 export interface AuthOptions {
   readonly file: Pick<ServiceFile, 'auth' | 'authorization' | 'folder'>;
   readonly config: AuthConfig;
-  /** The address that will be listened on. */
+  /** The address that the gateway will listen on. */
   readonly host: string;
   readonly log: Log;
 }
 
 /**
- * Opens what `service.json` chooses.
- * @throws ConfigError: one line for a backend that does not load or keys that do not hold.
+ * Opens the authentication and authorization of `service.json`.
+ * @throws ConfigError for a backend that cannot be loaded or a key that is not valid.
  */
 export async function openAuth(options: AuthOptions): Promise<Auth> {
   const { authorization, folder, auth } = options.file;
@@ -39,7 +38,7 @@ export async function openAuth(options: AuthOptions): Promise<Auth> {
   return { ...authentication, ...(authorize && { authorize }), summary: `auth: ${authentication.summary}; ${rights}` };
 }
 
-/** What the application takes of it. */
+/** The part that the application needs. */
 export const rulesOf = ({ authenticate, authorize }: Auth): Pick<Auth, 'authenticate' | 'authorize'> => ({
   authenticate,
   ...(authorize && { authorize }),
@@ -49,7 +48,7 @@ type Authentication = Omit<Auth, 'authorize'>;
 
 const loopback = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/;
 
-/** Each mode loads what it needs, and nothing else. */
+/** Each mode imports only what it needs. */
 async function openAuthentication({ file: { auth, folder }, config, host, log }: AuthOptions): Promise<Authentication> {
   if (auth === null) {
     const who = loopback.test(host) ? 'everyone on this machine' : `everyone who reaches ${host}`;

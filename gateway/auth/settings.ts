@@ -1,7 +1,7 @@
 import { choice, integer, text, type Settings, type Values } from '@agent-workflow/kit/env';
 import { algorithms } from './algorithms.ts';
 
-/** What the environment says about who is let in; the `JWT_` ones count while `auth` is `jwt`. */
+/** Settings of authentication and authorization; those with `JWT_` count while `auth` is `jwt`. */
 export const authSettings = {
   AUTH_TIMEOUT_MS: integer(
     5000,

@@ -1,15 +1,14 @@
 type Json = Readonly<Record<string, unknown>>;
 
-/** A token taken apart; nothing of it is verified. */
+/** The parts of a token, not verified. */
 export interface Token {
   readonly header: Json;
   readonly claims: Json;
 }
 
 /**
- * Takes a token apart, strictly: three parts, each the one base64url text of its bytes; header and claims objects in
- * UTF-8 that name no member twice. So what is verified here is what any other reader of the token has read.
- * `undefined` for anything else.
+ * Reads a token strictly: three parts in canonical base64url; header and claims are JSON objects in UTF-8 without duplicate
+ * members. So every reader of an accepted token reads the same header and claims. `undefined` for any other text.
  */
 export function readToken(text: string): Token | undefined {
   const parts = text.split('.');
@@ -37,20 +36,20 @@ function readObject(part: string): Json | undefined {
 const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** How many members the text writes: each has the one colon that stands outside of a string. */
+/** The number of object members in the text: each has exactly one colon outside of strings. */
 function membersWritten(json: string): number {
   let count = 0;
   let inString = false;
-  for (let place = 0; place < json.length; place += 1) {
-    const character = json[place];
+  for (let index = 0; index < json.length; index += 1) {
+    const character = json[index];
     if (character === '"') inString = !inString;
-    else if (inString && character === '\\') place += 1;
+    else if (inString && character === '\\') index += 1;
     else if (!inString && character === ':') count += 1;
   }
   return count;
 }
 
-/** How many members the value has, inner ones counted: fewer than were written when a name stood twice. */
+/** The number of members of the value and of the objects in it: fewer than in the text when a name is there twice. */
 function membersOf(value: unknown): number {
   let count = 0;
   const open = [value];
@@ -66,9 +65,9 @@ function membersOf(value: unknown): number {
 const types = /^(application\/)?(at\+)?jwt$/i;
 
 /**
- * Whether the header asks for nothing but a signature over plain claims: no extension that must be understood (`crit`,
- * and `b64`, which needs it), no token within the token (`cty`), no other kind of token (`typ`). Where a header says that
- * a key is to be found (`jku`, `x5u`, `jwk`, `x5c`) is not looked at, here or anywhere.
+ * Whether the header is that of a signed JWT with plain claims: no critical extension (`crit`, and `b64`, which needs it), no
+ * nested token (`cty`), no other kind of token (`typ`). Keys and key addresses in a header (`jku`, `x5u`, `jwk`, `x5c`) are
+ * ignored here and everywhere.
  */
 function isPlain({ typ = 'JWT', ...header }: Json): boolean {
   if ('crit' in header || 'b64' in header || 'cty' in header) return false;

@@ -3,12 +3,12 @@ import type { Principal } from '../http/principal.ts';
 
 const maxLength = 256;
 
-/** Characters that a person does not see, or that a store or a log could end at: two ids must not look or be kept alike. */
+/** Characters that are invisible or that could end a text in a store or a log: two ids must not look or be stored alike. */
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 
 /**
- * The principal of a user context: `user_id`, else `sub`. Both are opaque texts of 1 to 256 characters without unseen
- * ones and without space around; a whole number stands for its decimal text. `undefined` when there is no such id.
+ * The principal of a user context: `user_id`, else `sub`, a string of 1 to 256 characters without invisible ones and without
+ * surrounding space, or a safe integer, which counts as its decimal text. `undefined` when there is no such id.
  */
 export function principalOf(user: Readonly<Record<string, unknown>>): Principal | undefined {
   const id = idText(user['user_id'] ?? user['sub']);

@@ -2,29 +2,29 @@ import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { Framing } from './framing.ts';
 import type { StreamChunk, ToStreamChunk } from './stream-chunk.ts';
 
-/** How far a reader of a run has come: behind event `after`, and `offset` bytes into the encoded event behind it. */
+/** The offset of a reader in a run's event log: after event `after`, and `offset` bytes into the next encoded event. */
 export interface Position {
   readonly after: number;
   readonly offset: number;
-  /** The event that was sent in part; absent while `offset` is 0. */
+  /** The number of the partly sent event; absent while `offset` is 0. */
   readonly seq?: number;
 }
 
-/** The next bytes of a run in one framing: several whole events, or a part of one that is larger. */
+/** Consecutive bytes of a run in one framing: several whole events, or a part of one large event. */
 export interface Chunk {
-  /** How many bytes it is. */
+  /** In bytes. */
   readonly size: number;
-  /** A part of a large event is encoded when it is asked for: whoever has it at the same time has the same bytes. */
+  /** The encoded bytes. A part of a large event is encoded by the first call; later calls give the same buffer while it is in use. */
   readonly bytes: () => Buffer;
-  /** Whether it keeps the event in memory, of which it is a part, and no bytes of its own. */
+  /** Whether it refers to the event in memory and has no buffer of its own. */
   readonly isView: () => boolean;
-  /** Encodes it and lets go of the event. */
+  /** Encodes it into a buffer of its own and drops the reference to the event. */
   readonly detach: () => void;
   readonly from: Position;
   readonly to: Position;
-  /** The events of which it holds at least a part, in order. */
+  /** The numbers of the events in it, whole or in part, in order. */
   readonly seqs: readonly number[];
-  /** Where each of those events ends in the bytes; of one that goes on behind it, their end. */
+  /** Where each of these events ends in the bytes; the end of the bytes for an event that continues in the next chunk. */
   readonly ends: readonly number[];
 }
 
@@ -33,9 +33,9 @@ export interface ChunkOptions {
   /** Puts the envelope around the events of this run. */
   readonly toStreamChunk: ToStreamChunk;
   readonly runId: string;
-  /** The number of the event that stands before the first. */
+  /** The number of the event before the first. */
   readonly after: number;
-  /** What one chunk may hold. */
+  /** The largest chunk, in bytes. */
   readonly chunkBytes: number;
 }
 
@@ -69,7 +69,7 @@ export function toChunks(options: ChunkOptions, events: readonly RunEvent[]): Ch
   return chunks;
 }
 
-/** From here on an event is not encoded as a whole. */
+/** A larger event is not encoded as a whole. In bytes. */
 const largeBytes = 64 * 1024;
 
 interface Part {
@@ -100,7 +100,7 @@ function join({ tail }: Framing, after: number, parts: readonly Part[], size: nu
   };
 }
 
-/** One large event in several chunks: a reader that stands still holds one of them, not the event. */
+/** One large event in several chunks: a reader that does not read keeps one chunk in memory, not the event. */
 function split({ framing, chunkBytes }: ChunkOptions, after: number, { event, head, body }: Part): Chunk[] {
   const { seq } = event;
   const sources = [Buffer.from(head, 'latin1'), ...body.parts, Buffer.from(framing.tail, 'latin1')];
@@ -116,7 +116,7 @@ function split({ framing, chunkBytes }: ChunkOptions, after: number, { event, he
   return chunks;
 }
 
-/** The bytes between two places of these sources, encoded when they are asked for and as long as somebody has them. */
+/** The bytes from `start` to `end` of the joined sources. They are copied when they are needed, and cached while they are in use. */
 function createView(
   sources: readonly Uint8Array[],
   start: number,
@@ -155,7 +155,7 @@ function copyOf(sources: readonly Uint8Array[], start: number, end: number): Buf
   return bytes;
 }
 
-/** Where in its bytes a chunk goes on for a reader at this position; `undefined` when it holds nothing of what comes next. */
+/** The index in the chunk's bytes from which a reader at this position continues; `undefined` when the chunk does not contain it. */
 export function locate({ size, from, seqs, ends }: Chunk, position: Position): number | undefined {
   let start = 0;
   let after = from.after;

@@ -8,7 +8,7 @@ const listsOfSchemas = new Set(['anyOf', 'allOf', 'oneOf']);
 const schemas = new Set(['items', 'additionalProperties', 'if', 'then', 'else', 'not']);
 
 /**
- * A schema as it stands in the document: every titled schema in it moves to `components` and leaves a reference.
+ * A schema as part of the document: every titled schema in it moves to `components` and is replaced by a reference.
  * A field that has a default is not required of the caller.
  */
 export function hoist(schema: object, components: Components): Json {

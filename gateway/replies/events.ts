@@ -9,49 +9,52 @@ import { sendHead } from '../http/head.ts';
 import { ndjson, prefersNdjson } from './ndjson.ts';
 import { sse } from './sse.ts';
 
-/** No proxy is to keep, change or hold back a stream. */
+/** Keeps proxies from storing, changing or buffering a stream. */
 const streamHeaders = ['Cache-Control', 'no-store, no-transform', 'X-Accel-Buffering', 'no'];
 
-/** Headers wait this long for the first event, so that both leave in one packet. */
+/** Headers wait this long for the first event, so that both are sent in one packet. In milliseconds. */
 const headDelayMs = 100;
 
-/** A reader that has taken nothing of what waits for it in this time is gone, whatever its connection says. */
+/** The connection of a reader that reads nothing for this time is closed. In milliseconds. */
 const stalledMs = 5 * 60_000;
 
-/** What the application emits when its streams are to end; their readers resume elsewhere. */
+/** The event of the application that ends its streams; their readers resume at another replica. */
 export const drain = 'drain';
 
 export interface EventsOptions {
   readonly config: Pick<RequestConfig, 'STREAM_COMMENT_SECONDS'>;
   readonly feeds: Feeds;
   readonly log: Log;
-  /** Ends the following of the run. */
+  /** Ends the calls to the execution service. */
   readonly abort: () => void;
 }
 
 /**
- * Answers with the events of a run, as fast as the caller reads them. The stream ends after the last event; it ends
- * without a terminal one when the process drains or the log cannot be read further, which means: resume.
+ * Streams the events of a run as fast as the caller reads them. The stream ends after the terminal event. It ends without one
+ * when the process drains or the log cannot be read, which means to the caller: resume.
  */
 export async function writeEvents(ctx: Context, { follow, call }: RunStream, options: EventsOptions): Promise<void> {
   const framing = prefersNdjson(ctx.req.headers.accept) ? ndjson : sse;
   using pipe = openPipe(ctx, framing, options);
   using reader = options.feeds.open(follow, framing, call);
   try {
-    for (let taken = await reader.next(); taken && !pipe.isOver(); taken = await reader.next()) await pipe.write(taken);
+    for (let next = await reader.next(); next && !pipe.isOver(); next = await reader.next()) await pipe.write(next);
   } catch (error) {
     if (!ctx.headerSent) throw error;
     if (!pipe.isOver())
-      options.log.warn({ err: error, request_id: ctx.state.requestId, run_id: follow.runId }, 'stream cut');
+      options.log.warn(
+        { err: error, request_id: ctx.state.requestId, run_id: follow.runId },
+        'a stream was ended before its terminal event; its reader can resume',
+      );
   }
   pipe.end();
 }
 
 interface Pipe extends Disposable {
-  /** Resolves when the caller has read so far that more may be handed to its socket. */
-  readonly write: (taken: StreamBytes) => Promise<void> | undefined;
+  /** Resolves when the socket's buffer has room again. */
+  readonly write: (next: StreamBytes) => Promise<void> | undefined;
   readonly end: () => void;
-  /** Whether nothing more is to be written. */
+  /** Whether nothing more may be written. */
   readonly isOver: () => boolean;
 }
 
@@ -96,7 +99,7 @@ function openPipe(ctx: Context, { type, comment: idle }: Framing, { config, abor
   };
 }
 
-/** Resolves when the caller has read on, or is gone. */
+/** Resolves when the socket's buffer has room again, or the connection is closed. */
 async function untilWritable(res: ServerResponse): Promise<void> {
   if (res.destroyed) return;
   await new Promise<void>((resolve) => {

@@ -7,45 +7,45 @@ import type { Framing } from './framing.ts';
 import { createStreamChunks, type ToStreamChunk } from './stream-chunk.ts';
 
 /**
- * Reads runs for the streams of this process. Readers of one run in one framing that stand near each other share a feed:
- * one call to the execution service, whose events are encoded once. A feed keeps what its slowest reader has not taken,
- * within bounds in bytes; a reader that is further behind holds its position alone, and reads again from the event log
- * when it goes on.
+ * Reads runs for the streams of this process. Readers of one run in one framing with nearly the same offset share a feed: one
+ * call to the execution service, whose events are encoded once. A feed buffers what its slowest reader has not read, within
+ * bounds in bytes. A reader that is further behind leaves the feed and keeps only its offset; when it continues, it reads from
+ * the event log again.
  */
 export interface Feeds {
-  /** A reader of the run behind event `after`. It is disposed of when its caller is gone. */
+  /** A reader of the run from after event `after`. It must be disposed when its caller has disconnected. */
   readonly open: (request: FollowRequest, framing: Framing, call: Call) => Reader;
-  /** What is kept for readers, in bytes. */
+  /** The bytes of all buffers of all feeds. */
   readonly bufferedBytes: () => number;
 }
 
 export interface Reader extends Disposable {
   /**
-   * The next bytes, once there are any; `undefined` behind the terminal event. Called when the bytes before were written.
-   * @throws what the execution service throws, and `Cancelled` when the caller is gone.
+   * Waits for the next bytes; `undefined` after the terminal event. Call it when the bytes before were written.
+   * @throws what the execution service throws; `Cancelled` when the caller has disconnected.
    */
   readonly next: () => Promise<StreamBytes | undefined>;
 }
 
 export interface StreamBytes {
   readonly bytes: Uint8Array;
-  /** Whether they end where an event ends. */
+  /** Whether the bytes end at the end of an event. */
   readonly isWhole: boolean;
 }
 
 export interface FeedBounds {
-  /** What a socket is handed at once. */
+  /** The largest chunk that is written to a socket at once. */
   readonly chunkBytes: number;
-  /** What one feed keeps for readers that are behind; a batch that is just read is kept whole. */
+  /** What one feed buffers for slower readers, beside the batch of events that was read last. */
   readonly feedBytes: number;
-  /** What all feeds keep together. */
+  /** What all feeds buffer together. */
   readonly totalBytes: number;
 }
 
-const usualBounds: FeedBounds = { chunkBytes: 64 * 1024, feedBytes: 1024 * 1024, totalBytes: 16 * 1024 * 1024 };
+const defaultBounds: FeedBounds = { chunkBytes: 64 * 1024, feedBytes: 1024 * 1024, totalBytes: 16 * 1024 * 1024 };
 
 /** Feeds on this execution service. */
-export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedBounds = usualBounds): Feeds {
+export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedBounds = defaultBounds): Feeds {
   const feedsOf = new Map<string, Set<Feed>>();
   let bufferedBytes = 0;
   let uses = 0;
@@ -82,7 +82,7 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
     return feed;
   };
 
-  /** Ends a feed. Readers that it still has hold their positions, and go on with another. */
+  /** Ends a feed. Its readers keep their offsets and continue with another feed. */
   const close = (feed: Feed): void => {
     const feeds = feedsOf.get(feed.key);
     feeds?.delete(feed);
@@ -97,7 +97,7 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
     feed.source.return?.().catch(() => undefined);
   };
 
-  /** Drops chunks at the front that nobody waits for. */
+  /** Drops the first chunks that all readers have read. */
   const trim = (feed: Feed): void => {
     let passed = 0;
     for (const { readers, chunk } of feed.chunks) {
@@ -128,13 +128,13 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
     state.index = index;
     feed.readers.add(state);
     for (let at = index - feed.base; at < feed.chunks.length; at++) {
-      const kept = feed.chunks[at];
-      if (kept) kept.readers++;
+      const buffered = feed.chunks[at];
+      if (buffered) buffered.readers++;
     }
   };
 
-  /** Leaves readers behind that lag so far that more would be kept for them than a feed may. */
-  const leaveBehind = (feed: Feed): void => {
+  /** Removes readers from the feed for which it would buffer more than `feedBytes`. */
+  const removeSlowReaders = (feed: Feed): void => {
     let bytes = feed.chunks.reduce((sum, { chunk }) => sum + chunk.size, 0);
     let index = feed.base;
     for (const { chunk } of feed.chunks) {
@@ -146,14 +146,14 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
     for (const state of [...feed.readers]) if (state.index < index) leave(state);
   };
 
-  /** Closes the feeds that were not read from for longest until what is kept is within its bound. */
-  const shed = (busy: Feed): void => {
+  /** Closes the least recently used feeds until all buffers are within `totalBytes`. */
+  const closeIdleFeeds = (busy: Feed): void => {
     while (bufferedBytes > bounds.totalBytes) {
       let idle: Feed | undefined;
       for (const feeds of feedsOf.values()) {
         for (const feed of feeds) {
-          const mayGo = feed !== busy && !feed.isPulling && feed.bytes > 0;
-          if (mayGo && (!idle || feed.usedAt < idle.usedAt)) idle = feed;
+          const mayClose = feed !== busy && !feed.isPulling && feed.bytes > 0;
+          if (mayClose && (!idle || feed.usedAt < idle.usedAt)) idle = feed;
         }
       }
       if (!idle) return;
@@ -162,24 +162,24 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
   };
 
   const take = (feed: Feed, { events, scope }: RunEvents): void => {
-    const batchBytes = heldBytes(events);
+    const batchBytes = memoryOf(events);
     if (scope) feed.toStreamChunk ??= createStreamChunks(scope);
     const { framing, toStreamChunk, runId, head: after } = feed;
-    if (!toStreamChunk) throw new Error(`the first reply does not say whose the events of run "${runId}" are`);
+    if (!toStreamChunk) throw new Error(`the first reply does not have the scope of run "${runId}"`);
     const chunks = toChunks({ framing, toStreamChunk, runId, after, chunkBytes: bounds.chunkBytes }, events);
     feed.head = events.at(-1)?.seq ?? feed.head;
     feed.usedAt = ++uses;
-    // The service's side holds its batch until the next one is asked for; so do the chunks that are parts of a large event.
+    // The batch stays in memory until the next one is read: the source keeps it, and so do the chunks of large events.
     count(feed, batchBytes);
     feed.batchBytes = batchBytes;
     for (const chunk of chunks) {
       feed.chunks.push({ chunk, readers: feed.readers.size });
       if (!chunk.isView()) count(feed, chunk.size);
     }
-    shed(feed);
+    closeIdleFeeds(feed);
   };
 
-  /** What was read last is held no longer; what is left of it for readers that are behind has memory of its own. */
+  /** Releases the batch that was read last. Chunks of it that slower readers still need get buffers of their own. */
   const dropBatch = (feed: Feed): void => {
     for (const { chunk } of feed.chunks) {
       if (!chunk.isView()) continue;
@@ -190,10 +190,10 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
     feed.batchBytes = 0;
   };
 
-  /** Reads on for the readers at the head of the feed. */
+  /** Reads the next batch for the readers at the end of the feed. */
   const pull = async (feed: Feed): Promise<void> => {
     feed.isPulling = true;
-    leaveBehind(feed);
+    removeSlowReaders(feed);
     dropBatch(feed);
     try {
       const item = await feed.source.next();
@@ -230,15 +230,15 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
       wake: undefined,
     };
     let first: FollowRequest | undefined = request;
-    let isGone = call.signal.aborted;
-    const onGone = (): void => {
-      isGone = true;
+    let isDisconnected = call.signal.aborted;
+    const onDisconnect = (): void => {
+      isDisconnected = true;
       leave(state);
       state.wake?.();
     };
-    call.signal.addEventListener('abort', onGone, { once: true });
+    call.signal.addEventListener('abort', onDisconnect, { once: true });
 
-    /** Goes on with an older feed that reaches back to the reader's position, or with one of its own. */
+    /** Continues with another feed that has the reader's offset, or with a new one. */
     const attach = (): Feed => {
       const found = find(key, state);
       if (found) {
@@ -259,13 +259,13 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
       state.wake = undefined;
     };
 
-    /** What the chunk holds for the reader; `undefined` when it has all of it. */
+    /** The bytes of the chunk that the reader does not have; `undefined` when it has all of them. */
     const pass = (feed: Feed, chunk: Chunk): StreamBytes | undefined => {
       const { position } = state;
       const start = isSame(chunk.from, position) ? 0 : locate(chunk, position);
       if (start === undefined && !isWithin(chunk, position)) {
-        // What was sent of this event is no part of what the log holds now.
-        throw unavailable('the event log was made again while it was read');
+        // The log was rebuilt meanwhile, and the partly sent event is not in it.
+        throw unavailable('the event log was rebuilt while it was read; resume the stream');
       }
       feed.usedAt = ++uses;
       release(feed, state.index - feed.base);
@@ -279,12 +279,12 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
 
     const next: Reader['next'] = async () => {
       for (;;) {
-        if (isGone) throw new ServiceError('Cancelled', 'the caller went away');
+        if (isDisconnected) throw new ServiceError('Cancelled', 'the caller disconnected');
         let { feed } = state;
         if (!feed || state.index - feed.base === feed.chunks.length) feed = attach();
-        const kept = feed.chunks[state.index - feed.base];
-        if (kept) {
-          const taken = pass(feed, kept.chunk);
+        const buffered = feed.chunks[state.index - feed.base];
+        if (buffered) {
+          const taken = pass(feed, buffered.chunk);
           if (taken) return taken;
         } else if (feed.isOver) {
           return undefined;
@@ -293,7 +293,7 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
         } else {
           const { error } = feed;
           leave(state);
-          // A feed ends with the deadline of the reader that opened it; the others go on with another.
+          // A feed has the deadline of the reader that opened it; the others continue with another feed.
           if (error.code !== 'Timeout' || Date.now() >= call.deadline) throw error;
         }
       }
@@ -302,7 +302,7 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
     return {
       next,
       [Symbol.dispose]: () => {
-        call.signal.removeEventListener('abort', onGone);
+        call.signal.removeEventListener('abort', onDisconnect);
         leave(state);
       },
     };
@@ -311,9 +311,9 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
   return { open, bufferedBytes: () => bufferedBytes };
 }
 
-interface Kept {
+interface BufferedChunk {
   readonly chunk: Chunk;
-  /** How many readers of the feed have not taken it. */
+  /** How many readers of the feed have not read it. */
   readers: number;
 }
 
@@ -321,29 +321,29 @@ interface Feed {
   readonly key: string;
   readonly framing: Framing;
   readonly runId: string;
-  /** Known from the first reply on. */
+  /** Set by the first reply. */
   toStreamChunk: ToStreamChunk | undefined;
   readonly source: AsyncIterator<RunEvents, unknown>;
   readonly controller: AbortController;
   /** The number of the last event that was read. */
   head: number;
-  /** What was read and is not taken by all, in order; the first has index `base`. */
-  chunks: Kept[];
+  /** The chunks that not all readers have read, in order; the first has index `base`. */
+  chunks: BufferedChunk[];
   base: number;
-  /** What the feed costs: its chunks and the batch that the service's side holds. */
+  /** The memory of the feed: its chunks and the batch that was read last. */
   bytes: number;
   batchBytes: number;
   readonly readers: Set<ReaderState>;
   isPulling: boolean;
   isOver: boolean;
   error: ServiceError | undefined;
-  /** Grows with each use of any feed. */
+  /** A counter of the uses of all feeds: the least recently used feed has the smallest. */
   usedAt: number;
 }
 
 interface ReaderState {
   feed: Feed | undefined;
-  /** Of the chunk in the feed that the reader takes next. */
+  /** Of the feed's chunk that the reader reads next. */
   index: number;
   position: Position;
   wake: (() => void) | undefined;
@@ -355,20 +355,20 @@ interface Found {
 }
 
 function release({ chunks }: Feed, at: number): void {
-  const kept = chunks[at];
-  if (kept) kept.readers--;
+  const buffered = chunks[at];
+  if (buffered) buffered.readers--;
 }
 
-/** A buffer up to this size is one that small events share with others. */
+/** Small events share buffers of up to this size. */
 const sharedBufferBytes = 128 * 1024;
 
-/** What is held of memory by holding these events: of an event that is a part of a larger buffer, all of that. */
-function heldBytes(events: readonly RunEvent[]): number {
+/** The memory that these events keep alive: for an event that is a view of a larger buffer, the whole buffer. */
+function memoryOf(events: readonly RunEvent[]): number {
   let bytes = 0;
   let last: ArrayBufferLike | undefined;
   for (const event of events) {
     for (const { buffer, byteLength } of textsOf(event)) {
-      // What was read together follows each other.
+      // Events of one buffer are consecutive.
       if (buffer.byteLength <= sharedBufferBytes) bytes += byteLength;
       else if (buffer !== last) bytes += buffer.byteLength;
       last = buffer;
@@ -380,6 +380,6 @@ function heldBytes(events: readonly RunEvent[]): number {
 const isSame = (one: Position, other: Position): boolean =>
   one.after === other.after && one.offset === other.offset && one.seq === other.seq;
 
-/** Whether the chunk is an earlier part of the event in which the position is. */
+/** Whether the chunk is an earlier part of the event that the reader has in part. */
 const isWithin = ({ from, seqs }: Chunk, { after, seq }: Position): boolean =>
   from.after === after && seq !== undefined && seqs[0] === seq;

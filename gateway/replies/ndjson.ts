@@ -1,6 +1,6 @@
 import type { Framing } from './framing.ts';
 
-/** Events as JSON objects, one a line. */
+/** One JSON object per line for each event. */
 export const ndjson: Framing = {
   name: 'ndjson',
   type: 'application/x-ndjson; charset=utf-8',
@@ -10,23 +10,23 @@ export const ndjson: Framing = {
 };
 
 /**
- * Whether an `Accept` header asks for NDJSON: names it, and does not give server-sent events more weight (`q`), or the same
- * and an earlier place.
+ * Whether an `Accept` header asks for NDJSON: it names it, and does not name server-sent events with a larger `q`, or with the
+ * same and earlier.
  */
 export function prefersNdjson(accept: string | undefined): boolean {
   if (accept === undefined) return false;
-  const kinds = accept.split(',').map(toKind);
-  const ndjson = kinds.findIndex(({ type }) => type === 'application/x-ndjson');
-  const sse = kinds.findIndex(({ type }) => type === 'text/event-stream');
-  const weights = { ndjson: kinds[ndjson]?.weight ?? 0, sse: kinds[sse]?.weight ?? 0 };
-  if (weights.ndjson === 0) return false;
-  return weights.ndjson === weights.sse ? ndjson < sse : weights.ndjson > weights.sse;
+  const ranges = accept.split(',').map(toRange);
+  const ndjson = ranges.findIndex(({ type }) => type === 'application/x-ndjson');
+  const sse = ranges.findIndex(({ type }) => type === 'text/event-stream');
+  const qs = { ndjson: ranges[ndjson]?.q ?? 0, sse: ranges[sse]?.q ?? 0 };
+  if (qs.ndjson === 0) return false;
+  return qs.ndjson === qs.sse ? ndjson < sse : qs.ndjson > qs.sse;
 }
 
-/** One media range of an `Accept` header. A weight that cannot be read counts as none given. */
-function toKind(range: string): { readonly type: string | undefined; readonly weight: number } {
+/** One media range of an `Accept` header. A `q` that is not valid counts as 1. */
+function toRange(range: string): { readonly type: string | undefined; readonly q: number } {
   const [type, ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
-  const q = parameters.find((parameter) => parameter.startsWith('q='))?.slice('q='.length);
-  const weight = q === undefined || q === '' ? 1 : Number(q);
-  return { type, weight: weight >= 0 && weight <= 1 ? weight : 1 };
+  const given = parameters.find((parameter) => parameter.startsWith('q='))?.slice('q='.length);
+  const q = given === undefined || given === '' ? 1 : Number(given);
+  return { type, q: q >= 0 && q <= 1 ? q : 1 };
 }

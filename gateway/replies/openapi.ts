@@ -7,7 +7,7 @@ import { hoist, requiredOf, titlesIn, type Components, type Json } from './compo
 import { ndjson } from './ndjson.ts';
 import { sse } from './sse.ts';
 
-/** The OpenAPI 3.1 document of a table of endpoints, aliases included; `secured`: callers must sign in. */
+/** The OpenAPI 3.1 document of the endpoints and their aliases. `secured`: callers must authenticate. */
 export function toOpenApi(endpoints: readonly Row[], { secured }: { readonly secured: boolean }): Json {
   const components: Components = {};
   const paths: Record<string, Record<string, Json>> = {};
@@ -47,7 +47,7 @@ const securitySchemes = {
   },
 };
 
-/** Where an operation differs from the rest: anyone is let in, or a ticket is as good as a token. */
+/** The `security` of operations that need no authentication or accept a ticket; the others have that of the document. */
 function securityOf({ takesTicket }: Row, { path }: Route): Json {
   if (openPaths.has(path)) return { security: [] };
   return takesTicket ? { security: [{ bearer: [] }, { ticket: [] }] } : {};
@@ -58,7 +58,7 @@ interface OperationOptions {
   readonly route: Route;
   readonly id: string;
   readonly components: Components;
-  /** The titles of schemas that replies hold. */
+  /** The titles of schemas in replies. */
   readonly answered: ReadonlySet<string>;
 }
 
@@ -103,7 +103,7 @@ const queryParameters = ({ input }: Row, components: Components): Json[] =>
     };
   });
 
-/** Not among the row's input: it says who asks, not what for. */
+/** Not part of the row's input, because it authenticates the caller. */
 const ticketParameter: Json = {
   name: 'ticket',
   in: 'query',
@@ -167,7 +167,7 @@ function refusalsOf({ path, access, params, input }: Row, { method }: Route): nu
     400,
     ...(openPaths.has(path) ? [] : [401]),
     ...(access ? [403] : []),
-    // Whatever is about a graph or a thread can find it missing, also where only the body names it.
+    // A graph or a thread can be missing, also where only the body names it.
     ...(params !== undefined || access?.resource === 'graph' || access?.resource === 'checkpointer' ? [404] : []),
     ...(access && method !== 'GET' ? [409] : []),
     ...(takesBody ? [413, 415] : []),

@@ -1,11 +1,11 @@
 import type { Framing } from './framing.ts';
 
-/** Server-sent events: numbered so that a reader who was cut off can name the last one it saw. */
+/** Server-sent events, with ids by which a disconnected reader names the last event that it got. */
 export const sse: Framing = {
   name: 'sse',
   type: 'text/event-stream; charset=utf-8',
   head: (runId, { seq, kind }) => `id: ${runId}:${String(seq)}\nevent: ${kind}\ndata: `,
   tail: '\n\n',
-  // Keeps proxies from closing a stream on which nothing happens; readers skip it.
+  // Keeps proxies from closing an idle stream; readers ignore comments.
   comment: ': waiting\n\n',
 };

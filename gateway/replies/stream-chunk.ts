@@ -2,10 +2,10 @@ import { partsOfData, type EventKind } from '@agent-workflow/protos/event-parts'
 import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
 import { timeText } from '../http/json.ts';
 
-/** Puts the envelope of a stream chunk around the events of one run, none of whose parts are parsed or copied. */
+/** Puts the envelope of a stream chunk around the events of one run. The parts of an event are neither parsed nor copied. */
 export type ToStreamChunk = (event: RunEvent) => StreamChunk;
 
-/** A stream chunk: the bytes of `{"event":…,"data":…}` in views that follow each other. */
+/** A stream chunk: the bytes of `{"event":…,"data":…}` as consecutive views. */
 export interface StreamChunk {
   readonly parts: readonly Uint8Array[];
   readonly size: number;
@@ -28,25 +28,25 @@ const beginnings: Readonly<Record<EventKind, Buffer>> = {
 const beforeMessage = Buffer.from(',"message":');
 const beforeState = Buffer.from(',"state":');
 
-type Place = Pick<RunEvent, 'kind' | 'node' | 'step' | 'messageId' | 'role' | 'emitted'>;
+type MetadataFields = Pick<RunEvent, 'kind' | 'node' | 'step' | 'messageId' | 'role' | 'emitted'>;
 
-/** The chunks of one message share all but their data and their time: the rest is written once. */
+/** Consecutive chunks of one message differ only in data and timestamp: the rest is encoded once. */
 export function createStreamChunks(scope: RunScope): ToStreamChunk {
   const ids = `,"thread_id":${JSON.stringify(scope.threadId)},"run_id":${JSON.stringify(scope.runId)},"metadata":`;
-  let last: Place | undefined;
+  let last: MetadataFields | undefined;
   let lastAt = Number.NaN;
   let beforeTime = '';
-  let behind = Buffer.alloc(0);
+  let after = Buffer.alloc(0);
 
-  /** What stands behind the parts of the event. */
-  const behindParts = (event: RunEvent): Buffer => {
-    const isSame = last !== undefined && isSamePlace(last, event);
-    if (isSame && event.at === lastAt) return behind;
+  /** The bytes after the parts of the event. */
+  const afterParts = (event: RunEvent): Buffer => {
+    const isSame = last !== undefined && hasSameMetadata(last, event);
+    if (isSame && event.at === lastAt) return after;
     if (!isSame) beforeTime = `${ids}${metadataOf(scope, event)},"timestamp":`;
     last = event;
     lastAt = event.at;
-    behind = Buffer.from(`${beforeTime}${timeText(event.at)}}`);
-    return behind;
+    after = Buffer.from(`${beforeTime}${timeText(event.at)}}`);
+    return after;
   };
 
   return (event) => {
@@ -56,13 +56,13 @@ export function createStreamChunks(scope: RunScope): ToStreamChunk {
       ...partsOfData(event),
       ...(message ? [beforeMessage, message] : []),
       ...(state ? [beforeState, state] : []),
-      behindParts(event),
+      afterParts(event),
     ];
     return { parts, size: parts.reduce((sum, { byteLength }) => sum + byteLength, 0) };
   };
 }
 
-const isSamePlace = (one: Place, other: Place): boolean =>
+const hasSameMetadata = (one: MetadataFields, other: MetadataFields): boolean =>
   one.kind === other.kind &&
   one.messageId === other.messageId &&
   one.node === other.node &&
@@ -70,8 +70,8 @@ const isSamePlace = (one: Place, other: Place): boolean =>
   one.role === other.role &&
   one.emitted === other.emitted;
 
-/** What is published when a node is at work names the node first; what is published of a whole step names the step first. */
-function metadataOf(scope: RunScope, { kind, node, step, messageId, role, emitted }: Place): string {
+/** An event of a working node names the node first; an event of a whole step names the step first. */
+function metadataOf(scope: RunScope, { kind, node, step, messageId, role, emitted }: MetadataFields): string {
   const isOfNode = kind === 'on_chain_stream' || emitted === true;
   return JSON.stringify({
     request_id: scope.requestId,

@@ -30,7 +30,7 @@ export const OneCheckpoint = record('OneCheckpoint', {
   context_truncated: ThreadState.properties.context_truncated,
 });
 
-/** Where a new thread begins; `config` names it, as it does a thread that a run makes. */
+/** The checkpoint that a new thread starts from; `config` names the new thread, as `config` of a run does. */
 export const ForkThread = record('ForkRequest', {
   checkpoint_id: BodyId,
   config: Type.Optional(

@@ -14,19 +14,19 @@ export const words = <const T extends readonly string[]>(options: T, extras: Rec
 export const nullable = <T extends TSchema>(schema: T) =>
   Type.Unsafe<Static<T> | null>({ anyOf: [schema, { type: 'null' }] });
 
-/** An object that other fields may stand in; `title` names it in the OpenAPI document. */
+/** An object, which may have further fields. `title` is its name in the OpenAPI document. */
 export const record = <P extends TProperties>(title: string, properties: P) => Type.Object(properties, { title });
 
-/** Whatever is named so can be addressed in a path. */
+/** Ids that follow these rules can be part of a path. */
 const idRules = { maxLength: maxIdLength, format: 'well-formed' };
 
-/** Beyond these JSON numbers are rounded, so that two different identifiers would become one. */
+/** Larger JSON numbers are rounded: two different ids could become the same. */
 const idNumbers = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
 
-/** An identifier as it stands in a path. */
+/** An id in a path. */
 export const Id = Type.String({ title: 'Id', minLength: 1, pattern: idPattern, ...idRules });
 
-/** An identifier in a body, where a number stands for its decimal text. */
+/** An id in a body, where a number counts as its decimal text. */
 export const BodyId = Type.Unsafe<string | number>({
   title: 'BodyId',
   type: ['string', 'number'],
@@ -36,7 +36,7 @@ export const BodyId = Type.Unsafe<string | number>({
   ...idNumbers,
 });
 
-/** A message's identifier in a body: null, empty and 0 ask for a new one. */
+/** A message id in a body: null, `""` and 0 mean a new one. */
 export const NewId = Type.Unsafe<string | number | null>({
   title: 'NewId',
   type: ['string', 'number', 'null'],
@@ -45,20 +45,20 @@ export const NewId = Type.Unsafe<string | number | null>({
   ...idNumbers,
 });
 
-/** The largest page; a larger `limit` is lowered to it. */
+/** The largest page size; a larger `limit` is lowered to it. */
 export const maxLimit = 1000;
 
 export const limitOf = (fallback: number) => Type.Integer({ minimum: 1, default: fallback });
 export const Offset = Type.Integer({ minimum: 0, default: 0 });
 export const Cursor = Type.String({ minLength: 1, maxLength: 2048 });
 
-/** Whether a list has more behind its page, and where it goes on: a page ends by its limit, or by its bytes. */
+/** Whether there is a next page, and its cursor. A page ends at its limit or at its largest byte size. */
 export const paged = {
   has_more: Type.Boolean({ description: 'Whether there is more: go on with `cursor`, or at `offset` plus what came' }),
   cursor: Type.Optional(Cursor),
 };
 
-/** The page that a list was asked for. */
+/** The query of a page of a list. */
 export const paging = { offset: Offset, limit: limitOf(100), cursor: Type.Optional(Cursor) };
 
 export const Timestamp = Type.String({ format: 'date-time' });

@@ -17,7 +17,7 @@ export const eventKinds = [
   'error',
 ] as const;
 
-/** `config` of a run: what is named here is read by the service, all of it is handed to the nodes. */
+/** `config` of a run. The service reads these fields; nodes see all fields. */
 export const RunConfig = record('RunConfig', {
   thread_id: Type.Optional(BodyId),
   thread_name: Type.Optional(Type.String({ maxLength: 1024 })),
@@ -36,7 +36,7 @@ export const Tool = record('RemoteTool', {
 
 const Tools = Type.Array(Tool, { maxItems: sizes.tools });
 
-/** The tools that the caller runs, for runs to come. */
+/** The tools that the caller runs, for all its later runs. */
 export const SetupInput = record('SetupRequest', { tools: Tools });
 export const SetUp = record('SetUp', {
   success: Type.Boolean(),
@@ -53,7 +53,7 @@ export const RunInput = record('RunRequest', {
   recursion_limit: Type.Integer({ minimum: 1, maximum: 1000, default: 25 }),
   response_granularity: Type.Optional(words(granularities)),
   tools: Type.Optional(Tools),
-  /** Answers what the thread's interrupted run asked. */
+  /** The answers to the open interrupts of the thread's interrupted run. */
   resume: Type.Optional(Json),
 });
 export type RunInput = Static<typeof RunInput>;

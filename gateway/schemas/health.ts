@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { record } from './common.ts';
 
-/** What a probe of readiness is told. */
+/** The reply of `/readyz`. */
 export const Readiness = record('Readiness', {
   status: Type.Literal('ready'),
   degraded: Type.Array(

@@ -25,7 +25,7 @@ export const Block = Type.Unsafe<{ type: string; [key: string]: unknown }>({
     then: {
       required: Object.keys(required),
       properties: { ...toSchemas(required), ...toSchemas(optional) },
-      // Each with its type, so that null for all of them is none of them.
+      // With the type of each field, so that null counts as absence here too.
       ...(oneOf && {
         anyOf: oneOf.map((name) => ({
           required: [name],
@@ -62,10 +62,10 @@ export type NewMessage = Static<typeof NewMessage>;
 /** The messages of one request. */
 export const NewMessages = Type.Array(NewMessage, { minItems: 1, maxItems: sizes.messages });
 
-/** The input of a run: empty only where it answers a question. */
+/** The messages of a run: empty only together with `resume`. */
 export const RunMessages = Type.Array(NewMessage, { maxItems: sizes.messages });
 
-/** A message as it stands in the log. */
+/** A message of the log. */
 export const Message = record('Message', {
   message_id: Type.String(),
   role: words(roles),

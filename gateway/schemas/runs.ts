@@ -4,7 +4,7 @@ import { BodyId, Id, paged, paging, record, Timestamp, words } from './common.ts
 
 export const RunParams = Type.Object({ run_id: Id });
 
-/** A run as it is told when it is accepted. */
+/** The reply when a run is accepted. */
 export const AcceptedRun = record('AcceptedRun', {
   run_id: Type.String(),
   thread_id: Type.String(),
@@ -29,7 +29,7 @@ export const RunList = record('RunList', { runs: Type.Array(Run), ...paged });
 
 export const RunsQuery = Type.Object({ ...paging });
 
-/** Which event a stream goes on after, where `Last-Event-ID` does not say it. */
+/** The event after which a stream continues, when there is no `Last-Event-ID`. */
 export const StreamQuery = Type.Object({
   after: Type.Optional(
     Type.Integer({
@@ -40,7 +40,7 @@ export const StreamQuery = Type.Object({
   ),
 });
 
-/** Lets whoever holds it follow one run. */
+/** A ticket for the stream of one run. */
 export const RunTicket = record('RunTicket', { ticket: Type.String(), expires_at: Timestamp });
 
 const stopped = {

@@ -5,10 +5,10 @@ export const ThreadParams = Type.Object({ thread_id: Id });
 
 export const ThreadsQuery = Type.Object({ search: Type.Optional(Type.String()), ...paging });
 
-/** What a deletion may carry beside its path; nothing in it changes what is deleted. */
+/** The optional input of a deletion; it does not change what is deleted. */
 export const DeleteInput = Type.Object({ config: Type.Optional(JsonObject), options: Type.Optional(JsonObject) });
 
-/** `config` as the routes of one thread read it: further keys are allowed. */
+/** `config` of the routes of one thread; further keys are allowed. */
 export const ThreadConfig = record('ThreadConfig', { thread_id: Type.Optional(BodyId) });
 
 export const UpdateState = record('UpdateStateRequest', { config: ThreadConfig, state: JsonObject });
@@ -35,6 +35,6 @@ export const ThreadState = record('ThreadState', {
     properties: { context: { type: 'array' }, context_summary: { type: 'string' } },
     additionalProperties: Json,
   }),
-  /** Older messages of a context that is too large for a reply are left out. */
+  /** `true` when older messages of the context do not fit the reply. */
   context_truncated: Type.Optional(Type.Boolean()),
 });
