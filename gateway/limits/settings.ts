@@ -10,7 +10,7 @@ export const limitSettings = {
   RATE_LIMIT_WINDOW_SECONDS: integer(60, 'The window of both rate limits, in seconds', { min: 1, max: 86_400 }),
   RATE_LIMIT_AUTH_FAILURES: integer(
     1000,
-    'Failed authentications in the window after which an address is not heard; 0 is without a bound',
+    'Failed authentications in the window after which all requests of an address are refused; 0 is without a bound',
     { max: 10_000_000 },
   ),
   TRUST_PROXY_HOPS: integer(

@@ -22,7 +22,7 @@ function isOrigin(text: string): boolean {
 export const browserSettings = {
   CORS_ORIGINS: origins('Web origins whose pages may call, separated by commas; `*` for all, without credentials'),
   CORS_CREDENTIALS: choice(['true', 'false'], 'false', 'Whether those pages may send cookies and other credentials'),
-  HSTS_SECONDS: integer(0, 'Age in `Strict-Transport-Security`, in seconds; 0 leaves it to whoever ends TLS in front', {
+  HSTS_SECONDS: integer(0, 'Age in `Strict-Transport-Security`, in seconds; 0 leaves it to the proxy that ends TLS', {
     max: 63_072_000,
   }),
 } satisfies Settings;
