@@ -2,30 +2,31 @@ import { ConfigError, processEnv, type Values } from '@agent-workflow/kit/env';
 import { stopSignal } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import { beginProcess } from '@agent-workflow/runtime/process';
-import { createEmbedder, memoryStoreSettings } from './config.ts';
-import type { Embedder } from './ports/port.ts';
+import { memoryStoreSettings } from './config.ts';
+import { openEmbedder } from './embedders/registry.ts';
+import type { Embedder } from './ports/embedder.ts';
 
-/** What a command on the memories is given. */
+/** What a command on the memories works with. */
 export interface Command {
   readonly values: Values<typeof memoryStoreSettings>;
   readonly log: Log;
   readonly embedder: Embedder;
   readonly stopping: AbortSignal;
-  /** The words after the command's name. */
-  readonly words: readonly string[];
-  readonly say: (line: string) => void;
+  /** The arguments behind the command's name. */
+  readonly args: readonly string[];
+  /** Writes a line to the standard output. */
+  readonly print: (line: string) => void;
 }
 
-/** The life of a command: what it cannot do is said in a line each. */
+/** Runs a command. Wrong settings and a stop are reported in a line each, with exit code 1. */
 export async function runCommand(name: string, work: (command: Command) => Promise<void>): Promise<void> {
   const stopping = stopSignal();
   try {
     const { values, log } = beginProcess(`memory-${name}`, memoryStoreSettings, processEnv());
-    const embedder = await createEmbedder(values);
-    const say = (line: string): void => {
+    const print = (line: string): void => {
       process.stdout.write(`${line}\n`);
     };
-    await work({ values, log, embedder, stopping, words: process.argv.slice(2), say });
+    await work({ values, log, embedder: openEmbedder(values), stopping, args: process.argv.slice(2), print });
   } catch (error) {
     process.exitCode = 1;
     if (stopping.aborted) process.stderr.write('stopped before it was done; it can be run again\n');
@@ -34,18 +35,18 @@ export async function runCommand(name: string, work: (command: Command) => Promi
   }
 }
 
-/** The one file that a command is about. @throws ConfigError when it is not named. */
-export function fileOf({ words: [file, ...more] }: Pick<Command, 'words'>, usage: string): string {
+/** The file in a command's only argument. @throws ConfigError when there is none, or there are more. */
+export function fileOf({ args: [file, ...more] }: Pick<Command, 'args'>, usage: string): string {
   if (file === undefined || more.length > 0) throw new ConfigError(`usage: ${usage}`);
   return file;
 }
 
-/** Calls `say` for every `step`-th of a count that grows. */
-export function createProgress(step: number, say: (count: number) => void): (count: number) => void {
-  let said = 0;
+/** Calls `report` with a growing count after every `step`. */
+export function createProgress(step: number, report: (count: number) => void): (count: number) => void {
+  let reported = 0;
   return (count) => {
-    if (count < said + step) return;
-    said = count;
-    say(count);
+    if (count < reported + step) return;
+    reported = count;
+    report(count);
   };
 }

@@ -3,15 +3,15 @@ import { rename } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { toLines } from './backup/backup.ts';
 import { createProgress, fileOf, runCommand } from './command.ts';
-import { openStore } from './open-store.ts';
-import type { OwnedMemory } from './ports/port.ts';
+import type { OwnedMemory } from './ports/memory.ts';
+import { chooseStore } from './stores.ts';
 
-// Writes every memory of every owner to a file, from which `import.ts` puts them into any other store.
+// Writes every memory of every owner to a file, from which `import.ts` puts them into any store.
 await runCommand('export', async (command) => {
   const file = fileOf(command, 'node services/memory/export.ts <file>');
-  await using store = await openStore(command);
+  await using store = await chooseStore(command.values).open(command);
   const progress = createProgress(1000, (count) => {
-    command.say(`${String(count)} memories are written`);
+    command.print(`${String(count)} memories are written`);
   });
   let count = 0;
   const counted = async function* (): AsyncGenerator<OwnedMemory> {
@@ -20,8 +20,8 @@ await runCommand('export', async (command) => {
       progress((count += 1));
     }
   };
-  // A file of this name is whole: what was cut short has another.
+  // The file gets its name when it is complete.
   await pipeline(toLines(counted(), command.embedder), createWriteStream(`${file}.part`), { signal: command.stopping });
   await rename(`${file}.part`, file);
-  command.say(`${String(count)} memories are in ${file}`);
+  command.print(`${String(count)} memories are in ${file}`);
 });

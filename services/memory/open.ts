@@ -2,7 +2,8 @@ import type { PartHealth } from '@agent-workflow/runtime/health';
 import type { Registry } from '@agent-workflow/runtime/metrics';
 import type { Memory } from '@agent-workflow/protos/memory';
 import { openSqliteMemoryStore } from './adapters/sqlite/store.ts';
-import { createEmbedder, type MemoryValues } from './config.ts';
+import type { MemoryValues } from './config.ts';
+import { openEmbedder } from './embedders/registry.ts';
 import { createMemories } from './memories.ts';
 import { measureMemory } from './metrics.ts';
 
@@ -15,18 +16,21 @@ export interface OpenMemoryOptions {
   readonly values: MemoryValues;
   /** Absent: nothing is measured. */
   readonly registry?: Registry | undefined;
-  /** Whom failures of the file are reported to. */
+  /** Failures of the file are reported to it. */
   readonly health?: PartHealth | undefined;
 }
 
 /**
- * Opens the memory service on a SQLite file, or `:memory:`.
- * @throws ConfigError when the file was written with another embedder.
+ * Opens the memory service inside another process, on a SQLite file or on `:memory:`.
+ * @throws ConfigError when the file holds memories of another embedder.
  */
 export async function openMemory({ path, values, registry, health }: OpenMemoryOptions): Promise<OpenedMemory> {
   const measure = measureMemory(registry);
-  const embedder = await createEmbedder(values, measure.embedder);
+  const embedder = openEmbedder(values, measure.embedder);
   const store = openSqliteMemoryStore({ path, embedder, health });
   const memory = createMemories({ store, embedder, halfLifeDays: values.RELEVANCE_HALF_LIFE_DAYS });
-  return { memory: measure.memory(memory), [Symbol.asyncDispose]: async () => store[Symbol.asyncDispose]() };
+  return Promise.resolve({
+    memory: measure.memory(memory),
+    [Symbol.asyncDispose]: async () => store[Symbol.asyncDispose](),
+  });
 }

@@ -1,11 +1,12 @@
 import test from 'ava';
 import { isServiceError, type ErrorCode } from '@agent-workflow/kit/errors';
 import { readEnv } from '@agent-workflow/kit/env';
-import { createEmbedder, memorySettings } from '@agent-workflow/memory/config';
+import { memorySettings } from '@agent-workflow/memory/config';
 import { hashEmbedder } from '@agent-workflow/memory/embedders/hash';
 import { createOpenaiEmbedder } from '@agent-workflow/memory/embedders/openai';
+import { openEmbedder } from '@agent-workflow/memory/embedders/registry';
 import { openMemory } from '@agent-workflow/memory/open';
-import type { Embedder } from '@agent-workflow/memory/ports/port';
+import type { Embedder } from '@agent-workflow/memory/ports/embedder';
 import { within } from '@agent-workflow/protos/call';
 import { startOpenaiEmbeddings, type Behaviour, type OpenaiEmbeddings } from '../servers/openai-embeddings.ts';
 import { embedderContract } from './embedder.ts';
@@ -144,9 +145,9 @@ test('memories are stored and found through the endpoint, and nothing is stored 
   t.is((await memory.list({ owner: 'anon', selection: {}, limit: 10, offset: 0 }, within(10_000))).total, 2);
 });
 
-test('an address that is none stops the start', async (t) => {
+test('a wrong address of the embeddings endpoint stops the start', (t) => {
   const values = readEnv(memorySettings, { EMBEDDINGS_PROVIDER: 'openai', EMBEDDINGS_BASE_URL: 'localhost:11434' });
-  await t.throwsAsync(createEmbedder(values), {
+  t.throws(() => openEmbedder(values), {
     name: 'ConfigError',
     message: 'EMBEDDINGS_BASE_URL must be an http or https address, not "localhost:11434"',
   });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { stemsOf } from '@agent-workflow/memory/words/stems';
-import type { MemoryStore } from '@agent-workflow/memory/ports/port';
+import type { MemoryStore } from '@agent-workflow/memory/ports/store';
 import { within } from '@agent-workflow/protos/call';
 import type { MemoryType } from '@agent-workflow/protos/lists';
 import type { Memory, MemoryItem, SearchRequest } from '@agent-workflow/protos/memory';
@@ -187,7 +187,7 @@ interface Asked {
 /** Every memory that passes, with its score, in the order of the strategy: by looking at each of them. */
 export function lookAtAll(asked: Asked): Scored[] {
   const { query, all, vector } = asked;
-  const near = new Map(all.map((known) => [known.memoryId, nearness[query.metric](vector, known.vector)]));
+  const near = new Map(all.map((known) => [known.memoryId, similarity[query.metric](vector, known.vector)]));
   const scores = query.strategy === 'graph_traversal' ? walk(asked, near) : blended(asked, near);
   const passing = all.flatMap((known): Scored[] => {
     const score = scores.get(known.memoryId);
@@ -201,7 +201,7 @@ export function lookAtAll(asked: Asked): Scored[] {
 const dot = (a: readonly number[], b: readonly number[]): number =>
   a.reduce((sum, value, place) => sum + value * (b[place] ?? 0), 0);
 const byDistance = (distance: number): number => 1 / (1 + distance);
-const nearness: Readonly<Record<Metric, (a: readonly number[], b: readonly number[]) => number>> = {
+const similarity: Readonly<Record<Metric, (a: readonly number[], b: readonly number[]) => number>> = {
   cosine: (a, b) => (1 + dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b))) / 2,
   dot_product: (a, b) => (1 + dot(a, b)) / 2,
   euclidean: (a, b) => byDistance(Math.hypot(...a.map((value, place) => value - (b[place] ?? 0)))),
@@ -279,11 +279,11 @@ function passes({ memoryType, category, filters: wanted = {} }: Query, known: Pa
   });
 }
 
-/** The share of the best that each memory has by words, as the store itself weighs them. */
+/** The share of the best that each memory has by words, as the store itself scores them. */
 export async function wordsOf(store: MemoryStore, owner: string, query: Query): Promise<Map<string, number>> {
   if (stemsOf(query.text).length === 0) return new Map();
   const accepts = (head: Passing): boolean => passes(query, head);
-  const hits = await store.findByWords({ owner, text: query.text, narrowing: {}, accepts, limit: 9000 });
-  const best = hits[0]?.weight ?? 1;
-  return new Map(hits.map(({ head, weight }) => [head.memoryId, weight / best]));
+  const hits = await store.findByKeywords({ owner, text: query.text, narrowing: {}, accepts, limit: 9000 });
+  const best = hits[0]?.score ?? 1;
+  return new Map(hits.map(({ head, score }) => [head.memoryId, score / best]));
 }

@@ -1,5 +1,7 @@
 import { openSqliteMemoryStore } from '@agent-workflow/memory/adapters/sqlite/store';
-import type { MemoryHead, MemoryStore, OwnedMemory, VectorQuery } from '@agent-workflow/memory/ports/port';
+import type { MemoryHead, OwnedMemory } from '@agent-workflow/memory/ports/memory';
+import type { VectorQuery } from '@agent-workflow/memory/ports/search';
+import type { MemoryStore } from '@agent-workflow/memory/ports/store';
 import test from 'ava';
 import { generousMs, longestBlockMs } from '../longest-block.ts';
 
@@ -34,7 +36,7 @@ const reads: readonly (readonly [what: string, read: (store: MemoryStore) => Pro
   ['the first search by vector', async (store) => store.findByVector(query)],
   ['a search by vector', async (store) => store.findByVector(query)],
   ['a search by vector with a filter', async (store) => store.findByVector({ ...query, accepts })],
-  ['a search by words', async (store) => store.findByWords({ owner, narrowing: {}, limit: 10, text: 'some words' })],
+  ['a search by words', async (store) => store.findByKeywords({ owner, narrowing: {}, limit: 10, text: 'some words' })],
   ['a list with a filter', async (store) => store.list({ owner, narrowing: {}, limit: 10, accepts })],
   ['a list of all', async (store) => store.list({ owner, narrowing: {}, limit: Infinity, without: 'metadata' })],
 ];

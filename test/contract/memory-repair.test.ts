@@ -9,8 +9,9 @@ import { createWeaviate } from '@agent-workflow/memory/adapters/weaviate/client'
 import { tenantOf, toObject } from '@agent-workflow/memory/adapters/weaviate/objects';
 import { findRows } from '@agent-workflow/memory/adapters/weaviate/queries';
 import { hashEmbedder } from '@agent-workflow/memory/embedders/hash';
-import type { MemoryRecord, MemoryStore } from '@agent-workflow/memory/ports/port';
-import { toUnit, vectorToJson } from '@agent-workflow/memory/search/rank';
+import type { MemoryRecord } from '@agent-workflow/memory/ports/memory';
+import type { MemoryStore } from '@agent-workflow/memory/ports/store';
+import { toUnit, vectorToJson } from '@agent-workflow/memory/vectors/unit';
 import { within } from '@agent-workflow/protos/call';
 import { runToEnd } from '../servers/process.ts';
 import { withServerForLong } from '../servers/real-suite.ts';
@@ -44,7 +45,7 @@ async function findsAll(t: ExecutionContext, store: MemoryStore, memories: Memor
     const query = { owner, narrowing: {}, limit: 1 };
     const [near] = await store.findByVector({ ...query, vector, measure: 'dot', order: 'nearest' });
     t.is(near?.head.memoryId, memoryId);
-    t.is((await store.findByWords({ ...query, text: memoryId }))[0]?.head.memoryId, memoryId);
+    t.is((await store.findByKeywords({ ...query, text: memoryId }))[0]?.head.memoryId, memoryId);
   };
   const rest = memories.values();
   const one = async (): Promise<void> => {
@@ -155,8 +156,8 @@ withServerForLong(test, privateWeaviate(), (server) => {
     await restart();
     const raw = await createWeaviate({ url, requestTimeoutMs: 10_000 });
     const nearVector = (await toMemory('any')).vector;
-    const home = { collection: `${prefix}_1`, tenant: tenantOf(owner) };
-    const left = await findRows(raw, { home, fields: 'idHex', limit: 1000, nearVector });
+    const scope = { collection: `${prefix}_1`, tenant: tenantOf(owner) };
+    const left = await findRows(raw, { scope, fields: 'idHex', limit: 1000, nearVector });
     t.log(`${left.length} of ${stored.size} were left in the index`);
 
     t.regex(await run('reindex'), /^0 .*150 memories are in the new collection/s);

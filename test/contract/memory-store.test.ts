@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import type { MemoryStore } from '@agent-workflow/memory/ports/port';
+import type { MemoryStore } from '@agent-workflow/memory/ports/store';
 import { openSqliteMemoryStore } from '@agent-workflow/memory/adapters/sqlite/store';
 import { withServer } from '../servers/real-suite.ts';
 import { openTestStore, partOf } from '../servers/weaviate-collections.ts';

@@ -1,12 +1,8 @@
 import type { ExecutionContext, TestFn } from 'ava';
-import type {
-  MemoryHead,
-  MemoryRecord,
-  MemoryStore,
-  SentRequest,
-  UpdatedMemory,
-  VectorQuery,
-} from '@agent-workflow/memory/ports/port';
+import type { MemoryHead, MemoryRecord } from '@agent-workflow/memory/ports/memory';
+import type { IdempotentRequest, UpdatedMemory } from '@agent-workflow/memory/ports/records';
+import type { VectorQuery } from '@agent-workflow/memory/ports/search';
+import type { MemoryStore } from '@agent-workflow/memory/ports/store';
 
 /** The dimension that stores are opened with for this suite. */
 export const storeDimension = 4;
@@ -79,7 +75,7 @@ export function memoryStoreContract(test: TestFn, name: string, open: () => Prom
     t.true(await store.put(owner, toMemory({ memoryId: 'a', content: 'first' })));
     t.false(await store.put(owner, toMemory({ memoryId: 'a', content: 'second' })));
     t.is((await store.get(owner, ['a']))[0]?.content, 'first');
-    t.deepEqual(await store.findByWords({ owner, text: 'second', narrowing: {}, limit: 10 }), []);
+    t.deepEqual(await store.findByKeywords({ owner, text: 'second', narrowing: {}, limit: 10 }), []);
   });
 
   withStore('one id put by many at once is put once', async (t, store) => {
@@ -101,7 +97,7 @@ export function memoryStoreContract(test: TestFn, name: string, open: () => Prom
     t.is(await store.update('u:eve', 'a', () => t.fail()), undefined);
     t.is((await store.list({ owner: 'u:eve', narrowing: {}, limit: 10 })).total, 0);
     t.deepEqual(await store.findByVector(near({ owner: 'u:eve' })), []);
-    t.deepEqual(await store.findByWords({ owner: 'u:bob', text: 'mine', narrowing: {}, limit: 10 }), []);
+    t.deepEqual(await store.findByKeywords({ owner: 'u:bob', text: 'mine', narrowing: {}, limit: 10 }), []);
   });
 
   withStore('get keeps the order asked for and leaves out what is absent', async (t, store) => {
@@ -117,7 +113,7 @@ export function memoryStoreContract(test: TestFn, name: string, open: () => Prom
     t.deepEqual(idsOf((await store.list({ owner, narrowing: {}, limit: 10 })).heads), ['b']);
     t.deepEqual(idsOf((await store.findByVector(near({}))).map(({ head }) => head)), ['b']);
     t.deepEqual(
-      idsOf((await store.findByWords({ owner, text: 'note', narrowing: {}, limit: 10 })).map(({ head }) => head)),
+      idsOf((await store.findByKeywords({ owner, text: 'note', narrowing: {}, limit: 10 })).map(({ head }) => head)),
       ['b'],
     );
   });
@@ -136,9 +132,9 @@ export function memoryStoreContract(test: TestFn, name: string, open: () => Prom
     );
     t.is(updated?.timestamp, 2000);
     t.is((await store.get(owner, ['a']))[0]?.content, 'no tea but coffee');
-    t.is((await store.findByVector(near({})))[0]?.closeness, 0);
+    t.is((await store.findByVector(near({})))[0]?.distance, 0);
     t.deepEqual((await store.list({ owner, narrowing: {}, limit: 1 })).heads[0]?.metadata, { hot: true });
-    t.is((await store.findByWords({ owner, text: 'coffee', narrowing: {}, limit: 10 })).length, 1);
+    t.is((await store.findByKeywords({ owner, text: 'coffee', narrowing: {}, limit: 10 })).length, 1);
     t.is(await store.update(owner, 'x', () => t.fail()), undefined);
   });
 
@@ -152,11 +148,11 @@ export function memoryStoreContract(test: TestFn, name: string, open: () => Prom
     t.is((await store.findByVector(near({}))).length, 1);
   });
 
-  const sent = (id: string, ageMs = 0): SentRequest => ({ id, at: sentAt + ageMs, keptMs: 60_000 });
+  const sent = (id: string, ageMs = 0): IdempotentRequest => ({ id, at: sentAt + ageMs, keptMs: 600_000 });
 
   withStore('an update that is sent again is applied once, and gives what it left', async (t, store) => {
     await store.put(owner, toMemory({ memoryId: 'a', content: '' }));
-    const add = async (word: string, request: SentRequest): Promise<unknown> => {
+    const add = async (word: string, request: IdempotentRequest): Promise<unknown> => {
       const updated = await store.update(
         owner,
         'a',
@@ -267,13 +263,13 @@ export function memoryStoreContract(test: TestFn, name: string, open: () => Prom
         toMemory({ memoryId: 'a', content: `${content}x` });
       return store.update(owner, 'a', change, sent('1', ageMs));
     };
-    for (const ageMs of [0, 59_000]) await add(ageMs);
+    for (const ageMs of [0, 599_000]) await add(ageMs);
     t.is((await store.get(owner, ['a']))[0]?.content, 'x');
-    await add(61_000);
+    await add(601_000);
     t.is((await store.get(owner, ['a']))[0]?.content, 'xx');
     t.is((await store.remove(owner, ['a'], sent('2'))).count, 1);
-    t.is((await store.remove(owner, ['a'], sent('2', 59_000))).count, 1);
-    t.is((await store.remove(owner, ['a'], sent('2', 61_000))).count, 0);
+    t.is((await store.remove(owner, ['a'], sent('2', 599_000))).count, 1);
+    t.is((await store.remove(owner, ['a'], sent('2', 601_000))).count, 0);
   });
 
   withStore('a removal of more than fits into a page is whole when it is sent again', async (t, store) => {
@@ -372,10 +368,10 @@ export function memoryStoreContract(test: TestFn, name: string, open: () => Prom
     t.deepEqual(numbers(nearest.map(({ head }) => head)), byCosine.slice(0, 2));
     for (const measure of ['dot', 'euclidean', 'manhattan'] as const) {
       const all = await store.findByVector(near({ narrowing, measure, limit: 100 }));
-      const atLeast = all[4]?.closeness ?? NaN;
-      const bounded = await store.findByVector(near({ narrowing, measure, atLeast, limit: 100 }));
+      const maxDistance = all[4]?.distance ?? NaN;
+      const bounded = await store.findByVector(near({ narrowing, measure, maxDistance, limit: 100 }));
       t.deepEqual(bounded, all.slice(0, 5), measure);
-      const latest = await store.findByVector(near({ narrowing, measure, atLeast, limit: 100, order: 'newest' }));
+      const latest = await store.findByVector(near({ narrowing, measure, maxDistance, limit: 100, order: 'newest' }));
       t.deepEqual(
         latest,
         bounded.toSorted((a, b) => b.head.timestamp - a.head.timestamp),
@@ -386,7 +382,7 @@ export function memoryStoreContract(test: TestFn, name: string, open: () => Prom
     const isSome = (head: { readonly metadata: Readonly<Record<string, unknown>> }): boolean =>
       head.metadata['n'] === 8 || head.metadata['n'] === 14;
     t.deepEqual(numbers((await store.list({ owner, narrowing: some, accepts: isSome, limit: 5 })).heads), [14, 8]);
-    const words = await store.findByWords({ owner, text: 'note', narrowing, accepts: passes, limit: 3 });
+    const words = await store.findByKeywords({ owner, text: 'note', narrowing, accepts: passes, limit: 3 });
     t.deepEqual(numbers(words.map(({ head }) => head)), expected.slice(0, 3));
     t.is((await store.list({ owner, narrowing: { threadId: 't' }, limit: 1 })).total, 8);
     t.is((await store.list({ owner, narrowing: { threadId: '' }, limit: 1 })).total, 32);
@@ -412,7 +408,7 @@ export function memoryStoreContract(test: TestFn, name: string, open: () => Prom
     t.is((await other.list({ owner: 'u:bob', narrowing: { threadId: 't' }, limit: 1 })).total, 249);
     t.is((await other.get('u:bob', ['b7']))[0]?.content, 'changed');
     t.is((await other.findByVector(near({}))).length, 1);
-    t.is((await other.findByWords({ owner: 'u:bob', text: 'his', narrowing: {}, limit: 1000 })).length, 249);
+    t.is((await other.findByKeywords({ owner: 'u:bob', text: 'his', narrowing: {}, limit: 1000 })).length, 249);
   });
 
   withStore('memories of one moment are listed in the order of their ids, however many', async (t, store) => {
@@ -431,13 +427,13 @@ export function memoryStoreContract(test: TestFn, name: string, open: () => Prom
     t.deepEqual(seen, expected);
   });
 
-  withStore('each measure gives its own closeness', async (t, store) => {
+  withStore('each measure gives its own distance', async (t, store) => {
     await store.put(owner, toMemory({ memoryId: 'a', vector: [0.6, 0.8, 0, 0] }));
-    const closeness = async (measure: VectorQuery['measure']): Promise<number> =>
-      (await store.findByVector(near({ measure })))[0]?.closeness ?? NaN;
-    t.true(Math.abs((await closeness('dot')) - 0.6) < 1e-6);
-    t.true(Math.abs((await closeness('euclidean')) + Math.sqrt(0.8)) < 1e-6);
-    t.true(Math.abs((await closeness('manhattan')) + 1.2) < 1e-6);
+    const distance = async (measure: VectorQuery['measure']): Promise<number> =>
+      (await store.findByVector(near({ measure })))[0]?.distance ?? NaN;
+    t.true(Math.abs((await distance('dot')) + 0.6) < 1e-6);
+    t.true(Math.abs((await distance('euclidean')) - Math.sqrt(0.8)) < 1e-6);
+    t.true(Math.abs((await distance('manhattan')) - 1.2) < 1e-6);
   });
 
   withStore('the memory with more of the rarer words comes first', async (t, store) => {
@@ -450,16 +446,16 @@ export function memoryStoreContract(test: TestFn, name: string, open: () => Prom
       f: 'the fox',
     };
     for (const [memoryId, content] of Object.entries(contents)) await store.put(owner, toMemory({ memoryId, content }));
-    const hits = await store.findByWords({ owner, text: 'Cat, DOG?', narrowing: {}, limit: 10 });
+    const hits = await store.findByKeywords({ owner, text: 'Cat, DOG?', narrowing: {}, limit: 10 });
     t.is(hits[0]?.head.memoryId, 'c');
     t.is(hits.length, 3);
-    t.true(hits.every(({ weight }) => weight > 0));
+    t.true(hits.every(({ score }) => score > 0));
   });
 
   withStore('no text is a syntax error', async (t, store) => {
     await store.put(owner, toMemory({ memoryId: 'a', content: 'near the café AND "quoted"' }));
     const find = async (text: string): Promise<number> =>
-      (await store.findByWords({ owner, text, narrowing: {}, limit: 10 })).length;
+      (await store.findByKeywords({ owner, text, narrowing: {}, limit: 10 })).length;
     for (const text of [
       '"',
       'a" OR "b',

@@ -2,11 +2,12 @@ import test from 'ava';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { retry, serverAway } from '@agent-workflow/kit/retry';
 import { createWeaviate } from '@agent-workflow/memory/adapters/weaviate/client';
-import { openRequests } from '@agent-workflow/memory/adapters/weaviate/requests';
+import { openRequests } from '@agent-workflow/memory/adapters/weaviate/idempotency';
 import { tenantOf } from '@agent-workflow/memory/adapters/weaviate/objects';
 import { hashEmbedder } from '@agent-workflow/memory/embedders/hash';
 import { createMemories } from '@agent-workflow/memory/memories';
-import type { MemoryStore, SentRequest } from '@agent-workflow/memory/ports/port';
+import type { IdempotentRequest } from '@agent-workflow/memory/ports/records';
+import type { MemoryStore } from '@agent-workflow/memory/ports/store';
 import { link } from '@agent-workflow/protos/wire/link';
 import { within } from '@agent-workflow/protos/call';
 import { requestOf } from '@agent-workflow/protos/repeats';
@@ -76,7 +77,7 @@ withServer(test, weaviate, (server) => {
     t.teardown(() => dropCollections(url, prefix));
     const raw = await createWeaviate({ url, requestTimeoutMs: 10_000 });
     const isAwake = async (): Promise<boolean | undefined> =>
-      (await raw.listTenants(`${prefix}_1`)).find(({ name }) => name === tenantOf('u:ada'))?.isHot;
+      (await raw.listTenants(`${prefix}_1`)).find(({ name }) => name === tenantOf('u:ada'))?.isActive;
     const failures: unknown[] = [];
     const onFailure = (error: unknown): unknown => failures.push(error);
     await using store = await openTestStore({ url, embedder, prefix, idleMs: 300, onFailure });
@@ -165,7 +166,7 @@ withServer(test, weaviate, (server) => {
     const raw = await createWeaviate({ url, requestTimeoutMs: 10_000 });
     const collection = `${prefix}Requests`;
     const requests = await openRequests({ weaviate: raw, collection, partBytes: 10 });
-    const request = (id: string, at: number): SentRequest => ({ id, at, keptMs: 60_000 });
+    const request = (id: string, at: number): IdempotentRequest => ({ id, at, keptMs: 60_000 });
     const ids = ['aaaa', 'bbbb', 'cccc', 'dddddddddddddddddd'];
     const past = Date.now() - 120_000;
     for (const [id, at] of [['old', past] as const, ['new', Date.now()] as const]) {

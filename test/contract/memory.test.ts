@@ -8,7 +8,7 @@ import { connect } from '@agent-workflow/protos/wire/connect';
 import { link } from '@agent-workflow/protos/wire/link';
 import { serve } from '@agent-workflow/protos/wire/serve';
 import { createMemories } from '@agent-workflow/memory/memories';
-import type { MemoryStore } from '@agent-workflow/memory/ports/port';
+import type { MemoryStore } from '@agent-workflow/memory/ports/store';
 import { hashEmbedder } from '@agent-workflow/memory/embedders/hash';
 import { withServer } from '../servers/real-suite.ts';
 import { openStallingProxy } from '../servers/stalling-proxy.ts';

@@ -1,8 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
 import { hashEmbedder } from '@agent-workflow/memory/embedders/hash';
 import type { WeaviateMemoryStore } from '@agent-workflow/memory/adapters/weaviate/store';
-import type { MemoryRecord } from '@agent-workflow/memory/ports/port';
-import { toUnit, vectorToJson } from '@agent-workflow/memory/search/rank';
+import type { MemoryRecord } from '@agent-workflow/memory/ports/memory';
+import { toUnit, vectorToJson } from '@agent-workflow/memory/vectors/unit';
 import { within } from '@agent-workflow/protos/call';
 import { until } from '../until.ts';
 import { newPrefix, openTestStore } from '../servers/weaviate-collections.ts';

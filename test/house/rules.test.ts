@@ -113,6 +113,20 @@ const rules: readonly Rule[] = [
     example: ['services/graph/run/step.ts', `import type { RunLog } from '@agent-workflow/execution/ports/port';`],
   },
   {
+    title: 'what uses memories takes the ports that it needs, and leaves their sum to what opens a store',
+    files: /^services\/memory\//,
+    except: /^services\/memory\/(stores\.ts$|adapters\/\w+\/(adapter|store|health)\.ts$)|\.test\.ts$/,
+    imports: /^\/services\/memory\/ports\/store$/,
+    example: ['services/memory/api/parts.ts', `import type { MemoryStore } from '../ports/store.ts';`],
+  },
+  {
+    title: 'the memory service picks its store and its embedder from their registries',
+    files: /^services\/memory\//,
+    except: /^services\/memory\/(adapters\/|embedders\/|stores\.ts$|open\.ts$)|\.test\.ts$/,
+    imports: /^\/services\/memory\/(adapters\/|embedders\/(?!registry$|embedding$))/,
+    example: ['services/memory/process.ts', `import { hashEmbedder } from './embedders/hash.ts';`],
+  },
+  {
     title: 'an adapter never imports the service it serves',
     files: /\/adapters\//,
     except: tests,
@@ -130,7 +144,7 @@ const rules: readonly Rule[] = [
   {
     title: 'what SQLite adapters share is for adapters, and for those processes that hold a data folder',
     files: anyCode,
-    except: /\/adapters\/|^services\/(runtime\/sqlite\/|standalone\/|memory\/open-store\.ts$)|\.test\.ts$|^test\//,
+    except: /\/adapters\/|^services\/(runtime\/sqlite\/|standalone\/)|\.test\.ts$|^test\//,
     imports: /^\/services\/runtime\/sqlite\//,
     example: ['services/threads/threads.ts', `import { openSqlite } from '@agent-workflow/runtime/sqlite/sqlite';`],
   },

@@ -9,7 +9,7 @@ import { prefersNdjson } from '@agent-workflow/gateway/replies/ndjson';
 import { hashEmbedder } from '@agent-workflow/memory/embedders/hash';
 import { readSelection } from '@agent-workflow/memory/record/filters';
 import { stemsOf } from '@agent-workflow/memory/words/stems';
-import { tellingWords } from '@agent-workflow/memory/words/telling-words';
+import { keywordsOf } from '@agent-workflow/memory/words/keywords';
 import { containing } from '@agent-workflow/threads/lists/contains';
 import test from 'ava';
 import { isLinear, measure } from './growth.ts';
@@ -49,7 +49,7 @@ const parts: Readonly<Record<string, (text: string) => unknown>> = {
   'a header of proxies': (text) => addressOf({ req: { socket: {}, headers: { 'x-forwarded-for': text } } } as never, 2),
   'words are counted for the index': stemsOf,
   'a text is embedded': async (text) => hashEmbedder.embed([text], undefined as never),
-  'a query is reduced to words that tell': tellingWords,
+  'a query is reduced to words that tell': keywordsOf,
   'filters are read': (text) =>
     attempt(() => readSelection({ filtersJson: Buffer.from(JSON.stringify({ [text]: { $in: Array.from(text) } })) })),
   'a text is searched for itself': (text) => containing(text)(`${text.slice(1)}${text}`),

@@ -5,7 +5,8 @@ import {
   type WeaviateMemoryStore,
   type WeaviateMemoryStoreOptions,
 } from '@agent-workflow/memory/adapters/weaviate/store';
-import type { EmbedderIdentity, MemoryStore } from '@agent-workflow/memory/ports/port';
+import type { EmbedderIdentity } from '@agent-workflow/memory/ports/embedder';
+import type { MemoryStore } from '@agent-workflow/memory/ports/store';
 
 /** What names of collections of a test of its own begin with. */
 export const newPrefix = (): string => `T${randomUUID().replaceAll('-', '')}`;
@@ -50,7 +51,7 @@ export function partOf(store: MemoryStore): MemoryStore {
     remove: async (owner, memoryIds, request) => store.remove(inside(owner), memoryIds, request),
     list: async (query) => store.list({ ...query, owner: inside(query.owner) }),
     findByVector: async (query) => store.findByVector({ ...query, owner: inside(query.owner) }),
-    findByWords: async (query) => store.findByWords({ ...query, owner: inside(query.owner) }),
+    findByKeywords: async (query) => store.findByKeywords({ ...query, owner: inside(query.owner) }),
     incompleteSince: () => store.incompleteSince(),
     scan: async function* () {
       for await (const { owner, memory } of store.scan()) {

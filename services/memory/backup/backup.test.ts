@@ -1,8 +1,8 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { readBackup, toLines } from './backup.ts';
-import type { OwnedMemory } from '../ports/port.ts';
-import { toUnit, vectorToJson } from '../search/rank.ts';
+import type { OwnedMemory } from '../ports/memory.ts';
+import { toUnit, vectorToJson } from '../vectors/unit.ts';
 
 const embedder = { model: 'given', dimension: 2 };
 

@@ -1,8 +1,9 @@
 import { ConfigError } from '@agent-workflow/kit/env';
 import { isIn, memoryTypes } from '@agent-workflow/protos/lists';
 import { fieldOf, isObject, type JsonObject } from '../record/json.ts';
-import type { EmbedderIdentity, OwnedMemory } from '../ports/port.ts';
-import { toUnit } from '../search/rank.ts';
+import type { EmbedderIdentity } from '../ports/embedder.ts';
+import type { OwnedMemory } from '../ports/memory.ts';
+import { toUnit } from '../vectors/unit.ts';
 
 // A backup is lines of JSON: first what it is and what made its vectors, then a memory each, and last how many there are.
 

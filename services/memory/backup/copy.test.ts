@@ -1,6 +1,7 @@
 import test from 'ava';
 import { copyMemories } from './copy.ts';
-import type { Embedder, OwnedMemory } from '../ports/port.ts';
+import type { Embedder } from '../ports/embedder.ts';
+import type { OwnedMemory } from '../ports/memory.ts';
 
 const owned = (memoryId: string): OwnedMemory => ({
   owner: 'u:ada',

@@ -1,7 +1,8 @@
 import { within } from '@agent-workflow/protos/call';
 import { embedTexts } from '../embedders/embedding.ts';
-import type { Embedder, OwnedMemory } from '../ports/port.ts';
-import { vectorToJson } from '../search/rank.ts';
+import type { Embedder } from '../ports/embedder.ts';
+import type { OwnedMemory } from '../ports/memory.ts';
+import { vectorToJson } from '../vectors/unit.ts';
 
 export interface CopyOptions {
   readonly from: AsyncIterable<OwnedMemory>;

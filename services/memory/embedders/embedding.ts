@@ -1,10 +1,10 @@
 import { invalid, isServiceError, type ErrorDetail, type ServiceError } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
-import type { Embedder } from '../ports/port.ts';
-import { toUnit } from '../search/rank.ts';
+import type { Embedder } from '../ports/embedder.ts';
+import { toUnit } from '../vectors/unit.ts';
 
-/** Texts to embed, and the place of the request's field that they come from. */
-export interface Embedding {
+/** Texts to embed, and the field of the request that holds them. */
+interface FieldTexts {
   readonly texts: readonly string[];
   readonly field: ErrorDetail['field'];
 }
@@ -15,24 +15,24 @@ export interface Embedding {
  */
 export async function embedTexts(
   embedder: Embedder,
-  { texts, field }: Embedding,
+  { texts, field }: FieldTexts,
   call: Call,
 ): Promise<readonly Float32Array[]> {
   const vectors = await embedder.embed(texts, call).catch((error: unknown) => {
     throw isServiceError(error, 'Invalid') ? invalid(field, error.details[0]?.msg ?? noVector) : error;
   });
-  return texts.map((_, place) => {
-    const vector = vectors[place];
+  return texts.map((_, index) => {
+    const vector = vectors[index];
     const fault = vector ? faultOf(vector, embedder.dimension) : noVector;
     if (!vector || fault !== undefined) throw invalid(field, fault ?? noVector);
     return toUnit(vector);
   });
 }
 
-/** What an embedder says of a text that it has no vector for; whoever asks for its vector knows where the text comes from. */
+/** The error of an embedder that has no vector for a text. Its caller replaces the field, because it knows where the text is from. */
 export const unembedded = (fault: string): ServiceError => invalid(['text'], fault);
 
-/** Why these numbers are no vector of `dimension`, in words for whoever sent the text; `undefined` when they are one. */
+/** Why these numbers are no vector of `dimension`, in words for the sender of the text; `undefined` when they are one. */
 export function faultOf(numbers: ArrayLike<unknown>, dimension: number): string | undefined {
   if (numbers.length !== dimension)
     return `the embedder gave ${String(numbers.length)} numbers where ${String(dimension)} are expected`;

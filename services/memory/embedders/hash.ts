@@ -1,5 +1,5 @@
 import { limitMarks } from '../words/combining-marks.ts';
-import type { Embedder } from '../ports/port.ts';
+import type { Embedder } from '../ports/embedder.ts';
 
 const dimension = 384;
 

@@ -1,21 +1,53 @@
+import { ConfigError, integer, text, type Settings, type Values } from '@agent-workflow/kit/env';
 import { ServiceError, timeout, unavailable } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
+import type { Embedder } from '../ports/embedder.ts';
 import { faultOf, notNumbers, unembedded } from './embedding.ts';
-import type { Embedder } from '../ports/port.ts';
+import { createEmbedderPool } from './pool.ts';
+
+export const openaiSettings = {
+  EMBEDDINGS_BASE_URL: text('https://api.openai.com/v1', 'Where that API begins'),
+  EMBEDDINGS_API_KEY: text(undefined, 'Its key, sent as a bearer token', { secret: true }),
+  EMBEDDINGS_MODEL: text('text-embedding-3-small', 'The model to ask it for'),
+  EMBEDDINGS_DIMENSION: integer(1536, 'How many numbers that model gives', { min: 1, max: 65_536 }),
+  EMBEDDINGS_TIMEOUT_MS: integer(30_000, 'How long one request to it may take', { min: 1, max: 600_000 }),
+} satisfies Settings;
+
+/**
+ * The embedder of the settings, behind a pool. `measure` wraps the requests that the pool sends.
+ * @throws ConfigError when the address is wrong.
+ */
+export function openOpenaiEmbedder(
+  values: Values<typeof openaiSettings>,
+  measure: (embedder: Embedder) => Embedder,
+): Embedder {
+  const { EMBEDDINGS_BASE_URL: baseUrl } = values;
+  if (!/^https?:/.test(baseUrl) || !URL.canParse(baseUrl)) {
+    throw new ConfigError(`EMBEDDINGS_BASE_URL must be an http or https address, not "${baseUrl}"`);
+  }
+  const embedder = createOpenaiEmbedder({
+    baseUrl,
+    apiKey: values.EMBEDDINGS_API_KEY,
+    model: values.EMBEDDINGS_MODEL,
+    dimension: values.EMBEDDINGS_DIMENSION,
+    timeoutMs: values.EMBEDDINGS_TIMEOUT_MS,
+  });
+  return createEmbedderPool(measure(embedder));
+}
 
 export interface OpenaiEmbedderOptions {
-  /** Where the API begins, `/v1` included. */
+  /** The address of the API, with `/v1`. */
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
   readonly model: string;
   readonly dimension: number;
-  /** How long one request may take, whatever the caller's deadline. */
+  /** The timeout of one request, also when the caller's deadline is later. */
   readonly timeoutMs: number;
-  /** How many texts one request carries. */
+  /** How many texts one request holds. */
   readonly batchSize?: number;
 }
 
-/** Embeds with any endpoint that speaks OpenAI's `POST /embeddings`. */
+/** Sends texts to any endpoint with OpenAI's `POST /embeddings`. */
 export function createOpenaiEmbedder(options: OpenaiEmbedderOptions): Embedder {
   const { model, dimension, timeoutMs, batchSize = 128 } = options;
   const url = `${options.baseUrl.replace(/(?<!\/)\/+$/, '')}/embeddings`;
@@ -50,7 +82,7 @@ interface Post {
   readonly timeoutMs: number;
 }
 
-/** The body of a 200, as JSON. */
+/** The body of a successful reply, as JSON. */
 async function post({ url, headers, body, timeoutMs }: Post, call: Call): Promise<unknown> {
   const remainingMs = Math.max(0, call.deadline - Date.now());
   const late = AbortSignal.timeout(Math.min(timeoutMs, remainingMs));
@@ -62,15 +94,15 @@ async function post({ url, headers, body, timeoutMs }: Post, call: Call): Promis
     throw refusal(response);
   } catch (error) {
     if (error instanceof ServiceError) throw error;
-    if (late.aborted) throw lateness(error, { isDeadline: remainingMs <= timeoutMs });
-    if (call.signal.aborted) throw departure(call);
+    if (late.aborted) throw lateError(error, { isDeadline: remainingMs <= timeoutMs });
+    if (call.signal.aborted) throw cancelledError(call);
     throw unavailable(`${endpoint} cannot be reached`, error);
   }
 }
 
 const endpoint = 'the embeddings endpoint';
 
-/** What endpoints write where a model gave no number, though JSON has no word for it. */
+/** Endpoints write these where a model gave no number, though JSON does not have them. */
 const noNumber = /[[,]\s*-?(NaN|Infinity)\s*[\],]/;
 
 function toJson(text: string): unknown {
@@ -82,7 +114,7 @@ function toJson(text: string): unknown {
   }
 }
 
-/** What is busy or broken may be asked again; what refuses is set up wrongly. */
+/** A busy or broken endpoint may answer later. One that refuses is configured wrongly. */
 function refusal({ status, headers }: Response): ServiceError {
   if (status !== 429 && status < 500) {
     return new ServiceError('Internal', `${endpoint} refused the request with status ${String(status)}`);
@@ -92,12 +124,12 @@ function refusal({ status, headers }: Response): ServiceError {
   return unavailable(`${endpoint} answered with status ${String(status)}`, undefined, retryAfterMs);
 }
 
-const lateness = (error: unknown, { isDeadline }: { readonly isDeadline: boolean }): ServiceError =>
+const lateError = (error: unknown, { isDeadline }: { readonly isDeadline: boolean }): ServiceError =>
   isDeadline
     ? timeout(`${endpoint} did not answer before the deadline`)
     : unavailable(`${endpoint} did not answer in time`, error);
 
-const departure = ({ deadline }: Call): ServiceError =>
+const cancelledError = ({ deadline }: Call): ServiceError =>
   Date.now() >= deadline
     ? timeout(`${endpoint} did not answer before the deadline`)
     : new ServiceError('Cancelled', 'the caller went away');
@@ -112,7 +144,7 @@ function readVectors(reply: unknown, { count, dimension }: Expected): Float32Arr
   if (!Array.isArray(data) || data.length !== count) {
     throw new ServiceError('Internal', `${endpoint} did not answer one embedding a text`);
   }
-  const vectors = new Map(data.map((item, place) => [fieldOf(item, 'index') ?? place, fieldOf(item, 'embedding')]));
+  const vectors = new Map(data.map((item, index) => [fieldOf(item, 'index') ?? index, fieldOf(item, 'embedding')]));
   return Array.from({ length: count }, (_, index) => readVector(vectors.get(index), dimension));
 }
 

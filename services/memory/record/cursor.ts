@@ -1,12 +1,12 @@
 import { invalid } from '@agent-workflow/kit/errors';
-import type { ListMark } from '../ports/port.ts';
+import type { ListPosition } from '../ports/records.ts';
 
 /** A cursor is opaque to callers: base64url of the last memory's place in the order. */
-export const toCursor = ({ timestamp, memoryId }: ListMark): string =>
+export const toCursor = ({ timestamp, memoryId }: ListPosition): string =>
   Buffer.from(JSON.stringify([timestamp, memoryId])).toString('base64url');
 
 /** @throws Invalid for a text that {@link toCursor} never gave. */
-export function fromCursor(cursor: string): ListMark {
+export function fromCursor(cursor: string): ListPosition {
   const [timestamp, memoryId] = decode(cursor);
   if (Number.isSafeInteger(timestamp) && typeof memoryId === 'string') {
     return { timestamp: timestamp as number, memoryId };

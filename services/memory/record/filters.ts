@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { invalid } from '@agent-workflow/kit/errors';
 import type { Selection } from '@agent-workflow/protos/memory';
 import { fieldOf, isObject, readObject } from './json.ts';
-import type { MemoryHead, MetadataMatch, Narrowing, Scalar } from '../ports/port.ts';
+import type { MemoryHead } from '../ports/memory.ts';
+import type { MetadataMatch, Narrowing, Scalar } from '../ports/query.ts';
 
 /** A selection, read: what a store narrows by itself, and the test for the rest. */
 export interface Selected {

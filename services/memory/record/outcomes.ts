@@ -1,6 +1,7 @@
 import { toPage } from '@agent-workflow/kit/pages';
 import { textBytes, toJson } from './json.ts';
-import type { RemovedMemories, StoredMemory, UpdatedMemory } from '../ports/port.ts';
+import type { StoredMemory } from '../ports/memory.ts';
+import type { RemovedMemories, UpdatedMemory } from '../ports/records.ts';
 
 /** What was removed, of which a reply names as many as fit into a page. */
 export const toRemoved = (memoryIds: readonly string[]): RemovedMemories => ({

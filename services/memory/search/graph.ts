@@ -1,81 +1,94 @@
 import type { MemoryType } from '@agent-workflow/protos/lists';
+import type { MemoryHead } from '../ports/memory.ts';
+import type { MemoryRecords } from '../ports/records.ts';
 import { fieldOf } from '../record/json.ts';
-import type { MemoryHead, MemoryStore } from '../ports/port.ts';
-import type { Ranked, Search } from './strategies.ts';
+import type { SearchOptions } from '../record/options.ts';
 
-/** What of a search a walk needs. */
-type Walk = Pick<Search, 'store' | 'owner' | 'options'>;
+// The graph of an owner's memories. Its nodes are names: the ids of memories, and the names of entities. Its edges are the
+// relationship memories, each between the names in its `metadata.source` and `metadata.target`.
 
-/** A relationship memory, as a way between two places. */
-interface Way {
+interface Traversal {
+  readonly store: Pick<MemoryRecords, 'get' | 'list'>;
+  readonly owner: string;
+  readonly options: Pick<SearchOptions, 'depth' | 'decay'>;
+}
+
+/** A memory that the traversal begins at. */
+interface Seed {
+  readonly head: MemoryHead;
+  readonly score: number;
+}
+
+/** A relationship memory and the nodes that it connects. */
+interface Edge {
   readonly memoryId: string;
   readonly ends: readonly string[];
 }
 
-interface Ways {
-  /** The place of a memory id or an entity's name: one place for an entity, whichever of the two names it. */
-  readonly placeOf: (name: string) => string;
-  readonly waysAt: ReadonlyMap<string, readonly Way[]>;
-  /** The ids of the memories that stand at a place; ids that no memory has may be among them. */
-  readonly standingAt: ReadonlyMap<string, ReadonlySet<string>>;
+interface Graph {
+  /** The node of a memory id or an entity's name. An entity has one node, whichever of the two names it. */
+  readonly nodeOf: (name: string) => string;
+  readonly edgesAt: ReadonlyMap<string, readonly Edge[]>;
+  /** The ids of the memories at a node; ids that no memory has may be among them. */
+  readonly memoriesAt: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
-/** How many relationships, and how many entities, one walk looks at: the newest. */
-const maxWays = 10_000;
-/** How many entities without a name of their own are read, whose name is then their content. */
+/** How many relationships, and how many entities, one traversal reads: the newest. */
+const maxMemories = 10_000;
+/** How many entities without `metadata.name` are read for their content, which is then their name. */
 const maxUnnamed = 1000;
 
 /**
- * Goes from the seeds along relationship memories, each step multiplying the score by `decay`. A place counts with the
- * best score that any way to it has, so that cycles end by themselves; the depth bounds the rest.
- * @returns ids with scores: seeds, the relationships gone along, and what stands where they lead, passing or not.
+ * Follows relationship memories from the seeds; each step multiplies the score by `decay`. A node has the best score of all ways
+ * to it, so cycles end by themselves, and `depth` bounds the rest.
+ * @returns the scores by id of the seeds, the relationships, and the memories that they lead to, whether they pass filters or not.
  */
-export async function walkFrom(seeds: readonly Ranked[], walk: Walk): Promise<Map<string, number>> {
+export async function traverseFrom(seeds: readonly Seed[], traversal: Traversal): Promise<Map<string, number>> {
   const reached = new Map(seeds.map(({ head, score }) => [head.memoryId, score]));
-  const { depth, decay } = walk.options;
+  const { depth, decay } = traversal.options;
   if (depth === 0 || seeds.length === 0) return reached;
-  const { placeOf, waysAt, standingAt } = await readWays(walk);
+  const { nodeOf, edgesAt, memoriesAt } = await readGraph(traversal);
 
   const scores = new Map<string, number>();
   let frontier = new Set<string>();
   for (const { head, score } of seeds) {
     for (const name of [head.memoryId, ...endsOf(head)])
-      if (raise(scores, placeOf(name), score)) frontier.add(placeOf(name));
+      if (raise(scores, nodeOf(name), score)) frontier.add(nodeOf(name));
   }
   for (let step = 0; step < depth && frontier.size > 0; step += 1) {
-    const before = new Map([...frontier].map((place) => [place, scores.get(place) ?? 0]));
+    const before = new Map([...frontier].map((node) => [node, scores.get(node) ?? 0]));
     frontier = new Set();
-    for (const [place, score] of before) {
-      for (const way of waysAt.get(place) ?? []) {
-        raise(reached, way.memoryId, score * decay);
-        for (const end of way.ends) if (raise(scores, end, score * decay)) frontier.add(end);
+    for (const [node, score] of before) {
+      for (const edge of edgesAt.get(node) ?? []) {
+        raise(reached, edge.memoryId, score * decay);
+        for (const end of edge.ends) if (raise(scores, end, score * decay)) frontier.add(end);
       }
     }
   }
-  for (const [place, score] of scores) {
-    for (const memoryId of standingAt.get(place) ?? []) raise(reached, memoryId, score);
+  for (const [node, score] of scores) {
+    for (const memoryId of memoriesAt.get(node) ?? []) raise(reached, memoryId, score);
   }
   return reached;
 }
 
-async function readWays(walk: Walk): Promise<Ways> {
-  const [relationships, names] = await Promise.all([listOf(walk, 'relationship'), readEntityNames(walk)]);
-  const placeOf = (name: string): string => fold(names.get(name) ?? name);
-  const waysAt = new Map<string, Way[]>();
-  const standingAt = new Map<string, Set<string>>();
-  for (const memoryId of names.keys()) addTo(standingAt, placeOf(memoryId), memoryId);
+async function readGraph(traversal: Traversal): Promise<Graph> {
+  const [relationships, names] = await Promise.all([listOf(traversal, 'relationship'), readEntityNames(traversal)]);
+  const nodeOf = (name: string): string => fold(names.get(name) ?? name);
+  const edgesAt = new Map<string, Edge[]>();
+  const memoriesAt = new Map<string, Set<string>>();
+  for (const memoryId of names.keys()) addTo(memoriesAt, nodeOf(memoryId), memoryId);
   for (const head of relationships) {
-    const ends = endsOf(head);
-    const way = { memoryId: head.memoryId, ends: ends.map(placeOf) };
-    for (const place of new Set(way.ends)) addWay(waysAt, place, way);
-    for (const name of ends) addTo(standingAt, placeOf(name), name);
+    const connected = endsOf(head);
+    const edge = { memoryId: head.memoryId, ends: connected.map(nodeOf) };
+    for (const node of new Set(edge.ends)) addEdge(edgesAt, node, edge);
+    for (const name of connected) addTo(memoriesAt, nodeOf(name), name);
   }
-  return { placeOf, waysAt, standingAt };
+  return { nodeOf, edgesAt, memoriesAt };
 }
 
-/** Entity memories by id: `metadata.name`, else the content. */
-async function readEntityNames(walk: Walk): Promise<Map<string, string>> {
-  const entities = await listOf(walk, 'entity');
+/** The names of entity memories by id: `metadata.name`, else the content. */
+async function readEntityNames(traversal: Traversal): Promise<Map<string, string>> {
+  const entities = await listOf(traversal, 'entity');
   const names = new Map<string, string>();
   const unnamed: string[] = [];
   for (const { memoryId, metadata } of entities) {
@@ -83,18 +96,15 @@ async function readEntityNames(walk: Walk): Promise<Map<string, string>> {
     if (typeof name === 'string') names.set(memoryId, name);
     else if (unnamed.length < maxUnnamed) unnamed.push(memoryId);
   }
-  for (const { memoryId, content } of await walk.store.get(walk.owner, unnamed)) names.set(memoryId, content);
+  for (const { memoryId, content } of await traversal.store.get(traversal.owner, unnamed)) names.set(memoryId, content);
   return names;
 }
 
-async function listOf(
-  { store, owner }: { store: MemoryStore; owner: string },
-  memoryType: MemoryType,
-): Promise<readonly MemoryHead[]> {
-  return (await store.list({ owner, narrowing: { memoryType }, limit: maxWays })).heads;
+async function listOf({ store, owner }: Traversal, memoryType: MemoryType): Promise<readonly MemoryHead[]> {
+  return (await store.list({ owner, narrowing: { memoryType }, limit: maxMemories })).heads;
 }
 
-/** What a relationship memory connects. */
+/** The names that a relationship memory connects; none for other memories. */
 const endsOf = ({ memoryType, metadata }: MemoryHead): string[] =>
   memoryType === 'relationship'
     ? [fieldOf(metadata, 'source'), fieldOf(metadata, 'target')].filter((name) => typeof name === 'string')
@@ -108,10 +118,10 @@ function raise(scores: Map<string, number>, key: string, score: number): boolean
   return true;
 }
 
-function addWay(ways: Map<string, Way[]>, place: string, way: Way): void {
-  const here = ways.get(place);
-  if (here) here.push(way);
-  else ways.set(place, [way]);
+function addEdge(edges: Map<string, Edge[]>, node: string, edge: Edge): void {
+  const here = edges.get(node);
+  if (here) here.push(edge);
+  else edges.set(node, [edge]);
 }
 
 function addTo(sets: Map<string, Set<string>>, key: string, value: string): void {

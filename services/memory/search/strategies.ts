@@ -1,29 +1,31 @@
 import type { DistanceMetric, RetrievalStrategy } from '@agent-workflow/protos/lists';
-import { walkFrom } from './graph.ts';
-import { fieldOf } from '../record/json.ts';
+import type { MemoryHead } from '../ports/memory.ts';
+import type { MemoryRecords } from '../ports/records.ts';
+import type { MemorySearch, VectorQuery } from '../ports/search.ts';
 import type { Selected } from '../record/filters.ts';
+import { fieldOf } from '../record/json.ts';
 import type { SearchOptions } from '../record/options.ts';
-import type { MemoryHead, MemoryStore, VectorQuery } from '../ports/port.ts';
-import { tellingWords } from '../words/telling-words.ts';
+import { keywordsOf } from '../words/keywords.ts';
+import { traverseFrom } from './graph.ts';
 import { blend, importance, metrics, recency } from './rank.ts';
 
-/** One search, read and embedded. */
+/** One search whose request is read and whose text is embedded. */
 export interface Search {
-  readonly store: MemoryStore;
+  readonly store: Pick<MemoryRecords, 'get' | 'list'> & MemorySearch;
   readonly owner: string;
   readonly text: string;
   readonly vector: Float32Array;
   readonly metric: DistanceMetric;
   readonly selected: Selected;
   readonly limit: number;
-  /** What a result's score must reach. */
+  /** The least score of a result. */
   readonly threshold: number;
   readonly options: SearchOptions;
   /** Milliseconds since 1970 UTC. */
   readonly now: number;
 }
 
-/** A memory found, with its score of 0 to 1. */
+/** A memory that was found, with its score of 0 to 1. */
 export interface Ranked {
   readonly head: MemoryHead;
   readonly score: number;
@@ -31,11 +33,11 @@ export interface Ranked {
 
 type Strategy = (search: Search) => Promise<Ranked[]>;
 
-/** How many of each kind the strategies that blend look at: exact for owners with no more than this. */
+/** How many candidates the strategies that blend scores read of each kind: exact for owners with no more memories than this. */
 const poolSize = 1000;
 const dayMs = 86_400_000;
 
-/** At most `limit` memories that reach the threshold, in the order of the reply. */
+/** At most `limit` memories whose score reaches the threshold, in the order of the reply. */
 export const strategies: Readonly<Record<RetrievalStrategy, Strategy>> = {
   similarity: async (search) => findSimilar(search, { order: 'nearest', limit: search.limit }),
 
@@ -45,12 +47,10 @@ export const strategies: Readonly<Record<RetrievalStrategy, Strategy>> = {
     const { weights, halfLifeDays } = search.options;
     const pool = await findPool(search);
     const ranked = pool.map(({ head, score }) => {
-      const fresh = recency(search.now - head.timestamp, halfLifeDays * dayMs);
-      const weight = importance(fieldOf(head.metadata, 'importance'));
       const parts = [
         [score, weights.similarity],
-        [fresh, weights.recency],
-        [weight, weights.importance],
+        [recency(search.now - head.timestamp, halfLifeDays * dayMs), weights.recency],
+        [importance(fieldOf(head.metadata, 'importance')), weights.importance],
       ] as const;
       return { head, score: blend(parts) };
     });
@@ -58,26 +58,23 @@ export const strategies: Readonly<Record<RetrievalStrategy, Strategy>> = {
   },
 
   hybrid: async (search) => {
-    const [near, words] = await Promise.all([findPool(search), findWords(search)]);
-    const seen = new Set(near.map(({ head }) => head.memoryId));
-    const missing = new Set([...words.keys()].filter((memoryId) => !seen.has(memoryId)));
+    const [near, keywordScores] = await Promise.all([findPool(search), findKeywordScores(search)]);
+    const known = new Set(near.map(({ head }) => head.memoryId));
+    const missing = new Set([...keywordScores.keys()].filter((memoryId) => !known.has(memoryId)));
     const rest = missing.size === 0 ? [] : await findPool(search, missing);
     const { alpha } = search.options;
     const ranked = [...near, ...rest].map(({ head, score }) => {
-      const keywords = words.get(head.memoryId) ?? 0;
-      return {
-        head,
-        score: blend([
-          [score, alpha],
-          [keywords, 1 - alpha],
-        ] as const),
-      };
+      const parts = [
+        [score, alpha],
+        [keywordScores.get(head.memoryId) ?? 0, 1 - alpha],
+      ] as const;
+      return { head, score: blend(parts) };
     });
     return bestOf(search, ranked);
   },
 
   graph_traversal: async (search) => {
-    const reached = await walkFrom(await findSeeds(search), search);
+    const reached = await traverseFrom(await findSeeds(search), search);
     const { narrowing, accepts } = search.selected;
     const { heads } = await search.store.list({
       owner: search.owner,
@@ -95,9 +92,9 @@ export const strategies: Readonly<Record<RetrievalStrategy, Strategy>> = {
 
 type Find = Pick<VectorQuery, 'order' | 'limit'> & { readonly memoryIds?: ReadonlySet<string> };
 
-/** By similarity alone, the threshold applied before the limit. */
+/** By similarity alone. The threshold applies before the limit. */
 async function findSimilar(search: Search, find: Find): Promise<Ranked[]> {
-  const { measure, score, closeness } = metrics[search.metric];
+  const { measure, scoreOf, distanceOf } = metrics[search.metric];
   const { narrowing, accepts } = search.selected;
   const hits = await search.store.findByVector({
     owner: search.owner,
@@ -106,29 +103,29 @@ async function findSimilar(search: Search, find: Find): Promise<Ranked[]> {
     order: find.order,
     narrowing: { ...narrowing, memoryIds: find.memoryIds },
     accepts,
-    atLeast: search.threshold > 0 ? closeness(search.threshold) : undefined,
+    maxDistance: search.threshold > 0 ? distanceOf(search.threshold) : undefined,
     limit: find.limit,
   });
   return hits
-    .map((hit) => ({ head: hit.head, score: score(hit.closeness) }))
-    .filter((ranked) => ranked.score >= search.threshold);
+    .map(({ head, distance }) => ({ head, score: scoreOf(distance) }))
+    .filter(({ score }) => score >= search.threshold);
 }
 
-/** The nearest candidates of a strategy that judges them by more than their nearness, whatever their score. */
+/** The nearest candidates of a strategy that blends scores, whatever their similarity. */
 const findPool = async (search: Search, memoryIds?: ReadonlySet<string>): Promise<Ranked[]> =>
   findSimilar({ ...search, threshold: 0 }, { order: 'nearest', limit: poolSize, ...(memoryIds && { memoryIds }) });
 
-/** The share of the best keyword hit's weight that each has: 1 for the best. */
-async function findWords({ store, owner, text, selected }: Search): Promise<Map<string, number>> {
-  const hits = await store.findByWords({ owner, text: tellingWords(text), ...selected, limit: poolSize });
-  const best = hits[0]?.weight ?? 1;
-  return new Map(hits.map(({ head, weight }) => [head.memoryId, weight / best]));
+/** The keyword score of each hit, divided by the best one's. */
+async function findKeywordScores({ store, owner, text, selected }: Search): Promise<Map<string, number>> {
+  const hits = await store.findByKeywords({ owner, text: keywordsOf(text), ...selected, limit: poolSize });
+  const best = hits[0]?.score ?? 1;
+  return new Map(hits.map(({ head, score }) => [head.memoryId, score / best]));
 }
 
-/** How much less than the best a place to begin may score: what is only less far away than the rest is none. */
+/** The share of the best score that a seed must have, so that a traversal does not begin at memories that are unlike the query. */
 const seedShare = 0.9;
 
-/** The few memories that the query means. */
+/** The few memories that a traversal begins at. */
 async function findSeeds(search: Search): Promise<Ranked[]> {
   const { seeds } = search.options;
   const nearest = await findSimilar({ ...search, threshold: 0 }, { order: 'nearest', limit: seeds });

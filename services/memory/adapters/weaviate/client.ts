@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { BatchDeleteResponse, WeaviateClient, WeaviateObject, WhereFilter } from 'weaviate-ts-client';
 import { isServiceError, ServiceError, unavailable } from '@agent-workflow/kit/errors';
 
-export interface WeaviatePlace {
+export interface WeaviateConnection {
   /** `http://host:port` or `https://…`. */
   readonly url: string;
   readonly apiKey?: string | undefined;
@@ -13,12 +13,12 @@ export interface WeaviatePlace {
 export type Properties = Readonly<Record<string, string | number | readonly string[]>>;
 
 /** Where an object stands: a collection, and the tenant of those that have tenants. */
-export interface Home {
+export interface Scope {
   readonly collection: string;
   readonly tenant?: string | undefined;
 }
 
-export interface NewObject extends Home {
+export interface NewObject extends Scope {
   readonly id: string;
   readonly properties: Properties;
   readonly vector?: Float32Array | undefined;
@@ -35,7 +35,7 @@ export interface FoundObject {
 export interface Tenant {
   readonly name: string;
   /** Loaded. A tenant at rest is not, until it is used. */
-  readonly isHot: boolean;
+  readonly isActive: boolean;
 }
 
 /**
@@ -49,17 +49,17 @@ export interface Weaviate {
   readonly create: (object: NewObject) => Promise<boolean>;
   /** Replaces one object; `false` when it is absent. Its vector is on disk when this resolves. */
   readonly replace: (object: NewObject) => Promise<boolean>;
-  readonly find: (home: Home, id: string) => Promise<FoundObject | undefined>;
+  readonly find: (scope: Scope, id: string) => Promise<FoundObject | undefined>;
   /**
    * Puts many, in place of those that are there. Their vectors are on disk after the next single write to their tenant.
    * @throws StorageFailed when one of them was refused.
    */
   readonly putMany: (objects: readonly NewObject[]) => Promise<void>;
   /** Removes those of the ids that are there, and says which. */
-  readonly removeMany: (home: Home, ids: readonly string[]) => Promise<string[]>;
-  /** A page of a home's objects in the order of their ids, vectors included. */
+  readonly removeMany: (scope: Scope, ids: readonly string[]) => Promise<string[]>;
+  /** A page of a scope's objects in the order of their ids, vectors included. */
   readonly page: (
-    home: Home,
+    scope: Scope,
     page: { readonly after?: string | undefined; readonly limit: number },
   ) => Promise<FoundObject[]>;
   readonly listCollections: () => Promise<string[]>;
@@ -74,7 +74,7 @@ export interface Weaviate {
   readonly readFingerprint: () => Promise<string>;
 }
 
-export interface WeaviateOptions extends WeaviatePlace {
+export interface WeaviateOptions extends WeaviateConnection {
   /** Told of each request that Weaviate did not answer, or answered with a failure of its own. */
   readonly onFailure?: (error: ServiceError) => void;
 }
@@ -200,7 +200,7 @@ export async function createWeaviate(options: WeaviateOptions): Promise<Weaviate
       const tenants = await askAgain(() => client.schema.tenantsGetter(collection).do());
       return tenants.map(({ name = '', activityStatus }) => ({
         name,
-        isHot: !['COLD', 'INACTIVE'].includes(activityStatus ?? ''),
+        isActive: !['COLD', 'INACTIVE'].includes(activityStatus ?? ''),
       }));
     },
 
@@ -216,7 +216,7 @@ export async function createWeaviate(options: WeaviateOptions): Promise<Weaviate
   };
 }
 
-async function createClient({ url, apiKey }: WeaviatePlace): Promise<WeaviateClient> {
+async function createClient({ url, apiKey }: WeaviateConnection): Promise<WeaviateClient> {
   const library = await import('weaviate-ts-client');
   // Its types say that the default export is one level further down than it is.
   const weaviate = library.default as unknown as typeof library.default.default;
@@ -343,19 +343,19 @@ interface NodeStatistics {
 }
 
 /** What stands for the fingerprint where Weaviate refuses to give its statistics: then only failed requests show a restart. */
-const notTold = 'not told';
+const unknownFingerprint = 'not told';
 
 /** Whether a fingerprint changes with a restart. */
-export const isTold = (fingerprint: string): boolean => fingerprint !== notTold;
+export const hasStatistics = (fingerprint: string): boolean => fingerprint !== unknownFingerprint;
 
 /** The library has no call for this. The term of a cluster of one counts its starts; a node that is away is missing here. */
-async function readStatistics({ url, apiKey, requestTimeoutMs }: WeaviatePlace): Promise<string> {
+async function readStatistics({ url, apiKey, requestTimeoutMs }: WeaviateConnection): Promise<string> {
   const response = await fetch(`${url}/v1/cluster/statistics`, {
     headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
     signal: AbortSignal.timeout(requestTimeoutMs),
   });
   if (response.status >= 500) throw new Error(`statistics: status ${String(response.status)}`);
-  if (!response.ok) return notTold;
+  if (!response.ok) return unknownFingerprint;
   const { statistics = [] } = (await response.json()) as Statistics;
   return statistics
     .map(({ name, status, initialLastAppliedIndex = 0, raft }) =>

@@ -1,6 +1,7 @@
 import { byRecency, isWithin } from '../../record/order.ts';
-import type { ListMark, ListPage, ListQuery, MemoryHead } from '../../ports/port.ts';
-import type { Home, Weaviate } from './client.ts';
+import type { MemoryHead } from '../../ports/memory.ts';
+import type { ListPage, ListPosition, ListQuery } from '../../ports/records.ts';
+import type { Scope, Weaviate } from './client.ts';
 import { briefFields, headFields, objectId, toBriefHead, toHead, toHex, toWhere } from './objects.ts';
 import { allOf, countRows, findRows, hasId, type Row, type Where } from './queries.ts';
 
@@ -11,25 +12,25 @@ export const headsAtOnce = 250;
 const idsAtOnce = 50;
 
 /** A page of a list, and how many pass altogether. */
-export async function listMemories(weaviate: Weaviate, home: Home, query: ListQuery): Promise<ListPage> {
+export async function listMemories(weaviate: Weaviate, scope: Scope, query: ListQuery): Promise<ListPage> {
   const { narrowing, accepts, after, offset = 0, limit, without } = query;
   if (narrowing.memoryIds) {
-    const heads = await headsByIds(weaviate, home, query);
+    const heads = await headsByIds(weaviate, scope, query);
     return pageOf(heads.sort(byRecency), { ...query, accepts: undefined });
   }
   const where = toWhere(narrowing);
-  if (accepts) return pageOf(newestHeads(weaviate, { home, where, atOnce: headsAtOnce }), query);
+  if (accepts) return pageOf(newestHeads(weaviate, { scope, where, atOnce: headsAtOnce }), query);
   const isBrief = without !== undefined;
   const atOnce = Math.min(Math.max(offset + limit, 16) + 1, isBrief ? briefHeadsAtOnce : headsAtOnce);
   const fields = isBrief ? briefFields : headFields;
   const heads: MemoryHead[] = [];
   let toSkip = offset;
-  for await (const row of newestRows(weaviate, { home, where, after, atOnce, fields })) {
+  for await (const row of newestRows(weaviate, { scope, where, after, atOnce, fields })) {
     if (toSkip > 0) toSkip -= 1;
     else heads.push(isBrief ? toBriefHead(row) : toHead(row));
     if (heads.length >= limit) break;
   }
-  return { heads, total: await countRows(weaviate, { home, where }) };
+  return { heads, total: await countRows(weaviate, { scope, where }) };
 }
 
 /** The page of heads that come newest first, and how many of them pass. */
@@ -50,11 +51,11 @@ async function pageOf(
   return { heads: page, total };
 }
 
-async function headsByIds(weaviate: Weaviate, home: Home, query: ListQuery): Promise<MemoryHead[]> {
+async function headsByIds(weaviate: Weaviate, scope: Scope, query: ListQuery): Promise<MemoryHead[]> {
   const { owner, narrowing, accepts, without } = query;
   const ids = [...(narrowing.memoryIds ?? [])].map((memoryId) => objectId(owner, memoryId));
   const heads: MemoryHead[] = [];
-  for await (const row of eachById(weaviate, { home, ids, fields: headFields })) {
+  for await (const row of eachById(weaviate, { scope, ids, fields: headFields })) {
     const head = toHead(row);
     if (!isWithin(narrowing, head) || accepts?.(head) === false) continue;
     heads.push(without === undefined ? head : toBriefHead(row));
@@ -63,7 +64,7 @@ async function headsByIds(weaviate: Weaviate, home: Home, query: ListQuery): Pro
 }
 
 interface Named {
-  readonly home: Home;
+  readonly scope: Scope;
   readonly ids: readonly string[];
   readonly fields: string;
   /** How many one request reads; more, where little is read of each. */
@@ -80,11 +81,11 @@ export async function rowsByIds(weaviate: Weaviate, named: Named): Promise<Row[]
 /** The same, read as far as the caller goes. */
 export async function* eachById(
   weaviate: Weaviate,
-  { home, ids, fields, atOnce = idsAtOnce }: Named,
+  { scope, ids, fields, atOnce = idsAtOnce }: Named,
 ): AsyncGenerator<Row> {
   for (let from = 0; from < ids.length; from += atOnce) {
     const where = hasId(ids.slice(from, from + atOnce));
-    yield* await findRows(weaviate, { home, where, fields, limit: atOnce });
+    yield* await findRows(weaviate, { scope, where, fields, limit: atOnce });
   }
 }
 
@@ -92,9 +93,9 @@ export async function* eachById(
 export const bareIdsAtOnce = 200;
 
 interface Newest {
-  readonly home: Home;
+  readonly scope: Scope;
   readonly where?: Where | undefined;
-  readonly after?: ListMark | undefined;
+  readonly after?: ListPosition | undefined;
   readonly atOnce: number;
   readonly fields?: string;
 }
@@ -106,11 +107,11 @@ async function* newestHeads(weaviate: Weaviate, newest: Newest): AsyncGenerator<
 /** The objects that meet `where`, newest first, then the greater id, read as far as the caller goes. */
 export async function* newestRows(
   weaviate: Weaviate,
-  { home, where, after, atOnce, fields = headFields }: Newest,
+  { scope, where, after, atOnce, fields = headFields }: Newest,
 ): AsyncGenerator<Row> {
   const find = async (condition: Where | undefined, sort: 'at' | 'idHex'): Promise<Row[]> =>
     findRows(weaviate, {
-      home,
+      scope,
       fields,
       limit: atOnce,
       where: allOf([where, condition]),

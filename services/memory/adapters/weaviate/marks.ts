@@ -46,11 +46,11 @@ const waitMs = 8000;
 /** @throws Unavailable when Weaviate is away. */
 export async function openMarks(weaviate: Weaviate, collection: string): Promise<Marks> {
   await weaviate.createCollection(definitionOf(collection));
-  const home = { collection };
+  const scope = { collection };
   const whereIs = (kind: string, key?: string): Where | undefined =>
     allOf([equals('kind', kind), key === undefined ? undefined : equals('key', key)]);
   const find = async (where: Where | undefined): Promise<Intent[]> => {
-    const rows = await findRows(weaviate, { home, where, fields: markFields, limit: maxMarks });
+    const rows = await findRows(weaviate, { scope, where, fields: markFields, limit: maxMarks });
     return rows.map(toIntent);
   };
 
@@ -60,7 +60,7 @@ export async function openMarks(weaviate: Weaviate, collection: string): Promise
     const now = intents.find(({ id }) => id === own)?.updatedAt ?? 0;
     const others = intents.filter(({ id }) => id !== own);
     const dead = others.filter(({ updatedAt }) => updatedAt < now - leaseMs).map(({ id }) => id);
-    await weaviate.removeMany(home, dead);
+    await weaviate.removeMany(scope, dead);
     return others.length === dead.length;
   };
 
@@ -70,13 +70,13 @@ export async function openMarks(weaviate: Weaviate, collection: string): Promise
     const giveUpAt = Date.now() + waitMs;
     for (let pauseMs = 4; ; pauseMs = Math.min(pauseMs * 2, 200)) {
       const own = randomUUID();
-      await weaviate.create({ ...home, id: own, properties: { kind: 'intent', key, value: '' } });
+      await weaviate.create({ ...scope, id: own, properties: { kind: 'intent', key, value: '' } });
       const alone = await isAlone(key, own).catch(async (error: unknown) => {
-        await weaviate.removeMany(home, [own]).catch(() => []);
+        await weaviate.removeMany(scope, [own]).catch(() => []);
         throw error;
       });
       if (alone) return own;
-      await weaviate.removeMany(home, [own]);
+      await weaviate.removeMany(scope, [own]);
       if (Date.now() > giveUpAt) throw unavailable('the memory is being changed by others');
       await wait(randomInt(pauseMs, pauseMs * 3));
     }
@@ -86,7 +86,7 @@ export async function openMarks(weaviate: Weaviate, collection: string): Promise
   const takeFree = async (keys: readonly string[]): Promise<Map<string, string>> => {
     const own = new Map<string, string>(keys.map((key) => [key, randomUUID()]));
     const ids = new Set<string>(own.values());
-    const objects = [...own].map(([key, id]) => ({ ...home, id, properties: { kind: 'intent', key, value: '' } }));
+    const objects = [...own].map(([key, id]) => ({ ...scope, id, properties: { kind: 'intent', key, value: '' } }));
     try {
       await weaviate.putMany(objects);
       const intents = await find(
@@ -97,21 +97,21 @@ export async function openMarks(weaviate: Weaviate, collection: string): Promise
       const others = intents.filter(({ id, updatedAt }) => !ids.has(id) && updatedAt >= now - leaseMs);
       const contested = isWhole ? others.map(({ key }) => key) : keys;
       const lost = contested.flatMap((key) => own.get(key) ?? []);
-      await weaviate.removeMany(home, lost);
+      await weaviate.removeMany(scope, lost);
       for (const key of contested) own.delete(key);
       return own;
     } catch (error) {
-      await weaviate.removeMany(home, [...ids]).catch(() => []);
+      await weaviate.removeMany(scope, [...ids]).catch(() => []);
       throw error;
     }
   };
 
   const read: Marks['read'] = async (kind, key = '') => {
-    const found = await weaviate.find(home, markId(kind, key));
+    const found = await weaviate.find(scope, markId(kind, key));
     return found && { value: JSON.parse(String(found.properties['value'])) as unknown, updatedAt: found.updatedAt };
   };
   const write: Marks['write'] = async (kind, key, value) => {
-    const object = { ...home, id: markId(kind, key), properties: { kind, key, value: JSON.stringify(value) } };
+    const object = { ...scope, id: markId(kind, key), properties: { kind, key, value: JSON.stringify(value) } };
     for (let tries = 0; tries < 3; tries += 1) {
       if ((await weaviate.replace(object)) || (await weaviate.create(object))) return;
     }
@@ -121,7 +121,7 @@ export async function openMarks(weaviate: Weaviate, collection: string): Promise
     read,
     write,
     clear: async (kind, key) => {
-      await weaviate.removeMany(home, [markId(kind, key)]);
+      await weaviate.removeMany(scope, [markId(kind, key)]);
     },
     list: async (kind) => find(whereIs(kind)),
     hold: async (key, work) => {
@@ -131,7 +131,7 @@ export async function openMarks(weaviate: Weaviate, collection: string): Promise
         return await work(() => Date.now() < mayWriteUntil);
       } finally {
         // What stays behind because Weaviate is away just now is removed by the next who wants the key.
-        await weaviate.removeMany(home, [own]).catch(() => []);
+        await weaviate.removeMany(scope, [own]).catch(() => []);
       }
     },
     holdFree: async (keys, work) => {
@@ -140,7 +140,7 @@ export async function openMarks(weaviate: Weaviate, collection: string): Promise
       try {
         return await work([...own.keys()], () => Date.now() < mayWriteUntil);
       } finally {
-        await weaviate.removeMany(home, [...own.values()]).catch(() => []);
+        await weaviate.removeMany(scope, [...own.values()]).catch(() => []);
       }
     },
     readClock: async () => {

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { MemoryType } from '@agent-workflow/protos/lists';
 import { fieldOf } from '../../record/json.ts';
-import type { MemoryHead, MemoryRecord, Narrowing, OwnedMemory, Scalar, StoredMemory } from '../../ports/port.ts';
+import type { MemoryHead, MemoryRecord, OwnedMemory, StoredMemory } from '../../ports/memory.ts';
+import type { Narrowing, Scalar } from '../../ports/query.ts';
 import { stemsOf } from '../../words/stems.ts';
 import type { FoundObject, NewObject } from './client.ts';
 import { markId } from './marks.ts';

@@ -1,4 +1,4 @@
-import type { FoundObject, Home, Weaviate } from './client.ts';
+import type { FoundObject, Scope, Weaviate } from './client.ts';
 
 /** A condition on objects, in the words of Weaviate's `where`. */
 export type Where =
@@ -11,7 +11,7 @@ export type Where =
     };
 
 export interface Query {
-  readonly home: Home;
+  readonly scope: Scope;
   /** Properties, and `_additional { … }`. */
   readonly fields: string;
   readonly limit: number;
@@ -29,7 +29,7 @@ export type Row = Readonly<Record<string, unknown>>;
 
 /** The objects that a query finds; none for a tenant that was never written to. */
 export async function findRows(weaviate: Weaviate, query: Query): Promise<Row[]> {
-  const { collection, tenant } = query.home;
+  const { collection, tenant } = query.scope;
   const parts = [
     tenant === undefined ? '' : `tenant: ${literal(tenant)}`,
     `limit: ${String(query.limit)}`,
@@ -46,8 +46,8 @@ export async function findRows(weaviate: Weaviate, query: Query): Promise<Row[]>
 }
 
 /** How many objects meet the condition. */
-export async function countRows(weaviate: Weaviate, { home, where }: Pick<Query, 'home' | 'where'>): Promise<number> {
-  const { collection, tenant } = home;
+export async function countRows(weaviate: Weaviate, { scope, where }: Pick<Query, 'scope' | 'where'>): Promise<number> {
+  const { collection, tenant } = scope;
   const parts = [tenant === undefined ? '' : `tenant: ${literal(tenant)}`, where && `where: ${whereText(where)}`];
   const given = parts.filter(Boolean).join(' ');
   const data = await weaviate.query(
@@ -80,10 +80,10 @@ function whereText(where: Where): string {
 const literal = (value: string | readonly string[]): string =>
   typeof value === 'string' ? JSON.stringify(value.toWellFormed()) : `[${value.map(literal).join()}]`;
 
-/** Every object of a home, page by page, vectors included. What is written meanwhile may be among them or not. */
-export async function* walk(weaviate: Weaviate, home: Home, limit: number): AsyncGenerator<FoundObject> {
+/** Every object of a scope, page by page, vectors included. What is written meanwhile may be among them or not. */
+export async function* walk(weaviate: Weaviate, scope: Scope, limit: number): AsyncGenerator<FoundObject> {
   for (let after: string | undefined; ;) {
-    const objects = await weaviate.page(home, { after, limit });
+    const objects = await weaviate.page(scope, { after, limit });
     yield* objects;
     after = objects.at(-1)?.id;
     if (objects.length < limit || after === undefined) return;

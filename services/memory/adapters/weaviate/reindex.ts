@@ -1,14 +1,15 @@
 import { ConfigError } from '@agent-workflow/kit/env';
 import { ServiceError } from '@agent-workflow/kit/errors';
-import type { EmbedderIdentity, OwnedMemory } from '../../ports/port.ts';
-import { createWeaviate, type Weaviate, type WeaviatePlace } from './client.ts';
+import type { EmbedderIdentity } from '../../ports/embedder.ts';
+import type { OwnedMemory } from '../../ports/memory.ts';
+import { createWeaviate, type Weaviate, type WeaviateConnection } from './client.ts';
 import { openMarks, type Marks } from './marks.ts';
 import { openPresence } from './presence.ts';
 import { countRows } from './queries.ts';
 import { makeCollection, readCurrent, type Current } from './schema.ts';
 import { loadOwners, scanAll } from './store.ts';
 
-export interface ReindexOptions extends WeaviatePlace {
+export interface ReindexOptions extends WeaviateConnection {
   readonly prefix: string;
   readonly onFailure: (error: unknown) => void;
 }
@@ -64,7 +65,7 @@ async function begin({ weaviate, marks, prefix, presence }: Parts): Promise<Rein
     count: async () => {
       const tenants = await weaviate.listTenants(collection);
       let total = 0;
-      for (const { name: tenant } of tenants) total += await countRows(weaviate, { home: { collection, tenant } });
+      for (const { name: tenant } of tenants) total += await countRows(weaviate, { scope: { collection, tenant } });
       return total;
     },
     scan: () => scanAll(weaviate, { collection, use }),

@@ -29,7 +29,7 @@ interface RepairOptions {
 export async function repairIndex(options: RepairOptions): Promise<number> {
   const { weaviate, collection } = options;
   let count = 0;
-  const tenants = (await weaviate.listTenants(collection)).filter(({ isHot }) => isHot);
+  const tenants = (await weaviate.listTenants(collection)).filter(({ isActive }) => isActive);
   await eachOf(tenants, tenantsAtOnce, async ({ name }) => {
     count += await repairTenant(options, { collection, tenant: name });
   });
@@ -38,15 +38,15 @@ export async function repairIndex(options: RepairOptions): Promise<number> {
 
 const tenantsAtOnce = 4;
 
-/** A home with a tenant. */
+/** A scope with a tenant. */
 interface Place {
   readonly collection: string;
   readonly tenant: string;
 }
 
-async function repairTenant(options: RepairOptions, home: Place): Promise<number> {
+async function repairTenant(options: RepairOptions, scope: Place): Promise<number> {
   let count = 0;
-  let left = await writtenSince(options, home);
+  let left = await writtenSince(options, scope);
   for (let tries = 0; left.length > 0; tries += 1) {
     if (tries === maxTries) throw unavailable('memories are being changed by others');
     if (tries > 0) await wait(pauseMs);
@@ -55,7 +55,7 @@ async function repairTenant(options: RepairOptions, home: Place): Promise<number
     );
     const missed: string[] = [];
     await eachOf(chunks, chunksAtOnce, async (chunk) => {
-      const done = await putAgain(options, home, chunk);
+      const done = await putAgain(options, scope, chunk);
       count += done.size;
       missed.push(...chunk.filter((id) => !done.has(id)));
     });
@@ -70,11 +70,11 @@ const pauseMs = 100;
 const chunksAtOnce = 2;
 
 /** The ids of what was written since, less what this repair has put again. */
-async function writtenSince({ weaviate, since, epoch }: RepairOptions, home: Place): Promise<string[]> {
+async function writtenSince({ weaviate, since, epoch }: RepairOptions, scope: Place): Promise<string[]> {
   const ids = new Set<string>();
   for (let from = since; ;) {
     const rows = await findRows(weaviate, {
-      home,
+      scope,
       limit: rowsAtOnce,
       fields: 'stamp _additional { id lastUpdateTimeUnix }',
       where: isWrittenSince(from),
@@ -109,15 +109,15 @@ function toWritten(row: Row): { readonly id: string; readonly updatedAt: number 
  */
 async function putAgain(
   { weaviate, marks, epoch }: RepairOptions,
-  home: Place,
+  scope: Place,
   ids: readonly string[],
 ): Promise<ReadonlySet<string>> {
   return marks.holdFree(ids, async (free, isHeld) => {
     const done = new Set(free);
     if (free.length === 0) return done;
-    const rows = await rowsByIds(weaviate, { home, ids: free, fields: objectFields });
+    const rows = await rowsByIds(weaviate, { scope, ids: free, fields: objectFields });
     await eachOf(rows, writesAtOnce, async (row) => {
-      const object = toNudged(row, home, epoch);
+      const object = toNudged(row, scope, epoch);
       if (isHeld()) await weaviate.replace(object);
       else done.delete(object.id);
     });
@@ -131,7 +131,7 @@ const writesAtOnce = 8;
  * Weaviate leaves the index alone when an object comes again as it stands, so the vector becomes longer or shorter by a millionth,
  * in turns. The index goes by angle: to it nothing changed.
  */
-function toNudged(row: Row, home: Place, epoch: string): NewObject {
+function toNudged(row: Row, scope: Place, epoch: string): NewObject {
   const { _additional, ...given } = row;
   const { id, vector } = _additional as { id: string; vector: readonly number[] | null };
   const values = vector ?? [];
@@ -139,7 +139,7 @@ function toNudged(row: Row, home: Place, epoch: string): NewObject {
   const scale = length > 1 ? (1 - 1e-6) / length : (1 + 1e-6) / length;
   const kept = Object.entries(given).filter(([, value]) => value !== null && value !== undefined);
   return {
-    ...home,
+    ...scope,
     id,
     properties: { ...(Object.fromEntries(kept) as Properties), stamp: repairStamp(epoch, given['stamp']) },
     vector: Float32Array.from(values, (value) => (length === 0 ? value : value * scale)),

@@ -1,6 +1,6 @@
 import { ConfigError } from '@agent-workflow/kit/env';
 import { unavailable } from '@agent-workflow/kit/errors';
-import type { EmbedderIdentity } from '../../ports/port.ts';
+import type { EmbedderIdentity } from '../../ports/embedder.ts';
 import type { Weaviate } from './client.ts';
 import type { Marks } from './marks.ts';
 

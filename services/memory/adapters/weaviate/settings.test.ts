@@ -1,8 +1,9 @@
 import test from 'ava';
 import { ConfigError, readEnv } from '@agent-workflow/kit/env';
-import { readWeaviate, weaviateSettings, type WeaviateReach } from './settings.ts';
+import { readWeaviateConfig, weaviateSettings, type WeaviateConfig } from './settings.ts';
 
-const read = (env: Record<string, string>): WeaviateReach | undefined => readWeaviate(readEnv(weaviateSettings, env));
+const read = (env: Record<string, string>): WeaviateConfig | undefined =>
+  readWeaviateConfig(readEnv(weaviateSettings, env));
 
 test('without an address there is no Weaviate', (t) => {
   t.is(read({ WEAVIATE_API_KEY: 'sesame' }), undefined);

@@ -1,6 +1,6 @@
 import { ConfigError, integer, text, type Settings, type Values } from '@agent-workflow/kit/env';
 
-/** How the memory service reaches Weaviate in a cluster. */
+/** How the memory service connects to Weaviate. */
 export const weaviateSettings = {
   WEAVIATE_URL: text(
     undefined,
@@ -21,8 +21,7 @@ export const weaviateSettings = {
 
 export type WeaviateValues = Values<typeof weaviateSettings>;
 
-/** The settings in the words of the adapter, which knows of no environment. */
-export interface WeaviateReach {
+export interface WeaviateConfig {
   readonly url: string;
   readonly apiKey: string | undefined;
   readonly prefix: string;
@@ -30,8 +29,8 @@ export interface WeaviateReach {
   readonly idleMs: number;
 }
 
-/** @returns `undefined` when no Weaviate is named. @throws ConfigError naming every setting that does not hold. */
-export function readWeaviate(values: WeaviateValues): WeaviateReach | undefined {
+/** @returns `undefined` when no Weaviate is named. @throws ConfigError that names every wrong setting. */
+export function readWeaviateConfig(values: WeaviateValues): WeaviateConfig | undefined {
   const { WEAVIATE_URL: url, WEAVIATE_PREFIX: prefix } = values;
   if (url === undefined) return undefined;
   const problems = [

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { SentRequest } from '../../ports/port.ts';
-import { requestId, untilOf, type StampedRequest } from './requests.ts';
+import type { IdempotentRequest } from '../../ports/records.ts';
+import { requestId, untilOf, type StampedRequest } from './idempotency.ts';
 
 /**
  * The stamp of an object tells one write of it from another. That of an update which may be sent again names its request; that of a
@@ -8,7 +8,7 @@ import { requestId, untilOf, type StampedRequest } from './requests.ts';
  */
 export const newStamp = (): string => randomUUID();
 
-export const requestStamp = (owner: string, request: SentRequest): string =>
+export const requestStamp = (owner: string, request: IdempotentRequest): string =>
   `request ${requestId(owner, request)} ${String(untilOf(request))}`;
 
 /** The request whose update is the last write of the object; `undefined` when it was another write. */

@@ -2,30 +2,25 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { every } from '@agent-workflow/kit/life';
 import { unavailable } from '@agent-workflow/kit/errors';
 import { toRemoved, toUpdated } from '../../record/outcomes.ts';
-import type {
-  EmbedderIdentity,
-  MemoryStore,
-  OwnedMemory,
-  RemovedMemories,
-  SentRequest,
-  StoredMemory,
-  UpdatedMemory,
-} from '../../ports/port.ts';
-import { createWeaviate, type Home, type NewObject, type Weaviate, type WeaviatePlace } from './client.ts';
+import type { EmbedderIdentity } from '../../ports/embedder.ts';
+import type { OwnedMemory, StoredMemory } from '../../ports/memory.ts';
+import type { IdempotentRequest, RemovedMemories, UpdatedMemory } from '../../ports/records.ts';
+import type { MemoryStore } from '../../ports/store.ts';
+import { createWeaviate, type Scope, type NewObject, type Weaviate, type WeaviateConnection } from './client.ts';
 import { createKeyLock } from './key-lock.ts';
 import { bareIdsAtOnce, eachById, listMemories, rowsByIds } from './lists.ts';
 import { openMarks, type Marks } from './marks.ts';
 import { headFields, memoryFields, objectId, tenantOf, toObject, toOwned, toStored } from './objects.ts';
 import { openPresence } from './presence.ts';
 import { countRows, walk } from './queries.ts';
-import { openRequests, requestId, type Removal, type Requests, type StampedRequest } from './requests.ts';
+import { openRequests, requestId, type Removal, type Requests, type StampedRequest } from './idempotency.ts';
 import { openSchema } from './schema.ts';
-import { findByVector, findByWords } from './search.ts';
+import { findByVector, findByKeywords } from './search.ts';
 import { requestOfStamp, requestStamp } from './stamps.ts';
 import { createTenants } from './tenants.ts';
 import { openWatch, type Watch } from './watch.ts';
 
-export interface WeaviateMemoryStoreOptions extends WeaviatePlace {
+export interface WeaviateMemoryStoreOptions extends WeaviateConnection {
   /** What the names of our collections begin with: a capital, then letters and digits. */
   readonly prefix: string;
   /** Whose vectors these are: a collection written by another is refused. */
@@ -99,17 +94,17 @@ function createStore({
 }: Parts): Omit<MemoryStore, keyof AsyncDisposable> {
   // What depends on what stands is done one after the other in this process; `update` holds the key among all processes.
   const inTurn = createKeyLock();
-  const homeOf = (owner: string): Home => ({ collection, tenant: tenantOf(owner) });
-  const within = async <T>(owner: string, work: (home: Home) => Promise<T>): Promise<T> =>
-    use(tenantOf(owner), () => work(homeOf(owner)));
+  const scopeOf = (owner: string): Scope => ({ collection, tenant: tenantOf(owner) });
+  const within = async <T>(owner: string, work: (scope: Scope) => Promise<T>): Promise<T> =>
+    use(tenantOf(owner), () => work(scopeOf(owner)));
 
-  const findStored = async (home: Home, ids: readonly string[]): Promise<Map<string, StoredMemory>> => {
+  const findStored = async (scope: Scope, ids: readonly string[]): Promise<Map<string, StoredMemory>> => {
     const [only, ...others] = ids;
     if (only !== undefined && others.length === 0) {
-      const found = await weaviate.find(home, only);
+      const found = await weaviate.find(scope, only);
       return new Map(found ? [[only, toStored(found.properties)]] : []);
     }
-    const rows = await rowsByIds(weaviate, { home, ids, fields: `${memoryFields} _additional { id }` });
+    const rows = await rowsByIds(weaviate, { scope, ids, fields: `${memoryFields} _additional { id }` });
     return new Map(rows.map((row) => [(row['_additional'] as { id: string }).id, toStored(row)]));
   };
 
@@ -118,10 +113,10 @@ function createStore({
   };
 
   /** Those of the memories that are there. What the last update of one came to is written down, because it goes with the memory. */
-  const findStanding = async (home: Home, owner: string, memoryIds: readonly string[]): Promise<string[]> => {
+  const findStanding = async (scope: Scope, owner: string, memoryIds: readonly string[]): Promise<string[]> => {
     const ids = memoryIds.map((memoryId) => objectId(owner, memoryId));
     const there = new Set<string>();
-    for await (const row of eachById(weaviate, { home, ids, fields: `${headFields} stamp _additional { id }` })) {
+    for await (const row of eachById(weaviate, { scope, ids, fields: `${headFields} stamp _additional { id }` })) {
       there.add((row['_additional'] as { id: string }).id);
       const last = requestOfStamp(row['stamp']);
       if (last) await keepUpdated(last, toStored(row));
@@ -129,18 +124,22 @@ function createStore({
     return memoryIds.filter((_, place) => there.has(ids[place] ?? ''));
   };
 
-  const removeNow = async (home: Home, owner: string, memoryIds: readonly string[]): Promise<RemovedMemories> => {
+  const removeNow = async (scope: Scope, owner: string, memoryIds: readonly string[]): Promise<RemovedMemories> => {
     const ids = memoryIds.map((memoryId) => objectId(owner, memoryId));
-    const gone = await removeAll(weaviate, home, ids);
+    const gone = await removeAll(weaviate, scope, ids);
     return toRemoved(memoryIds.filter((_, place) => gone.has(ids[place] ?? '')));
   };
 
   const removeOnce = async (
-    home: Home,
-    { owner, request, removal }: { readonly owner: string; readonly request: SentRequest; readonly removal: Removal },
+    scope: Scope,
+    {
+      owner,
+      request,
+      removal,
+    }: { readonly owner: string; readonly request: IdempotentRequest; readonly removal: Removal },
   ): Promise<RemovedMemories> => {
     if (removal.isDone) return removal.removed;
-    for await (const memoryIds of removal.memoryIds()) await removeNow(home, owner, memoryIds);
+    for await (const memoryIds of removal.memoryIds()) await removeNow(scope, owner, memoryIds);
     await requests.endRemoval(owner, request);
     return removal.removed;
   };
@@ -153,8 +152,8 @@ function createStore({
 
     update: async (owner, memoryId, change, request) => {
       const id = objectId(owner, memoryId);
-      const replace = async (home: Home, isHeld: () => boolean): Promise<UpdatedMemory | undefined> => {
-        const found = await weaviate.find(home, id);
+      const replace = async (scope: Scope, isHeld: () => boolean): Promise<UpdatedMemory | undefined> => {
+        const found = await weaviate.find(scope, id);
         const last = requestOfStamp(found?.properties['stamp']);
         if (found && request && isOf(last, owner, request)) return toUpdated(toStored(found.properties));
         const kept = request && (await requests.findUpdated(owner, request));
@@ -167,16 +166,16 @@ function createStore({
         return (await weaviate.replace(object)) ? toUpdated(memory) : undefined;
       };
       return inTurn([id], async () =>
-        within(owner, async (home) => marks.hold(id, async (isHeld) => replace(home, isHeld))),
+        within(owner, async (scope) => marks.hold(id, async (isHeld) => replace(scope, isHeld))),
       );
     },
 
     findUpdated: requests.findUpdated,
 
     get: async (owner, memoryIds) =>
-      within(owner, async (home) => {
+      within(owner, async (scope) => {
         const ids = memoryIds.map((memoryId) => objectId(owner, memoryId));
-        const known = await findStored(home, ids);
+        const known = await findStored(scope, ids);
         return ids.flatMap((id) => known.get(id) ?? []);
       }),
 
@@ -184,22 +183,22 @@ function createStore({
       const ids = memoryIds.map((memoryId) => objectId(owner, memoryId));
       const keys = request ? [requestId(owner, request), ...ids] : ids;
       return inTurn(keys, async () =>
-        within(owner, async (home) => {
+        within(owner, async (scope) => {
           const known = request && (await requests.findRemoval(owner, request));
           if (known?.isDone) return known.removed;
-          const standing = known ? [] : await findStanding(home, owner, memoryIds);
-          if (!request) return removeNow(home, owner, standing);
+          const standing = known ? [] : await findStanding(scope, owner, memoryIds);
+          if (!request) return removeNow(scope, owner, standing);
           const removal = known ?? (await requests.beginRemoval(owner, request, standing));
-          return removeOnce(home, { owner, request, removal });
+          return removeOnce(scope, { owner, request, removal });
         }),
       );
     },
 
-    list: async (query) => within(query.owner, async (home) => listMemories(weaviate, home, query)),
+    list: async (query) => within(query.owner, async (scope) => listMemories(weaviate, scope, query)),
 
-    findByVector: async (query) => within(query.owner, async (home) => findByVector(weaviate, home, query)),
+    findByVector: async (query) => within(query.owner, async (scope) => findByVector(weaviate, scope, query)),
 
-    findByWords: async (query) => within(query.owner, async (home) => findByWords(weaviate, home, query)),
+    findByKeywords: async (query) => within(query.owner, async (scope) => findByKeywords(weaviate, scope, query)),
 
     incompleteSince: watch.incompleteSince,
 
@@ -209,7 +208,7 @@ function createStore({
   };
 }
 
-const isOf = (last: StampedRequest | undefined, owner: string, request: SentRequest): boolean =>
+const isOf = (last: StampedRequest | undefined, owner: string, request: IdempotentRequest): boolean =>
   last?.id === requestId(owner, request) && last.until > request.at;
 
 /** How long a write is tried again whose outcome was not told. */
@@ -237,7 +236,7 @@ async function putNew(weaviate: Weaviate, object: NewObject): Promise<boolean> {
  */
 async function mendTorn(weaviate: Weaviate, object: NewObject): Promise<void> {
   const where = { operator: 'Equal', path: ['idHex'], valueText: String(object.properties['idHex']) } as const;
-  if ((await countRows(weaviate, { home: object, where })) > 0) return;
+  if ((await countRows(weaviate, { scope: object, where })) > 0) return;
   await weaviate.removeMany(object, [object.id]);
   await weaviate.create(object);
 }
@@ -246,13 +245,13 @@ async function mendTorn(weaviate: Weaviate, object: NewObject): Promise<void> {
 const idsAtOnce = 1000;
 
 /** Removes the objects and looks whether they are gone; gives the ids of those that were there. */
-async function removeAll(weaviate: Weaviate, home: Home, ids: readonly string[]): Promise<Set<string>> {
+async function removeAll(weaviate: Weaviate, scope: Scope, ids: readonly string[]): Promise<Set<string>> {
   const gone = new Set<string>();
   for (let from = 0; from < ids.length; from += idsAtOnce) {
     const chunk = ids.slice(from, from + idsAtOnce);
     for (let left = chunk; left.length > 0;) {
-      for (const id of await weaviate.removeMany(home, left)) gone.add(id);
-      const rows = await rowsByIds(weaviate, { home, ids: left, fields: '_additional { id }', atOnce: bareIdsAtOnce });
+      for (const id of await weaviate.removeMany(scope, left)) gone.add(id);
+      const rows = await rowsByIds(weaviate, { scope, ids: left, fields: '_additional { id }', atOnce: bareIdsAtOnce });
       left = rows.map((row) => (row['_additional'] as { id: string }).id);
     }
   }
@@ -285,18 +284,18 @@ export async function loadOwners(
 ): Promise<number> {
   let count = 0;
   for (const [owner, owned] of Map.groupBy(memories, (each) => each.owner)) {
-    const home = { collection, tenant: tenantOf(owner) };
-    count += await use(home.tenant, async () => loadOwned(weaviate, home, owned));
+    const scope = { collection, tenant: tenantOf(owner) };
+    count += await use(scope.tenant, async () => loadOwned(weaviate, scope, owned));
   }
   return count;
 }
 
 /** Adds those that are not there yet. The last one goes alone: a single write brings to disk what a batch left in memory. */
-async function loadOwned(weaviate: Weaviate, home: Home, owned: readonly OwnedMemory[]): Promise<number> {
-  const objects = owned.map((each) => toObject(home.collection, each));
+async function loadOwned(weaviate: Weaviate, scope: Scope, owned: readonly OwnedMemory[]): Promise<number> {
+  const objects = owned.map((each) => toObject(scope.collection, each));
   const unique = new Map(objects.map((object) => [object.id, object]));
   const standing = await rowsByIds(weaviate, {
-    home,
+    scope,
     ids: [...unique.keys()],
     fields: '_additional { id }',
     atOnce: bareIdsAtOnce,

@@ -25,8 +25,8 @@ export function createTenants({ weaviate, collection, idleMs, now = Date.now }: 
 
   /** Those that a process before this one left awake count as used now. */
   const findAwake = async (): Promise<void> => {
-    for (const { name, isHot } of await weaviate.listTenants(collection)) {
-      if (isHot && !lastUse.has(name)) lastUse.set(name, now());
+    for (const { name, isActive } of await weaviate.listTenants(collection)) {
+      if (isActive && !lastUse.has(name)) lastUse.set(name, now());
     }
     isFirstTime = false;
   };

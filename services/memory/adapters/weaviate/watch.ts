@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { every } from '@agent-workflow/kit/life';
-import { isTold, type Weaviate } from './client.ts';
+import { hasStatistics, type Weaviate } from './client.ts';
 import { withLease } from './lease.ts';
 import type { Mark, Marks } from './marks.ts';
 import { repairIndex } from './repair.ts';
@@ -83,7 +83,8 @@ export async function openWatch({ weaviate, marks, collection, onRepair, onFailu
     }
     isSuspect = false;
     const goodUntil = check?.goodUntil ?? 0;
-    const goesOn = check !== undefined && (isChecked || (!check.isWhole && check.fingerprint === seen && isTold(seen)));
+    const goesOn =
+      check !== undefined && (isChecked || (!check.isWhole && check.fingerprint === seen && hasStatistics(seen)));
     const epoch = goesOn ? check.epoch : randomUUID();
     if (!isChecked) await writeCheck({ fingerprint: seen, goodUntil, epoch, isWhole: false });
     const count = await repairIndex({ weaviate, marks, collection, since: goodUntil, epoch });

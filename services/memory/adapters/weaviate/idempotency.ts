@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { fromKeptRemoval, fromKeptUpdate, toKeptRemoval, toKeptUpdate, toRemoved } from '../../record/outcomes.ts';
-import type { RemovedMemories, SentRequest, UpdatedMemory } from '../../ports/port.ts';
+import type { IdempotentRequest, RemovedMemories, UpdatedMemory } from '../../ports/records.ts';
 import type { NewObject, Weaviate } from './client.ts';
 import { markId } from './marks.ts';
 import { findRows, type Where } from './queries.ts';
@@ -36,14 +36,14 @@ export interface Removal {
  * No call waits for another process, so a frozen or killed replica holds up nobody who sends its request again elsewhere.
  */
 export interface Requests {
-  readonly findUpdated: (owner: string, request: SentRequest) => Promise<UpdatedMemory | undefined>;
+  readonly findUpdated: (owner: string, request: IdempotentRequest) => Promise<UpdatedMemory | undefined>;
   /** Writes down the outcome of the update that a memory's stamp names, unless it is known. */
   readonly keepUpdated: (request: StampedRequest, memory: UpdatedMemory) => Promise<void>;
-  readonly findRemoval: (owner: string, request: SentRequest) => Promise<Removal | undefined>;
+  readonly findRemoval: (owner: string, request: IdempotentRequest) => Promise<Removal | undefined>;
   /** Writes down what a request is to remove; gives what stands, which another call of it may have written. */
-  readonly beginRemoval: (owner: string, request: SentRequest, memoryIds: readonly string[]) => Promise<Removal>;
+  readonly beginRemoval: (owner: string, request: IdempotentRequest, memoryIds: readonly string[]) => Promise<Removal>;
   /** Says that all of it is gone. */
-  readonly endRemoval: (owner: string, request: SentRequest) => Promise<void>;
+  readonly endRemoval: (owner: string, request: IdempotentRequest) => Promise<void>;
   /** Forgets what is no longer known. Many may do it at once. */
   readonly expire: () => Promise<void>;
 }
@@ -56,9 +56,9 @@ interface RequestsOptions {
 }
 
 /** The id of the object that keeps the outcome of a request: the same each time. */
-export const requestId = (owner: string, { id }: SentRequest): string => markId('request', owner, id);
+export const requestId = (owner: string, { id }: IdempotentRequest): string => markId('request', owner, id);
 
-export const untilOf = ({ at, keptMs }: SentRequest): number => at + keptMs;
+export const untilOf = ({ at, keptMs }: IdempotentRequest): number => at + keptMs;
 
 /** @throws Unavailable when Weaviate is away. */
 export async function openRequests({
@@ -67,14 +67,14 @@ export async function openRequests({
   partBytes = 1024 * 1024,
 }: RequestsOptions): Promise<Requests> {
   await weaviate.createCollection(definitionOf(collection));
-  const home = { collection };
+  const scope = { collection };
   const toObject = (id: string, until: number, value: Uint8Array | string): NewObject => ({
-    ...home,
+    ...scope,
     id,
     properties: { until, value: typeof value === 'string' ? value : Buffer.from(value).toString() },
   });
   const read = async (id: string, now: number): Promise<Uint8Array | undefined> => {
-    const properties = (await weaviate.find(home, id))?.properties;
+    const properties = (await weaviate.find(scope, id))?.properties;
     return properties && Number(properties['until']) > now ? Buffer.from(String(properties['value'])) : undefined;
   };
 
@@ -90,7 +90,7 @@ export async function openRequests({
     isDone: kept.isDone,
     memoryIds: () => memoryIdsOf(kept),
   });
-  const readRemoval = async (owner: string, request: SentRequest): Promise<KeptRemoval | undefined> => {
+  const readRemoval = async (owner: string, request: IdempotentRequest): Promise<KeptRemoval | undefined> => {
     const value = await read(requestId(owner, request), request.at);
     return value && (JSON.parse(value.toString()) as KeptRemoval);
   };
@@ -134,9 +134,9 @@ export async function openRequests({
     expire: async () => {
       for (;;) {
         const where: Where = { operator: 'LessThan', path: ['until'], valueNumber: Date.now() };
-        const rows = await findRows(weaviate, { home, where, fields: '_additional { id }', limit: expiredAtOnce });
+        const rows = await findRows(weaviate, { scope, where, fields: '_additional { id }', limit: expiredAtOnce });
         const ids = rows.map((row) => (row['_additional'] as { id: string }).id);
-        const gone = await weaviate.removeMany(home, ids);
+        const gone = await weaviate.removeMany(scope, ids);
         if (rows.length < expiredAtOnce || gone.length === 0) return;
       }
     },

@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { MemoryRecord, MemoryStore } from '../../ports/port.ts';
+import type { MemoryRecord } from '../../ports/memory.ts';
+import type { MemoryStore } from '../../ports/store.ts';
 import { openSqliteMemoryStore } from './store.ts';
 
 const embedder = { model: 'none', dimension: 2 };
@@ -57,7 +58,7 @@ test('words are found as they stand, whatever was stored, changed and removed be
 });
 
 async function idsWith(store: MemoryStore, text: string): Promise<string[]> {
-  const hits = await store.findByWords({ owner: 'anon', text, narrowing: {}, limit: 100 });
+  const hits = await store.findByKeywords({ owner: 'anon', text, narrowing: {}, limit: 100 });
   return hits.map(({ head }) => head.memoryId).sort();
 }
 

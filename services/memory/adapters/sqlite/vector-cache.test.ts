@@ -1,7 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
-import type { MemoryHead } from '../../ports/port.ts';
-import { createVectorCache } from './vectors.ts';
+import type { MemoryHead } from '../../ports/memory.ts';
+import { createVectorCache } from './vector-cache.ts';
 
 const headOf = (memoryId: string): MemoryHead => ({
   memoryId,
@@ -63,21 +63,21 @@ test('an owner that outgrows the room leaves by itself', (t) => {
   t.is(cache.get('a'), undefined);
 });
 
-test('who looks at all memories sees each that stays, whatever is put and removed meanwhile', async (t) => {
+test('a scan visits each memory that stays, whatever is put and removed meanwhile', async (t) => {
   const count = 200_000;
   const owner = createVectorCache(2, 1e9).make('u:ada', { count, metadataBytes: 0 });
   for (let n = 0; n < count; n += 1) owner?.put(headOf(String(n)), bytesOf(n, n), { seq: n, metadataBytes: 0 });
   const seen = new Map<string, number>();
-  let isOver = false;
+  let hasEnded = false;
   const scan = owner
     ?.scan((head, vectors, offset) => {
       const until = performance.now() + 0.0005;
       while (performance.now() < until);
       seen.set(head.memoryId, vectors[offset] ?? Number.NaN);
     })
-    .then(() => (isOver = true));
+    .then(() => (hasEnded = true));
   let turns = 0;
-  for (; !(isOver as boolean); turns += 1) {
+  for (; !(hasEnded as boolean); turns += 1) {
     owner?.remove(String(turns));
     owner?.remove(String(count - 1 - turns));
     owner?.put(headOf(`new ${String(turns)}`), bytesOf(1, 1), { seq: count + turns, metadataBytes: 0 });

@@ -1,10 +1,10 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import type { PartHealth } from '@agent-workflow/runtime/health';
-import type { MemoryStore } from './ports/port.ts';
+import type { MemoryStore } from '../../ports/store.ts';
 
-/** The same store, which is reported as away while its calls fail for that. */
-export function watchStore(store: MemoryStore, part: PartHealth): MemoryStore {
-  const watched =
+/** The same store. It reports to `part` whether its calls work, and that it is away when they fail for that. */
+export function reportHealth(store: MemoryStore, part: PartHealth): MemoryStore {
+  const reported =
     <A extends readonly unknown[], R>(work: (...values: A) => Promise<R>) =>
     async (...values: A): Promise<R> => {
       try {
@@ -19,13 +19,13 @@ export function watchStore(store: MemoryStore, part: PartHealth): MemoryStore {
     };
   return {
     ...store,
-    put: watched(store.put),
-    update: watched(store.update),
-    findUpdated: watched(store.findUpdated),
-    get: watched(store.get),
-    remove: watched(store.remove),
-    list: watched(store.list),
-    findByVector: watched(store.findByVector),
-    findByWords: watched(store.findByWords),
+    put: reported(store.put),
+    update: reported(store.update),
+    findUpdated: reported(store.findUpdated),
+    get: reported(store.get),
+    remove: reported(store.remove),
+    list: reported(store.list),
+    findByVector: reported(store.findByVector),
+    findByKeywords: reported(store.findByKeywords),
   };
 }

@@ -2,7 +2,7 @@
  * The words of a question without those that only hold it together in English: a memory with many of them may be about anything.
  * A text of such words alone stays as it is.
  */
-export function tellingWords(text: string): string {
+export function keywordsOf(text: string): string {
   const words = text.match(/[\p{L}\p{N}\p{M}\p{Co}']+/gu) ?? [];
   const telling = words.filter((word) => !grammar.has(word.toLowerCase()));
   return telling.length > 0 ? telling.join(' ') : text;

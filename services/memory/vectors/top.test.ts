@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { createTop } from './nearness.ts';
+import { createTop } from './top.ts';
 
 test('the top of many is the head of their sorted order', (t) => {
   fc.assert(

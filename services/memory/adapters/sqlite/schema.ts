@@ -1,0 +1,40 @@
+import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
+import { ConfigError } from '@agent-workflow/kit/env';
+import type { EmbedderIdentity } from '../../ports/embedder.ts';
+
+/** The schema, oldest first: only ever append. Small columns come first, because SQLite reads a row's overflow pages in order. */
+export const migrations = [
+  `CREATE TABLE memories (
+     seq INTEGER PRIMARY KEY, owner TEXT NOT NULL, memory_id TEXT NOT NULL,
+     memory_type TEXT NOT NULL, category TEXT NOT NULL, thread_id TEXT NOT NULL, timestamp INTEGER NOT NULL,
+     metadata BLOB NOT NULL, vector BLOB NOT NULL, content TEXT NOT NULL, vector_json BLOB NOT NULL,
+     UNIQUE (owner, memory_id)) STRICT;
+   CREATE INDEX memories_by_time ON memories (owner, timestamp, memory_id, memory_type, category);
+   CREATE INDEX memories_by_thread ON memories (owner, thread_id) WHERE thread_id <> '';
+   CREATE VIRTUAL TABLE memory_words USING fts5 (owner, content, content = '', contentless_delete = 1,
+     tokenize = 'porter unicode61 remove_diacritics 2');
+   CREATE TABLE indexed (until INTEGER NOT NULL) STRICT;
+   INSERT INTO indexed VALUES (0);
+   CREATE TABLE embedder (model TEXT NOT NULL, dimension INTEGER NOT NULL) STRICT;`,
+  `CREATE TABLE requests (
+     owner TEXT NOT NULL, id TEXT NOT NULL, until INTEGER NOT NULL, outcome BLOB NOT NULL, PRIMARY KEY (owner, id)) STRICT;
+   CREATE INDEX requests_by_time ON requests (until);`,
+];
+
+/**
+ * Writes down which embedder makes the vectors of the file.
+ * @throws ConfigError when the file holds memories of another one.
+ */
+export function recordEmbedder(db: Sqlite, { model, dimension }: EmbedderIdentity): void {
+  const known = db.prepare('SELECT model, dimension FROM embedder').get();
+  if (known?.['model'] === model && known['dimension'] === dimension) return;
+  if (known && db.prepare('SELECT 1 FROM memories LIMIT 1').get()) {
+    const recorded = `${String(known['model'])} (${String(known['dimension'])} numbers)`;
+    throw new ConfigError(
+      `the memories of this data folder were embedded by ${recorded}, not ${model} (${String(dimension)} numbers): ` +
+        'set EMBEDDINGS_PROVIDER, EMBEDDINGS_MODEL and EMBEDDINGS_DIMENSION as they were, or use another DATA_DIR',
+    );
+  }
+  db.prepare('DELETE FROM embedder').run();
+  db.prepare('INSERT INTO embedder VALUES (?, ?)').run(model, dimension);
+}

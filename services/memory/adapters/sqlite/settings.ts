@@ -1,0 +1,6 @@
+import { text, type Settings } from '@agent-workflow/kit/env';
+
+/** Where a process of its own keeps its file. */
+export const sqliteSettings = {
+  DATA_DIR: text('.data', 'Folder of the data; `:memory:` keeps nothing'),
+} satisfies Settings;

@@ -1,0 +1,66 @@
+import { isServiceError } from '@agent-workflow/kit/errors';
+import type { Log } from '@agent-workflow/kit/log';
+import { retry, serverAway } from '@agent-workflow/kit/retry';
+import { unwatchedPart, type Health } from '@agent-workflow/runtime/health';
+import type { Reindex } from '../../ports/backup.ts';
+import type { EmbedderIdentity } from '../../ports/embedder.ts';
+import type { MemoryStore } from '../../ports/store.ts';
+import { reportHealth } from './health.ts';
+import { readWeaviateConfig, type WeaviateConfig, type WeaviateValues } from './settings.ts';
+
+interface Parts {
+  readonly embedder: EmbedderIdentity;
+  readonly log: Log;
+  readonly health?: Health;
+  readonly stopping: AbortSignal;
+}
+
+interface WeaviateStore {
+  readonly open: (parts: Parts) => Promise<MemoryStore>;
+  readonly openReindex: (parts: Pick<Parts, 'log'>) => Promise<Reindex>;
+}
+
+/** The Weaviate at `WEAVIATE_URL`; `undefined` while that is unset. Its client is loaded when it is opened. */
+export function weaviateStore(values: WeaviateValues): WeaviateStore | undefined {
+  const config = readWeaviateConfig(values);
+  return (
+    config && {
+      open: async (parts) => openWhenThere(config, parts),
+      openReindex: async ({ log }) => {
+        const { openReindex } = await import('./reindex.ts');
+        return openReindex({ ...config, onFailure: failuresTo(log) });
+      },
+    }
+  );
+}
+
+async function openWhenThere(config: WeaviateConfig, { embedder, log, health, stopping }: Parts): Promise<MemoryStore> {
+  const { openWeaviateMemoryStore } = await import('./store.ts');
+  const open = async (): Promise<MemoryStore> =>
+    openWeaviateMemoryStore({
+      ...config,
+      embedder,
+      onRepair: (count) => {
+        log.info({ count }, 'the index of memories is checked');
+      },
+      onFailure: failuresTo(log),
+    });
+  const part = health?.part('weaviate') ?? unwatchedPart;
+  const store = await retry(open, {
+    ...serverAway,
+    signal: stopping,
+    mayHelp: (error) => isServiceError(error, 'Unavailable'),
+    onRetry: (error) => {
+      part.fails('it is away', error);
+      log.warn({ err: error }, 'waiting for Weaviate');
+    },
+  });
+  part.works();
+  return reportHealth(store, part);
+}
+
+const failuresTo =
+  (log: Log) =>
+  (error: unknown): void => {
+    log.warn({ err: error }, 'a request to Weaviate failed in the background');
+  };

@@ -1,0 +1,52 @@
+/**
+ * The vector scaled to length 1; a vector of zeros is returned as it is. The sum of squares has double precision, so that its
+ * rounding does not change a score.
+ */
+export function toUnit(vector: Float32Array): Float32Array {
+  let squares = 0;
+  for (const value of vector) squares += value * value;
+  if (squares === 0) return vector;
+  const factor = 1 / Math.sqrt(squares);
+  return vector.map((value) => value * factor);
+}
+
+const decimals = 7;
+const scale = 10 ** decimals;
+const longestNumber = '-0.,'.length + decimals;
+const zero = '0'.charCodeAt(0);
+const point = '.'.charCodeAt(0);
+const minus = '-'.charCodeAt(0);
+const comma = ','.charCodeAt(0);
+
+/**
+ * The numbers of a unit vector as a JSON array, as replies carry it, with seven decimals: what single precision holds of them. It is
+ * written digit by digit, which takes a tenth of the time of `JSON.stringify`.
+ */
+export function vectorToJson(vector: Float32Array): Uint8Array {
+  const json = Buffer.allocUnsafe(vector.length * longestNumber + 2);
+  let end = json.write('[');
+  for (const [index, value] of vector.entries()) {
+    if (index > 0) json[end++] = comma;
+    end = writeNumber(json, end, Math.round(value * scale));
+  }
+  end += json.write(']', end);
+  return Uint8Array.prototype.slice.call(json, 0, end);
+}
+
+/** Writes `units / scale` at `start` and returns where it ends. */
+function writeNumber(json: Uint8Array, start: number, units: number): number {
+  let end = start;
+  if (units < 0) json[end++] = minus;
+  let rest = Math.abs(units);
+  const whole = Math.floor(rest / scale);
+  json[end++] = zero + whole;
+  rest -= whole * scale;
+  if (rest === 0) return end;
+  json[end++] = point;
+  for (let unit = scale / 10; rest > 0; unit /= 10) {
+    const digit = Math.floor(rest / unit);
+    json[end++] = zero + digit;
+    rest -= digit * unit;
+  }
+  return end;
+}
