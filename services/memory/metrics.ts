@@ -5,7 +5,7 @@ import type { Embedder } from './ports/embedder.ts';
 
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30];
 
-/** What the memory service measures. */
+/** The metrics of the memory service. */
 export const memoryMetrics = {
   search: histogram(
     'agent_workflow_memory_search_seconds',
@@ -24,7 +24,7 @@ export const memoryMetrics = {
   ),
 };
 
-/** Both as they were given, measured where there is a registry. */
+/** Wraps the embedder and the service so that they are measured; without a registry they are returned as they are. */
 export interface MeasureMemory {
   readonly embedder: (embedder: Embedder) => Embedder;
   readonly memory: (memory: Memory) => Memory;

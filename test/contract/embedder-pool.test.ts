@@ -12,7 +12,7 @@ const dimension = 8;
 const poolOf = ({ url }: OpenaiEmbeddings, options: EmbedderPoolOptions = {}): Embedder =>
   createEmbedderPool(
     createOpenaiEmbedder({ baseUrl: url, apiKey: undefined, model: 'letters', dimension, timeoutMs: 10_000 }),
-    { firstPauseMs: 10, ...options },
+    { firstWaitMs: 20, ...options },
   );
 
 embedderContract(test, 'a pool', async () => {
@@ -20,7 +20,7 @@ embedderContract(test, 'a pool', async () => {
   return { embedder: poolOf(server), [Symbol.asyncDispose]: async () => server[Symbol.asyncDispose]() };
 });
 
-test('what many ask for at once goes in few requests, and each gets its own', async (t) => {
+test('the texts of many callers go in few requests, and each caller gets its own vectors', async (t) => {
   await using server = await startOpenaiEmbeddings({ dimension });
   const pool = poolOf(server, { maxUnderWay: 2, maxTexts: 50 });
   const texts = Array.from({ length: 120 }, (_, n) => 'a'.repeat(n % 7) + 'b'.repeat(n % 5));
@@ -35,7 +35,7 @@ test('what many ask for at once goes in few requests, and each gets its own', as
 test('a request that the endpoint is too busy for is sent again', async (t) => {
   await using server = await startOpenaiEmbeddings({ dimension });
   server.behave({ kind: 'status', status: 503 });
-  const embedding = poolOf(server, { firstPauseMs: 200 }).embed(['ab'], within(10_000));
+  const embedding = poolOf(server, { firstWaitMs: 400 }).embed(['ab'], within(10_000));
   while (server.requests.length === 0) await new Promise(setImmediate);
   server.behave({ kind: 'answer' });
   t.deepEqual(
@@ -67,7 +67,7 @@ test('one text that has no usable vector is not the failure of the texts that go
   t.true(bad?.status === 'rejected' && isServiceError(bad.reason, 'Invalid'));
 });
 
-test('a wait that is longer than the caller has is passed on at once', async (t) => {
+test('a wait of half a minute that the endpoint asks for is returned to the caller at once', async (t) => {
   await using server = await startOpenaiEmbeddings({ dimension });
   server.behave({ kind: 'status', status: 429, headers: { 'retry-after': '30' } });
   const error = await t.throwsAsync(poolOf(server).embed(['a'], within(10_000)));
@@ -80,13 +80,13 @@ test('each caller has its own deadline, whatever others wait for', async (t) => 
   server.behave({ kind: 'hang' });
   const pool = poolOf(server, { maxUnderWay: 1 });
   const caller = new AbortController();
-  const patient = pool.embed(['a'], within(60_000, caller.signal));
-  const hasty = pool.embed(['b'], within(50));
-  t.true(isServiceError(await t.throwsAsync(hasty), 'Timeout'));
+  const long = pool.embed(['a'], within(60_000, caller.signal));
+  const short = pool.embed(['b'], within(50));
+  t.true(isServiceError(await t.throwsAsync(short), 'Timeout'));
   const late = pool.embed(['c'], within(50));
   t.true(isServiceError(await t.throwsAsync(late), 'Timeout'));
   caller.abort();
-  t.true(isServiceError(await t.throwsAsync(patient), 'Cancelled'));
+  t.true(isServiceError(await t.throwsAsync(long), 'Cancelled'));
 });
 
 test('more texts than may wait are refused', async (t) => {

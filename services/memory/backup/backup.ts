@@ -5,12 +5,12 @@ import type { EmbedderIdentity } from '../ports/embedder.ts';
 import type { OwnedMemory } from '../ports/memory.ts';
 import { toUnit } from '../vectors/unit.ts';
 
-// A backup is lines of JSON: first what it is and what made its vectors, then a memory each, and last how many there are.
+// A backup is lines of JSON: first its format and its embedder, then one memory a line, and last the number of memories.
 
 const format = 'agent-workflow memories';
 const version = 1;
 
-/** The lines of a backup, each with its end. */
+/** The lines of a backup, each with its line end. */
 export async function* toLines(
   memories: AsyncIterable<OwnedMemory>,
   { model, dimension }: EmbedderIdentity,
@@ -26,21 +26,21 @@ export async function* toLines(
 }
 
 export interface Backup {
-  /** What made the vectors. */
+  /** The embedder that made the vectors. */
   readonly embedder: EmbedderIdentity;
-  /** @throws ConfigError at a line that is none of a backup's, and when the last one is missing. */
+  /** @throws ConfigError at a line that is no memory, and when the last line is missing. */
   readonly memories: AsyncIterable<OwnedMemory>;
 }
 
-/** @throws ConfigError when it is no backup that this version can read. */
+/** @throws ConfigError when the lines are no backup that this version can read. */
 export async function readBackup(lines: AsyncIterable<string>): Promise<Backup> {
   const iterator = lines[Symbol.asyncIterator]();
   const first = await iterator.next();
   const head = first.done ? undefined : parse(first.value);
   const model = head && fieldOf(head, 'model');
   const dimension = head && fieldOf(head, 'dimension');
-  const isOurs = head && fieldOf(head, 'format') === format && fieldOf(head, 'version') === version;
-  if (!isOurs || typeof model !== 'string' || typeof dimension !== 'number') {
+  const isKnown = head && fieldOf(head, 'format') === format && fieldOf(head, 'version') === version;
+  if (!isKnown || typeof model !== 'string' || typeof dimension !== 'number') {
     throw new ConfigError(`the file is no backup of memories (version ${String(version)})`);
   }
   return { embedder: { model, dimension }, memories: readMemories(iterator, dimension) };
@@ -52,7 +52,7 @@ async function* readMemories(lines: AsyncIterator<string>, dimension: number): A
     const line = next.done ? undefined : parse(next.value);
     if (line && fieldOf(line, 'count') === count) return;
     const owned = line && toOwned(line, dimension);
-    // The head is line 1.
+    // The first memory is on line 2.
     if (!owned) throw new ConfigError(`the file is no whole backup: line ${String(count + 2)} is no memory`);
     yield owned;
   }
@@ -96,7 +96,7 @@ function numbersOf(json: string): number[] | undefined {
     const value: unknown = JSON.parse(json);
     if (Array.isArray(value) && value.every((number) => typeof number === 'number')) return value;
   } catch {
-    // Not one of ours: the caller says where it stands.
+    // The caller reports the line.
   }
   return undefined;
 }

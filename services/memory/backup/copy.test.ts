@@ -21,7 +21,7 @@ const embedderOf = (vectorOf: (text: string) => number[]): Embedder => ({
   embed: async (texts) => Promise.resolve(texts.map((text) => Float32Array.from(vectorOf(text)))),
 });
 
-test('what is embedded anew on the way has unit vectors of the new embedder, and its text as it was', async (t) => {
+test('a copy with another embedder has unit vectors of that embedder, and the texts as they were', async (t) => {
   const loaded: OwnedMemory[] = [];
   const copied = await copyMemories({
     from: given('a', 'b'),
@@ -44,7 +44,7 @@ for (const [what, vector] of [
   ['a vector of another dimension', [1, 2, 3]],
   ['something that is no number', [1, NaN]],
 ] as const)
-  test(`a copy ends where the embedder gives ${what}, and loads nothing of that piece`, async (t) => {
+  test(`a copy ends where the embedder gives ${what}, and loads nothing of that batch`, async (t) => {
     const embedder: Embedder = {
       ...embedderOf(() => [1, 0]),
       embed: async (texts) => Promise.resolve(texts.flatMap(() => (vector ? [Float32Array.from(vector)] : []))),

@@ -6,11 +6,11 @@ import { vectorToJson } from '../vectors/unit.ts';
 
 export interface CopyOptions {
   readonly from: AsyncIterable<OwnedMemory>;
-  /** Puts memories where they are copied to; gives how many are new there. */
+  /** Writes memories to the target; returns how many were new there. */
   readonly load: (memories: readonly OwnedMemory[]) => Promise<number>;
-  /** Makes the vectors anew; absent, they stay what they are. */
+  /** Makes new vectors; absent, the vectors are copied. */
   readonly embedder?: Embedder | undefined;
-  /** Told after each piece how many have been read and how many of them were new. */
+  /** Is called after each batch with the totals so far. */
   readonly onProgress: (copied: Copied) => void;
 }
 
@@ -19,39 +19,40 @@ export interface Copied {
   readonly added: number;
 }
 
-const atOnce = 200;
+const batchSize = 200;
+/** The deadline of one batch at the embedder. */
 const embedMs = 10 * 60_000;
 
 /**
- * Copies memories, so many at a time that they fit into memory.
- * @throws Invalid when the embedder gives no vector for one of them that can be compared with others.
+ * Copies memories in batches, so that few are in memory at once.
+ * @throws Invalid when the embedder gives no usable vector for one of them.
  */
 export async function copyMemories({ from, load, embedder, onProgress }: CopyOptions): Promise<Copied> {
   let copied: Copied = { read: 0, added: 0 };
-  for await (const piece of inPieces(from, atOnce)) {
-    const added = await load(embedder ? await embedAnew(piece, embedder) : piece);
-    copied = { read: copied.read + piece.length, added: copied.added + added };
+  for await (const batch of inBatches(from, batchSize)) {
+    const added = await load(embedder ? await withNewVectors(batch, embedder) : batch);
+    copied = { read: copied.read + batch.length, added: copied.added + added };
     onProgress(copied);
   }
   return copied;
 }
 
-async function embedAnew(memories: readonly OwnedMemory[], embedder: Embedder): Promise<OwnedMemory[]> {
+async function withNewVectors(memories: readonly OwnedMemory[], embedder: Embedder): Promise<OwnedMemory[]> {
   const texts = memories.map(({ memory }) => memory.content);
   const vectors = await embedTexts(embedder, { texts, field: ['content'] }, within(embedMs));
-  return memories.map(({ owner, memory }, place) => {
-    const vector = vectors[place] as Float32Array;
+  return memories.map(({ owner, memory }, index) => {
+    const vector = vectors[index] as Float32Array;
     return { owner, memory: { ...memory, vector, vectorJson: vectorToJson(vector) } };
   });
 }
 
-async function* inPieces<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
-  let piece: T[] = [];
+async function* inBatches<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<T[]> {
+  let batch: T[] = [];
   for await (const item of items) {
-    piece.push(item);
-    if (piece.length < size) continue;
-    yield piece;
-    piece = [];
+    batch.push(item);
+    if (batch.length < size) continue;
+    yield batch;
+    batch = [];
   }
-  if (piece.length > 0) yield piece;
+  if (batch.length > 0) yield batch;
 }

@@ -3,14 +3,14 @@ import type { Embedder } from '../ports/embedder.ts';
 
 const dimension = 384;
 
-/** How much a word says, by its length: short ones are mostly grammar. */
+/** The weight of a word by its length: short words are mostly grammar. */
 const wordWeights = [0, 0.2, 0.3, 0.5];
 const pairWeight = 0.6;
 
 /**
- * Embeds without a model: words, pairs of words and pieces of words are counted, and each of them adds to one of 384
- * numbers that its hash chooses. Texts are near when they share words or parts of words; it knows nothing of meaning.
- * The same text gives the same vector on every machine.
+ * Embeds without a model: it counts words, pairs of words and character n-grams, and adds each to the one of 384 numbers that its hash
+ * selects. Texts are near when they share words or parts of words; it knows nothing of meaning. The same text gives the same vector
+ * on every machine.
  */
 export const hashEmbedder: Embedder = {
   model: 'hash-v1',
@@ -26,52 +26,53 @@ function embedText(text: string): Float32Array {
     const hash = hashOf(word);
     features.add(hash, wordWeights[word.length] ?? 1);
     if (index > 0) features.add(mix(before, hash), pairWeight);
-    addPieces(features, word);
+    addGrams(features, word);
     before = hash;
   }
   return features.toVector();
 }
 
-/** Words of letters and digits; what else stands there when there are none. */
+/** The words of letters and digits; a text without any is split at its spaces. */
 function wordsOf(text: string): readonly string[] {
   const folded = limitMarks(text).normalize('NFKC').toLowerCase();
   return folded.match(/[\p{L}\p{N}\p{M}_]+/gu) ?? folded.match(/\S+/g) ?? [];
 }
 
-interface Pieces {
+/** The character n-grams of a word. */
+interface Grams {
   readonly shortest: number;
   readonly longest: number;
-  /** How many places before and after the word count as its edge. */
+  /** How many edge characters are added before and after the word. */
   readonly edges: number;
   readonly weight: number;
 }
 
-/** Three to five characters in a row, so that inflections and typing errors stay near. */
-const spacedPieces: Pieces = { shortest: 3, longest: 5, edges: 1, weight: 0.3 };
-/** Scripts without spaces have their words inside what looks like one, most of them one or two characters long. */
-const unspacedPieces: Pieces = { shortest: 1, longest: 3, edges: 0, weight: 0.6 };
+/** Three to five characters, so that inflections and typing errors stay near. */
+const spacedGrams: Grams = { shortest: 3, longest: 5, edges: 1, weight: 0.3 };
+/** For scripts without spaces, where a run of letters has many words, most of them one or two characters long. */
+const unspacedGrams: Grams = { shortest: 1, longest: 3, edges: 0, weight: 0.6 };
 const unspaced = /[\u2e80-\ud7ff]/;
 
-function addPieces(features: Features, word: string): void {
-  const { shortest, longest, edges, weight } = unspaced.test(word) ? unspacedPieces : spacedPieces;
+function addGrams(features: Features, word: string): void {
+  const { shortest, longest, edges, weight } = unspaced.test(word) ? unspacedGrams : spacedGrams;
   for (let from = -edges; from + shortest <= word.length + edges; from += 1) {
     const end = Math.min(from + longest, word.length + edges);
-    let hash = pieceSeed;
-    for (let place = from; place < end; place += 1) {
-      hash = step(hash, place < 0 || place >= word.length ? edge : word.charCodeAt(place));
-      const length = place - from + 1;
+    let hash = gramSeed;
+    for (let index = from; index < end; index += 1) {
+      hash = step(hash, index < 0 || index >= word.length ? edge : word.charCodeAt(index));
+      const length = index - from + 1;
       if (length >= shortest) features.add(mix(hash, length), weight);
     }
   }
 }
 
-/** Each feature of a text, by its hash: how often it is there, and what it weighs. */
+/** The features of a text by their hashes: how often each occurs, and its weight. */
 interface Features {
   readonly add: (hash: number, weight: number) => void;
   readonly toVector: () => Float32Array;
 }
 
-/** A hash table on plain arrays: a Map costs three times as much, and this is most of what embedding does. */
+/** A hash table on typed arrays: a Map takes three times as long, and this is most of the work of embedding. */
 function createFeatures(words: readonly string[]): Features {
   const capacity = capacityFor(words);
   const hashes = new Int32Array(capacity);
@@ -96,24 +97,24 @@ function createFeatures(words: readonly string[]): Features {
   };
 }
 
-/** A power of two with room to spare for all there can be: three pieces a character, and the words and pairs. */
+/** A power of two that is larger than the number of all features: three n-grams a character, and the words and pairs. */
 function capacityFor(words: readonly string[]): number {
-  const pieces = words.reduce((sum, word) => sum + (word.length + 2) * 4, 0);
-  return 2 ** Math.ceil(Math.log2((pieces + 2) * 1.25));
+  const features = words.reduce((sum, word) => sum + (word.length + 2) * 4, 0);
+  return 2 ** Math.ceil(Math.log2((features + 2) * 1.25));
 }
 
-/** What is said often counts more, but less and less so. */
+/** A feature that occurs more often counts more, by the logarithm. */
 const damp = (times: number): number => (times === 1 ? 1 : 1 + Math.log(times));
 
-/** Half of the hashes subtract, so that features sharing a number cancel out on average rather than pile up. */
+/** Half of the hashes subtract, so that features that share a number cancel out on average. */
 function addTo(vector: Float64Array, hash: number, weight: number): void {
   const mixed = mix(hash, dimension);
-  const place = (mixed >>> 1) % dimension;
-  vector[place] = (vector[place] ?? 0) + (mixed & 1 ? weight : -weight);
+  const index = (mixed >>> 1) % dimension;
+  vector[index] = (vector[index] ?? 0) + (mixed & 1 ? weight : -weight);
 }
 
 const wordSeed = 0x811c9dc5;
-const pieceSeed = 0x2f6b17a3;
+const gramSeed = 0x2f6b17a3;
 const edge = 0x20;
 
 /** FNV-1a, one character at a time. */
@@ -137,6 +138,6 @@ function toUnit(vector: Float64Array): Float32Array {
   for (const value of vector) squares += value * value;
   const scale = squares === 0 ? 0 : 1 / Math.sqrt(squares);
   const unit = new Float32Array(vector.length);
-  for (const [place, value] of vector.entries()) unit[place] = value * scale;
+  for (const [index, value] of vector.entries()) unit[index] = value * scale;
   return unit;
 }

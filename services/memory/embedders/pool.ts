@@ -1,28 +1,31 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { fromUnknown, isServiceError, ServiceError, timeout, unavailable } from '@agent-workflow/kit/errors';
+import { retry } from '@agent-workflow/kit/retry';
 import type { Call } from '@agent-workflow/protos/call';
 import type { Embedder } from '../ports/embedder.ts';
 
 export interface EmbedderPoolOptions {
   /** How many requests go to the embedder at once. */
   readonly maxUnderWay?: number;
-  /** How many texts one request carries. */
+  /** How many texts one request holds. */
   readonly maxTexts?: number;
   /** How many texts may wait for a request; more are refused. */
   readonly maxWaiting?: number;
-  /** How often a request is sent that the embedder is too busy, or away, to answer. */
-  readonly maxTries?: number;
-  /** How long to wait before the second attempt, in milliseconds; each later one waits twice as long. */
-  readonly firstPauseMs?: number;
+  /** How often a request is sent while the embedder is busy or away. */
+  readonly maxAttempts?: number;
+  /** The longest wait before the second attempt, in milliseconds; each later wait is twice as long. */
+  readonly firstWaitMs?: number;
 }
 
+/** A longer wait that the embedder asks for is not waited for: the caller gets the error with that wait. */
+const maxWaitMs = 5000;
+
 /**
- * An embedder whose texts wait for one another: what many callers ask for at once goes in few requests, of which few are under way,
- * and which are sent again with growing pauses when the embedder is away. No caller waits longer than its own call allows.
+ * Puts the texts of many callers into few requests, sends few requests at once, and sends them again with growing waits while the
+ * embedder is away. No caller waits longer than its own call allows.
  * @throws Unavailable when too many texts wait.
  */
 export function createEmbedderPool(embedder: Embedder, options: EmbedderPoolOptions = {}): Embedder {
-  const { maxUnderWay = 4, maxTexts = 128, maxWaiting = 10_000, maxTries = 3, firstPauseMs = 200 } = options;
+  const { maxUnderWay = 4, maxTexts = 128, maxWaiting = 10_000, maxAttempts = 3, firstWaitMs = 400 } = options;
   let waiting: Item[] = [];
   let underWay = 0;
 
@@ -30,10 +33,15 @@ export function createEmbedderPool(embedder: Embedder, options: EmbedderPoolOpti
     const { call, release } = callOf(items);
     const texts = items.map(({ text }) => text);
     try {
-      const vectors = await again({ maxTries, firstPauseMs, call }, () => embedder.embed(texts, call));
-      for (const [place, item] of items.entries()) item.resolve(vectors[place]);
+      const vectors = await retry(() => embedder.embed(texts, call), {
+        ...{ maxAttempts, firstMs: firstWaitMs, maxMs: maxWaitMs },
+        ...{ deadline: call.deadline, signal: call.signal },
+        mayHelp: (error) => isServiceError(error, 'Unavailable'),
+        leastMs: askedWaitMs,
+      });
+      for (const [index, item] of items.entries()) item.resolve(vectors[index]);
     } catch (error) {
-      // One text that the embedder refuses must not be the others' failure.
+      // When the embedder refuses one text, the others are sent without it.
       if (items.length > 1 && isOfOneText(error)) for (const item of items) await send([item]);
       else for (const item of items) item.reject(fromUnknown(error));
     } finally {
@@ -55,7 +63,7 @@ export function createEmbedderPool(embedder: Embedder, options: EmbedderPoolOpti
   const embedOne = async (text: string, call: Call): Promise<Float32Array> => {
     const { promise, resolve, reject } = Promise.withResolvers<Float32Array | undefined>();
     waiting.push({ text, call, resolve, reject });
-    // After this turn of the event loop, so that those who ask at once go together.
+    // After this turn of the event loop, so that the texts of one turn go in one request.
     setImmediate(pump);
     const vector = await untilOver(promise, call);
     if (!vector) throw new ServiceError('Internal', 'the embedder did not give one vector a text');
@@ -72,6 +80,12 @@ export function createEmbedderPool(embedder: Embedder, options: EmbedderPoolOpti
   };
 }
 
+/** The wait that a busy embedder asks for. A second or less is its default, and the backoff decides. */
+const askedWaitMs = (error: unknown): number => {
+  const { retryAfterMs = 0 } = isServiceError(error) ? error : {};
+  return retryAfterMs > 1000 ? retryAfterMs : 0;
+};
+
 const isOfOneText = (error: unknown): boolean => isServiceError(error, 'Internal') || isServiceError(error, 'Invalid');
 
 interface Item {
@@ -81,7 +95,7 @@ interface Item {
   readonly reject: (error: ServiceError) => void;
 }
 
-/** A request lives as long as the most patient of those it is for. */
+/** The call of a request: it ends when the calls of all its texts have ended. */
 function callOf(items: readonly Item[]): { readonly call: Call; readonly release: () => void } {
   const over = new AbortController();
   let left = items.length;
@@ -100,7 +114,7 @@ function callOf(items: readonly Item[]): { readonly call: Call; readonly release
   return { call: { deadline, signal: over.signal }, release };
 }
 
-/** Gives up on a result when the call is over; the work may go on for others. */
+/** Rejects when the call ends before the result is there. The work may go on for other callers. */
 async function untilOver<T>(work: Promise<T>, { deadline, signal }: Call): Promise<T> {
   const over = Promise.withResolvers<never>();
   const late = (): void => {
@@ -120,31 +134,3 @@ async function untilOver<T>(work: Promise<T>, { deadline, signal }: Call): Promi
     signal.removeEventListener('abort', leave);
   }
 }
-
-interface Patience {
-  readonly maxTries: number;
-  readonly firstPauseMs: number;
-  readonly call: Call;
-}
-
-async function again<T>({ maxTries, firstPauseMs, call }: Patience, work: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await work();
-    } catch (error) {
-      if (tries >= maxTries || !isServiceError(error, 'Unavailable')) throw error;
-      const { retryAfterMs = 0 } = error;
-      const pauseMs = Math.max(
-        firstPauseMs * 2 ** (tries - 1) * (1 + Math.random()),
-        retryAfterMs > 1000 ? retryAfterMs : 0,
-      );
-      if (pauseMs > longestPauseMs || Date.now() + pauseMs >= call.deadline) throw error;
-      await wait(pauseMs, undefined, { signal: call.signal }).catch(() => {
-        throw error;
-      });
-    }
-  }
-}
-
-/** Who is asked to come back later than this tells its own caller so. */
-const longestPauseMs = 5000;

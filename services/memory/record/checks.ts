@@ -44,7 +44,7 @@ export function readMetadata(json: Uint8Array): Readonly<Record<string, unknown>
   return readObject(json, ['metadata']);
 }
 
-/** The selection, its type being one there is. */
+/** The selection. @throws Invalid when its memory type is unknown. */
 export function checkedSelection(selection: Selection): Selection {
   if (selection.memoryType !== undefined) oneOf(memoryTypes, selection.memoryType, ['memoryType']);
   return selection;

@@ -5,20 +5,20 @@ import { fieldOf, isObject, readObject } from './json.ts';
 import type { MemoryHead } from '../ports/memory.ts';
 import type { MetadataMatch, Narrowing, Scalar } from '../ports/query.ts';
 
-/** A selection, read: what a store narrows by itself, and the test for the rest. */
+/** A selection that was read: the filters that a store applies, and a test for the others. */
 export interface Selected {
   readonly narrowing: Narrowing;
-  /** Absent when `narrowing` says it all. */
+  /** Absent when `narrowing` holds all filters. */
   readonly accepts?: (head: MemoryHead) => boolean;
 }
 
 type Test = (value: unknown) => boolean;
 
 /**
- * Reads what a memory must match. A field is compared by equality with any JSON value (`null` matches null, and
- * not an absent field), or by an object of operators that must all hold. `thread_id`, `memory_type` and `category` are the memory's
- * own; every other name is a field of its metadata.
- * @throws Invalid at the filter that does not hold together.
+ * Reads the filters of a request. A field is compared for equality with any JSON value (`null` matches null, and no absent field), or
+ * by an object of operators that must all hold. `thread_id`, `memory_type` and `category` are the memory's own; every other name is
+ * a field of its metadata.
+ * @throws Invalid at the filter that is wrong.
  */
 export function readSelection({ memoryType, category, threadId, filtersJson }: Selection): Selected {
   const narrowing = { memoryType, category, threadId };
@@ -33,7 +33,7 @@ export function readSelection({ memoryType, category, threadId, filtersJson }: S
   };
 }
 
-/** Whether a selection leaves anything out. */
+/** Whether a selection excludes anything. */
 export const narrows = ({ narrowing, accepts }: Selected): boolean =>
   accepts !== undefined || Object.values(narrowing).some((value) => value !== undefined);
 
@@ -57,14 +57,14 @@ const operators: Readonly<Record<string, (operand: unknown) => Test | undefined>
   },
   $in: (operand) => {
     if (!Array.isArray(operand)) return undefined;
-    // Texts, numbers and booleans are looked up; only what has parts is compared one by one.
+    // Texts, numbers and booleans are looked up in a set; arrays and objects are compared one by one.
     const plain = new Set(operand.filter(isScalar));
     const tests = operand.filter((each) => !isScalar(each)).map(equalTo);
     return (value) => plain.has(value as Scalar) || tests.some((test) => test(value));
   },
 };
 
-/** What of a condition an index of values can answer: equality with plain values. */
+/** The part of a condition that an index of values can answer: equality with scalars. */
 function toMatch(field: string, condition: unknown): MetadataMatch[] {
   if (Object.hasOwn(ownFields, field)) return [];
   if (isScalar(condition)) return [{ field, anyOf: [condition] }];
@@ -99,7 +99,7 @@ function toOperatorTest(field: string, operator: string, operand: unknown): Test
 
 const isOperator = (key: string): boolean => key.startsWith('$');
 
-/** An operator further in would be compared as a value, which nobody means. */
+/** Refuses an operator inside a value, which would otherwise be compared as a part of that value. */
 function refuseNested(operand: unknown, at: readonly string[]): void {
   if (typeof operand !== 'object' || operand === null) return;
   for (const [key, value] of Object.entries(operand)) {
@@ -108,7 +108,7 @@ function refuseNested(operand: unknown, at: readonly string[]): void {
   }
 }
 
-/** Numbers are ordered among numbers and strings among strings; nothing else has an order. */
+/** Compares numbers with numbers and strings with strings; other values have no order. */
 function ordered(holds: (order: number) => boolean): (operand: unknown) => Test | undefined {
   return (operand) => {
     if (typeof operand !== 'number' && typeof operand !== 'string') return undefined;

@@ -3,7 +3,7 @@ import type { StoreRequest } from '@agent-workflow/protos/memory';
 
 type Parts = Pick<StoreRequest, 'owner' | 'content' | 'memoryType' | 'category' | 'threadId'>;
 
-/** The id under which what is stored with `dedupe` is found again: a UUIDv8 of what makes two memories the same. */
+/** The id of a memory that is stored with `dedupe`: a UUIDv8 of the fields by which two memories are the same. */
 export function idByContent({ owner, content, memoryType, category, threadId = '' }: Parts): string {
   const text = JSON.stringify(['dedupe', owner, content, memoryType, category, threadId]);
   const hash = createHash('sha256').update(text).digest('hex');

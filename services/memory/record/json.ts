@@ -10,7 +10,7 @@ export const textBytes = (text: string): number => Buffer.byteLength(JSON.string
 
 /**
  * Reads the JSON object that a request carries as bytes.
- * @throws Invalid at `at` when it is none.
+ * @throws Invalid at `at` when it is no object.
  */
 export function readObject(json: Uint8Array, at: ErrorDetail['field']): JsonObject {
   const value = parse(json);
@@ -18,11 +18,11 @@ export function readObject(json: Uint8Array, at: ErrorDetail['field']): JsonObje
   return value;
 }
 
-/** Whether `value` is an object in the sense of JSON. */
+/** Whether `value` is a JSON object. */
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The own field of an object: what stands on prototypes is not there. */
+/** A field of the object itself, not of its prototype. */
 export const fieldOf = (object: JsonObject, name: string): unknown =>
   Object.hasOwn(object, name) ? object[name] : undefined;
 

@@ -1,19 +1,19 @@
 import { invalid } from '@agent-workflow/kit/errors';
 import { fieldOf, isObject, readObject, type JsonObject } from './json.ts';
 
-/** What the `options` of a search may say to its strategy. */
+/** The `options` of a search, for its strategy. */
 export interface SearchOptions {
-  /** graph_traversal: how many steps to go. */
+  /** graph_traversal: how many steps to take. */
   readonly depth: number;
   /** graph_traversal: how many memories to begin at. */
   readonly seeds: number;
-  /** graph_traversal: what is left of a score after one step. */
+  /** graph_traversal: the factor of a score for each step. */
   readonly decay: number;
-  /** hybrid: the vector's share; the rest is the keywords'. */
+  /** hybrid: the share of the similarity; the rest is that of the keywords. */
   readonly alpha: number;
-  /** relevance: the weight of each part, in any unit. */
+  /** relevance: the weight of each score in the mean. */
   readonly weights: Weights;
-  /** relevance: days after which one half of the recency is left. */
+  /** relevance: days after which the recency is one half. */
   readonly halfLifeDays: number;
 }
 
@@ -33,7 +33,7 @@ const defaults = { depth: 2, seeds: 3, decay: 0.8, alpha: 0.5 } as const;
 const defaultWeights: Weights = { similarity: 0.75, recency: 0.15, importance: 0.1 };
 
 /**
- * Reads `options`; names it does not know are ignored.
+ * Reads `options`; unknown names are ignored.
  * @throws Invalid at the option that is out of range.
  */
 export function readSearchOptions(json: Uint8Array | undefined, halfLifeDays: number): SearchOptions {

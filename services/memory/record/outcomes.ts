@@ -3,19 +3,19 @@ import { textBytes, toJson } from './json.ts';
 import type { StoredMemory } from '../ports/memory.ts';
 import type { RemovedMemories, UpdatedMemory } from '../ports/records.ts';
 
-/** What was removed, of which a reply names as many as fit into a page. */
+/** The outcome of a removal, with as many ids as fit into a page. */
 export const toRemoved = (memoryIds: readonly string[]): RemovedMemories => ({
   memoryIds: toPage(memoryIds, { limit: Infinity, sizeOf: textBytes }).items,
   count: memoryIds.length,
 });
 
-/** What an update leaves, without what its request says itself. */
+/** The outcome of an update. */
 export const toUpdated = (memory: StoredMemory): UpdatedMemory => {
   const { memoryId, memoryType, category, threadId, timestamp, metadataJson } = memory;
   return { memoryId, memoryType, category, threadId, timestamp, metadataJson };
 };
 
-/** The same as JSON, as stores keep it of a request that may be sent again. */
+/** The outcome as JSON, as stores keep it of a request that may be sent again. */
 export const toKeptUpdate = (updated: UpdatedMemory): Uint8Array =>
   toJson({ ...updated, metadataJson: textOf(updated.metadataJson) });
 

@@ -1,11 +1,11 @@
 /**
- * The words of a question without those that only hold it together in English: a memory with many of them may be about anything.
- * A text of such words alone stays as it is.
+ * The words of a question without the English words of its grammar, which say nothing about its subject. A text of such words alone
+ * is returned as it is.
  */
 export function keywordsOf(text: string): string {
   const words = text.match(/[\p{L}\p{N}\p{M}\p{Co}']+/gu) ?? [];
-  const telling = words.filter((word) => !grammar.has(word.toLowerCase()));
-  return telling.length > 0 ? telling.join(' ') : text;
+  const keywords = words.filter((word) => !grammar.has(word.toLowerCase()));
+  return keywords.length > 0 ? keywords.join(' ') : text;
 }
 
 const grammar = new Set(

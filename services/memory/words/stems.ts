@@ -1,8 +1,8 @@
 import { limitMarks } from './combining-marks.ts';
 
 /**
- * The words of a text as keys of an index, in their order: lower case, without marks above letters, English endings cut off by
- * Porter's rules, as SQLite's FTS5 does it (`porter unicode61 remove_diacritics 2`). What is no letter or digit parts words.
+ * The words of a text as keys of an index, in their order: in lower case, without diacritics, and without English endings by Porter's
+ * rules, as SQLite's FTS5 makes them (`porter unicode61 remove_diacritics 2`). Any other character than a letter or digit separates words.
  */
 export const stemsOf = (text: string): string[] =>
   (
@@ -13,7 +13,7 @@ export const stemsOf = (text: string): string[] =>
       .match(/[\p{L}\p{N}\p{Co}]+/gu) ?? []
   ).map(stem);
 
-/** The stem of one word in lower case; words that are not of the letters a to z stay as they are. */
+/** The stem of one word in lower case. A word with other characters than a to z is returned as it is. */
 export function stem(word: string): string {
   if (!/^[a-z]{3,64}$/.test(word)) return word;
   return [dropPlural, dropPast, turnY, shortenLong, shortenMore, dropSuffix, dropE].reduce(
@@ -22,7 +22,7 @@ export function stem(word: string): string {
   );
 }
 
-// In the rules below a word is [C](VC)^m[V], C and V being runs of consonants and of vowels: `m` measures how long it is.
+// In the rules below a word is [C](VC)^m[V], where C and V are runs of consonants and of vowels, and `m` is its measure.
 
 const vowel = /[aeiou]/;
 const isVowel = (word: string, place: number): boolean => {
@@ -35,7 +35,7 @@ const shapeOf = (word: string): string => Array.from(word, (_, place) => (isVowe
 const measure = (word: string): number => shapeOf(word).match(/vc/g)?.length ?? 0;
 const hasVowel = (word: string): boolean => shapeOf(word).includes('v');
 const endsDouble = (word: string): boolean => /([^aeiou])\1$/.test(word) && !isVowel(word, word.length - 1);
-/** Consonant, vowel, consonant, the last not w, x or y: such words lost an e, as `hop(e)` would not. */
+/** Consonant, vowel, consonant, the last not w, x or y: a word with this ending has lost an e (`hop` from `hope`). */
 const endsShort = (word: string): boolean => shapeOf(word).endsWith('cvc') && !/[wxy]$/.test(word);
 
 function dropPlural(word: string): string {
@@ -97,7 +97,7 @@ const suffixes = 'al ance ence er ic able ible ant ement ment ent ion ou ism ate
 const shortenLong = (word: string): string => exchange(word, longEndings);
 const shortenMore = (word: string): string => exchange(word, moreEndings);
 
-/** The longest ending that fits decides, also when what is before it is too short to lose it. */
+/** The longest ending that matches decides, also when the rest is too short to lose it. */
 function exchange(word: string, endings: Endings): string {
   const fitting = endings.filter(([ending]) => word.endsWith(ending)).sort((a, b) => b[0].length - a[0].length)[0];
   if (!fitting) return word;

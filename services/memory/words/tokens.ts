@@ -1,9 +1,9 @@
 const bytesPerToken = 4;
 
-/** How many tokens a text counts for: four bytes of UTF-8 each, the last one perhaps not full. */
+/** How many tokens a text counts as: one for every four bytes of UTF-8, rounded up. */
 export const countTokens = (text: string): number => Math.ceil(Buffer.byteLength(text) / bytesPerToken);
 
-/** Says of items in their order which fit into a budget: the first always does, and what is too large is passed over. */
+/** Checks which of a row of items fit into a budget. The first always fits; a later one that is too large is skipped. */
 export function createBudget<T>(budget: number, sizeOf: (item: T) => number): (item: T) => boolean {
   let left = budget;
   let isFirst = true;
