@@ -11,7 +11,7 @@ calledComponents: [threads, memory]
 callers: [gateway]
 needs: [NATS_URL]
 countsRuns: true
-tells: [calls, queue]
+reports: [calls, queue]
 {{- end -}}
 
 {{- define "execution.worker" -}}
@@ -23,5 +23,5 @@ env: { ROLE: worker }
 calls: [threads, memory]
 calledComponents: [threads, memory]
 needs: [NATS_URL]
-tells: [runs]
+reports: [runs]
 {{- end -}}

@@ -5,5 +5,5 @@ http: true
 agent: true
 calls: [threads, execution, memory]
 calledComponents: [threads, execution-api, memory]
-tells: [requests, redis]
+reports: [requests, redis]
 {{- end -}}

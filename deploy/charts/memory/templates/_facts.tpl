@@ -4,5 +4,5 @@ main: services/memory/main.ts
 grpc: true
 callers: [gateway, execution-api, execution-worker]
 needs: [WEAVIATE_URL]
-tells: [calls, memories]
+reports: [calls, memories]
 {{- end -}}

@@ -1,4 +1,4 @@
-{{/* Good for being called by the name of its Service, and for calling. */}}
+{{/* A certificate for server and client authentication, for the names of the Service. */}}
 {{- define "service.certificate" -}}
 {{- $c := include "service.context" . | fromYaml -}}
 {{- $tls := $c.global.tls -}}

@@ -1,5 +1,5 @@
 {{/*
-What a schema cannot say: settings that only make sense together. Fails with all that does not hold, a line each.
+Checks that a schema cannot express, as settings that depend on each other. Fails with every problem, one per line.
 */}}
 {{- define "service.checks" -}}
 {{- $c := . -}}
@@ -9,7 +9,7 @@ What a schema cannot say: settings that only make sense together. Fails with all
 {{- range $c.values.extraEnv }}{{ $extra = append $extra .name }}{{ end -}}
 {{- $places := dict "config" (keys $c.values.config) "secretEnv" (keys $c.values.secretEnv) "extraEnv" $extra -}}
 {{- $given := concat (keys $c.values.config) (keys $c.values.secretEnv) $extra -}}
-{{- /* What stands in extraEnvFrom is known to nobody before the process starts. */ -}}
+{{- /* The variables of extraEnvFrom are unknown until the process starts. */ -}}
 {{- $known := not $c.values.extraEnvFrom -}}
 {{- range $c.facts.needs -}}
 {{- if and $known (not (has . $given)) -}}
@@ -22,18 +22,18 @@ What a schema cannot say: settings that only make sense together. Fails with all
 {{- $in := list -}}
 {{- range $place, $names := $places }}{{ if has $name $names }}{{ $in = append $in $place }}{{ end }}{{ end -}}
 {{- if gt (len $in) 1 -}}
-{{- $problems = append $problems (printf "%s stands in %s" $name (join " and in " $in)) -}}
+{{- $problems = append $problems (printf "%s is set in %s" $name (join " and in " $in)) -}}
 {{- else if and (has $name $own) (ne (first $in) "config") -}}
-{{- $problems = append $problems (printf "%s is set by the chart: it must not stand in %s" $name (first $in)) -}}
+{{- $problems = append $problems (printf "%s is set by the chart: it must not be in %s" $name (first $in)) -}}
 {{- end -}}
 {{- end -}}
 {{- $inCluster := or $c.facts.grpc $c.facts.calls -}}
 {{- if and $inCluster (not $c.global.tls.enabled) (not $c.global.serviceToken.existingSecret) -}}
-{{- $problems = append $problems "global.serviceToken.existingSecret must be set, or global.tls.enabled: otherwise whoever reaches a service is let in" -}}
+{{- $problems = append $problems "global.serviceToken.existingSecret must be set, or global.tls.enabled: otherwise the services accept every caller" -}}
 {{- end -}}
 {{- with $c.global.tls -}}
 {{- if and .certManager.enabled (not .enabled) -}}
-{{- $problems = append $problems "global.tls.certManager.enabled makes certificates that nobody uses: set global.tls.enabled" -}}
+{{- $problems = append $problems "global.tls.certManager.enabled creates certificates that are not used: set global.tls.enabled" -}}
 {{- end -}}
 {{- if and .certManager.enabled (not .certManager.issuerRef.name) -}}
 {{- $problems = append $problems "global.tls.certManager.issuerRef.name must be set" -}}
@@ -49,7 +49,7 @@ What a schema cannot say: settings that only make sense together. Fails with all
 {{- end -}}
 {{- $several := or (gt (int $c.values.replicas) 1) $c.values.autoscaling.enabled -}}
 {{- if and $known $c.facts.http $c.facts.calls $several (not (has "REDIS_URL" $given)) -}}
-{{- $problems = append $problems "REDIS_URL must be set, in config or secretEnv, as soon as there may be more than one replica: each would keep limits, tools and tickets to itself" -}}
+{{- $problems = append $problems "REDIS_URL must be set, in config or secretEnv, when there may be more than one replica: each would have its own limits, tools and tickets" -}}
 {{- end -}}
 {{- with $c.values.autoscaling -}}
 {{- if and .enabled (gt (int .minReplicas) (int .maxReplicas)) -}}

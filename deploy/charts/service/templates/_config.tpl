@@ -44,7 +44,7 @@
 {{- dict "agent" $file.agent "auth" $auth "authorization" $authorization | toPrettyJson -}}
 {{- end -}}
 
-{{/* What pods are restarted for when it changes. */}}
+{{/* A hash of the configuration: pods are replaced when it changes. */}}
 {{- define "service.checksum" -}}
 {{- $file := "" -}}
 {{- if .facts.agent }}{{ $file = include "service.file" . }}{{ end -}}
@@ -71,7 +71,7 @@ data:
 {{- end }}
 {{- end -}}
 
-{{/* `env` of a container: what comes out of Secrets, and what agents want. */}}
+{{/* `env` of a container: variables from Secrets, and those of `extraEnv`. */}}
 {{- define "service.env" -}}
 {{- $c := . -}}
 {{- $env := list -}}

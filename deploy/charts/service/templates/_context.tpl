@@ -1,20 +1,20 @@
 {{/*
-What every template of this chart works with: the values of one process, the defaults below them, and what its chart says of it.
+The context of every template of this chart: the values of one process with their defaults, and the facts of its chart.
 Takes a dict: `root`, and `facts`:
-  component   how pods and resources are called
-  serves      what its Service is called; the component unless told
-  section     the part of the values that is this process' alone
-  main        what Node runs
-  http, grpc  which of the two it serves
+  component   the name of pods and resources
+  serves      the name of its Service; the component when absent
+  section     the values of this process alone
+  main        the file that Node runs
+  http, grpc  the protocols that it serves
   agent       whether it reads service.json
   calls       names of services that it calls, and `calledComponents`, the pods behind them
   callers     components that call it
   data        where its volume is mounted, when it has one
-  migrate     what Node runs before a version is installed
-  env         variables that are always the same
+  migrate     the file that Node runs before a version is installed
+  env         constant variables
   needs       settings without which it does not start
-  countsRuns  whether KEDA asks its metrics how many runs are under way
-  tells       what its metrics are about: requests, redis, calls, record, memories, queue, runs
+  countsRuns  whether KEDA reads the number of runs in progress from its metrics
+  reports     the subjects of its metrics: requests, redis, calls, record, memories, queue, runs
 */}}
 {{- define "service.context" -}}
 {{- $root := .root -}}
@@ -24,12 +24,12 @@ Takes a dict: `root`, and `facts`:
 {{- $values = mustMergeOverwrite $values (deepCopy (get $root.Values . | default dict)) -}}
 {{- end -}}
 {{- $instance := $values.global.instance | default $root.Release.Name -}}
-{{- /* A merge passes over null, which has a meaning here. */ -}}
+{{- /* A merge skips null, which has a meaning here. */ -}}
 {{- range list $root.Values (get $root.Values ($facts.section | default "") | default dict) -}}
 {{- if hasKey . "runAsUser" }}{{ $_ := set $values "runAsUser" .runAsUser }}{{ end -}}
 {{- end -}}
 {{- dict
-      "facts" (mustMergeOverwrite (dict "serves" $facts.component "calls" list "callers" list "env" dict "needs" list "tells" list) $facts)
+      "facts" (mustMergeOverwrite (dict "serves" $facts.component "calls" list "callers" list "env" dict "needs" list "reports" list) $facts)
       "values" $values
       "global" $values.global
       "instance" $instance
@@ -41,7 +41,7 @@ Takes a dict: `root`, and `facts`:
     | toYaml -}}
 {{- end -}}
 
-{{/* What pods are found by: it never changes in the life of a Deployment. Takes a context. */}}
+{{/* The labels that select pods: immutable in a Deployment. Takes a context. */}}
 {{- define "service.selector" -}}
 app.kubernetes.io/part-of: agent-workflow
 app.kubernetes.io/instance: {{ .instance }}
@@ -56,7 +56,7 @@ app.kubernetes.io/managed-by: {{ .managedBy }}
 helm.sh/chart: {{ .chart }}
 {{- end -}}
 
-{{/* `metadata`, for the name that is given. */}}
+{{/* `metadata` for a name. */}}
 {{- define "service.metadata" -}}
 name: {{ .name }}
 namespace: {{ .context.namespace }}
@@ -64,7 +64,7 @@ labels:
   {{- include "service.labels" .context | nindent 2 }}
 {{- end -}}
 
-{{/* How a service of the same instance is called. Takes `context` and `service`. */}}
+{{/* The name of a service of the same instance. Takes `context` and `service`. */}}
 {{- define "service.nameOf" -}}
 {{ printf "%s-%s" .context.instance .service | trunc 63 | trimSuffix "-" }}
 {{- end -}}
@@ -91,7 +91,7 @@ labels:
 {{- end -}}
 {{- end -}}
 
-{{/* Whether something else than `replicas` says how many there are. */}}
+{{/* Whether an autoscaler sets the number of replicas. */}}
 {{- define "service.scales" -}}
 {{- if or .values.autoscaling.enabled (dig "keda" "enabled" false .values) }}true{{ end -}}
 {{- end -}}

@@ -1,4 +1,4 @@
-{{/* For callers that look up every replica and take them in turn. */}}
+{{/* A headless Service: callers resolve every replica and balance between them. */}}
 {{- define "service.headless" -}}
 {{- $c := include "service.context" . | fromYaml -}}
 apiVersion: v1

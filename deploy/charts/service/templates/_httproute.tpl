@@ -1,4 +1,4 @@
-{{/* `0s` is no bound: the service has deadlines of its own, and a stream lasts for as long as its run. */}}
+{{/* `0s` is no timeout: the service has its own deadlines, and a stream lasts as long as its run. */}}
 {{- define "service.httproute" -}}
 {{- $c := include "service.context" . | fromYaml -}}
 {{- $route := $c.values.httpRoute -}}

@@ -1,4 +1,4 @@
-{{/* Streams last for as long as a run does: nothing on the way may hold them back or cut them. */}}
+{{/* Streams last as long as a run: no proxy may buffer or close them. */}}
 {{- define "service.ingress" -}}
 {{- $c := include "service.context" . | fromYaml -}}
 {{- $ingress := $c.values.ingress -}}

@@ -1,6 +1,6 @@
 {{/*
-Brings the tables to what the version needs, before any of its pods starts. It runs before the objects of the release are there,
-so it brings what it needs with it.
+Migrates the tables before any pod of the version starts. The Job runs before the objects of the release exist, so it has its own
+copies of those that it needs.
 */}}
 {{- define "service.job" -}}
 {{- $c := include "service.context" . | fromYaml -}}

@@ -9,7 +9,7 @@
 {{- end }}
 {{- end -}}
 
-{{/* Where a process may go: to name servers, to the services that it calls, and where the values say. */}}
+{{/* What a process may reach: DNS, the services that it calls, and the ports and rules of the values. */}}
 {{- define "service.egress" -}}
 - ports:
     - port: 53

@@ -1,4 +1,4 @@
-{{/* Kept when the release goes: it is the record. */}}
+{{/* Kept when the release is uninstalled: it holds the record. */}}
 {{- define "service.persistentvolumeclaim" -}}
 {{- $c := include "service.context" . | fromYaml -}}
 {{- $persistence := $c.values.persistence -}}

@@ -19,13 +19,13 @@ capabilities:
     - ALL
 {{- end -}}
 
-{{/* The rest of a pod when it is told to stop: out of the Services first, then what is under way, then ten seconds. */}}
+{{/* terminationGracePeriodSeconds: removal from the Services, then the drain, then ten seconds. */}}
 {{- define "service.graceSeconds" -}}
 {{ add (int .values.preStopSeconds) (int .values.drainSeconds) 10 }}
 {{- end -}}
 
 {{/*
-One probe. The kubelet has no certificate to show, so gRPC is asked at a port that serves nothing but its health.
+One probe. The kubelet has no certificate, so a gRPC service is probed at a port that serves only its health.
 Takes `context`, `path` (of HTTP) and `service` (of gRPC).
 */}}
 {{- define "service.probe" -}}
@@ -115,7 +115,7 @@ imagePullPolicy: {{ .global.image.pullPolicy }}
 args:
   - {{ .facts.main }}
 envFrom:
-  {{- /* Of a variable that stands in several, the last one counts. */}}
+  {{- /* If several define a variable, the last one applies. */}}
   {{- with .values.extraEnvFrom }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
@@ -171,7 +171,7 @@ volumeMounts:
 {{- end }}
 {{- end -}}
 
-{{/* What says where a pod runs. */}}
+{{/* The scheduling of a pod. */}}
 {{- define "service.place" -}}
 {{- with .values.priorityClassName }}
 priorityClassName: {{ . }}

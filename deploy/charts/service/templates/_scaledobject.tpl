@@ -1,6 +1,5 @@
 {{/*
-Workers by the runs that wait in JetStream, in lanes with a consumer each, and by those under way, which have left the queue: what
-counts is their sum.
+Scales workers by the sum of the runs that wait in JetStream (one consumer per lane) and the runs in progress, which have left the queue.
 */}}
 {{- define "service.scaledobject" -}}
 {{- $c := include "service.context" . | fromYaml -}}

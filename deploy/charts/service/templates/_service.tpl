@@ -1,4 +1,4 @@
-{{/* The one way in, for HTTP. */}}
+{{/* The Service for HTTP callers. */}}
 {{- define "service.service" -}}
 {{- $c := include "service.context" . | fromYaml -}}
 apiVersion: v1

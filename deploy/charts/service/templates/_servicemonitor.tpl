@@ -1,4 +1,4 @@
-{{/* The Service that whoever reads metrics finds the pods by, and the monitor that names it. */}}
+{{/* The Service by which Prometheus finds the pods, and the monitor that selects it. */}}
 {{- define "service.servicemonitor" -}}
 {{- $c := include "service.context" . | fromYaml -}}
 apiVersion: v1

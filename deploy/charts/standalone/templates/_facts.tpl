@@ -5,5 +5,5 @@ http: true
 agent: true
 data: /data
 env: { DATA_DIR: /data }
-tells: [requests, memories, queue, runs]
+reports: [requests, memories, queue, runs]
 {{- end -}}

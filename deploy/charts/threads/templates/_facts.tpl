@@ -5,5 +5,5 @@ migrate: services/threads/migrate.ts
 grpc: true
 callers: [gateway, execution-api, execution-worker]
 needs: [CASSANDRA_CONTACT_POINTS, CASSANDRA_LOCAL_DATACENTER]
-tells: [calls, record]
+reports: [calls, record]
 {{- end -}}
