@@ -60,7 +60,7 @@ const partSchema = (values: Readonly<Record<string, Schema>>): Schema => ({
   ...closed({ global: globalValues, defaults: map, enabled: flag, ...values }),
 });
 
-/** Helm checks what stands below a part's name by the schema of that part's chart. */
+/** Helm checks the values below a part's name by the schema of that part's chart. */
 const umbrellaSchema = (names: readonly Part[]): Schema => ({
   $schema,
   ...closed({ global: globalValues, ...Object.fromEntries(names.map((part) => [part, map])) }),

@@ -19,7 +19,7 @@ const readOnlyBy =
   ({ readers }: Row): boolean =>
     readers.every((reader) => reader === part || reader === 'standalone');
 
-/** A setting stands in the first section that holds it; the last holds all that is left. */
+/** A setting is listed in the first section that holds it; the last section holds all others. */
 const sections: readonly Section[] = [
   { title: 'Every process', intro: '', holds: ({ readers }) => readers.length === parts.length },
   {

@@ -1,4 +1,4 @@
-/** A piece of a JSON Schema (2020-12 as far as both Helms read it: draft 7). */
+/** A part of a JSON Schema: draft 7, which Helm 3 and Helm 4 both read. */
 export type Schema = Readonly<Record<string, unknown>>;
 
 export const text: Schema = { type: 'string' };
@@ -12,7 +12,7 @@ export const choice = (...words: readonly string[]): Schema => ({ enum: words })
 
 export const whole = (minimum: number, maximum: number): Schema => ({ type: 'integer', minimum, maximum });
 
-/** An object that holds these and nothing else. */
+/** An object with these properties and no others. */
 export const closed = (properties: Readonly<Record<string, Schema>>, required: readonly string[] = []): Schema => ({
   type: 'object',
   additionalProperties: false,
@@ -30,7 +30,7 @@ const optionalName: Schema = { type: 'string', pattern: '^([a-z0-9]([-a-z0-9.]{0
 const duration: Schema = { type: 'string', pattern: '^[0-9]+(ms|s|m|h)$' };
 const location: Schema = { type: 'string', pattern: '^.+:[^:/\\\\]+$' };
 
-/** `name` and `key` of a Secret. */
+/** Environment variables, each from the `key` of the Secret `name`. */
 const secretEnv: Schema = {
   type: 'object',
   propertyNames: { pattern: '^[A-Z][A-Z0-9_]*$' },
@@ -45,7 +45,7 @@ const scaling = closed({
   behavior: map,
 });
 
-/** What every part takes for the process that it runs. */
+/** Values of the process of a part. */
 export const processValues = (config: Schema): Readonly<Record<string, Schema>> => ({
   replicas: whole(0, 1000),
   config,
@@ -66,7 +66,7 @@ export const processValues = (config: Schema): Readonly<Record<string, Schema>> 
   affinity: map,
   priorityClassName: text,
   podAnnotations: labels,
-  // Those that pods are found by are the chart’s own.
+  // The labels that select pods are set by the chart.
   podLabels: { ...labels, propertyNames: { not: { pattern: '^(app\\.kubernetes\\.io|helm\\.sh)/' } } },
   serviceAccount: closed({ create: flag, name: optionalName, annotations: labels }),
   runAsUser: { ...whole(1, 2 ** 31 - 1), type: ['integer', 'null'] },
@@ -82,7 +82,7 @@ export const processValues = (config: Schema): Readonly<Record<string, Schema>> 
   initContainers: { type: 'array', items: { type: 'object', required: ['name', 'image'] } },
 });
 
-/** What goes for all parts. */
+/** Values of all parts. */
 export const globalValues: Schema = closed({
   instance: { type: 'string', pattern: '^([a-z]([-a-z0-9]{0,40}[a-z0-9])?)?$' },
   image: closed({
@@ -115,7 +115,7 @@ export const globalValues: Schema = closed({
   prometheusRule: closed({ enabled: flag, labels, runbook: text }),
 });
 
-/** What stands before the part that is reached from outside. */
+/** Values of what exposes a part to callers: its Service, Ingress and HTTPRoute. */
 export const edgeValues: Readonly<Record<string, Schema>> = {
   service: closed({ type: choice('ClusterIP', 'NodePort', 'LoadBalancer'), port, annotations: labels }),
   ingress: closed({
@@ -133,7 +133,7 @@ export const edgeValues: Readonly<Record<string, Schema>> = {
   }),
 };
 
-/** Of the record. */
+/** Values of the migration Job of the record. */
 export const migrationValues = closed({
   enabled: flag,
   backoffLimit: whole(0, 100),
@@ -141,7 +141,7 @@ export const migrationValues = closed({
   resources,
 });
 
-/** Of the workers. */
+/** Values of the autoscaling of workers by KEDA. */
 export const kedaValues = closed({
   enabled: flag,
   natsMonitoring: { type: 'string', pattern: '^([^/:]+:[0-9]+)?$' },
@@ -158,7 +158,7 @@ export const kedaValues = closed({
   namespace: name,
 });
 
-/** Of the process that keeps its data in a volume. */
+/** Values of the volume of the single process. */
 export const persistenceValues = closed({
   existingClaim: optionalName,
   storageClassName: text,
