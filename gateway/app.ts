@@ -37,7 +37,7 @@ import { withTickets } from './tickets/index.ts';
 
 export type App = Koa<RequestState>;
 
-export type AppOptions = Omit<Services, 'openApi' | 'secured' | 'config'> & {
+type AppOptions = Omit<Services, 'openApi' | 'secured' | 'config'> & {
   readonly config: GatewayConfig;
   /** Counts what callers do. */
   readonly counter: Counter;

@@ -18,7 +18,7 @@ export interface HttpServer extends AsyncDisposable {
   readonly url: string;
 }
 
-export interface ServerOptions {
+interface ServerOptions {
   readonly app: App;
   readonly host: string;
   readonly config: Pick<GatewayConfig, 'PORT' | 'DRAIN_SECONDS'>;

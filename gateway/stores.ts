@@ -16,7 +16,7 @@ export interface GatewayStores extends AsyncDisposable {
   readonly tools: ToolStore;
 }
 
-export interface GatewayStoresOptions {
+interface GatewayStoresOptions {
   readonly config: StoreConfig;
   readonly log: Log;
   /** For the metrics of Redis; absent: none. */

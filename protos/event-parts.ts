@@ -1,7 +1,7 @@
 import type { Repeat, RunEvent } from './execution.ts';
 
 /** The kinds of event. `on_chain_end` or `error` is a run's last one. */
-export const eventKinds = [
+const eventKinds = [
   'metadata',
   'on_chain_start',
   'on_chain_stream',
@@ -15,7 +15,7 @@ export const eventKinds = [
 export type EventKind = (typeof eventKinds)[number];
 
 /** Data in which one part stands at two places: the thread's context does, as `state.context` and as `context`. */
-export interface RepeatingData {
+interface RepeatingData {
   readonly before: string;
   /** What stands at two places. */
   readonly part: string;

@@ -16,7 +16,7 @@ export const endStatuses = ['interrupted', 'completed', 'failed', 'stopped'] as 
 export type EndStatus = (typeof endStatuses)[number];
 
 /** How a run can be ended by others than its worker. */
-export const imposedEnds = ['failed', 'stopped'] as const satisfies readonly EndStatus[];
+const imposedEnds = ['failed', 'stopped'] as const satisfies readonly EndStatus[];
 export type ImposedEnd = (typeof imposedEnds)[number];
 
 export const runStatuses = [...openStatuses, ...endStatuses] as const;
@@ -80,7 +80,7 @@ export const isIn = <const T extends readonly string[]>(list: T, value: unknown)
   (list as readonly unknown[]).includes(value);
 
 /** Of one message: the fields that are of a list, and those that hold messages which have such fields. */
-export type ListFields = Readonly<Record<string, ListName | { readonly of: string }>>;
+type ListFields = Readonly<Record<string, ListName | { readonly of: string }>>;
 
 /** The messages of a context that have such fields, by name. */
 export type MessageLists = Readonly<Record<string, ListFields>>;

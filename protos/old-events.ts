@@ -14,7 +14,7 @@ import type { EventKind } from './event-parts.ts';
 import type { Execution, RunEvent, RunEvents, RunScope } from './execution.ts';
 
 /** An event, and whose it is. */
-export interface ScopedEvent {
+interface ScopedEvent {
   readonly scope: RunScope;
   readonly event: RunEvent;
 }

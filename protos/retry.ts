@@ -6,7 +6,7 @@
  * - `never`: a second call may do the work twice.
  */
 export const retries = ['safe', 'attempt', 'never'] as const;
-export type Retry = (typeof retries)[number];
+type Retry = (typeof retries)[number];
 
 /** The mark of one RPC. */
 export interface RetryRule {

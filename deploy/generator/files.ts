@@ -5,7 +5,7 @@ import { root } from './settings.ts';
 import { settingsPage } from './settings-page.ts';
 
 /** A file that is written from the code. */
-export interface GeneratedFile {
+interface GeneratedFile {
   /** From the root of the repository. */
   readonly path: string;
   readonly text: string;

@@ -6,7 +6,7 @@ import { nowText, sizeOf, type JsonParts } from './json.ts';
 const contentType = 'application/json; charset=utf-8';
 
 /** A refused request, as its caller sees it. */
-export interface Refusal {
+interface Refusal {
   readonly status: number;
   /** Upper snake case, stable. */
   readonly code: string;

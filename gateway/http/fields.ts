@@ -59,7 +59,7 @@ export function locOf(field: ErrorDetail['field']): Loc {
 /** A service of the previous version sends the location itself. */
 const isLocated = (detail: ErrorDetail): detail is LocatedDetail => 'loc' in detail;
 
-export const toWireDetail = (detail: ErrorDetail): WireDetail => ({
+const toWireDetail = (detail: ErrorDetail): WireDetail => ({
   loc: isLocated(detail) ? detail.loc : locOf(detail.field),
   msg: detail.msg,
   type: detail.type,

@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox';
 import { guardJson } from './json-guard.ts';
 
 /** A parsed query string: a parameter given twice is an array. */
-export type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
+type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
  * Reads the query parameters that the schema of an endpoint's input names, by their types: integers, numbers, JSON objects.

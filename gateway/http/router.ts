@@ -4,7 +4,7 @@ import type { Middleware, RequestState } from './context.ts';
 import type { Route } from './endpoint.ts';
 
 /** A route, and the middleware of the requests that match it. */
-export interface RoutedSteps {
+interface RoutedSteps {
   readonly route: Route;
   readonly steps: readonly Middleware[];
 }

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { replyTtlMs, type CachedReply, type ReplyCache } from './port.ts';
 
-export interface MemoryReplyCacheOptions {
+interface MemoryReplyCacheOptions {
   /** Bytes of replies in the cache; the least recently used are evicted first. */
   readonly maxBytes?: number;
   /** A monotonic clock, in milliseconds. */

@@ -1,7 +1,7 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import type { Counter } from './port.ts';
 
-export interface FallbackOptions {
+interface FallbackOptions {
   /** Counts for all replicas together. */
   readonly shared: Counter;
   /** Counts for this process alone. */

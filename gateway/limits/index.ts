@@ -2,8 +2,8 @@
 export { addressOf } from './address.ts';
 export { withFallback } from './fallback.ts';
 export { openMemoryCounter } from './memory.ts';
-export type { Counter, Slot, Rate, RateState } from './port.ts';
+export type { Counter, Rate } from './port.ts';
 export { callerOf, failureRate, requestRate } from './rates.ts';
 export { openRedisCounter } from './redis.ts';
-export { limitSettings, requestsOf, type LimitConfig } from './settings.ts';
+export { limitSettings, requestsOf } from './settings.ts';
 export { boundedStreams } from './streams.ts';

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { intervalOf, largestOf, rateStateOf } from './cell-rate.ts';
 import type { Counter, Slot } from './port.ts';
 
-export interface MemoryCounterOptions {
+interface MemoryCounterOptions {
   /** Keys whose rate is kept; the least recently used are evicted first. */
   readonly maxKeys?: number;
   /** A monotonic clock, in milliseconds. */

@@ -5,7 +5,7 @@ import type { Context, Middleware } from '../http/context.ts';
 import { addressOf } from './address.ts';
 import type { Counter, Rate, RateState } from './port.ts';
 
-export interface RateOptions {
+interface RateOptions {
   readonly counter: Counter;
   readonly rate: Rate;
   /** Trusted proxies in front of the gateway. */

@@ -5,9 +5,9 @@ import { readClock, script, type Redis } from '../redis/redis.ts';
 import type { Counter, Slot } from './port.ts';
 
 /** The slots of all gateways. Each gateway keeps a lease by heartbeat, and its slots count while the lease lasts. */
-export interface RedisSlots extends AsyncDisposable, Pick<Counter, 'acquire'> {}
+interface RedisSlots extends AsyncDisposable, Pick<Counter, 'acquire'> {}
 
-export interface RedisSlotsOptions {
+interface RedisSlotsOptions {
   /** A gateway without a heartbeat for this time counts as dead, and its slots as free. In milliseconds. */
   readonly leaseMs: number;
 }

@@ -3,7 +3,7 @@ import { intervalOf, largestOf, rateStateOf } from './cell-rate.ts';
 import type { Counter } from './port.ts';
 import { defaultLeaseMs, openRedisSlots } from './redis-slots.ts';
 
-export interface RedisCounterOptions {
+interface RedisCounterOptions {
   /** A clock in milliseconds in place of that of Redis. */
   readonly now?: () => number;
   /** A gateway without a heartbeat for this time loses its slots. In milliseconds. */

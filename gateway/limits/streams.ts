@@ -3,7 +3,7 @@ import type { Middleware } from '../http/context.ts';
 import type { Counter } from './port.ts';
 import { callerOf } from './rates.ts';
 
-export interface StreamsOptions {
+interface StreamsOptions {
   readonly counter: Counter;
   /** Concurrent streams per principal; 0 is without a bound. */
   readonly limit: number;

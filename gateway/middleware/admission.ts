@@ -2,7 +2,7 @@ import { createByteBudget } from '@agent-workflow/runtime/budget';
 import { unavailable, type ServiceError } from '@agent-workflow/kit/errors';
 import type { Context, Middleware, Reservation } from '../http/context.ts';
 
-export interface AdmissionOptions {
+interface AdmissionOptions {
   /** The bound on the bytes of all bodies and large replies together. */
   readonly limit: number;
   /** The largest body, in bytes. */

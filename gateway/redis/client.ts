@@ -6,7 +6,7 @@ import { createClient } from 'redis';
 import { maxReconnectMs, type Listener, type Redis } from './redis.ts';
 import type { StoreConfig } from './settings.ts';
 
-export interface RedisOptions {
+interface RedisOptions {
   readonly config: StoreConfig & { readonly REDIS_URL: string };
   readonly log: Log;
   readonly health?: PartHealth | undefined;

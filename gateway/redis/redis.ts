@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 /** A Lua script, which Redis runs atomically. */
-export interface Script {
+interface Script {
   readonly source: string;
   readonly sha1: string;
 }
@@ -15,7 +15,7 @@ export const script = (source: string): Script => ({
 export const readClock = `local clock = redis.call('TIME') local now = clock[1] * 1000 + clock[2] / 1000`;
 
 /** A value for a script. */
-export type Value = string | (() => string);
+type Value = string | (() => string);
 
 /** Receives the messages of a channel. */
 export interface Listener {

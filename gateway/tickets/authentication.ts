@@ -6,7 +6,7 @@ import type { Principal } from '../http/principal.ts';
 import type { TicketStore } from './port.ts';
 import { grantOf } from './ticket.ts';
 
-export interface TicketAuthenticationOptions {
+interface TicketAuthenticationOptions {
   readonly endpoints: readonly Row[];
   readonly tickets: TicketStore;
   /** Authenticates every request without a ticket. */

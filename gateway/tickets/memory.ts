@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { ticketMs, type TicketGrant, type TicketStore } from './port.ts';
 
-export interface MemoryTicketStoreOptions {
+interface MemoryTicketStoreOptions {
   /** Tickets that are stored; the least recently used are evicted first. */
   readonly maxTickets?: number;
   /** A monotonic clock, in milliseconds. */

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { ticketMs, type TicketGrant, type TicketStore } from './port.ts';
 
-export interface Ticket {
+interface Ticket {
   /** 256 random bits as base64url. */
   readonly text: string;
   /** When it expires: milliseconds since 1970 UTC. */

@@ -5,7 +5,7 @@ import { toolsTtlMs, type ToolStore } from './port.ts';
 /** Owners whose tools are stored; the least recently used are evicted first. */
 const maxOwners = 10_000;
 
-export interface MemoryToolStoreOptions {
+interface MemoryToolStoreOptions {
   /** A monotonic clock, in milliseconds. */
   readonly now?: () => number;
 }

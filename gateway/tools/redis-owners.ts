@@ -3,7 +3,7 @@ import { every } from '@agent-workflow/kit/life';
 import type { Redis } from '../redis/redis.ts';
 
 /** Which owners have set up tools, as far as this replica knows without a call to Redis. */
-export interface ToolOwners extends AsyncDisposable {
+interface ToolOwners extends AsyncDisposable {
   /** Whether the owner is known to have none. */
   readonly hasNone: (owner: string) => boolean;
   /** Notes that the owner has set up tools. */

@@ -9,7 +9,7 @@ export interface Block {
 }
 
 export const roles = ['user', 'assistant', 'system', 'tool'] as const;
-export type Role = (typeof roles)[number];
+type Role = (typeof roles)[number];
 
 /** A message as it stands in the log, in replies and in `state.context`. */
 export interface Message {
@@ -60,7 +60,7 @@ export type BlockFieldType = 'string' | 'name' | 'boolean' | 'object' | 'array';
 type BlockFields = Readonly<Record<string, BlockFieldType>>;
 
 /** What a block of a known type holds. */
-export interface BlockRule {
+interface BlockRule {
   readonly required: BlockFields;
   /** May be absent or null; has this type otherwise. */
   readonly optional: BlockFields;
@@ -94,7 +94,7 @@ export const idRule = 'must not hold a slash or a control character, nor be "." 
 const addressable = new RegExp(idPattern, 'u');
 
 /** Why a text cannot be an identifier; `undefined` when it can. */
-export function idFault(id: string): { readonly msg: string; readonly type: string } | undefined {
+function idFault(id: string): { readonly msg: string; readonly type: string } | undefined {
   if (id === '') return { msg: 'must not be empty', type: 'string_too_short' };
   if (id.length > maxIdLength && Array.from(id.slice(0, 2 * maxIdLength + 1)).length > maxIdLength)
     return { msg: `must not have more than ${String(maxIdLength)} characters`, type: 'string_too_long' };
@@ -106,7 +106,7 @@ export function idFault(id: string): { readonly msg: string; readonly type: stri
 export const idText = (id: string | number): string => (Number.isInteger(id) ? BigInt(id).toString() : String(id));
 
 /** What a message gets where it brings none. */
-export interface MessageDefaults {
+interface MessageDefaults {
   readonly newId: () => string;
   readonly now: Date;
 }

@@ -43,7 +43,7 @@ export function createInflow(deserialize: (bytes: Buffer) => object): Inflow {
   };
 }
 
-export interface WriteAllOptions {
+interface WriteAllOptions {
   readonly serialize: (item: object) => Buffer;
   /** Ends the waiting for the reader. */
   readonly signal: AbortSignal;

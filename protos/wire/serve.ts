@@ -50,14 +50,14 @@ export interface ServeOptions {
 }
 
 /** One call as it came in. */
-export interface ServedCall {
+interface ServedCall {
   /** The context and its method: `threads.commitStep`. */
   readonly method: string;
   readonly request: object;
 }
 
 /** Does something around a call; gives what `work` gives, or an iterable of the same items. */
-export type AroundCall = (call: ServedCall, work: () => ReturnType<Method>) => ReturnType<Method>;
+type AroundCall = (call: ServedCall, work: () => ReturnType<Method>) => ReturnType<Method>;
 
 /** Disposal drains: no new calls, those under way get `drainMs` to finish, then they are cut. Once more waits for the same. */
 export interface WireServer extends AsyncDisposable {

@@ -20,7 +20,7 @@ export interface Tried {
 }
 
 /** The details of the status of an attempt that had to differ and could not. */
-export const nowhereElse = 'every server in turn has been tried';
+const nowhereElse = 'every server in turn has been tried';
 
 const triedBy = new WeakMap<MetadataOptions, Tried>();
 

@@ -44,7 +44,7 @@ export const errorKey = 'service-error-bin';
 /** The metadata key that says of a refused call that nothing of it was begun: whatever it is, it may be made again. */
 export const notBegunKey = 'not-begun';
 
-export interface WireStatus {
+interface WireStatus {
   readonly code: status;
   /** The message, for tools that know gRPC only. */
   readonly details: string;

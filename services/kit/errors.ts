@@ -45,7 +45,7 @@ export interface ErrorDetail {
 }
 
 /** What an error may carry beside its message. */
-export interface ErrorExtras {
+interface ErrorExtras {
   readonly details?: readonly ErrorDetail[];
   /** Milliseconds after which trying again makes sense. */
   readonly retryAfterMs?: number;

@@ -1,5 +1,5 @@
 /** Does works of one key one after another, in the order in which they were asked for; those of different keys side by side. */
-export type KeyedLock = <T>(key: string, work: () => Promise<T>) => Promise<T>;
+type KeyedLock = <T>(key: string, work: () => Promise<T>) => Promise<T>;
 
 /** A lock that holds nothing of a key that nobody uses. */
 export function createKeyedLock(): KeyedLock {

@@ -11,7 +11,7 @@ export interface Page<T> {
   readonly hasMore: boolean;
 }
 
-export interface PageBounds<T> {
+interface PageBounds<T> {
   /** At most so many items. */
   readonly limit: number;
   /** At most so many bytes, but always one item, so that whoever goes on behind a page gets further. */

@@ -20,7 +20,7 @@ export const requestContext = (): RequestContext => current.getStore() ?? empty;
 export const inRequestContext = <T>(own: RequestContext, work: () => T): T => current.run(own, work);
 
 /** A context as headers of a request, a run or a message: names in lower case, values in visible ASCII. */
-export type ContextHeaders = Readonly<Record<string, string>>;
+type ContextHeaders = Readonly<Record<string, string>>;
 
 const names = {
   requestId: 'x-request-id',

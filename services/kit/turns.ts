@@ -27,7 +27,7 @@ export function createTurns({ signal, turnMs = usualTurnMs }: TurnsOptions = {})
   };
 }
 
-export interface TurnsOptions {
+interface TurnsOptions {
   readonly signal?: AbortSignal | undefined;
   readonly turnMs?: number;
 }

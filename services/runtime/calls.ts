@@ -6,7 +6,7 @@ import { inRequestContext, requestContext, withIds } from '@agent-workflow/kit/r
 type Result = Promise<object> | AsyncIterable<object>;
 
 /** One call to a service, from either of its ends. */
-export interface CallInfo {
+interface CallInfo {
   /** The context and its method: `threads.commitStep`. */
   readonly method: string;
   readonly request: object;
@@ -33,7 +33,7 @@ export const callMetrics = {
 };
 
 /** Hears of each call, and then how it ended: `ok`, or the code of its error. */
-export type HearCall = (method: string) => (code: string, isStream: boolean) => void;
+type HearCall = (method: string) => (code: string, isStream: boolean) => void;
 
 /** Counts the calls that this process serves. */
 export function countCalls(registry: Registry): { readonly hear: HearCall; readonly onStranger: () => void } {
@@ -50,7 +50,7 @@ export function countCalls(registry: Registry): { readonly hear: HearCall; reado
   };
 }
 
-export interface AroundParts {
+interface AroundParts {
   readonly kind: SpanKind;
   readonly spans?: Spans | undefined;
   readonly hear?: HearCall | undefined;

@@ -4,10 +4,10 @@ import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** Where code stands, as `/folder/agent.ts:12:7`: file, line and column, both from 1. */
-export type CodePlace = string;
+type CodePlace = string;
 
 /** A module that was asked for, and the files that were loaded with it, in their order. */
-export interface LoadedFiles {
+interface LoadedFiles {
   readonly module: string;
   readonly files: readonly string[];
 }

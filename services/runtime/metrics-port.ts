@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { Degraded } from './health.ts';
 import type { Registry } from './metrics.ts';
 
-export interface MetricsPortOptions {
+interface MetricsPortOptions {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
@@ -16,7 +16,7 @@ export interface MetricsPortOptions {
 }
 
 /** Listens until it is disposed of. */
-export interface MetricsPort extends AsyncDisposable {
+interface MetricsPort extends AsyncDisposable {
   readonly url: string;
 }
 

@@ -3,10 +3,10 @@ import type * as prom from 'prom-client';
 type Kind = 'counter' | 'gauge' | 'histogram';
 
 /** The values that a label may have: a closed list, or so many different ones. Any other value is written `other`. */
-export type LabelBound = readonly string[] | number;
+type LabelBound = readonly string[] | number;
 
 /** One metric as data: what the registry makes of it, and what the documents say. */
-export interface Metric<K extends Kind = Kind, L extends string = string> {
+interface Metric<K extends Kind = Kind, L extends string = string> {
   readonly kind: K;
   readonly name: string;
   readonly help: string;
@@ -38,18 +38,18 @@ export const histogram = metric('histogram');
 
 type Labels<L extends string> = Readonly<Record<L, string>>;
 
-export interface Counter<L extends string> {
+interface Counter<L extends string> {
   readonly add: (labels: Labels<L>, by?: number) => void;
 }
 
-export interface Gauge<L extends string> {
+interface Gauge<L extends string> {
   readonly set: (labels: Labels<L>, value: number) => void;
   readonly add: (labels: Labels<L>, by: number) => void;
   /** Asks for the value when metrics are read; `undefined` leaves it as it is, at first absent. Of a gauge without labels. */
   readonly ask: (value: () => number | undefined) => void;
 }
 
-export interface Histogram<L extends string> {
+interface Histogram<L extends string> {
   readonly observe: (labels: Labels<L>, value: number) => void;
 }
 
@@ -134,7 +134,7 @@ const makeHistogram: Make<Histogram<string>> = (prometheus, registry, made) => {
 const makers = { counter: makeCounter, gauge: makeGauge, histogram: makeHistogram };
 
 /** What stands for a label's value that is one too many, or not in its list. */
-export const other = 'other';
+const other = 'other';
 
 /** Holds labels to their bounds: whatever comes in, the number of series stays what the definition says. */
 function createBound({ labels: bounds }: Metric): (labels: Labels<string>) => Record<string, string> {

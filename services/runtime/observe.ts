@@ -29,7 +29,7 @@ export const processMetrics = {
 };
 
 /** How one process is observed. Disposal sends the last spans and stops listening. */
-export interface Observation extends AsyncDisposable {
+interface Observation extends AsyncDisposable {
   /** Absent: nothing is measured. */
   readonly registry: Registry | undefined;
   /** Absent: no traces are made. */
@@ -50,7 +50,7 @@ export interface Observation extends AsyncDisposable {
   readonly says: readonly string[];
 }
 
-export interface ObservationOptions {
+interface ObservationOptions {
   readonly service: string;
   readonly values: Values<typeof observeSettings>;
   readonly log: Log;

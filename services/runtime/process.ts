@@ -63,7 +63,7 @@ export const securitySettings = {
 } satisfies Settings;
 
 /** As the wire takes it. */
-export interface Security {
+interface Security {
   readonly token?: string;
   readonly alsoTaken?: readonly string[];
   readonly tls?: { readonly certificate: string; readonly key: string; readonly authorities: string };
@@ -97,7 +97,7 @@ function isReadable(file: string): boolean {
 }
 
 /** How a process serves its context to the others. */
-export interface GrpcOptions {
+interface GrpcOptions {
   readonly host: string;
   readonly port: number;
   readonly healthPort?: number;

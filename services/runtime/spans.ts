@@ -6,9 +6,9 @@ import { inRequestContext, requestContext, type RequestContext } from '@agent-wo
 export type SpanKind = 'internal' | 'server' | 'client' | 'consumer';
 
 /** Ids, counts, codes and names of ours: never a content, an owner, an address or a query. */
-export type Attributes = Readonly<Record<string, string | number | boolean>>;
+type Attributes = Readonly<Record<string, string | number | boolean>>;
 
-export interface SpanOptions {
+interface SpanOptions {
   readonly kind?: SpanKind;
   readonly attributes?: Attributes;
 }
@@ -31,7 +31,7 @@ export interface Spans extends AsyncDisposable {
   readonly enter: (name: string, options?: SpanOptions) => Span;
 }
 
-export interface SpansOptions {
+interface SpansOptions {
   /** The name that the spans' process goes by. */
   readonly service: string;
   /** Where the collector listens for OTLP over HTTP; `/v1/traces` is added. */

@@ -1,5 +1,5 @@
 import { gatewaySettings } from '@agent-workflow/gateway/config';
-import { text, type Settings, type Values } from '@agent-workflow/kit/env';
+import { text, type Settings } from '@agent-workflow/kit/env';
 import { executionSettings } from '@agent-workflow/execution/config';
 import { memorySettings } from '@agent-workflow/memory/config';
 import { threadsSettings } from '@agent-workflow/threads/config';
@@ -12,5 +12,3 @@ export const standaloneSettings = {
   ...threadsSettings,
   ...memorySettings,
 } satisfies Settings;
-
-export type StandaloneValues = Values<typeof standaloneSettings>;

@@ -31,7 +31,7 @@ export interface Standalone extends RunningProcess {
   readonly url: string;
 }
 
-export interface StandaloneOptions {
+interface StandaloneOptions {
   /** For whoever has the process for itself. */
   readonly openWatchdog?: OpenWatchdog;
   /** Where the edge keeps what it keeps; in this process unless told. */

@@ -5,7 +5,7 @@ import type { ThreadsValues } from './config.ts';
 import type { ThreadStore } from './ports/store.ts';
 import { createThreads } from './threads.ts';
 
-export interface OpenThreadsOptions {
+interface OpenThreadsOptions {
   readonly store: ThreadStore;
   readonly values: ThreadsValues;
   readonly logger: Log;
@@ -14,7 +14,7 @@ export interface OpenThreadsOptions {
 }
 
 /** The threads service, and a sweeper that drops what is too old; disposing of it closes the store. */
-export interface OpenedThreads extends AsyncDisposable {
+interface OpenedThreads extends AsyncDisposable {
   readonly threads: Threads;
 }
 

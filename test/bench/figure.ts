@@ -13,7 +13,7 @@ export interface Figure {
   readonly aim?: Aim;
 }
 
-export interface Aim {
+interface Aim {
   readonly text: string;
   readonly met: boolean;
 }

@@ -17,7 +17,7 @@ export interface Watch {
   readonly mark?: Buffer;
 }
 
-export interface Reply {
+interface Reply {
   /** From the first byte sent to the last received, in milliseconds. */
   readonly ms: number;
   readonly type: string;

@@ -11,7 +11,7 @@ export interface Bench {
   readonly profileTo: string | undefined;
 }
 
-export interface SideBySide {
+interface SideBySide {
   readonly ours: number;
   readonly bare: number;
   readonly ratio: number;
@@ -20,7 +20,7 @@ export interface SideBySide {
 }
 
 /** Gives the request of a call by its number, so that no two are the same where that matters. */
-export type Requests = (index: number) => Buffer;
+type Requests = (index: number) => Buffer;
 
 const rounds = 5;
 

@@ -19,7 +19,7 @@ export interface BareKoa extends Server {
   readonly answer: (reply: CannedReply) => Promise<void>;
 }
 
-export interface ServiceOptions {
+interface ServiceOptions {
   /** An export of `agents.ts`; without it the agent of the repository's `service.json`. */
   readonly agent?: 'echo' | 'toolLoop' | 'streamer';
   /** Folder that a CPU profile of the process is written to. */

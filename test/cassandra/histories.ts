@@ -14,7 +14,7 @@ export interface History {
 }
 
 /** A message that was asked for once, however often the call was made. */
-export interface Asked {
+interface Asked {
   readonly messageId: string;
   /** Of a shared count of events: before the first call, and after the last. */
   readonly from: number;
@@ -40,7 +40,7 @@ export const newTally = (): Tally => ({
   isBroken: false,
 });
 
-export interface HistoryOptions {
+interface HistoryOptions {
   readonly key: History['key'];
   /** Who drives the runs. */
   readonly worker: Threads;

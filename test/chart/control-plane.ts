@@ -20,7 +20,7 @@ export interface ControlPlane {
 }
 
 /** Whom the API knows. */
-export type User = 'admin' | 'installer';
+type User = 'admin' | 'installer';
 
 export const kubernetes: Launcher<ControlPlane> = {
   title: 'Kubernetes',

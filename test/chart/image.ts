@@ -27,7 +27,7 @@ export interface Image extends AsyncDisposable {
 }
 
 /** A process of the image. Disposal kills it. */
-export interface Running extends AsyncDisposable {
+interface Running extends AsyncDisposable {
   /** `host:port`. */
   readonly listensOn: string;
   /** SIGTERM; gives the exit code. */

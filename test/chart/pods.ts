@@ -3,7 +3,7 @@ import type { Manifest } from './render.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-export interface Container {
+interface Container {
   readonly name: string;
   readonly image: string;
   readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];
@@ -18,7 +18,7 @@ export interface Container {
   readonly volumeMounts?: readonly { readonly mountPath: string; readonly name: string }[];
 }
 
-export interface Pod {
+interface Pod {
   readonly automountServiceAccountToken?: boolean;
   readonly enableServiceLinks?: boolean;
   readonly serviceAccountName?: string;

@@ -63,7 +63,7 @@ export async function runHelm(
 }
 
 /** What kubeconform says of a render. */
-export interface Conformance {
+interface Conformance {
   readonly summary: {
     readonly valid: number;
     readonly invalid: number;

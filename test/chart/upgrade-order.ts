@@ -20,7 +20,7 @@ export interface Roll {
 }
 
 /** What `helm upgrade` does, one after the other: the Jobs, each to its end, then all Deployments at once. */
-export interface Upgrade {
+interface Upgrade {
   readonly jobs: readonly string[];
   /** In the order in which Helm changes them. It waits for none before it changes the next. */
   readonly rolls: readonly Roll[];

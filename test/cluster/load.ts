@@ -7,7 +7,7 @@ import type { Replica } from '../servers/cluster-replica.ts';
 
 const callers = 6;
 
-export interface Clients {
+interface Clients {
   /** Takes no answer but the one it asked for: what is refused or reset is tried at the other gateway, and nothing else. */
   readonly strict: SturdyClient;
   /** Tries again what is answered with 503: memory is one process on its own store, and away while it is started again. */
@@ -90,7 +90,7 @@ export async function replace(
   return pods.length;
 }
 
-export interface Load {
+interface Load {
   readonly answered: () => number;
   /** Resolves with the next answer. */
   readonly next: () => Promise<undefined>;

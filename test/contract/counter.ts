@@ -3,7 +3,7 @@ import type { Counter, Rate } from '@agent-workflow/gateway/limits';
 import fc from 'fast-check';
 
 /** An empty counter, and its clock. */
-export interface OpenCounter {
+interface OpenCounter {
   readonly counter: Counter;
   /** Lets so many milliseconds of the counter's own time pass. */
   readonly pass: (ms: number) => Promise<void>;

@@ -1032,7 +1032,7 @@ function holdsMessages(t: ExecutionContext, chunks: readonly Chunk[], messages: 
 }
 
 /** Gates that nodes wait at until a test opens them: a node finds its gate by the text of the user's message. */
-export interface Gate {
+interface Gate {
   readonly name: string;
   readonly open: () => void;
   readonly opened: Promise<void>;

@@ -2,7 +2,7 @@ import type { ExecutionContext, TestFn } from 'ava';
 import { replyTtlMs, type CachedReply, type ReplyCache } from '@agent-workflow/gateway/idempotency';
 
 /** An empty cache, and its clock. */
-export interface OpenOnceCache {
+interface OpenOnceCache {
   readonly cache: ReplyCache;
   /** Lets so many milliseconds of the cache's own time pass. */
   readonly pass: (ms: number) => Promise<void>;

@@ -22,7 +22,7 @@ interface Active {
 }
 
 /** One thread as it is promised to be: the plainest telling of the rules. */
-export interface ThreadModel {
+interface ThreadModel {
   exists: boolean;
   deleting: boolean;
   /** Runs of a thread that was removed are never named again. */

@@ -61,7 +61,7 @@ export function threadSizesContract(
 }
 
 /** Leaves the head as a service wrote it that knew nothing of sizes. */
-export const forgetSize = (store: ThreadStore, threadId: string): Promise<void> =>
+const forgetSize = (store: ThreadStore, threadId: string): Promise<void> =>
   store.change({ owner, threadId }, {}, ({ head }) => {
     if (!head) return { reply: undefined };
     const { size: _, ...rest } = head;

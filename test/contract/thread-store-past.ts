@@ -19,7 +19,7 @@ import {
   textsOf,
 } from './thread-rows.ts';
 
-export type CheckStore = (title: string, body: (t: ExecutionContext, store: ThreadStore) => Promise<void>) => void;
+type CheckStore = (title: string, body: (t: ExecutionContext, store: ThreadStore) => Promise<void>) => void;
 
 /** What a store must promise so that earlier versions can be had again: previous values, checkpoints, and notes of calls. */
 export function threadStorePastContract(check: CheckStore, ages: boolean): void {

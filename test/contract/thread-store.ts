@@ -23,7 +23,7 @@ import {
   textsOf,
 } from './thread-rows.ts';
 
-export interface ThreadStorePlaces {
+interface ThreadStorePlaces {
   /** Opens the store of a place; every place is empty at first. */
   readonly open: (place: string) => Promise<ThreadStore>;
   /** Whether a place still holds what was written when it is opened again. */

@@ -51,7 +51,7 @@ const kinds = [
 ] as const;
 
 /** One thing that happens to a thread; what does not fit the moment does not happen. */
-export interface Happening {
+interface Happening {
   readonly kind: (typeof kinds)[number];
   readonly fields: Readonly<Record<string, number>>;
   /** Messages put, by the number of their id: of what stands in the log, it is a replacement. */
@@ -77,7 +77,7 @@ interface Running {
   readonly keptBefore: ReadonlySet<string>;
 }
 
-export interface Story {
+interface Story {
   readonly play: (happening: Happening) => Promise<void>;
   /** What was remembered at each version that must be kept now. */
   readonly kept: ReadonlyMap<string, Memory>;

@@ -209,7 +209,7 @@ export function threadsSizesContract(test: TestFn, name: string, { open }: { rea
 const frame = text(user('', '').json)?.length ?? 0;
 
 /** A message whose JSON has so many bytes. */
-export function sized(messageId: string, size: number): MessageEntry {
+function sized(messageId: string, size: number): MessageEntry {
   return user(messageId, 'x'.repeat(Math.max(0, size - frame - messageId.length)));
 }
 
@@ -227,7 +227,7 @@ const isInLog = async (threads: Threads, messageId: string): Promise<boolean> =>
   );
 
 /** Fills the context up to a size, with messages of almost the largest size. */
-export async function fill(threads: Threads, size: number): Promise<void> {
+async function fill(threads: Threads, size: number): Promise<void> {
   const each = sizes.message - 1000;
   for (let left = size, index = 0; left > 0; left -= each + 1, index += 1)
     await add(threads, [sized(`fill-${String(index)}`, Math.min(each, left - 1))]);

@@ -2,7 +2,7 @@ import type { ExecutionContext, TestFn } from 'ava';
 import { ticketMs, type TicketStore } from '@agent-workflow/gateway/tickets';
 
 /** An empty store, and its clock. */
-export interface OpenTicketStore {
+interface OpenTicketStore {
   readonly tickets: TicketStore;
   /** Lets so many milliseconds of the store's own time pass. */
   readonly pass: (ms: number) => Promise<void>;

@@ -3,7 +3,7 @@ import type { RemoteTool } from '@agent-workflow/protos/execution';
 import type { ExecutionContext, TestFn } from 'ava';
 
 /** A shelf whose clock the test moves. */
-export interface OpenShelf {
+interface OpenShelf {
   readonly store: ToolStore;
   readonly pass: (ms: number) => Promise<void>;
 }

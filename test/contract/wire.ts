@@ -4,7 +4,7 @@ import { within, type Call } from '@agent-workflow/protos/call';
 import type { Execution, RunEvents, StartRequest } from '@agent-workflow/protos/execution';
 
 /** One transport: gives the service back as its caller would see it. */
-export type OpenWire = (service: Execution) => Promise<Execution & AsyncDisposable>;
+type OpenWire = (service: Execution) => Promise<Execution & AsyncDisposable>;
 
 /** What every transport of a service promises, so that nobody can tell from above which one it is. */
 export function wireContract(test: TestFn, name: string, open: OpenWire): void {

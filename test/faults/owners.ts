@@ -20,7 +20,7 @@ export interface OwnedService extends AsyncDisposable {
   readonly ready: () => Promise<Readiness>;
 }
 
-export interface Readiness {
+interface Readiness {
   readonly status: number;
   readonly degraded: readonly { readonly name: string; readonly reason: string }[];
 }
@@ -37,7 +37,7 @@ export interface Owner {
   readonly log: string;
 }
 
-export interface OwnedOptions {
+interface OwnedOptions {
   readonly names?: readonly string[];
   /** Where the data is kept; in the workspace unless told. */
   readonly folder?: string | undefined;
@@ -158,7 +158,7 @@ async function textsOf({ client, log }: Owner): Promise<readonly string[]> {
 }
 
 /** What a follower of a run was given, over one connection or, where that ends early, over several. */
-export interface Followed {
+interface Followed {
   readonly chunks: readonly Chunk[];
   readonly connections: number;
 }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 
 /** A file system of its own that a test can fill. Disposal unmounts it. */
-export interface SmallDisk extends AsyncDisposable {
+interface SmallDisk extends AsyncDisposable {
   readonly folder: string;
   /** Leaves no byte free. */
   readonly fill: () => void;
@@ -38,7 +38,7 @@ export async function openSmallDisk(mebibytes: number): Promise<SmallDisk | stri
 }
 
 /** A disk whose file system can report an error, as one that fails does: it is read-only from then on, whoever has files open. */
-export interface FailingDisk extends AsyncDisposable {
+interface FailingDisk extends AsyncDisposable {
   readonly folder: string;
   readonly makeReadOnly: () => void;
   /** Checks the file system and mounts it again. Nobody may have a file of it open. */

@@ -1,5 +1,5 @@
 /** A finding of the fuzzer that stays, told apart by its code, the status and the message of the reply. */
-export interface Explained {
+interface Explained {
   readonly code: string;
   readonly status: number;
   readonly message: RegExp;

@@ -182,7 +182,7 @@ const badClaims: readonly BadClaims[] = [
 ];
 
 /** The servers that a token may name. */
-export interface Servers {
+interface Servers {
   /** Publishes the keys that count. */
   readonly issued: Pick<Issuer, 'url' | 'keysUrl'>;
   /** Stands for every other address. */
@@ -190,7 +190,7 @@ export interface Servers {
 }
 
 /** What is wrong with a request, and the header lines that it sends. */
-export type Attack = readonly [what: string, lines: string | ((servers: Servers) => string)];
+type Attack = readonly [what: string, lines: string | ((servers: Servers) => string)];
 
 /** Requests that are not let in: each is one change away from the good one, or a token that another system took. */
 export const attacks: readonly Attack[] = [

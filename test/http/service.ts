@@ -5,7 +5,7 @@ import { createClient, user, type Client, type Reply } from '../servers/client.t
 import { openShape } from './shape.ts';
 
 /** A service for the tests of one file. */
-export interface Service extends Client {
+interface Service extends Client {
   readonly url: () => string;
   /** The data of a success that must be the reply which the table promises for the endpoint of this name. */
   readonly data: (t: ExecutionContext, name: string, reply: Promise<Reply>) => Promise<never>;

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 
 /** How long work takes with inputs of two lengths, one ten times the other. */
-export interface Growth {
+interface Growth {
   readonly shortMs: number;
   readonly longMs: number;
   /** Less than this is not measured: a clock, a collector of garbage and other work make more of a difference. */

@@ -11,7 +11,7 @@ export interface Literal {
 }
 
 /** What a source file holds of regular expressions. */
-export interface Found {
+interface Found {
   readonly literals: readonly Literal[];
   /** Calls that make one of what is only known at run time, which nothing can check beforehand. */
   readonly made: readonly string[];

@@ -21,7 +21,7 @@ export async function streamOnce(url: string, more: Readonly<Record<string, unkn
 }
 
 /** What a streamed request was, and the trace that its caller says it is in. */
-export interface Traced {
+interface Traced {
   readonly traceId: string;
   readonly caller: string;
   readonly threadId: string;

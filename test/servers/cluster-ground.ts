@@ -11,7 +11,7 @@ import type { Launcher, Private } from './real.ts';
 import { privateWeaviate, type Weaviate } from './weaviate.ts';
 
 /** The servers that clusters stand on. */
-export const servers: readonly Launcher<unknown>[] = [cassandra, nats, redis];
+const servers: readonly Launcher<unknown>[] = [cassandra, nats, redis];
 
 /** Why no cluster can be had here, in a sentence; `undefined` when one can. */
 export const clusterAbsence = (): string | undefined =>

@@ -36,7 +36,7 @@ interface ReplicaOptions {
 }
 
 /** A process of an earlier version: its file, and what of the environment differs. */
-export interface EarlierReplica {
+interface EarlierReplica {
   readonly entry: string;
   readonly env: Readonly<Record<string, string>>;
 }

@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { provisioned } from './provisioned.ts';
 
 /** Several NATS servers that are one. */
-export interface NatsCluster extends AsyncDisposable {
+interface NatsCluster extends AsyncDisposable {
   /** Addresses of all servers, divided by commas. */
   readonly url: string;
   /** Addresses of their monitoring ports, likewise. */

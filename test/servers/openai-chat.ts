@@ -24,7 +24,7 @@ interface ChatMessage {
 }
 
 /** A request as the server got it. */
-export interface ChatRequest {
+interface ChatRequest {
   readonly authorization: string | undefined;
   readonly body: {
     readonly model: string;

@@ -12,7 +12,7 @@ export type Behaviour =
   /** Takes the request and never answers. */
   | { readonly kind: 'hang' };
 
-export interface SeenRequest {
+interface SeenRequest {
   readonly path: string;
   readonly authorization: string | undefined;
   readonly model: string;
@@ -32,7 +32,7 @@ export interface OpenaiEmbeddings extends AsyncDisposable {
   readonly vectorOf: (text: string) => number[];
 }
 
-export interface OpenaiEmbeddingsOptions {
+interface OpenaiEmbeddingsOptions {
   readonly dimension: number;
   /** Another way to make vectors. */
   readonly vectorOf?: (text: string) => number[];

@@ -17,7 +17,7 @@ export interface ServiceProcess extends AsyncDisposable {
   readonly stop: (signal: NodeJS.Signals) => Promise<number | null>;
 }
 
-export interface ProcessOptions {
+interface ProcessOptions {
   /** The file to run. */
   readonly entry: string;
   readonly env: Readonly<Record<string, string>>;
@@ -87,7 +87,7 @@ export async function startProcess({
   };
 }
 
-export interface Ended {
+interface Ended {
   readonly code: number | null;
   /** All that it printed. */
   readonly output: string;

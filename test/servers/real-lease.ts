@@ -23,7 +23,7 @@ export interface Task {
 }
 
 /** The right to use a server: it runs until this is disposed of, or the process that holds it ends, however it does. */
-export interface Lease extends AsyncDisposable {
+interface Lease extends AsyncDisposable {
   readonly port: number;
 }
 

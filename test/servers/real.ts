@@ -18,7 +18,7 @@ export interface Launcher<S> {
 /** A server that nobody else uses: it can be made to fail. Disposal ends it and removes its data. */
 export type Private<S> = S & Faults;
 
-export type Faults = Pick<PrivateLease, 'kill' | 'stop' | 'freeze' | 'thaw' | 'restart' | 'wipe' | 'readLog'>;
+type Faults = Pick<PrivateLease, 'kill' | 'stop' | 'freeze' | 'thaw' | 'restart' | 'wipe' | 'readLog'>;
 
 interface LauncherOptions<S> {
   readonly recipe: Recipe;

@@ -1,5 +1,5 @@
 /** A message as the reference client makes it before it sends it. */
-export interface ClientMessage {
+interface ClientMessage {
   readonly message_id: string | number | null;
   readonly role: string;
   readonly content: readonly Readonly<Record<string, unknown>>[];
@@ -9,7 +9,7 @@ export interface ClientMessage {
 }
 
 /** What the reference client reads of a reply. */
-export interface ClientReply {
+interface ClientReply {
   readonly data: Readonly<Record<string, never>>;
   readonly metadata: { readonly message: string; readonly request_id: string; readonly timestamp: string };
 }

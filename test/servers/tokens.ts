@@ -4,7 +4,7 @@ import type { Algorithm } from '@agent-workflow/gateway/auth/algorithms';
 /** What a token says: a value that becomes JSON, or the very text. */
 export type Part = Readonly<Record<string, unknown>> | string;
 
-export interface Draft {
+interface Draft {
   readonly header?: Part;
   readonly claims?: Part;
 }
@@ -49,7 +49,7 @@ export function signature(algorithm: Algorithm, key: KeyObject | string | Uint8A
   return sign(hash, Buffer.from(content), { key: key as KeyObject, ...dsaEncoding }).toString('base64url');
 }
 
-export interface Pair {
+interface Pair {
   readonly privateKey: KeyObject;
   readonly publicKey: KeyObject;
 }

@@ -9,7 +9,7 @@ import type { EndpointRequest } from '../../http/endpoint.ts';
 import type { Services } from '../common/services.ts';
 
 /** The run whose result the caller waits for. */
-export interface Awaited extends Pick<EndpointRequest, 'owner' | 'call'> {
+interface Awaited extends Pick<EndpointRequest, 'owner' | 'call'> {
   readonly runId: string;
   readonly threadId: string;
   /** Whether this request has started it. */

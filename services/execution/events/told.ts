@@ -21,7 +21,7 @@ export interface ToldStep {
   readonly has: (kind: string, node?: string) => boolean;
 }
 
-export interface ToldPlace {
+interface ToldPlace {
   readonly step?: number;
   readonly node?: string;
 }

@@ -13,7 +13,7 @@ import type { Tool, ToolNode } from './tool.ts';
 // eslint-disable-next-line @typescript-eslint/no-invalid-void-type
 type Result<F extends Fields> = Update<F> | undefined | void;
 export type NodeFunction<F extends Fields> = (state: State<F>, context: NodeContext) => Result<F> | Promise<Result<F>>;
-export type Route<F extends Fields> = (state: State<F>) => string | readonly string[];
+type Route<F extends Fields> = (state: State<F>) => string | readonly string[];
 
 /** A function, a tool node, or a graph that is run as one node. */
 export type AnyNode = NodeFunction<Record<string, never>> | ToolNode | CompiledGraph;

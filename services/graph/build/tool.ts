@@ -6,7 +6,7 @@ type Args = Record<string, unknown>;
  * What becomes of a call that was under way when its step is run again, after a crash or a failed attempt: `safe` makes it
  * again; `once` never does, and answers it as an error where its outcome is not known.
  */
-export type Replay = 'safe' | 'once';
+type Replay = 'safe' | 'once';
 
 interface OwnToolDeclaration extends ToolDeclaration {
   /** `safe` when it is not said. */
@@ -48,7 +48,7 @@ type ValueOf<S> = S extends { readonly enum: readonly (infer V)[] }
     : unknown;
 
 /** The arguments that a schema's `properties` and `required` describe. */
-export type ArgsOf<S> = S extends { readonly properties: infer P }
+type ArgsOf<S> = S extends { readonly properties: infer P }
   ? S extends { readonly required: readonly (infer R)[] }
     ? { readonly [K in keyof P as K extends R ? K : never]: ValueOf<P[K]> } & {
         readonly [K in keyof P as K extends R ? never : K]?: ValueOf<P[K]>;

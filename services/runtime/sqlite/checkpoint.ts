@@ -7,7 +7,7 @@ import type { CheckpointReply } from './checkpoint-thread.ts';
  * the event loop would stand still. The thread is made when a log first grows, and is shared by all files. A checkpoint that
  * fails is tried again after a pause that grows; the log grows meanwhile.
  */
-export interface Checkpointer extends Disposable {
+interface Checkpointer extends Disposable {
   /** A group of `writes` has been committed. */
   readonly note: (writes: number) => void;
 }

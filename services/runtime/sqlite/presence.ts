@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 
 /** Whether a file of SQLite and its log are still where they were opened. */
-export interface Presence {
+interface Presence {
   /** Why nothing may be written; `undefined` while both are there. */
   readonly fault: () => Error | undefined;
   /** The same for whoever asks often: an answer is given again for a few milliseconds. */

@@ -385,7 +385,7 @@ export function holdFolder(folder: string): Disposable | undefined {
 }
 
 /** A folder of data files. Disposal lets go of it. */
-export interface DataFolder extends Disposable {
+interface DataFolder extends Disposable {
   /** Where the file of this name is kept; `:memory:` when nothing is. */
   readonly pathOf: (name: string) => string;
 }

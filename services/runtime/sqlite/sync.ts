@@ -2,19 +2,19 @@ import { cutTornLog, rewriteLog } from './log.ts';
 import { closeSync, fdatasync, fdatasyncSync, fstatSync, openSync, writeSync } from 'node:fs';
 
 /** A write that is in the file, and whoever waits for it to be on disk. */
-export interface Written {
+interface Written {
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
 
 /** Puts what is in the write-ahead log on disk, and says so to whoever waits for it. */
-export interface LogSync extends Disposable {
+interface LogSync extends Disposable {
   /** `writes` have been committed to the log; each settles once the log, as it is now, is on disk. */
   readonly settle: (writes: readonly Written[]) => void;
 }
 
 /** How the log's syncs do. */
-export interface LogSyncOptions {
+interface LogSyncOptions {
   /** How many frames of the log SQLite counts as written. */
   readonly frames: () => number;
   /** A sync failed, or could not be made good: what waits for it is not known to be on disk. */

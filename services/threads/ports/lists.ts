@@ -12,7 +12,7 @@ export interface PageLimits {
 }
 
 /** A page of a list: `offset` rows behind the row that `after` names, or behind the start of the list. */
-export interface ListPage<Mark> extends PageLimits {
+interface ListPage<Mark> extends PageLimits {
   readonly offset?: number;
   readonly after?: Mark | undefined;
 }

@@ -8,7 +8,7 @@ import { refuseOverwriting, withCheckpoint } from '../history/undo.ts';
 import { placeMessages, rejoins } from '../record/place.ts';
 
 /** What a worker's write must name to be taken: anything else is another worker's, or a past one. */
-export interface Fence {
+interface Fence {
   readonly runId: string;
   readonly epoch: number;
   readonly step: number;

@@ -10,7 +10,7 @@ export const frozenMs = { threads: 4000, executions: 7000, memories: 4000 };
 const callers = 4;
 
 /** What the calls of one freeze came to. */
-export interface Tally {
+interface Tally {
   /** Milliseconds of the calls that began while it stood still, by what was called. */
   readonly times: Map<string, number[]>;
   /** Milliseconds of those that were under way when it froze: a run that it drove waits for its lease to run out. */

@@ -3,7 +3,7 @@ import type { Log } from '@agent-workflow/kit/log';
 import { isNoResponder, type NatsClient } from './client.ts';
 import { subjectPrefix } from './streams.ts';
 
-export interface OlderReplicasOptions {
+interface OlderReplicasOptions {
   readonly client: NatsClient;
   readonly prefix: string;
   readonly logger: Log;

@@ -71,7 +71,7 @@ type Wanted = Partial<StreamConfig> & Pick<StreamConfig, 'name'>;
 const maxUnsettled = 65_536;
 
 /** Waiting runs, `{lane}.{owner's hash}.{run}.{epoch}`: a subject holds one message, so that none waits twice. */
-export const runsStream = ({ prefix, replicas }: StreamSettings): Wanted => {
+const runsStream = ({ prefix, replicas }: StreamSettings): Wanted => {
   const { runs, runSubject } = namesOf(prefix);
   return {
     name: runs,
@@ -90,7 +90,7 @@ export const runsStream = ({ prefix, replicas }: StreamSettings): Wanted => {
 /** Nothing here is told apart by message ids: the server's table of them is kept as small as it lets us. */
 const minWindowMs = 100;
 
-export const eventsStream = ({ prefix, replicas, eventsMaxAgeMs, eventsMaxBytes }: StreamSettings): Wanted => {
+const eventsStream = ({ prefix, replicas, eventsMaxAgeMs, eventsMaxBytes }: StreamSettings): Wanted => {
   const { events, eventSubject, toldSubject } = namesOf(prefix);
   return {
     name: events,
@@ -139,7 +139,7 @@ export async function readStream(manager: JetStreamManager, name: string): Promi
  * Makes the stream, or brings it to its settings, and reads it back.
  * @throws ConfigError when the server keeps it otherwise than asked.
  */
-export async function ensureStream(manager: JetStreamManager, wanted: Wanted): Promise<StreamInfo> {
+async function ensureStream(manager: JetStreamManager, wanted: Wanted): Promise<StreamInfo> {
   const found = await readStream(manager, wanted.name);
   if (!found) await manager.streams.add(wanted);
   else if (differences(wanted, found.config).length > 0) await manager.streams.update(wanted.name, wanted);
@@ -164,12 +164,12 @@ const holds = (wanted: unknown, found: unknown): boolean =>
     : wanted === found || ((wanted === '' || wanted === false || wanted === 0) && found === undefined);
 
 /** Makes the consumer of each lane, where it is not there as it should be. */
-export async function ensureConsumers(manager: JetStreamManager, settings: StreamSettings): Promise<void> {
+async function ensureConsumers(manager: JetStreamManager, settings: StreamSettings): Promise<void> {
   const lanes = Array.from({ length: allLanes }, (_, lane) => lane);
   await Promise.all(lanes.map(async (lane) => ensureConsumer(manager, settings, lane)));
 }
 
-export async function ensureConsumer(manager: JetStreamManager, settings: StreamSettings, lane: number): Promise<void> {
+async function ensureConsumer(manager: JetStreamManager, settings: StreamSettings, lane: number): Promise<void> {
   const { runs, consumer } = namesOf(settings.prefix);
   const wanted = laneConsumer(settings, lane);
   try {

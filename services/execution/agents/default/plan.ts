@@ -2,7 +2,7 @@ import type { Known, PlannedCall, Step } from './intent.ts';
 import { greeting, readers, readToolCall } from './readers.ts';
 
 /** A whole reply: what to say at once, which tools to call, and what the user is called from now on. */
-export interface Plan {
+interface Plan {
   readonly words: string;
   readonly calls: readonly PlannedCall[];
   readonly userName: string;

@@ -1,5 +1,5 @@
 /** Does works that share a key one after the other, in the order they came; others go side by side. */
-export type KeyLock = <T>(keys: readonly string[], work: () => Promise<T>) => Promise<T>;
+type KeyLock = <T>(keys: readonly string[], work: () => Promise<T>) => Promise<T>;
 
 export function createKeyLock(): KeyLock {
   const lastOf = new Map<string, Promise<undefined>>();

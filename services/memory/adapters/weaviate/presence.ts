@@ -3,7 +3,7 @@ import { every } from '@agent-workflow/kit/life';
 import type { Marks } from './marks.ts';
 
 /** Who works on the memories: those that serve them, of whom there may be many, or one that copies them. */
-export type Role = 'serving' | 'copying';
+type Role = 'serving' | 'copying';
 
 const beatMs = 5000;
 /** Who was not heard of for so long is gone. */

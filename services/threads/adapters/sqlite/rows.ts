@@ -24,7 +24,7 @@ export type Row = Record<string, unknown>;
 
 const noList = '[]';
 export const toList = (items: readonly unknown[]): string => (items.length === 0 ? noList : JSON.stringify(items));
-export const fromList = (json: unknown): readonly unknown[] =>
+const fromList = (json: unknown): readonly unknown[] =>
   json === noList ? [] : (JSON.parse(json as string) as unknown[]);
 
 export const toLogEntry = (row: Row): LogEntry => ({
