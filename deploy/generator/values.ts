@@ -1,16 +1,16 @@
 /** A part of a JSON Schema: draft 7, which Helm 3 and Helm 4 both read. */
 export type Schema = Readonly<Record<string, unknown>>;
 
-export const text: Schema = { type: 'string' };
+const text: Schema = { type: 'string' };
 export const flag: Schema = { type: 'boolean' };
 export const map: Schema = { type: 'object' };
-export const texts: Schema = { type: 'array', items: text };
-export const maps: Schema = { type: 'array', items: map };
-export const labels: Schema = { type: 'object', additionalProperties: text };
+const texts: Schema = { type: 'array', items: text };
+const maps: Schema = { type: 'array', items: map };
+const labels: Schema = { type: 'object', additionalProperties: text };
 
-export const choice = (...words: readonly string[]): Schema => ({ enum: words });
+const choice = (...words: readonly string[]): Schema => ({ enum: words });
 
-export const whole = (minimum: number, maximum: number): Schema => ({ type: 'integer', minimum, maximum });
+const whole = (minimum: number, maximum: number): Schema => ({ type: 'integer', minimum, maximum });
 
 /** An object with these properties and no others. */
 export const closed = (properties: Readonly<Record<string, Schema>>, required: readonly string[] = []): Schema => ({
@@ -22,7 +22,7 @@ export const closed = (properties: Readonly<Record<string, Schema>>, required: r
 
 const quantity: Schema = { type: ['string', 'number'], pattern: '^[0-9]+(\\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti)?$' };
 const amounts = closed({ cpu: quantity, memory: quantity, 'ephemeral-storage': quantity }, ['cpu', 'memory']);
-export const resources = closed({ requests: amounts, limits: amounts }, ['requests', 'limits']);
+const resources = closed({ requests: amounts, limits: amounts }, ['requests', 'limits']);
 
 const port = whole(1, 65_535);
 const name: Schema = { type: 'string', pattern: '^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$' };

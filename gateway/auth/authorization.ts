@@ -4,7 +4,7 @@ import type { AuthorizationBackend } from './backend.ts';
 import type { Authorize } from '../http/access.ts';
 import { withTimeout } from './with-timeout.ts';
 
-export interface AuthorizationOptions {
+interface AuthorizationOptions {
   /** `<module>:<object>`, relative to `folder`. */
   readonly location: string;
   readonly folder: string;

@@ -12,7 +12,7 @@ import { bearerOf } from './bearer.ts';
 import { withTimeout } from './with-timeout.ts';
 import { principalOf } from './user.ts';
 
-export interface CustomOptions {
+interface CustomOptions {
   /** `<module>:<class>`, relative to `folder`. */
   readonly location: string;
   readonly folder: string;

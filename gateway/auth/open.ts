@@ -6,7 +6,7 @@ import { withoutAuthentication } from './none.ts';
 import type { AuthConfig } from './settings.ts';
 
 /** Authentication and authorization of callers. */
-export interface Auth extends Disposable {
+interface Auth extends Disposable {
   readonly authenticate: Authenticate;
   /** Absent: every authenticated caller may do everything. */
   readonly authorize?: Authorize;
@@ -14,7 +14,7 @@ export interface Auth extends Disposable {
   readonly summary: string;
 }
 
-export interface AuthOptions {
+interface AuthOptions {
   readonly file: Pick<ServiceFile, 'auth' | 'authorization' | 'folder'>;
   readonly config: AuthConfig;
   /** The address that the gateway will listen on. */

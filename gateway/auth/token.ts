@@ -1,7 +1,7 @@
 type Json = Readonly<Record<string, unknown>>;
 
 /** The parts of a token, not verified. */
-export interface Token {
+interface Token {
   readonly header: Json;
   readonly claims: Json;
 }

@@ -23,7 +23,7 @@ export const limitSettings = {
   }),
 } satisfies Settings;
 
-export type LimitConfig = Values<typeof limitSettings>;
+type LimitConfig = Values<typeof limitSettings>;
 
 /** Default requests per principal and window where callers authenticate. */
 const defaultRequests = 6000;

@@ -28,7 +28,7 @@ export interface Chunk {
   readonly ends: readonly number[];
 }
 
-export interface ChunkOptions {
+interface ChunkOptions {
   readonly framing: Framing;
   /** Puts the envelope around the events of this run. */
   readonly toStreamChunk: ToStreamChunk;

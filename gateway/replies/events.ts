@@ -21,7 +21,7 @@ const stalledMs = 5 * 60_000;
 /** The event of the application that ends its streams; their readers resume at another replica. */
 export const drain = 'drain';
 
-export interface EventsOptions {
+interface EventsOptions {
   readonly config: Pick<RequestConfig, 'STREAM_COMMENT_SECONDS'>;
   readonly feeds: Feeds;
   readonly log: Log;

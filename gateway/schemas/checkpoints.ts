@@ -7,7 +7,7 @@ export const CheckpointParams = Type.Object({ thread_id: Id, checkpoint_id: Id }
 
 export const CheckpointsQuery = Type.Object({ ...paging });
 
-export const Checkpoint = record('Checkpoint', {
+const Checkpoint = record('Checkpoint', {
   checkpoint_id: Type.String(),
   thread_id: Type.String(),
   source: words(checkpointSources),

@@ -49,8 +49,8 @@ export const NewId = Type.Unsafe<string | number | null>({
 export const maxLimit = 1000;
 
 export const limitOf = (fallback: number) => Type.Integer({ minimum: 1, default: fallback });
-export const Offset = Type.Integer({ minimum: 0, default: 0 });
-export const Cursor = Type.String({ minLength: 1, maxLength: 2048 });
+const Offset = Type.Integer({ minimum: 0, default: 0 });
+const Cursor = Type.String({ minLength: 1, maxLength: 2048 });
 
 /** Whether there is a next page, and its cursor. A page ends at its limit or at its largest byte size. */
 export const paged = {

@@ -5,7 +5,7 @@ import { BodyId, JsonObject, record, Json, ResponseMetadata, words } from './com
 import { Message, RunMessages } from './messages.ts';
 
 /** The kinds of a stream's events. */
-export const eventKinds = [
+const eventKinds = [
   'metadata',
   'on_chain_start',
   'on_chain_stream',
@@ -18,7 +18,7 @@ export const eventKinds = [
 ] as const;
 
 /** `config` of a run. The service reads these fields; nodes see all fields. */
-export const RunConfig = record('RunConfig', {
+const RunConfig = record('RunConfig', {
   thread_id: Type.Optional(BodyId),
   thread_name: Type.Optional(Type.String({ maxLength: 1024 })),
   metadata: Type.Optional(JsonObject),
@@ -27,7 +27,7 @@ export const RunConfig = record('RunConfig', {
 });
 
 /** A tool that the caller runs. */
-export const Tool = record('RemoteTool', {
+const Tool = record('RemoteTool', {
   node_name: Type.Optional(Type.String()),
   name: Type.String({ minLength: 1, maxLength: 256 }),
   description: Type.Optional(Type.String()),

@@ -2,9 +2,7 @@ import { distanceMetrics, memoryTypes, retrievalStrategies } from '@agent-workfl
 import { Type, type Static } from 'typebox';
 import { BodyId, Done, Id, JsonObject, limitOf, paged, paging, record, Timestamp, words } from './common.ts';
 
-export const MemoryType = words(memoryTypes, { title: 'MemoryType' });
-export const RetrievalStrategy = words(retrievalStrategies, { title: 'RetrievalStrategy' });
-export const DistanceMetric = words(distanceMetrics, { title: 'DistanceMetric' });
+const MemoryType = words(memoryTypes, { title: 'MemoryType' });
 
 /** `config` of the store's routes: further keys are allowed. */
 export const MemoryConfig = record('MemoryConfig', { thread_id: Type.Optional(BodyId) });
@@ -53,7 +51,7 @@ export const ForgetMemories = record('ForgetMemoriesRequest', {
   ...context,
 });
 
-export const MemoryResult = record('MemoryResult', {
+const MemoryResult = record('MemoryResult', {
   id: Type.String(),
   content: Type.String(),
   score: Type.Number({ minimum: 0, maximum: 1 }),
@@ -81,4 +79,3 @@ export const Forgotten = record('ForgottenMemories', {
   success: Done.properties.success,
   has_more: Type.Boolean({ description: 'Whether more were forgotten than `memory_ids` names' }),
 });
-export const DeletedMemory = Done;

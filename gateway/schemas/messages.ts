@@ -15,7 +15,7 @@ const fieldSchemas: Readonly<Record<BlockFieldType, object>> = {
 const toSchemas = (fields: Readonly<Record<string, BlockFieldType>>): Record<string, object> =>
   Object.fromEntries(Object.entries(fields).map(([name, type]) => [name, fieldSchemas[type]]));
 
-export const Block = Type.Unsafe<{ type: string; [key: string]: unknown }>({
+const Block = Type.Unsafe<{ type: string; [key: string]: unknown }>({
   title: 'Block',
   type: 'object',
   required: ['type'],
@@ -60,7 +60,7 @@ export const NewMessage = record('NewMessage', {
 export type NewMessage = Static<typeof NewMessage>;
 
 /** The messages of one request. */
-export const NewMessages = Type.Array(NewMessage, { minItems: 1, maxItems: sizes.messages });
+const NewMessages = Type.Array(NewMessage, { minItems: 1, maxItems: sizes.messages });
 
 /** The messages of a run: empty only together with `resume`. */
 export const RunMessages = Type.Array(NewMessage, { maxItems: sizes.messages });

@@ -9,7 +9,7 @@ export const ThreadsQuery = Type.Object({ search: Type.Optional(Type.String()), 
 export const DeleteInput = Type.Object({ config: Type.Optional(JsonObject), options: Type.Optional(JsonObject) });
 
 /** `config` of the routes of one thread; further keys are allowed. */
-export const ThreadConfig = record('ThreadConfig', { thread_id: Type.Optional(BodyId) });
+const ThreadConfig = record('ThreadConfig', { thread_id: Type.Optional(BodyId) });
 
 export const UpdateState = record('UpdateStateRequest', { config: ThreadConfig, state: JsonObject });
 
@@ -23,7 +23,7 @@ const threadFields = {
   run_id: nullable(Type.String()),
 };
 
-export const ThreadItem = record('ThreadItem', threadFields);
+const ThreadItem = record('ThreadItem', threadFields);
 export const ThreadList = record('ThreadList', { threads: Type.Array(ThreadItem), ...paged });
 export const ThreadDetails = record('ThreadDetails', {
   ...threadFields,

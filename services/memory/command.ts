@@ -7,7 +7,7 @@ import { openEmbedder } from './embedders/registry.ts';
 import type { Embedder } from './ports/embedder.ts';
 
 /** What a command on the memories works with. */
-export interface Command {
+interface Command {
   readonly values: Values<typeof memoryStoreSettings>;
   readonly log: Log;
   readonly embedder: Embedder;

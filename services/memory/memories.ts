@@ -8,7 +8,7 @@ import { createStore } from './api/store.ts';
 import { createUpdate } from './api/update.ts';
 import { refuseLate } from './record/checks.ts';
 
-export type MemoriesOptions = Omit<Parts, 'now'> & Partial<Pick<Parts, 'now'>>;
+type MemoriesOptions = Omit<Parts, 'now'> & Partial<Pick<Parts, 'now'>>;
 
 /** The memory service on a store and an embedder. */
 export function createMemories({ now = Date.now, ...options }: MemoriesOptions): Memory {

@@ -25,7 +25,7 @@ export const memoryMetrics = {
 };
 
 /** Wraps the embedder and the service so that they are measured; without a registry they are returned as they are. */
-export interface MeasureMemory {
+interface MeasureMemory {
   readonly embedder: (embedder: Embedder) => Embedder;
   readonly memory: (memory: Memory) => Memory;
 }

@@ -11,7 +11,7 @@ export interface OpenedMemory extends AsyncDisposable {
   readonly memory: Memory;
 }
 
-export interface OpenMemoryOptions {
+interface OpenMemoryOptions {
   readonly path: string;
   readonly values: MemoryValues;
   /** Absent: nothing is measured. */

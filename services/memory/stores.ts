@@ -15,7 +15,7 @@ export const storeSettings = { ...sqliteSettings, ...weaviateSettings } satisfie
 type StoreValues = Values<typeof storeSettings>;
 
 /** What a store is opened with. */
-export interface StoreParts {
+interface StoreParts {
   readonly embedder: EmbedderIdentity;
   readonly log: Log;
   /** Absent: failures of the store are in the log alone. */

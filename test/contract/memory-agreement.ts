@@ -9,8 +9,8 @@ import type { Memory, MemoryItem, SearchRequest } from '@agent-workflow/protos/m
 
 export const strategies = ['similarity', 'temporal', 'relevance', 'hybrid', 'graph_traversal'] as const;
 export const metrics = ['cosine', 'dot_product', 'euclidean', 'manhattan'] as const;
-export type Strategy = (typeof strategies)[number];
-export type Metric = (typeof metrics)[number];
+type Strategy = (typeof strategies)[number];
+type Metric = (typeof metrics)[number];
 
 const words = (
   'harbour sister invoice printer breakfast contract opens prefers needs forgot explains delivers avoids green tea second ' +
@@ -21,7 +21,7 @@ const word = fc.constantFrom(...words);
 const sentence = fc.array(word, { minLength: 4, maxLength: 12 }).map((list) => list.join(' '));
 
 /** What is stored; ids and times follow from the place in the list. */
-export interface Note {
+interface Note {
   readonly content: string;
   readonly memoryType: MemoryType;
   readonly category: string;

@@ -3,7 +3,7 @@ import { makeWorkspace, startStandalone, type StandaloneProcess } from '../serve
 import { checkRun, checkThread } from './check.ts';
 import { generator } from './random.ts';
 
-export interface Campaign {
+interface Campaign {
   readonly seed: number;
   readonly kills: number;
   /** Runs that are kept under way. */
@@ -12,7 +12,7 @@ export interface Campaign {
   readonly onProgress?: (text: string) => void;
 }
 
-export interface Findings {
+interface Findings {
   readonly accepted: number;
   /** What does not hold, each in a sentence; empty when all does. */
   readonly faults: readonly string[];

@@ -23,7 +23,7 @@ const assistants = (messages: readonly Message[]): string[] =>
 /** How the error of a run begins that was killed three times within one step. */
 const givenUpMessage = 'the run was claimed 3 times and committed nothing';
 
-export interface CheckedRun {
+interface CheckedRun {
   readonly faults: string[];
   readonly restarted: number;
   readonly isGivenUp: boolean;

@@ -8,7 +8,7 @@ import { createSturdyClient, type Followed, type SturdyClient } from './clients.
 import { createFaults, usualWeights, type FaultKind, type Faults } from './cluster-faults.ts';
 import { generator } from './random.ts';
 
-export interface ClusterCampaign {
+interface ClusterCampaign {
   readonly seed: number;
   readonly faults: number;
   /** Clients, each of which starts a run and follows it to its end, one after the other. */
@@ -20,7 +20,7 @@ export interface ClusterCampaign {
   readonly onProgress?: (text: string) => void;
 }
 
-export interface ClusterFindings {
+interface ClusterFindings {
   readonly accepted: number;
   /** What does not hold, each in a sentence; empty when all does. */
   readonly faults: readonly string[];

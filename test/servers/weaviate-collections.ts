@@ -11,7 +11,7 @@ import type { MemoryStore } from '@agent-workflow/memory/ports/store';
 /** What names of collections of a test of its own begin with. */
 export const newPrefix = (): string => `T${randomUUID().replaceAll('-', '')}`;
 
-export type WeaviateTestOptions = Partial<WeaviateMemoryStoreOptions> & {
+type WeaviateTestOptions = Partial<WeaviateMemoryStoreOptions> & {
   readonly url: string;
   readonly embedder: EmbedderIdentity;
 };

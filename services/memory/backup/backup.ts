@@ -25,7 +25,7 @@ export async function* toLines(
   yield lineOf({ count });
 }
 
-export interface Backup {
+interface Backup {
   /** The embedder that made the vectors. */
   readonly embedder: EmbedderIdentity;
   /** @throws ConfigError at a line that is no memory, and when the last line is missing. */

@@ -4,7 +4,7 @@ import type { Embedder } from '../ports/embedder.ts';
 import type { OwnedMemory } from '../ports/memory.ts';
 import { vectorToJson } from '../vectors/unit.ts';
 
-export interface CopyOptions {
+interface CopyOptions {
   readonly from: AsyncIterable<OwnedMemory>;
   /** Writes memories to the target; returns how many were new there. */
   readonly load: (memories: readonly OwnedMemory[]) => Promise<number>;
@@ -14,7 +14,7 @@ export interface CopyOptions {
   readonly onProgress: (copied: Copied) => void;
 }
 
-export interface Copied {
+interface Copied {
   readonly read: number;
   readonly added: number;
 }

@@ -35,7 +35,7 @@ export function openOpenaiEmbedder(
   return createEmbedderPool(measure(embedder));
 }
 
-export interface OpenaiEmbedderOptions {
+interface OpenaiEmbedderOptions {
   /** The address of the API, with `/v1`. */
   readonly baseUrl: string;
   readonly apiKey: string | undefined;

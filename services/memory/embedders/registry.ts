@@ -4,7 +4,7 @@ import { hashEmbedder } from './hash.ts';
 import { openaiSettings, openOpenaiEmbedder } from './openai.ts';
 
 /** Wraps the embedder that sends the requests, to count and time them. */
-export type MeasureEmbedder = (embedder: Embedder) => Embedder;
+type MeasureEmbedder = (embedder: Embedder) => Embedder;
 
 /** The embedders by the value of `EMBEDDINGS_PROVIDER`: another one is a file of this folder and a line here. */
 const embedders = {

@@ -10,7 +10,7 @@ import { traverseFrom } from './graph.ts';
 import { blend, importance, metrics, recency } from './rank.ts';
 
 /** One search whose request is read and whose text is embedded. */
-export interface Search {
+interface Search {
   readonly store: Pick<MemoryRecords, 'get' | 'list'> & MemorySearch;
   readonly owner: string;
   readonly text: string;

@@ -1,7 +1,7 @@
 import type { Measure } from '../ports/search.ts';
 
 /** The distance of the vector that begins at `offset` in `vectors`. */
-export type DistanceTo = (vectors: Float32Array, offset: number) => number;
+type DistanceTo = (vectors: Float32Array, offset: number) => number;
 
 /** Measures distances from one vector. Smaller is nearer. */
 export function distancesFrom(vector: Float32Array, measure: Measure): DistanceTo {

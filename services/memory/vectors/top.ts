@@ -1,5 +1,5 @@
 /** The first `limit` items, in the order of `compare`, of all that are added. */
-export interface Top<T> {
+interface Top<T> {
   /** Whether the item would be among them. */
   readonly wants: (item: T) => boolean;
   /** Adds an item that it wants. */

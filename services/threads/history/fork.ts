@@ -16,7 +16,7 @@ import type { ThreadSweeps } from '../ports/sweeps.ts';
 /** The ports that making a fork takes. */
 export type ForkStore = ThreadChanges & ThreadReads & ThreadHistory & ThreadSweeps;
 
-export interface Forks {
+interface Forks {
   /** The head of the fork: made, or found as the same request has made it. */
   readonly make: (request: ForkThreadRequest) => Promise<Head>;
 }

@@ -20,7 +20,7 @@ export interface Overlay {
   readonly places: ReadonlyMap<number, Place>;
 }
 
-export interface OverlayBuilder extends Overlay {
+interface OverlayBuilder extends Overlay {
   /** Goes one version back. */
   readonly apply: (undo: Undo) => void;
 }

@@ -4,7 +4,7 @@ import { walkUndos } from './undo-pages.ts';
 import type { ThreadReads } from '../ports/reads.ts';
 import type { ThreadHistory } from '../ports/history.ts';
 
-export interface Version {
+interface Version {
   readonly key: ThreadKey;
   readonly version: number;
 }
@@ -30,7 +30,7 @@ const firstFetch = 16;
 const maxFetch = 500;
 const fetchBytes = 4 * 1024 * 1024;
 
-export interface PastContext {
+interface PastContext {
   readonly context: readonly Uint8Array[];
   /** Whether older messages of it are left out. */
   readonly isTruncated: boolean;

@@ -12,7 +12,7 @@ export interface Listing<Row, Mark> {
   readonly sizeOf: (row: Row) => number;
 }
 
-export interface PageRequest<Mark> {
+interface PageRequest<Mark> {
   readonly limit: number;
   readonly offset: number;
   /** The page begins behind it, and `offset` is counted from there. */
@@ -73,7 +73,7 @@ export async function searchPage<Row, Mark>(
 }
 
 /** The rows behind a place, read a bounded part at a time. */
-export async function* rowsOf<Row, Mark>(
+async function* rowsOf<Row, Mark>(
   { read, markOf, sizeOf }: Listing<Row, Mark>,
   after: Mark | undefined,
 ): AsyncGenerator<Row> {

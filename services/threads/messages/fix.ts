@@ -8,7 +8,7 @@ import { withCheckpoint } from '../history/undo.ts';
 import type { ThreadReads } from '../ports/reads.ts';
 
 /** What is wrong with a context: messages with a call that has no answer, and answers to the other calls of those messages. */
-export interface Broken {
+interface Broken {
   readonly callers: readonly string[];
   readonly answers: readonly string[];
   /** The version of the thread in which they were found. */

@@ -7,9 +7,9 @@ import type { Head, ThreadSize } from '../ports/record.ts';
 export const emptySize: ThreadSize = { fields: 0, context: 0 };
 
 /** A message's share of the context's size: its JSON, and the comma or bracket behind it. */
-export const sizeOfMessage = (json: Uint8Array): number => json.byteLength + 1;
+const sizeOfMessage = (json: Uint8Array): number => json.byteLength + 1;
 
-export const sizeOfField = (name: string, json: Uint8Array): number => Buffer.byteLength(name) + json.byteLength;
+const sizeOfField = (name: string, json: Uint8Array): number => Buffer.byteLength(name) + json.byteLength;
 
 export const sizeOfFields = (fields: Readonly<Record<string, Uint8Array>>): number =>
   Object.entries(fields).reduce((sum, [name, json]) => sum + sizeOfField(name, json), 0);

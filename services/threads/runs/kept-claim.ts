@@ -3,7 +3,7 @@ import type { ThreadKey } from '../ports/record.ts';
 import type { ThreadReads } from '../ports/reads.ts';
 
 /** A claim without the binary values of its reply, which are read from the record again. */
-export interface KeptClaim extends Omit<ClaimedRun, 'appended' | 'optionsJson' | 'progressJson' | 'state'> {
+interface KeptClaim extends Omit<ClaimedRun, 'appended' | 'optionsJson' | 'progressJson' | 'state'> {
   /** Ids of messages. */
   readonly appended: readonly string[];
   readonly hasProgress: boolean;
@@ -41,7 +41,7 @@ export async function fromKeptClaim(
   };
 }
 
-export interface KeptAcceptance extends Omit<AcceptRunReply, 'claimed'> {
+interface KeptAcceptance extends Omit<AcceptRunReply, 'claimed'> {
   readonly claimed?: KeptClaim;
 }
 

@@ -33,7 +33,7 @@ export interface NatsClientOptions {
   readonly health?: PartHealth;
 }
 
-export interface RequestOptions {
+interface RequestOptions {
   readonly headers?: MsgHdrs;
   readonly timeoutMs?: number;
 }

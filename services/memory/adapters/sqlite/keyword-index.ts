@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 
 /** A row's content in the full-text index. */
-export interface IndexEntry {
+interface IndexEntry {
   /** The row's number. */
   readonly seq: number;
   readonly owner: string;
@@ -10,7 +10,7 @@ export interface IndexEntry {
 }
 
 /** A match: the row's number and its BM25 score. */
-export interface KeywordMatch {
+interface KeywordMatch {
   readonly seq: number;
   readonly score: number;
 }

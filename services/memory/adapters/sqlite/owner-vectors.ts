@@ -17,7 +17,7 @@ export interface OwnerVectors {
   readonly scan: (visit: Visit) => Promise<void>;
 }
 
-export interface RowFacts {
+interface RowFacts {
   /** The row's number. */
   readonly seq: number;
   readonly metadataBytes: number;

@@ -9,7 +9,7 @@ import { createSearch } from './search.ts';
 import { createVectorCache } from './vector-cache.ts';
 import { createReadVectors } from './vector-reads.ts';
 
-export interface SqliteMemoryStoreOptions extends Pick<SqliteOptions, 'path' | 'health'> {
+interface SqliteMemoryStoreOptions extends Pick<SqliteOptions, 'path' | 'health'> {
   /** Whose vectors the file holds. */
   readonly embedder: EmbedderIdentity;
   /** How many bytes of vectors stay in memory. The owners used longest ago leave first. */

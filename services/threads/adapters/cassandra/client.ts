@@ -34,13 +34,13 @@ export interface Announcement {
   readonly onWritten?: () => void;
 }
 
-export interface Page {
+interface Page {
   readonly rows: readonly Row[];
   /** Where the next page begins; absent on the last one. */
   readonly next?: string;
 }
 
-export interface PageOptions {
+interface PageOptions {
   readonly rows: number;
   readonly from?: string | undefined;
 }
@@ -73,7 +73,7 @@ export interface Session extends AsyncDisposable {
 
 const { localQuorum, localSerial } = types.consistencies;
 
-export interface SessionOptions {
+interface SessionOptions {
   /** The version of the schema that the keyspace must have, at least. */
   readonly version: number;
   /** Called with every request as it is sent. */

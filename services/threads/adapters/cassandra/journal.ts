@@ -28,7 +28,7 @@ export interface Journal {
   readonly settle: (noted: Noted) => void;
 }
 
-export interface JournalOptions {
+interface JournalOptions {
   readonly session: Session;
   readonly now: () => number;
   readonly topic: string;

@@ -56,7 +56,7 @@ export interface Plan {
   readonly isNewHour: boolean;
 }
 
-export interface Decided {
+interface Decided {
   readonly key: ThreadKey;
   readonly seen: Seen;
   /** The runs that were looked up and found. */

@@ -1,5 +1,5 @@
 /** The writes of lists by recency that are under way and that no caller waits for. */
-export interface Refreshes {
+interface Refreshes {
   readonly add: (owner: string, work: () => Promise<void>) => Promise<void>;
   /** Resolves when the owner's writes under way have settled: a reader of this process sees every change made before. */
   readonly settled: (owner: string) => Promise<void>;

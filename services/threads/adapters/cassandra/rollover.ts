@@ -13,7 +13,7 @@ import { readHead } from './snapshot.ts';
  * was written: copied twice, by two processes, or by one that paused in between, a segment comes out the same. Then one
  * conditional batch moves the boundary and removes the copied rows, provided that none of them has changed since.
  */
-export interface RollOver {
+interface RollOver {
   readonly isDue: (layout: Layout) => boolean;
   /** Resolves as well when there is nothing to do, or when other changes leave no room: the next one tries again. */
   readonly roll: (key: ThreadKey) => Promise<void>;

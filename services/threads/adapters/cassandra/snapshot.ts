@@ -43,7 +43,7 @@ export async function readHead(session: Session, key: ThreadKey, isSerial = fals
 }
 
 /** Whether rows read beside a head are of the same moment: each row has the stamp of its head. Without rows it is unknown. */
-export interface Watch {
+interface Watch {
   readonly saw: (rows: readonly Row[]) => readonly Row[];
   readonly isSteady: () => boolean;
   readonly hasSeen: () => boolean;

@@ -11,7 +11,7 @@ import type { Plan } from './plan.ts';
 import type { Seen } from './rows.ts';
 
 /** Finds open runs, threads to be purged and idle threads across all owners. */
-export interface Sweeps {
+interface Sweeps {
   /** Called before the change is written; if it is not written, the notes are in vain. */
   readonly announce: (key: ThreadKey, plan: Plan) => readonly Announcement[];
   /** Called after the change: notes which runs it has ended. A sweep finds out what was not noted. */
