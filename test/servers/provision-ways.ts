@@ -34,7 +34,18 @@ export const serverWays: readonly Way<ServerName>[] = [
       process.getuid?.() === 0
         ? undefined
         : 'only root can install it, and no redis-server is on the PATH: install Redis 7 or later yourself',
-    make: installRedis,
+    make: () => aptInstall('redis-server'),
+  },
+  {
+    server: 'postgres',
+    title: 'PostgreSQL',
+    effort: "installing the system's package, some seconds",
+    needs: ['apt-get'],
+    hindrance: () =>
+      process.getuid?.() === 0
+        ? undefined
+        : 'only root can install it, and no initdb is on the PATH: install PostgreSQL 14 or later yourself',
+    make: installPostgres,
   },
   {
     server: 'nats',
@@ -104,13 +115,26 @@ export const toolWays: readonly Way<ToolName>[] = [
 ];
 
 /** A machine that was never updated has no list of packages yet: then it is fetched, and only then. */
-async function installRedis(): Promise<void> {
-  const install = ['install', '--yes', '--no-install-recommends', 'redis-server'];
+async function aptInstall(name: string): Promise<void> {
+  const install = ['install', '--yes', '--no-install-recommends', name];
   const env = { ...processEnv(), DEBIAN_FRONTEND: 'noninteractive' };
   await runToEnd('apt-get', install, { env }).catch(async () => {
     await runToEnd('apt-get', ['update'], { env });
     await runToEnd('apt-get', install, { env });
   });
+}
+
+/** Debian's package would make a database and start a server on it: nothing of ours uses them. */
+async function installPostgres(): Promise<void> {
+  const folder = '/etc/postgresql-common/createcluster.d';
+  const file = join(folder, 'agent-workflow-service.conf');
+  await mkdir(folder, { recursive: true });
+  await writeFile(file, 'create_main_cluster = false\n');
+  try {
+    await aptInstall('postgresql');
+  } finally {
+    await rm(file, { force: true });
+  }
 }
 
 /** Without symbols the programs are a third smaller. The folder is outside of any module, so that no go.mod has a say. */

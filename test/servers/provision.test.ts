@@ -31,10 +31,11 @@ test('on a machine without tools each server is named with what it lacks, and no
   t.is(
     said,
     `Redis cannot be had: apt-get not on the PATH
+PostgreSQL cannot be had: apt-get not on the PATH
 NATS ${versions.nats} cannot be had: go not on the PATH
 Cassandra ${versions.cassandra} cannot be had: java and mvn not on the PATH
 Weaviate ${versions.weaviate} cannot be had: go not on the PATH
-absent: Redis, NATS ${versions.nats}, Cassandra ${versions.cassandra}, Weaviate ${versions.weaviate}
+absent: Redis, PostgreSQL, NATS ${versions.nats}, Cassandra ${versions.cassandra}, Weaviate ${versions.weaviate}
 `,
   );
   t.false(existsSync(machine.servers));
@@ -93,7 +94,7 @@ test('a server that nobody knows is refused, with those that are known', async (
   t.is(code, 2);
   t.is(
     said,
-    'unknown: mysql; there are redis, nats, cassandra, weaviate, apis, kubeconform, helm, helm3, kubernetes\n',
+    'unknown: mysql; there are redis, postgres, nats, cassandra, weaviate, apis, kubeconform, helm, helm3, kubernetes\n',
   );
 });
 

@@ -67,7 +67,7 @@ async function make(way: Way): Promise<void> {
   opened.defer(() => rm(folder, { recursive: true, force: true }));
   await way.make(folder);
   const bytes = await sizeOf(folder);
-  if (way.server !== 'redis') await rename(folder, folderOf(way.server));
+  if (way.server !== 'redis' && way.server !== 'postgres') await rename(folder, folderOf(way.server));
   say(`${way.title}: done after ${took.seconds()} s${bytes > 0 ? `, ${Math.round(bytes / 1e6)} MB` : ''}`);
 }
 

@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { processEnv } from '@agent-workflow/kit/env';
@@ -16,7 +16,7 @@ export const versions = {
 } as const;
 
 /** What is started for tests, and run by a supervisor. */
-export type ServerName = 'redis' | 'nats' | 'cassandra' | 'weaviate';
+export type ServerName = 'redis' | 'postgres' | 'nats' | 'cassandra' | 'weaviate';
 
 /**
  * What the charts are tried with: two Helms, kubeconform, the API descriptions of Kubernetes and of what extends it, and the
@@ -35,11 +35,13 @@ export function serversFolder(): string {
 export const folderOf = (server: keyof typeof versions): string =>
   join(serversFolder(), `${server}-${versions[server]}`);
 
-/** What is run: a program, Cassandra's folder of jars, or the folder of several; `undefined` when there is none. */
+/** What is run: a program, Cassandra's folder of jars, PostgreSQL's of programs, or the folder of several; `undefined` when there is none. */
 export function provisioned(server: ServerName | ToolName): string | undefined {
   switch (server) {
     case 'redis':
       return onPath('redis-server');
+    case 'postgres':
+      return postgresPrograms();
     case 'cassandra':
       return onPath('java') === undefined ? undefined : existing(join(folderOf(server), 'lib'));
     case 'nats':
@@ -58,11 +60,26 @@ export function provisioned(server: ServerName | ToolName): string | undefined {
   }
 }
 
+/** Debian keeps the programs of each version in a folder of its own, beside the PATH; `pg_ctlcluster` tells a Debian. */
+const debianFolder = '/usr/lib/postgresql';
+
+/** The folder of the newest programs; `initdb` and `postgres` stand beside each other. As root they need `setpriv` to run. */
+function postgresPrograms(): string | undefined {
+  if (process.getuid?.() === 0 && onPath('setpriv') === undefined) return undefined;
+  const isDebian = onPath('pg_ctlcluster') !== undefined && existsSync(debianFolder);
+  const versions = isDebian ? readdirSync(debianFolder).toSorted((a, b) => Number(b) - Number(a)) : [];
+  const folders = [...versions.map((version) => join(debianFolder, version, 'bin')), ...pathFolders()];
+  return folders.find((folder) => ['initdb', 'postgres'].every((name) => isProgram(join(folder, name))));
+}
+
 /** The program that a shell would run. */
 export function onPath(program: string): string | undefined {
-  const folders = (processEnv()['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
-  return folders.map((folder) => join(folder, program)).find(isProgram);
+  return pathFolders()
+    .map((folder) => join(folder, program))
+    .find(isProgram);
 }
+
+const pathFolders = (): string[] => (processEnv()['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
 
 const existing = (path: string): string | undefined => (existsSync(path) ? path : undefined);
 

@@ -16,7 +16,7 @@ export interface RunOptions {
   readonly commitlogSync?: 'periodic' | 'batch';
   /** Cassandra only: it is compiled as far as one that has run for days, which takes a minute of work at first. */
   readonly isForMeasuring?: boolean;
-  /** Cassandra only: callers sign in as `cassandra`, and who speaks TLS shows a certificate. Files in PEM form. */
+  /** Cassandra and PostgreSQL: callers sign in, and who speaks TLS shows a certificate. Files in PEM form. */
   readonly secured?: { readonly keyAndCertificate: string; readonly authorities: string };
 }
 
@@ -43,6 +43,8 @@ export interface Recipe {
   readonly portCount: number;
   /** Writes what the server reads at its start to `place.data`, which is there; also before a restart on old data. */
   readonly prepare: (place: Place) => Promise<Command>;
+  /** What ends it in order without waiting for its users; SIGTERM when absent. */
+  readonly stopSignal?: NodeJS.Signals;
   /** Whether it answers in its own protocol. Throws or says false until it does. */
   readonly isReady: (port: number) => Promise<boolean>;
 }
@@ -53,7 +55,7 @@ export interface ServerProcess extends AsyncDisposable {
   readonly port: number;
   /** SIGKILL; resolves once it is gone. */
   readonly kill: () => Promise<void>;
-  /** SIGTERM; resolves once it is gone. */
+  /** SIGTERM, or what the recipe names instead; resolves once it is gone. */
   readonly stop: () => Promise<void>;
   /** SIGSTOP: it stands still, and its connections stay open. */
   readonly freeze: () => Promise<void>;
@@ -120,7 +122,7 @@ export async function openServerProcess(recipe: Recipe, options: RunOptions): Pr
   return {
     port,
     kill: () => end('SIGKILL'),
-    stop: () => end('SIGTERM'),
+    stop: () => end(recipe.stopSignal ?? 'SIGTERM'),
     freeze: () => signal('SIGSTOP'),
     thaw: () => signal('SIGCONT'),
     restart: start,

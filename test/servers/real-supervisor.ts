@@ -8,12 +8,14 @@ import { cassandraRecipe } from './cassandra.ts';
 import { natsRecipe } from './nats.ts';
 import type { Task } from './real-lease.ts';
 import { isAlive, openServerProcess, type Recipe, type ServerProcess } from './real-process.ts';
+import { postgresRecipe } from './postgres.ts';
 import { redisRecipe } from './redis.ts';
 import { weaviateRecipe } from './weaviate.ts';
 
 const recipes: Readonly<Record<Task['server'], Recipe>> = {
   redis: redisRecipe,
   cassandra: cassandraRecipe,
+  postgres: postgresRecipe,
   nats: natsRecipe,
   weaviate: weaviateRecipe,
 };

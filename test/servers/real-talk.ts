@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { Client } from 'pg';
 import type { ServerName } from './provisioned.ts';
 import { ask } from './real-probe.ts';
 
@@ -30,6 +31,14 @@ export const talks: Readonly<Record<ServerName, Talk>> = {
       expect('', await askCassandra(port, `INSERT INTO kept.kept (id, what) VALUES (1, 'something')`));
     },
     isKept: async (port) => (await askCassandra(port, 'SELECT what FROM kept.kept')).includes('something'),
+  },
+  postgres: {
+    keep: async (port) => {
+      await askPostgres(port, 'CREATE TABLE kept (what text)');
+      await askPostgres(port, "SET synchronous_commit = on; INSERT INTO kept VALUES ('something')");
+    },
+    isKept: async (port) =>
+      (await askPostgres(port, "SELECT to_regclass('kept') IS NOT NULL AS it"))[0]?.['it'] === true,
   },
   weaviate: {
     keep: async (port) => {
@@ -65,6 +74,19 @@ const query = 7;
 const failed = 0;
 
 /** @returns the body of the answer, or nothing when it is an error. */
+/** By the driver: a query takes several messages in each direction. A set of statements answers with the rows of none. */
+async function askPostgres(port: number, sql: string): Promise<readonly Record<string, unknown>[]> {
+  const client = new Client({ host: '127.0.0.1', port, user: 'postgres', database: 'postgres' });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    const { rows = [] } = (await client.query(sql)) as { readonly rows?: readonly Record<string, unknown>[] };
+    return rows;
+  } finally {
+    await client.end();
+  }
+}
+
 async function askCassandra(port: number, statement: string): Promise<Buffer> {
   const socket = connect(port, '127.0.0.1');
   const text = Buffer.from(statement);

@@ -16,11 +16,13 @@ import { leasePrivate, leaseShared } from './real-lease.ts';
 import { ask } from './real-probe.ts';
 import { withServer } from './real-suite.ts';
 import { talks } from './real-talk.ts';
+import { privatePostgres } from './postgres.ts';
 import { privateRedis } from './redis.ts';
 import { privateWeaviate } from './weaviate.ts';
 
 const provisionedHere = {
   redis: privateRedis(),
+  postgres: privatePostgres(),
   nats: privateNats(),
   cassandra: privateCassandra(),
   weaviate: privateWeaviate(),
@@ -167,9 +169,10 @@ test('a server that the environment names is used as it is, and started by nobod
   const show = `
 import { cassandra } from ${JSON.stringify(import.meta.resolve('./cassandra.ts'))};
 import { nats } from ${JSON.stringify(import.meta.resolve('./nats.ts'))};
+import { postgres } from ${JSON.stringify(import.meta.resolve('./postgres.ts'))};
 import { redis } from ${JSON.stringify(import.meta.resolve('./redis.ts'))};
 import { weaviate } from ${JSON.stringify(import.meta.resolve('./weaviate.ts'))};
-for (const launcher of [redis, nats, weaviate, cassandra]) {
+for (const launcher of [redis, nats, weaviate, cassandra, postgres]) {
   await using server = await launcher.open();
   process.stdout.write(JSON.stringify(server) + '\\n');
 }`;
@@ -182,6 +185,7 @@ for (const launcher of [redis, nats, weaviate, cassandra]) {
       WEAVIATE_URL: 'http://weaviate.example',
       CASSANDRA_CONTACT_POINTS: 'one.example, two.example:9043',
       CASSANDRA_LOCAL_DATACENTER: 'west',
+      POSTGRES_URL: 'postgres://ada:p%40ss@postgres.example/record',
     },
   });
   t.deepEqual(
@@ -194,6 +198,7 @@ for (const launcher of [redis, nats, weaviate, cassandra]) {
       { url: 'nats://nats.example' },
       { url: 'http://weaviate.example' },
       { contactPoints: ['one.example', 'two.example:9043'], localDataCenter: 'west' },
+      { host: 'postgres.example', port: 5432, username: 'ada', password: 'p@ss', database: 'record' },
     ],
   );
 });
