@@ -4,6 +4,8 @@ import type { PartHealth } from '@agent-workflow/runtime/health';
 import type { Registry } from '@agent-workflow/runtime/metrics';
 import { configureCassandra } from './adapters/cassandra/configure.ts';
 import { cassandraSettings } from './adapters/cassandra/settings.ts';
+import { configurePostgres } from './adapters/postgres/configure.ts';
+import { postgresSettings } from './adapters/postgres/settings.ts';
 import type { ThreadStore } from './ports/store.ts';
 
 /** A server that can hold the record of a cluster. */
@@ -48,6 +50,7 @@ export interface StoreMigration {
 /** The registry: a store is a folder of `adapters/`, a line here, and a test file that runs the contract suites on it. */
 const threadStores = {
   cassandra: { settings: cassandraSettings, configure: configureCassandra },
+  postgres: { settings: postgresSettings, configure: configurePostgres },
 } as const satisfies Readonly<Record<string, StoreKind>>;
 
 type StoreName = keyof typeof threadStores;

@@ -58,6 +58,12 @@ const refusals: readonly (readonly [about: string, on: typeof small, set: string
     /threads: CASSANDRA_CONTACT_POINTS must be set, in config or secretEnv/,
   ],
   [
+    'a record on PostgreSQL that is nowhere',
+    alone('threads'),
+    'global.serviceToken.existingSecret=token,config.THREAD_STORE=postgres',
+    /threads: POSTGRES_HOST must be set, in config or secretEnv/,
+  ],
+  [
     'certificates that are not used',
     small,
     'global.tls.certManager.enabled=true,global.tls.certManager.issuerRef.name=ca',

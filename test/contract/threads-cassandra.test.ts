@@ -12,6 +12,7 @@ import { withServer } from '../servers/real-suite.ts';
 import { storeApart } from './apart.ts';
 import type { Scale } from './threads-open.ts';
 import { threadsContract } from './threads.ts';
+import { createTurns } from './turns.ts';
 
 /**
  * Every write of the queue writes all of it, and every write is conditional: the limit of waiting runs, a matter of the decision
@@ -80,22 +81,6 @@ withServer(test, cassandra, (server) => {
     scale,
   );
 });
-
-/** Lets so many go on at once; whoever has had a turn ends it. Who came last is next: a test of many turns comes to an end. */
-function createTurns(count: number): () => Promise<() => void> {
-  const waiting: (() => void)[] = [];
-  let free = count;
-  const end = (): void => {
-    const next = waiting.pop();
-    if (next) next();
-    else free += 1;
-  };
-  return async () => {
-    if (free > 0) free -= 1;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-    return end;
-  };
-}
 
 interface Opened {
   readonly keyspace: Keyspace;

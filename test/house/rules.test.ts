@@ -153,7 +153,7 @@ const rules: readonly Rule[] = [
       'drivers of stores stay in adapters, and those of Redis and SQLite where all adapters of them share one client',
     files: anyCode,
     except: /\/adapters\/|^(gateway\/redis\/client\.ts$|services\/runtime\/sqlite\/)|\.test\.ts$|^test\//,
-    imports: /^(node:sqlite|cassandra-driver|nats|@nats-io\/.*|weaviate-.*|redis|@redis\/.*)$/,
+    imports: /^(node:sqlite|cassandra-driver|pg|nats|@nats-io\/.*|weaviate-.*|redis|@redis\/.*)$/,
     example: ['services/threads/threads.ts', `import { DatabaseSync } from 'node:sqlite';`],
   },
   {

@@ -13,6 +13,7 @@ import { connect } from '@agent-workflow/protos/wire/connect';
 import { within } from '@agent-workflow/protos/call';
 import { openStandalone, type Standalone } from '@agent-workflow/standalone/standalone';
 import { threadsMetrics } from '@agent-workflow/threads/adapters/cassandra/metrics';
+import { postgresMetrics } from '@agent-workflow/threads/adapters/postgres/metrics';
 import { openThreadsProcess } from '@agent-workflow/threads/process';
 import { manifestsOf } from '../chart/render.ts';
 import { createClient, user } from '../servers/client.ts';
@@ -25,6 +26,7 @@ const parts: Readonly<Record<string, Metrics>> = {
   gateway: { ...gatewayMetrics(endpoints), ...redisMetrics },
   execution: executionMetrics,
   threads: threadsMetrics,
+  postgres: postgresMetrics,
   memory: memoryMetrics,
 };
 const namesOf = (metrics: Metrics): string[] => Object.values(metrics).map(({ name }) => name);
@@ -111,7 +113,7 @@ test('each run, request, step and search is counted once, under names that are t
   };
   t.deepEqual(Object.fromEntries(Object.keys(expected).map((series) => [series, value(series)])), expected);
   t.true(value('agent_workflow_events_appended_total') > 10);
-  t.deepEqual(names.toSorted(), known.filter((name) => !/redis|cassandra/.test(name)).toSorted());
+  t.deepEqual(names.toSorted(), known.filter((name) => !/redis|cassandra|postgres/.test(name)).toSorted());
   for (const id of [threadId, 'anon', 'hello']) t.false(text.includes(id), id);
   t.notRegex(text, /[0-9a-f]{8}-[0-9a-f]{4}-7/, 'an id stands in a label');
 });

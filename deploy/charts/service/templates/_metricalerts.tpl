@@ -31,8 +31,8 @@ Alerts on a part's own metrics, selected by `reports` of its facts. Each series 
 {{- if has "record" .facts.reports }}
 {{ include "service.alert" (dict "context" $c "alert" "AgentWorkflowRecordFails" "severity" "critical" "for" "5m"
   "expr" (printf "%s > 0.05"
-    (include "service.share" (dict "metric" "agent_workflow_cassandra_statements_total" "here" $here "of" "outcome=\"failed\"" "in" "5m")))
-  "summary" "More than one in twenty statements to Cassandra fails."
+    (include "service.share" (dict "metric" .facts.recordMetric "here" $here "of" "outcome=\"failed\"" "in" "5m")))
+  "summary" (printf "More than one in twenty %s fails." .facts.recordSummary)
   "description" "Nothing is accepted without the record: requests are answered with 503, and runs wait to commit.") }}
 {{- end }}
 {{- if has "memories" .facts.reports }}

@@ -1,9 +1,12 @@
 {{- define "threads.facts" -}}
+{{- $isPostgres := eq (get (.Values.config | default dict) "THREAD_STORE" | toString) "postgres" }}
 component: threads
 main: services/threads/main.ts
 migrate: services/threads/migrate.ts
 grpc: true
 callers: [gateway, execution-api, execution-worker]
-needs: [CASSANDRA_CONTACT_POINTS, CASSANDRA_LOCAL_DATACENTER]
+needs: {{ $isPostgres | ternary "[POSTGRES_HOST]" "[CASSANDRA_CONTACT_POINTS, CASSANDRA_LOCAL_DATACENTER]" }}
 reports: [calls, record]
+recordMetric: {{ $isPostgres | ternary "agent_workflow_postgres_requests_total" "agent_workflow_cassandra_statements_total" }}
+recordSummary: {{ $isPostgres | ternary "requests to PostgreSQL" "statements to Cassandra" }}
 {{- end -}}

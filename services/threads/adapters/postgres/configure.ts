@@ -1,0 +1,51 @@
+import type { Log } from '@agent-workflow/kit/log';
+import type { PartHealth } from '@agent-workflow/runtime/health';
+import type { Registry } from '@agent-workflow/runtime/metrics';
+import type { ThreadStore } from '../../ports/store.ts';
+import type { SentRequest } from './client.ts';
+import { readPostgres, type PostgresValues } from './settings.ts';
+
+interface Watching {
+  readonly health: PartHealth;
+  readonly registry: Registry | undefined;
+}
+
+interface Migrating {
+  readonly waitMs: number;
+  readonly log: Log;
+}
+
+/**
+ * The record on the PostgreSQL that the settings name. The driver is loaded only when it is used.
+ * @throws ConfigError naming every setting that does not hold with the others.
+ */
+export function configurePostgres(values: PostgresValues) {
+  const reach = readPostgres(values);
+  return {
+    server: 'PostgreSQL',
+
+    opener: async ({ health, registry }: Watching): Promise<() => Promise<ThreadStore>> => {
+      const { openPostgresThreadStore } = await import('./store.ts');
+      const { countRequests, watchRequests } = await import('./metrics.ts');
+      const count = registry && countRequests(registry);
+      const watch = watchRequests(health);
+      const onRequest = (request: SentRequest): void => {
+        count?.(request);
+        watch(request);
+      };
+      return () => openPostgresThreadStore({ ...reach, onRequest });
+    },
+
+    migrate: async ({ waitMs, log }: Migrating): Promise<number> => {
+      const { migratePostgres } = await import('./migrate.ts');
+      return migratePostgres({
+        ...reach,
+        waitMs,
+        onStep: (text) => log.info(text),
+        onRetry: (error) => {
+          log.warn({ err: error }, 'PostgreSQL does not answer; the migration is tried again');
+        },
+      });
+    },
+  };
+}

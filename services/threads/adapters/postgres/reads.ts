@@ -1,0 +1,112 @@
+import type { ThreadReads } from '../../ports/reads.ts';
+import type { LogEntry, MeasuredSize, ThreadKey } from '../../ports/record.ts';
+import type { Row, Session } from './client.ts';
+import { toFields, toHead, toLogEntry, toPlacedEntry, toRun } from './rows.ts';
+import { isInContext, ofThread } from './snapshot.ts';
+
+/** What is read of one thread. Each is one statement, so that it shows one moment. */
+export function createReads({ query }: Session): ThreadReads {
+  return {
+    getHead: async (key) => {
+      const [row] = await query('SELECT * FROM threads WHERE owner = $1 AND thread_id = $2', keyOf(key));
+      return row && toHead(row);
+    },
+
+    getState: async (key, maxBytes = Infinity) => {
+      const rows = await query(selectState, [...keyOf(key), Number.MAX_SAFE_INTEGER, toBound(maxBytes)]);
+      const { entries, bottom } = toContextPage(
+        rows.filter((row) => row['name'] === null),
+        Number.MAX_SAFE_INTEGER,
+      );
+      return {
+        fields: toFields(rows.filter((row) => row['name'] !== null)),
+        context: entries.map(({ json }) => json),
+        isTruncated: bottom > 0,
+      };
+    },
+
+    measure: async (key): Promise<MeasuredSize | undefined> => {
+      const rows = await query(selectSizes, keyOf(key));
+      const [first] = rows;
+      if (!first) return undefined;
+      const fields = rows.reduce((sum, row) => sum + sizeOfField(row), 0);
+      return { version: first['version'] as number, fields, context: first['context'] as number };
+    },
+
+    getFields: async (key) => toFields(await query(`SELECT x.name, x.json ${ofThread('fields')}`, keyOf(key))),
+
+    listContext: async (key, { below = Number.MAX_SAFE_INTEGER, maxBytes }) => {
+      const page = toContextPage(await query(selectContext, [...keyOf(key), below, toBound(maxBytes)]), below);
+      if (page.entries.length > 0 || page.bottom === 0) return page;
+      const [row] = await query(
+        `SELECT x.position, x.message_id, x.json ${ofThread('messages')} AND ${isInContext} AND x.position < $3
+         ORDER BY x.position DESC LIMIT 1`,
+        [...keyOf(key), below],
+      );
+      const entries = row ? [toLogEntry(row)] : [];
+      return { entries, bottom: entries[0]?.position ?? 0 };
+    },
+
+    getEntries: async (key, positions) => {
+      if (positions.length === 0) return [];
+      const rows = await query(
+        `SELECT x.position, x.message_id, x.json, ${isInContext} AS is_in_context ${ofThread('messages')}
+         AND x.position = ANY($3::bigint[]) ORDER BY x.position`,
+        [...keyOf(key), positions],
+      );
+      return rows.map(toPlacedEntry);
+    },
+
+    getMessage: async (key, messageId) => {
+      const [row] = await query(
+        `SELECT x.json ${ofThread('messages')} AND left(x.message_id, 256) = left($3, 256) AND x.message_id = $3`,
+        [...keyOf(key), messageId],
+      );
+      return row?.['json'] as Uint8Array | undefined;
+    },
+
+    getRun: async (owner, runId) => {
+      const [row] = await query('SELECT * FROM runs WHERE owner = $1 AND run_id = $2', [owner, runId]);
+      return row && toRun(row);
+    },
+  };
+}
+
+const keyOf = ({ owner, threadId }: ThreadKey): [string, string] => [owner, threadId];
+
+/**
+ * The newest messages of the context below position `$3` that fit into `$4` bytes, and behind them the next one without its
+ * content: by it the reader knows that there are more.
+ */
+const selectContext = `SELECT position, message_id, CASE WHEN total <= $4::bigint THEN json END AS json
+  FROM (SELECT x.position, x.message_id, x.json, octet_length(x.json) + 1 AS size,
+          sum(octet_length(x.json) + 1) OVER (ORDER BY x.position DESC) AS total
+        ${ofThread('messages')} AND ${isInContext} AND x.position < $3::bigint) AS sized
+  WHERE total - size <= $4::bigint
+  ORDER BY position DESC`;
+
+/** The same and all fields: a field has a name. */
+const selectState = `SELECT NULL AS name, position, message_id, json FROM (${selectContext}) AS context
+  UNION ALL SELECT x.name, NULL, NULL, x.json ${ofThread('fields')}`;
+
+/** A row for each field, or one without a name; each with the version and the size of the context. */
+const selectSizes = `SELECT t.version, x.name, octet_length(x.json) AS bytes,
+    (SELECT coalesce(sum(octet_length(x.json) + 1), 0) FROM messages AS x WHERE x.ref = t.ref AND ${isInContext}) AS context
+  FROM threads AS t LEFT JOIN fields AS x ON x.ref = t.ref WHERE t.owner = $1 AND t.thread_id = $2`;
+
+const sizeOfField = (row: Row): number =>
+  row['name'] === null ? 0 : Buffer.byteLength(row['name'] as string) + (row['bytes'] as number);
+
+/** A bound as PostgreSQL takes it. */
+const toBound = (bytes: number): number => Math.min(bytes, Number.MAX_SAFE_INTEGER);
+
+/** From rows in descending order. */
+function toContextPage(
+  rows: readonly Row[],
+  below: number,
+): { readonly entries: readonly LogEntry[]; readonly bottom: number } {
+  const ordered = rows.toSorted((a, b) => (a['position'] as number) - (b['position'] as number));
+  const entries = ordered.filter((row) => row['json'] !== null).map(toLogEntry);
+  const isWhole = entries.length === rows.length;
+  return { entries, bottom: isWhole ? 0 : (entries[0]?.position ?? below) };
+}

@@ -1,0 +1,130 @@
+/**
+ * The schema, oldest first: only ever append. Each is applied once, in a transaction of its own, by `migrate.ts`.
+ *
+ * `ref` stands for (owner, thread_id), so that rows of a thread carry one number; it is found through the whole key only and never
+ * comes again. Texts that are compared or ordered are of collation C, which compares bytes as the other stores do. An index holds
+ * at most 2,700 bytes of a row: texts without a bound are indexed by a hash or by their first 256 characters.
+ */
+export const migrations: readonly string[] = [
+  `CREATE TABLE threads (
+     ref bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+     owner text COLLATE "C" NOT NULL,
+     thread_id text COLLATE "C" NOT NULL,
+     name text,
+     metadata bytea,
+     created_at bigint NOT NULL,
+     updated_at bigint NOT NULL,
+     version bigint NOT NULL,
+     epoch bigint NOT NULL,
+     step bigint NOT NULL,
+     active_run text,
+     active_status text,
+     worker text,
+     found_version bigint,
+     newest_run text,
+     queue text NOT NULL,
+     next_position bigint NOT NULL,
+     open_calls text NOT NULL,
+     next text NOT NULL,
+     interrupted_run text,
+     open_interrupts text NOT NULL,
+     claims bigint NOT NULL,
+     progress bytea,
+     field_bytes bigint,
+     context_bytes bigint,
+     context_number bigint NOT NULL DEFAULT 1,
+     checkpoints_since bigint,
+     deleting boolean NOT NULL,
+     UNIQUE (owner, thread_id)
+   ) WITH (fillfactor = 70);
+   CREATE INDEX threads_by_recency ON threads (owner, updated_at, thread_id) WHERE NOT deleting;
+   CREATE INDEX threads_deleting ON threads (ref) WHERE deleting;
+   CREATE INDEX threads_by_checkpoint_age ON threads (checkpoints_since) WHERE checkpoints_since IS NOT NULL;
+
+   CREATE TABLE fields (
+     ref bigint NOT NULL,
+     name_hash text COLLATE "C" NOT NULL,
+     name text NOT NULL,
+     json bytea NOT NULL,
+     PRIMARY KEY (ref, name_hash)
+   );
+
+   CREATE TABLE messages (
+     ref bigint NOT NULL,
+     position bigint NOT NULL,
+     message_id text COLLATE "C" NOT NULL,
+     json bytea NOT NULL,
+     in_context bigint NOT NULL,
+     PRIMARY KEY (ref, position)
+   );
+   CREATE INDEX messages_by_id ON messages (ref, left(message_id, 256));
+   CREATE INDEX messages_in_context ON messages (ref, in_context, position) WHERE in_context > 0;
+
+   CREATE TABLE runs (
+     owner text COLLATE "C" NOT NULL,
+     run_id text COLLATE "C" NOT NULL,
+     ref bigint NOT NULL,
+     thread_id text NOT NULL,
+     request_id text NOT NULL,
+     status text NOT NULL,
+     granularity text NOT NULL,
+     is_new_thread boolean NOT NULL,
+     created_at bigint NOT NULL,
+     updated_at bigint NOT NULL,
+     resumes text,
+     "end" text,
+     options bytea NOT NULL,
+     input bytea,
+     answers text NOT NULL,
+     has_new_input boolean NOT NULL,
+     resume text,
+     output_from bigint,
+     output_to bigint,
+     PRIMARY KEY (owner, run_id)
+   );
+   CREATE INDEX runs_of_thread ON runs (ref, created_at, run_id);
+   CREATE INDEX runs_open ON runs (run_id, owner) WHERE status IN ('queued', 'running');
+
+   CREATE TABLE checkpoints (
+     ref bigint NOT NULL,
+     version bigint NOT NULL,
+     source text NOT NULL,
+     run_id text,
+     step bigint,
+     nodes text NOT NULL,
+     next text NOT NULL,
+     at bigint NOT NULL,
+     metadata bytea,
+     undo bytea NOT NULL,
+     PRIMARY KEY (ref, version)
+   );
+
+   CREATE TABLE tool_calls (
+     ref bigint NOT NULL,
+     run_id text COLLATE "C" NOT NULL,
+     call_key text COLLATE "C" NOT NULL,
+     result bytea
+   );
+   CREATE INDEX tool_calls_of_run ON tool_calls (ref, run_id, left(call_key, 256));
+
+   CREATE TABLE applied (
+     ref bigint NOT NULL,
+     id text COLLATE "C" NOT NULL,
+     reply bytea NOT NULL,
+     until bigint NOT NULL
+   );
+   CREATE INDEX applied_of_thread ON applied (ref, left(id, 256));
+   CREATE INDEX applied_by_end ON applied (until);
+
+   CREATE TABLE idempotency (
+     owner text COLLATE "C" NOT NULL,
+     key_hash text COLLATE "C" NOT NULL,
+     body_hash text NOT NULL,
+     reply bytea,
+     at bigint NOT NULL,
+     attempt text,
+     is_released boolean NOT NULL DEFAULT false,
+     PRIMARY KEY (owner, key_hash)
+   );
+   CREATE INDEX idempotency_by_time ON idempotency (at)`,
+];

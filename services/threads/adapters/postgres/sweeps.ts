@@ -1,0 +1,107 @@
+import { openStatuses } from '@agent-workflow/protos/lists';
+import type { ThreadKey } from '../../ports/record.ts';
+import type { ThreadSweeps } from '../../ports/sweeps.ts';
+import { runBytes } from '../../record/row-sizes.ts';
+import type { Session } from './client.ts';
+import { pageOf } from './pages.ts';
+import { runColumns, take, toKey, toOpenRun } from './rows.ts';
+
+/** The statuses of runs that have not ended, as SQL. */
+const open = openStatuses.map((status) => `'${status}'`).join(', ');
+
+/** How long one statement of a purge may take: a thread of 100,000 messages is deleted in one. */
+const purgeMs = 60_000;
+
+/** What goes through the threads of every owner. Several replicas do it at once, and none waits for another. */
+export function createSweeps(session: Session): ThreadSweeps {
+  const { query, transaction } = session;
+  return {
+    listOpenRuns: async ({ after = '', ...limits }) => {
+      const page = pageOf({
+        columns: `owner, ${runColumns}`,
+        size: '512 + octet_length(run_id)',
+        from: `FROM runs AS x WHERE x.status IN (${open}) AND x.run_id > $1`,
+        order: 'x.run_id, x.owner',
+        firstParam: 2,
+        ...limits,
+      });
+      return take(await query(page.sql, [after, ...page.params]), toOpenRun, runBytes, limits.bytes);
+    },
+
+    listIdle: async (time, limit) => (await query(selectIdle, [time, limit])).map(toKey),
+
+    listDeleting: async (limit) =>
+      (await query('SELECT owner, thread_id FROM threads WHERE deleting ORDER BY ref LIMIT $1', [limit])).map(toKey),
+
+    expireCheckpoints: (time, limit) => expireCheckpoints(session, time, limit),
+
+    purge: ({ owner, threadId }: ThreadKey) =>
+      transaction(
+        async ({ query: select, write }) => {
+          const [row] = await select(
+            'SELECT ref FROM threads WHERE owner = $1 AND thread_id = $2 AND deleting FOR UPDATE',
+            [owner, threadId],
+          );
+          if (!row) return { isWritten: false, reply: undefined };
+          const tables = ['fields', 'messages', 'checkpoints', 'tool_calls', 'applied', 'runs', 'threads'];
+          await Promise.all(
+            tables.map((table) => write(`DELETE FROM ${table} WHERE ref = $1`, [row['ref'] as number])),
+          );
+          return { isWritten: true, reply: undefined };
+        },
+        { statementTimeoutMs: purgeMs },
+      ),
+  };
+}
+
+/** Threads are indexed by owner and recency: owner by owner, each is found by one descent of that index. */
+const selectIdle = `WITH RECURSIVE owners (owner) AS (
+    (SELECT owner FROM threads WHERE NOT deleting ORDER BY owner LIMIT 1)
+    UNION ALL SELECT (SELECT t.owner FROM threads AS t WHERE t.owner > owners.owner AND NOT t.deleting ORDER BY t.owner LIMIT 1)
+      FROM owners WHERE owners.owner IS NOT NULL
+  )
+  SELECT t.owner, t.thread_id FROM owners CROSS JOIN LATERAL (
+    SELECT t.owner, t.thread_id FROM threads AS t
+    WHERE t.owner = owners.owner AND NOT t.deleting AND t.updated_at < $1 AND t.active_run IS NULL LIMIT $2
+  ) AS t
+  LIMIT $2`;
+
+/** Threads whose oldest checkpoint is too old, and has no run that needs it, the longest ago first. */
+const selectAged = `SELECT ref FROM threads WHERE checkpoints_since < $1 AND (found_version IS NULL OR
+    EXISTS (SELECT 1 FROM checkpoints AS c WHERE c.ref = threads.ref AND c.version < threads.found_version))
+  ORDER BY checkpoints_since LIMIT $2`;
+
+async function expireCheckpoints(session: Session, time: number, limit: number): Promise<number> {
+  const aged = await session.query(selectAged, [time, limit]);
+  let dropped = 0;
+  for (const row of aged) {
+    if (dropped >= limit) break;
+    dropped += await expireOfThread(session, row['ref'] as number, time, limit - dropped);
+  }
+  return dropped;
+}
+
+/**
+ * Drops what is too old of one thread, up to its first checkpoint that is not, and notes how old that is. A thread that is being
+ * written is left to the next sweep.
+ */
+const expireOfThread = ({ transaction }: Session, ref: number, time: number, limit: number): Promise<number> =>
+  transaction(async ({ query, write }) => {
+    const [row] = await query('SELECT found_version FROM threads WHERE ref = $1 FOR UPDATE SKIP LOCKED', [ref]);
+    if (!row) return { isWritten: false, reply: 0 };
+    const [dropped] = await Promise.all([
+      write(
+        `DELETE FROM checkpoints WHERE ref = $1 AND version = ANY(ARRAY(
+           SELECT version FROM checkpoints WHERE ref = $1 AND version < coalesce($2, 9223372036854775807)
+             AND version < coalesce((SELECT min(version) FROM checkpoints WHERE ref = $1 AND at >= $3), 9223372036854775807)
+           ORDER BY version LIMIT $4))`,
+        [ref, row['found_version'] as number | null, time, limit],
+      ),
+      write(
+        `UPDATE threads SET checkpoints_since = (SELECT at FROM checkpoints WHERE ref = $1 ORDER BY version LIMIT 1)
+         WHERE ref = $1`,
+        [ref],
+      ),
+    ]);
+    return { isWritten: true, reply: dropped };
+  });
