@@ -23,13 +23,13 @@ async function isServing() {
   const session = connect(`http://127.0.0.1:${HEALTH_PORT}`);
   try {
     const failed = once(session, 'error').then(([error]) => Promise.reject(error));
-    return await Promise.race([failed, ask(session)]);
+    return await Promise.race([failed, requestHealth(session)]);
   } finally {
     session.destroy();
   }
 }
 
-async function ask(session) {
+async function requestHealth(session) {
   const stream = session.request({
     ':method': 'POST',
     ':path': '/grpc.health.v1.Health/Check',

@@ -54,7 +54,7 @@ test.serial('its Node is the one that package.json pins', async (t) => {
   const { dependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
     readonly dependencies: { readonly node: string };
   };
-  t.deepEqual(await run('--version', {}), { code: 0, said: `v${dependencies.node}\n` });
+  t.deepEqual(await run('--version', {}), { code: 0, output: `v${dependencies.node}\n` });
 });
 
 test.serial('the one process serves from the image, as somebody who may write nothing but its data', async (t) => {
@@ -65,8 +65,8 @@ test.serial('the one process serves from the image, as somebody who may write no
     HOST: '127.0.0.1',
     PORT: '0',
   });
-  const said = await invoke(process.listensOn);
-  t.regex(said, /12 \* 7 = 84/);
+  const output = await invoke(process.listensOn);
+  t.regex(output, /12 \* 7 = 84/);
   const PORT = process.listensOn.split(':')[1] ?? '';
   t.is((await run('deploy/health.js', { PORT })).code, 0, 'its health command');
   t.is(await process.stop(), 0);
@@ -91,7 +91,7 @@ withServer(test, cassandra, (record) => {
             CASSANDRA_REPLICATION: '1',
           };
           const migrated = await run('services/threads/migrate.ts', stored);
-          t.is(migrated.code, 0, migrated.said);
+          t.is(migrated.code, 0, migrated.output);
           const health = await freePorts(4);
           const serve = async (main: string, index: number, env: Readonly<Record<string, string>>): Promise<string> => {
             const ports = { GRPC_HOST: '127.0.0.1', GRPC_PORT: '0', HEALTH_PORT: String(health[index]) };

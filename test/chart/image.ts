@@ -23,7 +23,7 @@ export interface Image extends AsyncDisposable {
   /** Starts what the image's command names, with these variables and no others. Resolves when it says where it listens. */
   readonly start: (main: string, env: Readonly<Record<string, string>>) => Promise<Running>;
   /** Runs what the image's command names to its end. */
-  readonly run: (main: string, env: Readonly<Record<string, string>>) => Promise<{ code: number | null; said: string }>;
+  readonly run: (main: string, env: Readonly<Record<string, string>>) => Promise<{ code: number | null; output: string }>;
 }
 
 /** A process of the image. Disposal kills it. */
@@ -62,9 +62,9 @@ export async function openImage(): Promise<Image> {
     start: async (main, env) => watch(main, begin(main, env)),
     run: async (main, env) => {
       const child = begin(main, env);
-      const said = collect(child);
+      const output = collect(child);
       const [code] = (await once(child, 'close')) as [number | null];
-      return { code, said: said() };
+      return { code, output: output() };
     },
     [Symbol.asyncDispose]: async () => {
       await run('chmod', ['-R', 'u+w', place]);
@@ -74,16 +74,16 @@ export async function openImage(): Promise<Image> {
 }
 
 function collect(child: Child): () => string {
-  let said = '';
-  const keep = (piece: string): void => void (said += piece);
+  let output = '';
+  const keep = (chunk: string): void => void (output += chunk);
   child.stdout.setEncoding('utf8').on('data', keep);
   child.stderr.setEncoding('utf8').on('data', keep);
-  return () => said;
+  return () => output;
 }
 
 /** @throws Error with what it printed when it ends instead of listening. */
 async function watch(main: string, child: Child): Promise<Running> {
-  const said = collect(child);
+  const output = collect(child);
   const exited = once(child, 'exit') as Promise<[number | null]>;
   const listening = Promise.withResolvers<string>();
   createInterface(child.stdout).on('line', (line) => {
@@ -91,7 +91,7 @@ async function watch(main: string, child: Child): Promise<Running> {
     if (address !== undefined && !line.startsWith('{')) listening.resolve(address);
   });
   void exited.then(([code]) =>
-    listening.reject(new Error(`${main} ended with ${code ?? 'a signal'} instead of listening:\n${said()}`)),
+    listening.reject(new Error(`${main} ended with ${code ?? 'a signal'} instead of listening:\n${output()}`)),
   );
   const end = async (signal: NodeJS.Signals): Promise<number | null> => {
     child.kill(signal);

@@ -14,36 +14,36 @@ export interface KubeApi {
   readonly ask: <T>(path: string, object: object) => Promise<T>;
 }
 
-/** What is said of a kind that has just been made known. */
+/** The answer of the API server about a kind that was just defined. */
 const beginning = 429;
 
 /** @param server Its certificate is its own: it is one of ours, on the loopback. */
 export function createKubeApi({ server, token }: { readonly server: string; readonly token: string }): KubeApi {
-  const send = async (method: string, path: string, body?: object): Promise<{ status: number; said: string }> => {
-    const { promise, resolve, reject } = Promise.withResolvers<{ status: number; said: string }>();
+  const send = async (method: string, path: string, body?: object): Promise<{ status: number; reply: string }> => {
+    const { promise, resolve, reject } = Promise.withResolvers<{ status: number; reply: string }>();
     const sent = request(`${server}${path}`, {
       method,
       rejectUnauthorized: false,
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     });
     sent.on('error', reject).on('response', (answer) => {
-      text(answer).then((said) => resolve({ status: answer.statusCode ?? 0, said }), reject);
+      text(answer).then((reply) => resolve({ status: answer.statusCode ?? 0, reply }), reject);
     });
     sent.end(body && JSON.stringify(body));
     return promise;
   };
   const good = async (method: string, path: string, body?: object): Promise<string> => {
-    const { status, said } = await send(method, path, body);
-    if (status >= 300) throw new Error(`${method} ${path}: ${status} ${said}`);
-    return said;
+    const { status, reply } = await send(method, path, body);
+    if (status >= 300) throw new Error(`${method} ${path}: ${status} ${reply}`);
+    return reply;
   };
   return {
     text: async (path) => good('GET', path),
     get: async <T>(path: string) => {
-      const { status, said } = await send('GET', path);
+      const { status, reply } = await send('GET', path);
       if (status === 404 || status === beginning) return undefined;
-      if (status >= 300) throw new Error(`GET ${path}: ${status} ${said}`);
-      return JSON.parse(said) as T;
+      if (status >= 300) throw new Error(`GET ${path}: ${status} ${reply}`);
+      return JSON.parse(reply) as T;
     },
     list: async <T>(path: string) => (JSON.parse(await good('GET', path)) as { readonly items: readonly T[] }).items,
     create: async (path, object) => {

@@ -192,9 +192,9 @@ everyRender('every pair of pods may speak at the one port where one calls the ot
 });
 
 everyRender(
-  'whoever is no part of the release reaches the gateway and nothing else; Prometheus reads the metrics',
+  'a pod outside the release reaches the gateway and nothing else; Prometheus reads the metrics',
   (t, manifests) => {
-    const strangers: readonly Peer[] = [
+    const outsiders: readonly Peer[] = [
       { namespace: release.namespace, labels: {}, ports: {} },
       { namespace: 'elsewhere', labels: { 'app.kubernetes.io/component': 'gateway' }, ports: {} },
       ...workloadsOf(manifests).map((workload) => {
@@ -205,7 +205,7 @@ everyRender(
     const prometheus = { namespace: 'monitoring', labels: {}, ports: {} };
     for (const to of workloadsOf(manifests).map(peerOf))
       for (const [name, port] of Object.entries(to.ports)) {
-        for (const from of strangers) t.is(letsThrough(manifests, { from, to, port }), name === 'http', nameOf(to));
+        for (const from of outsiders) t.is(letsThrough(manifests, { from, to, port }), name === 'http', nameOf(to));
         const isRead = name === 'http' || name === 'metrics';
         t.is(letsThrough(manifests, { from: prometheus, to, port }), isRead, nameOf(to));
       }

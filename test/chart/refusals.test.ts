@@ -17,8 +17,8 @@ const alone = (part: string): typeof small => ({
   values: join(charts, part, 'values.yaml'),
 });
 
-/** What is set on top of values that hold, and what is said about it. */
-const refusals: readonly (readonly [about: string, on: typeof small, set: string, said: RegExp])[] = [
+/** Values set on top of valid ones, and the message that refuses them. */
+const refusals: readonly (readonly [about: string, on: typeof small, set: string, expected: RegExp])[] = [
   ['a misspelt value', small, 'gateway.replica=2', /gateway:\n- at '': additional properties 'replica' not allowed/],
   ['a part that there is not', small, 'gatway.replicas=2', /additional properties 'gatway' not allowed/],
   ['a value of the wrong type', small, 'threads.replicas=two', /at '\/replicas': got string, want integer/],
@@ -131,11 +131,11 @@ const refusals: readonly (readonly [about: string, on: typeof small, set: string
 ];
 
 withServer(test, chartTools, () => {
-  for (const [about, on, set, said] of refusals) {
+  for (const [about, on, set, expected] of refusals) {
     test.serial(`refused: ${about}`, async (t) => {
       for (const helm of ['helm', 'helm3'] as const) {
         const { message } = await t.throwsAsync(render(on, { helm, more: ['--set', set] }), undefined, helm);
-        t.regex(message, said, helm);
+        t.regex(message, expected, helm);
       }
     });
   }

@@ -80,8 +80,8 @@ export async function conformance(rendered: string, schemas: string): Promise<Co
   const args = ['-strict', '-summary', '-output', 'json', '-schema-location', location];
   const child = spawn(provisioned('kubeconform') ?? '', args, { stdio: ['pipe', 'pipe', 'inherit'] });
   child.stdin.end(rendered);
-  const [said] = await Promise.all([text(child.stdout), once(child, 'close')]);
-  return JSON.parse(said) as Conformance;
+  const [output] = await Promise.all([text(child.stdout), once(child, 'close')]);
+  return JSON.parse(output) as Conformance;
 }
 
 /** The objects of a render. */
