@@ -23,7 +23,10 @@ export interface Image extends AsyncDisposable {
   /** Starts what the image's command names, with these variables and no others. Resolves when it says where it listens. */
   readonly start: (main: string, env: Readonly<Record<string, string>>) => Promise<Running>;
   /** Runs what the image's command names to its end. */
-  readonly run: (main: string, env: Readonly<Record<string, string>>) => Promise<{ code: number | null; output: string }>;
+  readonly run: (
+    main: string,
+    env: Readonly<Record<string, string>>,
+  ) => Promise<{ code: number | null; output: string }>;
 }
 
 /** A process of the image. Disposal kills it. */
