@@ -11,7 +11,7 @@ import { principalOf } from './user.ts';
 /** The tolerated difference between the clocks of issuer and service. */
 const toleranceSeconds = 30;
 
-export interface JwtOptions {
+interface JwtOptions {
   readonly config: Pick<AuthConfig, 'JWT_ALGORITHM' | 'JWT_ISSUER' | 'JWT_AUDIENCE'>;
   readonly keys: Keys;
 }

@@ -13,7 +13,7 @@ export interface Keys extends Disposable {
   readonly find: (kid: unknown) => KeyObject | Promise<KeyObject>;
 }
 
-export interface KeysOptions {
+interface KeysOptions {
   readonly config: AuthConfig;
   readonly log: Log;
 }
