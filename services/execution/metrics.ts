@@ -1,7 +1,7 @@
 import { counter, gauge, histogram } from '@agent-workflow/runtime/metrics';
 import { endStatuses } from '@agent-workflow/protos/lists';
 
-/** Names of an agent's nodes and tools that are told apart. */
+/** Names of an agent's nodes and tools that are counted by themselves. */
 const names = 200;
 const runSeconds = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 1800];
 const nodeSeconds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300];

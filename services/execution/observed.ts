@@ -16,19 +16,19 @@ import type { RunOptions } from './record/run-options.ts';
 import type { RunLog, RunQueue, WorkerLeases } from './ports/port.ts';
 import type { Watchdog } from './watchdog/watchdog.ts';
 
-/** What the execution service stands on, as far as it is measured and traced. */
-export interface ObservedParts {
+/** The parts of the execution service that are measured and traced. */
+interface ObservedParts {
   readonly graph: CompiledGraph | undefined;
   readonly threads: Threads;
   readonly queue: RunQueue;
   readonly leases: WorkerLeases;
   readonly log: RunLog;
   readonly watchdog: Watchdog;
-  /** Hears of each run that is claimed, with what it is to be run with. */
+  /** Called with each claimed run and its options. */
   readonly onClaimed?: (claimed: ClaimedRun, options: RunOptions) => void;
 }
 
-export interface ObserveOptions {
+interface ObserveOptions {
   readonly registry: Registry | undefined;
   readonly spans: Spans | undefined;
   /** Runs that may be driven here at once. */
@@ -37,7 +37,7 @@ export interface ObserveOptions {
 
 type Meters = Instruments<typeof executionMetrics>;
 
-/** The same parts, measured and traced; what is neither is as it was. */
+/** The same parts, measured and traced. Parts without instruments are returned unchanged. */
 export function observeExecution<P extends ObservedParts>(
   parts: P,
   { registry, spans, slots }: ObserveOptions,
@@ -45,17 +45,17 @@ export function observeExecution<P extends ObservedParts>(
   if (!registry && !spans) return parts;
   const meters = registry?.make(executionMetrics);
   const { graph } = parts;
-  const seen = {
+  const observed = {
     ...parts,
     graph: graph && surroundCode(graph, beginCode(meters, spans)),
     watchdog: watchRuns(parts.watchdog, meters, spans),
   };
-  if (!meters) return seen;
+  if (!meters) return observed;
   meters.slots.set({}, slots);
   meters.driving.set({}, 0);
   meters.queueWaiting.ask(parts.queue.waiting);
   return {
-    ...seen,
+    ...observed,
     threads: countRuns(parts.threads, meters),
     leases: watchLease(parts.leases, meters),
     log: countEvents(parts.log, meters),
@@ -68,7 +68,7 @@ export function observeExecution<P extends ObservedParts>(
 
 const sinceSeconds = (start: number): number => (performance.now() - start) / 1000;
 
-/** A run is a span of its own, below the request that started it, whoever drives it. */
+/** A run is a span of its own below the request that started it, whichever worker drives it. */
 function watchRuns(watchdog: Watchdog, meters: Meters | undefined, spans: Spans | undefined): Watchdog {
   return {
     ...watchdog,
@@ -99,7 +99,7 @@ function beginCode(meters: Meters | undefined, spans: Spans | undefined): BeginC
     return {
       run: (work) => (span ? span.run(work) : work()),
       end: (how) => {
-        // What is thrown once the run is stopped is the stop's doing.
+        // Errors after a stop are consequences of the stop.
         const hasFailed = how === 'failed' && !context.signal.aborted;
         span?.end(hasFailed ? 'NodeFailed' : undefined);
         if (!meters) return;
@@ -116,10 +116,10 @@ const deletionsAtOnce = 1000;
 
 const nameOf = ({ owner, threadId }: ThreadKey): string => JSON.stringify([owner, threadId]);
 
-/** Counts what the record says yes to: it says so once for each run. */
+/** Counts the calls that the record accepts. It accepts each end once. */
 function countRuns(threads: Threads, meters: Meters): Threads {
   const ended = (status: EndStatus): void => meters.ended.add({ status });
-  const seeSweep = watchSweep(meters);
+  const countOpen = countOpenRuns(meters);
   const deleting = new LRUCache<string, number>({ max: deletionsAtOnce });
   return {
     ...threads,
@@ -148,7 +148,7 @@ function countRuns(threads: Threads, meters: Meters): Threads {
       if (reply.endedNow) ended(reply.status);
       return reply;
     },
-    // A deletion that is begun again names the same runs: they are counted when it is over.
+    // A deletion that is repeated names the same runs again: they are counted when it has finished.
     beginDelete: async (request, call) => {
       const reply = await threads.beginDelete(request, call);
       deleting.set(nameOf(request), reply.stoppedRunIds.length);
@@ -162,14 +162,14 @@ function countRuns(threads: Threads, meters: Meters): Threads {
     },
     listOpenRuns: async (request, call) => {
       const reply = await threads.listOpenRuns(request, call);
-      seeSweep(request, reply);
+      countOpen(request, reply);
       return reply;
     },
   };
 }
 
-/** A sweep reads all runs that have not ended, page by page: they are counted as it goes by. */
-function watchSweep(meters: Meters): (request: ListOpenRunsRequest, reply: ListOpenRunsReply) => void {
+/** Counts the open runs as the sweep reads all of them, page by page. */
+function countOpenRuns(meters: Meters): (request: ListOpenRunsRequest, reply: ListOpenRunsReply) => void {
   let waiting = 0;
   let underWay = 0;
   let oldest = Infinity;

@@ -8,18 +8,17 @@ import type { Execution } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type { Threads } from '@agent-workflow/protos/threads';
 import type { executionSettings } from './config.ts';
-import { deleteIdle, finishDeletions, type OnDeletionFailure } from './api/delete-thread.ts';
 import { openEndWatch } from './api/end-watch.ts';
+import { createExecution } from './api/execution.ts';
+import { openHousekeeping } from './housekeeping.ts';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
-import { expireLogs } from './worker/expire-logs.ts';
 import { holdLease } from './worker/lease.ts';
 import type { RunControl, RunLog, RunQueue, WorkerLeases } from './ports/port.ts';
-import { createExecution } from './api/runs.ts';
 import { createSweep } from './worker/sweep.ts';
 import { unwatched, type Watchdog } from './watchdog/watchdog.ts';
 import { createWorker, type Worker, type WorkerOptions } from './worker/worker.ts';
 
-export interface OpenExecutionOptions {
+interface OpenExecutionOptions {
   readonly graph: CompiledGraph | undefined;
   readonly threads: Threads;
   readonly memory: Memory;
@@ -32,33 +31,32 @@ export interface OpenExecutionOptions {
   readonly logger: Log;
   readonly values: Values<typeof executionSettings>;
   /**
-   * How often runs are looked for that nobody drives, in milliseconds. Beside other workers it is what a death is noticed by,
-   * together with the lease; alone, only what this process itself has lost can be found.
+   * How often the sweep looks for runs without a live worker, in milliseconds. Beside other workers the sweep notices a death,
+   * together with the lease; alone, it finds only what this process itself has lost.
    */
   readonly sweepMs: number;
-  /** What idle threads and old events are told by, in milliseconds since 1970. */
+  /** The clock by which threads are idle and events old, in milliseconds since 1970. */
   readonly now?: () => number;
   /** Absent: nothing is watched. */
   readonly watchdog?: Watchdog;
-  /** What the other parts of the process report; absent: none of them fails. */
+  /** The health of the process; absent: nothing fails. */
   readonly health?: Pick<Health, 'degraded'>;
-  /** Hears of each run that is claimed here. */
+  /** Called with each run that is claimed here. */
   readonly onClaimed?: WorkerOptions['onClaimed'];
 }
 
 /** An execution service that runs: disposing of it closes its queue, leases, log and control. */
-export interface OpenExecution extends AsyncDisposable {
+interface OpenExecution extends AsyncDisposable {
   readonly execution: Execution;
-  /** Takes no more runs and waits for those under way, at most `ms`; what is left then is handed over. */
+  /** Takes no more runs and waits for those under way, at most `ms`; then hands off the rest. */
   readonly drain: (ms: number) => Promise<void>;
 }
 
-/** How often runs are put into the queue again that wait in it, if it has not lost them, in milliseconds. */
+/** How often a waiting run is enqueued again, in case the queue lost it, in milliseconds. */
 const waitingMs = 30_000;
-const tidyMs = 60_000;
 const bytesPerMiB = 1024 * 1024;
 
-/** Puts the runs of dead workers in order, then starts to drive runs. */
+/** Requeues the runs of dead workers, then starts to drive runs. */
 export async function openExecution(options: OpenExecutionOptions): Promise<OpenExecution> {
   const { graph, threads, memory, queue, leases, log, control, logger, values } = options;
   const { drives = true, now = Date.now, watchdog = unwatched, health = healthy } = options;
@@ -67,21 +65,19 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
   opening.use(queue);
   opening.use(leases);
   opening.use(control);
-  const failed =
-    (what: string) =>
-    (error: unknown): void => {
-      logger.error({ err: error }, `${what} failed; the next time tries again`);
-    };
+  const onSweepError = (error: unknown): void => {
+    logger.error({ err: error }, 'the sweep failed; the next one tries again');
+  };
   const sweepRuns = createSweep({ threads, queue, leases, waitingMs });
   const sweep = async (worker?: Worker): Promise<void> => {
-    const put = await sweepRuns(worker);
-    if (put > 0) logger.info({ runs: put }, 'runs that nobody drove go on');
+    const runs = await sweepRuns(worker);
+    if (runs > 0) logger.info({ runs }, 'runs without a worker were enqueued');
   };
 
   const workerId = newId();
   const lease =
     graph && drives ? opening.use(await holdLease({ leases, workerId, leaseMs: values.LEASE_MS, logger })) : undefined;
-  await sweep().catch(failed('the first sweep'));
+  await sweep().catch(onSweepError);
   const worker =
     graph &&
     lease &&
@@ -97,32 +93,14 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
       lease,
       concurrency: values.RUN_CONCURRENCY,
       contextBytes: inFlightBytes(values),
-      hotBytes: Math.min(values.HOT_STATE_MB * bytesPerMiB, inFlightBytes(values)),
+      threadCacheBytes: Math.min(values.HOT_STATE_MB * bytesPerMiB, inFlightBytes(values)),
       onClaimed: options.onClaimed,
     });
   if (worker) opening.use(control.onStop(worker.stop));
-  opening.use(every(options.sweepMs, async () => sweep(worker), failed('the sweep')));
+  opening.use(every(options.sweepMs, async () => sweep(worker), onSweepError));
 
   const parts = { threads, memory, log, control, worker, graph };
-  const onDeletionFailure: OnDeletionFailure = (error, { threadId }) => {
-    logger.error({ err: error, threadId }, 'a thread could not be deleted; it is tried again');
-  };
-  const tidy = async (): Promise<void> => {
-    await finishDeletions(parts, onDeletionFailure).catch(failed('finishing deletions'));
-    await expireLogs({ log, threads, time: now() - values.EVENTS_RETENTION * 1000 });
-  };
-  await tidy().catch(failed('tidying up'));
-  opening.use(every(tidyMs, tidy, failed('tidying up')));
-  if (values.THREAD_TTL > 0) {
-    opening.use(
-      repeatNow(
-        tidyMs,
-        async (signal) =>
-          deleteIdle(parts, { time: now() - values.THREAD_TTL * 1000, signal, onFailure: onDeletionFailure }),
-        failed('deleting idle threads'),
-      ),
-    );
-  }
+  opening.use(await openHousekeeping({ ...parts, logger, values, now }));
   const ends = opening.use(openEndWatch({ ...parts, firstMs: values.LEASE_MS, logger }));
 
   const opened = opening.move();
@@ -132,27 +110,5 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
       await worker?.drain(ms);
     },
     [Symbol.asyncDispose]: async () => opened.disposeAsync(),
-  };
-}
-
-/** Does work at once and then every `ms`. Nobody waits for the first time, which may take long; disposal has it break off. */
-function repeatNow(
-  ms: number,
-  work: (signal: AbortSignal) => Promise<void>,
-  onError: (error: unknown) => void,
-): AsyncDisposable {
-  const closing = new AbortController();
-  let first = true;
-  const begun = work(closing.signal)
-    .catch(onError)
-    .finally(() => {
-      first = false;
-    });
-  const repeated = every(ms, async () => (first ? undefined : work(closing.signal)), onError);
-  return {
-    [Symbol.asyncDispose]: async () => {
-      closing.abort();
-      await Promise.all([begun, repeated[Symbol.asyncDispose]()]);
-    },
   };
 }

@@ -15,8 +15,8 @@ import { openExecution } from './open.ts';
 import { openWatchdog } from './watchdog/watchdog.ts';
 
 /**
- * The execution service as a process of its own, on NATS. Until that answers, it lives and is not ready. In the role `api` it
- * drives no runs; a `worker` is one that the gateway does not ask.
+ * The execution service as a process of its own, on NATS. Until NATS answers, the process is alive and not ready. In the role
+ * `api` it drives no runs; a `worker` gets no calls from the gateway.
  */
 export async function openExecutionProcess(env: Env, stopping: AbortSignal): Promise<RunningProcess> {
   const { values, log } = beginProcess('execution', executionProcessSettings, env);
@@ -33,11 +33,11 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
   const threads = calling('threads', opened.use(connect('threads', values.THREADS_ADDRESS, options.security)));
   const memory = calling('memory', opened.use(connect('memory', values.MEMORY_ADDRESS, options.security)));
   const { EVENTS_RETENTION: retention, LEASE_MS: leaseMs } = values;
-  const named = `execution (${values.ROLE}) ${newId()}`;
+  const name = `execution (${values.ROLE}) ${newId()}`;
   const nats = opened.use(
     await openNats(
       {
-        ...toNatsOptions({ values, name: named, retention, leaseMs, logger: log }),
+        ...toNatsOptions({ values, name, retention, leaseMs, logger: log }),
         health: observed.health.part('nats'),
       },
       stopping,
@@ -53,7 +53,7 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
     }),
   );
   wire.provide('execution', servesOldGateways(execution));
-  // No more runs are taken from here on; calls wait for those under way, and whoever waits is cut when these are handed over.
+  // At the end: takes no more runs, waits for those under way and for the calls that follow them, and hands off the rest.
   opened.defer(async () => {
     await Promise.all([wire[Symbol.asyncDispose](), drain(Math.max(minDrainMs, options.drainMs))]);
   });

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { allLanes, namesOf } from '@agent-workflow/execution/adapters/nats/streams';
+import { allLanes, namesOf } from '@agent-workflow/execution/adapters/nats/client/streams';
 import { executionMetrics } from '@agent-workflow/execution/metrics';
 import test, { type ExecutionContext } from 'ava';
 import { isCovered, letsThrough, type Peer } from './network.ts';

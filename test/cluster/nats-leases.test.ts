@@ -17,10 +17,10 @@ withServer(test, privateNats(), () => {
     await using observer = await openLeases(server.url);
     const worker = await openLeases(server.url);
     await worker.renew('w1', leaseMs);
-    t.true(await observer.isHeld('w1'));
+    t.true(await observer.isAlive('w1'));
     const died = performance.now();
     await worker[Symbol.asyncDispose]();
-    while (await observer.isHeld('w1')) await pause(20);
+    while (await observer.isAlive('w1')) await pause(20);
     const after = performance.now() - died;
     t.true(after > leaseMs / 2 && after < leaseMs + 1000, String(after));
   });
@@ -30,10 +30,10 @@ withServer(test, privateNats(), () => {
     await using observer = await openLeases(server.url);
     await using worker = await openLeases(server.url);
     await worker.renew('w1', leaseMs);
-    t.true(await observer.isHeld('w1'));
+    t.true(await observer.isAlive('w1'));
     await server.kill();
     await pause(100);
-    t.true(isServiceError(await t.throwsAsync(observer.isHeld('w1')), 'Unavailable'));
+    t.true(isServiceError(await t.throwsAsync(observer.isAlive('w1')), 'Unavailable'));
     t.true(isServiceError(await t.throwsAsync(worker.renew('w1', leaseMs)), 'Unavailable'));
     await pause(leaseMs);
     await server.restart();
@@ -41,7 +41,7 @@ withServer(test, privateNats(), () => {
     await pause(leaseMs / 3);
     await renewOnceBack(worker);
     t.true(await asking);
-    t.true(await observer.isHeld('w1'));
+    t.true(await observer.isAlive('w1'));
   });
 
   test.serial(
@@ -52,9 +52,9 @@ withServer(test, privateNats(), () => {
       await worker.renew('w1', 60_000);
       const started = performance.now();
       await using latecomer = await openLeases(server.url);
-      t.true(await latecomer.isHeld('w1'));
+      t.true(await latecomer.isAlive('w1'));
       t.true(performance.now() - started < leaseMs);
-      t.false(await latecomer.isHeld('w2'));
+      t.false(await latecomer.isAlive('w2'));
       t.true(performance.now() - started >= leaseMs);
     },
   );
@@ -85,7 +85,7 @@ async function openLeases(url: string): Promise<WorkerLeases> {
 async function heldOnceBack(leases: WorkerLeases): Promise<boolean> {
   for (;;) {
     try {
-      return await leases.isHeld('w1');
+      return await leases.isAlive('w1');
     } catch {
       await pause(20);
     }

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import test from 'ava';
-import { createLanes, heapSize } from '@agent-workflow/execution/adapters/nats/queue/lanes';
+import { createLanes, bulkSize } from '@agent-workflow/execution/adapters/nats/queue/lanes';
 import { openNatsRunQueue } from '@agent-workflow/execution/adapters/nats/queue/queue';
 import { openNatsRunLog } from '@agent-workflow/execution/adapters/nats/log/log';
-import { allLanes } from '@agent-workflow/execution/adapters/nats/streams';
+import { allLanes } from '@agent-workflow/execution/adapters/nats/client/streams';
 import type { RunnableRun, RunQueue } from '@agent-workflow/execution/ports/port';
 import { silentLog } from '@agent-workflow/kit/log';
 import { never } from '@agent-workflow/protos/call';
@@ -30,7 +30,7 @@ withServerForLong(test, privateNats(), () => {
     );
     t.true(order.indexOf('alone') <= allLanes);
     // Behind what one owner may put into a lane before it counts as a heap, with the turns of its heap between.
-    t.true(order.indexOf('sharing') <= 4 * heapSize + allLanes);
+    t.true(order.indexOf('sharing') <= 4 * bulkSize + allLanes);
     const rest = new Set(order);
     while (rest.size < 1002) rest.add(await takeOne(queue));
     t.is(queue.waiting(), 0);

@@ -149,7 +149,7 @@ test('a worker held between step and commit past its lease is refused when anoth
   );
 });
 
-test('what a worker that was taken over still says reaches nobody', async (t) => {
+test('later events of a worker that was taken over reach no follower', async (t) => {
   const replicas = await replicasFor(t);
   const gate = gates.next();
   const slow = await replicas.open({ graph: steps, through: withoutTaking });
@@ -168,7 +168,7 @@ test('what a worker that was taken over still says reaches nobody', async (t) =>
   t.deepEqual(wholeOf(events.map(toChunk)), ['first', 'second']);
 });
 
-test('a worker that drains hands its runs over, and another goes on with them at once', async (t) => {
+test('a worker that drains hands its runs off, and another continues them at once', async (t) => {
   const replicas = await replicasFor(t);
   const gate = gates.next();
   const leaving = await replicas.open({ graph: steps });
@@ -185,7 +185,7 @@ test('a worker that drains hands its runs over, and another goes on with them at
   const staying = await replicas.open({ graph: steps });
   const first = await runOf(replicas.threads, runs[0]?.runId ?? '');
   await leaving.drain(0);
-  t.false(await replicas.leases.isHeld(first.workerId ?? ''));
+  t.false(await replicas.leases.isAlive(first.workerId ?? ''));
   gate.open();
   for (const { runId, threadId } of runs) {
     t.is(resultOf(await endOf(staying.execution, runId)).meta.status, 'completed');
@@ -197,7 +197,7 @@ test('a worker that drains hands its runs over, and another goes on with them at
   t.is(resultOf(await endOf(staying.execution, (await start(leaving.execution)).runId)).meta.status, 'completed');
 });
 
-test('a worker that drains waits for what ends in time, and hands nothing over', async (t) => {
+test('a worker that drains waits for runs that end in time, and hands nothing off', async (t) => {
   const replicas = await replicasFor(t);
   const gate = gates.next();
   const leaving = await replicas.open({ graph: steps });
@@ -205,15 +205,15 @@ test('a worker that drains waits for what ends in time, and hands nothing over',
   await gate.entered;
   const { workerId } = await runOf(replicas.threads, runId);
   const drained = leaving.drain(20_000);
-  t.true(await replicas.leases.isHeld(workerId ?? ''), 'it works as long as it waits');
+  t.true(await replicas.leases.isAlive(workerId ?? ''), 'it works as long as it waits');
   gate.open();
   await drained;
-  t.false(await replicas.leases.isHeld(workerId ?? ''));
+  t.false(await replicas.leases.isAlive(workerId ?? ''));
   t.is((await runOf(replicas.threads, runId)).status, 'completed');
   t.false((await followAll(leaving.execution, runId)).some(({ data }) => Buffer.from(data).includes('restarted')));
 });
 
-test('runs of a worker that lives are taken over by nobody, however often others look', async (t) => {
+test('runs of a live worker are not taken over, however often others sweep', async (t) => {
   const replicas = await replicasFor(t);
   const gate = gates.next();
   const living = await replicas.open({ ...often, through: withoutTaking, env: { LEASE_MS: '500' } });
@@ -239,7 +239,7 @@ test('runs of a worker that lives are taken over by nobody, however often others
   t.is(resultOf(await endOf(living.execution, runId)).meta.status, 'completed');
 });
 
-test('a worker that cannot renew its lease goes on when nobody takes its runs', async (t) => {
+test('a worker that cannot renew its lease continues when no other takes its runs', async (t) => {
   const replicas = await replicasFor(t);
   const gate = gates.next();
   const alone = await replicas.open({ graph: steps, env: { LEASE_MS: '500' } });
@@ -250,7 +250,7 @@ test('a worker that cannot renew its lease goes on when nobody takes its runs', 
   t.is(resultOf(await endOf(alone.execution, runId)).meta.status, 'completed');
 });
 
-test('a sweeper that was held up takes over no run whose new worker lives', async (t) => {
+test('a sweeper that was delayed takes over no run whose new worker is alive', async (t) => {
   const replicas = await replicasFor(t);
   const { threads } = replicas;
   const gate = gates.next();
@@ -300,7 +300,7 @@ test('a sweeper that was held up takes over no run whose new worker lives', asyn
   holdsTogether(t, await followAll(living.execution, runId));
 });
 
-test('a run whose workers die is taken over until its third claim without a commit, and then fails; the next one goes on', async (t) => {
+test('a run whose workers die is taken over until its third claim without a commit, and then fails; the next run goes on', async (t) => {
   const replicas = await replicasFor(t);
   const { threads } = replicas;
   const gate = gates.next();
@@ -350,7 +350,7 @@ test('a run whose claim took effect and was never answered is found by its own w
   t.is(resultOf(await endOf(execution, runId)).meta.status, 'completed');
 });
 
-test('a run that the queue has lost is put back by the next sweep that looks for those that wait', async (t) => {
+test('a run that the queue has lost is enqueued again by the next sweep for waiting runs', async (t) => {
   const replicas = await replicasFor(t);
   const { execution } = await replicas.open({
     graph: steps,
@@ -369,7 +369,7 @@ test('a run that the queue has lost is put back by the next sweep that looks for
   t.is(resultOf(await endOf(execution, held.runId)).meta.status, 'completed');
 });
 
-test('a run that a commit named whose worker died before it told the queue is put there by the second sweep to see it', async (t) => {
+test('a run that a commit named, and whose worker died before it was enqueued, is enqueued by the second sweep that finds it', async (t) => {
   const replicas = await replicasFor(t);
   const other = await replicas.open(often);
   const { execution } = await replicas.open({
@@ -387,7 +387,7 @@ test('a run that a commit named whose worker died before it told the queue is pu
   t.is(resultOf(await endOf(other.execution, behind.runId)).meta.status, 'completed');
 });
 
-test('followers hear of an end that a worker could not tell before it died', async (t) => {
+test('followers get an end that a worker could not publish before it died', async (t) => {
   const replicas = await replicasFor(t);
   const gate = gates.next();
   const dying = await replicas.open({

@@ -384,7 +384,7 @@ export function executionContract(
     async (t, { execution, threads }) => {
       const { data } = await endOf(execution, (await start(execution, { threadId: 't1' })).runId);
       t.like(data, { code: 'NODE_ERROR', node: 'second' });
-      t.regex((data as { message: string }).message, /^the state weighs \d+ bytes, more than 2097152$/);
+      t.regex((data as { message: string }).message, /^the state has \d+ bytes, more than 2097152$/);
       t.is(((await fieldOf(threads, 't1', 'one')) as string).length, halfState);
       t.is(await fieldOf(threads, 't1', 'two'), null);
     },

@@ -9,10 +9,10 @@ import { toDrafts } from '@agent-workflow/execution/adapters/nats/log/drafts';
 import { createJoiner, fromPayload, joinBatches, toPayload } from '@agent-workflow/execution/adapters/nats/log/frame';
 import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite/run-log';
 import { createEventWriter } from '@agent-workflow/execution/events/event-writer';
-import { begin } from '@agent-workflow/execution/events/opening';
+import { firstEvents } from '@agent-workflow/execution/events/open-log';
 import { toInvokeResult } from '@agent-workflow/execution/events/outcome';
-import { tellStep } from '@agent-workflow/execution/events/tell-step';
-import { nothingTold } from '@agent-workflow/execution/events/told';
+import { stepEvents } from '@agent-workflow/execution/events/step-events';
+import { nothingPublished } from '@agent-workflow/execution/events/published';
 import { toChunks } from '@agent-workflow/gateway/replies/chunks';
 import { ndjson } from '@agent-workflow/gateway/replies/ndjson';
 import { sse } from '@agent-workflow/gateway/replies/sse';
@@ -94,7 +94,7 @@ const runs: Readonly<Record<LogName, { granularity: Granularity; context: readon
 function write(name: LogName): readonly RunEvent[] {
   const { granularity, context, fails = false } = runs[name];
   const events = createEventWriter(scope, 0);
-  const told = (id: string) => (id === 'm-1' ? { characters: 9, blocks: 1, whole: false } : nothingTold);
+  const told = (id: string) => (id === 'm-1' ? { characters: 9, blocks: 1, whole: false } : nothingPublished);
   const piece = { messageId: 'm-1', role: 'assistant' } as const;
   const first = {
     ...{ step: 0, nodes: ['agent'], at, fields: { order: '42', context_summary: 'so far ü' } },
@@ -109,12 +109,12 @@ function write(name: LogName): readonly RunEvent[] {
   };
   const error = { code: 'NODE_ERROR', message: 'it "broke"', node: 'agent' };
   return [
-    ...begin(events, scope, undefined, { at }),
+    ...firstEvents(events, scope, undefined, { at }),
     events.write('on_chain_stream', { node: 'agent', step: 0, status: 'started' }, { node: 'agent', step: 0 }, { at }),
-    { ...events.piece('agent', 0, { ...piece, piece: 'It is\non ' }), at },
-    { ...events.piece('agent', 0, { ...piece, piece: picture }), at },
-    ...tellStep(events, granularity, first, { message: told, has: () => false }),
-    ...tellStep(events, granularity, second, { message: () => nothingTold, has: () => false }),
+    { ...events.chunk('agent', 0, { ...piece, piece: 'It is\non ' }), at },
+    { ...events.chunk('agent', 0, { ...piece, piece: picture }), at },
+    ...stepEvents(events, granularity, first, { message: told, has: () => false }),
+    ...stepEvents(events, granularity, second, { message: () => nothingPublished, has: () => false }),
     fails
       ? events.write('error', error, { node: 'agent' }, { at })
       : events.end(toInvokeResult({ ...scope, granularity, resumes: 'r-0' }, outcome, at), at),

@@ -107,7 +107,7 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
     t.deepEqual(numbers(await follower.done), [1, 2, 3, 4, 5]);
   });
 
-  check('a log that is told again begins above 1, and whoever has seen less is given all of it', async (t, log) => {
+  check('a rebuilt log begins above 1, and a follower with a lower number gets all of it', async (t, log) => {
     const follower = listen(log, 'r', 4);
     await log.append(scopeOf('r'), 0, pieces(told + 1, told + 2));
     t.is(await log.last('r'), told + 2);
@@ -122,7 +122,7 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
     t.deepEqual(await followAll(log, 'r', told + 3), []);
   });
 
-  check('a heavy event at the start of a log that is told again passes', async (t, log) => {
+  check('a large event at the start of a rebuilt log passes', async (t, log) => {
     const heavy = 'x'.repeat(2 * 1024 * 1024);
     await log.append(scopeOf('r'), 0, [piece(told + 1, heavy), end(told + 2)]);
     t.deepEqual(numbers(await followAll(log, 'r', 7)), [told + 1, told + 2]);
@@ -134,7 +134,7 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
     t.deepEqual(numbers(await follower.done), [1, 2]);
   });
 
-  check('nobody is shown an event before its append has resolved', async (t, log) => {
+  check('no follower sees an event before its append has resolved', async (t, log) => {
     const follower = listen(log, 'r');
     let resolved = false;
     const append = log.append(scopeOf('r'), 0, [end(1)]).then(() => {
@@ -154,7 +154,7 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
     for (const [after, { done }] of followers.entries()) t.deepEqual(numbers(await done), range(after + 1, 20));
   });
 
-  check('a slow follower is given everything in the end, and holds up nobody', async (t, log) => {
+  check('a slow follower gets everything in the end, and delays no other', async (t, log) => {
     const slow = log.follow('r', 0, never)[Symbol.asyncIterator]();
     const first = slow.next();
     await log.append(scopeOf('r'), 0, [piece(1)]);
@@ -197,14 +197,14 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
     t.deepEqual(await followAll(log, 'r', 9), []);
   });
 
-  check('the end is told to all who wait for it, and at once when it is there', async (t, log) => {
+  check('all who wait for the end get it, and at once when it is there', async (t, log) => {
     const waiting = [log.end('r', never), log.end('r', never)];
     await log.append(scopeOf('r'), 0, pieces(1, 2));
     await log.append(scopeOf('r'), 2, [end(3, 'error')]);
     for (const each of [...waiting, log.end('r', never)]) t.deepEqual(plain([await each]), plain([end(3, 'error')]));
   });
 
-  check('whoever waits for the end goes when its signal fires', async (t, log) => {
+  check('a wait for the end ends when its signal fires', async (t, log) => {
     const controller = new AbortController();
     const reason = new Error('enough');
     const waiting = log.end('r', controller.signal);
@@ -238,7 +238,7 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
     t.is(await log.last('r'), 4);
   });
 
-  check('a last event of 2 MiB is told to whoever waits for it, and to whoever comes later', async (t, log) => {
+  check('a last event of 2 MiB reaches those who wait for it, and those who come later', async (t, log) => {
     const heavy = eventOf(2, 'on_chain_end', 'y'.repeat(2 * 1024 * 1024));
     const waiting = log.end('r', never);
     await log.append(scopeOf('r'), 0, [piece(1), heavy]);
@@ -275,7 +275,7 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
     t.deepEqual(numbers(await followAll(log, 'open')), [1, 2]);
   });
 
-  check('logs that nobody ended are named once they are old, and go when they are dropped', async (t, log) => {
+  check('logs without an end are named once they are old, and are gone when they are dropped', async (t, log) => {
     const before = Date.now() - 60_000;
     const later = Date.now() + 60_000;
     await log.append(scopeOf('left'), 0, pieces(1, 3));

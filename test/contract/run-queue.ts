@@ -33,7 +33,7 @@ export function runQueueContract(test: TestFn, name: string, { open, apart = fou
     t.deepEqual((await queue.take(never)).run, { ...run('u:ada', 'r2'), takeoverEpoch: 7 });
   });
 
-  check('a run that waits already is not added a second time, and keeps its place', async (t, queue) => {
+  check('a run that waits already is not added a second time, and keeps its position', async (t, queue) => {
     for (const id of ['r1', 'r2', 'r1', 'r2', 'r1']) await queue.enqueue(run('u:ada', id));
     await queue.enqueue({ ...run('u:ada', 'r3'), takeoverEpoch: 3 });
     await queue.enqueue({ ...run('u:ada', 'r3'), takeoverEpoch: 3 });
@@ -43,7 +43,7 @@ export function runQueueContract(test: TestFn, name: string, { open, apart = fou
     t.deepEqual(await take(queue, 1), ['r4']);
   });
 
-  check('a run that waits with a claim that is past is handed out with the newer one', async (t, queue) => {
+  check('a run that waits with an older epoch is delivered with the newer one', async (t, queue) => {
     for (const takeoverEpoch of [5, 6, 5]) await queue.enqueue({ ...run('u:ada', 'r1'), takeoverEpoch });
     await queue.enqueue(run('u:bob', 'last'));
     const epochs: (number | undefined)[] = [];
@@ -56,7 +56,7 @@ export function runQueueContract(test: TestFn, name: string, { open, apart = fou
     t.true(epochs.includes(6), epochs.join());
   });
 
-  check('a run that was taken and settled is not handed out again', async (t, queue) => {
+  check('a run that was taken and settled is not delivered again', async (t, queue) => {
     await queue.enqueue(run('u:ada', 'r1'));
     const { settle } = await queue.take(never);
     settle();
@@ -102,7 +102,7 @@ export function runQueueContract(test: TestFn, name: string, { open, apart = fou
     t.deepEqual((await take(queue, 3)).indexOf('b1') < 2, true);
   });
 
-  check('whoever an owner shares its turns with, its run waits for a bounded number of theirs', async (t, queue) => {
+  check('an owner that shares its turns waits for a bounded number of runs of the others', async (t, queue) => {
     const noisy = 500;
     for (let index = 0; index < noisy; index++) await queue.enqueue(run('u:noisy', `n${String(index)}`));
     const others = Array.from({ length: 40 }, (_, index) => `o${String(index)}`);
@@ -112,7 +112,7 @@ export function runQueueContract(test: TestFn, name: string, { open, apart = fou
     t.is(new Set(order).size, noisy + others.length);
   });
 
-  check('it says how many runs wait', async (t, queue) => {
+  check('it counts the waiting runs', async (t, queue) => {
     t.is(queue.waiting(), 0);
     for (const id of ['a1', 'a2']) await queue.enqueue(run('u:ada', id));
     await queue.enqueue(run('u:bob', 'b1'));
@@ -123,7 +123,7 @@ export function runQueueContract(test: TestFn, name: string, { open, apart = fou
     t.is(queue.waiting(), 0);
   });
 
-  check('whoever takes from an empty queue waits, and the first who waits is served first', async (t, queue) => {
+  check('a taker from an empty queue waits, and the first one is served first', async (t, queue) => {
     const order: string[] = [];
     const takers = ['first', 'second'].map(async (taker) => {
       const taken = await queue.take(never);
@@ -178,7 +178,7 @@ export function runQueueContract(test: TestFn, name: string, { open, apart = fou
     t.deepEqual(await take(queue, 1), ['r2']);
   });
 
-  test(`${name}: nothing is lost, and nobody waits longer than the others take turns`, async (t) => {
+  test(`${name}: nothing is lost, and no owner waits longer than the others take turns`, async (t) => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.constantFrom(...apart), { maxLength: 40 }), async (owners) => {
         await using queue = await open();

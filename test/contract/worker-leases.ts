@@ -16,68 +16,71 @@ export function workerLeasesContract(test: TestFn, name: string, open: () => Pro
     });
   };
 
-  check('a worker that nobody has heard of is not held to be alive', async (t, { here, there }) => {
-    t.false(await here.isHeld('w1'));
-    t.false(await there.isHeld('w1'));
+  check('an unknown worker is not alive', async (t, { here, there }) => {
+    t.false(await here.isAlive('w1'));
+    t.false(await there.isAlive('w1'));
   });
 
-  check('a worker that renewed its lease lives, for every replica and for itself', async (t, { here, there }) => {
+  check('a worker that renewed its lease is alive, for every replica and for itself', async (t, { here, there }) => {
     await here.renew('w1', long);
-    t.true(await here.isHeld('w1'));
-    t.true(await there.isHeld('w1'));
-    t.false(await there.isHeld('w2'));
+    t.true(await here.isAlive('w1'));
+    t.true(await there.isAlive('w1'));
+    t.false(await there.isAlive('w2'));
   });
 
-  check('a lease that is not renewed runs out, for every replica, and not before its time', async (t, leases) => {
+  check('a lease that is not renewed expires, for every replica, and not before its time', async (t, leases) => {
     const before = performance.now();
     await leases.here.renew('w1', short);
     for (const each of [leases.there, leases.here]) {
-      await until(async () => !(await each.isHeld('w1')));
+      await until(async () => !(await each.isAlive('w1')));
       t.true(performance.now() - before >= short);
     }
   });
 
-  check('a lease that is renewed again and again does not run out', async (t, { here, there }) => {
+  check('a lease that is renewed again and again does not expire', async (t, { here, there }) => {
     const end = performance.now() + 3 * short;
     while (performance.now() < end) {
       await here.renew('w1', short);
-      t.true(await there.isHeld('w1'));
+      t.true(await there.isAlive('w1'));
     }
   });
 
-  check('a lease may be renewed for another time than before, and the last word holds', async (t, { here, there }) => {
-    await here.renew('w1', short);
-    await here.renew('w1', long);
-    await here.renew('w2', long);
-    await here.renew('w2', short);
-    await until(async () => !(await there.isHeld('w2')));
-    t.true(await there.isHeld('w1'));
-  });
+  check(
+    'a lease may be renewed for another time than before, and the last renewal holds',
+    async (t, { here, there }) => {
+      await here.renew('w1', short);
+      await here.renew('w1', long);
+      await here.renew('w2', long);
+      await here.renew('w2', short);
+      await until(async () => !(await there.isAlive('w2')));
+      t.true(await there.isAlive('w1'));
+    },
+  );
 
-  check('a lease that is given up is gone at once, for every replica, and no other with it', async (t, leases) => {
+  check('a released lease is gone at once, for every replica, and no other with it', async (t, leases) => {
     const { here, there } = leases;
     await Promise.all(['w1', 'w2'].map((worker) => here.renew(worker, long)));
-    t.true(await there.isHeld('w1'));
+    t.true(await there.isAlive('w1'));
     await here.release('w1');
-    t.false(await here.isHeld('w1'));
-    t.false(await there.isHeld('w1'));
-    t.true(await there.isHeld('w2'));
+    t.false(await here.isAlive('w1'));
+    t.false(await there.isAlive('w1'));
+    t.true(await there.isAlive('w2'));
   });
 
-  check('a lease that nobody holds can be given up, and a lost one taken again', async (t, { here, there }) => {
+  check('a lease that is not held can be released, and an expired one renewed', async (t, { here, there }) => {
     await here.release('w1');
-    t.false(await there.isHeld('w1'));
+    t.false(await there.isAlive('w1'));
     await here.renew('w1', short);
-    await until(async () => !(await there.isHeld('w1')));
+    await until(async () => !(await there.isAlive('w1')));
     await here.renew('w1', long);
-    t.true(await there.isHeld('w1'));
+    t.true(await there.isAlive('w1'));
   });
 
-  check('many workers are told apart', async (t, { here, there }) => {
+  check('each of many workers has a lease of its own', async (t, { here, there }) => {
     const workers = Array.from({ length: 50 }, (_, index) => `w${String(index)}`);
     await Promise.all(workers.map((worker) => here.renew(worker, long)));
     await Promise.all(workers.filter((_, index) => index % 2 === 0).map((worker) => there.release(worker)));
-    for (const [index, worker] of workers.entries()) t.is(await here.isHeld(worker), index % 2 === 1);
+    for (const [index, worker] of workers.entries()) t.is(await here.isAlive(worker), index % 2 === 1);
   });
 }
 

@@ -4,7 +4,7 @@ import { betweenFolders, circlesIn, inCircles } from './circles.ts';
 import { allArrows, files, read, specifiersOf, tests, workspaceOf, workspaces, type Arrow } from './tree.ts';
 
 /** Files whose imports make a circle today. The list only gets shorter: a file that makes none is refused here. */
-const knotted = ['services/execution/adapters/nats/nats.ts'];
+const knotted: readonly string[] = [];
 
 test('no files import each other in a circle, types included', (t) => {
   t.deepEqual(

@@ -175,7 +175,7 @@ const rules: readonly Rule[] = [
     files: anyCode,
     except: /^gateway\/|^test\//,
     imports: /^(@koa\/|koa)/,
-    example: ['services/execution/api/runs.ts', `import Koa from 'koa';`],
+    example: ['services/execution/api/execution.ts', `import Koa from 'koa';`],
   },
   {
     title: 'ajv checks requests in the gateway, and fields and the arguments of tools in graphs, and is nowhere else',

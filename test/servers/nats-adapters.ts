@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { openNatsClient, type NatsClient } from '@agent-workflow/execution/adapters/nats/client';
+import { openNatsClient, type NatsClient } from '@agent-workflow/execution/adapters/nats/client/client';
 import { openNatsWorkerLeases } from '@agent-workflow/execution/adapters/nats/leases';
 import { openNatsRunLog } from '@agent-workflow/execution/adapters/nats/log/log';
 import { openNatsRunQueue } from '@agent-workflow/execution/adapters/nats/queue/queue';
-import { createStreams, type Streams, type StreamSettings } from '@agent-workflow/execution/adapters/nats/streams';
+import { createStreams, type Streams, type StreamSettings } from '@agent-workflow/execution/adapters/nats/client/streams';
 import type { RunLog, RunQueue, WorkerLeases } from '@agent-workflow/execution/ports/port';
 import { silentLog } from '@agent-workflow/kit/log';
 

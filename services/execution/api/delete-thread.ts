@@ -15,24 +15,24 @@ export interface DeleteParts extends EndParts {
 }
 
 /**
- * Deletes a thread: marks it (from here it is absent to every reader) and ends its runs, forgets its memories, removes its
- * rows. Whatever step fails, a repeated call goes through all of them again.
+ * Deletes a thread: marks it, which hides it from every reader and ends its runs, then forgets its memories, then removes its
+ * rows. After a failure of any step a repeated call does all steps again.
  */
 export async function deleteThread(parts: DeleteParts, request: DeleteThreadRequest, call: Call): Promise<void> {
   const { threads, memory, worker } = parts;
   const { owner, threadId } = request;
   const { stoppedRunIds, stoppedRuns } = await threads.beginDelete(request, call);
-  const isRepeatable = request.attemptId !== undefined || request.onceKey !== undefined;
-  if (isRepeatable && (await isThere(threads, { owner, threadId }, call))) return;
+  const mayBeRepeated = request.attemptId !== undefined || request.onceKey !== undefined;
+  if (mayBeRepeated && (await isThere(threads, { owner, threadId }, call))) return;
   worker?.forget(owner, threadId);
   const known = new Map(stoppedRuns.map((run) => [run.runId, run]));
   for (const runId of stoppedRunIds)
-    await endFollowers(parts, { owner, threadId }, known.get(runId) ?? { runId, requestId: '', isNewThread: false });
+    await publishStop(parts, { owner, threadId }, known.get(runId) ?? { runId, requestId: '', isNewThread: false });
   await memory.forget({ owner, selection: { threadId }, all: false }, call);
   await threads.finishDelete({ owner, threadId }, call);
 }
 
-/** Whether a thread was made again under this id: an earlier call of the same request had deleted the one that was meant. */
+/** Whether a thread exists under this id again: then an earlier call of the same request has deleted the one that was meant. */
 async function isThere(threads: Threads, key: ThreadKey, call: Call): Promise<boolean> {
   try {
     await threads.getThread(key, call);
@@ -43,8 +43,8 @@ async function isThere(threads: Threads, key: ThreadKey, call: Call): Promise<bo
   }
 }
 
-/** Whoever waits for a run of the thread hears that it was stopped. */
-async function endFollowers(parts: DeleteParts, key: ThreadKey, run: StoppedRun): Promise<void> {
+/** Stops a run of the deleted thread, and publishes that to its followers. */
+async function publishStop(parts: DeleteParts, key: ThreadKey, run: StoppedRun): Promise<void> {
   parts.control.stop(run.runId);
   const now = Date.now();
   const ended = { status: 'stopped', iterations: 0, recursionLimitReached: false } as const;
@@ -60,17 +60,17 @@ async function endFollowers(parts: DeleteParts, key: ThreadKey, run: StoppedRun)
   });
 }
 
-/** How long one thread's deletion may take in the background, in milliseconds. */
+/** How long the deletion of one thread may take in the background, in milliseconds. */
 const sweepTimeoutMs = 60_000;
 const threadsPerSweep = 100;
 const deletionsAtOnce = 4;
-/** Deletions that failed and are passed over, in one sweep: beyond, the sweep ends and leaves the rest to the next one. */
+/** Deletions that may fail in one sweep. After so many the sweep ends, and the next one continues. */
 const maxFailures = 200;
 
-/** Hears of a thread that could not be deleted. */
+/** Called with each thread that could not be deleted. */
 export type OnDeletionFailure = (error: unknown, key: ThreadKey) => void;
 
-/** Finishes deletions that were begun and that nobody repeated. One that fails holds up no other: the next sweep tries it again. */
+/** Finishes deletions that were begun and did not succeed. One that fails again is skipped until the next sweep. */
 export async function finishDeletions(parts: DeleteParts, onFailure: OnDeletionFailure): Promise<void> {
   await deleteEach({
     list: async (limit) => parts.threads.listDeleting({ limit }, within(sweepTimeoutMs)),
@@ -83,8 +83,8 @@ export async function finishDeletions(parts: DeleteParts, onFailure: OnDeletionF
 }
 
 /**
- * Deletes the threads that nothing has changed since `time` (milliseconds since 1970) and that no run holds. It goes on until
- * there is none left or the signal fires; one that cannot be deleted holds up no other.
+ * Deletes the threads that have not changed since `time` (milliseconds since 1970) and have no active run, until none is left or
+ * the signal fires. A thread that cannot be deleted is skipped.
  */
 export async function deleteIdle(
   parts: DeleteParts,
@@ -103,15 +103,15 @@ export async function deleteIdle(
 }
 
 interface Deletions {
-  /** Threads that are to go, at most `limit`: those that are still there come again. */
+  /** Threads to delete, at most `limit`. A thread that was not deleted is listed again. */
   readonly list: (limit: number) => Promise<{ readonly threads: readonly ThreadKey[] }>;
-  /** Gives whether the thread is gone. */
+  /** Resolves with whether the thread is gone. */
   readonly remove: (key: ThreadKey) => Promise<boolean>;
   readonly onFailure: OnDeletionFailure;
   readonly signal?: AbortSignal;
 }
 
-/** Goes through lists until one has nothing new; what is still there is passed over, and more is asked for in its place. */
+/** Reads lists until one has no new thread. Threads that remain are skipped, and the next list is longer by their number. */
 async function deleteEach({ list, remove, onFailure, signal }: Deletions): Promise<void> {
   const left = new Set<string>();
   let failures = 0;
@@ -135,7 +135,7 @@ async function deleteEach({ list, remove, onFailure, signal }: Deletions): Promi
 
 const nameOf = ({ owner, threadId }: ThreadKey): string => JSON.stringify([owner, threadId]);
 
-/** Somebody may have come back to it since it was listed. */
+/** Reads the thread again first, because it may have changed since it was listed. */
 async function deleteIfIdle(parts: DeleteParts, key: ThreadKey, time: number): Promise<boolean> {
   try {
     const { updatedAt, activeRunId } = await parts.threads.getThread(key, within(sweepTimeoutMs));

@@ -6,17 +6,17 @@ import { publishEnd, type EndParts } from '../events/publish-end.ts';
 import type { Worker } from '../worker/worker.ts';
 
 /**
- * Hears of ends that nobody says: a worker that dies between its last commit and its last event leaves a run that has ended
- * on record, which no sweep finds, and followers who wait.
+ * Finds ends that were not published. A worker that dies between its last commit and its last event leaves a run that has ended
+ * on record, so that no sweep finds it, while its followers wait.
  */
 export interface EndWatch extends AsyncDisposable {
-  /** Asks the record about the run now and then, until what is given is called. */
+  /** Reads the record of the run at growing intervals, until the result is called. */
   readonly watch: (owner: string, runId: string) => () => void;
 }
 
-export interface EndWatchOptions extends EndParts {
+interface EndWatchOptions extends EndParts {
   readonly worker: Pick<Worker, 'drives'> | undefined;
-  /** Time after which the record is first asked, in milliseconds; each time after that it is twice as long. */
+  /** Time until the record is first read, in milliseconds. It doubles each time. */
   readonly firstMs: number;
   readonly logger: Log;
 }
@@ -27,11 +27,11 @@ interface Watched {
   followers: number;
   waitMs: number;
   dueMs: number;
-  /** Whether it had ended when the record was asked before: its worker has had the time to say so. */
+  /** Whether it had ended when the record was last read: its worker has had the time to publish the end. */
   hasEnded: boolean;
 }
 
-/** How many times `firstMs` the record is left alone at most. */
+/** The longest interval, as a multiple of `firstMs`. */
 const longest = 16;
 const callTimeoutMs = 30_000;
 
@@ -55,9 +55,12 @@ export function openEndWatch(options: EndWatchOptions): EndWatch {
     const now = performance.now();
     for (const run of [...watched.values()].filter(({ dueMs }) => dueMs <= now)) {
       await check(run).catch((error: unknown) => {
-        // Whoever deletes a thread tells the ends of its runs.
+        // The thread is deleted: its deletion publishes the ends of its runs.
         if (!isServiceError(error, 'NotFound'))
-          logger.warn({ err: error, runId: run.runId }, 'a run could not be asked for');
+          logger.warn(
+            { err: error, runId: run.runId },
+            'the record of a followed run could not be read; it is tried again',
+          );
       });
     }
   };

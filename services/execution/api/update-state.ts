@@ -7,12 +7,12 @@ import { RunFailure } from '@agent-workflow/graph/state/failure';
 import { misfit } from '@agent-workflow/graph/state/field';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import { allFields, defaultValues, mergeOutputs } from '@agent-workflow/graph/state/merge';
-import { fromState } from '../record/hot-threads.ts';
+import { fromState } from '../record/thread-state.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 type Field = ErrorDetail['field'];
 
-/** What a direct write of state comes to, with every field passed through its reducer. */
+/** The changes of a direct write of state, with every field passed through its reducer. */
 export function applyUpdate(
   graph: CompiledGraph,
   current: State,
@@ -28,7 +28,7 @@ export function applyUpdate(
   return { fields, messages };
 }
 
-/** An initial state apart: fields, and the messages of its context. @throws Invalid naming what is no message. */
+/** Divides an initial state into its fields and the messages of its context. @throws Invalid naming what is no message. */
 export function splitInitialState({ context, ...fields }: Values): {
   readonly fields: Values;
   readonly messages: readonly MessageEntry[];
@@ -37,7 +37,7 @@ export function splitInitialState({ context, ...fields }: Values): {
 }
 
 /**
- * Refuses an initial state that no thread could take, before its run is accepted: reducers are tried on the defaults.
+ * Refuses an initial state that no thread could take, before its run is accepted, by trying the reducers on the defaults.
  * @throws Invalid naming the field.
  */
 export function refuseInitialState(graph: CompiledGraph, given: Values): void {
@@ -56,7 +56,7 @@ function refuseMisfits(graph: CompiledGraph, values: Values, at: Field): void {
   for (const [name, value] of Object.entries(values)) {
     const spec = Object.hasOwn(known, name) ? known[name] : undefined;
     if (!spec) throw invalid([...at, name], 'is not a field of the state', 'unknown_field');
-    // What a reducer takes may differ from what it makes: only the result is held to the type.
+    // The input of a reducer may have another type than its result: only the result is checked.
     const fault = spec.reducer ? undefined : misfit(spec, value);
     if (fault !== undefined) throw invalid([...at, name], fault, `${spec.type}_type`);
     if (name === 'context_summary') refuseLongSummary(value as string, [...at, name]);
@@ -82,13 +82,13 @@ function reduceOrRefuse<T>(work: () => T, at: Field): T {
   }
 }
 
-/** The cause is what a reducer threw: for the log. */
+/** The cause is what a reducer threw; it is logged, not sent. */
 function refusalOf({ message, cause }: RunFailure, at: Field): ServiceError {
   const { message: text, details } = invalid(at, message);
   return new ServiceError('Invalid', text, { details, cause });
 }
 
-/** Messages given as part of a state: they join log and context by id, as messages added any other way do. */
+/** Messages given as part of a state. They join log and context by id, like messages that are added in other ways. */
 function toEntries(context: unknown, at: Field): MessageEntry[] {
   if (!Array.isArray(context)) throw invalid(at, 'must be an array', 'array_type');
   if (context.length > sizes.messages)

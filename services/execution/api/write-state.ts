@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { createKeyedLock } from '@agent-workflow/kit/keyed-lock';
+import { retry, type Backoff } from '@agent-workflow/kit/retry';
 import type { Call } from '@agent-workflow/protos/call';
 import type { UpdateStateRequest } from '@agent-workflow/protos/execution';
 import type { State, Threads } from '@agent-workflow/protos/threads';
@@ -8,17 +8,17 @@ import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import { fromJson } from '../record/run-options.ts';
 import { applyUpdate } from './update-state.ts';
 
-/** Writes of state as callers ask for them. */
-export type WriteState = (graph: CompiledGraph, request: UpdateStateRequest, call: Call) => Promise<State>;
+/** Writes state for a caller. */
+type WriteState = (graph: CompiledGraph, request: UpdateStateRequest, call: Call) => Promise<State>;
 
 /**
- * A write reads the state, passes it through the reducers, and is refused by the record when another write came first. So
- * writes of one thread stand in line here: each is tried by itself, and only writes of other replicas can come between. A
- * write that was refused reads again after a pause with a share of chance, until its caller's deadline is near: each refusal
- * means that another replica's write was made, and of those there is one at a time for each replica.
+ * A write reads the state, passes it through the reducers, and is refused by the record when another write came first. So the
+ * writes of one thread are made one after another in each replica, and only those of other replicas can come between. A refused
+ * write reads again after a random pause, until its caller's deadline is near. Each refusal means that the write of another
+ * replica was made, and each replica makes one at a time.
  */
 export function createStateWriter(threads: Pick<Threads, 'getState' | 'writeState'>): WriteState {
-  const inLine = createKeyedLock();
+  const oneAtATime = createKeyedLock();
 
   const write = async (graph: CompiledGraph, request: UpdateStateRequest, call: Call): Promise<State> => {
     const { owner, threadId, stateJson: _, ...naming } = request;
@@ -30,8 +30,8 @@ export function createStateWriter(threads: Pick<Threads, 'getState' | 'writeStat
   };
 
   /**
-   * The state that an earlier call of the same request has left: what it wrote may not be taken a second time.
-   * @throws Conflict when there was none.
+   * The state that an earlier call of the same request has written: it must not be written a second time.
+   * @throws Conflict when there was no such call.
    */
   const writtenBefore = async (
     { owner, threadId, stateJson: _, ...naming }: UpdateStateRequest,
@@ -41,35 +41,30 @@ export function createStateWriter(threads: Pick<Threads, 'getState' | 'writeStat
     return threads.writeState({ owner, threadId, ...nothing, ...naming }, call);
   };
 
-  const writeInTurn = async (graph: CompiledGraph, request: UpdateStateRequest, call: Call): Promise<State> => {
-    for (let tries = 1; ; tries++) {
-      call.signal.throwIfAborted();
-      try {
-        return await write(graph, request, call);
-      } catch (error) {
-        const pauseMs = Math.random() * Math.min(firstPauseMs * tries, maxPauseMs);
-        if (!isOvertaken(error) || Date.now() + pauseMs + lastTryMs > call.deadline) {
-          return await writtenBefore(request, call).catch(() => {
-            throw error;
-          });
-        }
-        await delay(pauseMs, undefined, { signal: call.signal });
-      }
-    }
-  };
+  const writeInTurn = async (graph: CompiledGraph, request: UpdateStateRequest, call: Call): Promise<State> =>
+    retry(async () => write(graph, request, call), {
+      ...afterConflict,
+      signal: call.signal,
+      deadline: call.deadline - lastTryMs,
+      mayHelp: isOvertaken,
+    }).catch(async (error: unknown) =>
+      writtenBefore(request, call).catch(() => {
+        throw error;
+      }),
+    );
 
   return (graph, request, call) =>
-    inLine(JSON.stringify([request.owner, request.threadId]), () => writeInTurn(graph, request, call));
+    oneAtATime(JSON.stringify([request.owner, request.threadId]), () => writeInTurn(graph, request, call));
 }
 
-/** Of no thread: a write that expects it is never taken. */
+/** No thread has this version: a write that expects it is always refused. */
 const noVersion = -1;
 
-const firstPauseMs = 5;
-const maxPauseMs = 100;
-/** What the last try may take: a caller is told of the conflict rather than of its deadline, in milliseconds. */
+/** Pauses that are random as a whole, so that the replicas that write one thread do not meet again. */
+const afterConflict: Backoff = { firstMs: 5, maxMs: 100, jitter: 1 };
+/** Time reserved for the last attempt, in milliseconds, so that the caller gets the conflict and not a timeout. */
 const lastTryMs = 500;
 
-/** Whether another write came first; a run that holds the thread is no reason to try again. */
+/** Whether another write came first. Another conflict, an active run, is no reason to try again. */
 const isOvertaken = (error: unknown): boolean =>
   isServiceError(error, 'Conflict') && error.details.some(({ type }) => type === 'version_conflict');

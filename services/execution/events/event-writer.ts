@@ -3,10 +3,10 @@ import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
 import type { Message } from '@agent-workflow/protos/message';
 import type { Piece } from '@agent-workflow/graph/state/message';
 import { inOrder, type InvokeResult } from './outcome.ts';
-import { untoldPieces, type Told } from './told.ts';
+import { unpublishedChunks, type PublishedMessage } from './published.ts';
 
-/** Where in its run an event belongs. */
-export type EventPlace = Pick<RunEvent, 'node' | 'step' | 'messageId' | 'role'>;
+/** The node, step and message of its run that an event belongs to. */
+export type EventSource = Pick<RunEvent, 'node' | 'step' | 'messageId' | 'role'>;
 
 interface Extra {
   /** In milliseconds since 1970; now, when absent. */
@@ -15,30 +15,30 @@ interface Extra {
   readonly state?: Readonly<Record<string, unknown>>;
 }
 
-/** Numbers and writes the events of one run. */
+/** Numbers and serialises the events of one run. */
 export interface EventWriter {
-  /** Whose events these are. */
+  /** The run whose events these are. */
   readonly scope: RunScope;
   /** The number of the last event written. */
   readonly last: () => number;
-  readonly write: (kind: EventKind, data: unknown, place?: EventPlace, extra?: Extra) => RunEvent;
+  readonly write: (kind: EventKind, data: unknown, source?: EventSource, extra?: Extra) => RunEvent;
   /** The last event of a run that did not fail. */
   readonly end: (result: InvokeResult, at: number) => RunEvent;
-  /** What a node emitted of a message: the path that every token takes. */
-  readonly piece: (node: string, step: number, piece: Piece) => RunEvent;
-  /** The events that publish a whole message: its chunks that were not published before, then the message itself. */
-  readonly message: (message: Message, place: EventPlace, at: number, told: Told) => RunEvent[];
+  /** One chunk that a node emitted: the path of every token. */
+  readonly chunk: (node: string, step: number, chunk: Piece) => RunEvent;
+  /** The events of a whole message: its chunks that are not published yet, then the message itself. */
+  readonly message: (message: Message, source: EventSource, at: number, published: PublishedMessage) => RunEvent[];
 }
 
-/** Starts writing after event number `after`. */
+/** The first event that it writes has the number behind `after`. */
 export function createEventWriter({ runId, threadId, requestId, isNewThread }: RunScope, after: number): EventWriter {
   let seq = after;
 
-  const write: EventWriter['write'] = (kind, data, place = {}, { at = Date.now(), message, state } = {}) => ({
+  const write: EventWriter['write'] = (kind, data, source = {}, { at = Date.now(), message, state } = {}) => ({
     seq: ++seq,
     kind,
     at,
-    ...place,
+    ...source,
     data: toJson(data),
     ...(message && { message: toJson(message) }),
     ...(state && { state: toJson(state) }),
@@ -46,7 +46,7 @@ export function createEventWriter({ runId, threadId, requestId, isNewThread }: R
 
   const end: EventWriter['end'] = ({ first, state, last }, at) => {
     if (!state) return write('on_chain_end', { ...first, ...last }, {}, { at });
-    // `context_summary` is always among the values, and `iterations` behind.
+    // `values` always holds `context_summary`, and `last` always holds `iterations`: no object that is cut open here is empty.
     const before = `${openObject(first)},"state":${openObject(inOrder(state.values))}`;
     const part = `,"context":${JSON.stringify(state.context)}`;
     const after = `,${JSON.stringify(last).slice(1)}`;
@@ -58,19 +58,21 @@ export function createEventWriter({ runId, threadId, requestId, isNewThread }: R
     last: () => seq,
     write,
     end,
-    piece: (node, step, { messageId, role, piece }) => ({
+    chunk: (node, step, { messageId, role, piece }) => ({
       ...{ seq: ++seq, kind: 'messages_chunk', at: Date.now(), node, step, messageId, role, emitted: true },
       data: toJson(piece),
     }),
-    message: (message, place, at, told) => {
-      const whole = { ...place, messageId: message.message_id, role: message.role };
-      const pieces = untoldPieces(message, told).map((piece) => write('messages_chunk', piece, whole, { at }));
-      return [...pieces, write('messages_chunk', '', whole, { at, message })];
+    message: (message, source, at, published) => {
+      const whole = { ...source, messageId: message.message_id, role: message.role };
+      const chunks = unpublishedChunks(message, published).map((chunk) =>
+        write('messages_chunk', chunk, whole, { at }),
+      );
+      return [...chunks, write('messages_chunk', '', whole, { at, message })];
     },
   };
 }
 
 const toJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
-/** An object as JSON, but for the brace that ends it. */
+/** An object as JSON without its closing brace. */
 const openObject = (value: object): string => JSON.stringify(value).slice(0, -1);

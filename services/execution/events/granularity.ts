@@ -3,7 +3,7 @@ import type { Granularity } from '@agent-workflow/protos/lists';
 interface Shown {
   /** The state with the context, and what each step changed of them. */
   readonly state: boolean;
-  /** The summary of what was left out of the context. */
+  /** The summary of the messages that were left out of the context. */
   readonly summary: boolean;
 }
 

@@ -1,33 +1,33 @@
 import type { EndStatus } from '@agent-workflow/protos/lists';
 import type { ClaimedRun } from '@agent-workflow/protos/threads';
 import type { Message } from '@agent-workflow/protos/message';
-import type { Added } from '../record/added.ts';
 import { callingMessage, openCalls } from '@agent-workflow/graph/state/calls';
 import type { Interrupt } from '@agent-workflow/graph/run/interrupt';
 import type { EngineState } from '@agent-workflow/graph/state/state';
+import type { Added } from '../record/added.ts';
 import { shownAt } from './granularity.ts';
 
-/** How a run ended, as far as it is not told by its events before. */
+/** How a run ended, and what its last event says of it. */
 export interface Outcome {
   readonly status: Exclude<EndStatus, 'failed'>;
   readonly iterations: number;
   readonly recursionLimitReached: boolean;
   readonly added: Added;
   readonly state: EngineState;
-  /** What an interrupted run asks. */
+  /** The questions of an interrupted run. */
   readonly interrupts: readonly Interrupt[];
 }
 
 type RunIdentity = Pick<ClaimedRun, 'runId' | 'threadId' | 'requestId' | 'granularity' | 'isNewThread' | 'resumes'>;
 
-/** Fields in alphabetical order: the record keeps no other, and whoever tells of them is to say the same bytes. */
+/** Fields in alphabetical order. The record keeps no order, and every worker must write the same bytes for one step. */
 export const inOrder = (fields: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(fields).toSorted(([one], [other]) => (one < other ? -1 : 1)));
 
-/** What invoke answers with, and what a run's last event says. */
+/** The result of invoke, which is also the data of a run's last event. */
 export interface InvokeResult {
   readonly first: Readonly<Record<string, unknown>>;
-  /** The state, which replies show with the context among its fields and beside them; absent at granularity low. */
+  /** Replies show it with the context among its fields and once more beside them. Absent at granularity `low`. */
   readonly state?: EngineState;
   readonly last: Readonly<Record<string, unknown>>;
 }
@@ -60,7 +60,7 @@ export function toInvokeResult(run: RunIdentity, outcome: Outcome, at: number): 
   };
 }
 
-/** The last assistant message of this run, or the one whose calls the caller is to answer, with only the open ones in it. */
+/** The last assistant message of this run; of an interrupted run the one with the caller's open tool calls, without the answered ones. */
 function replyOf({ status, added, state }: Outcome): Message | undefined {
   const last = added.reply;
   if (status !== 'interrupted') return last;

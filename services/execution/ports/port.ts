@@ -2,14 +2,14 @@ import type { EventBatch } from '@agent-workflow/protos/event-pack';
 import type { EventKind } from '@agent-workflow/protos/event-parts';
 import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
 
-/** A run that wants a worker. */
+/** A run that waits for a worker. */
 export interface RunnableRun {
   readonly owner: string;
   readonly threadId: string;
   readonly runId: string;
-  /** Set when a worker had the run that is thought dead: the epoch of its claim, the only one that may be taken over. */
+  /** Set when the worker of the run counts as dead: the epoch of its claim, which is the only one that may be taken over. */
   readonly takeoverEpoch?: number;
-  /** What goes along for tracing (`traceparent`, `x-request-id`): nothing is decided by it. */
+  /** Headers for traces and logs (`traceparent`, `x-request-id`): no decision depends on them. */
   readonly trace?: Readonly<Record<string, string>>;
 }
 
@@ -17,61 +17,61 @@ export interface RunnableRun {
 export interface TakenRun {
   readonly run: RunnableRun;
   /**
-   * Says that the record has decided who drives it: a queue that is not told may hand the run out again. It may be called
-   * more than once, and after the queue was closed; nothing comes of it then.
+   * To be called once the record has decided which worker drives the run. A queue may deliver an unsettled run again. Further
+   * calls, and calls after the queue was closed, do nothing.
    */
   readonly settle: () => void;
 }
 
 /**
- * Runs that hold their thread and wait for a worker. A queue may lose or repeat: the run record decides what is run, and
- * whatever was lost is put back from there.
+ * Runs that are active on their thread and wait for a worker. A queue may lose and repeat runs: the record decides what is run,
+ * and lost runs are enqueued again from there.
  */
 export interface RunQueue extends AsyncDisposable {
   /**
-   * A run that waits already with the same `takeoverEpoch`, or with none, is not added a second time. One that waits with
-   * an epoch that is past is handed out with the newer one, instead or besides.
+   * A run that waits already with the same `takeoverEpoch`, or with none, is not added a second time. A run that waits with an
+   * older epoch is delivered with the newer one, instead or besides.
    */
   readonly enqueue: (run: RunnableRun) => Promise<void>;
   /**
-   * The next run, as soon as there is one. Owners take turns, of which several may share one: however many runs an owner has,
-   * another's wait for a bounded number of them.
+   * The next run, as soon as there is one. Owners take turns, and several owners may share one turn: however many runs an owner
+   * has, the runs of another wait for a bounded number of them.
    * @throws the signal's reason when it fires first.
    */
   readonly take: (signal: AbortSignal) => Promise<TakenRun>;
   /**
-   * Nothing is taken here any more. Once it has resolved, no run is on its way to this replica: each goes to another at once.
-   * It never rejects.
+   * Ends taking here. Once it has resolved, no run is on its way to this replica, and each goes to another one at once. Never
+   * rejects.
    */
   readonly leave: () => Promise<void>;
-  /** How many runs wait to be taken, as far as is known here: a hint to refuse more by. */
+  /** How many runs wait to be taken, as far as is known here: an estimate, by which more are refused. */
   readonly waiting: () => number;
 }
 
 /**
- * Which workers live. A worker renews its lease by heartbeat; one whose lease has run out is thought dead, and its runs may be
- * taken over. That is only a guess about time: what keeps a worker that still lives from committing is the epoch.
+ * Which workers are alive. A worker renews its lease by heartbeat. A worker whose lease has expired counts as dead, and its runs
+ * may be taken over. It may be alive nevertheless: the epoch on the record keeps it from committing then.
  *
- * Every call settles, within a time that the adapter bounds; it is Unavailable where that is not known. A worker that cannot
- * renew goes on, and nobody's runs are taken over by whoever cannot ask.
+ * Every call settles within a time that the adapter bounds. It is Unavailable when the answer is not known. A worker that cannot
+ * renew its lease continues, and a replica that cannot ask takes no runs over.
  */
 export interface WorkerLeases extends AsyncDisposable {
-  /** Takes the worker for alive for `leaseMs` milliseconds from now. */
+  /** The worker counts as alive for `leaseMs` milliseconds from now. */
   readonly renew: (workerId: string, leaseMs: number) => Promise<void>;
-  /** Gives the lease up: whatever the worker still has is to be had at once. One that is not held is given up already. */
+  /** Releases the lease: the worker's runs may be taken over at once. Does nothing for a worker without a lease. */
   readonly release: (workerId: string) => Promise<void>;
-  /** Whether the worker renewed its lease and has neither let it run out nor given it up; false for one never heard of. */
-  readonly isHeld: (workerId: string) => Promise<boolean>;
+  /** Whether the worker has renewed its lease, which has neither expired nor been released; false for an unknown worker. */
+  readonly isAlive: (workerId: string) => Promise<boolean>;
 }
 
 /**
- * Word between replicas about a run that one of them may be driving. It may get lost: the record has decided before, and
- * refuses whatever the run still does.
+ * Messages between replicas about a run that one of them may be driving. They may get lost: the record has decided before, and
+ * refuses later commits of the run.
  */
 export interface RunControl extends AsyncDisposable {
-  /** Tells every replica, this one too, that the run was stopped. */
+  /** Publishes to every replica, this one too, that the run was stopped. */
   readonly stop: (runId: string) => void;
-  /** Calls `listener` with each run that is told to be stopped, until what is given back is disposed of. */
+  /** Calls `listener` with each stopped run, until the result is disposed of. */
   readonly onStop: (listener: (runId: string) => void) => Disposable;
 }
 
@@ -92,34 +92,34 @@ export const isTerminal = ({ kind }: Pick<RunEvent, 'kind'>): boolean => termina
 
 /**
  * The numbered events of each run: 1, 2, 3 … without a gap, the last one terminal. A log is a replay cache: losing it
- * loses no run. One that was lost and is told again begins above 1, in numbers of its own (`log-numbers.ts`).
+ * loses no run. A rebuilt log begins above 1, in numbers of its own (`log-numbers.ts`).
  */
 export interface RunLog extends AsyncDisposable {
   /**
-   * Adds events of the run that `scope` names, whose numbers follow `after`; to a log that is empty, `after` being 0, from wherever a log may begin. What has
-   * resolved survives the death of the process, and nobody is shown an event before that. Appends of one run keep the order
-   * of the calls; those of a run that nobody follows may wait a little to be written together.
-   * @throws Stale when the log's last number is not `after`: another worker has the run.
+   * Adds events of the run that `scope` names. Their numbers follow `after`; in an empty log, `after` being 0, they begin where a
+   * log may begin. Once it has resolved, the events survive the death of the process; no follower sees them before. Appends of one
+   * run keep the order of the calls. Those of a run without followers may wait a little to be written together.
+   * @throws Stale when the log's last number is not `after`, because another worker has the run.
    */
   readonly append: (scope: RunScope, after: number, events: readonly RunEvent[]) => Promise<void>;
-  /** Whether the terminal event is there, or on its way. */
+  /** Whether the terminal event is stored, or waits to be written. */
   readonly isEnded: (runId: string) => Promise<boolean>;
   /** The last number; 0 when the run has no events. */
   readonly last: (runId: string) => Promise<number>;
   /**
-   * Batches of events above `after`, live until the terminal one. However many follow, the run is not slowed; a slow
-   * follower is fed from what is stored.
+   * Batches of events above `after`, live until the terminal one. Followers do not slow the run down: a slow one reads what is
+   * stored.
    */
   readonly follow: (runId: string, after: number, signal: AbortSignal) => AsyncIterable<EventBatch>;
   /** The terminal event, as soon as there is one. @throws the signal's reason when it fires first. */
   readonly end: (runId: string, signal: AbortSignal) => Promise<RunEvent>;
-  /** Removes the logs that ended before `time` (milliseconds since 1970), at most `limit` of them; gives how many. */
+  /** Removes the logs that ended before `time` (milliseconds since 1970), at most `limit` of them; resolves with their number. */
   readonly expire: (time: number, limit: number) => Promise<number>;
   /**
-   * Runs whose logs have no terminal event, got none after `time`, and are neither written nor followed right now; whether they
-   * are still open the record knows. None where the server removes events by their age.
+   * Runs whose logs have no terminal event and no event since `time`, and are neither written nor followed right now. The record
+   * knows whether the runs are still open. None where the server removes events by their age.
    */
   readonly unended: (time: number) => Promise<readonly string[]>;
-  /** Removes these logs, but for those that are written or followed right now. */
+  /** Removes these logs, except those that are written or followed right now. */
   readonly drop: (runIds: readonly string[]) => Promise<void>;
 }

@@ -1,26 +1,26 @@
 import type { RequestContext } from '@agent-workflow/kit/request-context';
 import type { StartRequest } from '@agent-workflow/protos/execution';
 
-/** What a run is to be run with: kept on its record from acceptance to the last claim. */
+/** The options of a run. Its record keeps them from acceptance to the last claim. */
 export interface RunOptions {
   readonly config: Readonly<Record<string, unknown>>;
   readonly user: Readonly<Record<string, unknown>>;
   readonly initialState: Readonly<Record<string, unknown>>;
   readonly tools: readonly RemoteToolOption[];
   readonly recursionLimit: number;
-  /** Answers what the thread's interrupted run asked; the key is absent when nothing is answered. */
+  /** The answer to the questions of the thread's interrupted run; the key is absent when nothing is answered. */
   readonly resume?: unknown;
-  /** When it was accepted, and in which trace; absent where that was not noted. */
+  /** When the run was accepted, and in which trace. Absent on records without it. */
   readonly accepted?: Accepted;
 }
 
-/** A run's beginning, for whoever claims it, whenever that is: nothing is decided by it. */
-export interface Accepted extends Pick<RequestContext, 'traceparent' | 'tracestate'> {
-  /** Milliseconds since 1970, by the clock of whoever accepted it. */
+/** Time and trace of a run's acceptance: for traces and metrics, no decision depends on them. */
+interface Accepted extends Pick<RequestContext, 'traceparent' | 'tracestate'> {
+  /** Milliseconds since 1970, by the clock of the replica that accepted the run. */
   readonly at: number;
 }
 
-export interface RemoteToolOption {
+interface RemoteToolOption {
   readonly node: string;
   readonly name: string;
   readonly description: string;
@@ -33,16 +33,16 @@ type JsonObject = Readonly<Record<string, unknown>>;
 export const fromJson = (json: Uint8Array): unknown =>
   JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString());
 
-/** Beside what the request says: when it was accepted, and its initial state where that is not the request's own. */
-export interface OptionsParts {
+/** What is stored beside the request. */
+interface OptionsParts {
   readonly accepted?: Accepted;
   /** Replaces the initial state of the request. */
   readonly initialState?: JsonObject;
 }
 
 /**
- * The options of a run as its record keeps them, which {@link fromOptionsJson} reads. The JSON of the request stands in them as it came:
- * it is neither parsed nor written again.
+ * The options of a run as its record keeps them; {@link fromOptionsJson} reads them. The JSON texts of the request are copied
+ * into them, neither parsed nor serialised again.
  */
 export function toOptionsJson(request: StartRequest, { accepted, initialState }: OptionsParts): Uint8Array {
   const { configJson, userJson, initialStateJson, resumeJson, tools, recursionLimit } = request;
@@ -64,7 +64,7 @@ export function toOptionsJson(request: StartRequest, { accepted, initialState }:
   return Buffer.concat(parts.flatMap(([text, json]) => [Buffer.from(text), json]));
 }
 
-/** A text, and the JSON that follows it. */
+/** A text and the JSON that follows it. */
 type Part = readonly [text: string, json: Uint8Array];
 
 const toJson = (value: object): Uint8Array => Buffer.from(JSON.stringify(value));

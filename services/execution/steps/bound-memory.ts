@@ -7,39 +7,39 @@ import type { BoundMemory } from '@agent-workflow/graph/build/context';
 import { fromJson } from '../record/run-options.ts';
 import { isAway, whileAway } from '../record/away.ts';
 
-/** How long one call may take before the memory service counts as away, in milliseconds. */
+/** How long one call may take before the memory service counts as unavailable, in milliseconds. */
 const memoryTimeoutMs = 30_000;
-/** How long a node waits for the memory service to come back, in milliseconds: as long as its step would for the record. */
+/** How long a node waits for an unavailable memory service, in milliseconds: as long as its step waits for the record. */
 const waitMs = 15 * 60_000;
 
-export interface MemoryScope {
+interface MemoryScope {
   readonly owner: string;
   readonly threadId: string;
-  /** Ends the calls under way, and the wait for a service that is away. */
+  /** Ends the calls under way, and the wait for an unavailable service. */
   readonly signal: AbortSignal;
-  /** Called when the memory service is away, and a node waits for it. */
+  /** Called when the memory service is unavailable and a node waits for it. */
   readonly onAway?: (error: unknown) => void;
-  /** How long that wait is, in milliseconds. */
+  /** How long a node waits at most, in milliseconds. */
   readonly forMs?: number;
 }
 
-/** What was thrown to nodes because the memory service was away. */
+/** Errors that nodes got because the memory service was unavailable. */
 const thrown = new WeakSet<object>();
 
-/** Whether this was thrown to a node because the memory service was away for too long: no fault of the node. */
+/** Whether a node got this error because the memory service was unavailable for too long, which is not its fault. */
 export const isMemoryAway = (error: unknown): boolean =>
   typeof error === 'object' && error !== null && thrown.has(error);
 
 /**
- * The memory service as nodes see it: only the owner's memories, and plain values instead of bytes. While the service is away
- * a call waits for it: each is made again with the same id, so that it takes effect once.
+ * The memory service as nodes see it: only the owner's memories, and plain values instead of bytes. While the service is
+ * unavailable, a call is repeated with the same id, so that it takes effect once.
  */
 export function bindMemory(
   memory: Memory,
   { owner, threadId, signal, onAway = () => undefined, forMs = waitMs }: MemoryScope,
 ): BoundMemory {
   const call = (): ReturnType<typeof within> => within(memoryTimeoutMs, signal);
-  const patiently = async <T>(work: () => Promise<T>): Promise<T> => {
+  const repeated = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await whileAway(work, { signal, onAway, forMs });
     } catch (error) {
@@ -58,7 +58,7 @@ export function bindMemory(
         metadataJson: Buffer.from(JSON.stringify(metadata)),
         threadId,
       };
-      const { memoryId } = await patiently(async () => memory.store(request, call()));
+      const { memoryId } = await repeated(async () => memory.store(request, call()));
       return memoryId;
     },
 
@@ -76,7 +76,7 @@ export function bindMemory(
         distanceMetric: 'cosine' as const,
         maxTokens: 4000,
       };
-      const { results } = await patiently(async () => memory.search(request, call()));
+      const { results } = await repeated(async () => memory.search(request, call()));
       return results.map((item) => ({
         id: item.memoryId,
         content: item.content,
@@ -89,12 +89,12 @@ export function bindMemory(
 
     delete: async (memoryId) => {
       const request = { owner, memoryId, attemptId: newId() };
-      await patiently(async () => memory.delete(request, call()));
+      await repeated(async () => memory.delete(request, call()));
     },
   };
 }
 
-/** What a node named, as one of a list: the code of an agent is not held to our types. */
+/** Checks a value that a node gave: agents' code need not be type-checked. */
 function oneOf<const T extends readonly string[]>(name: string, list: T, given: string): T[number] {
   if (isIn(list, given)) return given;
   throw badRequest(`${name} must be one of ${list.join(', ')}`);

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { createBoard, readBoard } from './board.ts';
 
-test('a board tells its reader the runs that have a line, with the nodes of their steps', (t) => {
+test('the reader of a board gets the runs that have a line, with the nodes of their steps', (t) => {
   const board = createBoard(2);
   const reader = readBoard(board.memory);
   t.deepEqual(reader.entries(), []);
@@ -18,7 +18,7 @@ test('a board tells its reader the runs that have a line, with the nodes of thei
   t.deepEqual(reader.entries(), [{ runId: 'run-2', nodes: 'tools' }]);
 });
 
-test('a run for which there is no line goes without, until another has given its own back', (t) => {
+test('a run gets no line when all are taken, until another run frees its own', (t) => {
   const board = createBoard(1);
   const first = board.take('run-1');
   first?.write(['agent']);
@@ -28,7 +28,7 @@ test('a run for which there is no line goes without, until another has given its
   t.deepEqual(readBoard(board.memory).entries(), [{ runId: 'run-3', nodes: '' }]);
 });
 
-test('names that are longer than a line are cut, and spoil no other line', (t) => {
+test('names that are longer than a line are cut, and do not reach into another line', (t) => {
   const board = createBoard(2);
   const first = board.take('x'.repeat(500));
   board.take('run-2')?.write(['agent']);
@@ -39,7 +39,7 @@ test('names that are longer than a line are cut, and spoil no other line', (t) =
   t.deepEqual(whole, { runId: 'run-2', nodes: 'agent' });
 });
 
-test('a board counts the turns of the loop, and says whether a debugger may hold it', (t) => {
+test('a board counts the turns of the event loop, and shows whether a debugger may pause it', (t) => {
   const board = createBoard(1);
   const reader = readBoard(board.memory);
   board.turn(false);

@@ -1,26 +1,26 @@
-/** What a thread can read while the main one stands still: memory that both share. */
+/** Shared memory that another thread can read while the main thread is blocked. */
 export interface Board {
   readonly memory: SharedArrayBuffer;
-  /** Notes that the event loop has turned. `isDebugged`: a debugger may hold it, which is nobody's fault. */
+  /** Counts a turn of the event loop. `isDebugged`: a debugger may pause the loop, which is not a block. */
   readonly turn: (isDebugged: boolean) => void;
-  /** Takes a line for a run; `undefined` when all are taken, and the run goes on without. */
+  /** Takes a line for a run; `undefined` when all are taken: the run continues without a line. */
   readonly take: (runId: string) => BoardLine | undefined;
 }
 
-export interface BoardLine {
-  /** The nodes of the step that begins. */
+interface BoardLine {
+  /** Writes the nodes of the step that begins. */
   readonly write: (nodes: readonly string[]) => void;
   readonly free: () => void;
 }
 
-/** A run as the board has it. */
-export interface BoardEntry {
+/** A run on the board. */
+interface BoardEntry {
   readonly runId: string;
-  /** The nodes of its step, as one text; empty before the first. */
+  /** The nodes of its step, as one text; empty before the first step. */
   readonly nodes: string;
 }
 
-/** The other side of a {@link Board}. */
+/** Reads a {@link Board} from another thread. */
 export interface BoardReader {
   readonly turns: () => number;
   readonly isDebugged: () => boolean;
@@ -33,7 +33,7 @@ const headBytes = 8;
 const idBytes = 64;
 const lineBytes = 256;
 
-/** Makes a board with a line for each of so many runs at once. */
+/** Creates a board with a line for each of so many runs at once. */
 export function createBoard(lines: number): Board {
   const memory = new SharedArrayBuffer(headBytes + lines * lineBytes);
   const head = new Int32Array(memory, 0, headBytes / 4);

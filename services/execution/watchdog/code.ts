@@ -4,17 +4,17 @@ import { originSymbol, type CodeOrigin } from './origin.ts';
 
 const current = new AsyncLocalStorage<CodeOrigin>();
 
-/** Does work that is of this origin, as is whatever it leaves behind: timers, promises, listeners. */
+/** Runs code of this origin. The timers, promises and listeners that it leaves behind have the same origin. */
 export const runCode = <T>(origin: CodeOrigin, work: () => T): T => current.run(origin, work);
 
-/** Where the code that runs just now comes from; `undefined` for what belongs to no agent. */
+/** The origin of the code that runs just now; `undefined` for code that is not an agent's. */
 export function codeOrigin(): CodeOrigin | undefined {
   const origin = current.getStore();
   const node = nodeOfCode();
   return origin && (node === undefined ? origin : { ...origin, node });
 }
 
-/** Makes known under {@link originSymbol} what a debugger asks for, which reaches no module by its name. */
+/** Makes the origin readable for a debugger under {@link originSymbol}, because a debugger cannot import a module. */
 export function exposeCodeOrigin(): void {
   Object.defineProperty(globalThis, Symbol.for(originSymbol), {
     value: () => JSON.stringify(codeOrigin() ?? {}),

@@ -1,11 +1,11 @@
-/** Whose code it is that runs, as far as that is known. */
+/** The run and node whose code runs, as far as they are known. */
 export interface CodeOrigin {
-  /** Absent for what the agent's module does by itself. */
+  /** Absent for code of the agent's module outside of any run. */
   readonly runId?: string;
   readonly threadId?: string;
-  /** Absent between nodes: in reducers and routes, and where the service itself works for the run. */
+  /** Absent outside of nodes: in reducers and routes, and in the service's own code for the run. */
   readonly node?: string;
 }
 
-/** The symbol under which the main thread's global object has a function that gives a {@link CodeOrigin} as JSON. */
+/** The symbol of a function of the main thread's global object that returns the {@link CodeOrigin} as JSON. */
 export const originSymbol = 'agent-workflow.code-origin';

@@ -4,44 +4,44 @@ import { isMainThread, Worker } from 'node:worker_threads';
 import type { Log } from '@agent-workflow/kit/log';
 import { createBoard, type Board } from './board.ts';
 import { exposeCodeOrigin, runCode } from './code.ts';
-import { catchStrays } from './strays.ts';
+import { catchUncaughtErrors } from './uncaught-errors.ts';
 import type { WatchdogOrders } from './thread.ts';
 
-/** Looks after the process that agents' code shares. */
+/** Watches the process, which agents' code shares. */
 export interface Watchdog extends AsyncDisposable {
-  /** Does the work of one run, so that whoever blocks the process is known. `onStep` is to be told the nodes of each step. */
+  /** Does the work of one run, so that a block can be attributed to it. Call `onStep` with the nodes of each step. */
   readonly watch: <T>(run: WatchedRun, work: (onStep: (nodes: readonly string[]) => void) => Promise<T>) => Promise<T>;
 }
 
-export interface WatchedRun {
+interface WatchedRun {
   readonly runId: string;
   readonly threadId: string;
 }
 
-export interface WatchdogOptions {
-  /** How long the event loop may stand still before the process is ended, in milliseconds; 0: as long as it likes. */
+interface WatchdogOptions {
+  /** How long the event loop may be blocked before the process is ended, in milliseconds; 0 is without a bound. */
   readonly limitMs: number;
-  /** Runs at once that can be named. */
+  /** Runs at once that a log line can name. */
   readonly runs: number;
   readonly logger: Log;
 }
 
 export type OpenWatchdog = (options: WatchdogOptions) => Watchdog;
 
-/** Watches nothing: for tests and tools that share their process with others. */
+/** Watches nothing: for tests and tools that share their process with other code. */
 export const unwatched: Watchdog = {
   watch: async (_run, work) => work(() => undefined),
   [Symbol.asyncDispose]: () => Promise.resolve(),
 };
 
 /**
- * Watches over the main thread of this process; from any other thread it watches nothing. One that stands still for longer
- * than the limit is ended with SIGKILL, after a line in the log that names run and node; what agents' code throws where nobody
- * can catch it is logged, and the process goes on. The thread that watches is made with the first run.
+ * Watches the main thread of this process; opened in another thread it watches nothing. A process whose main thread is blocked for
+ * longer than the limit is ended with SIGKILL, after a log line that names run and node. Uncaught errors of agents' code are
+ * logged, and the process continues. The watching thread starts with the first run.
  */
 export const openWatchdog: OpenWatchdog = ({ limitMs, runs, logger }) => {
   if (!isMainThread) return unwatched;
-  const strays = catchStrays(logger);
+  const uncaught = catchUncaughtErrors(logger);
   let thread: WatchingThread | undefined;
   return {
     watch: async ({ runId, threadId }, work) => {
@@ -54,7 +54,7 @@ export const openWatchdog: OpenWatchdog = ({ limitMs, runs, logger }) => {
       }
     },
     [Symbol.asyncDispose]: async () => {
-      strays[Symbol.dispose]();
+      uncaught[Symbol.dispose]();
       await thread?.end();
     },
   };
@@ -78,12 +78,12 @@ function startThread(limitMs: number, board: Board, logger: Log): WatchingThread
   const worker = new Worker(new URL('./thread.ts', import.meta.url), {
     workerData: orders,
     execArgv: [],
-    // A thread has no compile cache unless told, and without one it takes 10 MiB more to strip types.
+    // A thread has no compile cache unless it is named here. Without one, stripping types takes 10 MiB more.
     env: cache === undefined ? {} : { NODE_COMPILE_CACHE: cache },
   });
   worker.unref();
   worker.on('error', (error) => {
-    logger.error({ err: error }, 'the watchdog has ended: a node that blocks the process is seen by nobody');
+    logger.error({ err: error }, 'the watchdog thread has ended: a node that blocks the process is not found any more');
   });
   const tick = (): void => board.turn(debuggerUrl() !== undefined);
   tick();
@@ -98,5 +98,5 @@ function startThread(limitMs: number, board: Board, logger: Log): WatchingThread
   };
 }
 
-/** How often the loop says that it turns, and the thread looks: often enough to be exact to an eighth. */
+/** How often the loop counts its turns, and the thread reads the count: often enough to be exact to an eighth of the limit. */
 const tickMs = (limitMs: number): number => Math.min(1000, Math.max(5, limitMs / 8));

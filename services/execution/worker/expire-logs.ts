@@ -9,17 +9,17 @@ interface ExpiringParts {
   readonly time: number;
 }
 
-/** Logs that are removed together: so few that removing them holds nobody up. */
+/** Logs that are removed together: so few that one removal blocks the process only briefly. */
 const logsAtOnce = 100;
 
 /**
- * Removes the logs that ended before `time`, and those whose last event is from before it though it is not a terminal one: their
- * worker died, or their thread was deleted, before the end was published. A run that is still open keeps its log, however long
- * it has been quiet.
+ * Removes the logs that ended before `time`, and those without a terminal event whose last event is older than `time`: their
+ * worker died, or their thread was deleted, before the end was published. A run that is still open keeps its log, however old
+ * its last event is.
  */
 export async function expireLogs({ log, threads, time }: ExpiringParts): Promise<void> {
   while ((await log.expire(time, logsAtOnce)) === logsAtOnce);
-  // The record is read after the logs: a run is on record as open before its log begins.
+  // The record is read after the logs, because a run is open on record before its log begins.
   const orphans = new Set(await log.unended(time));
   if (orphans.size === 0) return;
   for await (const runs of openRuns(threads)) for (const { runId } of runs) orphans.delete(runId);

@@ -4,7 +4,7 @@ import type { RunnableRun } from '../ports/port.ts';
 
 const run = (runId: string): RunnableRun => ({ owner: 'u:ada', threadId: `thread of ${runId}`, runId });
 
-test('runs on their last claim are driven one after another, each once, also those that come meanwhile', async (t) => {
+test('runs on their last claim are driven one after another, each once, also those that arrive while another is driven', async (t) => {
   const driven: string[] = [];
   const ends: (() => void)[] = [];
   const take = createLastClaims(async ({ runId }) => {

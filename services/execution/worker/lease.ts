@@ -2,26 +2,26 @@ import { every } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import type { WorkerLeases } from '../ports/port.ts';
 
-export interface LeaseOptions {
+interface LeaseOptions {
   readonly leases: WorkerLeases;
   readonly workerId: string;
-  /** How long the worker is thought alive after it was last heard of, in milliseconds. */
+  /** How long the worker counts as alive after its last heartbeat, in milliseconds. */
   readonly leaseMs: number;
   readonly logger: Log;
 }
 
-/** One worker's lease, renewed until it is given up. Disposing of it only stops renewing, as a death would. */
+/** One worker's lease, renewed until it is released. Disposing of it only stops the renewal, as a death does. */
 export interface Lease extends AsyncDisposable {
-  /** Gives the lease up for good: whatever the worker still has may be taken over at once. */
+  /** Releases the lease for good: the worker's runs may be taken over at once. */
   readonly release: () => Promise<void>;
 }
 
-/** Renewals that may fail in a row before the lease has run out. */
+/** Renewals in the time of one lease: so many may fail in a row before it expires. */
 const renewalsPerLease = 3;
 
 /**
- * Holds a worker's lease by heartbeat. A worker that cannot renew it goes on: if another takes over what it has, the fence
- * refuses its next commit, and if nobody does, nothing was lost.
+ * Keeps a worker's lease by heartbeat. A worker that cannot renew it continues: if another worker takes its runs over, the fence
+ * refuses its next commit; if none does, nothing is lost.
  */
 export async function holdLease({ leases, workerId, leaseMs, logger }: LeaseOptions): Promise<Lease> {
   const renew = async (): Promise<void> => leases.renew(workerId, leaseMs);
@@ -32,7 +32,7 @@ export async function holdLease({ leases, workerId, leaseMs, logger }: LeaseOpti
   const heartbeat = every(leaseMs / renewalsPerLease, renew, warn);
   return {
     release: async () => {
-      // A renewal under way must not come after it.
+      // A renewal that is under way must not arrive after the release.
       await heartbeat[Symbol.asyncDispose]();
       await leases.release(workerId);
     },

@@ -1,6 +1,6 @@
 import type { RunControl } from '../../ports/port.ts';
 
-/** Word between the parts of one process. */
+/** Passes stops between the parts of one process. */
 export function openMemoryRunControl(): RunControl {
   const listeners = new Set<(runId: string) => void>();
   return {

@@ -4,9 +4,9 @@ interface Taker {
   readonly give: (run: RunnableRun) => void;
 }
 
-/** A queue inside the process. What it held when the process died is put back from the run records. */
+/** A queue inside the process. The runs that it loses with the process are enqueued again from the record. */
 export function openMemoryRunQueue(): RunQueue {
-  // A map keeps its keys in order of insertion: the first owner is the one whose turn it is, and the first run is its oldest.
+  // Maps keep their keys in order of insertion: the first owner has the turn, and its first run is its oldest.
   const lanes = new Map<string, Map<string, RunnableRun>>();
   const takers = new Set<Taker>();
   let waiting = 0;
@@ -29,7 +29,7 @@ export function openMemoryRunQueue(): RunQueue {
     lanes.set(run.owner, lane);
     const known = lane.get(run.runId);
     if (!known) waiting++;
-    // A run that waits keeps its place; which claim of it may be taken over, the later word says.
+    // A waiting run keeps its position; the newest epoch says which claim of it may be taken over.
     if (!known || epochOf(run) > epochOf(known)) lane.set(run.runId, run);
   };
 
@@ -43,7 +43,7 @@ export function openMemoryRunQueue(): RunQueue {
 
     waiting: () => waiting,
 
-    // Nobody else takes what waits in this process.
+    // No other replica takes the runs of this process.
     leave: () => Promise.resolve(),
 
     take: (signal) =>
@@ -79,15 +79,15 @@ export function openMemoryRunQueue(): RunQueue {
 
 const epochOf = ({ takeoverEpoch }: RunnableRun): number => takeoverEpoch ?? -1;
 
-/** Nothing is handed out twice here, so that nothing need be said of it. */
+/** Runs are delivered once here, so that nothing needs to be settled. */
 const taken = (run: RunnableRun): TakenRun => ({ run, settle: () => undefined });
 
-/** Leases of the workers in this process. They end with it, as its workers do. */
+/** Leases of the workers in this process. They end with the process, as its workers do. */
 export function openMemoryWorkerLeases(): WorkerLeases {
   const until = new Map<string, number>();
   return {
     renew: (workerId, leaseMs) => {
-      // A clock that can be set would end leases, or keep dead workers alive.
+      // The monotonic clock: one that can be set could end leases or keep dead workers alive.
       until.set(workerId, performance.now() + leaseMs);
       return Promise.resolve();
     },
@@ -97,7 +97,7 @@ export function openMemoryWorkerLeases(): WorkerLeases {
       return Promise.resolve();
     },
 
-    isHeld: (workerId) => Promise.resolve((until.get(workerId) ?? -Infinity) > performance.now()),
+    isAlive: (workerId) => Promise.resolve((until.get(workerId) ?? -Infinity) > performance.now()),
 
     [Symbol.asyncDispose]: () => {
       until.clear();

@@ -1,13 +1,13 @@
 import type { RunControl } from '../../ports/port.ts';
-import type { NatsClient } from './client.ts';
-import { subjectPrefix } from './streams.ts';
+import type { NatsClient } from './client/client.ts';
+import { subjectPrefix } from './client/streams.ts';
 
-export interface NatsControlOptions {
+interface NatsControlOptions {
   readonly client: NatsClient;
   readonly prefix: string;
 }
 
-/** Opens word between replicas on plain subjects: nothing of it is stored. */
+/** Sends stops to all replicas on plain subjects. Nothing is stored. */
 export function openNatsControl({ client, prefix }: NatsControlOptions): RunControl {
   const subject = `${subjectPrefix(prefix)}control`;
   const listeners = new Set<(runId: string) => void>();

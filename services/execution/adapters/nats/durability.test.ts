@@ -23,6 +23,6 @@ test('strict accepts three replicas on disks that are synced with each write, an
   t.is(refused({ replicas: 1, syncIntervalMs: 1000 }).split('\n').length, 2);
 });
 
-test('otherwise what is not promised is only told', (t) => {
+test('without strict a missing promise is only logged', (t) => {
   t.notThrows(() => checkDurability(silentLog, { version: '2.15.2', replicas: 1, syncIntervalMs: undefined }, false));
 });

@@ -1,16 +1,16 @@
 import { ConfigError } from '@agent-workflow/kit/env';
 import type { Log } from '@agent-workflow/kit/log';
 
-/** What is known of how well the servers keep what they have confirmed. */
-export interface Durability {
+/** How durable the writes are that the servers have confirmed. */
+interface Durability {
   readonly version: string;
-  /** Copies of the stream that has the fewest. */
+  /** Copies of the stream with the fewest. */
   readonly replicas: number;
-  /** Milliseconds between two syncs of the disk, 0 for one with each write; `undefined` when no server told. */
+  /** Milliseconds between two syncs of the disk, 0 for a sync with each write; `undefined` when it is not known. */
   readonly syncIntervalMs: number | undefined;
 }
 
-/** Says in one line what the servers promise, and refuses what `strict` cannot accept. @throws ConfigError */
+/** Logs in one line what the servers promise. @throws ConfigError when that is too little for `strict`. */
 export function checkDurability(logger: Log, { version, replicas, syncIntervalMs }: Durability, strict: boolean): void {
   const synced = syncIntervalMs === undefined ? 'not known' : syncIntervalMs === 0 ? 'always' : `${syncIntervalMs} ms`;
   logger.info({ nats: version, replicas, syncInterval: synced }, 'durability of queue and events');
@@ -21,7 +21,7 @@ export function checkDurability(logger: Log, { version, replicas, syncIntervalMs
       ? []
       : [
           syncIntervalMs === undefined
-            ? 'how NATS syncs its disks is not known: set NATS_MONITOR_URL to the monitoring port of every server'
+            ? 'how often NATS syncs its disks is not known: set NATS_MONITOR_URL to the monitoring port of every server'
             : `NATS syncs its disks every ${syncIntervalMs} ms: set \`sync_interval: always\` on every server`,
         ]),
   ];
@@ -30,7 +30,7 @@ export function checkDurability(logger: Log, { version, replicas, syncIntervalMs
 
 const strictReplicas = 3;
 
-/** The oldest server whose JetStream is known to keep what it confirmed through a restart. */
+/** The oldest server whose JetStream keeps confirmed writes through a restart, as far as we know. */
 const minVersion = [2, 12, 7] as const;
 
 /** @throws ConfigError when the server is older than the oldest supported. */
@@ -50,7 +50,7 @@ interface JetStreamReport {
   readonly config?: { readonly sync_interval?: number; readonly sync_always?: boolean };
 }
 
-/** The longest time between two syncs of the disk that the servers at these monitoring ports tell of. */
+/** The longest time between two syncs of the disk, read at the monitoring ports of all servers; `undefined` when one does not answer. */
 export async function readSyncInterval(monitorUrls: readonly string[]): Promise<number | undefined> {
   const intervals = await Promise.all(monitorUrls.map(readServerSync));
   if (intervals.length === 0 || intervals.includes(undefined)) return undefined;

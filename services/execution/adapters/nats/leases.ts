@@ -1,127 +1,128 @@
-import { createInbox } from 'nats';
+import { createInbox, type NatsError, type Msg } from 'nats';
 import type { WorkerLeases } from '../../ports/port.ts';
-import { called, fromNatsError, type NatsClient } from './client.ts';
-import { rollCallSubject } from './older.ts';
-import { subjectPrefix } from './streams.ts';
+import { called, fromNatsError, type NatsClient } from './client/client.ts';
+import { rollCallSubject } from './client/older-replicas.ts';
+import { subjectPrefix } from './client/streams.ts';
 
-export interface NatsLeasesOptions {
+interface NatsLeasesOptions {
   readonly client: NatsClient;
   readonly prefix: string;
-  /** The longest lease that anybody takes: how long to listen before silence means death, in milliseconds. */
+  /** The longest lease of any worker, in milliseconds: a worker that is silent for so long is dead. */
   readonly leaseMs: number;
 }
 
-/** What was heard of one worker. */
-interface Heard {
-  /** Until when it is alive, by this process' own clock that nobody sets; `-Infinity` when it has given its lease up. */
-  readonly until: number;
-}
-
-/** A server that answers no sooner has been standing still: what was not heard meanwhile proves nothing. */
+/** A server that takes longer to answer was standing still: silence during that time proves nothing. */
 const flushTimeoutMs = 2000;
 
 /**
- * Opens leases that are heard, not stored: workers tell all replicas that they live, and each replica judges by how long it
- * heard nothing, on its own clock. Whoever has not listened for a whole lease, because it came later or lost the connection,
- * takes nobody for dead before it has.
+ * Opens leases that are published and not stored: workers send heartbeats to all replicas, and each replica judges by the time
+ * since the last one, on its own clock. A replica that has not listened for a whole lease, because it started later or lost the
+ * connection, first listens that long before it judges.
  */
 export async function openNatsWorkerLeases({ client, prefix, leaseMs }: NatsLeasesOptions): Promise<WorkerLeases> {
   const subject = `${subjectPrefix(prefix)}alive`;
   const rollCall = rollCallSubject(prefix);
   const answers = createInbox();
-  const heard = new Map<string, Heard>();
-  /** Leases that were renewed here. */
+  const heartbeats = createHeartbeats();
+  /** Leases that are renewed here, with the time until which they hold. */
   const own = new Map<string, number>();
   const changes = new Set<() => void>();
   let listeningSince = performance.now();
 
-  const tell = (workerId: string, ms: number): void =>
+  const publish = (workerId: string, ms: number): void =>
     client.connection.publish(`${subject}.${workerId}`, String(Math.ceil(ms)));
 
-  const hear = (workerId: string, ms: number): void => {
+  const record = (workerId: string, ms: number): void => {
     if (ms <= 0) own.delete(workerId);
-    heard.delete(workerId);
-    heard.set(workerId, { until: ms > 0 ? performance.now() + ms : -Infinity });
-    forgetOldest(heard);
-    for (const go of [...changes]) go();
+    heartbeats.set(workerId, ms);
+    for (const onChange of [...changes]) onChange();
   };
 
-  /** The leases that this replica renews, and what is left of them in milliseconds. */
-  const ownLeft = (): [workerId: string, ms: number][] =>
+  /** The leases that this replica renews, and the rest of their time in milliseconds. */
+  const ownLeases = (): [workerId: string, ms: number][] =>
     [...own]
       .map(([workerId, until]): [string, number] => [workerId, Math.ceil(until - performance.now())])
       .filter(([, ms]) => ms > 0);
 
-  /** What was given up meanwhile is not taken up again by an answer that was under way. */
-  const hearAnswer = (text: string): void => {
+  /** An answer to a roll call that was under way does not revive a lease that was released meanwhile. */
+  const recordAnswer = (text: string): void => {
     const [workerId = '', ms = ''] = text.split(' ');
-    if (heard.get(workerId)?.until !== -Infinity) hear(workerId, Number(ms));
+    if (!heartbeats.isReleased(workerId)) record(workerId, Number(ms));
   };
 
   const callRoll = (): void => client.connection.publish(rollCall, '', { reply: answers });
 
-  const lives = (workerId: string): boolean => (heard.get(workerId)?.until ?? -Infinity) > performance.now();
-
-  /** Whether silence about the worker is known to be its own. */
+  /** Whether silence of the worker can only mean that it is dead. */
   const isCertain = (workerId: string): boolean =>
-    heard.get(workerId)?.until === -Infinity || performance.now() - listeningSince >= leaseMs;
+    heartbeats.isReleased(workerId) || performance.now() - listeningSince >= leaseMs;
 
-  /** Resolves when everything that the server had for us has come in; notes when it stood still. */
+  /** Resolves when everything that the server had for this replica has arrived; notes when the server stood still. */
   const catchUp = async (): Promise<void> => {
-    const asked = performance.now();
+    const startedAt = performance.now();
     try {
       await client.flush(flushTimeoutMs);
     } catch (error) {
       listeningSince = performance.now();
       throw fromNatsError(error);
     }
-    if (performance.now() - asked > leaseMs / standstillPart) listeningSince = performance.now();
+    if (performance.now() - startedAt > leaseMs / standstillPart) listeningSince = performance.now();
   };
 
-  const subscriptions = [
-    client.connection.subscribe(`${subject}.*`, {
-      callback: (error, message) => {
-        if (!error) hear(message.subject.slice(subject.length + 1), Number(message.string()));
+  const subscribe = (to: string, onMessage: (message: Msg) => void): Disposable => {
+    const subscription = client.connection.subscribe(to, {
+      callback: (error: NatsError | null, message) => {
+        if (!error) onMessage(message);
       },
-    }),
-    client.connection.subscribe(rollCall, {
-      callback: (error, message) => {
-        if (!error) for (const [workerId, ms] of ownLeft()) message.respond(`${workerId} ${ms}`);
+    });
+    return {
+      [Symbol.dispose]: () => {
+        if (!subscription.isClosed()) subscription.unsubscribe();
       },
+    };
+  };
+
+  using opening = new DisposableStack();
+  opening.use(
+    subscribe(`${subject}.*`, (message) => {
+      record(message.subject.slice(subject.length + 1), Number(message.string()));
     }),
-    client.connection.subscribe(answers, {
-      callback: (error, message) => {
-        if (!error) hearAnswer(message.string());
-      },
+  );
+  opening.use(
+    subscribe(rollCall, (message) => {
+      for (const [workerId, ms] of ownLeases()) message.respond(`${workerId} ${ms}`);
     }),
-  ];
-  const reconnects = client.onReconnect(() => {
-    listeningSince = performance.now();
-    callRoll();
-    for (const [workerId, ms] of ownLeft()) tell(workerId, ms);
-  });
+  );
+  opening.use(subscribe(answers, (message) => recordAnswer(message.string())));
+  opening.use(
+    client.onReconnect(() => {
+      listeningSince = performance.now();
+      callRoll();
+      for (const [workerId, ms] of ownLeases()) publish(workerId, ms);
+    }),
+  );
   await client.flush(flushTimeoutMs);
   listeningSince = performance.now();
   callRoll();
+  const opened = opening.move();
 
   return {
     renew: async (workerId, ms) => {
       own.set(workerId, performance.now() + ms);
-      if (client.isConnected()) tell(workerId, ms);
-      // Resolves when the server has it, and this replica has heard it.
+      if (client.isConnected()) publish(workerId, ms);
+      // Resolves when the server has the heartbeat, and this replica has got it back.
       await catchUp();
     },
 
     release: async (workerId) => {
       own.delete(workerId);
-      if (client.isConnected()) tell(workerId, 0);
+      if (client.isConnected()) publish(workerId, 0);
       await catchUp();
     },
 
-    isHeld: async (workerId) => {
+    isAlive: async (workerId) => {
       for (;;) {
         await catchUp();
-        if (lives(workerId)) return true;
+        if (heartbeats.isAlive(workerId)) return true;
         if (isCertain(workerId)) return false;
         const left = leaseMs - (performance.now() - listeningSince);
         await called(changes, AbortSignal.timeout(Math.ceil(left))).catch(() => undefined);
@@ -129,8 +130,7 @@ export async function openNatsWorkerLeases({ client, prefix, leaseMs }: NatsLeas
     },
 
     [Symbol.asyncDispose]: async () => {
-      reconnects[Symbol.dispose]();
-      for (const subscription of subscriptions) if (!subscription.isClosed()) subscription.unsubscribe();
+      opened.dispose();
       own.clear();
     },
   };
@@ -139,11 +139,30 @@ export async function openNatsWorkerLeases({ client, prefix, leaseMs }: NatsLeas
 /** The part of a lease that an answer of the server may take before nothing is concluded from silence. */
 const standstillPart = 3;
 
-/** Workers that are remembered: many times as many as ever live at once. */
-const maxHeard = 10_000;
+/** Workers that are remembered: many times as many as are ever alive at once. */
+const maxHeartbeats = 10_000;
 
-function forgetOldest(heard: Map<string, Heard>): void {
-  if (heard.size <= maxHeard) return;
-  const [oldest] = heard.keys();
-  if (oldest !== undefined) heard.delete(oldest);
+/** The last heartbeat of each worker. */
+interface Heartbeats {
+  /** Counts the worker as alive for `ms` from now; as released when `ms` is not above 0. */
+  readonly set: (workerId: string, ms: number) => void;
+  readonly isAlive: (workerId: string) => boolean;
+  readonly isReleased: (workerId: string) => boolean;
+}
+
+function createHeartbeats(): Heartbeats {
+  /** Until when each worker is alive, by the monotonic clock of this process; `-Infinity` once its lease is released. */
+  const until = new Map<string, number>();
+  return {
+    set: (workerId, ms) => {
+      // Deleted first, so that the map stays in the order of the last heartbeats.
+      until.delete(workerId);
+      until.set(workerId, ms > 0 ? performance.now() + ms : -Infinity);
+      if (until.size <= maxHeartbeats) return;
+      const [oldest] = until.keys();
+      if (oldest !== undefined) until.delete(oldest);
+    },
+    isAlive: (workerId) => (until.get(workerId) ?? -Infinity) > performance.now(),
+    isReleased: (workerId) => until.get(workerId) === -Infinity,
+  };
 }

@@ -1,23 +1,24 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import type { Log } from '@agent-workflow/kit/log';
+import { retry } from '@agent-workflow/kit/retry';
 import type { RunControl, RunLog, RunQueue, WorkerLeases } from '../../ports/port.ts';
-import { isNotReady, openNatsClient, pause, type NatsClient, type NatsClientOptions } from './client.ts';
+import { isNotReady, openNatsClient, steadily, type NatsClient, type NatsClientOptions } from './client/client.ts';
 import { openNatsControl } from './control.ts';
 import { checkDurability, checkVersion, readSyncInterval } from './durability.ts';
 import { openNatsWorkerLeases } from './leases.ts';
 import { openNatsRunLog } from './log/log.ts';
-import { watchOlderReplicas } from './older.ts';
+import { watchOlderReplicas } from './client/older-replicas.ts';
 import { openNatsRunQueue } from './queue/queue.ts';
-import { createStreams, type Streams, type StreamSettings } from './streams.ts';
+import { createStreams, type Streams, type StreamSettings } from './client/streams.ts';
 
 export interface NatsOptions extends NatsClientOptions, StreamSettings {
   /** How long the events of an ended run are served, in milliseconds. */
   readonly retentionMs: number;
-  /** How long a worker is thought alive after it was last heard of, in milliseconds. */
+  /** How long a worker counts as alive after its last heartbeat, in milliseconds. */
   readonly leaseMs: number;
   /** Monitoring ports of all servers. */
   readonly monitorUrls: readonly string[];
-  /** Whether to refuse servers that cannot promise to keep what they confirmed. */
+  /** Whether to refuse servers that may lose confirmed writes. */
   readonly strict: boolean;
 }
 
@@ -30,13 +31,13 @@ export interface Nats extends AsyncDisposable {
   readonly isConnected: () => boolean;
 }
 
-/** How often waiting for runs is looked after, in milliseconds. */
+/** How often the queue checks its consumers while a worker waits for runs, in milliseconds. */
 const watchMs = 10_000;
 
 /**
- * Connects, makes the streams where they are missing or differ from the settings, reads them back, and says in one line how
- * durable they are. The connection is closed when the last of it is disposed of: dispose of the whole.
- * @throws ConfigError when the servers are too old or cannot promise what is asked; the signal's reason when it fires first.
+ * Connects, creates the streams or brings them to the settings, reads them back, and logs in one line how durable they are.
+ * Disposing of the result closes everything with the connection.
+ * @throws ConfigError when the servers are too old or less durable than asked; the signal's reason when it fires first.
  */
 export async function openNats(options: NatsOptions, signal?: AbortSignal): Promise<Nats> {
   await using opened = new AsyncDisposableStack();
@@ -52,7 +53,7 @@ export async function openNats(options: NatsOptions, signal?: AbortSignal): Prom
   const replicas = Math.min(...infos.map(({ config }) => config.num_replicas));
   const syncIntervalMs = await readSyncInterval(options.monitorUrls);
   checkDurability(logger, { version, replicas, syncIntervalMs }, options.strict);
-  // A server that goes away meanwhile is waited for, too.
+  // Also waits for a server that becomes unreachable meanwhile.
   const ports = opened.use(await untilReady(async () => openPorts(client, streams, options), logger, signal));
   const rest = opened.move();
   return { ...ports, isConnected: client.isConnected, [Symbol.asyncDispose]: async () => rest.disposeAsync() };
@@ -60,7 +61,7 @@ export async function openNats(options: NatsOptions, signal?: AbortSignal): Prom
 
 type Ports = Omit<Nats, 'isConnected'>;
 
-/** @throws Unavailable when the server is away; then nothing is left open. */
+/** @throws Unavailable when the server cannot be reached; then nothing is left open. */
 async function openPorts(client: NatsClient, streams: Streams, options: NatsOptions): Promise<Ports> {
   await using opened = new AsyncDisposableStack();
   const { logger, prefix, retentionMs, leaseMs } = options;
@@ -75,16 +76,16 @@ async function openPorts(client: NatsClient, streams: Streams, options: NatsOpti
 
 const retryMs = 250;
 
-/** Goes on trying while the servers are still finding one another, as after a start of all of them. */
+/** Repeats `work` while the servers are still finding one another, as after a start of all of them. */
 async function untilReady<T>(work: () => Promise<T>, logger: Log, signal?: AbortSignal): Promise<T> {
-  for (let told = false; ; told = true) {
-    signal?.throwIfAborted();
-    try {
-      return await work();
-    } catch (error) {
-      if (!isNotReady(error) && !isServiceError(error, 'Unavailable')) throw error;
-      if (!told) logger.warn({ err: error }, 'JetStream is not ready yet; trying on');
-      await pause(retryMs, signal);
-    }
-  }
+  let isLogged = false;
+  return retry(work, {
+    ...steadily(retryMs),
+    signal,
+    mayHelp: (error) => isNotReady(error) || isServiceError(error, 'Unavailable'),
+    onRetry: (error) => {
+      if (!isLogged) logger.warn({ err: error }, 'JetStream is not ready yet; it is tried again');
+      isLogged = true;
+    },
+  });
 }

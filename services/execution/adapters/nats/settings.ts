@@ -32,11 +32,11 @@ export const natsSettings = {
   ),
 } satisfies Settings;
 
-export type NatsValues = Values<typeof natsSettings>;
+type NatsValues = Values<typeof natsSettings>;
 
 interface NatsParts {
   readonly values: NatsValues;
-  /** What NATS lists the connection as. */
+  /** The name under which NATS lists the connection. */
   readonly name: string;
   /** `EVENTS_RETENTION`, in seconds. */
   readonly retention: number;
@@ -45,7 +45,7 @@ interface NatsParts {
   readonly logger: Log;
 }
 
-/** What the adapters are opened with. @throws ConfigError when settings contradict each other. */
+/** Options of the adapters. @throws ConfigError when settings contradict each other. */
 export function toNatsOptions({ values, name, retention, leaseMs, logger }: NatsParts): NatsOptions {
   if (values.EVENTS_MAX_AGE < retention)
     throw new ConfigError(
@@ -65,7 +65,7 @@ export function toNatsOptions({ values, name, retention, leaseMs, logger }: Nats
     replicas: values.NATS_REPLICAS,
     eventsMaxAgeMs: values.EVENTS_MAX_AGE * 1000,
     eventsMaxBytes: values.EVENTS_MAX_BYTES,
-    // A replica that took a run and died before it claimed it holds it no longer than one that died after.
+    // A replica that dies between taking a run and claiming it delays the run no longer than one that dies after its claim.
     settleMs: leaseMs,
     leaseMs,
     retentionMs: retention * 1000,

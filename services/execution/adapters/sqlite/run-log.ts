@@ -31,7 +31,7 @@ const migrations = [
 
 const layoutOfParts = 2;
 
-/** The live end of one run's log, while somebody writes or follows it. */
+/** The live end of one run's log, while it is written or followed. */
 interface Tail {
   /** Known once the run has an event. */
   scope: RunScope | undefined;
@@ -39,29 +39,29 @@ interface Tail {
   /** When the last event was appended, or when the logs were opened. */
   lastAt: number;
   ended: boolean;
-  /** The last event, unless it weighs so much that it is better read when it is asked for. */
+  /** The last event, unless it is so large that it is read from the file when it is needed. */
   end: RunEvent | undefined;
-  /** Whether the last event was appended, written or not: nothing comes behind it. */
+  /** Whether the last event was appended, written or not: no event may follow it. */
   closed: boolean;
   /** Set when its events could not be written. */
   failure: ServiceError | undefined;
   /** The newest events, without a gap up to `last`. */
   recent: RunEvent[];
-  /** What they weigh. */
+  /** Their bytes. */
   recentBytes: number;
-  /** Appended and not yet taken into a write. */
+  /** Appended and not part of a write yet. */
   pending: RunEvent[];
-  /** What is being written; it stays until the file has taken it. */
+  /** The events that are being written; they stay until the file has them. */
   batch: Batch | undefined;
-  /** Whether a write of it is under way, or waits to be tried again. */
+  /** Whether a write is under way, or waits to be tried again. */
   scheduled: boolean;
-  /** When the write that waits was first refused. */
+  /** When the waiting write was first refused. */
   refusedAt: number | undefined;
-  /** Settles when what is pending has been written. */
+  /** Settles when the pending events are written. */
   stored: PromiseWithResolvers<void> | undefined;
-  /** Whoever wants to hear of the run, also of its end alone. */
+  /** Followers, and those that wait for the end alone. */
   listeners: number;
-  /** Those of them that want every event. */
+  /** Listeners that read every event. */
   followers: number;
   writing: boolean;
   readonly waiting: Set<() => void>;
@@ -72,40 +72,40 @@ interface Batch extends EventBatch {
   readonly stored: Tail['stored'];
 }
 
-/** How long events that nobody follows may wait to be written together, in milliseconds. */
+/** How long events without a follower may wait to be written together, in milliseconds. */
 const holdMs = 20;
 /** Newest events of a live run that are kept in memory; a follower further behind reads the file. */
 const recentEvents = 1024;
-/** And what they may weigh: it is held for as long as the slowest follower takes. */
+/** Bound of these events in bytes. They stay in memory until the slowest follower has read them. */
 const maxRecentBytes = 512 * 1024;
 /** Milliseconds until a write that the file refused is tried again, the first time and at most. */
 const firstPauseMs = 250;
 const longestPauseMs = 5000;
 /** How long a run's events wait for the file, in milliseconds: as long as its steps wait for the record. */
 const usualWaitMs = 15 * 60_000;
-/** What all events may weigh together that wait for the file: a run that adds to more is told from the record at its end. */
+/** Bound of all events that wait for the file, in bytes. A run that exceeds it is published from the record at its end. */
 const maxWaitingBytes = 32 * 1024 * 1024;
-/** Rows that a follower reads at once, and what they may weigh together: a heavier one comes alone. */
+/** Rows that a follower reads at once, and their bound in bytes; a larger row is read alone. */
 const rowsAtOnce = 64;
 const readBytes = 512 * 1024;
 
-export interface SqliteRunLogOptions extends Pick<SqliteOptions, 'path' | 'health'> {
+interface SqliteRunLogOptions extends Pick<SqliteOptions, 'path' | 'health'> {
   /** How long a run's events wait for the file, in milliseconds; 15 minutes unless given. */
   readonly waitMs?: number;
 }
 
 /**
  * Opens the event logs in one SQLite file (`:memory:` keeps nothing). Events of one tick share a transaction, and those of
- * one run a row. What the file does not take for now is tried again, each run's events by themselves: followers wait meanwhile, and
- * the log goes on where it stood. Only what it refuses for good, or for 15 minutes, ends a log.
+ * one run a row. Writes that the file refuses for now are tried again, each run's events by themselves. Followers wait meanwhile,
+ * and the log continues without a gap. A log ends only by a write that is refused for good, or for 15 minutes.
  */
 export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteRunLogOptions): RunLog {
   const db = openSqlite({ path, durability: 'normal', migrations, health });
   const { prepare } = db;
   const openedAt = Date.now();
   const tails = new Map<string, Tail>();
-  /** Live runs that nobody follows, whose events wait to be written. */
-  let held = new Map<string, Tail>();
+  /** Live runs without followers, whose events wait to be written. */
+  let unfollowed = new Map<string, Tail>();
   let timer: NodeJS.Timeout | undefined;
   /** Live runs whose events the file has refused, in the order in which they are tried again. */
   let refused = new Map<string, Tail>();
@@ -201,14 +201,14 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
     else release(runId, tail);
   };
 
-  /** What could not be written was shown to nobody: the run's log ends here, for whoever follows it and for its worker. */
+  /** Ends a log whose events could not be written, for its followers and its worker. No follower has seen these events. */
   const abandon = (runId: string, tail: Tail, error: unknown): ServiceError => {
     const failure = unavailable('the event log cannot be written right now', error);
     tail.failure = failure;
     waitingBytes -= bytesOf(tail.pending) + bytesOf(tail.batch?.events ?? []);
     if (tails.get(runId) === tail) tails.delete(runId);
     refused.delete(runId);
-    held.delete(runId);
+    unfollowed.delete(runId);
     for (const wake of tail.waiting) wake();
     tail.batch?.stored?.reject(failure);
     tail.stored?.reject(failure);
@@ -232,7 +232,7 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
     retry ??= setTimeout(() => void tryAgain(), pauseMs);
   };
 
-  /** Gives whether the file takes writes: one that it refuses for good, it refuses for its own reasons. */
+  /** Resolves with whether the file accepts writes. A write that it refuses for good does not mean that it refuses others. */
   const write = (runId: string, tail: Tail): Promise<boolean> => {
     const written = db
       .write(() => {
@@ -257,7 +257,7 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
     return written;
   };
 
-  /** One run's events find out whether the file takes writes again; then come the others. The first of them is another each time. */
+  /** Tries the events of one run first, another one each time. When the file accepts them, those of the other runs follow. */
   const tryAgain = async (): Promise<void> => {
     retry = undefined;
     const [first] = refused;
@@ -265,7 +265,7 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
     refused.delete(first[0]);
     if (!(await write(...first))) {
       pauseMs = Math.min(pauseMs * 2, longestPauseMs);
-      // Events that have waited too long are not tried again; the others still are.
+      // The events of this run may have waited too long; the others are still tried again.
       if (refused.size > 0) setRetry();
       return;
     }
@@ -280,7 +280,7 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
   };
 
   const writeSoon = (runId: string, tail: Tail): void => {
-    held.delete(runId);
+    unfollowed.delete(runId);
     if (tail.pending.length === 0 || tail.scheduled) return;
     tail.scheduled = true;
     void write(runId, tail);
@@ -289,14 +289,14 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
   const writeHeld = (): void => {
     clearTimeout(timer);
     timer = undefined;
-    const waiting = held;
-    held = new Map();
+    const waiting = unfollowed;
+    unfollowed = new Map();
     for (const [runId, tail] of waiting) writeSoon(runId, tail);
   };
 
-  /** A step of a run that nobody watches is in no hurry: many of them share a row, and a transaction. */
+  /** Events of a run without followers wait, so that several steps share a row, and several runs a transaction. */
   const hold = (runId: string, tail: Tail): void => {
-    held.set(runId, tail);
+    unfollowed.set(runId, tail);
     timer ??= setTimeout(writeHeld, holdMs);
   };
 
@@ -317,7 +317,7 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
     return scope && { scope, events };
   };
 
-  /** What a follower at `after` can be given now; what is not published yet is not seen. */
+  /** The events above `after` that a follower may see now: the written ones. */
   const available = (runId: string, tail: Tail, after: number): EventBatch | undefined => {
     const { scope, recent } = tail;
     const oldest = recent[0]?.seq;
@@ -329,7 +329,8 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
     append: async (scope, after, events) => {
       const { runId } = scope;
       const tail = tailOf(runId);
-      if (tail.last !== after || tail.closed) throw stale(`the log of run "${runId}" has gone on without this worker`);
+      if (tail.last !== after || tail.closed)
+        throw stale(`the log of run "${runId}" has been continued by another worker`);
       const end = events.at(-1);
       tail.scope ??= scope;
       tail.last = end?.seq ?? after;
@@ -341,7 +342,7 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
       tail.stored ??= Promise.withResolvers();
       const { promise } = tail.stored;
       if (refused.size > 0 && waitingBytes > maxWaitingBytes) {
-        abandon(runId, tail, new Error('too many events wait for the file'));
+        abandon(runId, tail, new Error('too many events wait to be written'));
         return promise;
       }
       if (tail.followers > 0 || tail.closed) writeSoon(runId, tail);
@@ -385,7 +386,7 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
       try {
         while (!tail.ended) await changed(tail, signal);
         const end = tail.end ?? storedEnd(runId);
-        if (!end) throw notFound(`the events of run "${runId}" are kept no more`);
+        if (!end) throw notFound(`the events of run "${runId}" are no longer kept`);
         return end;
       } finally {
         tail.listeners--;
@@ -407,14 +408,14 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
     unended: (time) => {
       const rows = prepare('SELECT run_id, at FROM unended').all() as { run_id: string; at: number }[];
       const isOld = ({ run_id: runId, at }: { run_id: string; at: number }): boolean =>
-        Math.max(at, tails.get(runId)?.lastAt ?? openedAt) < time && !isUsed(tails.get(runId));
+        Math.max(at, tails.get(runId)?.lastAt ?? openedAt) < time && !isInUse(tails.get(runId));
       return Promise.resolve(rows.filter(isOld).map(({ run_id: runId }) => runId));
     },
 
     drop: (runIds) =>
       db.write(() => {
         for (const runId of runIds) {
-          if (isUsed(tails.get(runId))) continue;
+          if (isInUse(tails.get(runId))) continue;
           tails.delete(runId);
           prepare('DELETE FROM events WHERE run_id = ?').run(runId);
           prepare('DELETE FROM unended WHERE run_id = ?').run(runId);
@@ -432,7 +433,7 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
   };
 }
 
-const isUsed = (tail: Tail | undefined): boolean =>
+const isInUse = (tail: Tail | undefined): boolean =>
   tail !== undefined && (tail.listeners > 0 || tail.writing || tail.pending.length > 0);
 
 const bytesOf = (events: readonly RunEvent[]): number => events.reduce((sum, event) => sum + bytesOfEvent(event), 0);
@@ -440,7 +441,7 @@ const bytesOf = (events: readonly RunEvent[]): number => events.reduce((sum, eve
 const kept = (event: RunEvent | undefined): RunEvent | undefined =>
   event && bytesOfEvent(event) <= maxRecentBytes ? event : undefined;
 
-/** Adds the newest events and forgets the oldest that are too many or weigh too much. */
+/** Adds the newest events, and drops the oldest ones above the bounds. */
 function remember(tail: Tail, events: readonly RunEvent[]): void {
   const all = tail.recent.length === 0 ? [...events] : tail.recent.concat(events);
   let bytes = tail.recentBytes + bytesOf(events);
@@ -457,7 +458,7 @@ function refuseFailed({ failure }: Tail): void {
   if (failure) throw failure;
 }
 
-/** Resolves when the tail has published more; rejects when it cannot, or with the signal's reason when that comes first. */
+/** Resolves when the tail has new events. @throws the tail's failure, or the signal's reason when it fires first. */
 async function changed(tail: Tail, signal: AbortSignal): Promise<void> {
   refuseFailed(tail);
   await new Promise<void>((resolve, reject) => {

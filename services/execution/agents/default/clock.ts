@@ -1,5 +1,5 @@
 /** A moment as people read it. */
-export interface LocalTime {
+interface LocalTime {
   readonly time_zone: string;
   /** As "Friday, 21 November 2025". */
   readonly date: string;
@@ -11,7 +11,7 @@ export interface LocalTime {
  * The date and time in a time zone: an IANA name, or the city that one is named for; without one, where the service runs.
  * @throws Error when there is no such time zone.
  */
-export function tellTime(now: Date, place?: string): LocalTime {
+export function describeTime(now: Date, place?: string): LocalTime {
   const zone = place === undefined ? here() : findZone(place);
   if (zone === undefined) throw new Error(`there is no time zone named ${JSON.stringify(place)}`);
   return {

@@ -19,7 +19,7 @@ const result = (id: string, rest: object = {}): Block => ({
 
 const read = (...context: Message[]) => toModelMessages({ context, context_summary: '', user_name: '' }).slice(1);
 
-test("the model is told the user's name and the summary of what it no longer sees", (t) => {
+test("the model gets the user's name and the summary of the messages that it no longer sees", (t) => {
   const [system] = toModelMessages({ context: [], context_summary: 'They spoke of tea.', user_name: 'Ada' });
   t.regex(JSON.stringify(system), /The user is called Ada\.\\n\\nWhat was said before: They spoke of tea\."}$/);
 });
@@ -36,7 +36,7 @@ test('each result of one message is a message of its own, and an error says so',
   t.like(messages[0], { role: 'assistant', content: null });
 });
 
-test('a call without its answer is not told, nor an answer without its call', (t) => {
+test('a call without its answer is not sent to the model, nor an answer without its call', (t) => {
   const messages = read(
     message('assistant', text('Let me look.'), call('a')),
     message('assistant', call('b')),

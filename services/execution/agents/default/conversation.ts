@@ -33,14 +33,14 @@ export function toModelMessages({
   return [{ role: 'system', content: system }, ...context.flatMap((message) => toModelMessage(message, settled))];
 }
 
-/** The tools of a run as a model is told of them. */
+/** The tools of a run in the form that a model gets. */
 export const toModelTools = (tools: readonly ToolDeclaration[]): OpenAI.ChatCompletionTool[] =>
   tools.map(({ name, description, parameters }) => ({
     type: 'function',
     function: { name, description, parameters: { ...parameters } },
   }));
 
-/** A model refuses a conversation with a call that has no answer, or an answer without its call: pairs alone are told. */
+/** A model refuses a conversation with a call without its answer, or an answer without its call: only pairs are sent. */
 function settledCalls(context: readonly Message[]): ReadonlySet<unknown> {
   const blocks = context.flatMap(({ content }) => content);
   const made = new Set<unknown>(blocks.filter(isCall).map(({ id }) => id));

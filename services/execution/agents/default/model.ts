@@ -21,11 +21,11 @@ export function createModelBrain(access: ModelAccess): Brain {
     },
     summarize: async (messages, previousSummary, { signal }) => {
       const words: string[] = [];
-      const emit = (piece: unknown): void => {
-        if (typeof piece === 'string') words.push(piece);
+      const emit = (chunk: unknown): void => {
+        if (typeof chunk === 'string') words.push(chunk);
       };
       await ask({ messages: toSummaryQuestion(messages, previousSummary) }, { signal, emit });
-      // A model that says nothing must not cost the thread what it was about.
+      // An empty answer of the model must not empty the summary.
       return words.join('').trim() || extractSummary(messages, previousSummary);
     },
   };
@@ -33,27 +33,27 @@ export function createModelBrain(access: ModelAccess): Brain {
 
 type Question = Pick<OpenAI.ChatCompletionCreateParamsStreaming, 'messages' | 'tools'>;
 
-/** Who asks: where the answer goes, and when it is no longer wanted. */
-type Asker = Pick<NodeContext, 'signal' | 'emit'>;
+/** Where the answer goes, and the signal that ends it. */
+type AnswerTo = Pick<NodeContext, 'signal' | 'emit'>;
 
-function createAsk(access: ModelAccess): (question: Question, asker: Asker) => Promise<void> {
+function createAsk(access: ModelAccess): (question: Question, answerTo: AnswerTo) => Promise<void> {
   let client: Promise<OpenAI> | undefined;
-  return async (question, asker) => {
+  return async (question, answerTo) => {
     client ??= connect(access);
     const { chat } = await client;
     const timeout = AbortSignal.timeout(answerTimeoutMs);
-    const signal = AbortSignal.any([asker.signal, timeout]);
+    const signal = AbortSignal.any([answerTo.signal, timeout]);
     try {
       const chunks = await chat.completions.create({ model: access.model, stream: true, ...question }, { signal });
-      await relay(chunks, asker);
+      await relay(chunks, answerTo);
     } catch (error) {
-      asker.signal.throwIfAborted();
+      answerTo.signal.throwIfAborted();
       throw await explainFailure(error, { timedOut: timeout.aborted });
     }
   };
 }
 
-/** The library is loaded when a model is first asked: whoever names none does not pay for it. */
+/** Loads the library with the first question, so that an agent without a model does not pay for it. */
 async function connect({ baseUrl, apiKey }: ModelAccess): Promise<OpenAI> {
   const { OpenAI } = await import('openai');
   return new OpenAI({ baseURL: baseUrl, apiKey, organization: null, project: null, maxRetries: 2, logLevel: 'off' });
@@ -63,7 +63,7 @@ type Chunk = OpenAI.ChatCompletionChunk;
 type CallPart = OpenAI.ChatCompletionChunk.Choice.Delta.ToolCall;
 
 /** Passes text on as it comes, and tool calls when they are whole. */
-async function relay(chunks: AsyncIterable<Chunk>, { emit }: Asker): Promise<void> {
+async function relay(chunks: AsyncIterable<Chunk>, { emit }: AnswerTo): Promise<void> {
   const calls = new Map<number, CallDraft>();
   let finished = false;
   for await (const { choices } of chunks) {

@@ -24,15 +24,15 @@ export const offlineBrain: Brain = {
 };
 
 /** A longer text than this many words is emitted several words at a time. */
-const maxPieces = 1000;
+const maxChunks = 1000;
 
 /** Emits word by word, and lets others have their turn in between, so that each word is on its way before the next. */
 async function speak(text: string, { emit, signal }: NodeContext): Promise<void> {
   const words = wordsOf(text);
-  const wordsOfPiece = Math.ceil(words.length / maxPieces);
-  for (let start = 0; start < words.length; start += wordsOfPiece) {
+  const wordsOfChunk = Math.ceil(words.length / maxChunks);
+  for (let start = 0; start < words.length; start += wordsOfChunk) {
     signal.throwIfAborted();
-    emit(words.slice(start, start + wordsOfPiece).join(''));
+    emit(words.slice(start, start + wordsOfChunk).join(''));
     await breathe();
   }
 }

@@ -26,14 +26,14 @@ export const readToolCall: Reader = (sentence, { tools }) => {
 };
 
 const readFact: Reader = (sentence) => {
-  const telling = /^(?:please,? )?(?:remember|note|don['’]t forget|do not forget)(?: that|:)? (.*[^.!?])[.!]*$/is;
-  const fact = telling.exec(sentence)?.[1];
+  const pattern = /^(?:please,? )?(?:remember|note|don['’]t forget|do not forget)(?: that|:)? (.*[^.!?])[.!]*$/is;
+  const fact = pattern.exec(sentence)?.[1];
   return fact === undefined ? undefined : { call: { name: 'remember', args: { fact } } };
 };
 
 const readName: Reader = (sentence) => {
-  const telling = /\b(?:my name is|call me|I am called) (\p{L}[\p{L}'’-]*)[.!]*$/iu;
-  const userName = telling.exec(sentence)?.[1];
+  const pattern = /\b(?:my name is|call me|I am called) (\p{L}[\p{L}'’-]*)[.!]*$/iu;
+  const userName = pattern.exec(sentence)?.[1];
   return userName === undefined ? undefined : { userName, words: `Nice to meet you, ${userName}.` };
 };
 

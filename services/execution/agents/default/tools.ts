@@ -1,6 +1,6 @@
 import { tool } from '@agent-workflow/graph';
 import { calculate } from './calculator.ts';
-import { tellTime } from './clock.ts';
+import { describeTime } from './clock.ts';
 
 const calculator = tool(
   {
@@ -26,7 +26,7 @@ const clock = tool(
       },
     },
   },
-  ({ time_zone: place }) => tellTime(new Date(), place),
+  ({ time_zone: place }) => describeTime(new Date(), place),
 );
 
 const remember = tool(

@@ -8,7 +8,7 @@ export interface ToolResult {
 }
 
 /** What the conversation has come to. */
-export interface Turn {
+interface Turn {
   /** What the user said since the agent last spoke. */
   readonly said: string;
   /** What the calls gave that the agent made last, when nobody has spoken since. */

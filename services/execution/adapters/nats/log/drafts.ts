@@ -9,7 +9,7 @@ import { toBatch, toBody, type Frame, type Layout, type StoredFrame } from './fr
 export interface Entry extends EventBatch {
   readonly after: number;
   readonly bytes: number;
-  /** Settles the append, once. */
+  /** Settles the append; later calls do nothing. */
   readonly done: (error?: Error) => void;
 }
 
@@ -26,7 +26,7 @@ export const endsRun = ({ events }: Pick<Entry, 'events'>): boolean => {
   return end !== undefined && isTerminal(end);
 };
 
-/** Takes the appends that follow one another without a gap, at most up to a frame's size or the run's end. */
+/** Removes the appends from the list that follow one another without a gap, up to the size of a frame or the end of the run. */
 export function takeBatch(entries: Entry[], maxBytes: number): readonly Entry[] {
   let bytes = 0;
   let count = 0;
@@ -40,8 +40,8 @@ export function takeBatch(entries: Entry[], maxBytes: number): readonly Entry[] 
 }
 
 /**
- * The frames that hold the appends' events, in order. An event too large for one is spread over several. What all events of a
- * frame share comes on top of `maxBytes`.
+ * The frames of the appends' events, in order. An event that is too large for one frame is divided into several. What all events
+ * of a frame share is not counted in `maxBytes`.
  */
 export function toDrafts(batch: readonly Entry[], maxBytes: number, layout: Layout): readonly Draft[] {
   const [{ scope } = noEntry] = batch;
@@ -75,7 +75,7 @@ export function toDrafts(batch: readonly Entry[], maxBytes: number, layout: Layo
 
 const noEntry = { scope: { runId: '', threadId: '', requestId: '', isNewThread: false } };
 
-/** What the scope takes in a line of an event, at most: it stands there once, and the thread's id a second time. */
+/** The bytes of the scope in a line of an event, at most: a line holds the scope once, and the thread's id a second time. */
 const bytesOfScope = ({ runId, threadId, requestId }: RunScope): number =>
   scopeNameBytes + characterBytes * (runId.length + 2 * threadId.length + requestId.length);
 const scopeNameBytes = 256;
@@ -90,7 +90,7 @@ function wholeDraft(batch: EventBatch, entries: readonly Entry[], layout: Layout
   };
 }
 
-/** One event, in a frame for each part of its bytes. */
+/** One event, with a frame for each part of its bytes. */
 function partDrafts(batch: EventBatch, maxBytes: number, layout: Layout): Draft[] {
   const [first] = batch.events;
   if (!first) return [];
@@ -103,20 +103,20 @@ function partDrafts(batch: EventBatch, maxBytes: number, layout: Layout): Draft[
   }));
 }
 
-/** The append's last event stands in the last draft already; one without events is done where nothing is to be written. */
+/** Attaches the append to the last draft, which holds its last event. An append without events and without a draft is done. */
 function completeWith(drafts: Draft[], entry: Entry): void {
   const draft = drafts.pop();
   if (draft) drafts.push({ ...draft, entries: [...draft.entries, entry] });
   else entry.done();
 }
 
-/** A frame that was stored once, to be written again. */
+/** A stored frame, to be written again. */
 export const fromStored = (frame: StoredFrame): Draft => {
   const { layout, first, last, part, parts, ended, body } = frame;
   return { layout, first, last, part, parts, ended, body, batch: toBatch(frame), entries: [] };
 };
 
-/** Drafts of whole events that follow one another, as one; `undefined` where they are larger than a frame may be. */
+/** Joins drafts of whole events that follow one another; `undefined` when the result is larger than a frame. */
 export function joinDrafts(drafts: readonly Draft[], maxBytes: number): Draft | undefined {
   const [first] = drafts;
   const last = drafts.at(-1);

@@ -1,82 +1,83 @@
 import { notFound } from '@agent-workflow/kit/errors';
+import { pause } from '@agent-workflow/kit/retry';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { EventBatch } from '@agent-workflow/protos/event-pack';
 import { isTerminal } from '../../../ports/port.ts';
-import { called, pause } from '../client.ts';
+import { called } from '../client/client.ts';
 import { createJoiner, joinBatches, type StoredFrame } from './frame.ts';
-import type { Knowledge } from './knowledge.ts';
 import { pageBytes, type Reader } from './reader.ts';
-import { behind, recentEvents, type Tail } from './tail.ts';
+import type { LogSync } from './sync.ts';
+import { eventsAbove, recentEvents, type Tail } from './tail.ts';
 
-export interface FollowOptions {
+interface FollowOptions {
   readonly reader: Reader;
-  readonly knowledge: Knowledge;
+  readonly sync: LogSync;
   readonly closing: AbortSignal;
 }
 
-/** Reads logs for followers: from what is kept here where that reaches, otherwise from the stream. */
-export interface Follow {
+/** Reads logs for followers: from the kept frames where these reach back so far, otherwise from the stream. */
+interface Follow {
   readonly events: (tail: Tail, after: number, signal: AbortSignal) => AsyncGenerator<EventBatch>;
   readonly end: (tail: Tail, signal: AbortSignal) => Promise<RunEvent>;
 }
 
 const retryMs = 100;
-/** How often a replica of the stream that lags is asked again before its leader is. */
+/** How often a replica of the stream that lags behind is read again before the leader is. */
 const lagRetries = 3;
 
-export function createFollow({ reader, knowledge, closing }: FollowOptions): Follow {
-  const { doubt, isFresh, refresh, persist } = knowledge;
+export function createFollow({ reader, sync, closing }: FollowOptions): Follow {
+  const { invalidate, isFresh, refresh, repeat } = sync;
 
-  /** The frames from a place on, also where the replica that was asked does not have them yet; none when they are gone. */
+  /** The frames from a sequence on, also when the replica that answers lags behind; none when they are gone. */
   const readPage = async (tail: Tail, from: number, signal: AbortSignal): Promise<readonly StoredFrame[]> => {
     for (let attempt = 0; attempt < lagRetries; attempt++) {
-      const frames = await persist(async () => reader.page(tail.subject, from, pageBytes), signal);
+      const frames = await repeat(async () => reader.page(tail.subject, from, pageBytes), signal);
       if (frames.length > 0 || tail.seq < from) return frames;
       await pause(retryMs, signal);
     }
-    const frame = await persist(async () => reader.next(tail.subject, from), signal);
+    const frame = await repeat(async () => reader.next(tail.subject, from), signal);
     return frame ? [frame] : [];
   };
 
-  /** Whether the log, of which nothing was found, is not what was known of it: that may be of a stream that was lost since. */
-  const wasMistaken = async (tail: Tail, signal: AbortSignal): Promise<boolean> => {
+  /** Compares a tail again with the stream, where nothing was found of its log. Resolves with whether the tail was outdated. */
+  const wasOutdated = async (tail: Tail, signal: AbortSignal): Promise<boolean> => {
     const { seq, last, renewals } = tail;
-    doubt(tail);
-    await persist(async () => refresh(tail), signal);
+    invalidate(tail);
+    await repeat(async () => refresh(tail), signal);
     return tail.seq !== seq || tail.last !== last || tail.renewals !== renewals;
   };
 
-  /** Resolves when there is more to be known of the log. @throws the signal's reason when it fires first. */
+  /** Resolves when the tail may have changed. @throws the signal's reason when it fires first. */
   const changed = async (tail: Tail, signal: AbortSignal): Promise<void> => {
     closing.throwIfAborted();
     if (isFresh(tail)) await called(tail.waiting, signal);
   };
 
-  /** The last event, read from its first part on. */
+  /** Reads the last event from its first part on. */
   const readEnd = async (tail: Tail, signal: AbortSignal): Promise<RunEvent> => {
     const join = createJoiner();
-    const last = await persist(async () => reader.last(tail.subject), signal);
+    const last = await repeat(async () => reader.last(tail.subject), signal);
     let from = last?.part === 1 ? last.seq : (last?.head ?? 0);
     while (last && from <= last.seq) {
       const frames = await readPage(tail, from, signal);
       const end = joinBatches(frames.map(join))?.events.at(-1);
       if (end && isTerminal(end)) return end;
       if (frames.length === 0) break;
-      from = placeBehind(frames);
+      from = sequenceAfter(frames);
     }
-    throw notFound(`the events of run "${tail.runId}" are kept no more`);
+    throw notFound(`the events of run "${tail.runId}" are no longer kept`);
   };
 
   return {
     async *events(tail, after, signal) {
       const cursor = createCursor(tail, after);
       for (;;) {
-        if (!isFresh(tail)) await persist(async () => refresh(tail), signal);
+        if (!isFresh(tail)) await repeat(async () => refresh(tail), signal);
         cursor.renew();
         let batch = cursor.takeRecent();
         if (!batch?.events.length && tail.last > cursor.at()) {
           const frames = await readPage(tail, cursor.from(), signal);
-          if (frames.length === 0 && (await wasMistaken(tail, signal))) continue;
+          if (frames.length === 0 && (await wasOutdated(tail, signal))) continue;
           batch = cursor.takePage(frames);
         }
         const end = batch?.events.at(-1);
@@ -92,7 +93,7 @@ export function createFollow({ reader, knowledge, closing }: FollowOptions): Fol
 
     end: async (tail, signal) => {
       for (;;) {
-        await persist(async () => refresh(tail), signal);
+        await repeat(async () => refresh(tail), signal);
         if (tail.ended) return tail.end ?? readEnd(tail, signal);
         await changed(tail, signal);
       }
@@ -100,65 +101,65 @@ export function createFollow({ reader, knowledge, closing }: FollowOptions): Fol
   };
 }
 
-const placeBehind = (frames: readonly StoredFrame[]): number => (frames.at(-1)?.seq ?? 0) + 1;
+const sequenceAfter = (frames: readonly StoredFrame[]): number => (frames.at(-1)?.seq ?? 0) + 1;
 
-/** How far one follower has come: the last event it was given, and the place in the stream to read on from. */
+/** The offset of one follower: the number of the last event that it has, and the sequence in the stream to continue from. */
 interface Cursor {
   readonly at: () => number;
   readonly from: () => number;
-  /** Begins again with the stream's places when it was lost. */
+  /** Forgets the sequence after the stream was lost. */
   readonly renew: () => void;
-  /** The next events that are kept here, if they reach back so far. */
+  /** The next events from the kept frames, if these reach back so far. */
   readonly takeRecent: () => EventBatch | undefined;
-  /** The next events of what was read. */
+  /** The next events from frames that were read. */
   readonly takePage: (frames: readonly StoredFrame[]) => EventBatch | undefined;
 }
 
 function createCursor(tail: Tail, after: number): Cursor {
   let join = createJoiner();
   let at = after;
-  let place = 0;
+  let next = 0;
   let { renewals } = tail;
-  /** Where the log was read from its beginning because what comes next did not stand where it should. */
+  /** The offset at which the log was searched from its beginning, because its next event was not found. */
   let searchedAt = -1;
 
-  const begin = (from: number): void => {
+  const moveTo = (seq: number): void => {
     join = createJoiner();
-    place = from;
+    next = seq;
   };
 
   return {
     at: () => at,
-    from: () => Math.max(place, tail.origin + 1),
+    from: () => Math.max(next, tail.origin + 1),
 
     renew: () => {
       if (tail.renewals === renewals) return;
       ({ renewals } = tail);
-      begin(0);
+      moveTo(0);
     },
 
     takeRecent: () => {
       const batch = recentEvents(tail, at);
       const last = batch?.events.at(-1);
       at = last?.seq ?? at;
-      // All frames up to the last are behind; unless those kept here end before it.
-      if (last && at === tail.last) begin(tail.seq + 1);
+      // The follower has all frames of the log, unless the kept ones end before its last event.
+      if (last && at === tail.last) moveTo(tail.seq + 1);
       return batch;
     },
 
     takePage: (frames) => {
-      const batch = behind(joinBatches(frames.map(join)), at);
+      const batch = eventsAbove(joinBatches(frames.map(join)), at);
       const events = batch?.events ?? [];
       const isNextThere = frames.length > 0 && (events[0]?.seq ?? at + 1) === at + 1;
-      if (!isNextThere && place > 0 && searchedAt !== at) {
-        // In a stream that is there anew it may stand before the place that was come to in the old one.
+      if (!isNextThere && next > 0 && searchedAt !== at) {
+        // A stream that was created again may have it at a lower sequence than the old one had.
         searchedAt = at;
-        begin(0);
+        moveTo(0);
         return undefined;
       }
-      // What is gone from the stream cannot be told; what comes can.
+      // Events that are gone from the stream are skipped.
       at = frames.length === 0 ? Math.max(at, tail.last) : (events.at(-1)?.seq ?? at);
-      place = Math.max(place, frames.length === 0 ? tail.seq + 1 : placeBehind(frames));
+      next = Math.max(next, frames.length === 0 ? tail.seq + 1 : sequenceAfter(frames));
       return batch;
     },
   };

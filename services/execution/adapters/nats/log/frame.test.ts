@@ -13,11 +13,11 @@ const event = (seq: number, text: string): RunEvent => ({
 });
 
 const maxBytes = 600;
-/** What all events of a frame share. */
+/** Bytes of what all events of a frame share. */
 const sharedBytes = 100;
 
 for (const layout of ['parts', 'lines'] as const)
-  test(`whatever is appended comes out of its frames of ${layout} as it went in, each frame within its bound`, (t) => {
+  test(`what is appended is read from its frames of ${layout} unchanged, each frame within its bound`, (t) => {
     const texts = fc.array(fc.array(fc.string({ unit: 'binary', maxLength: 1200 }), { maxLength: 6 }), {
       maxLength: 6,
     });
@@ -51,8 +51,8 @@ for (const layout of ['parts', 'lines'] as const)
     );
   });
 
-test('parts that a dead writer left without their rest are dropped', (t) => {
-  const heavy = event(2, 'x'.repeat(1000));
+test('parts that a dead writer left incomplete are dropped', (t) => {
+  const large = event(2, 'x'.repeat(1000));
   const entry = (after: number, events: RunEvent[]): Entry => ({
     scope,
     after,
@@ -60,7 +60,7 @@ test('parts that a dead writer left without their rest are dropped', (t) => {
     bytes: 0,
     done: () => undefined,
   });
-  const [first, second] = toDrafts([entry(1, [heavy])], maxBytes, 'parts');
+  const [first, second] = toDrafts([entry(1, [large])], maxBytes, 'parts');
   const other = toDrafts([entry(1, [event(2, 'light')])], maxBytes, 'parts');
   const again = toDrafts([entry(2, [event(3, 'y'.repeat(1000))])], maxBytes, 'parts');
   const join = createJoiner();

@@ -3,35 +3,35 @@ import { fromOldLines, packEvents, unpackEvents, type EventBatch } from '@agent-
 import { beginsLog } from '../../../ports/log-numbers.ts';
 
 /**
- * How the events of a frame are laid out. `parts`: as `event-pack.ts` packs them. `lines`: one line of JSON each, as replicas of
- * the version before write and read them; needed as long as `old-events.ts` of the protos is.
+ * The layout of a frame's events. `parts`: as `event-pack.ts` packs them. `lines`: one line of JSON each, as replicas of the
+ * version before write and read them; needed as long as `old-events.ts` of the protos is.
  */
 export type Layout = 'parts' | 'lines';
 
 /**
- * What one message of the stream holds: some whole events of a run, or a part of one that is too large for a message. The
- * first line says which; the rest are the events, or the part's bytes.
+ * The content of one message of the stream: whole events of a run, or a part of one event that is too large for a message. The
+ * first line holds the numbers below; the rest is the body.
  */
 export interface Frame {
   readonly layout: Layout;
   /** Numbers of the first and last event. */
   readonly first: number;
   readonly last: number;
-  /** Which part of the one event it is, from 1, and of how many; 1 of 1 for whole events. */
+  /** The number of the part, from 1, and of all parts of the event; 1 of 1 for whole events. */
   readonly part: number;
   readonly parts: number;
   /** Whether its last event ends the run. */
   readonly ended: boolean;
-  /** Where in the stream the event's first part stands; 0 in that part, and in frames of whole events. */
+  /** The sequence of the event's first part in the stream; 0 in that part, and in frames of whole events. */
   readonly head: number;
-  /** The place in the stream behind which this log begins; 0 unless an older log of the run stands before it. */
+  /** The log begins behind this sequence of the stream; 0 unless an older log of the run is before it. */
   readonly origin: number;
-  /** Who wrote it. */
+  /** The name of its writer. */
   readonly writer: string;
   readonly body: Uint8Array;
 }
 
-/** A frame, and where it stands in the stream. */
+/** A frame and its sequence in the stream. */
 export interface StoredFrame extends Frame {
   readonly seq: number;
   /** When it was stored, in milliseconds since 1970 by the server's clock. */
@@ -56,7 +56,7 @@ export function toPayload({ layout, first, last, part, parts, ended, head, origi
   return Buffer.concat([Buffer.from(`${fields.join(' ')}\n`, 'latin1'), body]);
 }
 
-/** @throws when the payload is none of ours. */
+/** @throws Error when the payload is not a frame. */
 export function fromPayload(payload: Uint8Array): Frame {
   const stop = payload.indexOf(newline);
   const fields = Buffer.from(payload.buffer, payload.byteOffset, Math.max(0, stop)).toString('latin1').split(' ');
@@ -92,7 +92,7 @@ export const toBody = (batch: EventBatch, layout: Layout): Uint8Array =>
 export const toBatch = ({ layout, first, body }: Pick<Frame, 'layout' | 'first' | 'body'>): EventBatch =>
   (layout === 'parts' ? unpackEvents : fromOldLines)(first, body);
 
-/** Puts the parts of one large event together as they come; parts that a dead writer left without their rest are dropped. */
+/** Joins the parts of a large event as they arrive. Parts that a dead writer left incomplete are dropped. */
 export function createJoiner(): (frame: Frame) => EventBatch | undefined {
   let first = 0;
   let parts: Uint8Array[] = [];
@@ -114,14 +114,14 @@ export function createJoiner(): (frame: Frame) => EventBatch | undefined {
   };
 }
 
-/** Batches of one run, as one; `undefined` where none of them has an event. */
+/** Joins batches of one run; `undefined` where there is none. */
 export function joinBatches(batches: readonly (EventBatch | undefined)[]): EventBatch | undefined {
   const some = batches.filter((batch) => batch !== undefined);
   const [first] = some;
   return first && (some.length === 1 ? first : { scope: first.scope, events: some.flatMap(({ events }) => events) });
 }
 
-/** The number of the last whole event behind a frame: a part that is not the last leaves its event for later. */
+/** The number of the last whole event up to a frame. The event of a part is whole with its last part. */
 export function lastWhole({ first, last, part, parts }: Frame): number {
   if (part === parts) return last;
   return beginsLog(first) ? 0 : first - 1;

@@ -1,84 +1,55 @@
 import type { Log } from '@agent-workflow/kit/log';
+import { pause } from '@agent-workflow/kit/retry';
 import type { Msg } from 'nats';
-import { pause } from '../client.ts';
+import { isStreamAway, readStream, type Streams } from '../client/streams.ts';
 import type { StoredFrame } from './frame.ts';
-import { placeOf, toStored } from './reader.ts';
-import { isStreamAway, readStream, type Streams } from '../streams.ts';
+import { sequenceOf, toStored } from './reader.ts';
 
-export interface LiveOptions {
+interface LiveOptions {
   readonly streams: Streams;
   readonly logger: Log;
   /** Whether frames of this run are wanted. */
   readonly wants: (runId: string) => boolean;
-  /** Hears of each wanted frame once it is stored, in the order of the stream. */
+  /** Called with each wanted frame once it is stored, in the order of the stream. */
   readonly onFrame: (runId: string, frame: StoredFrame) => void;
-  /** Frames may have been missed: what is known may be behind. `isNew` when the stream was lost, and its places begin anew. */
-  readonly onDoubt: (isNew: boolean) => void;
-  /** Whether anybody would miss a frame: if not, nothing is checked. */
+  /** Called when frames may have been missed. `isNew`: the stream was lost and created again, with sequences from 1. */
+  readonly onGap: (isNew: boolean) => void;
+  /** Whether any frame is wanted: if not, the stream is not checked. */
   readonly isNeeded: () => boolean;
 }
 
 /**
- * The one subscription that a replica follows all runs by. Places in the stream have no gaps, so that a frame that was
- * missed is noticed by the next one, of whichever run, and the last one by asking the stream now and then.
+ * The one subscription by which a replica follows all runs. The sequences of a stream have no gaps, so that a missed frame is
+ * noticed by the next one, of any run. A missed last frame is noticed by reading the stream's state at an interval.
  */
 export interface Live extends AsyncDisposable {
-  /** Grows with each doubt. */
-  readonly doubts: () => number;
-  /** The stream was found missing: makes it again. */
+  /** How often frames may have been missed. */
+  readonly gaps: () => number;
+  /** Creates a missing stream again. */
   readonly restore: () => Promise<void>;
 }
 
 const checkMs = 2000;
+const flushTimeoutMs = 5000;
 
-/** Listens, and makes the stream where it is missing. */
+/** Subscribes, and creates the stream where it is missing. */
 export async function openLive(options: LiveOptions): Promise<Live> {
-  const { streams, wants, onFrame, onDoubt, isNeeded, logger } = options;
+  const { streams, wants, onFrame, isNeeded, logger } = options;
   const { client, names, manager } = streams;
   const closing = new AbortController();
-  let doubts = 0;
-  /** The last place that was told; -1 before any is known. */
-  let seen = -1;
-  let created = '';
-  /** What the stream held at the last check and was not seen by then. */
-  let overdue = 0;
+  const sequences = createSequences(options);
 
-  const doubt = (isNew: boolean): void => {
-    doubts++;
-    onDoubt(isNew);
-  };
-
-  const take = (message: Msg): void => {
-    const place = placeOf(message);
-    if (place !== seen + 1 && seen >= 0) doubt(place <= seen);
-    seen = place;
+  const receive = (message: Msg): void => {
+    sequences.receive(sequenceOf(message));
     const runId = message.subject.slice(message.subject.lastIndexOf('.') + 1);
     if (wants(runId)) onFrame(runId, toStored(message));
   };
 
-  const note = (info: { readonly created: string; readonly state: { readonly last_seq: number } }): void => {
-    const isNew = created !== '' && created !== info.created;
-    created = info.created;
-    if (isNew) {
-      logger.warn('the event stream was lost and is there anew');
-      seen = 0;
-      overdue = 0;
-      doubt(true);
-    }
-    // Places that were taken before this replica came are no loss.
-    if (seen < 0) seen = info.state.last_seq;
-    if (seen < overdue) {
-      seen = Math.max(seen, overdue);
-      doubt(false);
-    }
-    overdue = info.state.last_seq;
-  };
-
-  const restore = async (): Promise<void> => note(await streams.ensureEvents());
+  const restore = async (): Promise<void> => sequences.compare(await streams.ensureEvents());
 
   const check = async (): Promise<void> => {
     const info = await readStream(manager, names.events);
-    if (info) note(info);
+    if (info) sequences.compare(info);
     else await restore();
   };
 
@@ -92,25 +63,25 @@ export async function openLive(options: LiveOptions): Promise<Live> {
     }
   };
 
-  const subscription = client.connection.subscribe(`${names.toldSubject}.>`, {
+  const subscription = client.connection.subscribe(`${names.liveSubject}.>`, {
     callback: (error, message) => {
       try {
         if (error) throw error;
-        take(message);
+        receive(message);
       } catch (cause) {
         // Thrown from here, it would end the connection.
-        logger.error({ err: cause }, 'an event could not be read as it came in');
-        doubt(false);
+        logger.error({ err: cause }, 'a live event could not be read');
+        sequences.addGap(false);
       }
     },
   });
   await client.flush(flushTimeoutMs);
   await restore();
-  const reconnects = client.onReconnect(() => doubt(false));
+  const reconnects = client.onReconnect(() => sequences.addGap(false));
   const watching = watch().catch(() => undefined);
 
   return {
-    doubts: () => doubts,
+    gaps: sequences.gaps,
     restore,
     [Symbol.asyncDispose]: async () => {
       closing.abort();
@@ -121,4 +92,58 @@ export async function openLive(options: LiveOptions): Promise<Live> {
   };
 }
 
-const flushTimeoutMs = 5000;
+/** The state of the stream, as far as it shows what was missed. */
+interface StreamState {
+  readonly created: string;
+  readonly state: { readonly last_seq: number };
+}
+
+/** Compares the sequences that arrive with each other, and with the stream's own. */
+interface Sequences {
+  readonly gaps: () => number;
+  readonly addGap: (isNew: boolean) => void;
+  readonly receive: (sequence: number) => void;
+  readonly compare: (stream: StreamState) => void;
+}
+
+function createSequences({ onGap, logger }: Pick<LiveOptions, 'onGap' | 'logger'>): Sequences {
+  let gaps = 0;
+  /** The last sequence that arrived; -1 before the first comparison. */
+  let seen = -1;
+  let created = '';
+  /** The stream's last sequence at the comparison before: it must have arrived by the next one. */
+  let due = 0;
+
+  const addGap = (isNew: boolean): void => {
+    gaps++;
+    onGap(isNew);
+  };
+
+  return {
+    gaps: () => gaps,
+    addGap,
+
+    receive: (sequence) => {
+      if (sequence !== seen + 1 && seen >= 0) addGap(sequence <= seen);
+      seen = sequence;
+    },
+
+    compare: (stream) => {
+      const isNew = created !== '' && created !== stream.created;
+      created = stream.created;
+      if (isNew) {
+        logger.warn('the event stream was lost and has been created again');
+        seen = 0;
+        due = 0;
+        addGap(true);
+      }
+      // Frames from before this replica started were not missed.
+      if (seen < 0) seen = stream.state.last_seq;
+      if (seen < due) {
+        seen = Math.max(seen, due);
+        addGap(false);
+      }
+      due = stream.state.last_seq;
+    },
+  };
+}

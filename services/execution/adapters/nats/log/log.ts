@@ -4,30 +4,30 @@ import { settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import { beginsLog } from '../../../ports/log-numbers.ts';
 import type { RunLog } from '../../../ports/port.ts';
+import type { OlderReplicas } from '../client/older-replicas.ts';
+import type { Streams } from '../client/streams.ts';
 import { createFollow } from './follow.ts';
-import { createKnowledge } from './knowledge.ts';
 import { openLive } from './live.ts';
-import type { OlderReplicas } from '../older.ts';
 import { createReader, eventSubjectOf, readWhole } from './reader.ts';
-import type { Streams } from '../streams.ts';
+import { createLogSync } from './sync.ts';
 import { maxRecentBytes, recentFrames, wake, type Tail } from './tail.ts';
 import { createTails } from './tails.ts';
 import { createWriter, type Writer } from './writer.ts';
 
-export interface NatsLogOptions {
+interface NatsLogOptions {
   readonly streams: Streams;
-  /** How long the events of an ended run are served, in milliseconds; after it the log is as if it had never been. */
+  /** How long the events of an ended run are served, in milliseconds. After that the log counts as never written. */
   readonly retentionMs: number;
   readonly logger: Log;
-  /** Replicas that could not read frames in the layout of this version. Absent: there are none. */
+  /** Replicas that cannot read frames in the layout of this version; absent: there are none. */
   readonly older?: Pick<OlderReplicas, 'areThere'>;
 }
 
-/** What may wait to be written, of all runs, in bytes: while NATS is away, that much is held. */
+/** Bound of the events of all runs that wait to be written while NATS is unavailable, in bytes. */
 const maxPendingBytes = 64 * 1024 * 1024;
 const closingMs = 5000;
 
-/** Opens the event logs on a stream, and makes the stream where it is missing. */
+/** Opens the event logs on a stream, and creates the stream where it is missing. */
 export async function openNatsRunLog({ streams, retentionMs, logger, older }: NatsLogOptions): Promise<RunLog> {
   const { client, names } = streams;
   const writerName = randomUUID().slice(0, 8);
@@ -48,22 +48,22 @@ export async function openNatsRunLog({ streams, retentionMs, logger, older }: Na
     wants: (runId) => tails.get(runId) !== undefined,
     onFrame: (runId, frame) => {
       const tail = tails.of(runId);
-      tails.learn(tail, frame);
-      // Whoever writes behind us has the run: what we wrote is not ours to put back any more.
+      tails.addFrame(tail, frame);
+      // Another writer has the run: this one must not put its frames back any more.
       if (tail.ended || frame.writer !== writerName) retire(tail);
     },
     isNeeded: () => writers.size > 0 || [...tails.all()].some(({ listeners }) => listeners > 0),
-    onDoubt: (isNew) => {
+    onGap: (isNew) => {
       if (isNew) {
-        tails.resetPlaces();
+        tails.resetSequences();
         for (const each of writers.values()) each.putBack();
       }
       for (const tail of tails.all()) wake(tail);
     },
   });
 
-  const knowledge = createKnowledge({ streams, reader, live, retentionMs, closing });
-  const follow = createFollow({ reader, knowledge, closing });
+  const sync = createLogSync({ streams, reader, live, retentionMs, closing });
+  const follow = createFollow({ reader, sync, closing });
 
   const count = (bytes: number): boolean => {
     if (bytes > 0 && pendingBytes + bytes > maxPendingBytes) return false;
@@ -81,14 +81,14 @@ export async function openNatsRunLog({ streams, retentionMs, logger, older }: Na
       runId,
       subject,
       writer: writerName,
-      look: async () => knowledge.look(subject),
+      readPosition: async () => sync.readPosition(subject),
       restoreStream: live.restore,
-      recall: async (standing) => {
+      recall: async (position) => {
         if (beginsLog(tail.recent[0]?.first ?? 0)) return;
-        tails.recall(tail, await readWhole(reader, subject, standing, maxRecentBytes));
+        tails.addAllFrames(tail, await readWhole(reader, subject, position, maxRecentBytes));
       },
       kept: (last) => recentFrames(tail, last),
-      onStored: (frame, batch) => tails.learn(tail, frame, frame.parts === 1 ? batch : undefined),
+      onStored: (frame, batch) => tails.addFrame(tail, frame, frame.parts === 1 ? batch : undefined),
       layout: () => (older?.areThere() === true ? 'lines' : 'parts'),
       count,
       closing,
@@ -97,7 +97,7 @@ export async function openNatsRunLog({ streams, retentionMs, logger, older }: Na
     return made;
   };
 
-  /** A writer whose run has ended, or was taken from it, is needed no more. */
+  /** Removes the writer of a run that has ended, or that another writer has. */
   const retire = (tail: Tail): void => {
     if (writers.get(tail.runId)?.queuedLast() !== undefined) return;
     writers.delete(tail.runId);
@@ -105,7 +105,7 @@ export async function openNatsRunLog({ streams, retentionMs, logger, older }: Na
     tails.release(tail);
   };
 
-  /** Keeps the tail in use for as long as the work takes. */
+  /** Counts the tail as in use until the result is disposed of. */
   const hold = (runId: string, followers: number): Disposable & { readonly tail: Tail } => {
     const tail = tails.of(runId);
     tail.listeners++;
@@ -128,10 +128,10 @@ export async function openNatsRunLog({ streams, retentionMs, logger, older }: Na
         await writerOf(tail).append(after, { scope, events });
         if (tail.ended) retire(tail);
       } catch (error) {
-        // One that gave events up goes on refusing what comes behind them.
+        // A writer that dropped events stays, and refuses those behind them.
         if (isServiceError(error, 'Stale')) {
           retire(tail);
-          if (!writers.has(runId)) tails.forget(tail);
+          if (!writers.has(runId)) tails.dropFrames(tail);
         }
         throw error;
       }
@@ -140,7 +140,7 @@ export async function openNatsRunLog({ streams, retentionMs, logger, older }: Na
     isEnded: async (runId) => {
       if (writers.get(runId)?.isEnding() === true) return true;
       const tail = tails.of(runId);
-      await knowledge.refresh(tail);
+      await sync.refresh(tail);
       return tail.ended;
     },
 
@@ -148,7 +148,7 @@ export async function openNatsRunLog({ streams, retentionMs, logger, older }: Na
       const queued = writers.get(runId)?.queuedLast();
       if (queued !== undefined) return queued;
       const tail = tails.of(runId);
-      await knowledge.refresh(tail);
+      await sync.refresh(tail);
       return tail.last;
     },
 
@@ -162,7 +162,7 @@ export async function openNatsRunLog({ streams, retentionMs, logger, older }: Na
       return await follow.end(held.tail, signal);
     },
 
-    // The server drops what has outlived its age: nothing is walked, and nothing purged.
+    // The server removes events by their age.
     expire: () => Promise.resolve(0),
     unended: () => Promise.resolve([]),
     drop: () => Promise.resolve(),

@@ -1,27 +1,27 @@
 import { invalid } from '@agent-workflow/kit/errors';
 import { ErrorCode, NatsError, type Msg } from 'nats';
 import { follows } from '../../../ports/log-numbers.ts';
-import type { NatsClient } from '../client.ts';
+import type { NatsClient } from '../client/client.ts';
 import { fromPayload, type StoredFrame } from './frame.ts';
-import { hashOf, type StreamNames } from '../streams.ts';
+import { hashOf, type StreamNames } from '../client/streams.ts';
 
-/** Reads what is stored of one run. */
+/** Reads the stored frames of one run. */
 export interface Reader {
   /**
-   * The last frame under the subject, as the stream's leader has it; `undefined` when there is none.
-   * @throws NatsError when the stream is not there.
+   * The last frame of the subject, as the stream's leader has it; `undefined` when there is none.
+   * @throws NatsError when the stream does not exist.
    */
   readonly last: (subject: string) => Promise<StoredFrame | undefined>;
-  /** The first frame at or behind place `from`, as the stream's leader has it. */
+  /** The first frame from sequence `from` on, as the stream's leader has it. */
   readonly next: (subject: string, from: number) => Promise<StoredFrame | undefined>;
-  /** Frames from place `from` on, as many as weigh `maxBytes`; a replica of the stream may not have the newest ones. */
+  /** Frames from sequence `from` on, up to `maxBytes`. The replica of the stream that answers may lack the newest ones. */
   readonly page: (subject: string, from: number, maxBytes: number) => Promise<readonly StoredFrame[]>;
 }
 
-/** Shards that runs are divided into, so that they can be spread over streams or accounts by subject. */
+/** Shards of the runs, so that they can be spread over streams or accounts by subject. */
 const shards = 16;
 
-/** The subject of a run's events. Run ids are made by us; one that could not stand in a subject is none. */
+/** The subject of a run's events. The service makes all run ids, so that one which cannot be part of a subject names no run. */
 export function eventSubjectOf({ eventSubject }: StreamNames, runId: string): string {
   if (!/^[\w-]{1,256}$/.test(runId)) throw invalid(['runId'], 'is not an id of a run');
   return `${eventSubject}.${hashOf(runId) % shards}.${runId}`;
@@ -31,7 +31,7 @@ const noMessage = 10_037;
 const framesAtOnce = 256;
 
 export function createReader(client: NatsClient, { events }: StreamNames): Reader {
-  const ask = async (query: Record<string, unknown>): Promise<StoredFrame | undefined> => {
+  const requestFrame = async (query: Record<string, unknown>): Promise<StoredFrame | undefined> => {
     const reply = await client.request(`$JS.API.STREAM.MSG.GET.${events}`, Buffer.from(JSON.stringify(query)));
     const { error, message } = reply.json<MessageReply>();
     if (error?.err_code === noMessage) return undefined;
@@ -41,8 +41,8 @@ export function createReader(client: NatsClient, { events }: StreamNames): Reade
   };
 
   return {
-    last: (subject) => ask({ last_by_subj: subject }),
-    next: (subject, from) => ask({ seq: Math.max(1, from), next_by_subj: subject }),
+    last: (subject) => requestFrame({ last_by_subj: subject }),
+    next: (subject, from) => requestFrame({ seq: Math.max(1, from), next_by_subj: subject }),
 
     page: async (subject, from, maxBytes) => {
       const query = { seq: Math.max(1, from), next_by_subj: subject, batch: framesAtOnce, max_bytes: maxBytes };
@@ -57,17 +57,17 @@ interface MessageReply {
   readonly message?: { readonly seq: number; readonly time: string; readonly data?: string };
 }
 
-/** What a page may weigh, in bytes. */
+/** Bytes of frames that are read at once. */
 export const pageBytes = 128 * 1024;
 
-/** Where the frames of a log stand, and the number of its last event. */
+/** The sequences that a log lies between, and the number of its last event. */
 interface Extent {
   readonly origin: number;
   readonly seq: number;
   readonly last: number;
 }
 
-/** All frames of a log; none where they weigh more than `maxBytes`, or are not all there and whole. */
+/** All frames of a log; none when they are larger than `maxBytes`, or not all there, or hold parts of events. */
 export async function readWhole(
   { page }: Reader,
   subject: string,
@@ -90,14 +90,14 @@ export async function readWhole(
   return end === last ? frames : [];
 }
 
-/** A message as the server gives or tells it, with its place and time in the headers. */
+/** A message that the server republished or returned, with its sequence and time in the headers. */
 export const toStored = (message: Msg): StoredFrame => ({
   ...fromPayload(message.data),
-  seq: placeOf(message),
+  seq: sequenceOf(message),
   at: Date.parse(message.headers?.get('Nats-Time-Stamp') ?? ''),
 });
 
-/** The place of a message in its stream. */
-export const placeOf = (message: Msg): number => Number(message.headers?.get('Nats-Sequence') ?? 0);
+/** The sequence of a message in its stream. */
+export const sequenceOf = (message: Msg): number => Number(message.headers?.get('Nats-Sequence') ?? 0);
 
 const streamAway = (description = 'the stream is away'): Error => new NatsError(description, ErrorCode.NoResponders);

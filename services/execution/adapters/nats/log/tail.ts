@@ -3,31 +3,31 @@ import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { EventBatch } from '@agent-workflow/protos/event-pack';
 import { joinBatches, lastWhole, toBatch, type StoredFrame } from './frame.ts';
 
-/** What is known here of one run's log, while somebody writes or follows it, and a while longer. */
+/** The end of one run's log as far as it is known here, while the log is written or followed, and some time longer. */
 export interface Tail {
   readonly runId: string;
   readonly subject: string;
-  /** Of which count of interruptions the knowledge is: one that is behind the listener's may have missed something. */
-  asOf: number;
-  /** Place of the run's last frame in the stream; 0 when there is none. */
+  /** The count of gaps when the tail was last compared with the stream. Below the present count it may have missed frames. */
+  syncedAtGap: number;
+  /** Sequence of the run's last frame in the stream; 0 when there is none. */
   seq: number;
-  /** How often the stream was lost: places of before mean nothing any more. */
+  /** How often the stream was lost. Sequences from before are void. */
   renewals: number;
   /** Number of the last whole event. */
   last: number;
   ended: boolean;
-  /** The last event, unless it weighs so much that it is better read when it is asked for. */
+  /** The last event, unless it is so large that it is read from the stream when it is needed. */
   end: RunEvent | undefined;
-  /** The place in the stream behind which the log begins. */
+  /** The log begins behind this sequence of the stream. */
   origin: number;
   /** The newest frames of whole events, without a gap up to `last`. */
   recent: KeptFrame[];
   recentBytes: number;
-  /** Whoever wants to hear of the run, also of its end alone. */
+  /** Followers, and those that wait for the end alone. */
   listeners: number;
-  /** Those of them that want every event. */
+  /** Listeners that read every event. */
   followers: number;
-  /** Whether a writer here may need the newest frames to put them back. */
+  /** Whether a writer here may have to put the newest frames back. */
   written: boolean;
   syncing: Promise<void> | undefined;
   readonly waiting: Set<() => void>;
@@ -40,7 +40,7 @@ interface KeptFrame extends StoredFrame {
 export const createTail = (runId: string, subject: string): Tail => ({
   runId,
   subject,
-  asOf: -1,
+  syncedAtGap: -1,
   seq: 0,
   renewals: 0,
   last: 0,
@@ -56,11 +56,11 @@ export const createTail = (runId: string, subject: string): Tail => ({
   waiting: new Set(),
 });
 
-/** What the newest frames of one run may weigh: they are held for as long as the slowest follower takes. */
+/** Bound of the newest frames of one run, in bytes. They stay in memory until the slowest follower has read them. */
 export const maxRecentBytes = 512 * 1024;
 
-/** Takes in a frame that was stored, as long as it is news. Gives by how many bytes more is kept. */
-export function learn(tail: Tail, frame: StoredFrame, batch?: EventBatch): number {
+/** Adds a stored frame, unless the tail has it. Returns by how many bytes the kept frames grew. */
+export function addFrame(tail: Tail, frame: StoredFrame, batch?: EventBatch): number {
   if (frame.seq <= tail.seq) return 0;
   const before = tail.recentBytes;
   tail.seq = frame.seq;
@@ -68,28 +68,28 @@ export function learn(tail: Tail, frame: StoredFrame, batch?: EventBatch): numbe
   tail.origin = frame.origin;
   tail.ended = frame.ended && frame.part === frame.parts;
   if (frame.parts === 1 && (tail.followers > 0 || tail.written)) remember(tail, frame, batch);
-  else forget(tail);
+  else dropFrames(tail);
   tail.end = tail.ended && frame.parts === 1 ? toKept((batch ?? toBatch(frame)).events.at(-1)) : undefined;
   wake(tail);
   return tail.recentBytes - before;
 }
 
 function remember(tail: Tail, frame: StoredFrame, batch?: EventBatch): void {
-  if ((tail.recent.at(-1)?.last ?? -1) + 1 !== frame.first) forget(tail);
-  // What came in shares its buffer with what came beside it: a copy lets go of that.
+  if ((tail.recent.at(-1)?.last ?? -1) + 1 !== frame.first) dropFrames(tail);
+  // A received message shares its buffer with its neighbours. A copy does not keep that buffer in memory.
   tail.recent.push({ ...frame, body: Buffer.from(frame.body), ...(batch ? { batch } : {}) });
   tail.recentBytes += frame.body.byteLength;
   while (tail.recentBytes > maxRecentBytes) tail.recentBytes -= tail.recent.shift()?.body.byteLength ?? 0;
 }
 
 /**
- * Keeps the frames that were read of a log, from its first event to its newest frame: with those kept already the whole log is.
- * Gives by how many bytes more is kept.
+ * Adds all frames of a log up to its newest one, so that with the kept frames the whole log is kept.
+ * Returns by how many bytes the kept frames grew.
  */
-export function recall(tail: Tail, frames: readonly StoredFrame[]): number {
+export function addAllFrames(tail: Tail, frames: readonly StoredFrame[]): number {
   const newest = frames.at(-1);
   if (!newest) return 0;
-  const grown = learn(tail, newest);
+  const grown = addFrame(tail, newest);
   const oldest = tail.recent[0]?.first ?? newest.last + 1;
   const earlier = frames.filter(({ last }) => last < oldest);
   const bytes = earlier.reduce((sum, { body }) => sum + body.byteLength, 0);
@@ -100,21 +100,21 @@ export function recall(tail: Tail, frames: readonly StoredFrame[]): number {
   return grown + bytes;
 }
 
-export function forget(tail: Tail): void {
+export function dropFrames(tail: Tail): void {
   tail.recent = [];
   tail.recentBytes = 0;
 }
 
-/** What a last event may weigh that is kept when nobody waits for it any more. */
+/** Bound of a last event that is kept in an unused tail, in bytes. */
 const maxIdleEndBytes = 16 * 1024;
 
-/** Keeps of a log that is out of use only what is small. */
+/** Keeps only small values of a tail that is not in use. */
 export function shrink(tail: Tail): void {
-  forget(tail);
+  dropFrames(tail);
   if (tail.end && bytesOfEvent(tail.end) > maxIdleEndBytes) tail.end = undefined;
 }
 
-/** A copy that does not hold on to the buffer it came in. */
+/** A copy that does not keep the received buffer in memory. */
 const toKept = (event: RunEvent | undefined): RunEvent | undefined =>
   event && {
     ...event,
@@ -124,23 +124,23 @@ const toKept = (event: RunEvent | undefined): RunEvent | undefined =>
   };
 
 export function wake(tail: Tail): void {
-  for (const go of [...tail.waiting]) go();
+  for (const resume of [...tail.waiting]) resume();
 }
 
-/** The events above `after`, where they are still kept here. */
+/** The events above `after`, if all of them are kept. */
 export function recentEvents(tail: Tail, after: number): EventBatch | undefined {
   const oldest = tail.recent[0];
   if (!oldest || oldest.first > after + 1) return undefined;
   const frames = tail.recent.filter(({ last }) => last > after);
-  return behind(joinBatches(frames.map((frame) => (frame.batch ??= toBatch(frame)))), after);
+  return eventsAbove(joinBatches(frames.map((frame) => (frame.batch ??= toBatch(frame)))), after);
 }
 
 /** The events of a batch above a number. */
-export function behind(batch: EventBatch | undefined, after: number): EventBatch | undefined {
+export function eventsAbove(batch: EventBatch | undefined, after: number): EventBatch | undefined {
   if (!batch || (batch.events[0]?.seq ?? 0) > after) return batch;
   return { ...batch, events: batch.events.filter(({ seq }) => seq > after) };
 }
 
-/** The frames above event number `last`, where all of them are still kept here; otherwise those that are. */
+/** The kept frames above event number `last`; the oldest of them may be missing. */
 export const recentFrames = (tail: Tail, last: number): readonly StoredFrame[] =>
   tail.recent.filter((frame) => frame.last > last);

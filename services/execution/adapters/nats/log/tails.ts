@@ -1,29 +1,29 @@
-import { createTail, forget, learn, recall, shrink, wake, type Tail } from './tail.ts';
+import { addAllFrames, addFrame, createTail, dropFrames, shrink, wake, type Tail } from './tail.ts';
 import type { StoredFrame } from './frame.ts';
 import type { EventBatch } from '@agent-workflow/protos/event-pack';
 
-/** The logs that are known here: those in use, and a bounded number of others, which are mostly asked for again. */
-export interface Tails {
+/** The tails of the logs in use, and of a bounded number of others, most of which are needed again. */
+interface Tails {
   readonly get: (runId: string) => Tail | undefined;
-  /** The run's tail, made where there is none. */
+  /** The run's tail, which is created when there is none. */
   readonly of: (runId: string) => Tail;
   readonly all: () => Iterable<Tail>;
-  /** Takes in a frame that was stored. */
-  readonly learn: (tail: Tail, frame: StoredFrame, batch?: EventBatch) => void;
-  /** Takes in the frames of a log that were read from its first event on. */
-  readonly recall: (tail: Tail, frames: readonly StoredFrame[]) => void;
-  /** What is kept of the log may be of one that is gone: it is read from the stream again. */
-  readonly forget: (tail: Tail) => void;
-  /** To be called when a tail may have gone out of use. */
+  /** Adds a stored frame. */
+  readonly addFrame: (tail: Tail, frame: StoredFrame, batch?: EventBatch) => void;
+  /** Adds all frames of a log, read from its first event on. */
+  readonly addAllFrames: (tail: Tail, frames: readonly StoredFrame[]) => void;
+  /** Drops the kept frames, which may belong to a lost log. The log is read from the stream again. */
+  readonly dropFrames: (tail: Tail) => void;
+  /** To be called when a tail may not be in use any more. */
   readonly release: (tail: Tail) => void;
-  /** Nothing that is known of places in the stream holds any more. */
-  readonly resetPlaces: () => void;
+  /** Forgets all sequences, because the stream was lost. */
+  readonly resetSequences: () => void;
 }
 
-/** Tails that are kept though nobody uses them. */
+/** Tails that are kept though they are not in use. */
 const maxIdle = 2000;
-const looksAtOnce = 4;
-/** What the newest frames of all runs may weigh together; the logs known longest give theirs up first. */
+const checksAtOnce = 4;
+/** Bound of the kept frames of all runs together, in bytes. The oldest tails drop theirs first. */
 const maxKeptBytes = 64 * 1024 * 1024;
 
 export function createTails(subjectOf: (runId: string) => string, isWriting: (runId: string) => boolean): Tails {
@@ -37,9 +37,9 @@ export function createTails(subjectOf: (runId: string) => string, isWriting: (ru
     shrink(tail);
   };
 
-  const letGo = (tail: Tail): void => {
+  const clear = (tail: Tail): void => {
     keptBytes -= tail.recentBytes;
-    forget(tail);
+    dropFrames(tail);
   };
 
   const dropOldest = (): void => {
@@ -54,11 +54,11 @@ export function createTails(subjectOf: (runId: string) => string, isWriting: (ru
     if (keptBytes > maxKeptBytes) dropOldest();
   };
 
-  /** Lets go of the idle ones known longest; those in use are looked at again when their turn comes. */
+  /** Removes the oldest idle tails. A tail in use moves to the end, and is checked again when its turn comes. */
   const trim = (): void => {
-    let looks = looksAtOnce;
+    let checks = checksAtOnce;
     for (const [runId, tail] of tails) {
-      if (tails.size <= maxIdle || looks-- === 0) return;
+      if (tails.size <= maxIdle || checks-- === 0) return;
       tails.delete(runId);
       if (isIdle(tail)) drop(tail);
       else tails.set(runId, tail);
@@ -79,21 +79,21 @@ export function createTails(subjectOf: (runId: string) => string, isWriting: (ru
 
     all: () => tails.values(),
 
-    learn: (tail, frame, batch) => grow(learn(tail, frame, batch)),
-    recall: (tail, frames) => grow(recall(tail, frames)),
+    addFrame: (tail, frame, batch) => grow(addFrame(tail, frame, batch)),
+    addAllFrames: (tail, frames) => grow(addAllFrames(tail, frames)),
 
-    forget: letGo,
+    dropFrames: clear,
 
     release: (tail) => {
       if (isIdle(tail)) drop(tail);
     },
 
-    resetPlaces: () => {
+    resetSequences: () => {
       for (const tail of tails.values()) {
         tail.seq = 0;
         tail.renewals++;
-        // Only who writes puts back what it has; what others say may be another log.
-        if (!tail.written) letGo(tail);
+        // Only a writer puts its frames back. For other tails the new stream may hold another log.
+        if (!tail.written) clear(tail);
         wake(tail);
       }
     },

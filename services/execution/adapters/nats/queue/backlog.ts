@@ -1,25 +1,25 @@
-import type { Streams } from '../streams.ts';
+import type { Streams } from '../client/streams.ts';
 
-/** How many runs wait in the queue, as well as it is known without asking each time. */
+/** How many runs wait in the queue: an estimate that does not ask the server each time. */
 export interface Backlog {
   readonly waiting: () => number;
-  /** Counts a run that is being put in; to be told how that went. */
+  /** Counts a run that is being put. Call the result with whether the run was new. */
   readonly put: () => (isNew: boolean) => void;
   readonly take: () => void;
   readonly settle: () => void;
-  /** The lanes where runs wait to be given out, as the server says. */
+  /** The lanes with runs that are not delivered yet, as the server has them. */
   readonly filledLanes: () => Promise<ReadonlySet<number>>;
 }
 
-/** How old what the server said may be: between, only this replica's own runs are counted. */
+/** The age of the server's answer after which it is asked again. Until then only this replica's own runs are counted. */
 const staleMs = 1000;
 
 export function createBacklog({ manager, names }: Streams): Backlog {
   let waiting = 0;
-  /** Taken here and not settled: the server still has them. */
+  /** Runs taken here and not settled: the server still counts them. */
   let unsettled = 0;
   let askedAt = -Infinity;
-  /** Counts what was put and taken here: an answer that was under way meanwhile is already wrong. */
+  /** Counts the runs put and taken here. An answer that was under way during such a change is outdated. */
   let changes = 0;
   let beingPut = 0;
 
@@ -33,7 +33,7 @@ export function createBacklog({ manager, names }: Streams): Backlog {
     waiting: () => {
       if (performance.now() - askedAt > staleMs) {
         askedAt = performance.now();
-        // It is a hint: what cannot be asked now is asked the next time.
+        // The number is a hint: when the server cannot be asked now, it is asked the next time.
         refresh().catch(() => undefined);
       }
       return waiting;

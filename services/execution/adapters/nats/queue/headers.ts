@@ -2,22 +2,22 @@ import { headers as createHeaders, type Msg, type MsgHdrs } from 'nats';
 import type { RunnableRun } from '../../../ports/port.ts';
 
 const ownerHeader = 'agent-owner';
-/** Names of trace headers begin with it on the wire, so that none is taken for one of the server's. */
+/** Names of trace headers begin with it, so that none is mistaken for a header of the server. */
 const tracePrefix = 'trace-';
 
 /**
- * What stands beside a run for whoever watches the bus: the owner and the trace. The payload decides; a reader who knows no
- * headers misses nothing.
+ * The owner and the trace of a run, for operators who watch the bus. Only the payload counts for the queue, apart from the trace,
+ * which only spans and logs use.
  */
 export function toRunHeaders({ owner, trace = {} }: RunnableRun): MsgHdrs {
   const headers = createHeaders();
-  // Owners and traces come from outside: a header holds no line break.
+  // Owners and traces come from outside, and a header must not hold a line break.
   headers.set(ownerHeader, encodeURIComponent(owner));
   for (const [name, value] of Object.entries(trace)) headers.set(`${tracePrefix}${name}`, encodeURIComponent(value));
   return headers;
 }
 
-/** The trace that came with a message; `undefined` when there is none. */
+/** The trace of a message; `undefined` when there is none. */
 export function readTrace({ headers }: Pick<Msg, 'headers'>): Readonly<Record<string, string>> | undefined {
   const names = headers?.keys().filter((name) => name.startsWith(tracePrefix)) ?? [];
   if (names.length === 0) return undefined;

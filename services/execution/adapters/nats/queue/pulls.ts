@@ -1,47 +1,47 @@
 import { createInbox, type Msg } from 'nats';
-import type { NatsClient } from '../client.ts';
-import { allLanes, type StreamNames } from '../streams.ts';
+import type { NatsClient } from '../client/client.ts';
+import { allLanes, type StreamNames } from '../client/streams.ts';
 
-/** A run as a lane gave it out. */
+/** A run as a lane delivered it. */
 export interface Delivery {
   readonly lane: number;
   readonly message: Msg;
-  /** How many more wait in the lane. */
+  /** How many more runs wait in the lane. */
   readonly left: number;
 }
 
-export interface PullOptions {
+interface PullOptions {
   readonly client: NatsClient;
   readonly names: StreamNames;
-  /** How long a question waits for a run, in milliseconds. */
+  /** How long a pull request waits for a run, in milliseconds. */
   readonly expiryMs: number;
   readonly onDelivery: (delivery: Delivery) => void;
-  /** None waits in the lane. */
+  /** No run waits in the lane. */
   readonly onEmpty: (lane: number) => void;
-  /** A question failed: it may be asked again a little later. */
-  readonly onOver: (lane: number) => void;
-  /** Nothing came while a question was open: it may be asked again at once. */
+  /** A pull request failed; it may be repeated after a pause. */
+  readonly onFailed: (lane: number) => void;
+  /** No run came before a pull request expired; it may be repeated at once. */
   readonly onExpired: () => void;
-  /** The lane's consumer, or the whole stream, is not there. */
+  /** The lane's consumer, or the whole stream, does not exist. */
   readonly onMissing: (lane: number) => void;
 }
 
-/** Questions to the lanes: one at most is open to each, and its answer is one run at most. */
+/** Pull requests to the lanes: at most one is open to each, for one run. */
 export interface Pulls extends Disposable {
   readonly isOpen: (lane: number) => boolean;
-  /** Asks for a run that waits already: answered at once. */
-  readonly askNow: (lane: number) => void;
-  /** Asks for the next run, whenever it comes. */
-  readonly askLater: (lane: number) => void;
-  /** Gives up on questions that were not answered when they should have been; gives those lanes. */
-  readonly dropOverdue: () => readonly number[];
-  /** No question of before is answered any more: the connection was lost. */
+  /** Requests a run that waits already: the lane answers at once. */
+  readonly pullNow: (lane: number) => void;
+  /** Requests the next run, whenever it comes. */
+  readonly pullNext: (lane: number) => void;
+  /** Drops pull requests that are overdue for an answer. */
+  readonly dropOverdue: () => void;
+  /** Drops all pull requests, because the connection was lost. */
   readonly dropAll: () => void;
-  /** No question is answered any more, once it has resolved: the server gives to others what it would have given here. */
+  /** Closes all pull requests. Once it has resolved, the server delivers to other replicas what it would have delivered here. */
   readonly leave: () => Promise<void>;
 }
 
-/** How long after a question has run out a server that says nothing is given up. */
+/** How long after its expiry a pull request waits for an answer. */
 const graceMs = 5000;
 const nanosPerMs = 1_000_000;
 
@@ -49,20 +49,20 @@ const statusNoMessages = 404;
 const statusExpired = 408;
 const statusNoResponder = 503;
 
-interface Question {
+interface PullRequest {
   readonly number: number;
   readonly dueAt: number;
 }
 
 export function createPulls(options: PullOptions): Pulls {
-  const { client, names, expiryMs, onDelivery, onEmpty, onOver, onExpired, onMissing } = options;
+  const { client, names, expiryMs, onDelivery, onEmpty, onFailed, onExpired, onMissing } = options;
   const { connection } = client;
   const inbox = createInbox();
-  const open = new Map<number, Question>();
-  let asked = 0;
+  const open = new Map<number, PullRequest>();
+  let requests = 0;
 
-  const ask = (lane: number, query: Record<string, unknown>, waitMs: number): void => {
-    const number = ++asked;
+  const pull = (lane: number, query: Record<string, unknown>, waitMs: number): void => {
+    const number = ++requests;
     open.set(lane, { number, dueAt: performance.now() + waitMs + graceMs });
     connection.publish(
       `$JS.API.CONSUMER.MSG.NEXT.${names.runs}.${names.consumer(lane)}`,
@@ -71,11 +71,11 @@ export function createPulls(options: PullOptions): Pulls {
     );
   };
 
-  const hear = (message: Msg): void => {
+  const onReply = (message: Msg): void => {
     const code = message.headers?.code ?? 0;
     if (code === 0) {
-      // A run comes under its own subject: whose question it answers only its consumer says.
-      const { lane, left } = readReply(names, message.reply);
+      // A run arrives under its own subject: only its reply subject names the lane.
+      const { lane, left } = readReplySubject(names, message.reply);
       open.delete(lane);
       onDelivery({ lane, message, left });
       return;
@@ -88,26 +88,25 @@ export function createPulls(options: PullOptions): Pulls {
     open.delete(lane);
     if (code === statusNoMessages) onEmpty(lane);
     else if (code === statusExpired) onExpired();
-    else if (code === statusNoResponder || isDeleted(message)) onMissing(lane);
-    else onOver(lane);
+    else if (code === statusNoResponder) onMissing(lane);
+    // Among others when the consumer was deleted: the next pull request has no responder then.
+    else onFailed(lane);
   };
 
   const subscription = connection.subscribe(`${inbox}.*.*`, {
     callback: (error, message) => {
-      if (!error) hear(message);
+      if (!error) onReply(message);
     },
   });
 
   return {
     isOpen: (lane) => open.has(lane),
-    askNow: (lane) => ask(lane, { no_wait: true }, 0),
-    askLater: (lane) => ask(lane, { expires: expiryMs * nanosPerMs }, expiryMs),
+    pullNow: (lane) => pull(lane, { no_wait: true }, 0),
+    pullNext: (lane) => pull(lane, { expires: expiryMs * nanosPerMs }, expiryMs),
 
     dropOverdue: () => {
       const now = performance.now();
-      const overdue = [...open].filter(([, { dueAt }]) => dueAt < now).map(([lane]) => lane);
-      for (const lane of overdue) open.delete(lane);
-      return overdue;
+      for (const [lane, { dueAt }] of open) if (dueAt < now) open.delete(lane);
     },
 
     dropAll: () => open.clear(),
@@ -122,13 +121,11 @@ export function createPulls(options: PullOptions): Pulls {
   };
 }
 
-const isDeleted = ({ headers }: Msg): boolean => headers?.description.toLowerCase().includes('deleted') === true;
-
 /**
- * Which lane gave a run out, and how many wait behind it, as its reply subject says:
- * `$JS.ACK.{stream}.{consumer}.{deliveries}.{place}.{delivery}.{time}.{left}`, or with two more words before the stream.
+ * The lane that delivered a run, and how many wait behind it, from the reply subject
+ * `$JS.ACK.{stream}.{consumer}.{deliveries}.{sequence}.{delivery}.{time}.{left}`, which may have two more words before the stream.
  */
-function readReply({ consumer }: StreamNames, reply = ''): Pick<Delivery, 'lane' | 'left'> {
+function readReplySubject({ consumer }: StreamNames, reply = ''): Pick<Delivery, 'lane' | 'left'> {
   const words = reply.split('.');
   const start = words.length >= longReplyWords ? 4 : 2;
   return { lane: Number(words[start + 1]?.slice(consumer('').length)), left: Number(words[start + 6] ?? 0) };
@@ -136,4 +133,4 @@ function readReply({ consumer }: StreamNames, reply = ''): Pick<Delivery, 'lane'
 
 const longReplyWords = 11;
 
-export const lanesOf = Array.from({ length: allLanes }, (_, lane) => lane);
+export const lanes = Array.from({ length: allLanes }, (_, lane) => lane);

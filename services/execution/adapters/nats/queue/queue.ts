@@ -1,72 +1,62 @@
-import { unavailable } from '@agent-workflow/kit/errors';
 import { every, settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
+import { pause } from '@agent-workflow/kit/retry';
 import type { Msg } from 'nats';
 import type { RunnableRun, RunQueue, TakenRun } from '../../../ports/port.ts';
-import { pause } from '../client.ts';
-import { readTrace, toRunHeaders } from './headers.ts';
-import { createLanes, heapSize } from './lanes.ts';
-import { createPulls, lanesOf, type Delivery } from './pulls.ts';
+import { isStreamAway, type Streams } from '../client/streams.ts';
 import { createBacklog } from './backlog.ts';
-import { hashOf, isStreamAway, remakeConsumer, type Streams } from '../streams.ts';
+import { createConsumerCheck } from './consumer-check.ts';
+import { createPulls, lanes, type Delivery } from './pulls.ts';
+import { createPut } from './put.ts';
+import { readRun } from './run-message.ts';
+import { createTakers } from './takers.ts';
 
-export interface NatsQueueOptions {
+interface NatsQueueOptions {
   readonly streams: Streams;
   readonly logger: Log;
-  /** How often waiting for runs is looked after, in milliseconds; what gives out nothing for two looks is mended. */
+  /** How often consumers are checked while a worker waits for runs, in milliseconds. */
   readonly watchMs: number;
 }
 
-interface Taker {
-  readonly give: (taken: TakenRun) => void;
-}
-
 const ack = '+ACK';
-const giveBack = '-NAK';
-const throwAway = '+TERM';
-/** How long putting a run into the queue is tried before it is left to the sweep, in milliseconds. */
-const enqueueMs = 10_000;
+const nak = '-NAK';
+const term = '+TERM';
 const retryMs = 100;
-const questionsPerLease = 2;
-/** How long the server may take to hear that nothing is taken here any more, in milliseconds. */
+const pullsPerLease = 2;
+/** How long the server may take to close the pull requests of a replica that leaves, in milliseconds. */
 const leaveMs = 1000;
 
-/** Opens the queue on a stream, and makes stream and consumers where they are missing. */
+/** Opens the queue on a stream, and creates stream and consumers where they are missing. */
 export async function openNatsRunQueue({ streams, logger, watchMs }: NatsQueueOptions): Promise<RunQueue> {
-  const { client, names, manager, settings } = streams;
+  const { client, names, settings } = streams;
   const closing = new AbortController();
-  const takers = new Set<Taker>();
-  /** Lanes where runs are known to wait, in the order of their turns. */
+  const takers = createTakers(() => pullAll());
+  /** Lanes with waiting runs, in the order of their turns. */
   const filled = new Set<number>();
   const backlog = createBacklog(streams);
-  const isCalm = (): boolean => backlog.waiting() < heapSize;
-  const laneOf = createLanes(isCalm);
-  /** Lanes whose questions stay unanswered though runs wait there, since the last look. */
-  let silent: ReadonlySet<number> = new Set();
   let hasLeft = false;
-  let delivered = new Set<number>();
 
-  /** Asks as many lanes that hold runs as there are takers, in turn, and all that hold none, for what comes. */
-  const ask = (): void => {
-    if (takers.size === 0 || hasLeft || closing.signal.aborted || !client.isConnected()) return;
-    let wanted = takers.size - [...filled].filter(pulls.isOpen).length;
+  /** Requests runs from as many filled lanes as there are takers, in turn, and the next run from every other lane. */
+  const pullAll = (): void => {
+    if (takers.count() === 0 || hasLeft || closing.signal.aborted || !client.isConnected()) return;
+    let wanted = takers.count() - [...filled].filter(pulls.isOpen).length;
     for (const lane of [...filled]) {
       if (wanted <= 0) break;
       if (pulls.isOpen(lane)) continue;
-      pulls.askNow(lane);
+      pulls.pullNow(lane);
       wanted--;
     }
-    for (const lane of lanesOf) if (!filled.has(lane) && !pulls.isOpen(lane)) pulls.askLater(lane);
+    for (const lane of lanes) if (!filled.has(lane) && !pulls.isOpen(lane)) pulls.pullNext(lane);
   };
 
-  const taken = (message: Msg, run: RunnableRun): TakenRun => {
-    let open = true;
+  const toTaken = (message: Msg, run: RunnableRun): TakenRun => {
+    let isOpen = true;
     backlog.take();
     return {
       run,
       settle: () => {
-        if (!open || client.connection.isClosed()) return;
-        open = false;
+        if (!isOpen || client.connection.isClosed()) return;
+        isOpen = false;
         backlog.settle();
         message.respond(ack);
       },
@@ -74,34 +64,34 @@ export async function openNatsRunQueue({ streams, logger, watchMs }: NatsQueueOp
   };
 
   const deliver = ({ lane, message, left }: Delivery): void => {
-    delivered.add(lane);
+    consumers.addDelivery(lane);
     filled.delete(lane);
-    const [taker] = takers;
+    const give = takers.next();
     const run = readRun(message);
-    // What was given back is the lane's next.
-    if (left > 0 || !taker) filled.add(lane);
+    // A run that is not taken stays the lane's next one.
+    if (left > 0 || !give) filled.add(lane);
     if (!run) {
-      logger.error({ subject: message.subject }, 'what waits in the queue is no run; it is thrown away');
-      message.respond(throwAway);
-    } else if (taker) taker.give(taken(message, run));
-    // Another replica may be free.
-    else message.respond(giveBack);
-    ask();
+      logger.error({ subject: message.subject }, 'a message of the queue is not a run; it is deleted');
+      message.respond(term);
+    } else if (give) give(toTaken(message, run));
+    // Another replica may have a free slot.
+    else message.respond(nak);
+    pullAll();
   };
 
   const pulls = createPulls({
     client,
     names,
-    // A worker that freezes is still given what its open questions ask for. They are over before its lease, also where it
+    // The server still delivers to the open pull requests of a worker that freezes. They expire before its lease, also where it
     // froze just before a heartbeat, so that none of its runs comes back to it.
-    expiryMs: settings.settleMs / questionsPerLease,
+    expiryMs: settings.settleMs / pullsPerLease,
     onDelivery: deliver,
     onEmpty: (lane) => {
       filled.delete(lane);
-      ask();
+      pullAll();
     },
-    onOver: () => void askSoon(),
-    onExpired: ask,
+    onFailed: () => void pullSoon(),
+    onExpired: pullAll,
     onMissing: (lane) => {
       filled.delete(lane);
       restoring ??= restore().finally(() => {
@@ -110,9 +100,19 @@ export async function openNatsRunQueue({ streams, logger, watchMs }: NatsQueueOp
     },
   });
 
-  const askSoon = async (): Promise<void> => {
+  const consumers = createConsumerCheck({ streams, logger, backlog, pulls });
+
+  const put = createPut({
+    ...{ streams, backlog, closing: closing.signal },
+    // Without an open pull request only this says that the lane has a run.
+    onPut: (lane) => {
+      if (!pulls.isOpen(lane)) filled.add(lane);
+    },
+  });
+
+  const pullSoon = async (): Promise<void> => {
     await pause(retryMs, closing.signal).catch(() => undefined);
-    ask();
+    pullAll();
   };
 
   let restoring: Promise<void> | undefined;
@@ -121,106 +121,36 @@ export async function openNatsRunQueue({ streams, logger, watchMs }: NatsQueueOp
       await client.connected(closing.signal);
       await streams.ensureRuns();
     } catch (error) {
-      logger.debug({ err: error }, 'the queue is not there yet');
+      logger.debug({ err: error }, 'the queue could not be created again yet');
     }
-    await askSoon();
+    await pullSoon();
   };
 
-  const subjectOf = (lane: number, { owner, runId, takeoverEpoch }: RunnableRun): string =>
-    `${names.runSubject}.${lane}.${hashOf(owner).toString(36)}.${runId}.${takeoverEpoch ?? 'new'}`;
-
-  /** Puts the run into its lane; a subject that holds a run already takes no second one. */
-  const publish = async (lane: number, run: RunnableRun): Promise<void> => {
-    const done = backlog.put();
-    let isNew = false;
-    try {
-      const payload = Buffer.from(JSON.stringify(toJson(run)));
-      const reply = await client.request(subjectOf(lane, run), payload, { headers: toRunHeaders(run) });
-      isNew = readAnswer(reply);
-    } finally {
-      done(isNew);
-    }
-    // While nobody asks, this is how the lane is known to hold a run.
-    if (isNew && !pulls.isOpen(lane)) filled.add(lane);
-  };
-
-  const waitsIn = async (lane: number, run: RunnableRun): Promise<boolean> => {
-    const { headers } = await client.request(`$JS.API.DIRECT.GET.${names.runs}.${subjectOf(lane, run)}`, nothing);
-    return headers?.code !== notFoundStatus;
-  };
-
-  /** A consumer that gives out nothing though runs wait and it is asked for them, from one look to the next, is made anew. */
   const watch = async (): Promise<void> => {
-    if (takers.size === 0 || !client.isConnected()) return;
+    if (takers.count() === 0 || !client.isConnected()) return;
     pulls.dropOverdue();
-    ask();
-    const waiting = await backlog.filledLanes();
-    const quiet = new Set([...waiting].filter((lane) => !delivered.has(lane) && pulls.isOpen(lane)));
-    delivered = new Set();
-    for (const lane of quiet) {
-      if (!silent.has(lane)) continue;
-      logger.warn({ lane }, 'a consumer of the queue gives out nothing; it is made anew');
-      await remakeConsumer(manager, settings, lane);
-    }
-    silent = quiet;
+    pullAll();
+    await consumers.check();
   };
 
   await streams.ensureRuns();
   const reconnects = client.onReconnect(() => {
     pulls.dropAll();
-    ask();
+    pullAll();
   });
-  const watchdog = every(watchMs, watch, (error) => {
+  const watching = every(watchMs, watch, (error) => {
     if (isStreamAway(error)) void restore();
-    else logger.debug({ err: error }, 'the queue could not be looked after');
+    else logger.debug({ err: error }, 'the consumers of the queue could not be checked');
   });
 
   return {
-    enqueue: async (run) => {
-      const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(enqueueMs)]);
-      const { lane, other, isHeap } = laneOf(run.owner);
-      for (;;) {
-        try {
-          // Where runs come in heaps, one that is put in again may stand in its owner's other lane.
-          if ((isHeap || !isCalm()) && (await waitsIn(other, run))) return;
-          await publish(lane, run);
-          return;
-        } catch (error) {
-          if (isStreamAway(error)) await streams.ensureRuns().catch(() => undefined);
-          await client
-            .connected(signal)
-            .then(async () => pause(retryMs, signal))
-            .catch(() => {
-              throw unavailable('the queue cannot be reached right now', error);
-            });
-        }
-      }
-    },
-
+    enqueue: put,
     waiting: backlog.waiting,
-
-    take: (signal) =>
-      new Promise((resolve, reject) => {
-        signal.throwIfAborted();
-        const stop = (): void => {
-          takers.delete(taker);
-          reject(signal.reason as Error);
-        };
-        const taker: Taker = {
-          give: (run) => {
-            takers.delete(taker);
-            signal.removeEventListener('abort', stop);
-            resolve(run);
-          },
-        };
-        takers.add(taker);
-        signal.addEventListener('abort', stop, { once: true });
-        ask();
-      }),
+    take: takers.take,
 
     leave: async () => {
       hasLeft = true;
-      // Without a connection nothing is given to anyone here.
+      // Without a connection no run is delivered here.
       await settledWithin(
         pulls.leave().catch(() => undefined),
         leaveMs,
@@ -231,43 +161,7 @@ export async function openNatsRunQueue({ streams, logger, watchMs }: NatsQueueOp
       closing.abort();
       reconnects[Symbol.dispose]();
       pulls[Symbol.dispose]();
-      await watchdog[Symbol.asyncDispose]();
+      await watching[Symbol.asyncDispose]();
     },
   };
-}
-
-const nothing = new Uint8Array();
-const notFoundStatus = 404;
-const waitsAlready = 'maximum messages per subject exceeded';
-
-/** Whether the run was put in; it was not when it waits already. @throws Unavailable when the stream refused it. */
-function readAnswer(reply: Msg): boolean {
-  const { error } = reply.json<{ readonly error?: { readonly description: string } }>();
-  if (!error) return true;
-  if (error.description.includes(waitsAlready)) return false;
-  throw unavailable('the queue takes no runs', error);
-}
-
-/** A run as it stands in the queue; its trace stands in the headers. */
-const toJson = ({ owner, threadId, runId, takeoverEpoch }: RunnableRun): RunnableRun => ({
-  owner,
-  threadId,
-  runId,
-  ...(takeoverEpoch === undefined ? {} : { takeoverEpoch }),
-});
-
-/** `undefined` when the message is none that this queue has put in. */
-function readRun(message: Msg): RunnableRun | undefined {
-  const trace = readTrace(message);
-  const run = parsed(message);
-  const isRun = [run?.owner, run?.threadId, run?.runId].every((text) => typeof text === 'string');
-  return run && isRun ? { ...toJson(run), ...(trace ? { trace } : {}) } : undefined;
-}
-
-function parsed(message: Msg): RunnableRun | undefined {
-  try {
-    return message.json<RunnableRun>();
-  } catch {
-    return undefined;
-  }
 }

@@ -1,23 +1,23 @@
 import { Session, type Debugger } from 'node:inspector';
 import { originSymbol, type CodeOrigin } from './origin.ts';
 
-/** What the main thread is at. */
+/** What the main thread is doing. */
 export interface Answer extends CodeOrigin {
-  /** Where it stands: its innermost calls, as `name (file:line)`. */
+  /** Its innermost calls, as `name (file:line)`. */
   readonly stack: readonly string[];
 }
 
 const originExpression = `globalThis[Symbol.for('${originSymbol}')]()`;
 
-/** How long the main thread has to answer, in milliseconds: in native code it does not. */
+/** How long the main thread has to answer, in milliseconds. It does not answer from native code. */
 const answerMs = 5000;
 const namedCalls = 5;
 
 /**
- * Asks the main thread, as a debugger would, what it is at: it is paused wherever in JavaScript it is, and stays so. Gives
- * `undefined` when it is in native code, a synchronous call of another program say, and cannot be paused.
+ * Attaches to the main thread as a debugger, and reads what it is doing. The thread is paused wherever in JavaScript it is, and
+ * stays paused. Resolves with `undefined` when it is in native code, for example a synchronous hash, and cannot be paused.
  */
-export async function askMainThread(): Promise<Answer | undefined> {
+export async function inspectMainThread(): Promise<Answer | undefined> {
   const session = new Session();
   session.connectToMainThread();
   const urls = new Map<string, string>();
@@ -33,7 +33,7 @@ export async function askMainThread(): Promise<Answer | undefined> {
   });
 }
 
-/** Each call is asked, outwards, until one can tell: code in a `vm` context has another global object. */
+/** Evaluates in each call, from the innermost outwards, until one has the function: code in a `vm` context has another global object. */
 async function originIn(session: Session, frames: readonly Debugger.CallFrame[]): Promise<CodeOrigin> {
   for (const { callFrameId } of frames) {
     const value = await evaluate(session, callFrameId);
@@ -44,8 +44,8 @@ async function originIn(session: Session, frames: readonly Debugger.CallFrame[])
 
 const evaluate = async (session: Session, callFrameId: string): Promise<unknown> =>
   new Promise((resolve) => {
-    const asked = { callFrameId, expression: originExpression, returnByValue: true };
-    session.post('Debugger.evaluateOnCallFrame', asked, (_error, reply) => {
+    const request = { callFrameId, expression: originExpression, returnByValue: true };
+    session.post('Debugger.evaluateOnCallFrame', request, (_error, reply) => {
       resolve((reply as Debugger.EvaluateOnCallFrameReturnType | undefined)?.result.value);
     });
   });

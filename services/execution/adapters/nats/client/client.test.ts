@@ -7,7 +7,7 @@ import { isNotReady, openNatsClient } from './client.ts';
 
 const info = JSON.stringify({ server_id: 's', version: '2.12.7', proto: 1, headers: true, max_payload: 1_048_576 });
 
-/** A server that greets whoever comes, and then answers nothing. */
+/** A server that accepts each connection and then answers nothing. */
 async function openMute(): Promise<AsyncDisposable & { readonly url: string; readonly cut: () => void }> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -36,17 +36,17 @@ async function openMute(): Promise<AsyncDisposable & { readonly url: string; rea
   };
 }
 
-test('what waits for an answer when the connection is lost is unavailable, and a start that waits for it goes on', async (t) => {
+test('a request under way when the connection is lost is Unavailable, and a start that waits for NATS continues', async (t) => {
   await using server = await openMute();
   await using client = await openNatsClient({ url: server.url, name: 'test', logger: silentLog });
   const flushing = t.throwsAsync(client.flush(60_000));
   const asking = t.throwsAsync(client.connection.flush());
   server.cut();
   t.true(isServiceError(await flushing, 'Unavailable'));
-  t.true(isNotReady(await asking), 'what the library itself says of a loss');
+  t.true(isNotReady(await asking), 'the error of the library itself');
 });
 
-test('a connection that is lost is reported as away, and as there again', async (t) => {
+test('a lost connection is reported, and so is the next one', async (t) => {
   await using server = await openMute();
   const reports: string[] = [];
   const again = Promise.withResolvers<undefined>();

@@ -66,20 +66,20 @@ async function dieInTool(t: ExecutionContext, replay: 'safe' | 'once'): Promise<
   return { texts: await textsOf(replicas.threads, 't1'), calls };
 }
 
-test('a worker dies in the middle of a call that may be made once: it is not made again, and the model is told', async (t) => {
+test('a worker dies during an at-most-once tool call: it is not made again, and the model gets an error', async (t) => {
   const { texts, calls } = await dieInTool(t, 'once');
   t.is(calls.length, 1);
   t.deepEqual(texts.slice(0, 3), ['go', 'tool_call', 'tool_result']);
   t.regex(texts[3] ?? '', /^failed: Outcome unknown/);
 });
 
-test('a worker dies in the middle of a call that is safe to make again: it is made again, with the same key', async (t) => {
+test('a worker dies during a call that is safe to repeat: it is made again, with the same key', async (t) => {
   const { texts, calls } = await dieInTool(t, 'safe');
   t.is(calls.length, 2);
   t.deepEqual(texts, ['go', 'tool_call', 'tool_result', 'done: sent 2']);
 });
 
-test('a worker dies between the result of such a call and its commit: the next one takes the result', async (t) => {
+test('a worker dies between the result of an at-most-once call and its commit: the next worker uses the result', async (t) => {
   await using replicas = await openReplicas();
   const calls: string[] = [];
   const graph = sending('once', calls);
@@ -109,7 +109,7 @@ test('a worker dies between the result of such a call and its commit: the next o
   t.is((await textsOf(replicas.threads, 't1')).at(-1), 'done: sent 1');
 });
 
-test('while the record cannot note such a call it is not made, and the run goes on when it can', async (t) => {
+test('while the record cannot store an at-most-once call it is not made, and the run continues when it can', async (t) => {
   await using replicas = await openReplicas();
   const calls: string[] = [];
   const graph = sending('once', calls);

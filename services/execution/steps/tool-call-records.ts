@@ -3,29 +3,29 @@ import type { ClaimedRun, Threads } from '@agent-workflow/protos/threads';
 import type { CallNote, CallNotes } from '@agent-workflow/graph/run/once';
 import { fromJson } from '../record/run-options.ts';
 
-export interface CallNoteParts {
+interface ToolCallRecordOptions {
   readonly threads: Threads;
   readonly owner: string;
   readonly claimed: ClaimedRun;
   readonly step: number;
 }
 
-/** Notes kept with the thread, behind the fence of the step's commit. */
-export interface KeptCallNotes extends CallNotes {
-  /** Why a call could not be noted, so that it was not made: the step is then the record's failure, and not its node's. */
+/** Records of at-most-once tool calls, stored with the thread behind the fence of the step's commit. */
+interface StoredToolCallRecords extends CallNotes {
+  /** Why a call could not be recorded, and so was not made. The store is the reason that the step failed then, not its node. */
   readonly failure: () => unknown;
 }
 
 const callTimeoutMs = 30_000;
 
-export function keepCallNotes({ threads, owner, claimed, step }: CallNoteParts): KeptCallNotes {
+export function createToolCallRecords({ threads, owner, claimed, step }: ToolCallRecordOptions): StoredToolCallRecords {
   const { threadId, runId, epoch } = claimed;
-  const place = { owner, threadId, runId, epoch, step };
+  const fence = { owner, threadId, runId, epoch, step };
   let failure: unknown;
   return {
     started: async (callKey) => {
       try {
-        const { isNew, resultJson } = await threads.noteToolStarted({ ...place, callKey }, within(callTimeoutMs));
+        const { isNew, resultJson } = await threads.noteToolStarted({ ...fence, callKey }, within(callTimeoutMs));
         return { isNew, ...(resultJson ? { note: fromJson(resultJson) as CallNote } : {}) };
       } catch (error) {
         failure ??= error;
@@ -36,9 +36,9 @@ export function keepCallNotes({ threads, owner, claimed, step }: CallNoteParts):
     ended: async (callKey, note) => {
       const resultJson = Buffer.from(JSON.stringify(note));
       try {
-        await threads.noteToolResult({ ...place, callKey, resultJson }, within(callTimeoutMs));
+        await threads.noteToolResult({ ...fence, callKey, resultJson }, within(callTimeoutMs));
       } catch {
-        // The commit of the step has the result, too: only a death before that would leave it unknown.
+        // The step's commit stores the result, too. Only a death before that commit leaves the outcome unknown.
       }
     },
 

@@ -3,19 +3,19 @@ import { messageOf } from '@agent-workflow/graph/state/failure';
 import { codeOrigin } from './code.ts';
 
 /**
- * Hears of what is thrown where nobody can catch it: in timers, listeners and promises that code left behind. What an agent's
- * code threw is logged with its run and node and ends nothing: the other runs of the process have no part in it. So is a
- * rejected promise of unknown origin, because nobody waited for it. Any other error is thrown on and ends the process, whose
- * own state nobody vouches for then.
+ * Handles uncaught errors: those of timers, listeners and promises that code left behind. An error of an agent's code is logged
+ * with its run and node and ends nothing, because the other runs of the process are not affected. A rejected promise of unknown
+ * origin is logged, too, because no code awaits it. Any other error is thrown again and ends the process, whose own state may be
+ * damaged.
  */
-export function catchStrays(logger: Log): Disposable {
+export function catchUncaughtErrors(logger: Log): Disposable {
   const onRejection = (error: unknown): void => {
-    logger.error({ err: toLogged(error), ...codeOrigin() }, 'a promise that nobody waited for was rejected');
+    logger.error({ err: toLogged(error), ...codeOrigin() }, 'a promise that no code awaits was rejected');
   };
   const onException = (error: unknown): void => {
     const origin = codeOrigin();
     if (!origin) throw error;
-    logger.error({ err: toLogged(error), ...origin }, 'code of the agent threw where nobody can catch it');
+    logger.error({ err: toLogged(error), ...origin }, 'code of the agent threw an error that nothing catches');
   };
   process.on('unhandledRejection', onRejection);
   process.on('uncaughtException', onException);
@@ -27,7 +27,7 @@ export function catchStrays(logger: Log): Disposable {
   };
 }
 
-/** As much of what was thrown as a line of the log may hold. It may be anything: nothing here may throw in its turn. */
+/** As much of the error as a log line may hold. The thrown value may be anything: this must not throw itself. */
 function toLogged(error: unknown): Record<string, string> {
   const message = messageOf(error);
   try {

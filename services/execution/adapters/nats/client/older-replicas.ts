@@ -7,39 +7,39 @@ interface OlderReplicasOptions {
   readonly client: NatsClient;
   readonly prefix: string;
   readonly logger: Log;
-  /** How often they are looked for, in milliseconds. */
-  readonly lookMs?: number;
+  /** How often older replicas are looked for, in milliseconds. */
+  readonly checkMs?: number;
 }
 
 /**
- * Whether replicas of the version before run beside this one: they cannot read events in parts. Needed as long as `old-events.ts`
- * of the protos is.
+ * Whether replicas of the version before run beside this one. They cannot read events in parts. This is needed as long as
+ * `old-events.ts` of the protos is.
  */
 export interface OlderReplicas extends AsyncDisposable {
   readonly areThere: () => boolean;
 }
 
-/** The roll of those that read events in parts. */
+/** The roll call of workers that read events in parts. */
 export const rollCallSubject = (prefix: string): string => `${subjectPrefix(prefix)}rollcall.parts`;
 
-/** Every replica of the version before subscribes to this, whatever its role, and none of this version does. */
+/** Every replica of the version before subscribes to this subject, in any role, and no replica of this version does. */
 export const olderRollCallSubject = (prefix: string): string => `${subjectPrefix(prefix)}rollcall`;
 
-const usualLookMs = 2000;
-/** Only workers answer. From other replicas nothing comes, and the server does not say that nobody is subscribed either. */
+const usualCheckMs = 2000;
+/** Only workers answer. Other replicas of that version stay silent, but they are subscribers, so the server reports none missing. */
 const answerMs = 500;
 
-/** Looks for them once before it resolves, and then again and again. Where it cannot be known, they are taken to be there. */
+/** Looks for older replicas once before it resolves, then at an interval. Where it is not known, they count as there. */
 export async function watchOlderReplicas({
   client,
   prefix,
   logger,
-  lookMs = usualLookMs,
+  checkMs = usualCheckMs,
 }: OlderReplicasOptions): Promise<OlderReplicas> {
   const nothing = new Uint8Array(0);
   let areThere = true;
 
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     const found = await client.request(olderRollCallSubject(prefix), nothing, { timeoutMs: answerMs }).then(
       () => true,
       (error: unknown) => !isNoResponder(error),
@@ -48,7 +48,7 @@ export async function watchOlderReplicas({
     areThere = found;
   };
 
-  await look();
-  const looking = every(lookMs, look, () => undefined);
-  return { areThere: () => areThere, [Symbol.asyncDispose]: async () => looking[Symbol.asyncDispose]() };
+  await check();
+  const checks = every(checkMs, check, () => undefined);
+  return { areThere: () => areThere, [Symbol.asyncDispose]: async () => checks[Symbol.asyncDispose]() };
 }

@@ -13,30 +13,30 @@ import {
 import { apiErrorOf, isNoResponder, type NatsClient } from './client.ts';
 
 export interface StreamSettings {
-  /** Stands before the name of each stream and subject: letters, digits, `-` and `_`; empty for none. */
+  /** The beginning of the name of each stream and subject: letters, digits, `-` and `_`; empty for none. */
   readonly prefix: string;
   readonly replicas: number;
   /** How long an event is kept at most, in milliseconds. */
   readonly eventsMaxAgeMs: number;
-  /** What all events may weigh together, in bytes; 0 is no bound. */
+  /** Bound of all events together, in bytes; 0 is no bound. */
   readonly eventsMaxBytes: number;
-  /** How long a run that was handed out may take to be settled before it is handed out again, in milliseconds. */
+  /** How long a delivered run may stay unsettled before it is delivered again, in milliseconds. */
   readonly settleMs: number;
 }
 
-/** How the streams and their subjects are called. */
+/** Names of the streams and their subjects. */
 export interface StreamNames {
   readonly runs: string;
   readonly events: string;
-  /** Before the lane of a run, and the run behind it. */
+  /** The subject of a run begins with it; lane, owner and run follow. */
   readonly runSubject: string;
   readonly eventSubject: string;
-  /** Where the server tells an event again once it is stored. */
-  readonly toldSubject: string;
+  /** Where the server republishes an event once it is stored. */
+  readonly liveSubject: string;
   readonly consumer: (lane: number | string) => string;
 }
 
-/** What stands before every subject, a dot included, where there is a prefix. */
+/** The beginning of every subject, with the dot; empty without a prefix. */
 export const subjectPrefix = (prefix: string): string => (prefix === '' ? '' : `${prefix}.`);
 
 export function namesOf(prefix: string): StreamNames {
@@ -47,15 +47,15 @@ export function namesOf(prefix: string): StreamNames {
     events: `${stream}EVENTS`,
     runSubject: `${subject}runs`,
     eventSubject: `${subject}events`,
-    toldSubject: `${subject}told`,
+    liveSubject: `${subject}told`,
     consumer: (lane) => `lane-${lane}`,
   };
 }
 
-/** Lanes that runs are divided into by their owners, and those behind them for what one owner puts in heaps. */
+/** Lanes that runs are divided into by their owners, and the lanes behind them for runs that one owner enqueues in bulk. */
 export const ownLanes = 16;
-export const heapLanes = 4;
-export const allLanes = ownLanes + heapLanes;
+export const bulkLanes = 4;
+export const allLanes = ownLanes + bulkLanes;
 
 /** FNV-1a: spreads names over lanes and shards, the same in every process. */
 export function hashOf(text: string): number {
@@ -64,13 +64,13 @@ export function hashOf(text: string): number {
   return hash >>> 0;
 }
 
-/** Of the server only: the settings of a stream that differ from its defaults. */
+/** The settings of a stream that differ from the defaults of the server. */
 type Wanted = Partial<StreamConfig> & Pick<StreamConfig, 'name'>;
 
-/** The server refuses runs in a lane while so many were handed out and not settled; its own default would cap all of them. */
+/** The server delivers nothing more of a lane while so many runs are unsettled. Its default of 1000 would cap all runs under way. */
 const maxUnsettled = 65_536;
 
-/** Waiting runs, `{lane}.{owner's hash}.{run}.{epoch}`: a subject holds one message, so that none waits twice. */
+/** Waiting runs, `{lane}.{owner's hash}.{run}.{epoch}`. A subject holds one message, so that no run waits twice. */
 const runsStream = ({ prefix, replicas }: StreamSettings): Wanted => {
   const { runs, runSubject } = namesOf(prefix);
   return {
@@ -87,11 +87,11 @@ const runsStream = ({ prefix, replicas }: StreamSettings): Wanted => {
   };
 };
 
-/** Nothing here is told apart by message ids: the server's table of them is kept as small as it lets us. */
+/** No message id is used here: the server's table of them is kept as small as it allows. */
 const minWindowMs = 100;
 
 const eventsStream = ({ prefix, replicas, eventsMaxAgeMs, eventsMaxBytes }: StreamSettings): Wanted => {
-  const { events, eventSubject, toldSubject } = namesOf(prefix);
+  const { events, eventSubject, liveSubject } = namesOf(prefix);
   return {
     name: events,
     subjects: [`${eventSubject}.*.*`],
@@ -103,8 +103,8 @@ const eventsStream = ({ prefix, replicas, eventsMaxAgeMs, eventsMaxBytes }: Stre
     discard: DiscardPolicy.Old,
     duplicate_window: nanos(minWindowMs),
     allow_direct: true,
-    // Told again by the server once stored: whoever listens is shown nothing that could still be refused or lost.
-    republish: { src: `${eventSubject}.>`, dest: `${toldSubject}.>` },
+    // The server republishes what it has stored: subscribers see nothing that could still be refused or lost.
+    republish: { src: `${eventSubject}.>`, dest: `${liveSubject}.>` },
   };
 };
 
@@ -113,7 +113,7 @@ const laneConsumer = ({ prefix, settleMs }: StreamSettings, lane: number): Parti
   filter_subject: `${namesOf(prefix).runSubject}.${lane}.>`,
   ack_policy: AckPolicy.Explicit,
   ack_wait: nanos(settleMs),
-  // Giving up is decided by the run record.
+  // The record decides when a run has failed too often, not the queue.
   max_deliver: -1,
   max_ack_pending: maxUnsettled,
 });
@@ -122,10 +122,10 @@ const streamNotFound = 10_059;
 const consumerNotFound = 10_014;
 const isApiError = (error: unknown, code: number): boolean => apiErrorOf(error)?.code === code;
 
-/** Whether an error says that the stream behind a request is not there. */
+/** Whether the stream behind a request does not exist. */
 export const isStreamAway = (error: unknown): boolean => isNoResponder(error) || isApiError(error, streamNotFound);
 
-/** What the server says of a stream; `undefined` when there is none. */
+/** The present state of a stream; `undefined` when it does not exist. */
 export async function readStream(manager: JetStreamManager, name: string): Promise<StreamInfo | undefined> {
   try {
     return await manager.streams.info(name);
@@ -136,8 +136,8 @@ export async function readStream(manager: JetStreamManager, name: string): Promi
 }
 
 /**
- * Makes the stream, or brings it to its settings, and reads it back.
- * @throws ConfigError when the server keeps it otherwise than asked.
+ * Creates the stream, or brings it to its settings, and reads it back.
+ * @throws ConfigError when a setting cannot be changed to the one asked for.
  */
 async function ensureStream(manager: JetStreamManager, wanted: Wanted): Promise<StreamInfo> {
   const found = await readStream(manager, wanted.name);
@@ -147,7 +147,7 @@ async function ensureStream(manager: JetStreamManager, wanted: Wanted): Promise<
   const [different] = differences(wanted, info.config);
   if (different !== undefined)
     throw new ConfigError(
-      `the stream ${wanted.name} has another ${different} than the settings say: make it anew or mend it by hand`,
+      `the stream ${wanted.name} has another ${different} than the settings say: delete it, so that it is created again, or change it by hand`,
     );
   return info;
 }
@@ -157,13 +157,13 @@ const differences = (wanted: Wanted, found: StreamConfig): string[] =>
     .filter(([key, value]) => !holds(value, found[key as keyof StreamConfig]))
     .map(([key]) => key);
 
-/** Whether the server's value is the one asked for; objects may hold more than was asked. */
+/** Whether the server's value is the one asked for. Objects may hold more than was asked for. */
 const holds = (wanted: unknown, found: unknown): boolean =>
   typeof wanted === 'object' && wanted !== null && typeof found === 'object' && found !== null
     ? Object.entries(wanted).every(([key, value]) => holds(value, (found as Record<string, unknown>)[key]))
     : wanted === found || ((wanted === '' || wanted === false || wanted === 0) && found === undefined);
 
-/** Makes the consumer of each lane, where it is not there as it should be. */
+/** Creates the consumer of each lane, or brings it to its settings. */
 async function ensureConsumers(manager: JetStreamManager, settings: StreamSettings): Promise<void> {
   const lanes = Array.from({ length: allLanes }, (_, lane) => lane);
   await Promise.all(lanes.map(async (lane) => ensureConsumer(manager, settings, lane)));
@@ -181,8 +181,12 @@ async function ensureConsumer(manager: JetStreamManager, settings: StreamSetting
   }
 }
 
-/** Makes a lane's consumer anew: what it had handed out and was not settled is handed out again. */
-export async function remakeConsumer(manager: JetStreamManager, settings: StreamSettings, lane: number): Promise<void> {
+/** Creates a lane's consumer again. Runs that it had delivered and that are not settled are delivered again. */
+export async function recreateConsumer(
+  manager: JetStreamManager,
+  settings: StreamSettings,
+  lane: number,
+): Promise<void> {
   const { runs, consumer } = namesOf(settings.prefix);
   try {
     await manager.consumers.delete(runs, consumer(lane));
@@ -192,7 +196,7 @@ export async function remakeConsumer(manager: JetStreamManager, settings: Stream
   await ensureConsumer(manager, settings, lane);
 }
 
-/** The streams of one deployment, made again when they are found missing. */
+/** The streams of one deployment, which are created again when they are missing. */
 export interface Streams {
   readonly client: NatsClient;
   readonly settings: StreamSettings;
@@ -202,7 +206,7 @@ export interface Streams {
   readonly ensureRuns: () => Promise<StreamInfo>;
 }
 
-/** Only wires: the streams are made by the first call of each. */
+/** Only wires: the first call of `ensureEvents` and `ensureRuns` creates the streams. */
 export async function createStreams(client: NatsClient, settings: StreamSettings): Promise<Streams> {
   const manager = await client.connection.jetstreamManager({ checkAPI: false });
   return {
@@ -219,7 +223,7 @@ export async function createStreams(client: NatsClient, settings: StreamSettings
   };
 }
 
-/** Whoever calls while the work is under way gets the same work. */
+/** A call while the work is under way gets the promise of that work. */
 function shared<T>(work: () => Promise<T>): () => Promise<T> {
   let underWay: Promise<T> | undefined;
   return async () => {

@@ -4,6 +4,7 @@ import { unavailable } from '@agent-workflow/kit/errors';
 import { unwatchedPart, type PartHealth } from '@agent-workflow/runtime/health';
 import { settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
+import { retry, type Backoff } from '@agent-workflow/kit/retry';
 import {
   connect,
   credsAuthenticator,
@@ -18,9 +19,9 @@ import {
 } from 'nats';
 
 export interface NatsClientOptions {
-  /** `nats://` or `tls://` addresses, divided by commas; a user and a password may stand in the first. */
+  /** `nats://` or `tls://` addresses, separated by commas. The first may hold a user and a password. */
   readonly url: string;
-  /** What the server lists the connection as. */
+  /** The name under which the server lists the connection. */
   readonly name: string;
   readonly token?: string | undefined;
   /** Path of a `.creds` file. */
@@ -29,7 +30,7 @@ export interface NatsClientOptions {
   readonly tlsCertFile?: string | undefined;
   readonly tlsKeyFile?: string | undefined;
   readonly logger: Log;
-  /** Whom losses of the connection are reported to. */
+  /** Gets reports of the connection, lost and regained. */
   readonly health?: PartHealth;
 }
 
@@ -42,49 +43,50 @@ interface RequestOptions {
 export interface NatsClient extends AsyncDisposable {
   readonly connection: NatsConnection;
   readonly isConnected: () => boolean;
-  /** Resolves once the server is there. @throws the signal's reason when it fires first; Unavailable once closed. */
+  /** Resolves once the connection is up. @throws the signal's reason when it fires first; Unavailable once closed. */
   readonly connected: (signal?: AbortSignal) => Promise<void>;
-  /** Calls `listener` each time that the connection is there again, after a loss. */
+  /** Calls `listener` each time that a lost connection is up again. */
   readonly onReconnect: (listener: () => void) => Disposable;
   /**
-   * Asks, and waits for one answer. Does not outlast the connection: what was asked before a loss is not answered after it.
+   * Sends a request and waits for one reply. A loss of the connection ends it, because no reply arrives after that.
    * @throws Unavailable when the connection is lost, a NatsError otherwise.
    */
   readonly request: (subject: string, payload: Uint8Array, options?: RequestOptions) => Promise<Msg>;
-  /** Asks, and gives every answer up to an empty one, which ends them. Fails as `request` does. */
+  /** Sends a request and resolves with all replies up to an empty one, which ends them. Fails as `request` does. */
   readonly requestMany: (subject: string, payload: Uint8Array) => Promise<readonly Msg[]>;
-  /** Resolves when the server has taken in what was sent so far, and what it sent before has come in. */
+  /** Resolves when the server has everything that was sent so far, and everything that it sent before has arrived. */
   readonly flush: (timeoutMs: number) => Promise<void>;
 }
 
 const connectTimeoutMs = 5000;
 const requestTimeoutMs = 5000;
-/** A server that answers no ping for three of these is thought gone. */
+/** A server that answers no ping for three intervals counts as gone. */
 const pingIntervalMs = 5000;
-/** Tries to reconnect begin at once and come a quarter to half a second apart, so that replicas do not come all at once. */
+/** Reconnects begin at once and are a quarter to half a second apart, so that replicas do not arrive all at once. */
 const reconnectWaitMs = 250;
-const farewellMs = 2000;
+/** How long closing waits until everything is sent. */
+const drainMs = 2000;
 
 /**
- * Connects, and goes on trying until the server is there.
+ * Connects, and tries until the server is there.
  * @throws the signal's reason when it fires first.
  */
 export async function openNatsClient(options: NatsClientOptions, signal?: AbortSignal): Promise<NatsClient> {
   const settings = await toConnectionOptions(options);
   const { logger, health = unwatchedPart } = options;
-  for (let told = false; ; told = true) {
-    signal?.throwIfAborted();
-    try {
-      const connection = await connect(settings);
-      health.works();
-      return createClient(connection, logger, health);
-    } catch (error) {
-      if (isRefusal(error)) throw error;
+  let isLogged = false;
+  const connection = await retry(async () => connect(settings), {
+    ...steadily(reconnectWaitMs),
+    signal,
+    mayHelp: (error) => !isRefusal(error),
+    onRetry: (error) => {
       health.fails(awayReason, error);
-      if (!told) logger.warn({ err: error }, 'NATS is not there yet; trying on');
-      await pause(reconnectWaitMs, signal);
-    }
-  }
+      if (!isLogged) logger.warn({ err: error }, 'NATS cannot be reached yet; it is tried again');
+      isLogged = true;
+    },
+  });
+  health.works();
+  return createClient(connection, logger, health);
 }
 
 async function toConnectionOptions(options: NatsClientOptions): Promise<ConnectionOptions> {
@@ -101,7 +103,7 @@ async function toConnectionOptions(options: NatsClientOptions): Promise<Connecti
     reconnectTimeWait: reconnectWaitMs,
     reconnectJitter: reconnectWaitMs,
     reconnectJitterTLS: reconnectWaitMs,
-    // A password that was changed meanwhile is answered by trying on, as an operator who changes it back expects.
+    // A client whose password was changed tries on, so that it recovers when the operator changes it back.
     ignoreAuthErrorAbort: true,
     noAsyncTraces: true,
     ...(first && first.username !== ''
@@ -130,20 +132,20 @@ const awayReason = 'it is away';
 function createClient(connection: NatsConnection, logger: Log, health: PartHealth): NatsClient {
   let isConnected = true;
   let closed = false;
-  const underWay = new Set<(error: Error) => void>();
-  const awaited = new Set<() => void>();
+  const rejectUnderWay = new Set<(error: Error) => void>();
+  const connectedWaiters = new Set<() => void>();
   const listeners = new Set<() => void>();
 
   const lose = (): void => {
     isConnected = false;
     const error = away();
-    for (const reject of underWay) reject(error);
-    underWay.clear();
+    for (const reject of rejectUnderWay) reject(error);
+    rejectUnderWay.clear();
   };
 
   const regain = (): void => {
     isConnected = true;
-    for (const go of awaited) go();
+    for (const resume of connectedWaiters) resume();
     for (const listener of listeners) listener();
   };
 
@@ -155,7 +157,7 @@ function createClient(connection: NatsConnection, logger: Log, health: PartHealt
         logger.warn('the connection to NATS is lost; reconnecting');
         health.fails(awayReason, away());
       } else if (type === Events.Reconnect) {
-        logger.info('NATS is there again');
+        logger.info('the connection to NATS is up again');
         health.works();
         regain();
       } else if (type === Events.Error) {
@@ -167,16 +169,16 @@ function createClient(connection: NatsConnection, logger: Log, health: PartHealt
   void connection.closed().then(() => {
     closed = true;
     lose();
-    for (const go of awaited) go();
+    for (const resume of connectedWaiters) resume();
   });
 
   const whileConnected = async <T>(work: () => Promise<T>): Promise<T> => {
     if (!isConnected || closed) throw away();
     return new Promise<T>((resolve, reject) => {
-      underWay.add(reject);
+      rejectUnderWay.add(reject);
       work()
         .then(resolve, (error: unknown) => reject(isLoss(error) ? away(error) : (error as Error)))
-        .finally(() => underWay.delete(reject));
+        .finally(() => rejectUnderWay.delete(reject));
     });
   };
 
@@ -185,7 +187,7 @@ function createClient(connection: NatsConnection, logger: Log, health: PartHealt
     isConnected: () => isConnected && !closed,
 
     connected: async (signal) => {
-      while (!isConnected && !closed) await called(awaited, signal);
+      while (!isConnected && !closed) await called(connectedWaiters, signal);
       if (closed) throw away();
     },
 
@@ -221,15 +223,15 @@ function createClient(connection: NatsConnection, logger: Log, health: PartHealt
     [Symbol.asyncDispose]: async () => {
       if (closed) return;
       closed = true;
-      // A server that is away takes no farewell.
-      if (!isConnected || !(await settledWithin(connection.drain(), farewellMs))) await connection.close();
+      // Without a connection there is nothing to drain to.
+      if (!isConnected || !(await settledWithin(connection.drain(), drainMs))) await connection.close();
     },
   };
 }
 
 const away = (cause?: unknown): Error => unavailable('the event bus cannot be reached right now', cause);
 
-/** Any error of NATS in the words of the domain. */
+/** Translates an error of NATS to `Unavailable`; other errors pass. */
 export function fromNatsError(error: unknown): unknown {
   return error instanceof NatsError ? away(error) : error;
 }
@@ -239,10 +241,10 @@ export async function called(listeners: Set<() => void>, signal?: AbortSignal): 
   await new Promise<void>((resolve, reject) => {
     signal?.throwIfAborted();
     const leave = (): void => {
-      listeners.delete(go);
+      listeners.delete(call);
       signal?.removeEventListener('abort', stop);
     };
-    const go = (): void => {
+    const call = (): void => {
       leave();
       resolve();
     };
@@ -250,37 +252,27 @@ export async function called(listeners: Set<() => void>, signal?: AbortSignal): 
       leave();
       reject(signal?.reason as Error);
     };
-    listeners.add(go);
+    listeners.add(call);
     signal?.addEventListener('abort', stop, { once: true });
   });
 }
 
-/** Resolves after `ms`. @throws the signal's reason when it fires first. */
-export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  const over = new Set<() => void>();
-  const timer = setTimeout(() => {
-    for (const go of over) go();
-  }, ms);
-  try {
-    await called(over, signal);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+/** Attempts at equal intervals: the server is asked for one replica alone, and outages of it are short. */
+export const steadily = (ms: number): Backoff => ({ firstMs: ms, maxMs: ms, factor: 1, jitter: 0 });
 
-/** Errors that trying on does not mend: they stop the start. */
+/** Errors that another attempt does not change: they stop the start. */
 const refusals: ReadonlySet<string> = new Set(['AUTHORIZATION_VIOLATION', 'BAD_CREDS', 'BAD_AUTHENTICATION']);
 const isRefusal = (error: unknown): boolean =>
   error instanceof TypeError || (error instanceof NatsError && refusals.has(error.code));
 
-/** Nobody listens on the subject: the stream or consumer behind it is not there. */
+/** Whether the subject has no subscriber: the stream or consumer behind it does not exist. */
 export const isNoResponder = (error: unknown): boolean => error instanceof NatsError && error.code === '503';
 
-/** Whether it says no more than that the connection was lost. */
+/** Whether the connection was lost while the request was under way. */
 const isLoss = (error: unknown): boolean =>
   error instanceof NatsError && error.code === ErrorCode.Disconnect.toString();
 
-/** Whether asking again may do: the connection was lost, nobody answered, or JetStream is busy finding its leaders. */
+/** Whether another attempt may succeed: the connection was lost, nothing answered, or JetStream is electing its leaders. */
 export const isNotReady = (error: unknown): boolean =>
   isLoss(error) ||
   isNoResponder(error) ||
@@ -288,9 +280,15 @@ export const isNotReady = (error: unknown): boolean =>
 
 const busy = 503;
 
-/** What JetStream answered, where it refused. */
+/** The error code (`err_code`) and text of a refusal by JetStream; `undefined` for any other error. */
 export const apiErrorOf = (error: unknown): { readonly code: number; readonly description: string } | undefined => {
   if (!(error instanceof NatsError) || !error.api_error) return undefined;
   const { err_code: code = 0, description } = error.api_error;
   return { code, description };
 };
+
+/** The sequence that a message names as its subject's last one is not the last one. The server has a code for each of its checks. */
+const wrongLastSequence: ReadonlySet<number> = new Set([10_071, 10_164]);
+
+/** Whether JetStream refused a message by its `Nats-Expected-Last-Subject-Sequence`. */
+export const isWrongLastSequence = (code: number | undefined): boolean => wrongLastSequence.has(code ?? 0);

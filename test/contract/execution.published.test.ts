@@ -196,7 +196,7 @@ for (const granularity of granularities) {
     ['its failure', failing, 2],
     ['its failure in the first step', failingAtOnce, 1],
   ] as const) {
-    test(`a ${granularity} log cut at any event is gone on with after a death behind ${what} commit as if nobody had died`, async (t) => {
+    test(`a ${granularity} log cut at any event continues after a death behind ${what} commit as if no worker had died`, async (t) => {
       const scene = { graph, granularity, commits };
       const { length } = (await tellAfterDeath(scene, Infinity)).said;
       t.true(length >= 4);
@@ -234,7 +234,7 @@ function holdsEnd(t: ExecutionContext, { data }: Chunk, told: readonly RunEvent[
 }
 
 for (const granularity of ['low', 'full'] as const) {
-  test(`a ${granularity} log cut at any event is ended without a word said twice once the steps are no longer kept`, async (t) => {
+  test(`a ${granularity} log cut at any event is ended without an event twice once the steps are no longer kept`, async (t) => {
     const scene = { graph: everything, granularity, commits: 3 };
     const { length } = (await tellAfterDeath(scene, Infinity)).said;
     for (let kept = 0; kept < length; kept++) {
@@ -253,7 +253,7 @@ for (const granularity of ['low', 'full'] as const) {
   });
 }
 
-test('a log that is lost at any event while its worker lives is told from the record at its end', async (t) => {
+test('a log that is lost at any event while its worker lives is rebuilt from the record at its end', async (t) => {
   const { length } = (await tellAfterDeath({ graph: everything, granularity: 'full', commits: 3 }, Infinity)).said;
   let kept = 1;
   for (let told = await tellAfterLoss(kept); told; told = await tellAfterLoss(++kept)) {
@@ -291,7 +291,7 @@ async function tellAfterLoss(kept: number): Promise<readonly RunEvent[] | undefi
   return now === empty ? await followAll(execution, runId) : undefined;
 }
 
-test('once steps are no longer kept, whole messages are told in their place', async (t) => {
+test('once steps are no longer kept, whole messages are published instead', async (t) => {
   await using replicas = await openReplicas();
   const { execution } = await replicas.open({
     graph: everything,
@@ -319,7 +319,7 @@ test('once steps are no longer kept, whole messages are told in their place', as
   );
 });
 
-test('a log that is told again says the state that the run left, whatever came after it', async (t) => {
+test('a rebuilt log has the state that the run left, whatever came after it', async (t) => {
   await using replicas = await openReplicas();
   const { execution } = await replicas.open({ graph: everything });
   const run = async (): Promise<string> => (await start(execution, { threadId: 't1', granularity: 'full' })).runId;
@@ -332,7 +332,7 @@ test('a log that is told again says the state that the run left, whatever came a
   }
 });
 
-test.serial('a log of large events that is told again from the record holds up nobody for long', async (t) => {
+test.serial('rebuilding a log of large events from the record blocks no other work for long', async (t) => {
   t.timeout(120_000);
   await using replicas = await openReplicas();
   const { execution } = await replicas.open({ graph: boulders });
@@ -346,6 +346,6 @@ test.serial('a log of large events that is told again from the record holds up n
       for (const { data } of events) bytes += last = data.byteLength;
   });
   t.is(last, kept);
-  t.log(`${(bytes / 1e6).toFixed(0)} MB were told again: ${blockMs.toFixed(0)} ms at the longest`);
+  t.log(`${(bytes / 1e6).toFixed(0)} MB were published again: ${blockMs.toFixed(0)} ms at the longest`);
   t.true(blockMs <= 2 * generousMs, `${blockMs.toFixed(0)} ms`);
 });

@@ -1,0 +1,24 @@
+import { lastWhole, type Frame, type StoredFrame } from './frame.ts';
+
+/** The position of a log's end in the stream: what the next frame must follow. */
+export interface LogPosition {
+  /** Sequence of the last frame in the stream; 0 when there is none. */
+  readonly seq: number;
+  /** Number of the last whole event. */
+  readonly last: number;
+  readonly ended: boolean;
+  /** The log begins behind this sequence. */
+  readonly origin: number;
+  /** The last frame itself, where there is one. */
+  readonly frame: Frame | undefined;
+}
+
+export const nothingStored: LogPosition = { seq: 0, last: 0, ended: false, origin: 0, frame: undefined };
+
+/** The position behind a log's last frame. A log that ended longer ago than `retentionMs` counts as never written. */
+export function positionAt(frame: StoredFrame, retentionMs: number): LogPosition {
+  const ended = frame.ended && frame.part === frame.parts;
+  if (ended && Date.now() - frame.at > retentionMs)
+    return { seq: frame.seq, last: 0, ended: false, origin: frame.seq, frame };
+  return { seq: frame.seq, last: lastWhole(frame), ended, origin: frame.origin, frame };
+}

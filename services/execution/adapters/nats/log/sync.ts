@@ -1,0 +1,115 @@
+import { isServiceError } from '@agent-workflow/kit/errors';
+import { retry } from '@agent-workflow/kit/retry';
+import { NatsError } from 'nats';
+import { fromNatsError, steadily } from '../client/client.ts';
+import { isStreamAway, type Streams } from '../client/streams.ts';
+import type { Live } from './live.ts';
+import { nothingStored, positionAt, type LogPosition } from './position.ts';
+import type { Reader } from './reader.ts';
+import type { Tail } from './tail.ts';
+
+interface LogSyncOptions {
+  readonly streams: Streams;
+  readonly reader: Reader;
+  readonly live: Pick<Live, 'gaps' | 'restore'>;
+  readonly retentionMs: number;
+  readonly closing: AbortSignal;
+}
+
+/** Keeps tails in step with the stream, by reading the stream where frames may have been missed. */
+export interface LogSync {
+  /** The position of the log's end, as the stream's leader has it. @throws NatsError, Unavailable */
+  readonly readPosition: (subject: string) => Promise<LogPosition>;
+  /** Whether the tail can have missed nothing. */
+  readonly isFresh: (tail: Tail) => boolean;
+  /** Marks a tail as not fresh, because it does not fit what was read of its log. */
+  readonly invalidate: (tail: Tail) => void;
+  /** Reads the position of the log's end, unless the tail is fresh. @throws Unavailable when NATS does not answer. */
+  readonly refresh: (tail: Tail) => Promise<void>;
+  /** Repeats `work` while NATS is unavailable. @throws the signal's reason when it fires first. */
+  readonly repeat: <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
+}
+
+const retryMs = 100;
+const neverSynced = -1;
+
+export function createLogSync({ streams, reader, live, retentionMs, closing }: LogSyncOptions): LogSync {
+  const { client } = streams;
+
+  const readPosition = async (subject: string): Promise<LogPosition> => {
+    const frame = await reader.last(subject);
+    return frame ? positionAt(frame, retentionMs) : nothingStored;
+  };
+
+  const isFresh = (tail: Tail): boolean => tail.syncedAtGap === live.gaps();
+
+  /** Reads the position of the log's end, unless newer frames arrive meanwhile. */
+  const sync = async (tail: Tail): Promise<void> => {
+    const gap = live.gaps();
+    const { seq } = tail;
+    const found = await readPosition(tail.subject);
+    if (tail.seq === seq || found.seq > tail.seq) adopt(tail, found);
+    tail.syncedAtGap = gap;
+  };
+
+  const restoreIfAway = async (error: unknown): Promise<void> => {
+    if (isStreamAway(error)) await live.restore().catch(() => undefined);
+  };
+
+  return {
+    readPosition,
+    isFresh,
+
+    invalidate: (tail) => {
+      tail.syncedAtGap = neverSynced;
+    },
+
+    refresh: async (tail) => {
+      if (isFresh(tail)) return;
+      tail.syncing ??= sync(tail).finally(() => {
+        tail.syncing = undefined;
+      });
+      try {
+        await tail.syncing;
+      } catch (error) {
+        await restoreIfAway(error);
+        throw fromNatsError(error);
+      }
+    },
+
+    repeat: async (work, signal) =>
+      retry(async () => unless(signal, work()), {
+        ...steadily(retryMs),
+        signal,
+        mayHelp: mayPass,
+        onRetry: async (error) => {
+          closing.throwIfAborted();
+          await restoreIfAway(error);
+          await client.connected(signal);
+        },
+      }),
+  };
+}
+
+function adopt(tail: Tail, { seq, last, ended, origin }: LogPosition): void {
+  if (tail.seq !== seq || !ended) tail.end = undefined;
+  tail.seq = seq;
+  tail.last = last;
+  tail.ended = ended;
+  tail.origin = origin;
+}
+
+/** Whether another attempt may succeed. */
+const mayPass = (error: unknown): boolean => isServiceError(error, 'Unavailable') || error instanceof NatsError;
+
+/** The result of `work`. @throws the signal's reason when it fires first; the result of the work is ignored then. */
+async function unless<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const stopped = Promise.withResolvers<never>();
+  const stop = (): void => stopped.reject(signal.reason as Error);
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    return await Promise.race([work, stopped.promise]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}

@@ -1,0 +1,80 @@
+import { unavailable } from '@agent-workflow/kit/errors';
+import { retry } from '@agent-workflow/kit/retry';
+import type { RunnableRun } from '../../../ports/port.ts';
+import { steadily } from '../client/client.ts';
+import { hashOf, isStreamAway, type Streams } from '../client/streams.ts';
+import type { Backlog } from './backlog.ts';
+import { toRunHeaders } from './headers.ts';
+import { bulkSize, createLanes } from './lanes.ts';
+import { readPutReply, type PutReply } from './put-reply.ts';
+import { toRunPayload } from './run-message.ts';
+
+interface PutOptions {
+  readonly streams: Streams;
+  readonly backlog: Pick<Backlog, 'waiting' | 'put'>;
+  readonly closing: AbortSignal;
+  /** Called when a run was put into a lane that had none like it. */
+  readonly onPut: (lane: number) => void;
+}
+
+/** Puts a run into the stream, unless it waits there. @throws Unavailable when the stream takes no runs for 10 s. */
+type Put = (run: RunnableRun) => Promise<void>;
+
+/** How long an attempt to put a run is repeated before the run is left to the sweep, in milliseconds. */
+const putMs = 10_000;
+const retryMs = 100;
+
+export function createPut({ streams, backlog, closing, onPut }: PutOptions): Put {
+  const { client, names } = streams;
+  const isCalm = (): boolean => backlog.waiting() < bulkSize;
+  const laneOf = createLanes(isCalm);
+
+  const subjectOf = (lane: number, { owner, runId, takeoverEpoch }: RunnableRun): string =>
+    `${names.runSubject}.${lane}.${hashOf(owner).toString(36)}.${runId}.${takeoverEpoch ?? 'new'}`;
+
+  const publish = async (lane: number, run: RunnableRun): Promise<void> => {
+    const done = backlog.put();
+    let isNew = false;
+    try {
+      const headers = toRunHeaders(run);
+      // The server refuses it when the subject holds a message.
+      headers.set('Nats-Expected-Last-Subject-Sequence', '0');
+      const reply = await client.request(subjectOf(lane, run), toRunPayload(run), { headers });
+      isNew = readPutReply(reply.json<PutReply>());
+    } finally {
+      done(isNew);
+    }
+    if (isNew) onPut(lane);
+  };
+
+  const waitsIn = async (lane: number, run: RunnableRun): Promise<boolean> => {
+    const { headers } = await client.request(`$JS.API.DIRECT.GET.${names.runs}.${subjectOf(lane, run)}`, nothing);
+    return headers?.code !== notFoundStatus;
+  };
+
+  return async (run) => {
+    const signal = AbortSignal.any([closing, AbortSignal.timeout(putMs)]);
+    const { lane, other, isBulk } = laneOf(run.owner);
+    let failure: unknown;
+    const putOnce = async (): Promise<void> => {
+      // When runs arrive in bulk, one that is put again may wait in the other lane of its owner.
+      if ((isBulk || !isCalm()) && (await waitsIn(other, run))) return;
+      await publish(lane, run);
+    };
+    await retry(putOnce, {
+      ...steadily(retryMs),
+      signal,
+      mayHelp: () => true,
+      onRetry: async (error) => {
+        failure = error;
+        if (isStreamAway(error)) await streams.ensureRuns().catch(() => undefined);
+        await client.connected(signal);
+      },
+    }).catch((error: unknown) => {
+      throw unavailable('the queue cannot be reached right now', failure ?? error);
+    });
+  };
+}
+
+const nothing = new Uint8Array();
+const notFoundStatus = 404;

@@ -1,0 +1,89 @@
+import { invalid } from '@agent-workflow/kit/errors';
+import { sizes } from '@agent-workflow/kit/sizes';
+import { requestContext, type RequestContext } from '@agent-workflow/kit/request-context';
+import type { StartRequest } from '@agent-workflow/protos/execution';
+import { answeredCalls, type Message } from '@agent-workflow/protos/message';
+import type { AcceptRunRequest } from '@agent-workflow/protos/threads';
+import { nodeNames, type CompiledGraph } from '@agent-workflow/graph/build/graph';
+import { fromJson, toOptionsJson } from '../record/run-options.ts';
+import { refuseInitialState, splitInitialState } from './update-state.ts';
+
+/** What the record accepts a run with. @throws Invalid naming the field that the graph or a size limit refuses. */
+export function toAcceptRequest(graph: CompiledGraph, request: StartRequest, threadId: string): AcceptRunRequest {
+  refuseLarge(request);
+  const initialState = objectOf(request.initialStateJson);
+  const { fields, messages: context } = splitInitialState(initialState);
+  refuseInitialState(graph, fields);
+  const resume = request.resumeJson && fromJson(request.resumeJson);
+  const messages = request.messages.map(({ json }) => fromJson(json) as Message);
+  return {
+    owner: request.owner,
+    threadId,
+    runId: request.runId,
+    requestId: request.requestId,
+    ...(request.threadName === undefined ? {} : { threadName: request.threadName }),
+    ...(request.threadMetadataJson === undefined ? {} : { metadataJson: request.threadMetadataJson }),
+    // Messages of the initial state come first: the messages of the request continue them.
+    messages: context.length === 0 ? request.messages : [...context, ...request.messages],
+    answers: messages.filter(({ role }) => role === 'tool').flatMap(answeredCalls),
+    hasNewInput: messages.some(({ role }) => role !== 'tool'),
+    optionsJson: toOptionsJson(request, {
+      accepted: { at: Date.now(), ...traceOfRequest() },
+      // Messages of the initial state become messages of the thread. Without any, the JSON of the request is kept as it is.
+      ...('context' in initialState && { initialState: fields }),
+    }),
+    multitaskStrategy: request.multitaskStrategy,
+    ...(request.resumeJson ? { resume: { keys: keysOf(resume) } } : {}),
+    granularity: request.granularity,
+    nodes: nodeNames(graph),
+    runIdIsNew: request.runIdIsNew === true,
+    threadIdIsNew: request.threadId === undefined || request.threadIdIsNew === true,
+  };
+}
+
+/** @throws Invalid naming the first tool of the caller that the graph has no room for. */
+export function refuseTools(graph: CompiledGraph, { tools }: Pick<StartRequest, 'tools'>): void {
+  for (const [index, { name, nodeName }] of tools.entries()) {
+    if (graph.tools.some((tool) => tool.name === name)) {
+      throw invalid(['tools', index, 'name'], `"${name}" is a tool of the server`, 'tool_name');
+    }
+    if (nodeName !== '' && !graph.nodes.has(nodeName)) {
+      throw invalid(['tools', index, 'nodeName'], `the graph has no node "${nodeName}"`, 'node_name');
+    }
+    if (tools.findIndex((other) => other.name === name) !== index) {
+      throw invalid(['tools', index, 'name'], `"${name}" is declared twice`, 'tool_name');
+    }
+  }
+}
+
+/** The trace of the present request, which its run continues. */
+export function traceOfRequest(): Pick<RequestContext, 'traceparent' | 'tracestate'> {
+  const { traceparent, tracestate } = requestContext();
+  return { ...(traceparent !== undefined && { traceparent }), ...(tracestate !== undefined && { tracestate }) };
+}
+
+/** The keys of an answer that is an object: they are ids of questions, if all of them are open. */
+const keysOf = (resume: unknown): string[] =>
+  typeof resume === 'object' && resume !== null && !Array.isArray(resume) ? Object.keys(resume) : [];
+
+/** Bounds what a run is started with, apart from its messages, which the record bounds. */
+function refuseLarge({ initialStateJson, configJson, userJson, resumeJson, tools }: StartRequest): void {
+  const toolsBytes = tools.reduce((sum, tool) => sum + bytesOfTool(tool), 0);
+  const bounds: readonly (readonly [at: readonly string[], bytes: number, bound: number])[] = [
+    [['initialState'], initialStateJson?.byteLength ?? 0, sizes.state],
+    [['config'], configJson?.byteLength ?? 0, sizes.config],
+    [['user'], userJson?.byteLength ?? 0, sizes.metadata],
+    [['tools'], toolsBytes, sizes.toolsTogether],
+    [['resume'], resumeJson?.byteLength ?? 0, sizes.resume],
+  ];
+  for (const [at, bytes, bound] of bounds) {
+    if (bytes <= bound) continue;
+    throw invalid(at, `has ${String(bytes)} bytes, more than ${String(bound)}`, 'too_large');
+  }
+}
+
+const bytesOfTool = ({ name, nodeName, description, parametersJson }: StartRequest['tools'][number]): number =>
+  Buffer.byteLength(name) + Buffer.byteLength(nodeName) + Buffer.byteLength(description) + parametersJson.byteLength;
+
+const objectOf = (json: Uint8Array | undefined): Readonly<Record<string, unknown>> =>
+  json ? (fromJson(json) as Readonly<Record<string, unknown>>) : {};

@@ -1,0 +1,98 @@
+import { isServiceError } from '@agent-workflow/kit/errors';
+import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
+import type { ClaimedRun, Threads } from '@agent-workflow/protos/threads';
+import { listSteps } from '../record/committed-step.ts';
+import { numbersOfClaim } from '../ports/log-numbers.ts';
+import type { RunLog } from '../ports/port.ts';
+import { createEventWriter, type EventWriter } from './event-writer.ts';
+import { readPublished, type PublishedEvents } from './published.ts';
+import { missingStepEvents } from './step-events.ts';
+
+interface OpenLogOptions {
+  readonly owner: string;
+  readonly claimed: ClaimedRun;
+  readonly threads: Threads;
+  readonly log: RunLog;
+  /** The nodes that the run begins or continues with; none where it cannot begin. */
+  readonly nodes: readonly string[];
+}
+
+/**
+ * Begins the log of a claimed run, or continues it at a takeover. A takeover first publishes what the dead worker committed and
+ * did not publish, and the beginning of its own first nodes. With that append the log belongs to this worker: later appends of
+ * the other one are Stale.
+ */
+export async function openLog(options: OpenLogOptions): Promise<EventWriter> {
+  const { claimed, log } = options;
+  if (claimed.isTakeover || claimed.attempt > 1) return takeOverLog(options);
+  const events = createEventWriter(claimed, 0);
+  const list = [...firstEvents(events, claimed), ...startedEvents(events, options)];
+  // A log that cannot be written does not delay the run: the append of its last event is awaited and reported.
+  log.append(events.scope, 0, list).catch(() => undefined);
+  return events;
+}
+
+/** How often a log is read again because the worker before appended to it meanwhile. */
+const takeoverAttempts = 5;
+
+async function takeOverLog(options: OpenLogOptions): Promise<EventWriter> {
+  const { owner, claimed, threads, log } = options;
+  const { runId, granularity, step } = claimed;
+  for (let attempt = 1; ; attempt++) {
+    const read = await readLog(log, runId);
+    // A log that cannot be read does not delay the run either. No append succeeds behind a number that the log does not reach.
+    if (!read) return createEventWriter(claimed, unreachable);
+    const { published, after } = read;
+    // An empty log may be a lost one, whose events a follower has seen.
+    const isGone = after === 0;
+    const events = createEventWriter(claimed, isGone ? numbersOfClaim(claimed.epoch) : after);
+    const steps = step === 0 ? [] : await listSteps(threads, { owner, runId, fromStep: published.lastStep() ?? 0 });
+    const gone = isGone ? ({ rebuilt: true } as const) : {};
+    const missing = [
+      ...firstEvents(events, claimed, published, gone),
+      ...missingStepEvents(events, granularity, steps, published),
+    ];
+    try {
+      await log.append(events.scope, after, [...missing, ...startedEvents(events, options)]);
+      return events;
+    } catch (error) {
+      if (!isServiceError(error, 'Stale') || attempt === takeoverAttempts) return events;
+    }
+  }
+}
+
+const unreachable = 2 ** 40;
+
+/** What the log holds, and its last number; `undefined` when it cannot be read. */
+async function readLog(
+  log: RunLog,
+  runId: string,
+): Promise<{ readonly published: PublishedEvents; readonly after: number } | undefined> {
+  try {
+    const after = await log.last(runId);
+    return { published: await readPublished(log, runId, after), after };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The two events that every log begins with, without those that are published. */
+export function firstEvents(
+  events: EventWriter,
+  { requestId, threadId, runId, isNewThread }: RunScope,
+  published?: Pick<PublishedEvents, 'has'>,
+  { at = Date.now(), ...extra }: { readonly at?: number; readonly rebuilt?: true } = {},
+): RunEvent[] {
+  const data = { request_id: requestId, thread_id: threadId, run_id: runId, is_new_thread: isNewThread, ...extra };
+  return [
+    ...(published?.has('metadata') ? [] : [events.write('metadata', data, {}, { at })]),
+    ...(published?.has('on_chain_start') ? [] : [events.write('on_chain_start', {}, {}, { at })]),
+  ];
+}
+
+/** The beginning of the first step. At a takeover that step runs again, and what the claim before it streamed of it is dropped. */
+function startedEvents(events: EventWriter, { claimed, nodes }: OpenLogOptions): RunEvent[] {
+  const { step, isTakeover, attempt } = claimed;
+  const status = isTakeover ? { status: 'restarted', attempt } : { status: 'started' };
+  return nodes.map((node) => events.write('on_chain_stream', { node, step, ...status }, { node, step }));
+}

@@ -1,0 +1,128 @@
+import { createTurns } from '@agent-workflow/kit/turns';
+import type { RunEvent } from '@agent-workflow/protos/execution';
+import type { Block, Message } from '@agent-workflow/protos/message';
+import { fromJson } from '../record/run-options.ts';
+import type { RunLog } from '../ports/port.ts';
+
+/** How much of one message a log holds. */
+export interface PublishedMessage {
+  /** Characters of text in its chunks. */
+  readonly characters: number;
+  /** Blocks that are not text in its chunks. */
+  readonly blocks: number;
+  /** Whether the whole message followed its chunks. */
+  readonly whole: boolean;
+}
+
+export const nothingPublished: PublishedMessage = { characters: 0, blocks: 0, whole: false };
+export const allChunksPublished: PublishedMessage = { characters: Infinity, blocks: Infinity, whole: false };
+
+/** What a log holds of one step. */
+export interface PublishedStep {
+  readonly message: (messageId: string) => PublishedMessage;
+  /** Whether an event of this kind is there. For `on_chain_stream` the kind is its status, and each node has its own event. */
+  readonly has: (kind: string, node?: string) => boolean;
+}
+
+interface StepAndNode {
+  readonly step?: number;
+  readonly node?: string;
+}
+
+/** What a run's log holds. */
+export interface PublishedEvents {
+  /** Whether an event of this kind is there. */
+  readonly has: (kind: string) => boolean;
+  /** Whether the whole message is there, in any step. */
+  readonly hasWhole: (messageId: string) => boolean;
+  /** Step and node of the last event of the message, as far as that event names them. */
+  readonly sourceOf: (messageId: string) => StepAndNode;
+  readonly step: (step: number | undefined) => PublishedStep;
+  /** The last step with a `completed` event; all events of the steps before it are there. */
+  readonly lastStep: () => number | undefined;
+}
+
+/** How long reading a log may take, in milliseconds. */
+const readTimeoutMs = 30_000;
+
+/** Reads what a run's log holds up to event number `last`. */
+export async function readPublished(log: RunLog, runId: string, last: number): Promise<PublishedEvents> {
+  const published = collectPublished();
+  if (last === 0) return published;
+  const turns = createTurns();
+  for await (const batch of log.follow(runId, 0, AbortSignal.timeout(readTimeoutMs))) {
+    for (const event of batch.events) {
+      if (event.seq <= last) published.add(event);
+      if (turns.isOver()) await turns.pass();
+    }
+    if ((batch.events.at(-1)?.seq ?? last) >= last) break;
+  }
+  return published;
+}
+
+function collectPublished(): PublishedEvents & { readonly add: (event: RunEvent) => void } {
+  const kinds = new Set<string>();
+  const messages = new Map<string, PublishedMessage>();
+  const whole = new Set<string>();
+  const sources = new Map<string, StepAndNode>();
+  let lastStep: number | undefined;
+  const keyOf = (...parts: readonly (string | number | undefined)[]): string => parts.join('\n');
+
+  const addChunk = ({ data: json, message, step, node, messageId: id = '' }: RunEvent): void => {
+    const data = fromJson(json);
+    const key = keyOf(step, id);
+    const before = messages.get(key) ?? nothingPublished;
+    messages.set(key, {
+      characters: before.characters + (typeof data === 'string' ? data.length : 0),
+      blocks: before.blocks + (typeof data === 'string' ? 0 : 1),
+      whole: before.whole || message !== undefined,
+    });
+    sources.set(id, { ...(step === undefined ? {} : { step }), ...(node === undefined ? {} : { node }) });
+    if (message) whole.add(id);
+  };
+
+  return {
+    add: (event) => {
+      const { kind, step, node } = event;
+      kinds.add(kind);
+      if (kind === 'messages_chunk') addChunk(event);
+      else if (kind === 'on_chain_stream') {
+        const { status } = fromJson(event.data) as { status: string };
+        kinds.add(keyOf(step, status, node));
+        if (status === 'completed') lastStep = step;
+      } else kinds.add(keyOf(step, kind, undefined));
+    },
+    has: (kind) => kinds.has(kind),
+    hasWhole: (id) => whole.has(id),
+    sourceOf: (id) => sources.get(id) ?? {},
+    step: (step) => ({
+      // A message that was published when its step was not on record any more has no step in its key.
+      message: (id) => messages.get(keyOf(step, id)) ?? messages.get(keyOf(undefined, id)) ?? nothingPublished,
+      has: (kind, node) => kinds.has(keyOf(step, kind, node)),
+    }),
+    lastStep: () => lastStep,
+  };
+}
+
+/** The chunks of a message that are not published yet: its text behind the published characters, its blocks behind the published ones. */
+export function unpublishedChunks(
+  { content }: Pick<Message, 'content'>,
+  { characters, blocks }: PublishedMessage,
+): unknown[] {
+  let skipCharacters = characters;
+  let skipBlocks = blocks;
+  const chunks: unknown[] = [];
+  for (const block of content) {
+    if (!isText(block)) {
+      if (skipBlocks-- <= 0) chunks.push(block);
+      continue;
+    }
+    const text = block.text.slice(skipCharacters);
+    skipCharacters = Math.max(0, skipCharacters - block.text.length);
+    if (text !== '') chunks.push(text);
+  }
+  return chunks;
+}
+
+const isText = (block: Block): block is Block & { readonly text: string } =>
+  block.type === 'text' && typeof block['text'] === 'string';

@@ -1,0 +1,64 @@
+import type { Values } from '@agent-workflow/kit/env';
+import { every } from '@agent-workflow/kit/life';
+import type { Log } from '@agent-workflow/kit/log';
+import { deleteIdle, finishDeletions, type DeleteParts, type OnDeletionFailure } from './api/delete-thread.ts';
+import type { executionSettings } from './config.ts';
+import { expireLogs } from './worker/expire-logs.ts';
+
+interface HousekeepingOptions extends DeleteParts {
+  readonly logger: Log;
+  readonly values: Pick<Values<typeof executionSettings>, 'EVENTS_RETENTION' | 'THREAD_TTL'>;
+  /** In milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+const intervalMs = 60_000;
+
+/** Finishes deletions, expires event logs and deletes idle threads: once before it resolves, then every minute. */
+export async function openHousekeeping(options: HousekeepingOptions): Promise<AsyncDisposable> {
+  const { log, threads, logger, values, now } = options;
+  await using opening = new AsyncDisposableStack();
+  const failed =
+    (what: string) =>
+    (error: unknown): void => {
+      logger.error({ err: error }, `${what} failed; the next time tries again`);
+    };
+  const onFailure: OnDeletionFailure = (error, { threadId }) => {
+    logger.error({ err: error, threadId }, 'a thread could not be deleted; it is tried again');
+  };
+  const clean = async (): Promise<void> => {
+    await finishDeletions(options, onFailure).catch(failed('finishing deletions'));
+    await expireLogs({ log, threads, time: now() - values.EVENTS_RETENTION * 1000 });
+  };
+  await clean().catch(failed('expiring event logs'));
+  opening.use(every(intervalMs, clean, failed('expiring event logs')));
+  if (values.THREAD_TTL > 0) {
+    const deleteNow = async (signal: AbortSignal): Promise<void> =>
+      deleteIdle(options, { time: now() - values.THREAD_TTL * 1000, signal, onFailure });
+    opening.use(repeatNow(intervalMs, deleteNow, failed('deleting idle threads')));
+  }
+  const opened = opening.move();
+  return { [Symbol.asyncDispose]: async () => opened.disposeAsync() };
+}
+
+/** Does work at once and then every `ms`. The caller does not wait for the first time, which may take long. Disposal aborts it. */
+function repeatNow(
+  ms: number,
+  work: (signal: AbortSignal) => Promise<void>,
+  onError: (error: unknown) => void,
+): AsyncDisposable {
+  const closing = new AbortController();
+  let isFirst = true;
+  const begun = work(closing.signal)
+    .catch(onError)
+    .finally(() => {
+      isFirst = false;
+    });
+  const repeated = every(ms, async () => (isFirst ? undefined : work(closing.signal)), onError);
+  return {
+    [Symbol.asyncDispose]: async () => {
+      closing.abort();
+      await Promise.all([begun, repeated[Symbol.asyncDispose]()]);
+    },
+  };
+}

@@ -1,0 +1,14 @@
+/** The byte sizes of a thread's state as JSON. */
+export interface StateSize {
+  /** All messages of the context. */
+  readonly messages: number;
+  /** Each field by its name. */
+  readonly fields: Readonly<Record<string, number>>;
+}
+
+/** The byte size of all fields together. */
+export const bytesOfFields = (fields: StateSize['fields']): number =>
+  Object.values(fields).reduce((sum, bytes) => sum + bytes, 0);
+
+/** The byte size of the whole state. */
+export const bytesOfState = ({ messages, fields }: StateSize): number => messages + bytesOfFields(fields);

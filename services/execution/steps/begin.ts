@@ -1,0 +1,43 @@
+import { ownNodes, type CompiledGraph } from '@agent-workflow/graph/build/graph';
+import { openInterrupts } from '@agent-workflow/graph/run/carry';
+import { readAnswers } from '@agent-workflow/graph/run/interrupt';
+import { entryNodes } from '@agent-workflow/graph/run/step';
+import { RunFailure } from '@agent-workflow/graph/state/failure';
+import { mergeOutputs, type NodeOutput } from '@agent-workflow/graph/state/merge';
+import type { EngineState } from '@agent-workflow/graph/state/state';
+import { fromProgress } from '../record/progress.ts';
+import { claimedState } from '../record/thread-state.ts';
+import type { DriveOptions, Progress } from './progress.ts';
+
+/**
+ * Where a claimed run begins or continues.
+ * @throws RunFailure when its input does not fit the thread.
+ */
+export function begin({ claimed, graph, options, cached }: DriveOptions): Progress {
+  const { added, visits, carry } = fromProgress(claimed);
+  const thread = claimedState(graph, claimed, cached);
+  const [unmatched] = claimed.unmatchedAnswers;
+  if (unmatched !== undefined)
+    throw new RunFailure('BadRequest', `messages: no open tool call has the id "${unmatched}"`);
+  if (claimed.resumeUnmatched)
+    throw new RunFailure('BadRequest', 'resume: answers no question that the thread has open');
+  // The first commit of an earlier claim has stored the initial state already.
+  const fields = claimed.step === 0 ? options.initialState : {};
+  const given = { node: 'initial_state', fields, messages: [], mayReplace: false };
+  const { state, delta } = mergeInitial(graph, thread.state, given);
+  const nodes = claimed.next.length > 0 ? ownNodes(graph, claimed.next) : entryNodes(graph, state);
+  const answers =
+    claimed.step === 0 && 'resume' in options ? readAnswers(openInterrupts(carry), options.resume) : undefined;
+  return { state, size: thread.size, nodes, step: claimed.step, pending: delta, added, visits, carry, answers };
+}
+
+/** A misfit of the initial state is the caller's fault, not that of a node. */
+function mergeInitial(graph: CompiledGraph, state: EngineState, given: NodeOutput): ReturnType<typeof mergeOutputs> {
+  try {
+    return mergeOutputs(graph.fields, state, [given]);
+  } catch (error) {
+    if (error instanceof RunFailure)
+      throw new RunFailure('BadRequest', `initial_state: ${error.message}`, { cause: error });
+    throw error;
+  }
+}

@@ -1,0 +1,121 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { within } from '@agent-workflow/protos/call';
+import type { RunEvent } from '@agent-workflow/protos/execution';
+import type { Delta } from '@agent-workflow/graph/state/merge';
+import type { StepResult } from '@agent-workflow/graph/run/super-step';
+import type { EventWriter } from '../events/event-writer.ts';
+import { toInvokeResult, type Outcome } from '../events/outcome.ts';
+import { allChunksPublished, nothingPublished, type PublishedStep } from '../events/published.ts';
+import { stepEvents } from '../events/step-events.ts';
+import { toCommitted } from '../record/committed-step.ts';
+import { toProgressJson } from '../record/progress.ts';
+import type { StateSize } from '../record/state-size.ts';
+import { fromState, type ThreadState } from '../record/thread-state.ts';
+import { commitStep, openCallsOf } from './commit-step.ts';
+import { addedBy, nextAfterEnd, outcomeOf, toRunEnd } from './outcome-of-step.ts';
+import { countVisits, emptyDelta, type DriveOptions, type Progress } from './progress.ts';
+import { append, publish } from './publish.ts';
+
+/** A run that has ended, with its last commit on record. */
+export interface EndedRun {
+  /** The thread's state after the run. */
+  readonly thread: ThreadState;
+  readonly nextRunId?: string;
+  /** Settles when the last event is written, or cannot be. The thread's next run need not wait for it. */
+  readonly published: Promise<void>;
+}
+
+/** Either the run's next step, or its end. */
+type Finished = { readonly progress: Progress } | { readonly ended: EndedRun };
+
+/** Commits a step that has run, then publishes it. */
+export async function finishStep(
+  options: DriveOptions,
+  events: EventWriter,
+  progress: Progress,
+  result: StepResult,
+): Promise<Finished> {
+  const visits = countVisits(progress);
+  const outcome = outcomeOf(progress, result, { visits, recursionLimit: options.options.recursionLimit });
+  const delta = joinDeltas(progress.pending, result.delta);
+  const at = Date.now();
+  const next = outcome ? nextAfterEnd(outcome, result) : result.next;
+  const { owner, claimed, threads, onAway } = options;
+  const { reply, size } = await commitStep({
+    owner,
+    claimed,
+    threads,
+    signal: options.run.signal,
+    onAway,
+    ran: progress,
+    delta,
+    next,
+    openCalls: openCallsOf(result.state),
+    openInterrupts: result.interrupts.map(({ id }) => id),
+    sizeBefore: progress.size,
+    context: result.state.context,
+    at,
+    ...(outcome ? { end: toRunEnd(outcome) } : {}),
+    ...(next.length === 0 ? {} : { progressJson: toProgressJson(visits, result.carry) }),
+  });
+  const committed = toCommitted(progress, delta, result.state, at);
+  const list = stepEvents(events, claimed.granularity, committed, publishedWhileRunning(result));
+  const thread = reply.rejoined ? await readState(options) : { version: reply.version, state: result.state, size };
+  if (outcome) {
+    const last = await lastEvent(options, events, { ...outcome, state: thread.state }, { at, size: thread.size });
+    const published = append(options, events, [...list, last]);
+    return { ended: { thread, published, ...(reply.nextRunId === undefined ? {} : { nextRunId: reply.nextRunId }) } };
+  }
+  publish(options, events, list);
+  return {
+    progress: {
+      state: thread.state,
+      size: thread.size,
+      nodes: result.next,
+      step: progress.step + 1,
+      pending: emptyDelta,
+      added: addedBy(progress, result),
+      visits,
+      carry: result.carry,
+      answers: undefined,
+    },
+  };
+}
+
+/** The end of a run with a larger context is serialised in turns of its own, so that it delays other runs less. */
+const largeContext = 1024 * 1024;
+
+async function lastEvent(
+  { claimed }: DriveOptions,
+  events: EventWriter,
+  outcome: Outcome,
+  { at, size }: { readonly at: number; readonly size: StateSize },
+): Promise<RunEvent> {
+  const isLarge = size.messages > largeContext;
+  if (isLarge) await nextTurn();
+  const last = events.end(toInvokeResult(claimed, outcome, at), at);
+  if (isLarge) await nextTurn();
+  return last;
+}
+
+const readTimeoutMs = 30_000;
+
+/** The state as the record has it, of the version that this worker has just made. */
+const readState = async ({ owner, claimed, threads, graph }: DriveOptions): Promise<ThreadState> =>
+  fromState(graph, await threads.getState({ owner, threadId: claimed.threadId }, within(readTimeoutMs)));
+
+/** What a step published while it ran: the chunks of the messages that it streamed. */
+const publishedWhileRunning = ({ streamed }: StepResult): PublishedStep => ({
+  message: (id) => (streamed.has(id) ? allChunksPublished : nothingPublished),
+  has: () => false,
+});
+
+function joinDeltas(first: Delta, second: Delta): Delta {
+  if (first === emptyDelta) return second;
+  return {
+    fields: { ...first.fields, ...second.fields },
+    messages: [...first.messages, ...second.messages],
+    mayReplace: first.mayReplace || second.mayReplace,
+    removed: [...first.removed, ...second.removed],
+  };
+}

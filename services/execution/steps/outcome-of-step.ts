@@ -1,0 +1,50 @@
+import type { RunEnd } from '@agent-workflow/protos/threads';
+import { openCalls } from '@agent-workflow/graph/state/calls';
+import { innerPlaces } from '@agent-workflow/graph/run/carry';
+import { withMessages } from '@agent-workflow/graph/state/state';
+import type { StepResult } from '@agent-workflow/graph/run/super-step';
+import type { Outcome } from '../events/outcome.ts';
+import { keepNewest, type Added } from '../record/added.ts';
+import type { Progress } from './progress.ts';
+
+/** How the run ends with this step; `undefined` when it continues. */
+export function outcomeOf(
+  progress: Progress,
+  result: StepResult,
+  { visits, recursionLimit }: { readonly visits: Progress['visits']; readonly recursionLimit: number },
+): Outcome | undefined {
+  const recursionLimitReached =
+    !result.waiting && result.next.some((node) => (visits.get(node) ?? 0) >= recursionLimit);
+  if (!result.waiting && !recursionLimitReached && result.next.length > 0) return undefined;
+  const asksCaller =
+    !recursionLimitReached && openCalls(result.state.context).some(({ type }) => type === 'remote_tool_call');
+  const interrupts = recursionLimitReached ? [] : result.interrupts;
+  return {
+    status: asksCaller || interrupts.length > 0 ? 'interrupted' : 'completed',
+    interrupts,
+    iterations: Math.max(...visits.values()),
+    recursionLimitReached,
+    added: addedBy(progress, result),
+    state: result.state,
+  };
+}
+
+/** The messages that the run has added so far, as the thread has them. A message that replaced an older one is none of them. */
+export function addedBy({ added, state }: Progress, { delta: { messages, mayReplace } }: StepResult): Added {
+  if (!mayReplace) return keepNewest([...added.messages, ...messages], added);
+  const own = new Set(added.messages.map(({ message_id: id }) => id));
+  const older = new Set(state.context.map(({ message_id: id }) => id).filter((id) => !own.has(id)));
+  const fresh = messages.filter(({ message_id: id }) => !older.has(id));
+  return keepNewest(withMessages(added.messages, fresh, true), added);
+}
+
+export const toRunEnd = ({ status, iterations, recursionLimitReached, interrupts }: Outcome): RunEnd => ({
+  status,
+  iterations,
+  recursionLimitReached,
+  ...(interrupts.length === 0 ? {} : { interruptsJson: JSON.stringify(interrupts) }),
+});
+
+/** The nodes that the record keeps for the thread's next run. A thread that waits in a sub-graph also waits at its nodes. */
+export const nextAfterEnd = ({ status }: Outcome, { next, carry }: StepResult): readonly string[] =>
+  status === 'interrupted' ? [...next, ...innerPlaces(carry)] : [];

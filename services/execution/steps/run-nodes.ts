@@ -1,0 +1,51 @@
+import { RunFailure } from '@agent-workflow/graph/state/failure';
+import { runStep } from '@agent-workflow/graph/run/step';
+import type { StepResult } from '@agent-workflow/graph/run/super-step';
+import type { EventWriter } from '../events/event-writer.ts';
+import { isMemoryAway } from './bound-memory.ts';
+import type { DriveOptions, Progress } from './progress.ts';
+import { publish } from './publish.ts';
+import { createToolCallRecords } from './tool-call-records.ts';
+
+/**
+ * Runs the nodes of one step, and publishes what they emit.
+ * @throws RunFailure when a node fails; the store's own error when a store is the reason.
+ */
+export async function runNodes(options: DriveOptions, events: EventWriter, progress: Progress): Promise<StepResult> {
+  const { graph, run } = options;
+  const { nodes, step } = progress;
+  options.onStep(nodes);
+  // The beginning of the first step was published when the log was opened.
+  if (step !== options.claimed.step) {
+    const started = nodes.map((node) =>
+      events.write('on_chain_stream', { node, step, status: 'started' }, { node, step }),
+    );
+    publish(options, events, started);
+  }
+  const notes = createToolCallRecords({ ...options, step });
+  const running = runStep({
+    graph,
+    nodes,
+    number: step,
+    state: progress.state,
+    run,
+    memoryUnder: options.memoryUnder,
+    carry: progress.carry,
+    answers: progress.answers,
+    isRemote: options.isRemote,
+    notes,
+    onFault: options.onFault,
+    onRestart: (node, attempt) => {
+      const data = { node, step, status: 'restarted', attempt };
+      if (!run.signal.aborted) publish(options, events, [events.write('on_chain_stream', data, { node, step })]);
+    },
+    onPiece: (node, piece) => {
+      if (!run.signal.aborted) publish(options, events, [events.chunk(node, step, piece)]);
+    },
+  });
+  return running.catch((error: unknown) => {
+    const cause = error instanceof RunFailure ? error.cause : undefined;
+    // A store that is unavailable does not fail the run: the run is released, and its step runs again.
+    throw notes.failure() ?? (isMemoryAway(cause) ? cause : error);
+  });
+}

@@ -1,0 +1,87 @@
+import type { RunnableRun } from '../ports/port.ts';
+
+/** A run with the epoch of this worker's claim, from which another worker may take it over. */
+export type ActiveRun = RunnableRun & Required<Pick<RunnableRun, 'takeoverEpoch'>>;
+
+/** The runs that one worker drives, and those whose claims are under way. */
+export interface ActiveRuns {
+  /** Counts the run as active, because its claim may take effect. Call the result once the claim is answered. */
+  readonly expectClaim: (runId: string) => () => void;
+  /** Counts the run as driven until the result is disposed of. Fires the signal of an older claim of the same run. */
+  readonly begin: (run: ActiveRun) => Driving;
+  /** Fires the signal of a run; that of an expected run as soon as it begins. */
+  readonly stop: (runId: string) => void;
+  readonly drives: (runId: string) => boolean;
+  /** Whether the run is driven or expected. */
+  readonly has: (runId: string) => boolean;
+  /** All driven runs. */
+  readonly all: () => readonly ActiveRun[];
+  /** Fires the signals of all driven runs, and of each run that begins from here on. */
+  readonly stopAll: (reason: Error) => void;
+}
+
+interface Driving extends Disposable {
+  readonly signal: AbortSignal;
+}
+
+interface DrivenRun {
+  readonly run: ActiveRun;
+  readonly controller: AbortController;
+}
+
+interface ExpectedRun {
+  claims: number;
+  stopped: boolean;
+}
+
+export function createActiveRuns(): ActiveRuns {
+  const driven = new Map<string, DrivenRun>();
+  const expected = new Map<string, ExpectedRun>();
+  let allStopped: Error | undefined;
+
+  const answered = (runId: string, run: ExpectedRun): void => {
+    run.claims--;
+    if (run.claims === 0) expected.delete(runId);
+  };
+
+  return {
+    expectClaim: (runId) => {
+      const run = expected.get(runId) ?? { claims: 0, stopped: false };
+      run.claims++;
+      expected.set(runId, run);
+      return () => answered(runId, run);
+    },
+
+    begin: (run) => {
+      const { runId } = run;
+      const own = { run, controller: new AbortController() };
+      driven.get(runId)?.controller.abort(new Error('the run was claimed again'));
+      driven.set(runId, own);
+      const reason = expected.get(runId)?.stopped === true ? stopped() : allStopped;
+      if (reason) own.controller.abort(reason);
+      return {
+        signal: own.controller.signal,
+        [Symbol.dispose]: () => {
+          if (driven.get(runId) === own) driven.delete(runId);
+        },
+      };
+    },
+
+    stop: (runId) => {
+      const run = expected.get(runId);
+      if (run) run.stopped = true;
+      driven.get(runId)?.controller.abort(stopped());
+    },
+
+    drives: (runId) => driven.has(runId),
+    has: (runId) => driven.has(runId) || expected.has(runId),
+    all: () => [...driven.values()].map(({ run }) => run),
+
+    stopAll: (reason) => {
+      allStopped = reason;
+      for (const { controller } of driven.values()) controller.abort(reason);
+    },
+  };
+}
+
+const stopped = (): Error => new Error('the run was stopped');

@@ -1,0 +1,165 @@
+import { isServiceError } from '@agent-workflow/kit/errors';
+import { settledWithin } from '@agent-workflow/kit/life';
+import type { Log } from '@agent-workflow/kit/log';
+import { inRequestContext, readTraceContext, type RequestContext } from '@agent-workflow/kit/request-context';
+import type { Memory } from '@agent-workflow/protos/memory';
+import type { ClaimedRun, ThreadKey, Threads } from '@agent-workflow/protos/threads';
+import type { ByteBudget } from '@agent-workflow/runtime/budget';
+import type { BoundMemory, RunContext } from '@agent-workflow/graph/build/context';
+import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
+import type { CodeFault } from '@agent-workflow/graph/state/failure';
+import { isAway } from '../record/away.ts';
+import { fromOptionsJson, type RunOptions } from '../record/run-options.ts';
+import { bytesOfState } from '../record/state-size.ts';
+import type { ThreadState } from '../record/thread-state.ts';
+import { bindMemory } from '../steps/bound-memory.ts';
+import { driveRun, type Driven } from '../steps/drive.ts';
+import type { DriveOptions } from '../steps/progress.ts';
+import type { RunLog } from '../ports/port.ts';
+import type { Watchdog } from '../watchdog/watchdog.ts';
+import type { ActiveRuns } from './active-runs.ts';
+import type { Requeue } from './requeue.ts';
+import type { RunEnds } from './run-ends.ts';
+import type { ThreadCache } from './thread-cache.ts';
+
+interface DriveClaimedOptions {
+  readonly graph: CompiledGraph;
+  readonly threads: Threads;
+  readonly memory: Memory;
+  readonly log: RunLog;
+  readonly logger: Log;
+  readonly watchdog: Watchdog;
+  readonly onClaimed?: ((claimed: ClaimedRun, options: RunOptions) => void) | undefined;
+  readonly active: ActiveRuns;
+  readonly cache: ThreadCache;
+  /** Bounds the contexts of the runs under way. */
+  readonly contexts: ByteBudget;
+  readonly ends: RunEnds;
+  readonly requeue: Requeue;
+}
+
+/** Drives one claimed run until it has ended or is released. `cached` is the thread state that the claim was made with. */
+export type DriveClaimed = (owner: string, claimed: ClaimedRun, cached: ThreadState | undefined) => Promise<void>;
+
+/** How long an ended run keeps its slot until its last event is written, in milliseconds. */
+const publishMs = 5000;
+
+export function createDriveClaimed(options: DriveClaimedOptions): DriveClaimed {
+  const { logger, watchdog, active, cache, contexts, ends, requeue } = options;
+
+  const settle = async (key: ThreadKey, runId: string, { thread, nextRunId, failure }: Driven): Promise<void> => {
+    const { owner, threadId } = key;
+    if (failure) logger.warn({ err: failure, runId, threadId, code: failure.code, node: failure.node }, 'a run failed');
+    if (thread) cache.set(owner, threadId, thread);
+    else cache.forget(owner, threadId);
+    await ends.enqueueNext(key, nextRunId);
+  };
+
+  /** Handles a run that was not driven to its end. */
+  const handleError = async (run: ThreadKey & { readonly runId: string }, error: unknown): Promise<void> => {
+    const { owner, threadId, runId } = run;
+    if (isServiceError(error, 'Stale')) {
+      await ends.publish(owner, runId);
+      return;
+    }
+    logger.error({ err: error, runId, threadId }, 'a run could not be driven');
+    // The record was unavailable. It has the committed steps: the run continues from there, and this claim does not count.
+    if (isAway(error)) requeue(run);
+    else await ends.fail(run);
+  };
+
+  return async (owner, claimed, cached) => {
+    const { runId, threadId, epoch } = claimed;
+    const key = { owner, threadId };
+    using driving = active.begin({ ...key, runId, takeoverEpoch: epoch });
+    const { signal } = driving;
+    // Taken before anything of the run is parsed. When the signal fires, its sender publishes how the run ended.
+    using room = await contexts.take(bytesOf(claimed, cached), signal).catch(() => undefined);
+    if (!room) {
+      cache.forget(owner, threadId);
+      return;
+    }
+    const runOptions = fromOptionsJson(claimed.optionsJson);
+    options.onClaimed?.(claimed, runOptions);
+    const driveOptions = toDriveOptions(options, { owner, claimed, cached, runOptions, signal });
+    await inRequestContext(contextOfRun(claimed, runOptions), async () => {
+      try {
+        const driven = await watchdog.watch({ runId, threadId }, async (onStep) =>
+          driveRun({ ...driveOptions, onStep }),
+        );
+        const published = driven.published.catch(() => ends.publish(owner, runId));
+        // A log that cannot be written delays no other run: the events wait on, without the slot.
+        await Promise.all([settle(key, runId, driven), settledWithin(published, publishMs)]);
+      } catch (error) {
+        cache.forget(owner, threadId);
+        if (!signal.aborted) await handleError({ ...key, runId }, error);
+      }
+    });
+  };
+}
+
+/** The bytes of JSON that a run begins with. */
+function bytesOf({ state, appended }: ClaimedRun, cached: ThreadState | undefined): number {
+  const known = state ? bytesOfStored(state) : cached === undefined ? 0 : bytesOfState(cached.size);
+  return appended.reduce((sum, { json }) => sum + json.byteLength, known);
+}
+
+const bytesOfStored = ({ contextJson, fields }: NonNullable<ClaimedRun['state']>): number =>
+  Object.values(fields).reduce((sum, { byteLength }) => sum + byteLength, contextJson.byteLength);
+
+interface RunParts {
+  readonly owner: string;
+  readonly claimed: ClaimedRun;
+  readonly cached: ThreadState | undefined;
+  readonly runOptions: RunOptions;
+  readonly signal: AbortSignal;
+}
+
+function toDriveOptions(
+  { graph, threads, log, logger, memory }: DriveClaimedOptions,
+  { owner, claimed, cached, runOptions, signal }: RunParts,
+): Omit<DriveOptions, 'onStep'> {
+  const { runId, threadId } = claimed;
+  const memoryUnder = (until: AbortSignal): BoundMemory =>
+    bindMemory(memory, {
+      ...{ owner, threadId, signal: until },
+      onAway: (error) => {
+        logger.warn({ err: error, runId, threadId }, 'the memory service is unavailable; a node waits for it');
+      },
+    });
+  return {
+    ...{ owner, claimed, options: runOptions, graph, threads, cached, log, memoryUnder },
+    run: toRunContext(graph, claimed, runOptions, { signal, memory: memoryUnder(signal) }),
+    isRemote: remoteTools(graph, runOptions),
+    onFault: ({ error, ...where }: CodeFault) => {
+      logger.warn({ err: error, runId, threadId, ...where }, 'code of the agent threw, and the run continues');
+    },
+    onAway: (error) => {
+      logger.warn({ err: error, runId, threadId }, 'the record is unavailable for a commit; it is tried again');
+    },
+  };
+}
+
+const toRunContext = (
+  graph: CompiledGraph,
+  { runId, threadId }: ClaimedRun,
+  { config, user, tools }: RunOptions,
+  { signal, memory }: { readonly signal: AbortSignal; readonly memory: BoundMemory },
+): RunContext => ({
+  ...{ runId, threadId, signal, config, user, memory },
+  tools: tools.length === 0 ? graph.tools : [...graph.tools, ...tools],
+});
+
+/** A run continues the trace of the request that started it, whichever worker claims it, and however late. */
+const contextOfRun = ({ requestId, runId, threadId }: ClaimedRun, { accepted }: RunOptions): RequestContext => ({
+  requestId,
+  runId,
+  threadId,
+  ...(accepted && readTraceContext({ ...accepted })),
+});
+
+/** Whether the caller runs the tool of a name: the request declared it, or the graph marks it remote. */
+function remoteTools(graph: CompiledGraph, { tools }: RunOptions): (name: string) => boolean {
+  const names = new Set([...tools, ...graph.tools.filter(({ run }) => !run)].map(({ name }) => name));
+  return (name) => names.has(name);
+}

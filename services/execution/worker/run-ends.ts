@@ -1,0 +1,62 @@
+import { isServiceError } from '@agent-workflow/kit/errors';
+import type { Log } from '@agent-workflow/kit/log';
+import { within } from '@agent-workflow/protos/call';
+import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
+import type { ThreadKey, Threads } from '@agent-workflow/protos/threads';
+import { publishEnd } from '../events/publish-end.ts';
+import type { RunLog, RunQueue } from '../ports/port.ts';
+
+interface RunEndOptions {
+  readonly graph: CompiledGraph;
+  readonly threads: Threads;
+  readonly queue: RunQueue;
+  readonly log: RunLog;
+  readonly logger: Log;
+}
+
+/** What a worker does when a run has ended, other than by its own last step. */
+export interface RunEnds {
+  /** Publishes from the record how a run ended, if it has ended. Never rejects. */
+  readonly publish: (owner: string, runId: string) => Promise<void>;
+  /** Puts the thread's next run into the queue, if there is one. */
+  readonly enqueueNext: (thread: ThreadKey, nextRunId: string | undefined) => Promise<void>;
+  /** Ends a run as failed that the service itself could not drive. Never rejects. */
+  readonly fail: (run: ThreadKey & { readonly runId: string }) => Promise<void>;
+}
+
+const callTimeoutMs = 30_000;
+
+export function createRunEnds(options: RunEndOptions): RunEnds {
+  const { threads, queue, logger } = options;
+
+  const publish: RunEnds['publish'] = async (owner, runId) => {
+    try {
+      const run = await threads.getRun({ owner, runId }, within(callTimeoutMs));
+      // A run without an end was taken over: its new worker publishes it.
+      if (run.end) await publishEnd(options, run);
+    } catch (error) {
+      // The thread is deleted: its deletion publishes the ends of its runs.
+      if (isServiceError(error, 'NotFound')) return;
+      logger.error({ err: error, runId }, 'the end of a run could not be published; its followers get it later');
+    }
+  };
+
+  const enqueueNext: RunEnds['enqueueNext'] = async ({ owner, threadId }, nextRunId) => {
+    if (nextRunId !== undefined) await queue.enqueue({ owner, threadId, runId: nextRunId });
+  };
+
+  return {
+    publish,
+    enqueueNext,
+
+    fail: async ({ owner, threadId, runId }) => {
+      try {
+        const error = { code: 'Internal', message: 'the run could not be driven to its end' } as const;
+        const { nextRunId } = await threads.endRun({ owner, runId, status: 'failed', error }, within(callTimeoutMs));
+        await Promise.all([publish(owner, runId), enqueueNext({ owner, threadId }, nextRunId)]);
+      } catch (error) {
+        logger.error({ err: error, runId }, 'a run could not be ended; another worker takes it over');
+      }
+    },
+  };
+}

@@ -1,0 +1,32 @@
+import { LRUCache } from 'lru-cache';
+import { bytesOfState } from '../record/state-size.ts';
+import type { ThreadState } from '../record/thread-state.ts';
+
+/** The states of recent threads in a worker's memory. An entry is valid only while the record still has its version. */
+export interface ThreadCache {
+  /** The cached state of a thread, whatever its version. */
+  readonly get: (owner: string, threadId: string) => ThreadState | undefined;
+  readonly set: (owner: string, threadId: string, thread: ThreadState) => void;
+  readonly forget: (owner: string, threadId: string) => void;
+}
+
+/** Keeps up to `maxBytes` of state as JSON; the threads used least recently go first. */
+export function createThreadCache(maxBytes: number): ThreadCache {
+  const cache = new LRUCache<string, ThreadState>({
+    maxSize: maxBytes,
+    sizeCalculation: ({ size }) => bytesOfState(size) + overheadBytes,
+  });
+  const keyOf = (owner: string, threadId: string): string => `${owner}\n${threadId}`;
+  return {
+    get: (owner, threadId) => cache.get(keyOf(owner, threadId)),
+    set: (owner, threadId, thread) => {
+      cache.set(keyOf(owner, threadId), thread);
+    },
+    forget: (owner, threadId) => {
+      cache.delete(keyOf(owner, threadId));
+    },
+  };
+}
+
+/** Counted for each entry beside its JSON. */
+const overheadBytes = 512;
