@@ -89,7 +89,7 @@ class Failed extends Error {
 }
 
 /** Resolves after `ms`. @throws the signal's reason when it fires first. */
-async function pause(ms: number, signal?: AbortSignal): Promise<void> {
+export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   await delay(ms, undefined, { signal }).catch((error: unknown) => {
     signal?.throwIfAborted();
     throw error;

@@ -19,7 +19,7 @@ export const inFlightBytes = ({ IN_FLIGHT_MB: mebibytes }: Values<typeof budgetS
   mebibytes === undefined ? getHeapStatistics().heap_size_limit / shareOfHeap : mebibytes * bytesPerMiB;
 
 /** A number of bytes that may be held at once. What is larger than all of it is let in alone. */
-interface ByteBudget {
+export interface ByteBudget {
   /** Takes the bytes until what is given is disposed of; `undefined` when there is no room for them, or others wait. */
   readonly tryTake: (bytes: number) => Disposable | undefined;
   /** Takes the bytes when there is room, in the order of the calls. @throws the signal's reason when it fires first. */
