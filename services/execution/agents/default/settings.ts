@@ -1,7 +1,7 @@
 import { ConfigError, integer, readEnv, text, type Env, type Settings } from '@agent-workflow/kit/env';
 
 /** `MODEL` hands the agent to a model; without it the agent answers by rules of its own. */
-const settings = {
+export const settings = {
   OPENAI_BASE_URL: text(undefined, 'Where the OpenAI-compatible API of `MODEL` begins, `/v1` included'),
   OPENAI_API_KEY: text(undefined, 'The key of that API', { secret: true }),
   MODEL: text(
