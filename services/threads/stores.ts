@@ -17,7 +17,7 @@ interface StoreKind {
 }
 
 /** A store whose settings hold; nothing is open yet. */
-export interface ConfiguredStore {
+interface ConfiguredStore {
   /** The server's name in log lines. */
   readonly server: string;
   /** Prepares the opening. The function it returns opens the store; it throws Unavailable while the server does not answer. */
@@ -30,7 +30,7 @@ export interface ConfiguredStore {
   readonly migrate: (migrating: StoreMigration) => Promise<number>;
 }
 
-export interface StoreWatching {
+interface StoreWatching {
   /** Seconds after which a checkpoint expires; 0 is never. */
   readonly checkpointTtl: number;
   /** Takes what fails beside a call that has been answered. */
@@ -41,7 +41,7 @@ export interface StoreWatching {
   readonly registry: Registry | undefined;
 }
 
-export interface StoreMigration {
+interface StoreMigration {
   /** How long to wait for a server that does not answer and for another process that migrates, in milliseconds. */
   readonly waitMs: number;
   readonly log: Log;

@@ -8,7 +8,7 @@ import { plan, type Plan, type PlanOptions } from './plan.ts';
 import { stampsKept, type Seen } from './rows.ts';
 import { readSight, nothingSeen, type Sight } from './snapshot.ts';
 
-export interface ChangeOptions extends PlanOptions {
+interface ChangeOptions extends PlanOptions {
   readonly session: Session;
   readonly inLine: InLine;
   /** How long one change is tried, in milliseconds. */
@@ -114,7 +114,7 @@ interface Attempt<A> {
 }
 
 /** Attempts whose outcome is unknown. */
-export interface Attempts<A> {
+interface Attempts<A> {
   readonly add: (attempt: Attempt<A>) => void;
   readonly areOpen: () => boolean;
   /**
@@ -125,7 +125,7 @@ export interface Attempts<A> {
   readonly settle: (now: Seen) => A | undefined;
 }
 
-export function createAttempts<A>(): Attempts<A> {
+function createAttempts<A>(): Attempts<A> {
   let open: Attempt<A>[] = [];
   return {
     add: (attempt) => void open.push(attempt),

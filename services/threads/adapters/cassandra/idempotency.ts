@@ -4,7 +4,7 @@ import { pause } from './change.ts';
 import type { Row, Session } from './client.ts';
 import { long, toBlob, toReply } from './rows.ts';
 
-export interface IdempotencyOptions {
+interface IdempotencyOptions {
   readonly session: Session;
   readonly newStamp: () => string;
   readonly deadlineMs: number;
