@@ -103,7 +103,7 @@ withServerForLong(test, privateWeaviate(), (server) => {
       await t.throwsAsync(store.get(owner, ['w0x0']), { name: 'Unavailable' });
       await restart();
       for (const memoryId of stored.keys()) t.is((await store.get(owner, [memoryId])).length, 1);
-      await store.settled();
+      await store.untilComplete();
       t.is(repairs.length, before + 1);
       await findsAll(t, store, stored);
       const { written, refused } = counts;
@@ -116,7 +116,7 @@ withServerForLong(test, privateWeaviate(), (server) => {
     await restart();
     await using store = await open();
     t.not(store.incompleteSince(), undefined);
-    await store.settled();
+    await store.untilComplete();
     t.is(store.incompleteSince(), undefined);
     await findsAll(t, store, stored);
 
@@ -125,7 +125,7 @@ withServerForLong(test, privateWeaviate(), (server) => {
     await store.load(loaded.map((memory) => ({ owner: 'u:bob', memory })));
     await kill();
     await restart();
-    await store.settled();
+    await store.untilComplete();
     const found = await store.findByVector({
       owner: 'u:bob',
       narrowing: {},
@@ -163,7 +163,7 @@ withServerForLong(test, privateWeaviate(), (server) => {
     t.regex(await run('reindex'), /^0 .*150 memories are in the new collection/s);
     {
       await using store = await openTestStore({ url, embedder, prefix });
-      await store.settled();
+      await store.untilComplete();
       await findsAll(t, store, stored);
       t.false((await raw.listCollections()).includes(`${prefix}_1`));
       t.regex(await run('reindex'), /^1 a memory service, or another reindex, is at work: stop it first/);

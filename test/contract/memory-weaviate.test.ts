@@ -197,7 +197,7 @@ withServer(test, weaviate, (server) => {
     for (const [place, store] of stores.entries()) {
       await memoryOn(store).store({ ...note, owner: 'u:ada', memoryId: String(place), content: 'here' }, call());
     }
-    await Promise.all(stores.map((store) => store.settled()));
+    await Promise.all(stores.map((store) => store.untilComplete()));
     for (const store of stores) t.is((await memoryOn(store).search(search('u:ada', 'here'), call())).results.length, 3);
   });
 

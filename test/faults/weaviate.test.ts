@@ -55,7 +55,7 @@ async function killUnder(t: ExecutionContext, replicas: number, server: Private<
     opened.use(await openTestStore({ url, embedder, prefix, onRepair: (count) => putAgain.push(count) }));
   const stores = await Promise.all(Array.from({ length: replicas }, open));
   const first = stores[0] as WeaviateMemoryStore;
-  await Promise.all(stores.map(async (store) => store.settled()));
+  await Promise.all(stores.map(async (store) => store.untilComplete()));
   const memories = await Promise.all(Array.from({ length: memoryCount }, async (_, n) => toMemory(`m${n}`)));
   await first.load(memories.map((memory) => ({ owner, memory })));
   putAgain.length = 0;

@@ -76,6 +76,7 @@ const layersOf: Readonly<Record<string, Layers>> = {
   'services/memory': [
     ['ports'],
     ['record', 'vectors', 'words'],
+    ['adapters/weaviate/client'],
     ['adapters/sqlite', 'adapters/weaviate', 'embedders', 'search'],
     ['api', 'backup'],
     ['.'],

@@ -1,50 +1,50 @@
 import { randomUUID } from 'node:crypto';
 import { fromKeptRemoval, fromKeptUpdate, toKeptRemoval, toKeptUpdate, toRemoved } from '../../record/outcomes.ts';
 import type { IdempotentRequest, RemovedMemories, UpdatedMemory } from '../../ports/records.ts';
-import type { NewObject, Weaviate } from './client.ts';
+import type { NewObject, Weaviate } from './client/weaviate.ts';
 import { markId } from './marks.ts';
 import { findRows, type Where } from './queries.ts';
 
-/** A request as the stamp of a memory names it. */
+/** A request as the stamp of an object names it. */
 export interface StampedRequest {
-  /** Of the object that keeps its outcome. */
+  /** The id of the object that keeps its outcome. */
   readonly id: string;
-  /** Until when it is known: milliseconds since 1970 UTC. */
+  /** When its outcome expires: milliseconds since 1970 UTC. */
   readonly until: number;
 }
 
-/** What a request is to remove, decided once. */
+/** The memories that a request removes, decided once. */
 export interface Removal {
   readonly removed: RemovedMemories;
-  /** Whether all of it is gone. */
+  /** Whether all of them are removed. */
   readonly isDone: boolean;
-  /** All ids that are to go, some at a time. */
+  /** The ids of all of them, some at a time. */
   readonly memoryIds: () => AsyncIterable<readonly string[]>;
 }
 
 /**
- * Outcomes of requests that may be sent again, each an object beside the memories whose id follows from owner and request.
+ * Outcomes of requests that may be sent again. Each is an object of a collection of its own, whose id follows from owner and request.
  *
- * Weaviate writes one object at a time, so an outcome cannot be written together with its effect. The order of the two makes up for it:
- * - An update names its request in the `stamp` of the memory, in the one write that changes it. That alone says that the update was
- *   applied, and the memory is its outcome. Whoever changes or removes the memory next writes the outcome down before
- *   (`keepUpdated`), so no update is ever lost from both places. An update that nothing follows costs no write more.
- * - A removal writes down what it is to remove before it removes anything. Sent again, it goes on with that list, whatever stands now,
- *   and so never removes what came since. Two replicas that get one request in the same few milliseconds may both write down a
- *   list, of which one stands; what either removes stood when both were under way.
+ * Weaviate writes one object at a time, so an outcome and its effect are two writes. Their order keeps them consistent:
+ * - An update names its request in the `stamp` of the memory, in the same write that changes the memory. The stamp shows that the update
+ *   was applied, and the memory is its outcome. The next change or removal of the memory first writes the outcome to this collection
+ *   (`keepUpdated`), so the outcome is always in one of the two places. An update that nothing follows needs no second write.
+ * - A removal writes the list of what it removes before it removes anything. Sent again, it continues with that list and ignores memories
+ *   that were stored since. Two replicas that get one request in the same few milliseconds may both write a list, of which one is
+ *   kept; whatever either removes existed while both were running.
  *
- * No call waits for another process, so a frozen or killed replica holds up nobody who sends its request again elsewhere.
+ * No call waits for another process, so a frozen or killed replica delays no request that is sent again elsewhere.
  */
 export interface Requests {
   readonly findUpdated: (owner: string, request: IdempotentRequest) => Promise<UpdatedMemory | undefined>;
-  /** Writes down the outcome of the update that a memory's stamp names, unless it is known. */
+  /** Keeps the outcome of the update that a memory's stamp names, unless it is kept already. */
   readonly keepUpdated: (request: StampedRequest, memory: UpdatedMemory) => Promise<void>;
   readonly findRemoval: (owner: string, request: IdempotentRequest) => Promise<Removal | undefined>;
-  /** Writes down what a request is to remove; gives what stands, which another call of it may have written. */
+  /** Writes the list of what a request removes; returns the list that is kept, which another call of the request may have written. */
   readonly beginRemoval: (owner: string, request: IdempotentRequest, memoryIds: readonly string[]) => Promise<Removal>;
-  /** Says that all of it is gone. */
+  /** Marks the removal as done. */
   readonly endRemoval: (owner: string, request: IdempotentRequest) => Promise<void>;
-  /** Forgets what is no longer known. Many may do it at once. */
+  /** Deletes expired outcomes. Several processes may do it at once. */
   readonly expire: () => Promise<void>;
 }
 
@@ -55,7 +55,7 @@ interface RequestsOptions {
   readonly partBytes?: number;
 }
 
-/** The id of the object that keeps the outcome of a request: the same each time. */
+/** The id of the object that keeps the outcome of a request. */
 export const requestId = (owner: string, { id }: IdempotentRequest): string => markId('request', owner, id);
 
 export const untilOf = ({ at, keptMs }: IdempotentRequest): number => at + keptMs;
@@ -79,9 +79,9 @@ export async function openRequests({
   };
 
   async function* memoryIdsOf({ list, parts, until }: KeptRemoval): AsyncGenerator<readonly string[]> {
-    for (let place = 0; place < parts; place += 1) {
-      const part = await read(markId('part', list, String(place)), 0);
-      if (!part) throw new Error(`part ${String(place)} of a removal that is kept until ${String(until)} is missing`);
+    for (let index = 0; index < parts; index += 1) {
+      const part = await read(markId('part', list, String(index)), 0);
+      if (!part) throw new Error(`part ${String(index)} of a removal that is kept until ${String(until)} is missing`);
       yield JSON.parse(part.toString()) as readonly string[];
     }
   }
@@ -114,9 +114,9 @@ export async function openRequests({
       const until = untilOf(request);
       const list = randomUUID();
       const parts = partsOf(memoryIds, partBytes);
-      // The parts come first: the list is there once the object that names them is.
-      for (const [place, part] of parts.entries())
-        await weaviate.create(toObject(markId('part', list, String(place)), until, JSON.stringify(part)));
+      // The parts are written first: the list is complete when the object that names them exists.
+      for (const [index, part] of parts.entries())
+        await weaviate.create(toObject(markId('part', list, String(index)), until, JSON.stringify(part)));
       const removed = Buffer.from(toKeptRemoval(toRemoved(memoryIds))).toString();
       const own: KeptRemoval = { removed, isDone: false, list, parts: parts.length, until };
       const object = toObject(requestId(owner, request), until, JSON.stringify(own));
@@ -145,12 +145,12 @@ export async function openRequests({
 
 const expiredAtOnce = 1000;
 
-/** A removal as it is kept. */
+/** A removal as JSON in an object's `value`. */
 interface KeptRemoval {
   /** JSON text. */
   readonly removed: string;
   readonly isDone: boolean;
-  /** Names its list of ids, and how many parts that has. */
+  /** The name of its list of ids, and how many parts the list has. */
   readonly list: string;
   readonly parts: number;
   readonly until: number;
@@ -174,7 +174,7 @@ const definitionOf = (collection: string): Record<string, unknown> => ({
   class: collection,
   vectorizer: 'none',
   vectorIndexConfig: { skip: true },
-  // One shard, so that one look sees all that was written before it.
+  // One shard, so that one read sees every write before it.
   shardingConfig: { desiredCount: 1 },
   properties: [
     { name: 'until', dataType: ['number'], indexRangeFilters: true },

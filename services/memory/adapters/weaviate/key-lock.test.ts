@@ -3,19 +3,19 @@ import { createKeyLock } from './key-lock.ts';
 
 test('works that share a key go one after the other, others side by side', async (t) => {
   const lock = createKeyLock();
-  const told: string[] = [];
+  const seen: string[] = [];
   const gate = Promise.withResolvers<undefined>();
   const first = lock(['a', 'b'], async () => {
-    told.push('first begins');
+    seen.push('first begins');
     await gate.promise;
-    told.push('first ends');
+    seen.push('first ends');
   });
-  const second = lock(['b', 'c'], async () => Promise.resolve(told.push('second')));
-  const third = lock(['c'], async () => Promise.resolve(told.push('third')));
-  await lock(['d'], async () => Promise.resolve(told.push('apart')));
+  const second = lock(['b', 'c'], async () => Promise.resolve(seen.push('second')));
+  const third = lock(['c'], async () => Promise.resolve(seen.push('third')));
+  await lock(['d'], async () => Promise.resolve(seen.push('apart')));
   gate.resolve(undefined);
   await Promise.all([first, second, third]);
-  t.deepEqual(told, ['first begins', 'apart', 'first ends', 'second', 'third']);
+  t.deepEqual(seen, ['first begins', 'apart', 'first ends', 'second', 'third']);
 });
 
 test('a work that fails holds up nobody', async (t) => {

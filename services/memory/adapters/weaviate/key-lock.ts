@@ -1,4 +1,4 @@
-/** Does works that share a key one after the other, in the order they came; others go side by side. */
+/** Runs works that share a key one after the other, in the order of their calls; others run at the same time. */
 type KeyLock = <T>(keys: readonly string[], work: () => Promise<T>) => Promise<T>;
 
 export function createKeyLock(): KeyLock {
@@ -6,7 +6,7 @@ export function createKeyLock(): KeyLock {
   return async (keys, work) => {
     const before = keys.flatMap((key) => lastOf.get(key) ?? []);
     const done = Promise.withResolvers<undefined>();
-    // All keys are taken in one go, so that no two wait for each other.
+    // All keys are taken at once, so that no two works wait for each other.
     for (const key of keys) lastOf.set(key, done.promise);
     try {
       await Promise.all(before);

@@ -3,7 +3,7 @@ import type { Marks } from './marks.ts';
 
 interface LeaseOptions {
   readonly marks: Marks;
-  /** What the lease is for: one process at a time has it. */
+  /** Names the lease. One process at a time has it. */
   readonly kind: string;
   /** Names this process. */
   readonly holder: string;
@@ -11,13 +11,13 @@ interface LeaseOptions {
 }
 
 const renewMs = 2000;
-/** A holder that has not renewed its lease for so long, by the server's clock, is dead. */
+/** After this time without renewal, by the server's clock, a lease has expired. */
 const leaseMs = 8000;
 
 /**
- * Does `work` unless another process has the lease. Whoever is paused for longer than the lease lasts may work beside the next
- * holder, so `work` must be harmless when it is done twice.
- * @returns whether it was done.
+ * Does `work` unless another process has the lease. A process that is frozen for longer than the lease may work at the same time as
+ * the next holder, so `work` must be harmless when it is done twice.
+ * @returns whether `work` was done.
  * @throws Unavailable when the store of the lease is away.
  */
 export async function withLease(
@@ -25,9 +25,9 @@ export async function withLease(
   work: () => Promise<void>,
 ): Promise<boolean> {
   const take = async (): Promise<boolean> => {
-    const standing = await marks.read(kind);
+    const current = await marks.read(kind);
     const now = await marks.readClock();
-    if (standing && standing.value !== holder && standing.updatedAt > now - leaseMs) return false;
+    if (current && current.value !== holder && current.updatedAt > now - leaseMs) return false;
     await marks.write(kind, '', holder);
     return true;
   };
@@ -38,7 +38,7 @@ export async function withLease(
     return true;
   } finally {
     await renewing[Symbol.asyncDispose]();
-    // A lease that cannot be given up ends by itself.
+    // A lease that cannot be released expires.
     await marks.clear(kind, '').catch(onFailure);
   }
 }

@@ -1,54 +1,37 @@
+import { toListPage } from '../../record/list-page.ts';
 import { byRecency, isWithin } from '../../record/order.ts';
 import type { MemoryHead } from '../../ports/memory.ts';
 import type { ListPage, ListPosition, ListQuery } from '../../ports/records.ts';
-import type { Scope, Weaviate } from './client.ts';
-import { briefFields, headFields, objectId, toBriefHead, toHead, toHex, toWhere } from './objects.ts';
+import type { Scope, Weaviate } from './client/weaviate.ts';
+import { shortFields, headFields, objectId, toShortHead, toHead, toHex, toWhere } from './objects.ts';
 import { allOf, countRows, findRows, hasId, type Row, type Where } from './queries.ts';
 
-/** How many objects one request reads at most: of those with their metadata, of up to 64 KiB each, fewer. */
-const briefHeadsAtOnce = 1000;
+/** How many heads one request reads without their metadata, and how many with it, of up to 64 KiB each. */
+const shortHeadsAtOnce = 1000;
 export const headsAtOnce = 250;
-/** And of those that are named, of which the whole may be read: content, metadata and vector. */
+/** How many objects one request reads by id, whole: content, metadata and vector. */
 const idsAtOnce = 50;
 
-/** A page of a list, and how many pass altogether. */
+/** A page of a list, and how many memories pass altogether. */
 export async function listMemories(weaviate: Weaviate, scope: Scope, query: ListQuery): Promise<ListPage> {
   const { narrowing, accepts, after, offset = 0, limit, without } = query;
   if (narrowing.memoryIds) {
     const heads = await headsByIds(weaviate, scope, query);
-    return pageOf(heads.sort(byRecency), { ...query, accepts: undefined });
+    return toListPage(heads.sort(byRecency), { ...query, accepts: undefined });
   }
   const where = toWhere(narrowing);
-  if (accepts) return pageOf(newestHeads(weaviate, { scope, where, atOnce: headsAtOnce }), query);
-  const isBrief = without !== undefined;
-  const atOnce = Math.min(Math.max(offset + limit, 16) + 1, isBrief ? briefHeadsAtOnce : headsAtOnce);
-  const fields = isBrief ? briefFields : headFields;
+  if (accepts) return toListPage(newestHeads(weaviate, { scope, where, atOnce: headsAtOnce }), query);
+  const isShort = without !== undefined;
+  const atOnce = Math.min(Math.max(offset + limit, 16) + 1, isShort ? shortHeadsAtOnce : headsAtOnce);
+  const fields = isShort ? shortFields : headFields;
   const heads: MemoryHead[] = [];
   let toSkip = offset;
   for await (const row of newestRows(weaviate, { scope, where, after, atOnce, fields })) {
     if (toSkip > 0) toSkip -= 1;
-    else heads.push(isBrief ? toBriefHead(row) : toHead(row));
+    else heads.push(isShort ? toShortHead(row) : toHead(row));
     if (heads.length >= limit) break;
   }
   return { heads, total: await countRows(weaviate, { scope, where }) };
-}
-
-/** The page of heads that come newest first, and how many of them pass. */
-async function pageOf(
-  heads: Iterable<MemoryHead> | AsyncIterable<MemoryHead>,
-  { accepts, after, offset = 0, limit, without }: ListQuery,
-): Promise<ListPage> {
-  const page: MemoryHead[] = [];
-  let total = 0;
-  let toSkip = offset;
-  for await (const head of heads) {
-    if (accepts && !accepts(head)) continue;
-    total += 1;
-    if (page.length >= limit || (after && byRecency(head, after) <= 0)) continue;
-    if (toSkip > 0) toSkip -= 1;
-    else page.push(without === undefined ? head : { ...head, metadata: {} });
-  }
-  return { heads: page, total };
 }
 
 async function headsByIds(weaviate: Weaviate, scope: Scope, query: ListQuery): Promise<MemoryHead[]> {
@@ -58,7 +41,7 @@ async function headsByIds(weaviate: Weaviate, scope: Scope, query: ListQuery): P
   for await (const row of eachById(weaviate, { scope, ids, fields: headFields })) {
     const head = toHead(row);
     if (!isWithin(narrowing, head) || accepts?.(head) === false) continue;
-    heads.push(without === undefined ? head : toBriefHead(row));
+    heads.push(without === undefined ? head : toShortHead(row));
   }
   return heads;
 }
@@ -67,11 +50,11 @@ interface Named {
   readonly scope: Scope;
   readonly ids: readonly string[];
   readonly fields: string;
-  /** How many one request reads; more, where little is read of each. */
+  /** How many one request reads; more when few fields are read. */
   readonly atOnce?: number;
 }
 
-/** The objects of these ids that are there, in no order. */
+/** The existing objects of these ids, in no order. */
 export async function rowsByIds(weaviate: Weaviate, named: Named): Promise<Row[]> {
   const rows: Row[] = [];
   for await (const row of eachById(weaviate, named)) rows.push(row);
@@ -89,7 +72,7 @@ export async function* eachById(
   }
 }
 
-/** Of objects of which no more than the id is read. */
+/** How many objects one request reads when it reads their ids alone. */
 export const bareIdsAtOnce = 200;
 
 interface Newest {
@@ -118,26 +101,26 @@ export async function* newestRows(
       sort: { path: sort, order: 'desc' },
     });
 
-  // Weaviate is fast by one property alone. So it goes by time, and those of one moment are read again, by id.
-  let mark = after && { at: after.timestamp, idHex: toHex(after.memoryId) };
+  // Weaviate sorts fast by one property only. So rows are read by time, and rows of one timestamp are read again by id.
+  let position = after && { at: after.timestamp, idHex: toHex(after.memoryId) };
   for (;;) {
-    while (mark) {
-      const equals: Row[] = await find(allOf([isAt('Equal', mark.at), isBelow(mark.idHex)]), 'idHex');
+    while (position) {
+      const equals: Row[] = await find(allOf([isAt('Equal', position.at), isBelow(position.idHex)]), 'idHex');
       yield* equals;
       const last = equals.at(-1);
       if (equals.length < atOnce || !last) break;
-      mark = { at: mark.at, idHex: String(last['idHex']) };
+      position = { at: position.at, idHex: String(last['idHex']) };
     }
-    const rows: Row[] = await find(mark && isAt('LessThan', mark.at), 'at');
+    const rows: Row[] = await find(position && isAt('LessThan', position.at), 'at');
     const oldest = atOf(rows.at(-1));
     const isWhole = rows.length < atOnce;
     yield* rows.filter((row) => isWhole || atOf(row) > oldest).sort(byAtAndId);
     if (isWhole) return;
-    mark = { at: oldest, idHex: afterAllHex };
+    position = { at: oldest, idHex: afterAllHex };
   }
 }
 
-/** Greater than any hex digit. */
+/** Sorts behind every hex digit. */
 const afterAllHex = 'g';
 
 const atOf = (row: Row | undefined): number => Number(row?.['at']);

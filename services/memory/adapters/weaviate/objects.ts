@@ -4,19 +4,19 @@ import { fieldOf } from '../../record/json.ts';
 import type { MemoryHead, MemoryRecord, OwnedMemory, StoredMemory } from '../../ports/memory.ts';
 import type { Narrowing, Scalar } from '../../ports/query.ts';
 import { stemsOf } from '../../words/stems.ts';
-import type { FoundObject, NewObject } from './client.ts';
+import type { FoundObject, NewObject } from './client/weaviate.ts';
 import { markId } from './marks.ts';
 import { allOf, type Row, type Where } from './queries.ts';
 import { newStamp } from './stamps.ts';
 
-/** The tenant of an owner: a name from which nobody reads who it is. */
+/** The tenant of an owner: a hash, from which the owner cannot be read. */
 export const tenantOf = (owner: string): string => createHash('sha256').update(owner).digest('base64url');
 
-/** The id of an owner's memory in Weaviate: the same each time. */
+/** The object id of an owner's memory. */
 export const objectId = (owner: string, memoryId: string): string => markId(owner, memoryId);
 
-export const briefFields = 'idHex memoryType category threadId at';
-export const headFields = `${briefFields} metadata`;
+export const shortFields = 'idHex memoryType category threadId at';
+export const headFields = `${shortFields} metadata`;
 export const memoryFields = `${headFields} content vectorJson`;
 
 /** A memory as Weaviate keeps it. */
@@ -45,7 +45,7 @@ export const toObject = (
   },
 });
 
-/** All that an object holds, so that it can be put again as it stands. */
+/** All properties of an object, so that it can be put again. */
 export const objectFields = `owner ${memoryFields} keys words stamp _additional { id vector }`;
 
 export const toHead = (row: Row): MemoryHead => ({
@@ -53,8 +53,8 @@ export const toHead = (row: Row): MemoryHead => ({
   metadata: JSON.parse(textAt(row, 'metadata')) as MemoryHead['metadata'],
 });
 
-/** A head of whose metadata nothing was read. */
-export const toBriefHead = (row: Row): MemoryHead => ({ ...fieldsOf(row), metadata: {} });
+/** A head whose metadata was not read. */
+export const toShortHead = (row: Row): MemoryHead => ({ ...fieldsOf(row), metadata: {} });
 
 export const toStored = (row: Row): StoredMemory => ({
   ...fieldsOf(row),
@@ -76,7 +76,7 @@ const fieldsOf = (row: Row): Omit<MemoryHead, 'metadata'> => ({
   timestamp: Number(row['at']),
 });
 
-/** An id in a form that Weaviate orders as its bytes are ordered. */
+/** An id as hex, which Weaviate sorts in the order of the id's bytes. */
 export const toHex = (memoryId: string): string => Buffer.from(memoryId).toString('hex');
 const fromHex = (hex: string): string => Buffer.from(hex, 'hex').toString();
 
@@ -88,11 +88,11 @@ const textAt = (row: Row, name: string): string => {
 const toText = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
   Buffer.from(buffer, byteOffset, byteLength).toString();
 
-/** A memory with more fields in its metadata than this is looked at whenever any field is asked for. */
+/** A memory with more fields in its metadata has the key `anyField`, and every filter on metadata reads it. */
 const maxFields = 128;
 const anyField = 'any';
 
-/** What a memory can be filtered by. */
+/** The keys that filters compare. */
 function keysOf({ memoryType, category, threadId, metadataJson }: MemoryRecord): string[] {
   const own = [keyOf('type', memoryType), keyOf('category', category), keyOf('thread', threadId)];
   const metadata = JSON.parse(toText(metadataJson)) as MemoryHead['metadata'];
@@ -103,7 +103,7 @@ function keysOf({ memoryType, category, threadId, metadataJson }: MemoryRecord):
   return [...own, ...(fields.length > maxFields ? [anyField] : fields)];
 }
 
-/** The condition for what a query is narrowed to, the ids aside. */
+/** The condition of a narrowing, without its ids. */
 export function toWhere({ memoryType, category, threadId, metadata = [] }: Narrowing): Where | undefined {
   const own = [
     memoryType === undefined ? undefined : hasKey([keyOf('type', memoryType)]),

@@ -2,17 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { every } from '@agent-workflow/kit/life';
 import type { Marks } from './marks.ts';
 
-/** Who works on the memories: those that serve them, of whom there may be many, or one that copies them. */
+/** What a process does with the memories: any number of processes serve them, or one copies them. */
 type Role = 'serving' | 'copying';
 
-const beatMs = 5000;
-/** Who was not heard of for so long is gone. */
+const heartbeatMs = 5000;
+/** After this time without a heartbeat a process counts as gone. */
 const goneMs = 20_000;
 
 /**
- * Makes it known that this process is at work, and keeps it known until disposed. Each writes itself down before it looks for
- * others, so that of two who must not meet at least one sees the other.
- * @returns `undefined` when somebody of a role in `unless` is at work: then this process is not.
+ * Registers this process until disposed. Each process registers before it reads the others, so that of two that exclude each other at
+ * least one sees the other.
+ * @returns `undefined` when a process of a role in `unless` is registered; then this one is not.
  */
 export async function openPresence(
   marks: Marks,
@@ -20,19 +20,19 @@ export async function openPresence(
   { unless, onFailure }: { readonly unless: readonly Role[]; readonly onFailure: (error: unknown) => void },
 ): Promise<AsyncDisposable | undefined> {
   const key = randomUUID();
-  const beat = async (): Promise<void> => marks.write(role, key, key);
-  await beat();
-  const isAlone = await isNobody(marks, { role, key, unless });
+  const heartbeat = async (): Promise<void> => marks.write(role, key, key);
+  await heartbeat();
+  const isAlone = await isNoneRegistered(marks, { role, key, unless });
   await clearGone(marks, role, key);
   if (!isAlone) {
     await marks.clear(role, key);
     return undefined;
   }
-  const beating = every(beatMs, beat, onFailure);
+  const heartbeats = every(heartbeatMs, heartbeat, onFailure);
   return {
     [Symbol.asyncDispose]: async () => {
-      await beating[Symbol.asyncDispose]();
-      // When it cannot be said, it shows by itself after a while.
+      await heartbeats[Symbol.asyncDispose]();
+      // A registration that cannot be removed expires.
       await marks.clear(role, key).catch(onFailure);
     },
   };
@@ -44,7 +44,7 @@ interface Self {
   readonly unless: readonly Role[];
 }
 
-async function isNobody(marks: Marks, { role, key, unless }: Self): Promise<boolean> {
+async function isNoneRegistered(marks: Marks, { role, key, unless }: Self): Promise<boolean> {
   const now = (await marks.read(role, key))?.updatedAt ?? 0;
   for (const other of unless) {
     const present = (await marks.list(other)).filter(({ value }) => value !== key);
@@ -53,7 +53,7 @@ async function isNobody(marks: Marks, { role, key, unless }: Self): Promise<bool
   return true;
 }
 
-/** What those left behind who could not say that they go. */
+/** Removes the registrations of processes that are gone. */
 async function clearGone(marks: Marks, role: Role, key: string): Promise<void> {
   const present = await marks.list(role);
   const now = present.find(({ value }) => value === key)?.updatedAt ?? 0;

@@ -1,6 +1,6 @@
-import type { FoundObject, Scope, Weaviate } from './client.ts';
+import type { FoundObject, Scope, Weaviate } from './client/weaviate.ts';
 
-/** A condition on objects, in the words of Weaviate's `where`. */
+/** A condition on objects, as Weaviate's `where` has it. */
 export type Where =
   | { readonly operator: 'And' | 'Or'; readonly operands: readonly Where[] }
   | {
@@ -18,16 +18,16 @@ export interface Query {
   readonly where?: Where | undefined;
   readonly sort?: { readonly path: string; readonly order: 'asc' | 'desc' };
   readonly nearVector?: Float32Array;
-  /** Words between spaces, looked for in `property`. */
+  /** Words separated by spaces, searched for in `property`. */
   readonly bm25?: { readonly words: string; readonly property: string };
 }
 
-/** More than this Weaviate does not give to one query, unless it is set up otherwise. */
+/** Weaviate's default limit of the results of one query. */
 export const maxResults = 10_000;
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** The objects that a query finds; none for a tenant that was never written to. */
+/** The objects that a query finds; none in a tenant that does not exist. */
 export async function findRows(weaviate: Weaviate, query: Query): Promise<Row[]> {
   const { collection, tenant } = query.scope;
   const parts = [
@@ -59,11 +59,13 @@ export async function countRows(weaviate: Weaviate, { scope, where }: Pick<Query
   return groups?.[0]?.meta?.count ?? 0;
 }
 
-/** All of the conditions, as one; `undefined` when there is none. */
+/** The conjunction of the conditions; `undefined` when there is none. */
 export function allOf(conditions: readonly (Where | undefined)[]): Where | undefined {
   const operands = conditions.filter((condition) => condition !== undefined);
   return operands.length > 1 ? { operator: 'And', operands } : operands[0];
 }
+
+export const equals = (path: string, valueText: string): Where => ({ operator: 'Equal', path: [path], valueText });
 
 export const hasId = (ids: readonly string[]): Where => ({ operator: 'ContainsAny', path: ['id'], valueText: ids });
 
@@ -76,11 +78,11 @@ function whereText(where: Where): string {
   return `{ operator: ${operator}, path: ${literal(path)}, ${value} }`;
 }
 
-/** As GraphQL writes strings and lists of them: JSON, without halves of characters. */
+/** A string, or a list of them, in GraphQL: JSON without lone surrogates. */
 const literal = (value: string | readonly string[]): string =>
   typeof value === 'string' ? JSON.stringify(value.toWellFormed()) : `[${value.map(literal).join()}]`;
 
-/** Every object of a scope, page by page, vectors included. What is written meanwhile may be among them or not. */
+/** Every object of a scope, page by page, vectors included. Objects that are written meanwhile are in it or not. */
 export async function* walk(weaviate: Weaviate, scope: Scope, limit: number): AsyncGenerator<FoundObject> {
   for (let after: string | undefined; ;) {
     const objects = await weaviate.page(scope, { after, limit });

@@ -1,34 +1,22 @@
 import { ConfigError } from '@agent-workflow/kit/env';
 import { ServiceError } from '@agent-workflow/kit/errors';
-import type { EmbedderIdentity } from '../../ports/embedder.ts';
-import type { OwnedMemory } from '../../ports/memory.ts';
-import { createWeaviate, type Weaviate, type WeaviateConnection } from './client.ts';
+import type { Reindex } from '../../ports/backup.ts';
+import { createWeaviate } from './client/client.ts';
+import type { Weaviate, WeaviateConnection } from './client/weaviate.ts';
 import { openMarks, type Marks } from './marks.ts';
 import { openPresence } from './presence.ts';
 import { countRows } from './queries.ts';
 import { makeCollection, readCurrent, type Current } from './schema.ts';
-import { loadOwners, scanAll } from './store.ts';
+import { createBackup } from './backup.ts';
 
-export interface ReindexOptions extends WeaviateConnection {
+interface ReindexOptions extends WeaviateConnection {
   readonly prefix: string;
   readonly onFailure: (error: unknown) => void;
 }
 
-/** A collection that takes the place of the one that stands. While it is open, no memory service can be. */
-export interface Reindex extends AsyncDisposable {
-  /** What made the vectors of the memories that stand. */
-  readonly embedder: EmbedderIdentity;
-  readonly count: () => Promise<number>;
-  readonly scan: () => AsyncIterable<OwnedMemory>;
-  /** Puts copies into the new collection; gives how many are new there. */
-  readonly load: (memories: readonly OwnedMemory[]) => Promise<number>;
-  /** From here on the new collection is the one that stands; the old one is gone. */
-  readonly finish: (embedder: EmbedderIdentity) => Promise<void>;
-}
-
 /**
- * Begins anew: what an attempt before this one left behind is dropped.
- * @throws ConfigError when a memory service is at work, or there are no memories.
+ * Begins with an empty collection; those of earlier attempts are dropped.
+ * @throws ConfigError when a memory service is running, or there are no memories.
  */
 export async function openReindex(options: ReindexOptions): Promise<Reindex> {
   const { prefix, onFailure } = options;
@@ -68,8 +56,8 @@ async function begin({ weaviate, marks, prefix, presence }: Parts): Promise<Rein
       for (const { name: tenant } of tenants) total += await countRows(weaviate, { scope: { collection, tenant } });
       return total;
     },
-    scan: () => scanAll(weaviate, { collection, use }),
-    load: async (memories) => loadOwners(weaviate, { collection: target, use }, memories),
+    scan: createBackup({ weaviate, collection, use }).scan,
+    load: createBackup({ weaviate, collection: target, use }).load,
     finish: async ({ model, dimension }) => {
       const next: Current = { collection: target, schema, model, dimension };
       await marks.write('current', '', next);
@@ -81,11 +69,12 @@ async function begin({ weaviate, marks, prefix, presence }: Parts): Promise<Rein
 
 function nextName(prefix: string, { collection }: Current): string {
   const number = Number(collection.slice(prefix.length + 1));
-  if (!Number.isInteger(number)) throw new ServiceError('StorageFailed', 'the memories stand under an unknown name');
+  if (!Number.isInteger(number))
+    throw new ServiceError('StorageFailed', 'the collection of the memories has an unknown name');
   return `${prefix}_${String(number + 1)}`;
 }
 
-/** Drops every collection of memories but one. */
+/** Drops every collection of memories except one. */
 async function dropOthers(weaviate: Weaviate, prefix: string, kept: string): Promise<void> {
   const names = await weaviate.listCollections();
   const others = names.filter((name) => name.startsWith(`${prefix}_`) && name !== kept);

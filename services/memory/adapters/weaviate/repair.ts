@@ -1,9 +1,10 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { eachOf } from '@agent-workflow/kit/each';
 import { unavailable } from '@agent-workflow/kit/errors';
-import type { NewObject, Properties, Weaviate } from './client.ts';
+import { retry } from '@agent-workflow/kit/retry';
+import type { NewObject, Properties, Weaviate } from './client/weaviate.ts';
 import { rowsByIds } from './lists.ts';
-import { keysAtOnce, type Marks } from './marks.ts';
+import { keysAtOnce } from './locks.ts';
+import type { Marks } from './marks.ts';
 import { objectFields } from './objects.ts';
 import { findRows, type Row, type Where } from './queries.ts';
 import { isRepaired, repairStamp } from './stamps.ts';
@@ -15,15 +16,15 @@ interface RepairOptions {
   /** By the server's clock: milliseconds since 1970 UTC. */
   readonly since: number;
   /**
-   * Names this repair. An object that was put again carries it until its next write, so that whoever goes on with the repair, after
-   * a failure or in place of a process that died, leaves that object alone.
+   * Names this repair. It is in the stamp of each object that was put again, until its next write, so that a process that continues the
+   * repair, after a failure or in place of one that died, skips that object.
    */
   readonly epoch: string;
 }
 
 /**
- * Puts everything again that was written since, so that it stands in the index. A tenant at rest is whole: only those that are awake
- * are looked at.
+ * Puts everything again that was written since, so that it is in the index. An inactive tenant was written to disk whole, so only active
+ * ones are read.
  * @returns how many memories were put again.
  */
 export async function repairIndex(options: RepairOptions): Promise<number> {
@@ -38,18 +39,17 @@ export async function repairIndex(options: RepairOptions): Promise<number> {
 
 const tenantsAtOnce = 4;
 
-/** A scope with a tenant. */
-interface Place {
+/** The memories of one tenant. */
+interface TenantScope {
   readonly collection: string;
   readonly tenant: string;
 }
 
-async function repairTenant(options: RepairOptions, scope: Place): Promise<number> {
+async function repairTenant(options: RepairOptions, scope: TenantScope): Promise<number> {
   let count = 0;
   let left = await writtenSince(options, scope);
-  for (let tries = 0; left.length > 0; tries += 1) {
-    if (tries === maxTries) throw unavailable('memories are being changed by others');
-    if (tries > 0) await wait(pauseMs);
+  const contended = unavailable('memories are being changed by others');
+  const repairRest = async (): Promise<void> => {
     const chunks = Array.from({ length: Math.ceil(left.length / keysAtOnce) }, (_, n) =>
       left.slice(n * keysAtOnce, (n + 1) * keysAtOnce),
     );
@@ -60,17 +60,18 @@ async function repairTenant(options: RepairOptions, scope: Place): Promise<numbe
       missed.push(...chunk.filter((id) => !done.has(id)));
     });
     left = missed;
-  }
+    if (left.length > 0) throw contended;
+  };
+  await retry(repairRest, { ...lockWaits, mayHelp: (error) => error === contended });
   return count;
 }
 
-/** A key that others hold is free again in well under a second; one of a process that died is waited for by the next repair. */
-const maxTries = 20;
-const pauseMs = 100;
+/** A lock of another process is free again in well under a second. The next repair waits for one of a process that died. */
+const lockWaits = { maxAttempts: 20, firstMs: 150, maxMs: 150 };
 const chunksAtOnce = 2;
 
-/** The ids of what was written since, less what this repair has put again. */
-async function writtenSince({ weaviate, since, epoch }: RepairOptions, scope: Place): Promise<string[]> {
+/** The ids of the objects written since, without those that this repair has put again. */
+async function writtenSince({ weaviate, since, epoch }: RepairOptions, scope: TenantScope): Promise<string[]> {
   const ids = new Set<string>();
   for (let from = since; ;) {
     const rows = await findRows(weaviate, {
@@ -83,7 +84,7 @@ async function writtenSince({ weaviate, since, epoch }: RepairOptions, scope: Pl
     for (const row of rows) if (!isRepaired(epoch, row['stamp'])) ids.add(toWritten(row).id);
     const last = rows.at(-1);
     const newest = last ? toWritten(last).updatedAt : from;
-    // Those of the last moment are found again: no more of one moment than fit a page, or it would never end.
+    // Objects of the last timestamp are found again. When one timestamp fills a page, the loop ends there.
     if (rows.length < rowsAtOnce || newest === from) return [...ids];
     from = newest;
   }
@@ -103,13 +104,13 @@ function toWritten(row: Row): { readonly id: string; readonly updatedAt: number 
 }
 
 /**
- * Puts the objects again, one by one: a single write is in the index and on disk when it resolves. One that is gone by now counts
- * as done.
- * @returns the ids of those that nobody else was changing.
+ * Puts the objects again, one by one: a single write is in the index and on disk when it resolves. An object that was removed meanwhile
+ * counts as done.
+ * @returns the ids of the objects that no other process was changing.
  */
 async function putAgain(
   { weaviate, marks, epoch }: RepairOptions,
-  scope: Place,
+  scope: TenantScope,
   ids: readonly string[],
 ): Promise<ReadonlySet<string>> {
   return marks.holdFree(ids, async (free, isHeld) => {
@@ -128,10 +129,10 @@ async function putAgain(
 const writesAtOnce = 8;
 
 /**
- * Weaviate leaves the index alone when an object comes again as it stands, so the vector becomes longer or shorter by a millionth,
- * in turns. The index goes by angle: to it nothing changed.
+ * The object with its vector longer or shorter by a millionth, in turns, because Weaviate does not touch the index when an object is put
+ * again unchanged. The index is by angle, so the object's distances stay.
  */
-function toNudged(row: Row, scope: Place, epoch: string): NewObject {
+function toNudged(row: Row, scope: TenantScope, epoch: string): NewObject {
   const { _additional, ...given } = row;
   const { id, vector } = _additional as { id: string; vector: readonly number[] | null };
   const values = vector ?? [];

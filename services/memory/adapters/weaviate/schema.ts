@@ -1,43 +1,42 @@
 import { ConfigError } from '@agent-workflow/kit/env';
 import { unavailable } from '@agent-workflow/kit/errors';
 import type { EmbedderIdentity } from '../../ports/embedder.ts';
-import type { Weaviate } from './client.ts';
+import type { Weaviate } from './client/weaviate.ts';
 import type { Marks } from './marks.ts';
 
-/** What stands at the mark `current`: where the memories are, and what made their vectors. */
+/** The mark `current`: the collection of the memories, and the embedder of their vectors. */
 export interface Current extends EmbedderIdentity {
   readonly collection: string;
-  /** How many of `migrations` were applied to it. */
+  /** How many of `migrations` were applied to the collection. */
   readonly schema: number;
 }
 
-export interface SchemaOptions {
+interface SchemaOptions {
   readonly weaviate: Weaviate;
   readonly marks: Marks;
-  /** What the names of our collections begin with. */
+  /** The prefix of the names of the service's collections. */
   readonly prefix: string;
   readonly embedder: EmbedderIdentity;
 }
 
 /**
- * The schema, oldest first: only ever append. Each is applied once, in order, to a collection of memories, and may be cut short
- * and begun again.
+ * The schema, oldest first: only ever append. Each is applied once, in order, to a collection of memories. An interrupted one is applied
+ * again.
  */
 const migrations: readonly ((weaviate: Weaviate, collection: string) => Promise<unknown>)[] = [
   (weaviate, collection) => weaviate.createCollection(definitionOf(collection)),
 ];
 
 /**
- * Brings the collection of memories to where this version wants it.
- * @returns its name.
- * @throws ConfigError when it holds memories of another embedder, or is of a newer version.
+ * Brings the collection of memories to the schema of this version.
+ * @throws ConfigError when it holds memories of another embedder, or a newer version wrote it.
  */
 export async function openSchema(options: SchemaOptions): Promise<Current> {
   const known = await readCurrent(options.marks);
   if (known && isCurrent(known, options)) return known;
   return options.marks.hold('schema', async (isHeld) => {
-    const standing = await readCurrent(options.marks);
-    const current = await toCurrent(standing, options);
+    const stored = await readCurrent(options.marks);
+    const current = await toCurrent(stored, options);
     for (const migrate of migrations.slice(current.schema)) {
       if (!isHeld()) throw unavailable('the schema of the memories is being changed by others');
       await migrate(options.weaviate, current.collection);
@@ -55,29 +54,29 @@ function isCurrent({ schema, ...identity }: Current, { embedder }: SchemaOptions
   return schema === migrations.length && isSame(identity, embedder);
 }
 
-export const isSame = (a: EmbedderIdentity, b: EmbedderIdentity): boolean =>
+const isSame = (a: EmbedderIdentity, b: EmbedderIdentity): boolean =>
   a.model === b.model && a.dimension === b.dimension;
 
 async function toCurrent(
-  standing: Current | undefined,
+  stored: Current | undefined,
   { weaviate, prefix, embedder: { model, dimension } }: SchemaOptions,
 ): Promise<Current> {
-  if (!standing) return { collection: `${prefix}_1`, schema: 0, model, dimension };
-  if (standing.schema > migrations.length) {
-    const versions = `schema ${String(standing.schema)}, known ${String(migrations.length)}`;
+  if (!stored) return { collection: `${prefix}_1`, schema: 0, model, dimension };
+  if (stored.schema > migrations.length) {
+    const versions = `schema ${String(stored.schema)}, known ${String(migrations.length)}`;
     throw new ConfigError(`the memories at WEAVIATE_URL were written by a newer version (${versions})`);
   }
-  if (!isSame(standing, { model, dimension }) && (await weaviate.listTenants(standing.collection)).length > 0) {
-    const was = `${standing.model} (${String(standing.dimension)} numbers)`;
+  if (!isSame(stored, { model, dimension }) && (await weaviate.listTenants(stored.collection)).length > 0) {
+    const was = `${stored.model} (${String(stored.dimension)} numbers)`;
     throw new ConfigError(
       `the memories at WEAVIATE_URL were embedded by ${was}, not ${model} (${String(dimension)} numbers): set ` +
         'EMBEDDINGS_PROVIDER, EMBEDDINGS_MODEL and EMBEDDINGS_DIMENSION as they were, or run services/memory/reindex.ts',
     );
   }
-  return { ...standing, model, dimension };
+  return { ...stored, model, dimension };
 }
 
-/** A collection as the newest version wants it, for what is copied into it. */
+/** Creates a collection with the newest schema. @returns the number of that schema. */
 export async function makeCollection(weaviate: Weaviate, collection: string): Promise<number> {
   for (const migrate of migrations) await migrate(weaviate, collection);
   return migrations.length;
@@ -86,8 +85,8 @@ export async function makeCollection(weaviate: Weaviate, collection: string): Pr
 const kept = { dataType: ['text'], indexFilterable: false, indexSearchable: false };
 
 /**
- * Tenants are made and woken by use. Vectors are compared one by one (`flat`): the README says why. What is filtered by stands in
- * `keys`, hashed, so that no text of a caller is ever part of an index or a query.
+ * Tenants are created and activated by use. The index is `flat`; the README says why. The property `keys` has what filters compare, hashed,
+ * so that no text of a caller is part of an index or a query.
  */
 const definitionOf = (collection: string): Record<string, unknown> => ({
   class: collection,

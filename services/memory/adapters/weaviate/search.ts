@@ -5,7 +5,7 @@ import { bestScoreFirst, isWithin, nearestFirst, newestFirst } from '../../recor
 import { distancesFrom } from '../../vectors/distances.ts';
 import { createTop } from '../../vectors/top.ts';
 import { stemsOf } from '../../words/stems.ts';
-import type { Scope, Weaviate } from './client.ts';
+import type { Scope, Weaviate } from './client/weaviate.ts';
 import { headsAtOnce, newestRows, rowsByIds } from './lists.ts';
 import { headFields, objectId, toHead, toWhere } from './objects.ts';
 import { allOf, findRows, hasId, maxResults, type Row } from './queries.ts';

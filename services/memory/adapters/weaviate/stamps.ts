@@ -3,8 +3,8 @@ import type { IdempotentRequest } from '../../ports/records.ts';
 import { requestId, untilOf, type StampedRequest } from './idempotency.ts';
 
 /**
- * The stamp of an object tells one write of it from another. That of an update which may be sent again names its request; that of a
- * repair begins with the repair and goes on with the stamp before it.
+ * The stamp of an object distinguishes its writes. The stamp of an update that may be sent again names its request; that of a repair
+ * names the repair, and the request of the stamp before it.
  */
 export const newStamp = (): string => randomUUID();
 
@@ -22,6 +22,6 @@ export const repairStamp = (epoch: string, stamp: unknown): string => {
   return `repaired ${epoch}${before ? ` request ${before.id} ${String(before.until)}` : ''}`;
 };
 
-/** Whether this repair has put the object again, and nobody has written it since. */
+/** Whether this repair has put the object again, and it was not written since. */
 export const isRepaired = (epoch: string, stamp: unknown): boolean =>
   `${String(stamp)} `.startsWith(`repaired ${epoch} `);

@@ -1,11 +1,13 @@
-import type { Weaviate } from './client.ts';
+import type { Weaviate } from './client/weaviate.ts';
 
-/** Which tenants are in use, so that the others can be put to rest. */
-export interface Tenants {
-  /** Does `work` on a tenant, which does not go to rest meanwhile. */
-  readonly use: <T>(tenant: string, work: () => Promise<T>) => Promise<T>;
-  /** Puts to rest what nobody in this process used for a while; another process that uses one wakes it again. */
-  readonly restIdle: () => Promise<void>;
+/** Does `work` on a tenant, which is not deactivated meanwhile. */
+export type UseTenant = <T>(tenant: string, work: () => Promise<T>) => Promise<T>;
+
+/** Tracks which tenants are in use, so that the others can be deactivated. */
+interface Tenants {
+  readonly use: UseTenant;
+  /** Deactivates the tenants that this process has not used for `idleMs`. Another process that uses one activates it again. */
+  readonly deactivateIdle: () => Promise<void>;
 }
 
 interface TenantsOptions {
@@ -15,16 +17,16 @@ interface TenantsOptions {
   readonly now?: () => number;
 }
 
-/** How many one request puts to rest. */
-const restAtOnce = 50;
+/** How many tenants one request deactivates. */
+const tenantsAtOnce = 50;
 
 export function createTenants({ weaviate, collection, idleMs, now = Date.now }: TenantsOptions): Tenants {
   const lastUse = new Map<string, number>();
-  const underWay = new Map<string, number>();
+  const inUse = new Map<string, number>();
   let isFirstTime = true;
 
-  /** Those that a process before this one left awake count as used now. */
-  const findAwake = async (): Promise<void> => {
+  /** Tenants that an earlier process left active count as used now. */
+  const findActive = async (): Promise<void> => {
     for (const { name, isActive } of await weaviate.listTenants(collection)) {
       if (isActive && !lastUse.has(name)) lastUse.set(name, now());
     }
@@ -33,29 +35,29 @@ export function createTenants({ weaviate, collection, idleMs, now = Date.now }: 
 
   return {
     use: async (tenant, work) => {
-      underWay.set(tenant, (underWay.get(tenant) ?? 0) + 1);
+      inUse.set(tenant, (inUse.get(tenant) ?? 0) + 1);
       try {
         return await work();
       } finally {
-        const left = (underWay.get(tenant) ?? 1) - 1;
-        if (left > 0) underWay.set(tenant, left);
-        else underWay.delete(tenant);
+        const left = (inUse.get(tenant) ?? 1) - 1;
+        if (left > 0) inUse.set(tenant, left);
+        else inUse.delete(tenant);
         lastUse.set(tenant, now());
       }
     },
 
-    restIdle: async () => {
-      if (isFirstTime) await findAwake();
-      const idle = [...lastUse].filter(([tenant, at]) => now() - at >= idleMs && !underWay.has(tenant));
-      for (let from = 0; from < idle.length; from += restAtOnce) {
-        const chunk = idle.slice(from, from + restAtOnce).map(([tenant]) => tenant);
-        // Who only ever looked has no tenant.
+    deactivateIdle: async () => {
+      if (isFirstTime) await findActive();
+      const idle = [...lastUse].filter(([tenant, at]) => now() - at >= idleMs && !inUse.has(tenant));
+      for (let from = 0; from < idle.length; from += tenantsAtOnce) {
+        const chunk = idle.slice(from, from + tenantsAtOnce).map(([tenant]) => tenant);
+        // A tenant that was only read does not exist.
         const known = await Promise.all(chunk.map(async (tenant) => weaviate.hasTenant(collection, tenant)));
-        await weaviate.rest(
+        await weaviate.deactivate(
           collection,
-          chunk.filter((tenant, place) => known[place] && !underWay.has(tenant)),
+          chunk.filter((tenant, index) => known[index] && !inUse.has(tenant)),
         );
-        for (const tenant of chunk) if (!underWay.has(tenant)) lastUse.delete(tenant);
+        for (const tenant of chunk) if (!inUse.has(tenant)) lastUse.delete(tenant);
       }
     },
   };

@@ -1,21 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import { every } from '@agent-workflow/kit/life';
-import { hasStatistics, type Weaviate } from './client.ts';
+import { showsRestarts } from './client/fingerprint.ts';
+import type { Weaviate } from './client/weaviate.ts';
 import { withLease } from './lease.ts';
 import type { Mark, Marks } from './marks.ts';
 import { repairIndex } from './repair.ts';
 
-/** Whether searches find everything. */
+/** Knows whether searches find everything. */
 export interface Watch extends AsyncDisposable {
   /**
-   * While what a restart of Weaviate may have lost of its index is put again: what was written since this time, by Weaviate's
-   * clock, may be missing from searches. `undefined` when nothing is missing.
+   * While the index is repaired after a restart of Weaviate: memories written since this time, by Weaviate's clock, may be missing from
+   * searches. `undefined` when nothing is missing.
    */
   readonly incompleteSince: () => number | undefined;
-  /** Something went wrong: what was written lately is checked. */
+  /** Asks for a check of what was written lately, after a failed request. */
   readonly suspect: () => void;
-  /** Resolves when searches find everything, and what was suspected is repaired. */
-  readonly settled: () => Promise<void>;
+  /** Resolves when searches find everything, and every check that was asked for is done. */
+  readonly untilComplete: () => Promise<void>;
 }
 
 export interface WatchOptions {
@@ -26,20 +27,20 @@ export interface WatchOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** A restart takes Weaviate two seconds and more, so that looking this often sees it away. */
-const lookMs = 1000;
-/** How often the mark moves on. */
+/** A restart takes Weaviate two seconds and more, so that polling this often finds each one. */
+const pollMs = 1000;
+/** How often the mark is renewed. */
 const markMs = 30_000;
-/** How often what single failures make suspect is checked at most. */
+/** The least time between two checks after failed requests. */
 const suspectMs = 10_000;
-/** Writes that were under way when the mark was written are on its far side. */
+/** The mark is so much older than the clock, so that writes that were under way are behind it. */
 const marginMs = 15_000;
 
-/** What the replicas know together of the index: the mark `check`. */
+/** What the replicas share about the index: the mark `check`. */
 interface Check {
-  /** Which start of Weaviate it speaks of. */
+  /** Which start of Weaviate the mark is about. */
   readonly fingerprint: string;
-  /** What was written before, by Weaviate's clock, is in the index. */
+  /** What was written before this time, by Weaviate's clock, is in the index. */
   readonly goodUntil: number;
   /** Names the last repair. */
   readonly epoch: string;
@@ -48,12 +49,29 @@ interface Check {
 }
 
 /**
- * Watches for restarts of Weaviate. One that was killed has every object, but may miss the last writes in its vector index; so
- * after a restart what was written since the last good check is put again. One replica does that, under a lease; the others wait
- * for its mark. Meanwhile searches answer from what is in the index.
+ * Watches for restarts of Weaviate. A Weaviate that was killed has every object, but its vector index may miss the last writes; so after
+ * a restart everything written since the last good check is put again. One replica does that, under a lease; the others wait for its
+ * mark. Meanwhile searches answer from the incomplete index.
  * @throws Unavailable when Weaviate is away.
  */
-export async function openWatch({ weaviate, marks, collection, onRepair, onFailure }: WatchOptions): Promise<Watch> {
+export async function openWatch(options: WatchOptions): Promise<Watch> {
+  const watcher = createWatcher(options);
+  await watcher.begin();
+  const polling = every(pollMs, watcher.poll, options.onFailure);
+  return {
+    incompleteSince: watcher.incompleteSince,
+    suspect: watcher.suspect,
+    untilComplete: watcher.untilComplete,
+    [Symbol.asyncDispose]: async () => polling[Symbol.asyncDispose](),
+  };
+}
+
+interface Watcher extends Omit<Watch, keyof AsyncDisposable> {
+  readonly begin: () => Promise<void>;
+  readonly poll: () => Promise<void>;
+}
+
+function createWatcher({ weaviate, marks, collection, onRepair, onFailure }: WatchOptions): Watcher {
   const holder = randomUUID();
   let known: Check = { fingerprint: '', goodUntil: 0, epoch: '', isWhole: false };
   let isChecked = false;
@@ -73,104 +91,106 @@ export async function openWatch({ weaviate, marks, collection, onRepair, onFailu
     markedAt = Date.now();
   };
 
-  const repair = async (seen: string): Promise<void> => {
-    const now = await marks.readClock();
-    const { check } = (await readCheck()) ?? {};
-    // Another replica may have ended its repair while this one waited for the lease.
-    if (check && !isChecked && isRepairedSince(check, seen)) {
-      adopt(check);
-      return;
-    }
-    isSuspect = false;
-    const goodUntil = check?.goodUntil ?? 0;
-    const goesOn =
-      check !== undefined && (isChecked || (!check.isWhole && check.fingerprint === seen && hasStatistics(seen)));
-    const epoch = goesOn ? check.epoch : randomUUID();
-    if (!isChecked) await writeCheck({ fingerprint: seen, goodUntil, epoch, isWhole: false });
-    const count = await repairIndex({ weaviate, marks, collection, since: goodUntil, epoch });
-    // A restart in the middle begins it anew.
-    if ((await weaviate.readFingerprint()) !== seen) return;
-    await writeCheck({ fingerprint: seen, goodUntil: now - marginMs, epoch, isWhole: true });
-    repairedAt = Date.now();
-    isChecked = true;
-    onRepair(count);
-  };
-
-  /** Whether a repair has ended that began after this replica last knew the index to be whole. */
-  const isRepairedSince = (check: Check, seen: string): boolean =>
-    check.isWhole && check.fingerprint === seen && check.epoch !== known.epoch;
-
   const adopt = (check: Check): void => {
     known = check;
     isChecked = true;
     markedAt = Date.now();
   };
 
-  /** The clock is read before the fingerprint: what the mark says of a time before a restart is never said after it. */
-  const moveMark = async (): Promise<void> => {
+  /** Whether a repair has ended that began after this replica last knew the index to be complete. */
+  const isRepairedSince = (check: Check, fingerprint: string): boolean =>
+    check.isWhole && check.fingerprint === fingerprint && check.epoch !== known.epoch;
+
+  const repair = async (fingerprint: string): Promise<void> => {
     const now = await marks.readClock();
-    const seen = await weaviate.readFingerprint();
-    if (seen !== known.fingerprint) {
+    const { check } = (await readCheck()) ?? {};
+    // Another replica may have ended its repair while this one waited for the lease.
+    if (check && !isChecked && isRepairedSince(check, fingerprint)) {
+      adopt(check);
+      return;
+    }
+    isSuspect = false;
+    const goodUntil = check?.goodUntil ?? 0;
+    const isSameStart = check?.fingerprint === fingerprint && showsRestarts(fingerprint);
+    const continues = check !== undefined && (isChecked || (!check.isWhole && isSameStart));
+    const epoch = continues ? check.epoch : randomUUID();
+    if (!isChecked) await writeCheck({ fingerprint, goodUntil, epoch, isWhole: false });
+    const count = await repairIndex({ weaviate, marks, collection, since: goodUntil, epoch });
+    // After a restart in the middle, the next poll begins the repair again.
+    if ((await weaviate.readFingerprint()) !== fingerprint) return;
+    await writeCheck({ fingerprint, goodUntil: now - marginMs, epoch, isWhole: true });
+    repairedAt = Date.now();
+    isChecked = true;
+    onRepair(count);
+  };
+
+  const repairUnderLease = async (fingerprint: string): Promise<void> => {
+    await withLease({ marks, kind: 'repairer', holder, onFailure }, async () => repair(fingerprint));
+  };
+
+  /** Reads the clock before the fingerprint, so that no time before a restart is marked as good after it. */
+  const renewMark = async (): Promise<void> => {
+    const now = await marks.readClock();
+    const fingerprint = await weaviate.readFingerprint();
+    if (fingerprint !== known.fingerprint) {
       isChecked = false;
       return;
     }
     const { check } = (await readCheck()) ?? {};
     if (check && check.epoch !== known.epoch) {
-      if (check.isWhole && check.fingerprint === seen) adopt(check);
+      if (check.isWhole && check.fingerprint === fingerprint) adopt(check);
       return;
     }
     await writeCheck({ ...known, goodUntil: now - marginMs, isWhole: true });
   };
 
-  const repairInTurn = async (seen: string): Promise<void> => {
-    await withLease({ marks, kind: 'repairer', holder, onFailure }, async () => repair(seen));
+  const checkIndex = async (): Promise<void> => {
+    const fingerprint = await weaviate.readFingerprint();
+    if (isChecked && fingerprint !== known.fingerprint) isChecked = false;
+    if (!isChecked) {
+      const { check } = (await readCheck()) ?? {};
+      if (check && isRepairedSince(check, fingerprint)) adopt(check);
+      else await repairUnderLease(fingerprint);
+    } else if (isSuspect) {
+      if (Date.now() - repairedAt > suspectMs) await repairUnderLease(fingerprint);
+    } else if (Date.now() - markedAt > markMs) await renewMark();
   };
 
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     try {
-      const seen = await weaviate.readFingerprint();
-      if (isChecked && seen !== known.fingerprint) isChecked = false;
-      if (!isChecked) {
-        const { check } = (await readCheck()) ?? {};
-        if (check && isRepairedSince(check, seen)) adopt(check);
-        else await repairInTurn(seen);
-      } else if (isSuspect) {
-        if (Date.now() - repairedAt > suspectMs) await repairInTurn(seen);
-      } else if (Date.now() - markedAt > markMs) await moveMark();
-      if (isSuspect || !isChecked) return;
-      for (const wake of waiting) wake();
-      waiting = [];
+      await checkIndex();
     } catch (error) {
       isChecked = false;
       throw error;
     }
+    if (isSuspect || !isChecked) return;
+    for (const wake of waiting) wake();
+    waiting = [];
   };
 
-  /**
-   * Nobody knows what happened before this process began, unless another wrote the mark a moment ago: that one would have seen a
-   * restart. Where there is no mark at all there was no service, and mostly no memory.
-   */
-  const begin = async (): Promise<void> => {
-    const seen = await weaviate.readFingerprint();
-    const mark = await readCheck();
-    if (!mark) {
-      await look();
-      return;
-    }
-    const { check, updatedAt } = mark;
-    const isFresh = updatedAt > (await marks.readClock()) - 2 * markMs;
-    if (isFresh && isRepairedSince(check, seen)) adopt(check);
-    else known = { ...check, fingerprint: '', epoch: check.isWhole ? check.epoch : '' };
-  };
-
-  await begin();
-  const watching = every(lookMs, look, onFailure);
   return {
+    /**
+     * A restart before this process began is unknown, unless another replica renewed the mark lately: that one saw it. Without a mark
+     * there was no service, and in general no memory.
+     */
+    begin: async () => {
+      const fingerprint = await weaviate.readFingerprint();
+      const mark = await readCheck();
+      if (!mark) {
+        await poll();
+        return;
+      }
+      const { check, updatedAt } = mark;
+      const isRecent = updatedAt > (await marks.readClock()) - 2 * markMs;
+      if (isRecent && isRepairedSince(check, fingerprint)) adopt(check);
+      else known = { ...check, fingerprint: '', epoch: check.isWhole ? check.epoch : '' };
+    },
+    poll,
     incompleteSince: () => (isChecked ? undefined : known.goodUntil),
     suspect: () => {
       isSuspect = true;
     },
-    settled: async () => {
+    untilComplete: async () => {
       if (isChecked && !isSuspect) return;
       const { promise, resolve } = Promise.withResolvers<undefined>();
       waiting.push(() => {
@@ -178,6 +198,5 @@ export async function openWatch({ weaviate, marks, collection, onRepair, onFailu
       });
       await promise;
     },
-    [Symbol.asyncDispose]: async () => watching[Symbol.asyncDispose](),
   };
 }

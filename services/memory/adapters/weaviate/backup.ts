@@ -1,0 +1,65 @@
+import type { MemoryBackup } from '../../ports/backup.ts';
+import type { OwnedMemory } from '../../ports/memory.ts';
+import type { Scope, Weaviate } from './client/weaviate.ts';
+import { bareIdsAtOnce, rowsByIds } from './lists.ts';
+import { tenantOf, toObject, toOwned } from './objects.ts';
+import { walk } from './queries.ts';
+import type { UseTenant } from './tenants.ts';
+
+interface Parts {
+  readonly weaviate: Weaviate;
+  readonly collection: string;
+  readonly use: UseTenant;
+}
+
+/** How many objects, with their vectors, one request reads or writes. */
+const objectsAtOnce = 50;
+
+/** Reads and writes the objects of a collection, whatever the state of its index. */
+export const createBackup = (parts: Parts): MemoryBackup => ({
+  scan: () => scanAll(parts),
+
+  load: async (memories) => {
+    const { weaviate, collection, use } = parts;
+    let count = 0;
+    for (const [owner, owned] of Map.groupBy(memories, (each) => each.owner)) {
+      const scope = { collection, tenant: tenantOf(owner) };
+      count += await use(scope.tenant, async () => loadOwned(weaviate, scope, owned));
+    }
+    return count;
+  },
+});
+
+async function* scanAll({ weaviate, collection, use }: Parts): AsyncGenerator<OwnedMemory> {
+  for (const { name: tenant } of await weaviate.listTenants(collection)) {
+    const objects = walk(weaviate, { collection, tenant }, objectsAtOnce);
+    for (;;) {
+      const next = await use(tenant, async () => objects.next());
+      if (next.done) break;
+      yield toOwned(next.value);
+    }
+  }
+}
+
+/**
+ * Adds the memories that do not exist; returns how many. The last one is written alone, because a single write brings to disk what a
+ * batch left in Weaviate's memory.
+ */
+async function loadOwned(weaviate: Weaviate, scope: Scope, owned: readonly OwnedMemory[]): Promise<number> {
+  const objects = owned.map((each) => toObject(scope.collection, each));
+  const missing = new Map(objects.map((object) => [object.id, object]));
+  const existing = await rowsByIds(weaviate, {
+    scope,
+    ids: [...missing.keys()],
+    fields: '_additional { id }',
+    atOnce: bareIdsAtOnce,
+  });
+  for (const row of existing) missing.delete((row['_additional'] as { id: string }).id);
+  const batched = [...missing.values()];
+  const last = batched.pop();
+  for (let from = 0; from < batched.length; from += objectsAtOnce) {
+    await weaviate.putMany(batched.slice(from, from + objectsAtOnce));
+  }
+  if (last) await weaviate.create(last);
+  return missing.size;
+}

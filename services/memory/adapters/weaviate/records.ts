@@ -1,0 +1,126 @@
+import { unavailable } from '@agent-workflow/kit/errors';
+import { retry } from '@agent-workflow/kit/retry';
+import type { StoredMemory } from '../../ports/memory.ts';
+import type { IdempotentRequest, MemoryRecords, UpdatedMemory } from '../../ports/records.ts';
+import { toUpdated } from '../../record/outcomes.ts';
+import type { NewObject, Scope, Weaviate } from './client/weaviate.ts';
+import { requestId, type Requests, type StampedRequest } from './idempotency.ts';
+import { createKeyLock } from './key-lock.ts';
+import { listMemories, rowsByIds } from './lists.ts';
+import type { Locks } from './locks.ts';
+import { memoryFields, objectId, tenantOf, toObject, toStored } from './objects.ts';
+import { countRows } from './queries.ts';
+import { createRemove } from './remove.ts';
+import { requestOfStamp, requestStamp } from './stamps.ts';
+import type { UseTenant } from './tenants.ts';
+
+export interface RecordsParts {
+  readonly weaviate: Weaviate;
+  readonly locks: Locks;
+  readonly requests: Requests;
+  readonly collection: string;
+  readonly use: UseTenant;
+}
+
+export function createRecords(parts: RecordsParts): MemoryRecords {
+  const { weaviate, locks, requests, collection, use } = parts;
+  // Within this process, writes of one memory run one after the other; `update` also holds its lock among all processes.
+  const inTurn = createKeyLock();
+  const within = async <T>(owner: string, work: (scope: Scope) => Promise<T>): Promise<T> =>
+    use(tenantOf(owner), () => work({ collection, tenant: tenantOf(owner) }));
+
+  /** Keeps the outcome of the last update of a memory before the memory changes or goes. */
+  const keepUpdated = async (last: StampedRequest, memory: StoredMemory): Promise<void> => {
+    if (last.until > Date.now()) await requests.keepUpdated(last, toUpdated(memory));
+  };
+
+  const remove = createRemove({ weaviate, requests, keepUpdated });
+
+  return {
+    put: async (owner, memory) => {
+      const object = toObject(collection, { owner, memory });
+      return inTurn([object.id], async () => within(owner, async () => putNew(weaviate, object)));
+    },
+
+    update: async (owner, memoryId, change, request) => {
+      const id = objectId(owner, memoryId);
+      const replace = async (scope: Scope, isHeld: () => boolean): Promise<UpdatedMemory | undefined> => {
+        const found = await weaviate.find(scope, id);
+        const last = requestOfStamp(found?.properties['stamp']);
+        if (found && request && isOf(last, owner, request)) return toUpdated(toStored(found.properties));
+        const kept = request && (await requests.findUpdated(owner, request));
+        if (kept || !found) return kept;
+        const stored = toStored(found.properties);
+        const memory = change(stored);
+        if (last) await keepUpdated(last, stored);
+        if (!isHeld()) throw unavailable('the memory is being changed by others');
+        const object = toObject(collection, { owner, memory }, request && requestStamp(owner, request));
+        return (await weaviate.replace(object)) ? toUpdated(memory) : undefined;
+      };
+      return inTurn([id], async () =>
+        within(owner, async (scope) => locks.hold(id, async (isHeld) => replace(scope, isHeld))),
+      );
+    },
+
+    findUpdated: requests.findUpdated,
+
+    get: async (owner, memoryIds) =>
+      within(owner, async (scope) => {
+        const ids = memoryIds.map((memoryId) => objectId(owner, memoryId));
+        const stored = await findStored(weaviate, scope, ids);
+        return ids.flatMap((id) => stored.get(id) ?? []);
+      }),
+
+    remove: async (owner, memoryIds, request) => {
+      const ids = memoryIds.map((memoryId) => objectId(owner, memoryId));
+      const keys = request ? [requestId(owner, request), ...ids] : ids;
+      return inTurn(keys, async () => within(owner, async (scope) => remove(scope, { owner, memoryIds, request })));
+    },
+
+    list: async (query) => within(query.owner, async (scope) => listMemories(weaviate, scope, query)),
+  };
+}
+
+const isOf = (last: StampedRequest | undefined, owner: string, request: IdempotentRequest): boolean =>
+  last?.id === requestId(owner, request) && last.until > request.at;
+
+/** The stored memories by their object ids. */
+async function findStored(
+  weaviate: Weaviate,
+  scope: Scope,
+  ids: readonly string[],
+): Promise<Map<string, StoredMemory>> {
+  const [only, ...others] = ids;
+  if (only !== undefined && others.length === 0) {
+    const found = await weaviate.find(scope, only);
+    return new Map(found ? [[only, toStored(found.properties)]] : []);
+  }
+  const rows = await rowsByIds(weaviate, { scope, ids, fields: `${memoryFields} _additional { id }` });
+  return new Map(rows.map((row) => [(row['_additional'] as { id: string }).id, toStored(row)]));
+}
+
+/** How long a write with an unknown outcome is tried again. */
+const writeAgainMs = 1000;
+
+/** Adds an object; `false` when its id exists. An object with the same stamp was written by an earlier attempt of this call. */
+async function putNew(weaviate: Weaviate, object: NewObject): Promise<boolean> {
+  const tryOnce = async (): Promise<boolean> => {
+    if (await weaviate.create(object)) return true;
+    const isOwn = (await weaviate.find(object, object.id))?.properties['stamp'] === object.properties['stamp'];
+    await replaceTorn(weaviate, object);
+    return isOwn;
+  };
+  const waits = { firstMs: 150, maxMs: 150, deadline: Date.now() + writeAgainMs };
+  return retry(tryOnce, { ...waits, mayHelp: () => true });
+}
+
+/**
+ * Replaces an object whose write was cut by a crash: it exists, but a query by its properties does not find it. Its write was never
+ * acknowledged, so the new attempt may take its place.
+ */
+async function replaceTorn(weaviate: Weaviate, object: NewObject): Promise<void> {
+  const where = { operator: 'Equal', path: ['idHex'], valueText: String(object.properties['idHex']) } as const;
+  if ((await countRows(weaviate, { scope: object, where })) > 0) return;
+  await weaviate.removeMany(object, [object.id]);
+  await weaviate.create(object);
+}

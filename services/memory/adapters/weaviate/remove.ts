@@ -1,0 +1,73 @@
+import type { StoredMemory } from '../../ports/memory.ts';
+import type { IdempotentRequest, RemovedMemories } from '../../ports/records.ts';
+import { toRemoved } from '../../record/outcomes.ts';
+import type { Scope, Weaviate } from './client/weaviate.ts';
+import type { Requests, StampedRequest } from './idempotency.ts';
+import { bareIdsAtOnce, eachById, rowsByIds } from './lists.ts';
+import { headFields, objectId, toStored } from './objects.ts';
+import { requestOfStamp } from './stamps.ts';
+
+interface RemoveParts {
+  readonly weaviate: Weaviate;
+  readonly requests: Requests;
+  /** Keeps the outcome of the last update of a memory, because its stamp goes with the memory. */
+  readonly keepUpdated: (last: StampedRequest, memory: StoredMemory) => Promise<void>;
+}
+
+interface Removing {
+  readonly owner: string;
+  readonly memoryIds: readonly string[];
+  readonly request: IdempotentRequest | undefined;
+}
+
+type Remove = (scope: Scope, removing: Removing) => Promise<RemovedMemories>;
+
+/** Removes memories, those of a request exactly once. */
+export function createRemove({ weaviate, requests, keepUpdated }: RemoveParts): Remove {
+  /** The ids of the memories that exist. */
+  const findExisting: (scope: Scope, removing: Removing) => Promise<string[]> = async (scope, { owner, memoryIds }) => {
+    const ids = memoryIds.map((memoryId) => objectId(owner, memoryId));
+    const existing = new Set<string>();
+    for await (const row of eachById(weaviate, { scope, ids, fields: `${headFields} stamp _additional { id }` })) {
+      existing.add((row['_additional'] as { id: string }).id);
+      const last = requestOfStamp(row['stamp']);
+      if (last) await keepUpdated(last, toStored(row));
+    }
+    return memoryIds.filter((_, index) => existing.has(ids[index] ?? ''));
+  };
+
+  const removeNow = async (scope: Scope, owner: string, memoryIds: readonly string[]): Promise<RemovedMemories> => {
+    const ids = memoryIds.map((memoryId) => objectId(owner, memoryId));
+    const removed = await removeAll(weaviate, scope, ids);
+    return toRemoved(memoryIds.filter((_, index) => removed.has(ids[index] ?? '')));
+  };
+
+  return async (scope, removing) => {
+    const { owner, request } = removing;
+    if (!request) return removeNow(scope, owner, await findExisting(scope, removing));
+    const begun = await requests.findRemoval(owner, request);
+    if (begun?.isDone) return begun.removed;
+    const removal = begun ?? (await requests.beginRemoval(owner, request, await findExisting(scope, removing)));
+    if (removal.isDone) return removal.removed;
+    for await (const memoryIds of removal.memoryIds()) await removeNow(scope, owner, memoryIds);
+    await requests.endRemoval(owner, request);
+    return removal.removed;
+  };
+}
+
+/** How many ids one request names. */
+const idsAtOnce = 1000;
+
+/** Removes the objects until none is found any more; returns the ids of those that existed. */
+async function removeAll(weaviate: Weaviate, scope: Scope, ids: readonly string[]): Promise<Set<string>> {
+  const removed = new Set<string>();
+  for (let from = 0; from < ids.length; from += idsAtOnce) {
+    const chunk = ids.slice(from, from + idsAtOnce);
+    for (let left = chunk; left.length > 0;) {
+      for (const id of await weaviate.removeMany(scope, left)) removed.add(id);
+      const rows = await rowsByIds(weaviate, { scope, ids: left, fields: '_additional { id }', atOnce: bareIdsAtOnce });
+      left = rows.map((row) => (row['_additional'] as { id: string }).id);
+    }
+  }
+  return removed;
+}
