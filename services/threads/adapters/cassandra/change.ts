@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { isServiceError, unavailable } from '@agent-workflow/kit/errors';
 import { createKeyedLock } from '@agent-workflow/kit/keyed-lock';
+import { backoffMs, pause, retry, type Backoff } from '@agent-workflow/kit/retry';
 import type { Decision, Reads, Snapshot, ThreadChanges } from '../../ports/changes.ts';
 import type { ThreadKey } from '../../ports/record.ts';
 import type { Session, Statement } from './client.ts';
@@ -46,7 +46,7 @@ export function createMakeChange(options: ChangeOptions): ThreadChanges['change'
       const made = attempts.settle(sight.seen) ?? (await tryOnce({ key, decide, sight, attempts, ahead }));
       if (made) return made;
       isSerial = true;
-      await pause(tries, until);
+      await pauseBetweenTries(tries, until);
     }
   };
 
@@ -152,24 +152,21 @@ async function persist<T>(
   attempts: Pick<Attempts<unknown>, 'areOpen'>,
   until: number,
 ): Promise<T> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await read();
-    } catch (error) {
-      if (!attempts.areOpen() || !isServiceError(error, 'Unavailable')) throw error;
-      await pause(tries, until);
-    }
-  }
+  return retry(read, {
+    ...betweenTries,
+    deadline: until,
+    mayHelp: (error) => attempts.areOpen() && isServiceError(error, 'Unavailable'),
+  });
 }
 
-const firstPauseMs = 5;
-const maxPauseMs = 250;
+/** The waits between attempts: wholly random, so that two writers that collided do not collide again. */
+export const betweenTries: Backoff = { firstMs: 10, maxMs: 250, jitter: 1 };
 
-/** A pause of random length, so that writers that collided do not collide again. @throws Unavailable past the deadline. */
-export async function pause(tries: number, until: number): Promise<void> {
-  const ms = Math.random() * Math.min(firstPauseMs * 2 ** Math.min(tries, 10), maxPauseMs);
+/** Waits before the next attempt. @throws Unavailable when the wait would pass the deadline. */
+export async function pauseBetweenTries(tries: number, until: number): Promise<void> {
+  const ms = backoffMs(betweenTries, tries);
   if (Date.now() + ms > until) throw unavailable('the record of threads did not take the change in time');
-  await delay(ms);
+  await pause(ms);
 }
 
 /** Runs the changes of one thread one after another: at the same time they would only make each other try again. */

@@ -1,6 +1,7 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
+import { retry } from '@agent-workflow/kit/retry';
 import type { IdempotencyRecord, IdempotencyRecords, NewIdempotencyRecord } from '../../ports/idempotency.ts';
-import { pause } from './change.ts';
+import { betweenTries } from './change.ts';
 import type { Row, Session } from './client.ts';
 import { long, toBlob, toReply } from './rows.ts';
 
@@ -69,14 +70,9 @@ const toRecord = (row: Row): IdempotencyRecord => ({
 });
 
 /** Each write comes out the same when it is made twice. */
-async function again<T>({ deadlineMs }: IdempotencyOptions, work: () => Promise<T>): Promise<T> {
-  const until = Date.now() + deadlineMs;
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!isServiceError(error, 'Unavailable')) throw error;
-      await pause(tries, until);
-    }
-  }
-}
+const again = <T>({ deadlineMs }: IdempotencyOptions, work: () => Promise<T>): Promise<T> =>
+  retry(work, {
+    ...betweenTries,
+    deadline: Date.now() + deadlineMs,
+    mayHelp: (error) => isServiceError(error, 'Unavailable'),
+  });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { isServiceError, ServiceError, unavailable } from '@agent-workflow/kit/errors';
+import { pause, retry } from '@agent-workflow/kit/retry';
 import { openSchemaSession, type CassandraPlace, type SchemaSession } from './client.ts';
 import { migrations } from './schema.ts';
 
@@ -24,15 +24,12 @@ export interface MigrateOptions extends CassandraPlace {
  */
 export async function migrateCassandra(options: MigrateOptions): Promise<number> {
   const turn: Turn = { holder: randomUUID(), until: Date.now() + options.waitMs };
-  for (;;) {
-    try {
-      return await migrateOnce(options, turn);
-    } catch (error) {
-      if (!isServiceError(error, 'Unavailable') || Date.now() + retryPauseMs > turn.until) throw error;
-      options.onRetry?.(error);
-      await delay(retryPauseMs);
-    }
-  }
+  return retry(() => migrateOnce(options, turn), {
+    ...{ firstMs: retryPauseMs, maxMs: retryPauseMs, jitter: 0 },
+    deadline: turn.until,
+    mayHelp: (error) => isServiceError(error, 'Unavailable'),
+    onRetry: (error) => options.onRetry?.(error),
+  });
 }
 
 const retryPauseMs = 1000;
@@ -123,7 +120,7 @@ async function takeLock(session: SchemaSession, { holder, until }: Turn): Promis
   const renew = (): Promise<boolean> => session.writeIf({ cql: renewCql, params: [holder, holder] });
   while (!(await take()) && !(await renew())) {
     if (Date.now() > until) throw unavailable('another process migrates the record and has not finished in time');
-    await delay(lockPauseMs);
+    await pause(lockPauseMs);
   }
   return {
     renew: async () => {

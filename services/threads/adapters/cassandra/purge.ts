@@ -1,5 +1,5 @@
 import type { ThreadKey } from '../../ports/record.ts';
-import { pause, tryBatch } from './change.ts';
+import { pauseBetweenTries, tryBatch } from './change.ts';
 import type { Session } from './client.ts';
 import { inTurn } from './log.ts';
 import type { Recency } from './recency.ts';
@@ -41,7 +41,7 @@ export async function purge({ session, runs, recency, tick, deadlineMs }: PurgeO
       { cql: dropStatics, params },
     ]);
     if (outcome === 'applied') return;
-    await pause(tries, until);
+    await pauseBetweenTries(tries, until);
   }
 }
 

@@ -4,7 +4,7 @@ import type { ThreadLists } from '../../ports/lists.ts';
 import type { ContextPage, StoredState, ThreadReads } from '../../ports/reads.ts';
 import type { LogEntry, MeasuredSize, PlacedEntry, ThreadKey } from '../../ports/record.ts';
 import { checkpointBytes, messageBytes, undoBytes } from '../../record/row-sizes.ts';
-import { pause } from './change.ts';
+import { pauseBetweenTries } from './change.ts';
 import type { Row, Session } from './client.ts';
 import {
   isPlacedAlike,
@@ -63,7 +63,7 @@ export function createReading({ session, deadlineMs }: ReadingOptions): Reading 
       const result = await read({ key, layout, saw: watch.saw });
       if (watch.isSteady() && watch.hasSeen()) return result;
       if (isAlike(layout, (await readHead(session, key)).layout)) return result;
-      await pause(tries, until);
+      await pauseBetweenTries(tries, until);
     }
   };
 

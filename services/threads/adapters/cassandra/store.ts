@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { unavailable } from '@agent-workflow/kit/errors';
+import { retry } from '@agent-workflow/kit/retry';
 import type { ThreadKey } from '../../ports/record.ts';
 import type { ThreadStore } from '../../ports/store.ts';
-import { createLines, createMakeChange, pause } from './change.ts';
+import { betweenTries, createLines, createMakeChange } from './change.ts';
 import { openSession, type SentStatement, type CassandraPlace } from './client.ts';
 import { createIdempotency } from './idempotency.ts';
 import type { Plan, SegmentSizes } from './plan.ts';
@@ -132,19 +133,8 @@ const nothingAhead = Promise.resolve(undefined);
 const insistMs = 60_000;
 
 /** Tries again while the server is away. */
-async function insist(work: () => Promise<void>): Promise<void> {
-  const until = Date.now() + insistMs;
-  for (let tries = 1; ; tries += 1) {
-    try {
-      await work();
-      return;
-    } catch (error) {
-      await pause(tries, until).catch(() => {
-        throw error;
-      });
-    }
-  }
-}
+const insist = (work: () => Promise<void>): Promise<void> =>
+  retry(work, { ...betweenTries, deadline: Date.now() + insistMs, mayHelp: () => true });
 
 interface Holds {
   /** Runs work that a caller waits for. @throws Unavailable once closed. */
