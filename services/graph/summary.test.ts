@@ -141,7 +141,7 @@ test('a context is over a bound when it has more than that, of messages or of to
 });
 
 type Heard = (readonly [readonly string[], string])[];
-const shortening = (whenOver: { readonly messages?: number; readonly tokens?: number }, heard: Heard = []) =>
+const shortening = (whenOver: { readonly messages?: number; readonly tokens?: number }, inner: Heard = []) =>
   new StateGraph({ n: field<number>({ type: 'integer', default: 0 }) })
     .addNode(
       'shorten',
@@ -149,7 +149,7 @@ const shortening = (whenOver: { readonly messages?: number; readonly tokens?: nu
         whenOver,
         keep: 2,
         summarize: (removed, previous) => {
-          heard.push([removed.map(({ message_id: id }) => id), previous]);
+          inner.push([removed.map(({ message_id: id }) => id), previous]);
           return `${previous}${String(removed.length)} gone. `;
         },
       }),
@@ -158,13 +158,13 @@ const shortening = (whenOver: { readonly messages?: number; readonly tokens?: nu
     .compile();
 
 test('a summarising node changes nothing up to its bound, and over it keeps the newest and carries the summary on', async (t) => {
-  const heard: Heard = [];
-  const graph = shortening({ messages: 4 }, heard);
+  const inner: Heard = [];
+  const graph = shortening({ messages: 4 }, inner);
   const context = [said(), said(), said(), said()];
   const below = await walk(graph, { context });
   t.deepEqual(below.state.context, context);
   t.is(below.state.values['context_summary'], '');
-  t.is(heard.length, 0);
+  t.is(inner.length, 0);
 
   const fifth = said();
   const over = await walk(graph, { context: [...context, fifth] });
@@ -174,7 +174,7 @@ test('a summarising node changes nothing up to its bound, and over it keeps the 
   const again = await walk(graph, { from: { ...over, next: ['shorten'] }, context: more });
   t.deepEqual(again.state.context, more.slice(1));
   t.is(again.state.values['context_summary'], '3 gone. 3 gone. ');
-  t.deepEqual(heard, [
+  t.deepEqual(inner, [
     [context.slice(0, 3).map(({ message_id: id }) => id), ''],
     [[context[3], fifth, more[0]].map((each) => each?.message_id ?? ''), '3 gone. '],
   ]);
@@ -226,13 +226,13 @@ test('whatever is said and shortened, the log is all that was said, and the cont
       let state: EngineState = deepFreeze({ values: { context_summary: '' }, context: [] });
       const log: Message[] = [];
       const left = new Set<string>();
-      for (const heard of turns) {
-        const input = Array.from({ length: heard }, () => said());
+      for (const inner of turns) {
+        const input = Array.from({ length: inner }, () => said());
         log.push(...input);
         state = { ...state, context: [...state.context, ...input] };
         for (const [index, node] of ['talk', 'shorten'].entries()) {
           const place = { graph: chatter, nodes: [node], number: index + 1, state, run: nobody };
-          const { delta, state: after } = await runStep({ ...place, isRemote: () => false, onPiece: () => undefined });
+          const { delta, state: after } = await runStep({ ...place, isRemote: () => false, onChunk: () => undefined });
           log.push(...delta.messages);
           for (const id of delta.removed) {
             t.false(left.has(id), 'a message left twice');

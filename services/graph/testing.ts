@@ -1,5 +1,5 @@
 import type { Message } from '@agent-workflow/protos/message';
-import type { Carry } from './run/carry.ts';
+import type { Continuation } from './run/continuation.ts';
 import type { RunContext } from './build/context.ts';
 import type { CompiledGraph } from './build/graph.ts';
 import type { Interrupt } from './run/interrupt.ts';
@@ -8,30 +8,30 @@ import { deepFreeze, type EngineState } from './state/state.ts';
 import { entryNodes, runStep } from './run/step.ts';
 import type { Step } from './run/super-step.ts';
 
-/** Where a walk through a graph has come to. */
+/** The position of a walk through a graph. */
 export interface Walked {
   readonly state: EngineState;
   /** The nodes of each step. */
   readonly steps: readonly (readonly string[])[];
   readonly next: readonly string[];
-  readonly carry: Carry | undefined;
+  readonly continuation: Continuation | undefined;
   readonly waiting: boolean;
   readonly interrupts: readonly Interrupt[];
 }
 
-export interface WalkOptions extends Partial<Pick<Step, 'answers' | 'isRemote' | 'onPiece' | 'onRestart'>> {
+export interface WalkOptions extends Partial<Pick<Step, 'answers' | 'isRemote' | 'onChunk' | 'onRestart'>> {
   /** Goes on from there; absent: from the start. */
   readonly from?: Walked;
   /** Messages that are in the context before the first step. */
   readonly context?: readonly Message[];
   readonly run?: Partial<RunContext>;
-  /** Ends the walk after so many steps: 100 unless told. */
+  /** Ends the walk after so many steps: 100 unless given. */
   readonly maxSteps?: number;
 }
 
 /**
- * Takes a graph from step to step until it ends or waits, without thread, worker or store: for tests of graphs. What is
- * carried between steps goes through JSON each time, as it would on its way through the record.
+ * Runs a graph step by step until it ends or waits, without thread, worker or store: for tests of graphs. The continuation
+ * goes through JSON between two steps, as it does in the record.
  */
 export async function walk(graph: CompiledGraph, options: WalkOptions = {}): Promise<Walked> {
   const { from, context = [], maxSteps = 100, ...hooks } = options;
@@ -41,25 +41,31 @@ export async function walk(graph: CompiledGraph, options: WalkOptions = {}): Pro
     state,
     steps: [],
     next: from?.next ?? entryNodes(graph, state),
-    carry: from?.carry,
+    continuation: from?.continuation,
     waiting: false,
     interrupts: [],
   };
   while (walked.next.length > 0 && !walked.waiting && walked.steps.length < maxSteps) {
     const { next: nodes, steps } = walked;
-    const place = { graph, nodes, number: steps.length + 1, state: walked.state, carry: throughJson(walked.carry) };
+    const place = {
+      graph,
+      nodes,
+      number: steps.length + 1,
+      state: walked.state,
+      continuation: throughJson(walked.continuation),
+    };
     const result = await runStep({ ...quiet, ...hooks, ...place, run: { ...nobody, ...options.run } });
     walked = { ...result, steps: [...steps, nodes] };
   }
   return walked;
 }
 
-const throughJson = (carry: Carry | undefined): Carry | undefined =>
-  carry && (JSON.parse(JSON.stringify(carry)) as Carry);
+const throughJson = (continuation: Continuation | undefined): Continuation | undefined =>
+  continuation && (JSON.parse(JSON.stringify(continuation)) as Continuation);
 
-const quiet = { isRemote: () => false, onPiece: () => undefined };
+const quiet = { isRemote: () => false, onChunk: () => undefined };
 
-/** The context of a run that belongs to nobody and reaches nothing. */
+/** The context of a run without owner, settings and memory. */
 export const nobody: RunContext = {
   runId: 'run',
   threadId: 'thread',

@@ -14,8 +14,8 @@ export interface Turn {
   readonly messages: readonly Message[];
   /** The text that the agent said, message by message. */
   readonly said: readonly string[];
-  /** What was streamed, piece by piece. */
-  readonly pieces: readonly unknown[];
+  /** What was streamed, chunk by chunk. */
+  readonly chunks: readonly unknown[];
   readonly values: Readonly<Record<string, unknown>>;
   readonly context: readonly Message[];
   /** Whether the turn waits for the caller's tools. */
@@ -25,7 +25,7 @@ export interface Turn {
 interface TurnOptions {
   readonly remoteTools?: readonly ToolDeclaration[];
   readonly signal?: AbortSignal;
-  readonly onPiece?: (piece: unknown) => void;
+  readonly onChunk?: (chunk: unknown) => void;
 }
 
 /** A conversation with the agent, on a memory of its own. */
@@ -49,10 +49,10 @@ export async function converse(brain: Brain, { summarizeOver = 60 }: ConverseOpt
   let state = { values: defaultValues(graph.fields), context: [] as readonly Message[] };
 
   const run = async (input: Message, from: 'start' | 'tools', options: TurnOptions): Promise<Turn> => {
-    const { remoteTools = [], signal = new AbortController().signal, onPiece } = options;
+    const { remoteTools = [], signal = new AbortController().signal, onChunk } = options;
     state = { ...state, context: [...state.context, input] };
     const messages: Message[] = [];
-    const pieces: unknown[] = [];
+    const chunks: unknown[] = [];
     const names = new Set(remoteTools.map(({ name }) => name));
     const context = { runId: newId(), threadId: 't', signal, config: {}, user: {}, memory };
     let next = from === 'start' ? entryNodes(graph, state) : ['tools'];
@@ -65,16 +65,16 @@ export async function converse(brain: Brain, { summarizeOver = 60 }: ConverseOpt
         state,
         run: { ...context, tools: [...graph.tools, ...remoteTools] },
         isRemote: (name) => names.has(name),
-        onPiece: (_node, { piece }) => {
-          pieces.push(piece);
-          onPiece?.(piece);
+        onChunk: (_node, { chunk }) => {
+          chunks.push(chunk);
+          onChunk?.(chunk);
         },
       });
       messages.push(...result.delta.messages);
       ({ state, next, waiting } = result);
     }
     const said = messages.filter(({ role }) => role === 'assistant').map(textOf);
-    return { messages, said, pieces, values: state.values, context: state.context, waiting };
+    return { messages, said, chunks, values: state.values, context: state.context, waiting };
   };
 
   return {

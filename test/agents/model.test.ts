@@ -23,9 +23,9 @@ async function withModel(
 
 test("the model's words stream through", async (t) => {
   const { talk, server } = await withModel(t, {}, { text: 'Good day to you.' });
-  const { said, pieces } = await talk.say('Hello');
+  const { said, chunks } = await talk.say('Hello');
   t.deepEqual(said, ['Good day to you.']);
-  t.deepEqual(pieces, ['Good', ' day', ' to', ' you.']);
+  t.deepEqual(chunks, ['Good', ' day', ' to', ' you.']);
   const [request] = server.requests;
   t.is(request?.authorization, `Bearer ${apiKey}`);
   t.like(request?.body, { model: 'small-1', stream: true });
@@ -150,9 +150,9 @@ test('a model is asked for the summary of a long conversation, and reads it from
   const { talk, server } = await withModel(t, { summarizeOver: 4 }, ...replies);
   await talk.say('first');
   await talk.say('second');
-  const { said, pieces, values, messages } = await talk.say('third');
+  const { said, chunks, values, messages } = await talk.say('third');
   t.deepEqual(said, ['Three.']);
-  t.deepEqual(pieces, ['Three.']);
+  t.deepEqual(chunks, ['Three.']);
   t.is(messages.length, 1);
   t.is(values['context_summary'], 'They greeted.');
   const asked = server.requests[2]?.body;
@@ -190,7 +190,7 @@ test('a stop hangs up on the model in the middle of its answer', async (t) => {
   const stop = new AbortController();
   const told = talk.say('Hello', {
     signal: stop.signal,
-    onPiece: () => {
+    onChunk: () => {
       stop.abort();
     },
   });

@@ -8,9 +8,9 @@ const toolNames = (messages: readonly { readonly content: readonly Readonly<Reco
 
 test('a greeting is answered, word by word', async (t) => {
   await using talk = await converse(offlineBrain);
-  const { said, pieces, messages } = await talk.say('Hello!');
+  const { said, chunks, messages } = await talk.say('Hello!');
   t.deepEqual(said, ['Hello! What can I do for you?']);
-  t.deepEqual(pieces, ['Hello!', ' What', ' can', ' I', ' do', ' for', ' you?']);
+  t.deepEqual(chunks, ['Hello!', ' What', ' can', ' I', ' do', ' for', ' you?']);
   t.is(messages.length, 1);
 });
 
@@ -18,8 +18,8 @@ test('every word is on its way before the next is said', async (t) => {
   await using talk = await converse(offlineBrain);
   const order: unknown[] = [];
   await talk.say('Hi', {
-    onPiece: (piece) => {
-      order.push(piece);
+    onChunk: (chunk) => {
+      order.push(chunk);
       setImmediate(() => order.push('sent'));
     },
   });
@@ -110,12 +110,12 @@ test('what it does not understand it says, and what it can do', async (t) => {
 test('a stop ends it between two words', async (t) => {
   await using talk = await converse(offlineBrain);
   const stop = new AbortController();
-  const pieces: unknown[] = [];
-  const onPiece = (piece: unknown): void => {
-    if (pieces.push(piece) === 2) stop.abort();
+  const chunks: unknown[] = [];
+  const onChunk = (chunk: unknown): void => {
+    if (chunks.push(chunk) === 2) stop.abort();
   };
-  await t.throwsAsync(talk.say('Hello!', { signal: stop.signal, onPiece }), { name: 'AbortError' });
-  t.is(pieces.length, 2);
+  await t.throwsAsync(talk.say('Hello!', { signal: stop.signal, onChunk }), { name: 'AbortError' });
+  t.is(chunks.length, 2);
 });
 
 test('a long conversation is shortened when a turn begins: the newest stay, and the summary says what was told', async (t) => {

@@ -70,4 +70,4 @@ async function perStep(graph: CompiledGraph, states: Standing, ms: number): Prom
 }
 
 const step = async (graph: CompiledGraph, state: EngineState): ReturnType<typeof runStep> =>
-  runStep({ graph, nodes: ['agent'], number: 1, state, run: nobody, isRemote: () => false, onPiece: () => undefined });
+  runStep({ graph, nodes: ['agent'], number: 1, state, run: nobody, isRemote: () => false, onChunk: () => undefined });

@@ -1,7 +1,7 @@
 import { repeatingData, type EventKind } from '@agent-workflow/protos/event-parts';
 import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
 import type { Message } from '@agent-workflow/protos/message';
-import type { Piece } from '@agent-workflow/graph/state/message';
+import type { MessageChunk } from '@agent-workflow/graph/state/message';
 import { inOrder, type InvokeResult } from './outcome.ts';
 import { unpublishedChunks, type PublishedMessage } from './published.ts';
 
@@ -25,7 +25,7 @@ export interface EventWriter {
   /** The last event of a run that did not fail. */
   readonly end: (result: InvokeResult, at: number) => RunEvent;
   /** One chunk that a node emitted: the path of every token. */
-  readonly chunk: (node: string, step: number, chunk: Piece) => RunEvent;
+  readonly chunk: (node: string, step: number, chunk: MessageChunk) => RunEvent;
   /** The events of a whole message: its chunks that are not published yet, then the message itself. */
   readonly message: (message: Message, source: EventSource, at: number, published: PublishedMessage) => RunEvent[];
 }
@@ -58,9 +58,9 @@ export function createEventWriter({ runId, threadId, requestId, isNewThread }: R
     last: () => seq,
     write,
     end,
-    chunk: (node, step, { messageId, role, piece }) => ({
+    chunk: (node, step, { messageId, role, chunk }) => ({
       ...{ seq: ++seq, kind: 'messages_chunk', at: Date.now(), node, step, messageId, role, emitted: true },
-      data: toJson(piece),
+      data: toJson(chunk),
     }),
     message: (message, source, at, published) => {
       const whole = { ...source, messageId: message.message_id, role: message.role };

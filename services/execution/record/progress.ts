@@ -1,5 +1,5 @@
 import type { ClaimedRun } from '@agent-workflow/protos/threads';
-import type { Carry } from '@agent-workflow/graph/run/carry';
+import type { Continuation } from '@agent-workflow/graph/run/continuation';
 import { addedBefore, type Added } from './added.ts';
 import { fromJson } from './run-options.ts';
 
@@ -9,17 +9,19 @@ interface EarlierProgress {
   /** How many times each node has run in this run. */
   readonly visits: ReadonlyMap<string, number>;
   /** Also what an interrupted run left for the run that resumes it. */
-  readonly carry: Carry | undefined;
+  readonly continuation: Continuation | undefined;
 }
 
 /** What each commit stores for the worker that claims the run next. The keys are stored: they do not change. */
 interface StoredProgress {
   readonly visits: Readonly<Record<string, number>>;
-  readonly carry?: Carry;
+  readonly carry?: Continuation;
 }
 
-export const toProgressJson = (visits: ReadonlyMap<string, number>, carry: Carry | undefined): Uint8Array =>
-  Buffer.from(JSON.stringify({ visits: Object.fromEntries(visits), carry }));
+export const toProgressJson = (
+  visits: ReadonlyMap<string, number>,
+  continuation: Continuation | undefined,
+): Uint8Array => Buffer.from(JSON.stringify({ visits: Object.fromEntries(visits), carry: continuation }));
 
 export function fromProgress(claimed: ClaimedRun): EarlierProgress {
   const { progressJson, isTakeover, step } = claimed;
@@ -29,6 +31,6 @@ export function fromProgress(claimed: ClaimedRun): EarlierProgress {
   return {
     added: addedBefore(claimed),
     visits: new Map(Object.entries(visits)),
-    carry: stored.carry,
+    continuation: stored.carry,
   };
 }

@@ -1,5 +1,5 @@
 import { ownNodes, type CompiledGraph } from '@agent-workflow/graph/build/graph';
-import { openInterrupts } from '@agent-workflow/graph/run/carry';
+import { openInterrupts } from '@agent-workflow/graph/run/continuation';
 import { readAnswers } from '@agent-workflow/graph/run/interrupt';
 import { entryNodes } from '@agent-workflow/graph/run/step';
 import { RunFailure } from '@agent-workflow/graph/state/failure';
@@ -14,7 +14,7 @@ import type { DriveOptions, Progress } from './progress.ts';
  * @throws RunFailure when its input does not fit the thread.
  */
 export function begin({ claimed, graph, options, cached }: DriveOptions): Progress {
-  const { added, visits, carry } = fromProgress(claimed);
+  const { added, visits, continuation } = fromProgress(claimed);
   const thread = claimedState(graph, claimed, cached);
   const [unmatched] = claimed.unmatchedAnswers;
   if (unmatched !== undefined)
@@ -27,8 +27,8 @@ export function begin({ claimed, graph, options, cached }: DriveOptions): Progre
   const { state, delta } = mergeInitial(graph, thread.state, given);
   const nodes = claimed.next.length > 0 ? ownNodes(graph, claimed.next) : entryNodes(graph, state);
   const answers =
-    claimed.step === 0 && 'resume' in options ? readAnswers(openInterrupts(carry), options.resume) : undefined;
-  return { state, size: thread.size, nodes, step: claimed.step, pending: delta, added, visits, carry, answers };
+    claimed.step === 0 && 'resume' in options ? readAnswers(openInterrupts(continuation), options.resume) : undefined;
+  return { state, size: thread.size, nodes, step: claimed.step, pending: delta, added, visits, continuation, answers };
 }
 
 /** A misfit of the initial state is the caller's fault, not that of a node. */

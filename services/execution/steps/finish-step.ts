@@ -56,7 +56,7 @@ export async function finishStep(
     context: result.state.context,
     at,
     ...(outcome ? { end: toRunEnd(outcome) } : {}),
-    ...(next.length === 0 ? {} : { progressJson: toProgressJson(visits, result.carry) }),
+    ...(next.length === 0 ? {} : { progressJson: toProgressJson(visits, result.continuation) }),
   });
   const committed = toCommitted(progress, delta, result.state, at);
   const list = stepEvents(events, claimed.granularity, committed, publishedWhileRunning(result));
@@ -76,7 +76,7 @@ export async function finishStep(
       pending: emptyDelta,
       added: addedBy(progress, result),
       visits,
-      carry: result.carry,
+      continuation: result.continuation,
       answers: undefined,
     },
   };

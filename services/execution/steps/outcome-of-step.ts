@@ -1,6 +1,6 @@
 import type { RunEnd } from '@agent-workflow/protos/threads';
 import { openCalls } from '@agent-workflow/graph/state/calls';
-import { innerPlaces } from '@agent-workflow/graph/run/carry';
+import { innerNodes } from '@agent-workflow/graph/run/continuation';
 import { withMessages } from '@agent-workflow/graph/state/state';
 import type { StepResult } from '@agent-workflow/graph/run/super-step';
 import type { Outcome } from '../events/outcome.ts';
@@ -46,5 +46,5 @@ export const toRunEnd = ({ status, iterations, recursionLimitReached, interrupts
 });
 
 /** The nodes that the record keeps for the thread's next run. A thread that waits in a sub-graph also waits at its nodes. */
-export const nextAfterEnd = ({ status }: Outcome, { next, carry }: StepResult): readonly string[] =>
-  status === 'interrupted' ? [...next, ...innerPlaces(carry)] : [];
+export const nextAfterEnd = ({ status }: Outcome, { next, continuation }: StepResult): readonly string[] =>
+  status === 'interrupted' ? [...next, ...innerNodes(continuation)] : [];

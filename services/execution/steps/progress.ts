@@ -1,6 +1,6 @@
 import type { BoundMemory, RunContext } from '@agent-workflow/graph/build/context';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
-import type { Carry } from '@agent-workflow/graph/run/carry';
+import type { Continuation } from '@agent-workflow/graph/run/continuation';
 import type { CodeFault } from '@agent-workflow/graph/state/failure';
 import type { Delta } from '@agent-workflow/graph/state/merge';
 import type { EngineState } from '@agent-workflow/graph/state/state';
@@ -46,7 +46,7 @@ export interface Progress {
   readonly added: Added;
   /** How many times each node has run in this run. */
   readonly visits: ReadonlyMap<string, number>;
-  readonly carry: Carry | undefined;
+  readonly continuation: Continuation | undefined;
   /** Answers to the questions of the interrupted run before this one: for the first step. */
   readonly answers: Readonly<Record<string, unknown>> | undefined;
 }

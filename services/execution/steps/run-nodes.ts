@@ -22,7 +22,7 @@ export async function runNodes(options: DriveOptions, events: EventWriter, progr
     );
     publish(options, events, started);
   }
-  const notes = createToolCallRecords({ ...options, step });
+  const records = createToolCallRecords({ ...options, step });
   const running = runStep({
     graph,
     nodes,
@@ -30,22 +30,22 @@ export async function runNodes(options: DriveOptions, events: EventWriter, progr
     state: progress.state,
     run,
     memoryUnder: options.memoryUnder,
-    carry: progress.carry,
+    continuation: progress.continuation,
     answers: progress.answers,
     isRemote: options.isRemote,
-    notes,
+    toolCallRecords: records,
     onFault: options.onFault,
     onRestart: (node, attempt) => {
       const data = { node, step, status: 'restarted', attempt };
       if (!run.signal.aborted) publish(options, events, [events.write('on_chain_stream', data, { node, step })]);
     },
-    onPiece: (node, piece) => {
-      if (!run.signal.aborted) publish(options, events, [events.chunk(node, step, piece)]);
+    onChunk: (node, chunk) => {
+      if (!run.signal.aborted) publish(options, events, [events.chunk(node, step, chunk)]);
     },
   });
   return running.catch((error: unknown) => {
     const cause = error instanceof RunFailure ? error.cause : undefined;
     // A store that is unavailable does not fail the run: the run is released, and its step runs again.
-    throw notes.failure() ?? (isMemoryAway(cause) ? cause : error);
+    throw records.failure() ?? (isMemoryAway(cause) ? cause : error);
   });
 }

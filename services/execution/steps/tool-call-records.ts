@@ -1,6 +1,6 @@
 import { within } from '@agent-workflow/protos/call';
 import type { ClaimedRun, Threads } from '@agent-workflow/protos/threads';
-import type { CallNote, CallNotes } from '@agent-workflow/graph/run/once';
+import type { ToolCallRecord, ToolCallRecords } from '@agent-workflow/graph/run/tool-call-records';
 import { fromJson } from '../record/run-options.ts';
 
 interface ToolCallRecordOptions {
@@ -11,7 +11,7 @@ interface ToolCallRecordOptions {
 }
 
 /** Records of at-most-once tool calls, stored with the thread behind the fence of the step's commit. */
-interface StoredToolCallRecords extends CallNotes {
+interface StoredToolCallRecords extends ToolCallRecords {
   /** Why a call could not be recorded, and so was not made. The store is the reason that the step failed then, not its node. */
   readonly failure: () => unknown;
 }
@@ -26,15 +26,15 @@ export function createToolCallRecords({ threads, owner, claimed, step }: ToolCal
     started: async (callKey) => {
       try {
         const { isNew, resultJson } = await threads.noteToolStarted({ ...fence, callKey }, within(callTimeoutMs));
-        return { isNew, ...(resultJson ? { note: fromJson(resultJson) as CallNote } : {}) };
+        return { isNew, ...(resultJson ? { record: fromJson(resultJson) as ToolCallRecord } : {}) };
       } catch (error) {
         failure ??= error;
         throw error;
       }
     },
 
-    ended: async (callKey, note) => {
-      const resultJson = Buffer.from(JSON.stringify(note));
+    ended: async (callKey, record) => {
+      const resultJson = Buffer.from(JSON.stringify(record));
       try {
         await threads.noteToolResult({ ...fence, callKey, resultJson }, within(callTimeoutMs));
       } catch {

@@ -64,8 +64,8 @@ export interface NodeContext extends RunContext {
   readonly step: number;
   /** The same for every attempt at this node in this step: for services that take such a key. */
   readonly idempotencyKey: string;
-  /** Streams a piece of text, or one block, at once; the pieces of a node become one assistant message. */
-  readonly emit: (piece: string | Block) => void;
+  /** Streams a chunk of text, or one block, at once; the chunks of a node become one assistant message. */
+  readonly emit: (chunk: string | Block) => void;
   /** What the function `interrupt` does, also where the async context is lost. */
   readonly interrupt: (value: unknown) => unknown;
 }

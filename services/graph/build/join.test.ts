@@ -24,10 +24,10 @@ test('a join waits for all of its nodes, also when they finish in different step
     .addEdge(['fast', 'slower'], 'last')
     .compile();
   const halfway = await walk(graph, { maxSteps: 1 });
-  t.deepEqual(halfway.carry, { joins: { '["fast","slower","last"]': ['fast'] } });
-  const { steps, carry } = await walk(graph);
+  t.deepEqual(halfway.continuation, { joins: { '["fast","slower","last"]': ['fast'] } });
+  const { steps, continuation } = await walk(graph);
   t.deepEqual(steps, [['fast', 'slow'], ['slower'], ['last']]);
-  t.is(carry, undefined);
+  t.is(continuation, undefined);
 });
 
 test('a join in a cycle waits for all of its nodes each time', async (t) => {
@@ -64,8 +64,8 @@ test('a join that a branch never reaches does not hold up the end', async (t) =>
     .addConditionalEdges(START, () => 'a', ['a', 'b'])
     .addEdge(['a', 'b'], 'c')
     .compile();
-  const { steps, next, carry } = await walk(graph);
-  t.deepEqual([steps, next, carry], [[['a']], [], undefined]);
+  const { steps, next, continuation } = await walk(graph);
+  t.deepEqual([steps, next, continuation], [[['a']], [], undefined]);
 });
 
 for (const [what, build_, says] of [

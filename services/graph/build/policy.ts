@@ -5,16 +5,16 @@ import { RunFailure } from '../state/failure.ts';
 export interface RetryPolicy {
   /** How often the node is tried in all, the first time included: 1 or more. */
   readonly maxAttempts: number;
-  /** The longest wait before the second attempt, in milliseconds: 500 unless told. */
+  /** The longest wait before the second attempt, in milliseconds: 500 unless given. */
   readonly initialDelayMs?: number;
-  /** What no wait is longer than, in milliseconds: 30,000 unless told. */
+  /** The longest wait, in milliseconds: 30,000 unless given. */
   readonly maxDelayMs?: number;
-  /** What the wait grows by from attempt to attempt: 2 unless told, at least 1. */
+  /** The factor by which the wait grows from attempt to attempt: 2 unless given, at least 1. */
   readonly factor?: number;
-  /** Whether a wait is drawn at random from 0 up to the delay, so that many who fail at once do not come back at once: true unless told. */
+  /** Whether a wait is drawn at random from 0 up to the delay, so that many who fail at once do not come back at once: true unless given. */
   readonly jitter?: boolean;
   /**
-   * Whether to try again after what the node threw; a time that ran out is an error named `TimeoutError`. Unless told,
+   * Whether to try again after what the node threw; a time that ran out is an error named `TimeoutError`. Unless given,
    * after every error. Not asked after a stop, nor when the node returned what no node may return: both end it.
    */
   readonly retryOn?: (error: unknown) => boolean;
@@ -23,9 +23,9 @@ export interface RetryPolicy {
 /** How a node is run. */
 export interface NodePolicy {
   readonly retry?: RetryPolicy;
-  /** How long one attempt may take, in milliseconds. A node that takes longer is left behind: its signal fires, and it has failed. */
+  /** How long one attempt may take, in milliseconds. A node that takes longer fails: its signal fires, and what it does later is dropped. */
   readonly timeoutMs?: number;
-  /** How often any one node of a sub-graph may run each time that the sub-graph is run, 1 to 1000: 25 unless told. */
+  /** How often any one node of a sub-graph may run each time that the sub-graph is run, 1 to 1000: 25 unless given. */
   readonly recursionLimit?: number;
 }
 
@@ -73,5 +73,5 @@ export function checkPolicy(node: string, { retry, timeoutMs, recursionLimit }: 
   }
 }
 
-/** What a timer of Node can wait at most. */
+/** The longest time that a timer of Node can wait. */
 const maxTimerMs = 2 ** 31 - 1;

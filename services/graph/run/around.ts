@@ -10,10 +10,10 @@ export interface CodeOfAgent {
   readonly context: NodeContext | ToolContext;
 }
 
-/** How it ended: what asks its caller has not failed. */
+/** How it ended. Code that asked a question has not failed. */
 export type Ended = 'ok' | 'asked' | 'failed';
 
-/** Begins something for code that is about to run: `run` does the work, `end` hears how it ended. */
+/** Begins something, as a span, for code that is about to run: `run` runs the code, `end` is called with how it ended. */
 export type BeginCode = (code: CodeOfAgent) => {
   readonly run: <T>(work: () => T) => T;
   readonly end: (how: Ended) => void;
@@ -52,7 +52,7 @@ function surroundTool(tool: Tool, begin: BeginCode): Tool {
   return { ...tool, run: (args, context) => watch(begin({ kind: 'tool', name, context }), () => run(args, context)) };
 }
 
-/** What gives its value at once goes on to do so. */
+/** Code that returns its value at once still does: only a promise is awaited. */
 function watch<T>({ run, end }: ReturnType<BeginCode>, work: () => T): T {
   const fail = (error: unknown): void => end(isQuestion(error) ? 'asked' : 'failed');
   try {

@@ -90,7 +90,7 @@ test('what a failed attempt emitted is kept nowhere, and the next attempt says i
     { retry: { maxAttempts: 2, ...soon } },
   );
   const ids: string[] = [];
-  const { state } = await walk(graph, { onPiece: (_node, { messageId }) => ids.push(messageId) });
+  const { state } = await walk(graph, { onChunk: (_node, { messageId }) => ids.push(messageId) });
   t.is(new Set(ids).size, 2);
   t.deepEqual(
     state.context.map((message) => [message.message_id, textOf(message)]),
@@ -108,7 +108,7 @@ test('a node that does not settle in time is left behind, its signal fires, and 
     { timeoutMs: 20 },
   );
   const told: unknown[] = [];
-  const failure = await failOf(graph, { onPiece: (_node, piece) => told.push(piece) });
+  const failure = await failOf(graph, { onChunk: (_node, chunk) => told.push(chunk) });
   t.like(failure, { code: 'NodeFailed', node: 'n', message: 'node "n" did not finish within 20 ms' });
   t.true(left?.signal.aborted);
   left?.emit('late');
@@ -195,13 +195,13 @@ test.serial('no timer outlives its node', async (t) => {
 
 test('when one node fails, those beside it are told by their signals and not tried again', async (t) => {
   let tries = 0;
-  let heard: AbortSignal | undefined;
+  let inner: AbortSignal | undefined;
   const graph = new StateGraph({})
     .addNode(
       'slow',
       (_state, { signal }) => {
         tries++;
-        heard = signal;
+        inner = signal;
         return never();
       },
       { retry: { maxAttempts: 5, ...soon } },
@@ -213,6 +213,6 @@ test('when one node fails, those beside it are told by their signals and not tri
     .addEdge(START, 'bad')
     .compile();
   t.is((await failOf(graph)).node, 'bad');
-  t.true(heard?.aborted);
+  t.true(inner?.aborted);
   t.is(tries, 1);
 });

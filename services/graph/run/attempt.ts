@@ -1,7 +1,7 @@
 import { retry } from '@agent-workflow/kit/retry';
 import { mayRetry, NodeTimeout, toBackoff, type NodePolicy } from '../build/policy.ts';
 
-/** What attempts at a node are made under. */
+/** The policy and the signals of the attempts at one node. */
 export interface Attempts {
   readonly policy: NodePolicy;
   /** Ends the attempt under way, and the wait for the next. */
@@ -11,11 +11,11 @@ export interface Attempts {
 }
 
 /**
- * Does work until an attempt succeeds or the policy gives up; each attempt has a signal of its own, which fires when the
- * attempt is over without a result.
+ * Runs work until an attempt succeeds or the policy allows no more. Each attempt has a signal of its own, which fires when
+ * the attempt ends without a result.
  * @throws what the last attempt threw; the signal's reason once that has fired.
  */
-export async function tryOften<T>(
+export async function runAttempts<T>(
   { policy, signal, onRestart }: Attempts,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
@@ -45,8 +45,8 @@ interface Fence {
 }
 
 /**
- * Does work under a signal that fires with the outer one, when the time is over, and when the work fails, so that what it
- * left running ends too. Work that does not heed it is left behind.
+ * Runs work under a signal that fires with the outer one, when the time is over, and when the work fails, so that what it
+ * left running ends too. Work that ignores the signal goes on, and its result is dropped.
  */
 export async function fenced<T>(
   { signal: outer, timeoutMs }: Fence,
@@ -70,11 +70,11 @@ export async function fenced<T>(
   }
 }
 
-/** Does work until the signal fires: a stopped run holds nobody up, whether or not its nodes heed the signal. */
+/** Runs work until the signal fires: a stopped run ends at once, whether or not its nodes heed the signal. */
 export async function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   let stop = (): void => undefined;
-  // It listens before the work does: why it was ended says more than what work that heeds the signal throws.
+  // It listens before the work does, because the signal's reason says more than what the work throws at the signal.
   const aborted = new Promise<never>((_, reject) => {
     stop = () => reject(signal.reason as Error);
     signal.addEventListener('abort', stop, { once: true });

@@ -42,7 +42,7 @@ test('a node that asks is stopped there, and gives what it makes of the answer',
   const done = await answer(graph, asked, { 'run/1/n/0': { milk: true } });
   t.deepEqual(done.state.values['answers'], [{ milk: true }]);
   t.deepEqual([begun, passed, done.waiting, done.state.context.length], [2, 1, false, 1]);
-  t.deepEqual([done.interrupts, done.carry, done.next], [[], undefined, []]);
+  t.deepEqual([done.interrupts, done.continuation, done.next], [[], undefined, []]);
 });
 
 test('the same step asks under the same ids, so that a death before its commit changes nothing', async (t) => {
@@ -223,7 +223,7 @@ test('a tool that asks leaves its call open, the others are answered once, and t
     ],
   );
   t.is(drawn, 1);
-  t.deepEqual([done.waiting, done.carry], [false, undefined]);
+  t.deepEqual([done.waiting, done.continuation], [false, undefined]);
 });
 
 // Reading `resume`

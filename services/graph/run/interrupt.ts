@@ -12,47 +12,47 @@ export interface Interrupt {
   readonly value: unknown;
 }
 
-/** Whoever may ask: a node, or one call of a tool, while it runs. */
-export interface Asker {
+/** One run of a node or of a tool call, which may ask questions. */
+export interface InterruptScope {
   /** The node that runs, by its name in its own graph. */
   readonly node: string;
-  /** Gives the answer when there is one; otherwise throws, so that its caller ends. */
+  /** Gives the answer when there is one; otherwise it throws, so that the code ends. */
   readonly interrupt: (value: unknown) => unknown;
-  /** What was asked and has no answer. It stands even where what `interrupt` threw was caught. */
-  readonly asked: () => Interrupt | undefined;
-  /** From here on nothing can be asked. */
+  /** The question without an answer. It counts also where the code caught what `interrupt` threw. */
+  readonly open: () => Interrupt | undefined;
+  /** Later calls of `interrupt` throw. */
   readonly close: () => void;
 }
 
-const current = new AsyncLocalStorage<Asker>();
+const current = new AsyncLocalStorage<InterruptScope>();
 
 /**
- * Asks whoever called the run, a person say: the run is interrupted here, and its caller is told `value`, which must be
- * JSON. When the answer has come, the node (or the tool) runs again from its start, and this same call gives the answer.
+ * Asks the caller of the run, for example a person, a question. The run is interrupted here, and its caller gets `value`, which
+ * must be JSON. With the answer the node (or the tool) runs again from its start, and this same call returns the answer.
  * Several calls in one node are answered in their order, so a node must ask the same things in the same order each time.
- * What was emitted before is not kept.
+ * What the node emitted before is dropped.
  * @throws Error outside a node or tool that runs; in callbacks that have lost their async context use `ctx.interrupt`.
  */
 export function interrupt(value: unknown): unknown {
-  const asker = current.getStore();
-  if (!asker) throw notRunning();
-  return asker.interrupt(value);
+  const scope = current.getStore();
+  if (!scope) throw notRunning();
+  return scope.interrupt(value);
 }
 
-/** The node whose code runs just now, or left this behind; `undefined` outside of nodes and their tools. */
+/** The node whose code is running, or whose timer or promise this is; `undefined` outside of nodes and their tools. */
 export const nodeOfCode = (): string | undefined => current.getStore()?.node;
 
-/** Does work in which {@link interrupt} asks through this asker. */
-export async function askingAs<T>(asker: Asker, work: () => T | Promise<T>): Promise<T> {
+/** Runs work in which {@link interrupt} asks through this scope. */
+export async function inInterruptScope<T>(scope: InterruptScope, work: () => T | Promise<T>): Promise<T> {
   try {
-    return await current.run(asker, work);
+    return await current.run(scope, work);
   } finally {
-    asker.close();
+    scope.close();
   }
 }
 
-/** An asker for one run of a node or tool, with the answers to what it asked in runs before, in their order. */
-export function createAsker(place: string, node: string, answers: readonly unknown[]): Asker {
+/** A scope for one run of a node or tool, with the answers to its questions of earlier runs, in their order. */
+export function createInterruptScope(place: string, node: string, answers: readonly unknown[]): InterruptScope {
   let index = 0;
   let asked: Interrupt | undefined;
   let closed = false;
@@ -66,7 +66,7 @@ export function createAsker(place: string, node: string, answers: readonly unkno
       asked = { id: `${place}/${String(at)}`, node, value: toJson(value) };
       throw new Interrupted(asked.id);
     },
-    asked: () => asked,
+    open: () => asked,
     close: () => {
       closed = true;
     },
@@ -92,7 +92,7 @@ export function readAnswers(
   return only && open.length === 1 ? { [only.id]: resume } : undefined;
 }
 
-/** Ends a node that asked. Nobody outside the engine needs to know it. */
+/** Ends a node that asked a question. It stays inside the engine. */
 class Interrupted extends Error {
   override readonly name = 'Interrupted';
 
@@ -101,7 +101,7 @@ class Interrupted extends Error {
   }
 }
 
-/** Whether this was thrown because a question was asked: nothing has failed then. */
+/** Whether this was thrown by a question, and not by a failure. */
 export const isQuestion = (error: unknown): boolean => error instanceof Interrupted;
 
 function toJson(value: unknown): unknown {

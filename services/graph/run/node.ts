@@ -1,13 +1,13 @@
 import type { Block, CallBlock, Message } from '@agent-workflow/protos/message';
-import { tryOften } from './attempt.ts';
+import { runAttempts } from './attempt.ts';
 import { openCalls } from '../state/calls.ts';
-import { answersFor, type Asking } from './carry.ts';
+import { answersFor, type PendingInterrupt } from './continuation.ts';
 import type { NodeContext, RunContext, ToolContext } from '../build/context.ts';
 import { explain, RunFailure } from '../state/failure.ts';
 import type { AnyNode, NodeFunction } from '../build/graph.ts';
-import { askingAs, createAsker } from './interrupt.ts';
+import { createInterruptScope, inInterruptScope } from './interrupt.ts';
 import { draftMessage, toMessages } from '../state/message.ts';
-import { unlessAsked } from './once.ts';
+import { withInterrupts } from './tool-call-records.ts';
 import { NodeTimeout } from '../build/policy.ts';
 import type { NewMessage } from '../state/state.ts';
 import type { NodeResult, Step, TakeStep } from './super-step.ts';
@@ -16,7 +16,7 @@ import type { Tool, ToolNode } from '../build/tool.ts';
 import { answerCall } from './tools.ts';
 
 /**
- * Runs one node of a step under its policy. `takeStep` is what the steps of a sub-graph are taken with.
+ * Runs one node of a step under its policy. `takeStep` runs the steps of a sub-graph.
  * @throws RunFailure naming the node.
  */
 export async function runNode(step: Step, name: string, takeStep: TakeStep): Promise<NodeResult> {
@@ -30,25 +30,25 @@ export async function runNode(step: Step, name: string, takeStep: TakeStep): Pro
       step.onFault?.({ node: name, attempt: attempt - 1, error });
       step.onRestart?.(name, attempt);
     };
-    return await tryOften({ policy, signal, onRestart }, async (own) =>
+    return await runAttempts({ policy, signal, onRestart }, async (own) =>
       runOnce({ ...step, run: runUnder(step, own) }, name, node, takeStep),
     );
   } catch (error) {
     if (signal.aborted) throw error;
     if (error instanceof RunFailure) throw error.node === undefined ? named(name, error) : error;
-    const says = error instanceof NodeTimeout ? error.message : `failed: ${explain(error)}`;
-    throw new RunFailure('NodeFailed', `node "${name}" ${says}`, { node: name, cause: error });
+    const what = error instanceof NodeTimeout ? error.message : `failed: ${explain(error)}`;
+    throw new RunFailure('NodeFailed', `node "${name}" ${what}`, { node: name, cause: error });
   }
 }
 
-/** The run as nodes see it that end with this signal. */
+/** The context of the run with this signal in place of the run's own. */
 export const runUnder = ({ run, memoryUnder }: Step, signal: AbortSignal): RunContext => ({
   ...run,
   signal,
   ...(memoryUnder && { memory: memoryUnder(signal) }),
 });
 
-/** A misuse that was found where the name of the node is not known. */
+/** The failure with the name of the node, for misuse that was found where the name is not known. */
 const named = (node: string, { code, message, cause }: RunFailure): RunFailure =>
   new RunFailure(code, `node "${node}": ${message}`, { node, cause });
 
@@ -58,10 +58,10 @@ async function runOnce(step: Step, name: string, node: AnyNode, takeStep: TakeSt
 }
 
 async function runFunction(step: Step, name: string, node: NodeFunction<Record<string, never>>): Promise<NodeResult> {
-  const turn = answersFor({ node: name }, step.carry, step.answers);
+  const turn = answersFor({ node: name }, step.continuation, step.answers);
   if ('waits' in turn) return waiting(name, [turn.waits]);
   const idempotencyKey = keyOf(step, name);
-  const asker = createAsker(idempotencyKey, name, turn.answers);
+  const scope = createInterruptScope(idempotencyKey, name, turn.answers);
   const toBlock = (block: Block): Block => markRemote(block, step.isRemote);
   const draft = draftMessage(toBlock);
   const { signal } = step.run;
@@ -71,31 +71,31 @@ async function runFunction(step: Step, name: string, node: NodeFunction<Record<s
     node: name,
     step: step.number,
     idempotencyKey,
-    interrupt: asker.interrupt,
-    emit: (piece) => {
-      // Work that a node left behind must not add to a message that is finished, nor to one that is given up.
-      if (over || signal.aborted || piece === '') return;
-      step.onPiece(name, draft.add(piece));
+    interrupt: scope.interrupt,
+    emit: (chunk) => {
+      // Work that a node left behind must add neither to a finished message nor to one that was dropped.
+      if (over || signal.aborted || chunk === '') return;
+      step.onChunk(name, draft.add(chunk));
     },
   };
   let update: unknown;
   try {
-    // A node reads a copy of the context: `slice` of a frozen list takes fifty times as long. What it does to the copy is refused.
+    // A node reads a copy of the context, because `slice` of a frozen list takes fifty times as long. A change to the copy fails the node.
     const own = [...step.state.context];
     const state = Object.freeze({ ...step.state.values, context: own });
-    update = await askingAs(asker, () => node(state as never, context));
+    update = await inInterruptScope(scope, () => node(state as never, context));
     refuseChanged(name, own, step.state.context);
   } catch (error) {
-    if (!asker.asked()) throw error;
+    if (!scope.open()) throw error;
   } finally {
     over = true;
   }
-  const open = asker.asked();
+  const open = scope.open();
   if (open) return waiting(name, [{ node: name, answers: turn.answers, open }]);
   return toResult(name, update ?? {}, draft.finish(), toBlock);
 }
 
-/** A change to the context would be lost without a word: what a node adds or removes stands in what it returns. */
+/** A change to the copy of the context would be lost silently. A node adds and removes messages by what it returns. */
 function refuseChanged(node: string, own: readonly Message[], context: readonly Message[]): void {
   if (own.length === context.length && own.every((message, index) => message === context[index])) return;
   throw new RunFailure(
@@ -129,12 +129,12 @@ function toResult(
 
 async function runTools(step: Step, name: string, { tools }: ToolNode): Promise<NodeResult> {
   const open = openCalls(step.state.context);
-  // A call that was made to the caller stays the caller's, whatever tools a later request declares.
+  // A call to the caller's tools stays the caller's, whatever tools a later request declares.
   const here = open.filter(({ type, name: tool }) => type !== 'remote_tool_call' && !step.isRemote(tool));
   const results = await Promise.all(here.map(async (call) => runCall(step, name, tools, call)));
   const messages = results.flatMap(({ message }) => message ?? []);
-  const asking = results.flatMap((result) => result.asking ?? []);
-  return { ...waiting(name, asking, messages), waiting: messages.length < open.length };
+  const pending = results.flatMap(({ pending: own }) => own ?? []);
+  return { ...waiting(name, pending, messages), waiting: messages.length < open.length };
 }
 
 async function runCall(
@@ -142,25 +142,29 @@ async function runCall(
   node: string,
   tools: readonly Tool[],
   call: CallBlock,
-): Promise<{ readonly message?: Message; readonly asking?: Asking }> {
-  const turn = answersFor({ node, call: call.id }, step.carry, step.answers);
-  if ('waits' in turn) return { asking: turn.waits };
+): Promise<{ readonly message?: Message; readonly pending?: PendingInterrupt }> {
+  const turn = answersFor({ node, call: call.id }, step.continuation, step.answers);
+  if ('waits' in turn) return { pending: turn.waits };
   const idempotencyKey = keyOf(step, call.id);
-  const asker = createAsker(idempotencyKey, node, turn.answers);
-  const context: ToolContext = { ...step.run, callId: call.id, idempotencyKey, interrupt: asker.interrupt };
-  const notes = step.notes && unlessAsked(step.notes, asker);
+  const scope = createInterruptScope(idempotencyKey, node, turn.answers);
+  const context: ToolContext = { ...step.run, callId: call.id, idempotencyKey, interrupt: scope.interrupt };
+  const records = step.toolCallRecords && withInterrupts(step.toolCallRecords, scope);
   const onError = (error: unknown): void => step.onFault?.({ node, tool: call.name, callId: call.id, error });
-  const message = await askingAs(asker, () => answerCall(tools, call, { context, notes, onError }));
-  const open = asker.asked();
-  return open ? { asking: { node, call: call.id, answers: turn.answers, open } } : { message };
+  const message = await inInterruptScope(scope, () => answerCall(tools, call, { context, records, onError }));
+  const open = scope.open();
+  return open ? { pending: { node, call: call.id, answers: turn.answers, open } } : { message };
 }
 
-/** What a node comes to that asks or waits: nothing of its own, but for the calls it has answered. */
-const waiting = (node: string, asking: readonly Asking[], messages: readonly Message[] = []): NodeResult => ({
+/** The result of a node that waits for the caller: no fields, and of messages only its answers to calls. */
+const waiting = (
+  node: string,
+  pending: readonly PendingInterrupt[],
+  messages: readonly Message[] = [],
+): NodeResult => ({
   outputs: [{ node, fields: {}, messages, mayReplace: false }],
   streamed: [],
   waiting: true,
-  asking,
+  pending,
 });
 
 const keyOf = ({ within, run, number }: Step, what: string): string =>

@@ -8,7 +8,7 @@ import { field } from '../state/field.ts';
 import { END, START } from '../build/names.ts';
 import { StateGraph, type CompiledGraph } from '../build/graph.ts';
 import { defaultValues } from '../state/merge.ts';
-import type { Piece } from '../state/message.ts';
+import type { MessageChunk } from '../state/message.ts';
 import { deepFreeze, type EngineState } from '../state/state.ts';
 import { entryNodes, runStep } from './step.ts';
 import type { StepResult } from './super-step.ts';
@@ -29,7 +29,7 @@ interface Options {
   readonly nodes?: readonly string[];
   readonly context?: readonly Message[];
   readonly remote?: readonly string[];
-  readonly onPiece?: (node: string, piece: Piece) => void;
+  readonly onChunk?: (node: string, chunk: MessageChunk) => void;
   readonly run?: RunContext;
 }
 
@@ -42,7 +42,7 @@ async function stepOf(graph: CompiledGraph, options: Options = {}): Promise<Step
     state,
     run: options.run ?? nobody,
     isRemote: (name) => options.remote?.includes(name) ?? false,
-    onPiece: options.onPiece ?? (() => undefined),
+    onChunk: options.onChunk ?? (() => undefined),
   });
 }
 
@@ -191,12 +191,12 @@ test('a step that names a node the graph does not have is a fault of the graph',
 
 // What nodes say
 
-test('what a node emits is one assistant message of text and blocks, told piece by piece', async (t) => {
-  const told: Piece[] = [];
+test('what a node emits is one assistant message of text and blocks, told chunk by chunk', async (t) => {
+  const told: MessageChunk[] = [];
   const graph = one((_state, ctx) => {
-    for (const piece of ['a', '', 'b', { type: 'data', data: 1 }, 'c', { type: 'text', text: 'd' }]) ctx.emit(piece);
+    for (const chunk of ['a', '', 'b', { type: 'data', data: 1 }, 'c', { type: 'text', text: 'd' }]) ctx.emit(chunk);
   });
-  const { delta, streamed } = await stepOf(graph, { onPiece: (_node, piece) => told.push(piece) });
+  const { delta, streamed } = await stepOf(graph, { onChunk: (_node, chunk) => told.push(chunk) });
   const [message, ...others] = delta.messages;
   t.deepEqual(others, []);
   t.is(message?.role, 'assistant');
@@ -207,7 +207,7 @@ test('what a node emits is one assistant message of text and blocks, told piece 
     { type: 'text', text: 'd' },
   ]);
   t.deepEqual(
-    told.map(({ piece }) => piece),
+    told.map(({ chunk }) => chunk),
     ['a', 'b', { type: 'data', data: 1 }, 'c', 'd'],
   );
   t.true(told.every(({ messageId }) => messageId === message?.message_id));
@@ -219,13 +219,13 @@ test('a node that emits nothing adds no message', async (t) => {
 });
 
 test('what is emitted after its node ended is told to nobody and kept nowhere', async (t) => {
-  const told: Piece[] = [];
+  const told: MessageChunk[] = [];
   let context: NodeContext | undefined;
   const graph = one((_state, ctx) => {
     context = ctx;
     ctx.emit('in time');
   });
-  const { delta } = await stepOf(graph, { onPiece: (_node, piece) => told.push(piece) });
+  const { delta } = await stepOf(graph, { onChunk: (_node, chunk) => told.push(chunk) });
   context?.emit('late');
   t.is(told.length, 1);
   t.is(textOf(delta.messages[0] ?? { content: [] }), 'in time');
@@ -299,7 +299,7 @@ test('of nodes side by side the one that fails is named, and what the others say
     .addEdge(START, 'slow')
     .addEdge(START, 'bad')
     .compile();
-  const failure = await failureOf(graph, { onPiece: (node) => told.push(node) });
+  const failure = await failureOf(graph, { onChunk: (node) => told.push(node) });
   t.like(failure, { node: 'bad', message: 'node "bad" failed: no tea' });
   gate.resolve(undefined);
   await later;

@@ -1,5 +1,5 @@
 import { fenced, unlessAborted } from './attempt.ts';
-import { openInterrupts, toCarry, type Carry, type GraphPlace } from './carry.ts';
+import { openInterrupts, toContinuation, type Continuation, type SubgraphPosition } from './continuation.ts';
 import { arrive } from '../build/join.ts';
 import { mergeOutputs } from '../state/merge.ts';
 import { runNode, runUnder } from './node.ts';
@@ -10,7 +10,7 @@ import type { NodeResult, Step, StepResult, TakenStep } from './super-step.ts';
 export const entryNodes = successorsOfStart;
 
 /**
- * Runs the nodes of a step side by side and merges what they give.
+ * Runs the nodes of a step concurrently and merges what they return.
  * @throws RunFailure naming the node; the signals of the step's other nodes fire, and their results are dropped.
  */
 export const runStep: (step: Step) => Promise<StepResult> = takeStep;
@@ -21,38 +21,42 @@ async function takeStep(step: Step): Promise<TakenStep> {
   const { state, delta } = mergeOutputs(step.graph.fields, step.state, outputs);
   const waiting = step.nodes.filter((_, index) => results[index]?.waiting);
   const done = step.nodes.filter((_, index) => !results[index]?.waiting);
-  const { reached, arrivals } = arrive(step.graph.joins, step.carry?.joins ?? {}, done);
+  const { reached, arrivals } = arrive(step.graph.joins, step.continuation?.joins ?? {}, done);
   const next = new Set([...waiting, ...successors(step.graph, done, state, reached)]);
-  const carry = next.size === 0 ? undefined : carryOf(step, results, arrivals);
+  const continuation = next.size === 0 ? undefined : continuationOf(step, results, arrivals);
   return {
     state,
     delta,
     next: [...next],
-    carry,
+    continuation,
     streamed: new Set(results.flatMap((result) => result.streamed)),
     waiting: waiting.length > 0,
-    interrupts: openInterrupts(carry),
+    interrupts: openInterrupts(continuation),
     outputs,
   };
 }
 
-/** A node alone needs no fence: nobody fails beside it. */
+/** A single node runs under the run's own signal, because no other node can fail beside it. */
 async function runNodes(step: Step): Promise<readonly NodeResult[]> {
   const { signal } = step.run;
   const [only] = step.nodes;
   if (only !== undefined && step.nodes.length === 1)
     return [await unlessAborted(signal, async () => runNode(step, only, takeStep))];
   return fenced({ signal }, async (own) => {
-    const heard = { ...step, run: runUnder(step, own) };
-    return Promise.all(step.nodes.map(async (name) => runNode(heard, name, takeStep)));
+    const inner = { ...step, run: runUnder(step, own) };
+    return Promise.all(step.nodes.map(async (name) => runNode(inner, name, takeStep)));
   });
 }
 
-function carryOf(step: Step, results: readonly NodeResult[], joins: NonNullable<Carry['joins']>): Carry | undefined {
-  const graphs: Record<string, GraphPlace> = {};
-  results.forEach(({ place }, index) => {
+function continuationOf(
+  step: Step,
+  results: readonly NodeResult[],
+  joins: NonNullable<Continuation['joins']>,
+): Continuation | undefined {
+  const graphs: Record<string, SubgraphPosition> = {};
+  results.forEach(({ position }, index) => {
     const name = step.nodes[index];
-    if (place && name !== undefined) graphs[name] = place;
+    if (position && name !== undefined) graphs[name] = position;
   });
-  return toCarry({ joins, asking: results.flatMap(({ asking = [] }) => asking), graphs });
+  return toContinuation({ joins, asking: results.flatMap(({ pending = [] }) => pending), graphs });
 }

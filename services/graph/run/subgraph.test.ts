@@ -15,7 +15,7 @@ const list = field<string[]>({ type: 'array', default: [], reducer: (before, mor
 const text = field<string>({ type: 'string', default: '' });
 const count = field<number>({ type: 'integer', default: 0 });
 
-const heard = (words: string): Message => ({
+const userMessage = (words: string): Message => ({
   message_id: words,
   role: 'user',
   content: [{ type: 'text', text: words }],
@@ -47,7 +47,7 @@ test('a sub-graph reads and writes what both graphs declare, keeps its own, and 
     .addEdge('sub', 'after')
     .compile();
   const told: unknown[] = [];
-  const { state, steps } = await walk(graph, { onPiece: (node, { piece }) => told.push([node, piece]) });
+  const { state, steps } = await walk(graph, { onChunk: (node, { chunk }) => told.push([node, chunk]) });
   t.deepEqual(steps, [['before'], ['sub'], ['after']]);
   t.deepEqual(told, [['sub', 'a saw before']]);
   t.deepEqual(state.context.map(textOf), ['a saw before', 'whole']);
@@ -125,12 +125,12 @@ test('a sub-graph is tried again as a whole, with what was thrown inside to judg
 });
 
 test('a sub-graph that takes too long is left behind, its nodes are told, and none of them runs any more', async (t) => {
-  let heard: AbortSignal | undefined;
+  let seen: AbortSignal | undefined;
   let later = 0;
   const gate = Promise.withResolvers<undefined>();
   const inner = new StateGraph({})
     .addNode('a', (_state, { signal }) => {
-      heard = signal;
+      seen = signal;
       return gate.promise;
     })
     .addNode('b', () => {
@@ -140,7 +140,7 @@ test('a sub-graph that takes too long is left behind, its nodes are told, and no
     .addEdge('a', 'b')
     .compile();
   await t.throwsAsync(walk(around(inner, { timeoutMs: 20 })), { message: 'node "sub" did not finish within 20 ms' });
-  t.true(heard?.aborted);
+  t.true(seen?.aborted);
   gate.resolve(undefined);
   await new Promise(setImmediate);
   t.is(later, 0);
@@ -224,7 +224,7 @@ test('a question inside a sub-graph is asked by the node that holds it, and noth
   const done = await walk(graph, { from: second, answers: { [open?.id ?? '']: 'two' }, run: { runId: 'c' } });
   t.deepEqual(done.state.values['list'], ['thought', '7 one two']);
   t.deepEqual(ran, ['think', 'ask', 'ask', 'ask']);
-  t.deepEqual([done.carry, done.next, done.state.context.length], [undefined, [], 1]);
+  t.deepEqual([done.continuation, done.next, done.state.context.length], [undefined, [], 1]);
 });
 
 test('remote calls inside a sub-graph wait for the caller, and it goes on at its tools', async (t) => {
@@ -273,11 +273,11 @@ test('what a sub-graph removes has left the context around it, what it said itse
     .addEdge('shorten', 'look')
     .compile();
   const graph = around(inner);
-  const state = { ...(await walk(graph, { maxSteps: 0 })).state, context: [heard('a'), heard('b')] };
+  const state = { ...(await walk(graph, { maxSteps: 0 })).state, context: [userMessage('a'), userMessage('b')] };
   const { delta, state: after } = await runStep({
     ...{ graph, nodes: ['sub'], number: 1, state, run: nobody },
     isRemote: () => false,
-    onPiece: () => undefined,
+    onChunk: () => undefined,
   });
   t.deepEqual(after.context.map(textOf), ['a', 'two', 'short: a,two']);
   t.deepEqual(delta.messages.map(textOf), ['one', 'two', 'short: a,two']);

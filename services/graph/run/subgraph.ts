@@ -1,4 +1,4 @@
-import type { Carry, GraphPlace } from './carry.ts';
+import type { Continuation, SubgraphPosition } from './continuation.ts';
 import { RunFailure } from '../state/failure.ts';
 import type { CompiledGraph } from '../build/graph.ts';
 import { defaultValues, type NodeOutput } from '../state/merge.ts';
@@ -10,7 +10,7 @@ const defaultRecursionLimit = 25;
 
 /**
  * Runs a graph to its end as one node of another. What its nodes write to fields that both graphs declare, and their
- * messages, become what the node gave; when it waits for the caller, what it has come to is kept and it goes on from there.
+ * messages, are the output of the node. When it waits for the caller, its position is stored, and it goes on from there.
  * @throws RunFailure naming the node, and in its message the one of the sub-graph that failed.
  */
 export async function runSubgraph(
@@ -22,45 +22,55 @@ export async function runSubgraph(
   const outputs: NodeOutput[] = [];
   const streamed: string[] = [];
   const count = countVisits(step.graph.policies.get(name)?.recursionLimit ?? defaultRecursionLimit, name);
-  let stand = enter(step, name, graph);
-  while (stand.nodes.length > 0) {
-    count(stand.nodes);
-    const result = await namingNode(name, takeStep(innerStep(step, name, graph, stand)));
+  let position = enter(step, name, graph);
+  while (position.nodes.length > 0) {
+    count(position.nodes);
+    const result = await namingNode(name, takeStep(innerStep(step, name, graph, position)));
     outputs.push(...result.outputs.map((output) => toOuter(output, name, step.graph)));
     streamed.push(...result.streamed);
-    stand = { state: result.state, nodes: result.next, number: stand.number + 1, carry: result.carry };
-    if (result.waiting) return { outputs, streamed, waiting: true, place: toPlace(stand, step.graph) };
+    position = {
+      state: result.state,
+      nodes: result.next,
+      number: position.number + 1,
+      continuation: result.continuation,
+    };
+    if (result.waiting) return { outputs, streamed, waiting: true, position: toStored(position, step.graph) };
   }
   return { outputs, streamed, waiting: false };
 }
 
-/** Where a sub-graph stands between two of its steps. */
-interface Stand {
+/** The position of a sub-graph between two of its steps. */
+interface Position {
   readonly state: EngineState;
   readonly nodes: readonly string[];
   readonly number: number;
-  readonly carry: Carry | undefined;
+  readonly continuation: Continuation | undefined;
 }
 
-function enter({ state: outer, carry, graph: around }: Step, name: string, graph: CompiledGraph): Stand {
-  const place = carry?.graphs?.[name];
+function enter({ state: outer, continuation, graph: around }: Step, name: string, graph: CompiledGraph): Position {
+  const stored = continuation?.graphs?.[name];
   const shared = Object.entries(outer.values).filter(([field]) => isShared(field, graph) && isShared(field, around));
-  const values = { ...defaultValues(graph.fields), ...place?.values, ...Object.fromEntries(shared) };
+  const values = { ...defaultValues(graph.fields), ...stored?.values, ...Object.fromEntries(shared) };
   const state = { values: deepFreeze(values), context: outer.context };
-  if (place) return { state, nodes: place.nodes, number: place.number, carry: place.carry };
-  return { state, nodes: successorsOfStart(graph, state), number: 1, carry: undefined };
+  if (stored) return { state, nodes: stored.nodes, number: stored.number, continuation: stored.carry };
+  return { state, nodes: successorsOfStart(graph, state), number: 1, continuation: undefined };
 }
 
-function innerStep(step: Step, name: string, graph: CompiledGraph, { state, nodes, number, carry }: Stand): Step {
+function innerStep(
+  step: Step,
+  name: string,
+  graph: CompiledGraph,
+  { state, nodes, number, continuation }: Position,
+): Step {
   return {
     ...step,
     graph,
     state,
     nodes,
     number,
-    carry,
+    continuation,
     within: `${step.within ?? step.run.runId}/${String(step.number)}/${name}`,
-    onPiece: (_node, piece) => step.onPiece(name, piece),
+    onChunk: (_node, chunk) => step.onChunk(name, chunk),
     onRestart: (_node, attempt) => step.onRestart?.(name, attempt),
     onFault: (fault) => step.onFault?.({ ...fault, node: `${name}/${fault.node}` }),
   };
@@ -72,10 +82,10 @@ const toOuter = ({ fields, ...output }: NodeOutput, node: string, around: Compil
   fields: Object.fromEntries(Object.entries(fields).filter(([field]) => isShared(field, around))),
 });
 
-/** What both graphs have is in the state of the one around it: only the rest needs keeping. */
-function toPlace({ state, nodes, number, carry }: Stand, around: CompiledGraph): GraphPlace {
+/** Fields that both graphs have are in the state of the outer one; only the others are stored here. */
+function toStored({ state, nodes, number, continuation }: Position, around: CompiledGraph): SubgraphPosition {
   const values = Object.fromEntries(Object.entries(state.values).filter(([field]) => !isShared(field, around)));
-  return { nodes, number, values, ...(carry ? { carry } : {}) };
+  return { nodes, number, values, ...(continuation ? { carry: continuation } : {}) };
 }
 
 const isShared = (field: string, { fields }: CompiledGraph): boolean =>

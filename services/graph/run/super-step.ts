@@ -2,11 +2,11 @@ import type { BoundMemory, RunContext } from '../build/context.ts';
 import type { CompiledGraph } from '../build/graph.ts';
 import type { CodeFault } from '../state/failure.ts';
 import type { Delta, NodeOutput } from '../state/merge.ts';
-import type { Piece } from '../state/message.ts';
+import type { MessageChunk } from '../state/message.ts';
 import type { EngineState } from '../state/state.ts';
-import type { Asking, Carry, GraphPlace } from './carry.ts';
+import type { PendingInterrupt, Continuation, SubgraphPosition } from './continuation.ts';
 import type { Interrupt } from './interrupt.ts';
-import type { CallNotes } from './once.ts';
+import type { ToolCallRecords } from './tool-call-records.ts';
 
 /** One super-step: the nodes that run side by side on one state. */
 export interface Step {
@@ -17,24 +17,24 @@ export interface Step {
   readonly run: RunContext;
   /** The memory service under a signal of its own; absent, calls of it end with the run's. */
   readonly memoryUnder?: ((signal: AbortSignal) => BoundMemory) | undefined;
-  /** What the step before gave to carry. */
-  readonly carry?: Carry | undefined;
-  /** Answers to open interrupts, by their ids; what names no open one is passed over. */
+  /** What the step before gave to continuation. */
+  readonly continuation?: Continuation | undefined;
+  /** Answers to open interrupts, by their ids; an id that is not open is ignored. */
   readonly answers?: Readonly<Record<string, unknown>> | undefined;
   /** Whether the caller runs the tool of this name. */
   readonly isRemote: (tool: string) => boolean;
-  /** Hears every piece as it is emitted. */
-  readonly onPiece: (node: string, piece: Piece) => void;
+  /** Called with every chunk as it is emitted. */
+  readonly onChunk: (node: string, chunk: MessageChunk) => void;
   /**
-   * Hears that a node begins again because it failed: what it emitted before will not be kept. `attempt` is 2 for the
-   * second. For a node of a sub-graph the one that holds the sub-graph is told.
+   * Called when a node that failed begins again; what it emitted before is dropped. `attempt` is 2 for the second attempt.
+   * A node of a sub-graph is reported under the name of the node that holds the sub-graph.
    */
   readonly onRestart?: ((node: string, attempt: number) => void) | undefined;
-  /** Called with what code of the agent threw where that does not fail the step: for the log. */
+  /** Called with what the agent's code threw where that does not fail the step, for the log. */
   readonly onFault?: ((fault: CodeFault) => void) | undefined;
-  /** Where calls are noted that may be made only once; absent, and they may be made again like any other. */
-  readonly notes?: CallNotes | undefined;
-  /** The place of a sub-graph's step in the run, in place of the run's id in keys and ids. */
+  /** Records of tool calls that may be made at most once; without them such calls may be made again like any other. */
+  readonly toolCallRecords?: ToolCallRecords | undefined;
+  /** In a sub-graph: the position of its step in the run, which keys and ids have in place of the run's id. */
   readonly within?: string;
 }
 
@@ -43,8 +43,8 @@ export interface StepResult {
   readonly delta: Delta;
   /** The nodes of the next step; none when the graph has ended. */
   readonly next: readonly string[];
-  /** To be kept with the commit and given to the next step. */
-  readonly carry: Carry | undefined;
+  /** Is stored with the commit and given to the next step. */
+  readonly continuation: Continuation | undefined;
   /** Messages that were streamed as they were made. */
   readonly streamed: ReadonlySet<string>;
   /** Whether a node waits for the caller: the run is interrupted and goes on with `next`. */
@@ -53,11 +53,11 @@ export interface StepResult {
   readonly interrupts: readonly Interrupt[];
 }
 
-/** A step with what each of its nodes gave. */
+/** The result of a step with the output of each of its nodes. */
 export type TakenStep = StepResult & { readonly outputs: readonly NodeOutput[] };
 export type TakeStep = (step: Step) => Promise<TakenStep>;
 
-/** What running one node came to. */
+/** The result of one node. */
 export interface NodeResult {
   /** One, or for a sub-graph one for each node that ran in it. */
   readonly outputs: readonly NodeOutput[];
@@ -65,7 +65,7 @@ export interface NodeResult {
   readonly streamed: readonly string[];
   /** Whether the run goes on at this node, when its caller has answered. */
   readonly waiting: boolean;
-  readonly asking?: readonly Asking[];
-  /** Where a sub-graph stands that waits. */
-  readonly place?: GraphPlace;
+  readonly pending?: readonly PendingInterrupt[];
+  /** Of a sub-graph that waits for the caller: where it goes on. */
+  readonly position?: SubgraphPosition;
 }

@@ -4,7 +4,7 @@ import type { CallBlock, Message } from '@agent-workflow/protos/message';
 import type { ToolContext } from '../build/context.ts';
 import { messageOf } from '../state/failure.ts';
 import { isQuestion } from './interrupt.ts';
-import { callOnce, type CallNotes, type CallResult } from './once.ts';
+import { callAtMostOnce, type CallResult, type ToolCallRecords } from './tool-call-records.ts';
 import { schemaFault } from '../state/schema.ts';
 import { deepFreeze } from '../state/state.ts';
 import type { Tool } from '../build/tool.ts';
@@ -12,19 +12,19 @@ import type { Tool } from '../build/tool.ts';
 /** What one call is made with. */
 export interface CallOptions {
   readonly context: ToolContext;
-  readonly notes?: CallNotes | undefined;
-  /** Called with what the tool threw, which its answer tells without the stack. */
+  readonly records?: ToolCallRecords | undefined;
+  /** Called with what the tool threw. The answer has its message without the stack. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
 /**
- * Runs one server call and answers it: also what goes wrong in it is an answer, so that the model can mend it. Without notes
- * every call may be made again.
+ * Runs one server call and gives its answer. An error of the call is an answer too, so that the model can correct the call.
+ * Without records every call may be made again.
  */
 export async function answerCall(
   tools: readonly Tool[],
   call: CallBlock,
-  { context, notes, onError }: CallOptions,
+  { context, records, onError }: CallOptions,
 ): Promise<Message> {
   const tool = tools.find(({ name }) => name === call.name);
   if (!tool?.run) return toolMessage(call, `There is no tool named ${call.name}.`, true);
@@ -33,7 +33,7 @@ export async function answerCall(
   const { run } = tool;
   const make = async (): Promise<CallResult> => makeCall(run, call, { context, onError });
   const { output, isError } =
-    tool.replay === 'once' && notes ? await callOnce(notes, context.idempotencyKey, make) : await make();
+    tool.replay === 'once' && records ? await callAtMostOnce(records, context.idempotencyKey, make) : await make();
   return toolMessage(call, output, isError);
 }
 
@@ -52,20 +52,20 @@ async function makeCall(
   }
 }
 
-/** What a tool gave back as JSON: what JSON cannot say is left out of it here, once, and not differently on each read. */
+/** What a tool returned, as JSON. What JSON cannot hold is left out here, once, so that every later read has the same value. */
 function toOutput(output: unknown): unknown {
   const isText = typeof output === 'string';
-  if (isText && output.length <= lightCharacters) return output;
+  if (isText && output.length <= smallCharacters) return output;
   const json = (JSON.stringify(output ?? null) as string | undefined) ?? 'null';
-  const bytes = json.length <= lightCharacters ? 0 : Buffer.byteLength(json);
-  if (bytes > maxOutputBytes) throw new RangeError(`The result weighs ${bytes} bytes, more than ${maxOutputBytes}.`);
+  const bytes = json.length <= smallCharacters ? 0 : Buffer.byteLength(json);
+  if (bytes > maxOutputBytes) throw new RangeError(`The result has ${bytes} bytes, more than ${maxOutputBytes}.`);
   return isText ? output : JSON.parse(json);
 }
 
-/** What a message may weigh, less what stands around the result. A model can ask for less; a run that fails cannot. */
+/** The size limit of a message, less what stands around the result. A larger result is an answer and fails no run: the model can ask for less. */
 const maxOutputBytes = sizes.message - 4096;
-/** So few characters are light whatever they are: JSON spells none with more than six bytes. */
-const lightCharacters = maxOutputBytes / 8;
+/** Texts up to this length are below the limit whatever they hold: JSON writes a character in six bytes at most. */
+const smallCharacters = maxOutputBytes / 8;
 
 function toolMessage(call: CallBlock, output: unknown, isError: boolean): Message {
   const status = isError ? 'error' : 'completed';

@@ -11,7 +11,7 @@ export function openCalls(context: readonly Message[]): readonly CallBlock[] {
   return context[caller]?.content.filter(isCall).filter(({ id }) => !answered.has(id)) ?? [];
 }
 
-/** Whether the conversation waits for tools: what a conditional edge after the model asks. */
+/** Whether the conversation waits for tools: for a conditional edge after the model. */
 export const callsTools = (state: { readonly context: readonly Message[] }): boolean =>
   openCalls(state.context).length > 0;
 

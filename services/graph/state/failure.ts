@@ -1,6 +1,6 @@
 import type { FailureCode } from '@agent-workflow/kit/errors';
 
-/** A run cannot go on: why, and in which node. The message is for the caller. */
+/** Why a run cannot go on, and in which node. The message is for the caller. */
 export class RunFailure extends Error {
   override readonly name = 'RunFailure';
   readonly code: FailureCode;
@@ -17,7 +17,7 @@ export class RunFailure extends Error {
   }
 }
 
-/** What code of the agent threw and the run goes on after: a call of a tool, or an attempt at a node that is made again. */
+/** An error of the agent's code after which the run goes on: of a tool call, or of an attempt at a node that another follows. */
 export interface CodeFault {
   readonly node: string;
   readonly tool?: string;
@@ -27,29 +27,29 @@ export interface CodeFault {
   readonly error: unknown;
 }
 
-/** What V8 says of a change to a frozen value. */
+/** The message of V8 for a change to a frozen value. */
 const frozen =
   /^Cannot (?:assign to read only property|add property|delete property|define property|redefine property)|object is not extensible/;
 
-/** What a thrown value says; one that comes of a change to state says that state is frozen. */
+/** The message of a thrown value; for a change to state it adds that state is frozen. */
 export const explain = (error: unknown): string => `${messageOf(error)}${frozenHint(error)}`;
 
-/** Says that state is frozen where a change to it was thrown back; nothing otherwise. */
+/** A hint that state is frozen when the error comes from a change to it; an empty text otherwise. */
 export const frozenHint = (error: unknown): string =>
   error instanceof TypeError && frozen.test(error.message)
     ? ' (state and context are frozen: return what changes)'
     : '';
 
-/** Characters of what was thrown that are told: it goes into the record, the events and the reply. */
-const toldCharacters = 2000;
+/** Characters of a thrown message that go into the record, the events and the reply. */
+const maxCharacters = 2000;
 
-/** What a thrown value says, for whoever wrote the node or tool that threw it; never its stack, and never all of a long text. */
+/** The message of a thrown value, shortened when it is long, without its stack. It is for the author of the node or tool. */
 export function messageOf(error: unknown): string {
   const text = toText(error);
-  return text.length > toldCharacters ? `${text.slice(0, toldCharacters)} …` : text;
+  return text.length > maxCharacters ? `${text.slice(0, maxCharacters)} …` : text;
 }
 
-/** User code may throw anything: also what cannot be made a text, and what throws when it is looked at. */
+/** The agent's code may throw anything, also what has no text or throws when it is read. */
 function toText(error: unknown): string {
   try {
     return String(error instanceof Error ? error.message : error);

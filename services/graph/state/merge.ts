@@ -11,17 +11,17 @@ export interface Delta {
   readonly messages: readonly Message[];
   /** Whether one of `messages` may stand in the log already. */
   readonly mayReplace: boolean;
-  /** Ids of messages that leave the context, each once; of those in `messages`, too, which then stand in the log alone. */
+  /** Ids of messages that leave the context, each once. One that is in `messages` too is only in the log then. */
   readonly removed: readonly string[];
 }
 
-/** What one node gave back. */
+/** What one node returned. */
 export interface NodeOutput {
   readonly node: string;
   readonly fields: Readonly<Record<string, unknown>>;
   readonly messages: readonly Message[];
   readonly mayReplace: boolean;
-  /** What is to leave the context, as the node gave it; absent when it named nothing. */
+  /** `removed_from_context` as the node returned it; absent when it returned none. */
   readonly removed?: unknown;
 }
 
@@ -50,7 +50,7 @@ export const defaultValues = (fields: Specs): Record<string, unknown> =>
   ]);
 
 /**
- * Merges what the nodes of one step gave, in the order of `outputs`: the same outputs give the same state, whatever order
+ * Merges what the nodes of one step returned, in the order of `outputs`: the same outputs give the same state, whatever order
  * the nodes finished in.
  */
 export function mergeOutputs(
@@ -65,7 +65,7 @@ export function mergeOutputs(
       if (value === undefined) continue;
       const spec = specOf(fields, name, node);
       const other = writers.get(name);
-      // A sub-graph gives one output for each node that ran in it, in their order: the last one's word holds.
+      // A sub-graph gives one output for each node that ran in it, in their order: the last one's value counts.
       if (other !== undefined && other !== node && !spec.reducer) {
         throw new RunFailure(
           'GraphFailed',
@@ -156,10 +156,10 @@ function specOf(fields: Specs, name: string, node: string): FieldSpec<unknown> {
 function toJsonValue(name: string, value: unknown, node: string | undefined): string {
   try {
     const json = JSON.stringify(value) as string | undefined;
-    if (json !== undefined) return light(name, json, node);
+    if (json !== undefined) return checkSize(name, json, node);
   } catch (error) {
     if (error instanceof RunFailure) throw error;
-    // A cycle or a bigint: refused below with whatever else JSON has no word for.
+    // A cycle or a bigint: refused below with all other values that are not JSON.
   }
   throw new RunFailure(
     'NodeFailed',
@@ -168,9 +168,9 @@ function toJsonValue(name: string, value: unknown, node: string | undefined): st
   );
 }
 
-/** Refuses here what no commit would take, before it is copied any further. */
-function light(name: string, json: string, node: string | undefined): string {
+/** Refuses a field that is larger than the limit of the whole state before it is copied any further. */
+function checkSize(name: string, json: string, node: string | undefined): string {
   if (json.length <= sizes.state) return json;
-  const what = `field "${name}" weighs ${json.length} bytes or more, and the state may weigh ${sizes.state}`;
+  const what = `field "${name}" has ${json.length} bytes or more, and the size limit of the state is ${sizes.state}`;
   throw new RunFailure('NodeFailed', what, node === undefined ? {} : { node });
 }

@@ -38,7 +38,7 @@ test('a block that a node emits is held to the same rules', (t) => {
   const failure = t.throws(() => draft.add({ type: 'tool_call', id: '', name: 'b', args: {} }), {
     instanceOf: RunFailure,
   });
-  t.is(failure.message, 'the emitted piece.id must not be empty');
+  t.is(failure.message, 'the emitted chunk.id must not be empty');
   for (let count = 0; count < 1000; count++) draft.add({ type: 'hologram' });
   t.regex(t.throws(() => draft.add({ type: 'hologram' })).message, /more than 1000 blocks/);
 });

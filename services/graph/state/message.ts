@@ -6,26 +6,26 @@ import { RunFailure } from './failure.ts';
 import { misfit, type FieldType } from './field.ts';
 import { deepFreeze, type NewMessage } from './state.ts';
 
-/** A piece of a message under way, as it is streamed. */
-export interface Piece {
+/** One streamed part of a message that a node is emitting. */
+export interface MessageChunk {
   readonly messageId: string;
   readonly role: Message['role'];
-  readonly piece: string | Block;
+  readonly chunk: string | Block;
 }
 
-/** The assistant message that a node's emitted pieces make. */
+/** The assistant message that a node's emitted chunks make. */
 export interface MessageDraft {
-  /** @throws RunFailure for what is no piece, and for one more than a message may have. */
-  readonly add: (piece: string | Block) => Piece;
+  /** @throws RunFailure for what is no chunk, and for one more than a message may have. */
+  readonly add: (chunk: string | Block) => MessageChunk;
   /** The whole message; `undefined` when nothing was emitted. */
   readonly finish: () => Message | undefined;
 }
 
-const emittedPiece = 'the emitted piece';
+const emittedChunk = 'the emitted chunk';
 
-/** Pieces that may wait for the event loop to turn, to be told: each weighs some 2 KB until then, however short it is. */
-const maxWaiting = 50_000;
-const piecesPerLook = 1000;
+/** Chunks that may be emitted in one turn of the event loop: until it turns, each takes some 2 KB of memory, however short it is. */
+const maxChunksPerTurn = 50_000;
+const chunksPerCheck = 1000;
 
 /** Starts a message. `toBlock` may change a block before it is streamed and kept. */
 export function draftMessage(toBlock: (block: Block) => Block): MessageDraft {
@@ -33,37 +33,37 @@ export function draftMessage(toBlock: (block: Block) => Block): MessageDraft {
   const content: Block[] = [];
   let text = '';
   let characters = 0;
-  let pieces = 0;
-  let told = 0;
-  const weigh = (more: number): void => {
+  let chunks = 0;
+  let published = 0;
+  const count = (more: number): void => {
     characters += more;
-    if (characters > sizes.message) throw tooHeavy('the emitted message', characters);
-    if (++pieces - told > maxWaiting)
-      throw new RunFailure('NodeFailed', `${maxWaiting} pieces were emitted in one turn of the event loop`);
-    if (pieces % piecesPerLook === 0) setImmediate(() => (told = pieces));
+    if (characters > sizes.message) throw tooLarge('the emitted message', characters);
+    if (++chunks - published > maxChunksPerTurn)
+      throw new RunFailure('NodeFailed', `${maxChunksPerTurn} chunks were emitted in one turn of the event loop`);
+    if (chunks % chunksPerCheck === 0) setImmediate(() => (published = chunks));
   };
   const closeText = (): void => {
     if (text !== '') content.push({ type: 'text', text });
     text = '';
   };
   return {
-    add: (piece) => {
-      if (typeof piece === 'string') {
-        weigh(piece.length);
-        text += piece;
-        return { messageId, role: 'assistant', piece };
+    add: (chunk) => {
+      if (typeof chunk === 'string') {
+        count(chunk.length);
+        text += chunk;
+        return { messageId, role: 'assistant', chunk };
       }
-      mustBe(emittedPiece, 'object', piece);
-      const json = toLightJson(piece, emittedPiece);
-      weigh(json.length);
+      mustBe(emittedChunk, 'object', chunk);
+      const json = toBoundedJson(chunk, emittedChunk);
+      count(json.length);
       closeText();
       const block = toBlock(orFailure(() => readEmitted(JSON.parse(json) as Block)));
       if (content.length >= sizes.blocks)
         throw new RunFailure('NodeFailed', `the emitted message has more than ${sizes.blocks} blocks`);
       content.push(block);
-      // Text is streamed as text, however it was emitted: the pieces joined are what the message says.
+      // Text is streamed as text, however it was emitted: the chunks joined are what the message says.
       const isText = block.type === 'text' && typeof block['text'] === 'string';
-      return { messageId, role: 'assistant', piece: isText ? (block['text'] as string) : block };
+      return { messageId, role: 'assistant', chunk: isText ? (block['text'] as string) : block };
     },
     finish: () => {
       closeText();
@@ -74,16 +74,16 @@ export function draftMessage(toBlock: (block: Block) => Block): MessageDraft {
 }
 
 /**
- * Reads an emitted block. Arguments of a tool call come from a model, which may write anything: what is no object is answered by the
- * tool, and the model is told.
+ * Reads an emitted block. Arguments of a tool call come from a model, which may write anything: arguments that are no object
+ * are kept, and the tool answers them with an error for the model.
  */
 function readEmitted(block: Block): Block {
   const isCall = block.type === 'tool_call' || block.type === 'remote_tool_call';
-  if (!isCall || block['args'] === undefined) return readBlock(block, [emittedPiece]);
-  return { ...readBlock({ ...block, args: {} }, [emittedPiece]), args: block['args'] };
+  if (!isCall || block['args'] === undefined) return readBlock(block, [emittedChunk]);
+  return { ...readBlock({ ...block, args: {} }, [emittedChunk]), args: block['args'] };
 }
 
-/** Messages that a node returned, made whole. @throws RunFailure naming the first thing in them that no message has. */
+/** The messages that a node returned, with ids, roles and times. @throws RunFailure naming the first field that is not one of a message's. */
 export function toMessages(given: unknown, toBlock: (block: Block) => Block): Message[] {
   mustBe('messages', 'array', given);
   return (given as readonly unknown[]).map((message, index) => toMessage(message, `messages[${index}]`, toBlock));
@@ -92,7 +92,7 @@ export function toMessages(given: unknown, toBlock: (block: Block) => Block): Me
 function toMessage(given: unknown, place: string, toBlock: (block: Block) => Block): Message {
   mustBe(place, 'object', given);
   const { content, ...rest } = given as NewMessage;
-  const fields = JSON.parse(toLightJson(rest, place)) as object;
+  const fields = JSON.parse(toBoundedJson(rest, place)) as object;
   const message = orFailure(() =>
     readMessage({ role: 'assistant', ...fields, content: plainContent(content, `${place}.content`) }, [place], {
       newId,
@@ -102,17 +102,17 @@ function toMessage(given: unknown, place: string, toBlock: (block: Block) => Blo
   return deepFreeze({ ...message, content: message.content.map(toBlock) });
 }
 
-/** What a node gave as content, as JSON says it. */
+/** The content of a message as plain JSON. */
 function plainContent(content: unknown, place: string): unknown {
-  if (typeof content === 'string' && content.length > sizes.message) throw tooHeavy(place, content.length);
+  if (typeof content === 'string' && content.length > sizes.message) throw tooLarge(place, content.length);
   if (!Array.isArray(content)) return content;
   return content.map((block: unknown, index) => {
     mustBe(`${place}[${index}]`, 'object', block);
-    return JSON.parse(toLightJson(block, `${place}[${index}]`)) as unknown;
+    return JSON.parse(toBoundedJson(block, `${place}[${index}]`)) as unknown;
   });
 }
 
-/** Reads what came from a node by the rules that hold for every message. @throws RunFailure in place of Invalid. */
+/** Reads a node's message by the rules of all messages. @throws RunFailure in place of Invalid. */
 function orFailure<T>(read: () => T): T {
   try {
     return read();
@@ -127,10 +127,10 @@ const toPlace = (field: readonly (string | number)[]): string =>
     .reduce<string>((place, step) => (typeof step === 'number' ? `${place}[${step}]` : `${place}.${step}`), '')
     .slice(1);
 
-/** A value as JSON says it, so that it is the same here and wherever it is read again. */
-function toLightJson(value: unknown, place: string): string {
+/** A value as JSON text within the size limit of a message. */
+function toBoundedJson(value: unknown, place: string): string {
   const json = JSON.stringify(value);
-  if (json.length > sizes.message) throw tooHeavy(place, json.length);
+  if (json.length > sizes.message) throw tooLarge(place, json.length);
   return json;
 }
 
@@ -139,5 +139,8 @@ function mustBe(place: string, type: FieldType, value: unknown): void {
   if (fault !== undefined) throw new RunFailure('NodeFailed', `${place} ${fault}`);
 }
 
-const tooHeavy = (what: string, bytes: number): RunFailure =>
-  new RunFailure('NodeFailed', `${what} weighs ${bytes} bytes or more, and a message may weigh ${sizes.message}`);
+const tooLarge = (what: string, bytes: number): RunFailure =>
+  new RunFailure(
+    'NodeFailed',
+    `${what} has ${bytes} bytes or more, and the size limit of a message is ${sizes.message}`,
+  );

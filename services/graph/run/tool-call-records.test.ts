@@ -4,7 +4,7 @@ import { START } from '../build/names.ts';
 import { StateGraph, type CompiledGraph } from '../build/graph.ts';
 import { interrupt } from './interrupt.ts';
 import { defaultValues } from '../state/merge.ts';
-import type { CallNote, CallNotes } from './once.ts';
+import type { ToolCallRecord, ToolCallRecords } from './tool-call-records.ts';
 import { runStep } from './step.ts';
 import type { StepResult } from './super-step.ts';
 import { tool, toolNode } from '../build/tool.ts';
@@ -15,23 +15,26 @@ const declaration = {
   parameters: { type: 'object', properties: { to: { type: 'string' } } },
 } as const;
 
-/** Notes kept in memory, and what was asked of them. */
-function keepNotes(): CallNotes & { readonly kept: Map<string, CallNote | undefined>; readonly asked: string[] } {
-  const kept = new Map<string, CallNote | undefined>();
-  const asked: string[] = [];
+/** Records kept in memory, and the calls to them in their order. */
+function keepRecords(): ToolCallRecords & {
+  readonly kept: Map<string, ToolCallRecord | undefined>;
+  readonly calls: string[];
+} {
+  const kept = new Map<string, ToolCallRecord | undefined>();
+  const calls: string[] = [];
   return {
     kept,
-    asked,
+    calls,
     started: async (key) => {
-      asked.push(`started ${key}`);
-      const note = kept.get(key);
+      calls.push(`started ${key}`);
+      const record = kept.get(key);
       const isNew = !kept.has(key);
-      kept.set(key, note);
-      return Promise.resolve({ isNew, ...(note ? { note } : {}) });
+      kept.set(key, record);
+      return Promise.resolve({ isNew, ...(record ? { record } : {}) });
     },
-    ended: async (key, note) => {
-      asked.push(`ended ${key}`);
-      kept.set(key, note);
+    ended: async (key, record) => {
+      calls.push(`ended ${key}`);
+      kept.set(key, record);
       return Promise.resolve();
     },
   };
@@ -47,42 +50,42 @@ const calling = (...calls: readonly (readonly [name: string, args: unknown])[]):
 const graphOf = (...tools: Parameters<typeof toolNode>[0]): CompiledGraph =>
   new StateGraph({}).addNode('tools', toolNode(tools)).addEdge(START, 'tools').compile();
 
-const stepOf = async (graph: CompiledGraph, context: Message, notes?: CallNotes): Promise<StepResult> =>
+const stepOf = async (graph: CompiledGraph, context: Message, records?: ToolCallRecords): Promise<StepResult> =>
   runStep({
     graph,
     nodes: ['tools'],
     number: 2,
     state: { values: defaultValues(graph.fields), context: [context] },
     run: nobody,
-    notes,
+    toolCallRecords: records,
     isRemote: () => false,
-    onPiece: () => undefined,
+    onChunk: () => undefined,
   });
 
 const answersOf = ({ delta }: StepResult): Block[] => delta.messages.flatMap(({ content }) => content);
 
-test('a call that may be made once is noted before it and behind it, under the key that the tool is given', async (t) => {
-  const notes = keepNotes();
+test('a call that may be made once is recorded before it and after it, under the key that the tool is given', async (t) => {
+  const records = keepRecords();
   const seen: string[] = [];
   const send = tool({ name: 'send', ...declaration, replay: 'once' }, ({ to }, ctx) => {
     seen.push(ctx.idempotencyKey);
-    t.true(notes.kept.has(ctx.idempotencyKey));
+    t.true(records.kept.has(ctx.idempotencyKey));
     return { sent: to };
   });
-  const result = await stepOf(graphOf(send), calling(['send', { to: 'Ada' }]), notes);
+  const result = await stepOf(graphOf(send), calling(['send', { to: 'Ada' }]), records);
   t.like(answersOf(result)[0], { call_id: 'c1', output: { sent: 'Ada' }, is_error: false });
   t.deepEqual(seen, ['run/2/c1']);
-  t.deepEqual(notes.asked, ['started run/2/c1', 'ended run/2/c1']);
-  t.deepEqual(notes.kept.get('run/2/c1'), { output: { sent: 'Ada' }, isError: false });
+  t.deepEqual(records.calls, ['started run/2/c1', 'ended run/2/c1']);
+  t.deepEqual(records.kept.get('run/2/c1'), { output: { sent: 'Ada' }, isError: false });
 });
 
 test('a result that is known is taken as it is, also when it is an error, and the call is not made', async (t) => {
-  const notes = keepNotes();
-  notes.kept.set('run/2/c1', { output: { sent: 'before' }, isError: false });
-  notes.kept.set('run/2/c2', { output: 'no such person', isError: true });
+  const records = keepRecords();
+  records.kept.set('run/2/c1', { output: { sent: 'before' }, isError: false });
+  records.kept.set('run/2/c2', { output: 'no such person', isError: true });
   let made = 0;
   const send = tool({ name: 'send', ...declaration, replay: 'once' }, () => made++);
-  const result = await stepOf(graphOf(send), calling(['send', {}], ['send', {}], ['send', {}]), notes);
+  const result = await stepOf(graphOf(send), calling(['send', {}], ['send', {}], ['send', {}]), records);
   t.like(answersOf(result), {
     0: { output: { sent: 'before' }, is_error: false },
     1: { output: 'no such person', is_error: true },
@@ -91,49 +94,49 @@ test('a result that is known is taken as it is, also when it is an error, and th
   t.is(made, 1);
 });
 
-test('a call that was begun and whose result nobody knows is answered as an error, and never made again', async (t) => {
-  const notes = keepNotes();
-  notes.kept.set('run/2/c1', undefined);
+test('a call that was begun and has no recorded result is answered as an error, and never made again', async (t) => {
+  const records = keepRecords();
+  records.kept.set('run/2/c1', undefined);
   const send = tool({ name: 'send', ...declaration, replay: 'once' }, () => t.fail('it was made again'));
   for (let attempt = 0; attempt < 3; attempt++) {
-    const [answer] = answersOf(await stepOf(graphOf(send), calling(['send', {}]), notes));
+    const [answer] = answersOf(await stepOf(graphOf(send), calling(['send', {}]), records));
     t.like(answer, { call_id: 'c1', is_error: true, status: 'error' });
     t.regex(String(answer?.['output']), /^Outcome unknown/);
   }
 });
 
 test('what a tool throws is a result like any other', async (t) => {
-  const notes = keepNotes();
+  const records = keepRecords();
   const send = tool({ name: 'send', ...declaration, replay: 'once' }, () => {
     throw new Error('the post is closed');
   });
   const graph = graphOf(send);
-  const first = answersOf(await stepOf(graph, calling(['send', {}]), notes));
-  const second = answersOf(await stepOf(graph, calling(['send', {}]), notes));
+  const first = answersOf(await stepOf(graph, calling(['send', {}]), records));
+  const second = answersOf(await stepOf(graph, calling(['send', {}]), records));
   t.like(first[0], { output: 'the post is closed', is_error: true });
   t.deepEqual(second, first);
 });
 
-test('calls of other tools, of unknown ones, and with arguments that do not hold, are not noted', async (t) => {
-  const notes = keepNotes();
+test('calls of other tools, of unknown ones, and with arguments that do not hold, are not recorded', async (t) => {
+  const records = keepRecords();
   let made = 0;
   const safe = tool({ name: 'safe', ...declaration, replay: 'safe' }, () => made++);
   const plain = tool({ name: 'plain', ...declaration }, () => made++);
   const once = tool({ name: 'once', ...declaration, replay: 'once' }, () => made++);
   const calls = calling(['safe', {}], ['plain', {}], ['nothing', {}], ['once', { to: 5 }]);
-  await stepOf(graphOf(safe, plain, once), calls, notes);
+  await stepOf(graphOf(safe, plain, once), calls, records);
   t.is(made, 2);
-  t.deepEqual(notes.asked, []);
+  t.deepEqual(records.calls, []);
 });
 
-test('a call that cannot be noted is not made, and fails its node', async (t) => {
-  const notes = { ...keepNotes(), started: async () => Promise.reject(new Error('the record is away')) };
+test('a call that cannot be recorded is not made, and fails its node', async (t) => {
+  const records = { ...keepRecords(), started: async () => Promise.reject(new Error('the record is away')) };
   const send = tool({ name: 'send', ...declaration, replay: 'once' }, () => t.fail('it was made'));
-  await t.throwsAsync(stepOf(graphOf(send), calling(['send', {}]), notes), { message: /the record is away/ });
+  await t.throwsAsync(stepOf(graphOf(send), calling(['send', {}]), records), { message: /the record is away/ });
 });
 
 test('a tool that asks is called again with the answer, whatever it did with the question', async (t) => {
-  const notes = keepNotes();
+  const records = keepRecords();
   let begun = 0;
   const send = tool({ name: 'send', ...declaration, replay: 'once' }, () => {
     begun++;
@@ -146,7 +149,7 @@ test('a tool that asks is called again with the answer, whatever it did with the
   });
   const graph = graphOf(send);
   for (let attempt = 1; attempt <= 3; attempt++) {
-    const { waiting, interrupts, delta } = await stepOf(graph, calling(['send', {}]), notes);
+    const { waiting, interrupts, delta } = await stepOf(graph, calling(['send', {}]), records);
     t.true(waiting);
     t.deepEqual(
       interrupts.map(({ value }) => value),
@@ -157,7 +160,7 @@ test('a tool that asks is called again with the answer, whatever it did with the
   t.is(begun, 3);
 });
 
-test('without notes a call may be made again', async (t) => {
+test('without records a call may be made again', async (t) => {
   let made = 0;
   const send = tool({ name: 'send', ...declaration, replay: 'once' }, () => made++);
   const graph = graphOf(send);

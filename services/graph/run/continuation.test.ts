@@ -1,0 +1,21 @@
+import test from 'ava';
+import { StateGraph } from '../build/graph.ts';
+import { START } from '../build/names.ts';
+import { walk } from '../testing.ts';
+import { innerNodes, openInterrupts } from './continuation.ts';
+import { interrupt } from './interrupt.ts';
+
+test('a continuation is stored under the keys that earlier releases wrote and read', async (t) => {
+  const inner = new StateGraph({})
+    .addNode('ask', () => void interrupt('Sure?'))
+    .addEdge(START, 'ask')
+    .compile();
+  const graph = new StateGraph({}).addNode('sub', inner).addEdge(START, 'sub').compile();
+  const { continuation } = await walk(graph);
+  const open = { id: 'run/1/sub/1/ask/0', node: 'ask', value: 'Sure?' };
+  t.deepEqual(JSON.parse(JSON.stringify(continuation)), {
+    graphs: { sub: { nodes: ['ask'], number: 2, values: {}, carry: { asking: [{ node: 'ask', answers: [], open }] } } },
+  });
+  t.deepEqual(openInterrupts(continuation), [{ ...open, node: 'sub' }]);
+  t.deepEqual(innerNodes(continuation), ['sub/ask']);
+});

@@ -1,0 +1,81 @@
+import { nameWithin } from '../build/names.ts';
+import type { Interrupt } from './interrupt.ts';
+
+/**
+ * What the engine hands from one step to the next beside the state and the next nodes. It is small JSON that is stored with
+ * each commit and given to the step that follows, in this process or another; absent when nothing is under way. Its keys
+ * are those of the stored JSON.
+ */
+export interface Continuation {
+  /** Joins that still wait, each with its nodes that have arrived. */
+  readonly joins?: Readonly<Record<string, readonly string[]>>;
+  /** Questions without an answer. */
+  readonly asking?: readonly PendingInterrupt[];
+  /** Positions of sub-graphs that wait for the caller, by node. */
+  readonly graphs?: Readonly<Record<string, SubgraphPosition>>;
+}
+
+/** A node, or one call of a tool node, that waits for the answer to `open`. */
+export interface PendingInterrupt {
+  readonly node: string;
+  readonly call?: string;
+  /** Answers to its earlier questions, in the order of the questions. */
+  readonly answers: readonly unknown[];
+  readonly open: Interrupt;
+}
+
+/** Where a sub-graph goes on. */
+export interface SubgraphPosition {
+  readonly nodes: readonly string[];
+  /** The number of its own next step. */
+  readonly number: number;
+  /** Its fields that the graph around it does not have. */
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly carry?: Continuation;
+}
+
+/** The parts as one continuation; `undefined` when all are empty. */
+export function toContinuation(parts: {
+  readonly joins: NonNullable<Continuation['joins']>;
+  readonly asking: readonly PendingInterrupt[];
+  readonly graphs: NonNullable<Continuation['graphs']>;
+}): Continuation | undefined {
+  const continuation: Continuation = {
+    ...(isEmpty(parts.joins) ? {} : { joins: parts.joins }),
+    ...(parts.asking.length === 0 ? {} : { asking: parts.asking }),
+    ...(isEmpty(parts.graphs) ? {} : { graphs: parts.graphs }),
+  };
+  return isEmpty(continuation) ? undefined : continuation;
+}
+
+/** The open questions. One of a sub-graph has the name of the node that holds the sub-graph. */
+export function openInterrupts(continuation: Continuation | undefined): readonly Interrupt[] {
+  if (!continuation) return [];
+  const inner = Object.entries(continuation.graphs ?? {}).flatMap(([node, position]) =>
+    openInterrupts(position.carry).map((open) => ({ ...open, node })),
+  );
+  return [...(continuation.asking ?? []).map(({ open }) => open), ...inner];
+}
+
+/** The nodes at which waiting sub-graphs go on, each as `sub-graph/node`. */
+export const innerNodes = (continuation: Continuation | undefined): readonly string[] =>
+  Object.entries(continuation?.graphs ?? {}).flatMap(([sub, position]) =>
+    [...position.nodes, ...innerNodes(position.carry)].map((node) => nameWithin(sub, node)),
+  );
+
+/**
+ * The answers to the questions of one node or tool call: those of earlier runs and the one that `given` holds for its open
+ * question. `waits` is the open question when `given` has no answer to it.
+ */
+export function answersFor(
+  caller: Pick<PendingInterrupt, 'node' | 'call'>,
+  continuation: Continuation | undefined,
+  given: Readonly<Record<string, unknown>> = {},
+): { readonly answers: readonly unknown[] } | { readonly waits: PendingInterrupt } {
+  const pending = continuation?.asking?.find(({ node, call }) => node === caller.node && call === caller.call);
+  if (!pending) return { answers: [] };
+  const { id } = pending.open;
+  return Object.hasOwn(given, id) ? { answers: [...pending.answers, given[id]] } : { waits: pending };
+}
+
+const isEmpty = (value: object): boolean => Object.keys(value).length === 0;
