@@ -197,7 +197,7 @@ async function openProxy(port: number): Promise<Proxy> {
         });
     }
     client.on('data', (chunk: Buffer) => {
-      if (cut && chunk.includes('COMMIT')) {
+      if (cut && chunk.includes('COMMIT\0')) {
         const { isForwarded } = cut;
         [cut, isCut, isSilent] = [undefined, true, true];
         if (!isForwarded) {
