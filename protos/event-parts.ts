@@ -1,7 +1,7 @@
 import type { Repeat, RunEvent } from './execution.ts';
 
 /** The kinds of event. `on_chain_end` or `error` is a run's last one. */
-const eventKinds = [
+export const eventKinds = [
   'metadata',
   'on_chain_start',
   'on_chain_stream',

@@ -16,10 +16,14 @@ export const authSettings = {
   ),
   JWT_PUBLIC_KEY: text(undefined, 'The public key (or certificate) of RS and ES algorithms, in PEM'),
   JWT_JWKS_URL: text(undefined, 'Where the issuer publishes its public keys (JWKS), in place of a key'),
-  JWT_JWKS_COOLDOWN_SECONDS: integer(30, 'The key set is fetched for an unknown key at most once in this time, in seconds', {
-    min: 1,
-    max: 86_400,
-  }),
+  JWT_JWKS_COOLDOWN_SECONDS: integer(
+    30,
+    'The key set is fetched for an unknown key at most once in this time, in seconds',
+    {
+      min: 1,
+      max: 86_400,
+    },
+  ),
   JWT_JWKS_MAX_AGE_SECONDS: integer(600, 'Age after which the key set is fetched again in the background, in seconds', {
     min: 1,
     max: 86_400,

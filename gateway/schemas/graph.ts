@@ -1,22 +1,11 @@
 import { sizes } from '@agent-workflow/kit/sizes';
+import { eventKinds } from '@agent-workflow/protos/event-parts';
 import { endStatuses, granularities, multitaskStrategies } from '@agent-workflow/protos/lists';
 import { Type, type Static } from 'typebox';
 import { BodyId, JsonObject, record, Json, ResponseMetadata, words } from './common.ts';
 import { Message, RunMessages } from './messages.ts';
 
 /** The kinds of a stream's events. */
-const eventKinds = [
-  'metadata',
-  'on_chain_start',
-  'on_chain_stream',
-  'on_chain_end',
-  'messages_chunk',
-  'state_chunk',
-  'context_chunk',
-  'summary_chunk',
-  'error',
-] as const;
-
 /** `config` of a run. The service reads these fields; nodes see all fields. */
 const RunConfig = record('RunConfig', {
   thread_id: Type.Optional(BodyId),

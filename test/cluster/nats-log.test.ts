@@ -3,7 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import test from 'ava';
-import { olderRollCallSubject, watchOlderReplicas } from '@agent-workflow/execution/adapters/nats/client/older-replicas';
+import {
+  olderRollCallSubject,
+  watchOlderReplicas,
+} from '@agent-workflow/execution/adapters/nats/client/older-replicas';
 import { toOldJson } from '@agent-workflow/protos/old-events';
 import { openNatsRunLog } from '@agent-workflow/execution/adapters/nats/log/log';
 import { eventSubjectOf } from '@agent-workflow/execution/adapters/nats/log/reader';

@@ -3,7 +3,11 @@ import { openNatsClient, type NatsClient } from '@agent-workflow/execution/adapt
 import { openNatsWorkerLeases } from '@agent-workflow/execution/adapters/nats/leases';
 import { openNatsRunLog } from '@agent-workflow/execution/adapters/nats/log/log';
 import { openNatsRunQueue } from '@agent-workflow/execution/adapters/nats/queue/queue';
-import { createStreams, type Streams, type StreamSettings } from '@agent-workflow/execution/adapters/nats/client/streams';
+import {
+  createStreams,
+  type Streams,
+  type StreamSettings,
+} from '@agent-workflow/execution/adapters/nats/client/streams';
 import type { RunLog, RunQueue, WorkerLeases } from '@agent-workflow/execution/ports/port';
 import { silentLog } from '@agent-workflow/kit/log';
 
