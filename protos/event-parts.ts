@@ -5,11 +5,11 @@ export const eventKinds = [
   'metadata',
   'on_chain_start',
   'on_chain_stream',
+  'on_chain_end',
   'messages_chunk',
   'state_chunk',
   'context_chunk',
   'summary_chunk',
-  'on_chain_end',
   'error',
 ] as const;
 export type EventKind = (typeof eventKinds)[number];

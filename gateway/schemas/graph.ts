@@ -5,7 +5,6 @@ import { Type, type Static } from 'typebox';
 import { BodyId, JsonObject, record, Json, ResponseMetadata, words } from './common.ts';
 import { Message, RunMessages } from './messages.ts';
 
-/** The kinds of a stream's events. */
 /** `config` of a run. The service reads these fields; nodes see all fields. */
 const RunConfig = record('RunConfig', {
   thread_id: Type.Optional(BodyId),
