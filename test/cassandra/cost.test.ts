@@ -98,7 +98,7 @@ const costs: readonly Measured<unknown>[] = [
     work: (threads, threadId) => threads.endRun({ owner, runId: `run-${threadId}`, status: 'stopped' }, call()),
   }),
   measured({
-    name: 'note that a tool call begins',
+    name: 'record that a tool call begins',
     prepare: running,
     work: (threads, threadId, epoch) =>
       threads.noteToolStarted({ owner, threadId, runId: `run-${threadId}`, epoch, step: 0, callKey: 'c' }, call()),
