@@ -25,8 +25,7 @@ const parts: Readonly<Record<string, Metrics>> = {
   all: { ...processMetrics, ...healthMetrics, ...callMetrics },
   gateway: { ...gatewayMetrics(endpoints), ...redisMetrics },
   execution: executionMetrics,
-  threads: threadsMetrics,
-  postgres: postgresMetrics,
+  threads: { ...threadsMetrics, postgresRequests: postgresMetrics.requests, postgresSeconds: postgresMetrics.seconds },
   memory: memoryMetrics,
 };
 const namesOf = (metrics: Metrics): string[] => Object.values(metrics).map(({ name }) => name);

@@ -108,21 +108,21 @@ const failing: Readonly<Record<string, string>> = {
   'returns a block without a type': 'node "returns a block without a type": messages[0].content[0].type is required',
   'returns what throws when it is read': 'node "returns what throws when it is read" failed: do not read me',
   'fails in a reducer': 'the reducer of field "hostile" failed',
-  'emits nonsense': 'node "emits nonsense": the emitted piece must be an object, not number',
-  'emits nothing': 'node "emits nothing": the emitted piece must be an object, not undefined',
-  'makes a huge state': 'field "note" weighs 104857602 bytes or more, and the state may weigh 2097152',
+  'emits nonsense': 'node "emits nonsense": the emitted chunk must be an object, not number',
+  'emits nothing': 'node "emits nothing": the emitted chunk must be an object, not undefined',
+  'makes a huge state': 'field "note" has 104857602 bytes or more, and the size limit of the state is 2097152',
   'makes a huge message':
-    'node "makes a huge message": messages[0].content weighs 104857600 bytes or more, and a message may weigh 2097152',
+    'node "makes a huge message": messages[0].content has 104857600 bytes or more, and the size limit of a message is 2097152',
   'makes a huge block':
-    'node "makes a huge block": messages[0].content[0] weighs 104857625 bytes or more, and a message may weigh 2097152',
-  'makes many messages': 'a step weighs 104876100 bytes, more than 3145728',
+    'node "makes a huge block": messages[0].content[0] has 104857625 bytes or more, and the size limit of a message is 2097152',
+  'makes many messages': 'a step has 104876100 bytes, more than 3145728',
   'asks a huge question':
     'node "asks a huge question" failed: interrupt() was given 104857602 characters of JSON, more than 2097152',
   'emits a huge piece':
-    'node "emits a huge piece": the emitted message weighs 104857600 bytes or more, and a message may weigh 2097152',
+    'node "emits a huge piece": the emitted message has 104857600 bytes or more, and the size limit of a message is 2097152',
   'emits a huge block':
-    'node "emits a huge block": the emitted piece weighs 104857625 bytes or more, and a message may weigh 2097152',
-  'emits for ever': 'node "emits for ever": 50000 pieces were emitted in one turn of the event loop',
+    'node "emits a huge block": the emitted chunk has 104857625 bytes or more, and the size limit of a message is 2097152',
+  'emits for ever': 'node "emits for ever": 50000 chunks were emitted in one turn of the event loop',
 };
 
 test.serial(

@@ -58,7 +58,7 @@ function toOutput(output: unknown): unknown {
   if (isText && output.length <= smallCharacters) return output;
   const json = (JSON.stringify(output ?? null) as string | undefined) ?? 'null';
   const bytes = json.length <= smallCharacters ? 0 : Buffer.byteLength(json);
-  if (bytes > maxOutputBytes) throw new RangeError(`The result has ${bytes} bytes, more than ${maxOutputBytes}.`);
+  if (bytes > maxOutputBytes) throw new RangeError(`The result weighs ${bytes} bytes, more than ${maxOutputBytes}.`);
   return isText ? output : JSON.parse(json);
 }
 
