@@ -235,7 +235,7 @@ async function isDegraded(t: ExecutionContext, service: OwnedService, reason: Re
 
 /** Runs whose step has run and waits for the record. */
 const waitingCommits = (service: OwnedService): number =>
-  service.process().lines.filter((line) => line.includes('the record does not take a commit')).length;
+  service.process().lines.filter((line) => line.includes('the record is unavailable for a commit')).length;
 
 const pagesPerCheckpoint = 800;
 

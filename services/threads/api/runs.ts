@@ -2,7 +2,7 @@ import type { ClaimedRun, State, Threads } from '@agent-workflow/protos/threads'
 import { gatherUndos } from '../history/overlay.ts';
 import type { ThreadLists } from '../ports/lists.ts';
 import type { ThreadReads } from '../ports/reads.ts';
-import { decideAccept, takesPlace } from '../runs/accept.ts';
+import { decideAccept, takesPlace, undoesActive } from '../runs/accept.ts';
 import { decideClaim, inputIds } from '../runs/claim.ts';
 import { decideCommit } from '../runs/commit.ts';
 import { decideEnd } from '../runs/end.ts';
@@ -33,7 +33,7 @@ export function createRunCalls({ store, changing, now }: RunCallsOptions): RunCa
         isNewThread: request.threadIdIsNew === true,
         activeRun: takesPlace(request),
         messages: idsOf(request.messages),
-        ...(request.multitaskStrategy === 'rollback' ? { undosOfActiveRun: () => (undone = gatherUndos()) } : {}),
+        ...(undoesActive(request) ? { undosOfActiveRun: () => (undone = gatherUndos()) } : {}),
       };
       const outcome = await changeOnRequest(
         { key, reads, method: 'acceptRun', request, toKept: toKeptAcceptance },

@@ -61,15 +61,19 @@ function takePlace(
   };
 }
 
-/** Whether a run of each strategy ends the one that holds the thread, and takes its place. */
-const takes: Readonly<Record<MultitaskStrategy, boolean>> = {
-  enqueue: false,
-  reject: false,
-  interrupt: true,
-  rollback: true,
+/** What a run of each strategy does with the run that holds the thread: ends it and takes its place, and undoes its changes too. */
+const strategies: Readonly<Record<MultitaskStrategy, { readonly takesPlace: boolean; readonly undoes: boolean }>> = {
+  enqueue: { takesPlace: false, undoes: false },
+  reject: { takesPlace: false, undoes: false },
+  interrupt: { takesPlace: true, undoes: false },
+  rollback: { takesPlace: true, undoes: true },
 };
 
-export const takesPlace = ({ multitaskStrategy }: AcceptRunRequest): boolean => takes[multitaskStrategy];
+export const takesPlace = ({ multitaskStrategy }: AcceptRunRequest): boolean =>
+  strategies[multitaskStrategy].takesPlace;
+
+/** Whether the decision needs the undo records of the run that holds the thread. */
+export const undoesActive = ({ multitaskStrategy }: AcceptRunRequest): boolean => strategies[multitaskStrategy].undoes;
 
 /** Gives an idle thread to the run, and claims the run when the request has a claim. */
 function begin(
