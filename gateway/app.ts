@@ -1,38 +1,44 @@
-import { inFlightBytes } from '@agent-workflow/kit/budget';
+import { inFlightBytes } from '@agent-workflow/runtime/budget';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import type { Log } from '@agent-workflow/kit/log';
-import type { Registry } from '@agent-workflow/kit/metrics';
-import type { Spans } from '@agent-workflow/kit/spans';
+import type { Registry } from '@agent-workflow/runtime/metrics';
+import type { Spans } from '@agent-workflow/runtime/spans';
 import Koa from 'koa';
+import compose from 'koa-compose';
 import { withoutAuthentication } from './auth/none.ts';
 import type { GatewayConfig } from './config.ts';
-import type { Services } from './endpoints/endpoint.ts';
+import type { ServiceEndpoint, Services } from './endpoints/common/services.ts';
 import { endpoints } from './endpoints/table.ts';
-import type { Counter } from './limits/port.ts';
-import { callerOf, failureRate, requestRate } from './limits/rates.ts';
-import { requestsOf } from './limits/settings.ts';
-import { boundedStreams } from './limits/streams.ts';
+import type { Authenticate, Authorize } from './http/access.ts';
+import { jsonBody } from './http/body.ts';
+import type { Middleware, RequestState } from './http/context.ts';
+import type { Route } from './http/endpoint.ts';
+import { errors } from './http/errors.ts';
+import { readablePath } from './http/path.ts';
+import { routing } from './http/router.ts';
+import type { RequestConfig } from './http/settings.ts';
+import { unmatched } from './http/unmatched.ts';
+import { createOnce, type OnceCache } from './idempotency/index.ts';
+import { boundedStreams, callerOf, type Counter, failureRate, requestRate, requestsOf } from './limits/index.ts';
 import { createAdmission } from './middleware/admission.ts';
-import { authentication, type Authenticate } from './middleware/authenticate.ts';
-import type { Authorize } from './middleware/authorize.ts';
-import type { Middleware, RequestState } from './middleware/context.ts';
+import { answer, type AnswerOptions } from './middleware/answer.ts';
+import { authentication } from './middleware/authenticate.ts';
+import { authorization } from './middleware/authorize.ts';
 import { cors } from './middleware/cors.ts';
-import { errors } from './middleware/errors.ts';
-import { countRefusals, gatewayMetrics } from './metrics.ts';
 import { accessLog } from './middleware/log.ts';
-import { observed, trailed } from './middleware/observed.ts';
-import { readablePath } from './middleware/path.ts';
+import { countRefusals, gatewayMetrics } from './middleware/metrics.ts';
+import { countOpen, named, observed, trailed, type Observers } from './middleware/observed.ts';
 import { requestId } from './middleware/request-id.ts';
-import { routing } from './middleware/router.ts';
 import { security } from './middleware/security.ts';
-import { unmatched } from './middleware/unmatched.ts';
-import type { OnceCache } from './once/port.ts';
+import { validation } from './middleware/validate.ts';
+import { createFeeds } from './replies/feeds.ts';
 import { toOpenApi } from './replies/openapi.ts';
-import { withTickets } from './tickets/holders.ts';
+import { withTickets } from './tickets/index.ts';
 
 export type App = Koa<RequestState>;
 
-export type AppOptions = Omit<Services, 'openApi' | 'secured'> & {
+export type AppOptions = Omit<Services, 'openApi' | 'secured' | 'config'> & {
+  readonly config: GatewayConfig;
   /** Counts what callers do. */
   readonly counter: Counter;
   /** Replies to requests that are done once. */
@@ -57,7 +63,7 @@ export function createApp({
   spans,
   ...deps
 }: AppOptions): App {
-  const meters = registry?.make(gatewayMetrics);
+  const meters = registry?.make(gatewayMetrics(endpoints));
   const counter = meters ? countRefusals(bounds, meters) : bounds;
   const observers = meters || spans ? { meters, spans } : undefined;
   const secured = authenticate !== withoutAuthentication;
@@ -71,6 +77,10 @@ export function createApp({
     limit: inFlightBytes(deps.config),
     maxBody: deps.config.MAX_BODY_BYTES,
     callerOf: (ctx) => callerOf(ctx, deps.config.TRUST_PROXY_HOPS),
+  });
+  const stepsOf = rowSteps({
+    ...{ config: deps.config, log: deps.log, services, authorize, streams: limits.streams, admission, observers },
+    ...{ doOnce: createOnce(deps.threads, onceCache), feeds: createFeeds(deps.execution) },
   });
   const app: App = new Koa<RequestState>();
   app.setMaxListeners(0);
@@ -86,12 +96,41 @@ export function createApp({
     limits.failures,
     authentication(withTickets({ endpoints, tickets: deps.tickets, authenticate })),
     limits.requests,
-    routing({ endpoints, services, authorize, streams: limits.streams, admission, onceCache, observers }),
+    routing(endpoints.flatMap((row) => [row, ...row.aliases].map((route) => ({ route, steps: stepsOf(row, route) })))),
     unmatched,
   ];
   for (const step of steps) if (step) app.use(step);
   app.on('error', reportTo(deps.log));
   return app;
+}
+
+interface RowStepsOptions extends AnswerOptions {
+  readonly config: RequestConfig;
+  readonly services: Services;
+  readonly authorize: Authorize | undefined;
+  /** Bounds the streams of a principal. */
+  readonly streams: Middleware;
+  /** Whoever wants to know which row a request is for; absent, nobody does. */
+  readonly observers: Observers | undefined;
+}
+
+/** What a request passes once its row is known; steps that the row does not need are not there. */
+function rowSteps(options: RowStepsOptions): (row: ServiceEndpoint, route: Route) => readonly Middleware[] {
+  const { services, authorize, streams, admission, observers } = options;
+  const body = compose([admission.body, jsonBody(options.config.MAX_BODY_BYTES)]);
+  return (row, route) => {
+    const { access, params, input } = row;
+    const isStream = row.answer === 'events';
+    return [
+      ...(observers ? [named(row, route)] : []),
+      ...(authorize && access ? [authorization(authorize, access)] : []),
+      ...(input && route.method !== 'GET' ? [body] : []),
+      ...((params ?? input) ? [validation(row, route.method)] : []),
+      ...(isStream ? [streams] : []),
+      ...(isStream && observers?.meters ? [countOpen(observers.meters)] : []),
+      answer(row, services, options),
+    ];
+  };
 }
 
 interface Limits {

@@ -1,15 +1,16 @@
 import type { Env } from '@agent-workflow/kit/env';
-import { openObservation } from '@agent-workflow/kit/observe';
-import { beginProcess, toSecurity, type RunningProcess } from '@agent-workflow/kit/process';
-import { readServiceFile } from '@agent-workflow/kit/service-file';
+import { openObservation } from '@agent-workflow/runtime/observe';
+import { beginProcess, toSecurity, type RunningProcess } from '@agent-workflow/runtime/process';
+import { readServiceFile } from '@agent-workflow/runtime/service-file';
+import { readsOldReplicas } from '@agent-workflow/protos/old-events';
 import { connect } from '@agent-workflow/protos/wire/connect';
 import { createApp } from './app.ts';
 import { openAuth, rulesOf } from './auth/open.ts';
 import { gatewayProcessSettings, hostOf } from './config.ts';
-import { createParts } from './parts.ts';
+import { createParts } from './upstream/parts.ts';
 import { openServer } from './server.ts';
-import { steadyExecution } from './steady.ts';
-import { openEdgeStores } from './stores/open.ts';
+import { steadyExecution } from './upstream/steady.ts';
+import { openEdgeStores } from './stores.ts';
 
 /**
  * The edge as a process of its own, in front of the services of a cluster. It begins without them: what needs one that is away
@@ -29,7 +30,7 @@ export async function openGatewayProcess(env: Env): Promise<RunningProcess> {
   const memory = opened.use(connect('memory', values.MEMORY_ADDRESS, security));
   const app = createApp({
     threads: calling('threads', threads),
-    execution: steadyExecution(calling('execution', execution)),
+    execution: steadyExecution(readsOldReplicas(calling('execution', execution))),
     memory: calling('memory', memory),
     parts: createParts({ threads, health, remote: { execution, memory } }),
     ...opened.use(await openEdgeStores({ config: values, log, registry, health })),

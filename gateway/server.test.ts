@@ -6,7 +6,7 @@ import { silentLog } from '@agent-workflow/kit/log';
 import test from 'ava';
 import Koa from 'koa';
 import type { App } from './app.ts';
-import type { RequestState } from './middleware/context.ts';
+import type { RequestState } from './http/context.ts';
 import { drain } from './replies/events.ts';
 import { openServer, type HttpServer } from './server.ts';
 

@@ -1,5 +1,6 @@
 // Written by `npm run proto` from execution.proto: change that.
 import type { Call } from './call.ts';
+import type { EndStatus, Granularity, MessageLists, MultitaskStrategy, RunStatus } from './lists.ts';
 import type { RetryRule } from './retry.ts';
 import type { MessageEntry, State } from './threads.ts';
 
@@ -73,10 +74,8 @@ export interface StartRequest {
   readonly userJson?: Uint8Array;
   readonly tools: readonly RemoteTool[];
   readonly recursionLimit: number;
-  /** low, partial or full. */
-  readonly granularity: string;
-  /** enqueue, reject, interrupt or rollback. */
-  readonly multitaskStrategy: string;
+  readonly granularity: Granularity;
+  readonly multitaskStrategy: MultitaskStrategy;
   /** Any JSON: answers what the thread's interrupted run asked. */
   readonly resumeJson?: Uint8Array;
 }
@@ -101,8 +100,7 @@ export interface StartReply {
   readonly runId: string;
   readonly threadId: string;
   readonly isNewThread: boolean;
-  /** queued or running. */
-  readonly status: string;
+  readonly status: RunStatus;
 }
 
 export interface WaitRequest {
@@ -110,6 +108,8 @@ export interface WaitRequest {
   readonly runId: string;
   /** Whether the caller has only just started it: then the record need not be asked whose it is, and how it stands. */
   readonly justStarted?: boolean;
+  /** Set by a gateway that reads events in parts; one of the version before is sent whole chunks: old-events.ts. */
+  readonly eventParts?: boolean;
 }
 
 export interface FollowRequest {
@@ -119,19 +119,60 @@ export interface FollowRequest {
   readonly after: number;
   /** As in WaitRequest. */
   readonly justStarted?: boolean;
+  /** As in WaitRequest. */
+  readonly eventParts?: boolean;
 }
 
 export interface RunEvents {
   readonly events: readonly RunEvent[];
+  /** Whose events they are: in the first reply of a stream. */
+  readonly scope?: RunScope;
 }
 
+/** What all events of a run share. */
+export interface RunScope {
+  readonly runId: string;
+  readonly threadId: string;
+  /** Of the request that started the run. */
+  readonly requestId: string;
+  /** Whether the run made its thread. */
+  readonly isNewThread: boolean;
+}
+
+/** An event in parts, which are stored and sent beside each other; the gateway puts them into the chunk that a caller reads. */
 export interface RunEvent {
   /** 1 for the first event of a run, then one more each. */
   readonly seq: number;
-  /** The kind of the event, which also stands in its JSON. */
-  readonly event: string;
-  /** The whole stream chunk on one line. A large context stands in it once, where a caller reads it twice: event-json.ts. */
-  readonly json: Uint8Array;
+  /** One of `eventKinds`. */
+  readonly kind: string;
+  /** The whole chunk, as the version before this one wrote it. Only between processes of the two versions: old-events.ts. */
+  readonly json?: Uint8Array;
+  /** When it happened, in milliseconds since 1970. */
+  readonly at: number;
+  readonly node?: string;
+  readonly step?: number;
+  readonly messageId?: string;
+  readonly role?: string;
+  /** Set on a chunk of a message that its node emitted while it ran; everything else is published after the step's commit. */
+  readonly emitted?: boolean;
+  /** JSON on one line. */
+  readonly data: Uint8Array;
+  /** Which part of the data a caller reads a second time. */
+  readonly repeat?: Repeat;
+  /** JSON on one line: the message that is whole with this event. */
+  readonly message?: Uint8Array;
+  /** JSON on one line: the fields that the step changed. */
+  readonly state?: Uint8Array;
+}
+
+/**
+ * A part of some data that belongs at a second place, and stands in it once: the `length` bytes at `offset` are read again
+ * before the byte at `target`, which is never inside of the part.
+ */
+export interface Repeat {
+  readonly offset: number;
+  readonly length: number;
+  readonly target: number;
 }
 
 export interface StopRunRequest {
@@ -145,7 +186,7 @@ export interface StopRunRequest {
 
 export interface StopRunReply {
   /** How the run ended: stopped, or as it had ended before. */
-  readonly status: string;
+  readonly status: EndStatus;
   readonly stoppedNow: boolean;
 }
 
@@ -191,3 +232,10 @@ export interface DeleteThreadRequest {
 }
 
 export type DeleteThreadReply = Readonly<Record<string, never>>;
+
+/** The messages that have fields of a closed list. */
+export const executionLists: MessageLists = {
+  StartRequest: { granularity: 'Granularity', multitaskStrategy: 'MultitaskStrategy' },
+  StartReply: { status: 'RunStatus' },
+  StopRunReply: { status: 'EndStatus' },
+};

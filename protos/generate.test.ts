@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { format, resolveConfig } from 'prettier';
 import protobuf from 'protobufjs';
-import { contexts, generate } from './generate.ts';
+import { contexts, generate, generateFrom } from './generate.ts';
 import { definitionOf, methodName } from './wire/definitions.ts';
 
 for (const context of contexts) {
@@ -35,3 +35,11 @@ const fieldsOf = (space: protobuf.NamespaceBase): protobuf.Field[] =>
     if (node instanceof protobuf.Type) return [...node.fieldsArray, ...fieldsOf(node)];
     return node instanceof protobuf.Namespace ? fieldsOf(node) : [];
   });
+
+test('a field whose comment names a list that is none is not generated', (t) => {
+  const source = readFileSync(new URL('./memory.proto', import.meta.url), 'utf8');
+  const misspelt = source.replace('list: DistanceMetric', 'list: DistanceMetrics');
+  t.throws(() => generateFrom('memory', misspelt), { message: /distanceMetric: there is no list "DistanceMetrics"/ });
+  const wrong = source.replace('  int64 limit = 4;', '  // list: MemoryType\n  int64 limit = 4;');
+  t.throws(() => generateFrom('memory', wrong), { message: /SearchRequest\.limit: only a string/ });
+});

@@ -1,10 +1,11 @@
 /**
  * Writes `<name>.ts` beside each `<name>.proto`: its messages as interfaces and its service as an object of async
- * functions and async iterables, comments included, and beside it a table that says of each RPC whether a call of it may be
- * made again. `npm run proto` runs it; `generate.test.ts` holds the two together.
+ * functions and async iterables, comments included, and beside it two tables: of each RPC whether a call of it may be made
+ * again, and of each message which fields are of a closed list. `npm run proto` runs it; `generate.test.ts` holds the two together.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import protobuf from 'protobufjs';
+import { lists, type ListName } from './lists.ts';
 import { retries, type RetryRule } from './retry.ts';
 
 const { parse, Enum, MapField, Service, Type } = protobuf;
@@ -25,7 +26,8 @@ export const generate = (name: string): string =>
 
 /**
  * The TypeScript text of a `.proto` of this name.
- * @throws Error naming the RPC whose comment does not end in a line that says whether it may be made again.
+ * @throws Error naming the RPC whose comment does not end in a line that says whether it may be made again, or the field whose
+ * comment names a list that is none.
  */
 export function generateFrom(name: string, source: string): string {
   const { root, package: packageName, imports = [] } = parse(source, { alternateCommentMode: true });
@@ -43,9 +45,53 @@ export function generateFrom(name: string, source: string): string {
     return `import type { ${used.toSorted().join(', ')} } from './${file.replace('.proto', '.ts')}';\n`;
   });
   const header = `// Written by \`npm run proto\` from ${name}.proto: change that.\n`;
-  const imported = `import type { Call } from './call.ts';\nimport type { RetryRule } from './retry.ts';\n`;
-  return `${header}${imported}${typeImports.join('')}\n${body.join('\n')}`;
+  const types = home.nestedArray.filter((node) => node instanceof Type);
+  const used = new Set(types.flatMap(({ fieldsArray }) => fieldsArray.flatMap((field) => listOf(field) ?? [])));
+  const imported = [
+    `import type { Call } from './call.ts';\n`,
+    `import type { ${['MessageLists', ...used].toSorted().join(', ')} } from './lists.ts';\n`,
+    `import type { RetryRule } from './retry.ts';\n`,
+    ...typeImports,
+  ];
+  return `${header}${imported.join('')}\n${body.join('\n')}\n${renderLists(name, types)}`;
 }
+
+function renderLists(name: string, types: readonly protobuf.Type[]): string {
+  const holds = (type: protobuf.Type): boolean =>
+    type.fieldsArray.some((field) => listOf(field) !== undefined || holdsOf(field) !== undefined);
+  const holdsOf = (field: Field): string | undefined => {
+    const inner = types.find((type) => type.name === shortName(field.type));
+    return inner && inner !== field.parent && holds(inner) ? inner.name : undefined;
+  };
+  const entries = types.filter(holds).map((type) => {
+    const fields = type.fieldsArray.flatMap((field) => {
+      const [list, of] = [listOf(field), holdsOf(field)];
+      if (list !== undefined) return [`${field.name}: '${list}'`];
+      return of === undefined ? [] : [`${field.name}: { of: '${of}' }`];
+    });
+    return `  ${type.name}: { ${fields.join(', ')} },\n`;
+  });
+  return `/** The messages that have fields of a closed list. */
+export const ${name}Lists: MessageLists = {\n${entries.join('')}};\n`;
+}
+
+const listPattern = /^list: (\w+)$/;
+
+/** The list that the last line of a field's comment names. */
+function listOf({ fullName, type, comment: whole }: Field): ListName | undefined {
+  const [, name] = listPattern.exec(whole?.split('\n').at(-1) ?? '') ?? [];
+  if (name === undefined) return undefined;
+  if (type !== 'string') throw new Error(`${fullName}: only a string can be of a list`);
+  if (!Object.hasOwn(lists, name)) throw new Error(`${fullName}: there is no list "${name}" in lists.ts`);
+  return name as ListName;
+}
+
+/** A field's comment without the line that names its list. */
+const textOf = (field: Field): string | null => {
+  if (listOf(field) === undefined) return field.comment;
+  const lines = field.comment?.split('\n').slice(0, -1) ?? [];
+  return lines.length === 0 ? null : lines.join('\n');
+};
 
 function renderService(service: protobuf.Service): string {
   const methods = service.methodsArray.map((method) => {
@@ -99,13 +145,13 @@ function renderType(type: protobuf.Type): string {
     return `${comment(type.comment)}export type ${type.name} = Readonly<Record<string, never>>;\n`;
   const fields = type.fieldsArray.map((field) => {
     const optional = field.partOf ? '?' : '';
-    return `${comment(field.comment, '  ')}  readonly ${field.name}${optional}: ${typeOf(field)};\n`;
+    return `${comment(textOf(field), '  ')}  readonly ${field.name}${optional}: ${typeOf(field)};\n`;
   });
   return `${comment(type.comment)}export interface ${type.name} {\n${fields.join('')}}\n`;
 }
 
 function typeOf(field: Field): string {
-  const type = scalars[field.type] ?? shortName(field.type);
+  const type = listOf(field) ?? scalars[field.type] ?? shortName(field.type);
   if (field instanceof MapField) return `Readonly<Record<string, ${type}>>`;
   return field.repeated ? `readonly ${type}[]` : type;
 }

@@ -1,5 +1,6 @@
 // Written by `npm run proto` from memory.proto: change that.
 import type { Call } from './call.ts';
+import type { DistanceMetric, MemoryType, MessageLists, RetrievalStrategy } from './lists.ts';
 import type { RetryRule } from './retry.ts';
 
 /**
@@ -40,7 +41,7 @@ export const memoryRetries: Readonly<Record<keyof Memory, RetryRule>> = {
 export interface MemoryItem {
   readonly memoryId: string;
   readonly content: string;
-  readonly memoryType: string;
+  readonly memoryType: MemoryType;
   readonly category: string;
   /** A JSON object. */
   readonly metadataJson: Uint8Array;
@@ -56,7 +57,7 @@ export interface MemoryItem {
 
 /** What a memory must match; what is absent matches all. */
 export interface Selection {
-  readonly memoryType?: string;
+  readonly memoryType?: MemoryType;
   readonly category?: string;
   readonly threadId?: string;
   /**
@@ -71,7 +72,7 @@ export interface StoreRequest {
   /** Made by the caller, so that a repeated request names the same memory. */
   readonly memoryId: string;
   readonly content: string;
-  readonly memoryType: string;
+  readonly memoryType: MemoryType;
   readonly category: string;
   /** A JSON object. */
   readonly metadataJson: Uint8Array;
@@ -90,10 +91,8 @@ export interface SearchRequest {
   readonly selection: Selection;
   readonly limit: number;
   readonly scoreThreshold: number;
-  /** similarity, temporal, relevance, hybrid or graph_traversal. */
-  readonly retrievalStrategy: string;
-  /** cosine, euclidean, dot_product or manhattan. */
-  readonly distanceMetric: string;
+  readonly retrievalStrategy: RetrievalStrategy;
+  readonly distanceMetric: DistanceMetric;
   readonly maxTokens: number;
   /** A JSON object: weights and depth of the strategies that have them. */
   readonly optionsJson?: Uint8Array;
@@ -165,3 +164,19 @@ export interface ForgetReply {
   /** How many were removed altogether. */
   readonly deletedCount?: number;
 }
+
+/** The messages that have fields of a closed list. */
+export const memoryLists: MessageLists = {
+  MemoryItem: { memoryType: 'MemoryType' },
+  Selection: { memoryType: 'MemoryType' },
+  StoreRequest: { memoryType: 'MemoryType' },
+  SearchRequest: {
+    selection: { of: 'Selection' },
+    retrievalStrategy: 'RetrievalStrategy',
+    distanceMetric: 'DistanceMetric',
+  },
+  SearchReply: { results: { of: 'MemoryItem' } },
+  ListRequest: { selection: { of: 'Selection' } },
+  ListReply: { memories: { of: 'MemoryItem' } },
+  ForgetRequest: { selection: { of: 'Selection' } },
+};

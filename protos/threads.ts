@@ -1,5 +1,15 @@
 // Written by `npm run proto` from threads.proto: change that.
 import type { Call } from './call.ts';
+import type {
+  CheckpointSource,
+  EndStatus,
+  FailureCode,
+  Granularity,
+  ImposedEnd,
+  MessageLists,
+  MultitaskStrategy,
+  RunStatus,
+} from './lists.ts';
 import type { RetryRule } from './retry.ts';
 
 /**
@@ -189,8 +199,8 @@ export interface AcceptRunRequest {
    * same, with fields, context and log put back to where that run found them; what it has to undo keeps it from being claimed in
    * the same write.
    */
-  readonly multitaskStrategy: string;
-  readonly granularity: string;
+  readonly multitaskStrategy: MultitaskStrategy;
+  readonly granularity: Granularity;
   /** Claims the run for this worker in the same write when the thread is idle. */
   readonly claim?: ClaimIntent;
   /** Answers questions that an interrupted run has asked. */
@@ -227,7 +237,7 @@ export interface AcceptRunReply {
   readonly runId: string;
   readonly threadId: string;
   readonly isNewThread: boolean;
-  readonly status: string;
+  readonly status: RunStatus;
   /** Whether the run holds the thread, so that it can be claimed now. */
   readonly runnable: boolean;
   /** Present when `claim` was asked for and the thread was idle. */
@@ -268,7 +278,7 @@ export interface ClaimedRun {
   readonly runId: string;
   readonly threadId: string;
   readonly requestId: string;
-  readonly granularity: string;
+  readonly granularity: Granularity;
   readonly isNewThread: boolean;
   /** The fence: commits carry it. */
   readonly epoch: number;
@@ -363,8 +373,7 @@ export interface CommitStepRequest {
 }
 
 export interface RunEnd {
-  /** completed, failed, stopped or interrupted. */
-  readonly status: string;
+  readonly status: EndStatus;
   readonly iterations: number;
   readonly recursionLimitReached: boolean;
   readonly error?: RunError;
@@ -373,7 +382,7 @@ export interface RunEnd {
 }
 
 export interface RunError {
-  readonly code: string;
+  readonly code: FailureCode;
   readonly message: string;
   readonly node?: string;
 }
@@ -389,8 +398,7 @@ export interface CommitStepReply {
 export interface EndRunRequest {
   readonly owner: string;
   readonly runId: string;
-  /** failed or stopped. */
-  readonly status: string;
+  readonly status: ImposedEnd;
   readonly error?: RunError;
   /** Of this request, however often it is sent: see the head of the service. */
   readonly attemptId?: string;
@@ -400,7 +408,7 @@ export interface EndRunRequest {
 
 export interface EndRunReply {
   /** How the run ended: as asked, or as it had ended before. */
-  readonly status: string;
+  readonly status: EndStatus;
   readonly endedNow: boolean;
   readonly nextRunId?: string;
 }
@@ -415,9 +423,8 @@ export interface Run {
   readonly threadId: string;
   readonly owner: string;
   readonly requestId: string;
-  /** queued, running, interrupted, completed, failed or stopped. */
-  readonly status: string;
-  readonly granularity: string;
+  readonly status: RunStatus;
+  readonly granularity: Granularity;
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly resumes?: string;
@@ -700,8 +707,7 @@ export interface ListCheckpointsRequest {
 
 export interface ThreadCheckpoint {
   readonly checkpointId: string;
-  /** input, step, update, fork or rollback: what made this version. */
-  readonly source: string;
+  readonly source: CheckpointSource;
   readonly runId?: string;
   readonly step?: number;
   readonly nodes: readonly string[];
@@ -780,3 +786,21 @@ export interface EndOnceRequest {
 }
 
 export type EndOnceReply = Readonly<Record<string, never>>;
+
+/** The messages that have fields of a closed list. */
+export const threadsLists: MessageLists = {
+  AcceptRunRequest: { multitaskStrategy: 'MultitaskStrategy', granularity: 'Granularity' },
+  AcceptRunReply: { status: 'RunStatus', claimed: { of: 'ClaimedRun' } },
+  ClaimedRun: { granularity: 'Granularity', givenUp: { of: 'RunError' } },
+  CommitStepRequest: { end: { of: 'RunEnd' } },
+  RunEnd: { status: 'EndStatus', error: { of: 'RunError' } },
+  RunError: { code: 'FailureCode' },
+  EndRunRequest: { status: 'ImposedEnd', error: { of: 'RunError' } },
+  EndRunReply: { status: 'EndStatus' },
+  Run: { status: 'RunStatus', granularity: 'Granularity', end: { of: 'RunEnd' } },
+  ListRunsReply: { runs: { of: 'Run' } },
+  ListOpenRunsReply: { runs: { of: 'Run' } },
+  ThreadCheckpoint: { source: 'CheckpointSource' },
+  ListCheckpointsReply: { checkpoints: { of: 'ThreadCheckpoint' } },
+  GetCheckpointReply: { checkpoint: { of: 'ThreadCheckpoint' } },
+};

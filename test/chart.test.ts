@@ -5,18 +5,10 @@ import test from 'ava';
 import { charts, scenarios } from './chart/scenarios.ts';
 import { conformance, goldenOf, manifestsOf, render, runHelm } from './chart/render.ts';
 import { containersOf, workloadsOf } from './chart/pods.ts';
-import { valuesSchemas } from './chart/schemas.ts';
 import { chartTools } from './chart/tools.ts';
 import { writeKubeSchemas } from './chart/kube-schemas.ts';
 import { provisioned } from './servers/provisioned.ts';
 import { withServer } from './servers/real-suite.ts';
-
-test('the schema of a chart’s values is what the settings in the code make of it: `npm run charts` writes it', async (t) => {
-  for (const [chart, schema] of Object.entries(await valuesSchemas())) {
-    const written: unknown = JSON.parse(await readFile(join(charts, chart, 'values.schema.json'), 'utf8'));
-    t.deepEqual(written, JSON.parse(JSON.stringify(schema)), chart);
-  }
-});
 
 test('every scenario has a render that was looked at, and no other render lies about', async (t) => {
   const renders = await readdir(join(goldenOf({ title: '', chart: '', chartFolder: '', values: '' }), '..'));

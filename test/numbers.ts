@@ -1,4 +1,4 @@
-import { follows } from '@agent-workflow/execution/log-numbers';
+import { follows } from '@agent-workflow/execution/ports/log-numbers';
 
 /** Whether numbers are those of one log from its first event on: each one more than the last. */
 export const areWhole = (numbers: readonly number[]): boolean =>

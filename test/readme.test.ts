@@ -1,11 +1,9 @@
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { globSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { Settings } from '@agent-workflow/kit/env';
 import test from 'ava';
 import { startStandalone } from './servers/standalone.ts';
 
@@ -43,23 +41,6 @@ test('each command of the tour answers what the README says, in its order, on a 
   }
 });
 
-test('the configuration table has every setting as it is in the code, and no other', async (t) => {
-  const files = globSync('{gateway,services/*}/config.ts', { cwd: root });
-  const modules = [...files, 'services/execution/agents/default/settings.ts'].map(
-    (file) => pathToFileURL(join(root, file)).href,
-  );
-  const known = new Map<string, string>();
-  for (const module of modules) {
-    for (const [name, value] of Object.entries((await import(module)) as Record<string, unknown>)) {
-      if (/settings$/i.test(name)) for (const [setting, row] of rowsOf(value as Settings)) known.set(setting, row);
-    }
-  }
-  const written = new Map(
-    [...readme.matchAll(/^\| `([A-Z][A-Z0-9_]+)` \|.*$/gm)].map(([row, name = '']) => [name, row]),
-  );
-  t.deepEqual(Object.fromEntries([...written].toSorted()), Object.fromEntries([...known].toSorted()));
-});
-
 test('the Node that the README asks for is the one that npm asks for, and an older one is not refused', async (t) => {
   const { engines } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { engines: { node: string } };
   const [, asked] = /^Node (\d+) or later with npm/m.exec(readme) ?? [];
@@ -72,10 +53,3 @@ test('the Node that the README asks for is the one that npm asks for, and an old
 interface Installed {
   readonly packages: Readonly<Record<string, { readonly engines?: { readonly node?: string } }>>;
 }
-
-const rowsOf = (settings: Settings): [string, string][] =>
-  Object.entries(settings).map(([name, { fallback, doc, secret }]) => {
-    const shown =
-      fallback === undefined || fallback === '' ? '' : `\`${JSON.stringify(fallback).replaceAll(`"`, '')}\``;
-    return [name, `| \`${name}\` | ${shown} | ${doc}${secret ? ' (secret)' : ''} |`];
-  });

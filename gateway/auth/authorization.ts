@@ -1,7 +1,7 @@
 import { unavailable } from '@agent-workflow/kit/errors';
-import { loadExport, misnamed } from '@agent-workflow/kit/load';
-import type { AuthorizationBackend } from '../auth.ts';
-import type { Authorize } from '../middleware/authorize.ts';
+import { loadExport, misnamed } from '@agent-workflow/runtime/load';
+import type { AuthorizationBackend } from './backend.ts';
+import type { Authorize } from '../http/access.ts';
 import { inTime } from './in-time.ts';
 
 export interface AuthorizationOptions {

@@ -1,4 +1,4 @@
-import type { Context } from '../middleware/context.ts';
+import type { Context } from '../http/context.ts';
 
 /** The form of RFC 6750: the scheme in any case, spaces, then a token of these characters and nothing more. */
 const bearer = /^bearer +([\w.~+/-]+=*)$/i;

@@ -1,7 +1,7 @@
 import { ServiceError } from '@agent-workflow/kit/errors';
 import koaJwt from 'koa-jwt';
-import type { Authenticate } from '../middleware/authenticate.ts';
-import type { Context } from '../middleware/context.ts';
+import type { Authenticate } from '../http/access.ts';
+import type { Context } from '../http/context.ts';
 import { bearerOf } from './bearer.ts';
 import type { Keys } from './keys.ts';
 import type { AuthConfig } from './settings.ts';

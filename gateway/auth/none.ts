@@ -1,5 +1,5 @@
 import { anonymousOwner } from '@agent-workflow/kit/ids';
-import type { Authenticate } from '../middleware/authenticate.ts';
+import type { Authenticate } from '../http/access.ts';
 
 const anonymous = { owner: anonymousOwner };
 

@@ -1,7 +1,7 @@
 import type { Log } from '@agent-workflow/kit/log';
-import type { ServiceFile } from '@agent-workflow/kit/service-file';
-import type { Authenticate } from '../middleware/authenticate.ts';
-import type { Authorize } from '../middleware/authorize.ts';
+import type { ServiceFile } from '@agent-workflow/runtime/service-file';
+import type { Authenticate } from '../http/access.ts';
+import type { Authorize } from '../http/access.ts';
 import { loadAuthorization } from './authorization.ts';
 import { withoutAuthentication } from './none.ts';
 import type { AuthConfig } from './settings.ts';

@@ -1,5 +1,5 @@
 import { ownerOf } from '@agent-workflow/kit/ids';
-import type { Principal } from '../middleware/context.ts';
+import type { Principal } from '../http/principal.ts';
 
 const maxLength = 256;
 

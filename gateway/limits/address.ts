@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { Context } from '../middleware/context.ts';
+import type { Context } from '../http/context.ts';
 
 /**
  * The address of the caller as a key to count by. Proxies append to `X-Forwarded-For`, so that only its last `hops`

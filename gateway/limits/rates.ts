@@ -1,7 +1,7 @@
 import { isServiceError, ServiceError } from '@agent-workflow/kit/errors';
 import { anonymousOwner } from '@agent-workflow/kit/ids';
-import { openPaths } from '../middleware/authenticate.ts';
-import type { Context, Middleware } from '../middleware/context.ts';
+import { openPaths } from '../http/access.ts';
+import type { Context, Middleware } from '../http/context.ts';
 import { addressOf } from './address.ts';
 import type { Counter, Rate, Standing } from './port.ts';
 

@@ -1,24 +1,6 @@
-import { choice, integer, type Setting, type Settings, type Values } from '@agent-workflow/kit/env';
+import { integer, type Settings, type Values } from '@agent-workflow/kit/env';
 
-/** Web origins, exact: scheme, host and port as a browser sends them; or `*` alone. */
-const origins = (doc: string): Setting<readonly string[] | undefined> => ({
-  doc,
-  fallback: undefined,
-  read: (value) => {
-    const list = value.split(',').map((origin) => origin.trim());
-    const strange = list.find((origin) => !(origin === '*' && list.length === 1) && !isOrigin(origin));
-    return strange === undefined
-      ? list
-      : { problem: `must be \`*\` or web origins like https://app.example.com, separated by commas` };
-  },
-});
-
-function isOrigin(text: string): boolean {
-  const url = /^https?:\/\/[^*]+$/.test(text) && URL.canParse(text) ? new URL(text) : undefined;
-  return url?.origin === text;
-}
-
-/** What the environment says about how much a caller may, and from which pages. */
+/** What the environment says about how much a caller may. */
 export const limitSettings = {
   RATE_LIMIT_REQUESTS: integer(
     undefined,
@@ -38,11 +20,6 @@ export const limitSettings = {
   ),
   MAX_STREAMS_PER_PRINCIPAL: integer(100, 'Streams that one principal may have open at once; 0 is without a bound', {
     max: 1_000_000,
-  }),
-  CORS_ORIGINS: origins('Web origins whose pages may call, separated by commas; `*` for all, without credentials'),
-  CORS_CREDENTIALS: choice(['true', 'false'], 'false', 'Whether those pages may send cookies and other credentials'),
-  HSTS_SECONDS: integer(0, 'Age in `Strict-Transport-Security`, in seconds; 0 leaves it to whoever ends TLS in front', {
-    max: 63_072_000,
   }),
 } satisfies Settings;
 

@@ -1,5 +1,5 @@
 import { ServiceError } from '@agent-workflow/kit/errors';
-import type { Middleware } from '../middleware/context.ts';
+import type { Middleware } from '../http/context.ts';
 import type { Counter } from './port.ts';
 import { callerOf } from './rates.ts';
 

@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import test from 'ava';
 import { createAdmission } from './admission.ts';
-import type { Context } from './context.ts';
+import type { Context } from '../http/context.ts';
 
 const bytes = 16 * 1024 * 1024;
 

@@ -1,6 +1,6 @@
-import { createByteBudget } from '@agent-workflow/kit/budget';
+import { createByteBudget } from '@agent-workflow/runtime/budget';
 import { unavailable, type ServiceError } from '@agent-workflow/kit/errors';
-import type { Context, Middleware, Room } from './context.ts';
+import type { Context, Middleware, Room } from '../http/context.ts';
 
 export interface AdmissionOptions {
   /** What bodies and large replies may come to together, in bytes. */

@@ -1,14 +1,18 @@
+import type { Log } from '@agent-workflow/kit/log';
 import { within } from '@agent-workflow/protos/call';
-import type { Ask, Endpoint, Services } from '../endpoints/endpoint.ts';
-import { writeData, writeDataParts, writeJson } from '../replies/envelope.ts';
+import type { Ask, Endpoint } from '../http/endpoint.ts';
+import type { RequestConfig } from '../http/settings.ts';
+import { writeData, writeDataParts, writeJson } from '../http/envelope.ts';
 import { writeEvents } from '../replies/events.ts';
-import { sizeOf } from '../replies/json.ts';
+import { sizeOf } from '../http/json.ts';
 import type { Feeds } from '../replies/feeds.ts';
 import type { Admission } from './admission.ts';
-import type { Context, Middleware } from './context.ts';
-import { idMaker, readOnce, type DoOnce, type Once } from './once.ts';
+import type { Context, Middleware } from '../http/context.ts';
+import { idMaker, readOnce, type DoOnce, type Once } from '../idempotency/index.ts';
 
 export interface AnswerOptions {
+  readonly config: Pick<RequestConfig, 'CALL_TIMEOUT_MS' | 'STREAM_COMMENT_SECONDS'>;
+  readonly log: Log;
   readonly doOnce: DoOnce;
   /** What streams read their runs by. */
   readonly feeds: Feeds;
@@ -17,22 +21,22 @@ export interface AnswerOptions {
 }
 
 /** The last step of every row: calls its handler and answers with what it gives. */
-export function answer(
-  { handle, answer: kind, access, method, status, secret, startsRun = false }: Endpoint,
+export function answer<Services>(
+  { handle, answer: kind, access, method, status, secret, startsRun = false }: Endpoint<Services>,
   services: Services,
-  { doOnce, feeds, admission }: AnswerOptions,
+  { config, log, doOnce, feeds, admission }: AnswerOptions,
 ): Middleware {
   const changes = method !== 'GET' && access?.action !== 'read';
   const once = changes && !secret;
   return async (ctx) => {
-    const life = lifeOf(ctx, services.config.CALL_TIMEOUT_MS);
+    const life = lifeOf(ctx, config.CALL_TIMEOUT_MS);
     const keyed = once ? readOnce(ctx, startsRun) : undefined;
     const ask = askOf(ctx, life, keyed);
     const reply = await (keyed
       ? doOnce(ctx, keyed, life.call(), (begun) => handle(Object.assign(ask, begun), services))
       : handle(ask, services));
     if (typeof reply === 'object' && 'follow' in reply) {
-      await writeEvents(ctx, reply, { ...services, feeds, abort: life.abort });
+      await writeEvents(ctx, reply, { config, log, feeds, abort: life.abort });
       return;
     }
     admission.reply(ctx, typeof reply === 'string' ? reply.length : sizeOf(reply), !changes);

@@ -1,12 +1,8 @@
 import { anonymousOwner } from '@agent-workflow/kit/ids';
 import type { Next } from 'koa';
-import type { Context, Middleware, Principal } from './context.ts';
-
-/** Tells who calls, or throws `Unauthenticated`. */
-export type Authenticate = (ctx: Context) => Principal | Promise<Principal>;
-
-/** The paths that anyone may read: they say nothing of any owner. */
-export const openPaths: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/openapi.json']);
+import { openPaths, type Authenticate } from '../http/access.ts';
+import type { Context, Middleware } from '../http/context.ts';
+import type { Principal } from '../http/principal.ts';
 
 const nobody: Principal = { owner: anonymousOwner };
 

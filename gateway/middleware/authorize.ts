@@ -1,9 +1,6 @@
 import { ServiceError } from '@agent-workflow/kit/errors';
-import type { Access } from '../endpoints/endpoint.ts';
-import type { Middleware, Principal } from './context.ts';
-
-/** Whether this principal may do `action` on `resource`. */
-export type Authorize = (principal: Principal, resource: string, action: string) => Promise<boolean>;
+import type { Access, Authorize } from '../http/access.ts';
+import type { Middleware } from '../http/context.ts';
 
 /** Asks before anything of the request is read; of whoever holds a ticket it was asked before. */
 export function authorization(authorize: Authorize, { resource, action }: Access): Middleware {

@@ -1,8 +1,8 @@
 import { ConfigError } from '@agent-workflow/kit/env';
 import koaCors from '@koa/cors';
-import { methods } from '../endpoints/endpoint.ts';
-import type { LimitConfig } from '../limits/settings.ts';
-import type { Middleware } from './context.ts';
+import { methods } from '../http/endpoint.ts';
+import type { Middleware } from '../http/context.ts';
+import type { BrowserConfig } from './settings.ts';
 
 /** Headers that a page may send beside those that every page may. */
 const allowHeaders = [
@@ -53,4 +53,4 @@ export function cors({ CORS_ORIGINS: origins, CORS_CREDENTIALS }: CorsConfig): M
   }) as Middleware;
 }
 
-type CorsConfig = Pick<LimitConfig, 'CORS_ORIGINS' | 'CORS_CREDENTIALS'>;
+type CorsConfig = Pick<BrowserConfig, 'CORS_ORIGINS' | 'CORS_CREDENTIALS'>;

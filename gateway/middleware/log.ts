@@ -1,5 +1,5 @@
 import type { Log } from '@agent-workflow/kit/log';
-import type { Context, Middleware } from './context.ts';
+import type { Context, Middleware } from '../http/context.ts';
 
 /**
  * One line a request: method, path, status, time, id. Never a query, a body or a header: they may hold contents and

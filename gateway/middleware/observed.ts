@@ -1,13 +1,13 @@
-import type { Span, Spans } from '@agent-workflow/kit/spans';
-import { onTrail, readTraceContext } from '@agent-workflow/kit/trail';
-import type { Endpoint, Route } from '../endpoints/endpoint.ts';
-import type { GatewayMeters } from '../metrics.ts';
-import { openPaths } from './authenticate.ts';
-import type { Context, Middleware } from './context.ts';
+import type { Span, Spans } from '@agent-workflow/runtime/spans';
+import { inRequestContext, readTraceContext } from '@agent-workflow/kit/request-context';
+import type { Route, Row } from '../http/endpoint.ts';
+import type { GatewayMeters } from './metrics.ts';
+import { openPaths } from '../http/access.ts';
+import type { Context, Middleware } from '../http/context.ts';
 
-/** Puts the request on a trail: its id, and the trace that its caller names. */
+/** Runs the request in a request context: its id, and the trace that its caller names. */
 export const trailed: Middleware = (ctx, next) =>
-  onTrail({ requestId: ctx.state.requestId, ...readTraceContext(ctx.req.headers) }, next);
+  inRequestContext({ requestId: ctx.state.requestId, ...readTraceContext(ctx.req.headers) }, next);
 
 export interface Observers {
   readonly meters: GatewayMeters | undefined;
@@ -47,7 +47,7 @@ function endSpan({ method, status, state }: Context, span: Span): void {
 }
 
 /** The first step of a row: says which it is. */
-export function named({ name, answer }: Endpoint, { path }: Route): Middleware {
+export function named({ name, answer }: Row, { path }: Route): Middleware {
   const route = { name, path, isStream: answer === 'events' };
   return (ctx, next) => {
     ctx.state.route = route;

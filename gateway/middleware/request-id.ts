@@ -1,5 +1,5 @@
 import { randomUUIDv7 } from 'node:crypto';
-import type { Middleware } from './context.ts';
+import type { Middleware } from '../http/context.ts';
 
 const visibleAscii = /^[\x21-\x7e]{1,128}$/;
 

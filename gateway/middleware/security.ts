@@ -1,6 +1,6 @@
-import type { LimitConfig } from '../limits/settings.ts';
-import { setHead } from '../replies/head.ts';
-import type { Middleware } from './context.ts';
+import { setHead } from '../http/head.ts';
+import type { Middleware } from '../http/context.ts';
+import type { BrowserConfig } from './settings.ts';
 
 /** What every reply says to a browser: take it for nothing but what it is, and show it in no page. Names, values. */
 export const safeHeaders: readonly string[] = [
@@ -11,7 +11,7 @@ export const safeHeaders: readonly string[] = [
 ];
 
 /** Gives every reply its headers, whoever sends it. Who ends TLS is known to the operator alone, and so is `maxAge`. */
-export function security({ HSTS_SECONDS: maxAge }: Pick<LimitConfig, 'HSTS_SECONDS'>): Middleware {
+export function security({ HSTS_SECONDS: maxAge }: Pick<BrowserConfig, 'HSTS_SECONDS'>): Middleware {
   const always = [...safeHeaders, ...(maxAge === 0 ? [] : ['Strict-Transport-Security', `max-age=${String(maxAge)}`])];
   return async (ctx, next) => {
     ctx.state.headers = [...always, 'X-Request-Id', ctx.state.requestId];

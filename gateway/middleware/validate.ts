@@ -1,8 +1,8 @@
-import type { Endpoint, Method } from '../endpoints/endpoint.ts';
-import type { Context, Middleware } from './context.ts';
-import { nullRemover } from './nulls.ts';
-import { readQuery } from './query.ts';
-import { validator, type Source } from './validator.ts';
+import type { Method, Row } from '../http/endpoint.ts';
+import type { Context, Middleware } from '../http/context.ts';
+import { nullRemover } from '../http/nulls.ts';
+import { readQuery } from '../http/query.ts';
+import { validator, type Source } from '../http/validator.ts';
 
 const fromPath = (): Source => 'path';
 const fromQuery = (): Source => 'query';
@@ -12,7 +12,7 @@ const fromBody = (): Source => 'body';
  * Checks path parameters and input against the row's schemas and leaves them, defaults filled in, for the handler. `null` for
  * a field that may be absent is its absence.
  */
-export function validation({ params, input }: Endpoint, method: Method): Middleware {
+export function validation({ params, input }: Row, method: Method): Middleware {
   const checkParams = params && validator(params);
   const checkInput = input && validator(input);
   const removeNulls = input && nullRemover(input);
@@ -31,7 +31,7 @@ export function validation({ params, input }: Endpoint, method: Method): Middlew
 }
 
 /** A DELETE takes its input from the query, the body, or both; the body wins. */
-function inputOf(ctx: Context, method: Method, input: NonNullable<Endpoint['input']>): Record<string, unknown> {
+function inputOf(ctx: Context, method: Method, input: NonNullable<Row['input']>): Record<string, unknown> {
   if (method === 'GET') return readQuery(input, ctx.query);
   const body = ctx.state.body ?? {};
   return method === 'DELETE' ? { ...readQuery(input, ctx.query), ...body } : body;

@@ -1,6 +1,6 @@
-import { partsOfEvent, plainBytes } from '@agent-workflow/protos/event-json';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { Framing } from './framing.ts';
+import type { StreamChunk, ToStreamChunk } from './stream-chunk.ts';
 
 /** How far a reader of a run has come: behind event `after`, and `offset` bytes into the encoded event behind it. */
 export interface Position {
@@ -16,9 +16,9 @@ export interface Chunk {
   readonly size: number;
   /** A part of a large event is encoded when it is asked for: whoever has it at the same time has the same bytes. */
   readonly bytes: () => Buffer;
-  /** Whether it keeps the event's JSON in memory, of which it is a part, and no bytes of its own. */
+  /** Whether it keeps the event in memory, of which it is a part, and no bytes of its own. */
   readonly isView: () => boolean;
-  /** Encodes it and lets go of the event's JSON. */
+  /** Encodes it and lets go of the event. */
   readonly detach: () => void;
   readonly from: Position;
   readonly to: Position;
@@ -30,6 +30,8 @@ export interface Chunk {
 
 export interface ChunkOptions {
   readonly framing: Framing;
+  /** Puts the envelope around the events of this run. */
+  readonly toStreamChunk: ToStreamChunk;
   readonly runId: string;
   /** The number of the event that stands before the first. */
   readonly after: number;
@@ -39,7 +41,7 @@ export interface ChunkOptions {
 
 /** Encodes events into chunks. */
 export function toChunks(options: ChunkOptions, events: readonly RunEvent[]): Chunk[] {
-  const { framing, runId, after, chunkBytes } = options;
+  const { framing, toStreamChunk, runId, after, chunkBytes } = options;
   const chunks: Chunk[] = [];
   let before = after;
   let parts: Part[] = [];
@@ -52,13 +54,14 @@ export function toChunks(options: ChunkOptions, events: readonly RunEvent[]): Ch
   };
   for (const event of events) {
     const head = framing.head(runId, event);
-    const size = head.length + event.json.byteLength + framing.tail.length;
+    const body = toStreamChunk(event);
+    const size = head.length + body.size + framing.tail.length;
     if (bytes > 0 && bytes + size > chunkBytes) flush();
-    if (size > Math.min(chunkBytes, plainBytes)) {
-      chunks.push(...split(options, before, { event, head }));
+    if (size > Math.min(chunkBytes, largeBytes)) {
+      chunks.push(...split(options, before, { event, head, body }));
       before = event.seq;
     } else {
-      parts.push({ event, head });
+      parts.push({ event, head, body });
       bytes += size;
     }
   }
@@ -66,10 +69,14 @@ export function toChunks(options: ChunkOptions, events: readonly RunEvent[]): Ch
   return chunks;
 }
 
+/** From here on an event is not encoded as a whole. */
+const largeBytes = 64 * 1024;
+
 interface Part {
   readonly event: RunEvent;
   /** ASCII, so that its length is its byte length. */
   readonly head: string;
+  readonly body: StreamChunk;
 }
 
 function join({ tail }: Framing, after: number, parts: readonly Part[], size: number): Chunk {
@@ -77,10 +84,12 @@ function join({ tail }: Framing, after: number, parts: readonly Part[], size: nu
   const seqs: number[] = [];
   const ends: number[] = [];
   let end = 0;
-  for (const { event, head } of parts) {
+  for (const { event, head, body } of parts) {
     end += bytes.write(head, end, 'latin1');
-    bytes.set(event.json, end);
-    end += event.json.byteLength;
+    for (const part of body.parts) {
+      bytes.set(part, end);
+      end += part.byteLength;
+    }
     end += bytes.write(tail, end, 'latin1');
     seqs.push(event.seq);
     ends.push(end);
@@ -92,9 +101,9 @@ function join({ tail }: Framing, after: number, parts: readonly Part[], size: nu
 }
 
 /** One large event in several chunks: a reader that stands still holds one of them, not the event. */
-function split({ framing, chunkBytes }: ChunkOptions, after: number, { event, head }: Part): Chunk[] {
-  const { seq, json } = event;
-  const sources = [Buffer.from(head, 'latin1'), ...partsOfEvent(json), Buffer.from(framing.tail, 'latin1')];
+function split({ framing, chunkBytes }: ChunkOptions, after: number, { event, head, body }: Part): Chunk[] {
+  const { seq } = event;
+  const sources = [Buffer.from(head, 'latin1'), ...body.parts, Buffer.from(framing.tail, 'latin1')];
   const size = sources.reduce((sum, { byteLength }) => sum + byteLength, 0);
   const chunks: Chunk[] = [];
   let from: Position = { after, offset: 0 };

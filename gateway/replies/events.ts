@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import type { Log } from '@agent-workflow/kit/log';
-import type { GatewayConfig } from '../config.ts';
-import type { RunStream } from '../endpoints/endpoint.ts';
-import type { Context } from '../middleware/context.ts';
+import type { RequestConfig } from '../http/settings.ts';
+import type { RunStream } from '../http/endpoint.ts';
+import type { Context } from '../http/context.ts';
 import type { Feeds, Taken } from './feeds.ts';
 import type { Framing } from './framing.ts';
-import { sendHead } from './head.ts';
+import { sendHead } from '../http/head.ts';
 import { ndjson, prefersNdjson } from './ndjson.ts';
 import { sse } from './sse.ts';
 
@@ -22,7 +22,7 @@ const stalledMs = 5 * 60_000;
 export const drain = 'drain';
 
 export interface EventsOptions {
-  readonly config: Pick<GatewayConfig, 'STREAM_COMMENT_SECONDS'>;
+  readonly config: Pick<RequestConfig, 'STREAM_COMMENT_SECONDS'>;
   readonly feeds: Feeds;
   readonly log: Log;
   /** Ends the following of the run. */

@@ -1,8 +1,10 @@
 import { fromUnknown, ServiceError, unavailable } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
+import { textsOf } from '@agent-workflow/protos/event-parts';
 import type { Execution, FollowRequest, RunEvent, RunEvents } from '@agent-workflow/protos/execution';
 import { locate, toChunks, type Chunk, type Position } from './chunks.ts';
 import type { Framing } from './framing.ts';
+import { createStreamChunks, type ToStreamChunk } from './stream-chunk.ts';
 
 /**
  * Reads runs for the streams of this process. Readers of one run in one framing that stand near each other share a feed:
@@ -60,6 +62,7 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
       key,
       framing,
       runId: request.runId,
+      toStreamChunk: undefined,
       head: request.after,
       source: events[Symbol.asyncIterator](),
       controller,
@@ -158,10 +161,12 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
     }
   };
 
-  const take = (feed: Feed, { events }: RunEvents): void => {
+  const take = (feed: Feed, { events, scope }: RunEvents): void => {
     const batchBytes = heldBytes(events);
-    const { framing, runId, head: after } = feed;
-    const chunks = toChunks({ framing, runId, after, chunkBytes: bounds.chunkBytes }, events);
+    if (scope) feed.toStreamChunk ??= createStreamChunks(scope);
+    const { framing, toStreamChunk, runId, head: after } = feed;
+    if (!toStreamChunk) throw new Error(`the first reply does not say whose the events of run "${runId}" are`);
+    const chunks = toChunks({ framing, toStreamChunk, runId, after, chunkBytes: bounds.chunkBytes }, events);
     feed.head = events.at(-1)?.seq ?? feed.head;
     feed.usedAt = ++uses;
     // The service's side holds its batch until the next one is asked for; so do the chunks that are parts of a large event.
@@ -316,6 +321,8 @@ interface Feed {
   readonly key: string;
   readonly framing: Framing;
   readonly runId: string;
+  /** Known from the first reply on. */
+  toStreamChunk: ToStreamChunk | undefined;
   readonly source: AsyncIterator<RunEvents, unknown>;
   readonly controller: AbortController;
   /** The number of the last event that was read. */
@@ -359,12 +366,13 @@ const sharedBufferBytes = 128 * 1024;
 function heldBytes(events: readonly RunEvent[]): number {
   let bytes = 0;
   let last: ArrayBufferLike | undefined;
-  for (const { json } of events) {
-    const { buffer } = json;
-    // Events that were read together follow each other.
-    if (buffer.byteLength <= sharedBufferBytes) bytes += json.byteLength;
-    else if (buffer !== last) bytes += buffer.byteLength;
-    last = buffer;
+  for (const event of events) {
+    for (const { buffer, byteLength } of textsOf(event)) {
+      // What was read together follows each other.
+      if (buffer.byteLength <= sharedBufferBytes) bytes += byteLength;
+      else if (buffer !== last) bytes += buffer.byteLength;
+      last = buffer;
+    }
   }
   return bytes;
 }

@@ -1,24 +1,28 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { toChunks } from './chunks.ts';
-import { jsonBytes } from './json.ts';
+import { jsonBytes } from '../http/json.ts';
 import { ndjson, prefersNdjson } from './ndjson.ts';
+import { createStreamChunks } from './stream-chunk.ts';
+
+const toStreamChunk = createStreamChunks({ runId: 'r', threadId: 't', requestId: 'q', isNewThread: true });
 
 test('every chunk is one line', (t) => {
   fc.assert(
     fc.property(fc.array(fc.jsonValue(), { minLength: 1 }), (values) => {
       const events = values.map((value, index) => ({
         seq: index + 1,
-        event: 'messages_chunk',
-        json: jsonBytes(value),
+        kind: 'messages_chunk',
+        at: index,
+        data: jsonBytes(value),
       }));
-      const chunks = toChunks({ framing: ndjson, runId: 'r', after: 0, chunkBytes: 1024 }, events);
+      const chunks = toChunks({ framing: ndjson, toStreamChunk, runId: 'r', after: 0, chunkBytes: 1024 }, events);
       const lines = Buffer.concat(chunks.map(({ bytes }) => bytes()))
         .toString()
         .split('\n');
       t.is(lines.pop(), '');
       t.deepEqual(
-        lines.map((line) => JSON.stringify(JSON.parse(line))),
+        lines.map((line) => JSON.stringify((JSON.parse(line) as { readonly data: unknown }).data)),
         values.map((value) => JSON.stringify(value)),
       );
     }),

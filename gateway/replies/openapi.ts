@@ -1,14 +1,14 @@
-import { openPaths } from '../middleware/authenticate.ts';
-import { withNulls } from '../middleware/nulls.ts';
-import { propertiesOf } from '../middleware/query.ts';
+import { openPaths } from '../http/access.ts';
+import { withNulls } from '../http/nulls.ts';
+import { propertiesOf } from '../http/query.ts';
 import { ErrorBody, ResponseMetadata } from '../schemas/common.ts';
-import type { Endpoint, Route } from '../endpoints/endpoint.ts';
+import type { Route, Row } from '../http/endpoint.ts';
 import { hoist, requiredOf, titlesIn, type Components, type Json } from './components.ts';
 import { ndjson } from './ndjson.ts';
 import { sse } from './sse.ts';
 
 /** The OpenAPI 3.1 document of a table of endpoints, aliases included; `secured`: callers must sign in. */
-export function toOpenApi(endpoints: readonly Endpoint[], { secured }: { readonly secured: boolean }): Json {
+export function toOpenApi(endpoints: readonly Row[], { secured }: { readonly secured: boolean }): Json {
   const components: Components = {};
   const paths: Record<string, Record<string, Json>> = {};
   const answered = new Set(endpoints.flatMap(({ reply }) => [...titlesIn(reply)]));
@@ -48,13 +48,13 @@ const securitySchemes = {
 };
 
 /** Where an operation differs from the rest: anyone is let in, or a ticket is as good as a token. */
-function securityOf({ takesTicket }: Endpoint, { path }: Route): Json {
+function securityOf({ takesTicket }: Row, { path }: Route): Json {
   if (openPaths.has(path)) return { security: [] };
   return takesTicket ? { security: [{ bearer: [] }, { ticket: [] }] } : {};
 }
 
 interface OperationOptions {
-  readonly row: Endpoint;
+  readonly row: Row;
   readonly route: Route;
   readonly id: string;
   readonly components: Components;
@@ -84,7 +84,7 @@ function operation({ row, route, id, components, answered }: OperationOptions): 
 
 const takesQuery = ({ method }: Route): boolean => method === 'GET' || method === 'DELETE';
 
-const pathParameters = ({ params }: Endpoint, components: Components): Json[] =>
+const pathParameters = ({ params }: Row, components: Components): Json[] =>
   Object.entries(params ? propertiesOf(params) : {}).map(([name, schema]) => ({
     name,
     in: 'path',
@@ -92,7 +92,7 @@ const pathParameters = ({ params }: Endpoint, components: Components): Json[] =>
     schema: hoist(schema, components),
   }));
 
-const queryParameters = ({ input }: Endpoint, components: Components): Json[] =>
+const queryParameters = ({ input }: Row, components: Components): Json[] =>
   Object.entries(input ? propertiesOf(input) : {}).map(([name, schema]) => {
     const hoisted = hoist(schema, components);
     const isObject = 'type' in schema && schema.type === 'object';
@@ -116,7 +116,7 @@ const requestBody = (input: object, { method }: Route, components: Components): 
   content: { 'application/json': { schema: hoist(input, components) } },
 });
 
-function successContent({ answer, reply }: Endpoint, components: Components): Json {
+function successContent({ answer, reply }: Row, components: Components): Json {
   const schema = hoist(reply, components);
   if (answer === 'bare') return { 'application/json': { schema } };
   if (answer === 'events') {
@@ -161,7 +161,7 @@ const descriptions: Readonly<Record<number, string>> = {
 };
 
 /** The statuses that a route can refuse with. */
-function refusalsOf({ path, access, params, input }: Endpoint, { method }: Route): number[] {
+function refusalsOf({ path, access, params, input }: Row, { method }: Route): number[] {
   const takesBody = input !== undefined && method !== 'GET';
   return [
     400,

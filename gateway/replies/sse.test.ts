@@ -2,26 +2,33 @@ import type { RunEvent } from '@agent-workflow/protos/execution';
 import test from 'ava';
 import fc from 'fast-check';
 import { toChunks } from './chunks.ts';
-import { jsonBytes } from './json.ts';
+import { jsonBytes } from '../http/json.ts';
 import { sse } from './sse.ts';
+import { createStreamChunks } from './stream-chunk.ts';
+
+const scope = { runId: 'r', threadId: 'ü', requestId: 'q', isNewThread: false };
 
 const kinds = fc.constantFrom('metadata', 'on_chain_start', 'messages_chunk', 'state_chunk', 'on_chain_end', 'error');
 const events = fc
   .array(fc.tuple(kinds, fc.jsonValue()))
   .map((pairs) =>
-    pairs.map(([event, data], index): RunEvent => ({ seq: index + 1, event, json: jsonBytes({ event, data }) })),
+    pairs.map(([kind, data], index): RunEvent => ({ seq: index + 1, kind, at: index, data: jsonBytes(data) })),
   );
 
 const toSse = (runId: string, given: readonly RunEvent[], chunkBytes = 1024): string =>
-  Buffer.concat(toChunks({ framing: sse, runId, after: 0, chunkBytes }, given).map(({ bytes }) => bytes())).toString();
+  Buffer.concat(
+    toChunks({ framing: sse, toStreamChunk: createStreamChunks(scope), runId, after: 0, chunkBytes }, given).map(
+      ({ bytes }) => bytes(),
+    ),
+  ).toString();
 
 test('a reader of server-sent events gets every event back as it was, in order', (t) => {
   fc.assert(
     fc.property(events, fc.uuid(), (given, runId) => {
-      const expected = given.map(({ seq, event, json }) => ({
-        id: `${runId}:${String(seq)}`,
-        event,
-        data: Buffer.from(json).toString(),
+      const expected = given.map((event) => ({
+        id: `${runId}:${String(event.seq)}`,
+        event: event.kind,
+        data: Buffer.concat(createStreamChunks(scope)(event).parts).toString(),
       }));
       t.deepEqual(readSse(toSse(runId, given)), expected);
     }),

@@ -4,7 +4,7 @@ import type { Framing } from './framing.ts';
 export const sse: Framing = {
   name: 'sse',
   type: 'text/event-stream; charset=utf-8',
-  head: (runId, { seq, event }) => `id: ${runId}:${String(seq)}\nevent: ${event}\ndata: `,
+  head: (runId, { seq, kind }) => `id: ${runId}:${String(seq)}\nevent: ${kind}\ndata: `,
   tail: '\n\n',
   // Keeps proxies from closing a stream on which nothing happens; readers skip it.
   comment: ': waiting\n\n',

@@ -1,3 +1,4 @@
+import { checkpointSources } from '@agent-workflow/protos/lists';
 import { Type } from 'typebox';
 import { BodyId, Id, JsonObject, nullable, paged, paging, record, Timestamp, words } from './common.ts';
 import { ThreadState } from './threads.ts';
@@ -5,8 +6,6 @@ import { ThreadState } from './threads.ts';
 export const CheckpointParams = Type.Object({ thread_id: Id, checkpoint_id: Id });
 
 export const CheckpointsQuery = Type.Object({ ...paging });
-
-export const checkpointSources = ['input', 'step', 'update', 'fork', 'rollback'] as const;
 
 export const Checkpoint = record('Checkpoint', {
   checkpoint_id: Type.String(),

@@ -1,4 +1,4 @@
-import { idPattern, maxIdLength } from '@agent-workflow/protos/message-rules';
+import { idPattern, maxIdLength } from '@agent-workflow/protos/message';
 import { Type, type Static, type TProperties, type TSchema } from 'typebox';
 
 /** A JSON object of any shape. */

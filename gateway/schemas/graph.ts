@@ -1,9 +1,8 @@
 import { sizes } from '@agent-workflow/kit/sizes';
+import { endStatuses, granularities, multitaskStrategies } from '@agent-workflow/protos/lists';
 import { Type, type Static } from 'typebox';
 import { BodyId, JsonObject, record, Json, ResponseMetadata, words } from './common.ts';
 import { Message, RunMessages } from './messages.ts';
-
-export const granularities = ['low', 'partial', 'full'] as const;
 
 /** The kinds of a stream's events. */
 export const eventKinds = [
@@ -23,7 +22,7 @@ export const RunConfig = record('RunConfig', {
   thread_id: Type.Optional(BodyId),
   thread_name: Type.Optional(Type.String({ maxLength: 1024 })),
   metadata: Type.Optional(JsonObject),
-  multitask_strategy: Type.Optional(words(['enqueue', 'reject', 'interrupt', 'rollback'], { default: 'enqueue' })),
+  multitask_strategy: Type.Optional(words(multitaskStrategies, { default: 'enqueue' })),
   on_disconnect: Type.Optional(words(['continue', 'cancel'], { default: 'continue' })),
 });
 
@@ -118,7 +117,7 @@ export const InvokeResult = record('InvokeResult', {
     thread_id: Type.String(),
     run_id: Type.String(),
     is_new_thread: Type.Boolean(),
-    status: words(['interrupted', 'completed', 'failed', 'stopped']),
+    status: words(endStatuses),
     resumes: Type.Optional(Type.String()),
     interrupts: Type.Optional(Type.Array(record('Interrupt', { id: Type.String(), node: Type.String(), value: Json }))),
   }),

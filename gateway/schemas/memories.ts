@@ -1,14 +1,10 @@
+import { distanceMetrics, memoryTypes, retrievalStrategies } from '@agent-workflow/protos/lists';
 import { Type, type Static } from 'typebox';
 import { BodyId, Done, Id, JsonObject, limitOf, paged, paging, record, Timestamp, words } from './common.ts';
 
-export const MemoryType = words(
-  ['episodic', 'semantic', 'procedural', 'entity', 'relationship', 'custom', 'declarative'],
-  { title: 'MemoryType' },
-);
-export const RetrievalStrategy = words(['similarity', 'temporal', 'relevance', 'hybrid', 'graph_traversal'], {
-  title: 'RetrievalStrategy',
-});
-export const DistanceMetric = words(['cosine', 'euclidean', 'dot_product', 'manhattan'], { title: 'DistanceMetric' });
+export const MemoryType = words(memoryTypes, { title: 'MemoryType' });
+export const RetrievalStrategy = words(retrievalStrategies, { title: 'RetrievalStrategy' });
+export const DistanceMetric = words(distanceMetrics, { title: 'DistanceMetric' });
 
 /** `config` of the store's routes: further keys are allowed. */
 export const MemoryConfig = record('MemoryConfig', { thread_id: Type.Optional(BodyId) });
@@ -42,10 +38,8 @@ export const SearchMemories = record('SearchMemoryRequest', {
   limit: limitOf(10),
   score_threshold: Type.Number({ minimum: 0, maximum: 1, default: 0 }),
   filters: Type.Optional(JsonObject),
-  retrieval_strategy: words(['similarity', 'temporal', 'relevance', 'hybrid', 'graph_traversal'], {
-    default: 'similarity',
-  }),
-  distance_metric: words(['cosine', 'euclidean', 'dot_product', 'manhattan'], { default: 'cosine' }),
+  retrieval_strategy: words(retrievalStrategies, { default: 'similarity' }),
+  distance_metric: words(distanceMetrics, { default: 'cosine' }),
   max_tokens: Type.Integer({ minimum: 1, default: 4000 }),
   ...context,
 });

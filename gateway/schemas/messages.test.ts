@@ -1,9 +1,9 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
-import { readMessage } from '@agent-workflow/protos/message-rules';
+import { readMessage } from '@agent-workflow/protos/message';
 import test from 'ava';
 import fc from 'fast-check';
-import { nullRemover } from '../middleware/nulls.ts';
-import { validator } from '../middleware/validator.ts';
+import { nullRemover } from '../http/nulls.ts';
+import { validator } from '../http/validator.ts';
 import { NewMessage } from './messages.ts';
 
 const odd = fc.constantFrom(

@@ -1,6 +1,5 @@
 import { sizes } from '@agent-workflow/kit/sizes';
-import { roles } from '@agent-workflow/protos/message';
-import { blockRules, lastTime, type BlockFieldType } from '@agent-workflow/protos/message-rules';
+import { blockRules, lastTime, roles, type BlockFieldType } from '@agent-workflow/protos/message';
 import { Type, type Static } from 'typebox';
 import { Done, Id, JsonObject, NewId, paged, paging, record, Timestamp, words } from './common.ts';
 

@@ -1,9 +1,8 @@
+import { runStatuses } from '@agent-workflow/protos/lists';
 import { Type } from 'typebox';
 import { BodyId, Id, paged, paging, record, Timestamp, words } from './common.ts';
 
 export const RunParams = Type.Object({ run_id: Id });
-
-export const runStatuses = ['queued', 'running', 'interrupted', 'completed', 'failed', 'stopped'] as const;
 
 /** A run as it is told when it is accepted. */
 export const AcceptedRun = record('AcceptedRun', {

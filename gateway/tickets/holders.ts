@@ -1,12 +1,13 @@
 import { ServiceError } from '@agent-workflow/kit/errors';
-import type { Endpoint } from '../endpoints/endpoint.ts';
-import type { Authenticate } from '../middleware/authenticate.ts';
-import type { Context, Principal } from '../middleware/context.ts';
+import type { Row } from '../http/endpoint.ts';
+import type { Authenticate } from '../http/access.ts';
+import type { Context } from '../http/context.ts';
+import type { Principal } from '../http/principal.ts';
 import type { TicketStore } from './port.ts';
 import { admissionOf } from './ticket.ts';
 
 export interface HoldersOptions {
-  readonly endpoints: readonly Endpoint[];
+  readonly endpoints: readonly Row[];
   readonly tickets: TicketStore;
   /** Judges every request that is not let in by a ticket. */
   readonly authenticate: Authenticate;

@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { Admission, TicketStore } from './port.ts';
-import { openMemoryTicketStore } from './adapters/memory.ts';
+import { openMemoryTicketStore } from './memory.ts';
 import { admissionOf, makeTicket } from './ticket.ts';
 
 /** A store that writes down all that it is told. */

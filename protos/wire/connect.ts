@@ -6,10 +6,11 @@ import { createInflow, type Inflow } from './flow.ts';
 import { createHedgeBudget } from './hedge-budget.ts';
 import { unavailable } from '@agent-workflow/kit/errors';
 import { refusal } from './leash.ts';
+import { withCheckedReplies } from './listed.ts';
 import { watchReplicas } from './replica-watch.ts';
 import { toMetadata, type WireSecurity } from './security.ts';
 import { spreadBy } from './spread.ts';
-import { awaitReply, translate, withTrail, type Outgoing } from './unary.ts';
+import { awaitReply, translate, withRequestContext, type Outgoing } from './unary.ts';
 
 /**
  * The service of a context as served at `address` (`host:port`, whose every address is used in turn, or a gRPC target such
@@ -26,7 +27,15 @@ export function connect<C extends Context>(
   const watch = watchReplicas(client);
   const methods = Object.entries(definitionOf(context)).map(([rpcName, rpc]): [string, unknown] => {
     const name = methodName(rpcName);
-    const parts = { client, metadata, rpc, watch, budget: createHedgeBudget(), rule: retryRuleOf(context, name) };
+    const checked = withCheckedReplies(context, rpc);
+    const parts = {
+      client,
+      metadata,
+      rpc: checked,
+      watch,
+      budget: createHedgeBudget(),
+      rule: retryRuleOf(context, name),
+    };
     const make = rpc.responseStream ? followStream : awaitReply;
     return [name, (request: object, call: Call) => make({ ...parts, request, call })];
   });
@@ -81,7 +90,7 @@ function openStream(
 ): ClientReadableStream<object> {
   const { path, requestSerialize } = rpc;
   const options = { deadline: call.deadline };
-  const own = withTrail(metadata);
+  const own = withRequestContext(metadata);
   spreadBy({ addresses: new Set(), mustDiffer: false, silent: watch.silent, onPick }, own);
   const stream = client.makeServerStreamRequest(path, requestSerialize, deserialize, request, own, options);
   bound(stream);

@@ -18,8 +18,18 @@ export type Context = keyof Services;
 // Failures are thrown or answered; gRPC would print some of them beside that, in a format of its own.
 setLogVerbosity(logVerbosity.NONE);
 
+/** One RPC as gRPC knows it, with the types of its messages. */
+export interface Rpc extends MethodDefinition<object, object> {
+  readonly requestType: MessageType;
+  readonly responseType: MessageType;
+}
+
+export interface MessageType {
+  readonly type: unknown;
+}
+
 /** The RPCs of a service by name. */
-export type Definition = Readonly<Record<string, MethodDefinition<object, object>>>;
+export type Definition = Readonly<Record<string, Rpc>>;
 
 /** How gRPC reads and writes the service of a context, from its `.proto`. Absent optional fields stay absent. */
 export function definitionOf(context: Context): Definition {

@@ -28,7 +28,7 @@ async function withStream(use: (events: AsyncIterator<RunEvents>, service: Servi
     wait: notUsed,
     async *follow() {
       for (; made < messages; made++) {
-        yield await Promise.resolve({ events: [{ seq: made + 1, event: 'state_chunk', json: megabyte }] });
+        yield await Promise.resolve({ events: [{ seq: made + 1, kind: 'state_chunk', at: 1, data: megabyte }] });
       }
     },
     getGraph: () => Promise.resolve({ graphJson: Buffer.alloc(0), fieldsJson: Buffer.alloc(0) }),

@@ -118,7 +118,7 @@ function followStream(source: AsyncIterable<object>, leash: Leash): AsyncIterabl
 }
 
 /** A failure before the method said whether it streams: rejects when awaited, throws when iterated. */
-function fail(error: ServiceError): Promise<object> & AsyncIterable<object> {
+export function fail(error: ServiceError): Promise<object> & AsyncIterable<object> {
   const rejected = Promise.reject<object>(error);
   rejected.catch(() => undefined);
   const iterator: AsyncIterator<object> = { next: () => rejected.then(() => done) };

@@ -1,6 +1,12 @@
 import { fromUnknown, unavailable, type ServiceError } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
-import { carriedNames, fromCarried, onTrail, withIds, type Trail } from '@agent-workflow/kit/trail';
+import {
+  contextHeaderNames,
+  fromContextHeaders,
+  inRequestContext,
+  withIds,
+  type RequestContext,
+} from '@agent-workflow/kit/request-context';
 import {
   Metadata,
   Server,
@@ -17,7 +23,8 @@ import { HealthImplementation } from 'grpc-health-check';
 import type { Call } from '../call.ts';
 import { definitionOf, methodName, serviceName, type Context, type Definition, type Services } from './definitions.ts';
 import { writeAll } from './flow.ts';
-import { link, type Method } from './link.ts';
+import { fail, link, type Method } from './link.ts';
+import { requestFault } from './listed.ts';
 import { createGuard, toServerCredentials, type WireSecurity } from './security.ts';
 import { errorKey, notBegunKey, toStatus } from './status.ts';
 
@@ -36,7 +43,7 @@ export interface ServeOptions {
   readonly security?: WireSecurity;
   /** Told of every failure that is ours, with its cause, which the caller never gets. */
   readonly onFailure: (error: ServiceError, method: string) => void;
-  /** Done around each call that was let in, on the trail of its caller. */
+  /** Runs around each call that was admitted, in the request context of its caller. */
   readonly around?: AroundCall;
   /** Told of each call that was not let in. */
   readonly onStranger?: () => void;
@@ -186,24 +193,29 @@ const justDo: AroundCall = (_call, work) => work();
 
 function addService(server: Server, { context, provided, isLetIn, onFailure, onStranger, around }: Served): void {
   const definition = definitionOf(context);
-  const handlers = Object.entries(definition).map(
-    ([rpc, { path, responseStream, responseSerialize: serialize }]): [string, UntypedHandleCall] => {
-      const name = methodName(rpc);
-      const method: Method = (request, call) =>
-        around({ method: `${context}.${name}`, request }, () => (provided()?.[name] ?? starting.call)(request, call));
-      const refuse = (error: unknown): Partial<StatusObject> => {
-        const known = fromUnknown(error);
-        if (isOurs(known)) onFailure(known, path);
-        const { code, details, error: sent } = toStatus(known);
-        const metadata = new Metadata();
-        metadata.set(errorKey, sent);
-        if (known.message === startingMessage) metadata.set(notBegunKey, 'starting');
-        return { code, details, metadata };
-      };
-      const answers = { method, refuse, isLetIn, onStranger };
-      return [rpc, responseStream ? streaming({ ...answers, serialize }) : unary(answers)];
-    },
-  );
+  const handlers = Object.entries(definition).map(([rpc, described]): [string, UntypedHandleCall] => {
+    const { path, responseStream, responseSerialize: serialize } = described;
+    const name = methodName(rpc);
+    const faultOf = requestFault(context, described);
+    const method: Method = (request, call) =>
+      around({ method: `${context}.${name}`, request }, () => {
+        const serving = provided()?.[name];
+        if (!serving) return starting.call(request, call);
+        const fault = faultOf(request);
+        return fault ? fail(fault) : serving(request, call);
+      });
+    const refuse = (error: unknown): Partial<StatusObject> => {
+      const known = fromUnknown(error);
+      if (isOurs(known)) onFailure(known, path);
+      const { code, details, error: sent } = toStatus(known);
+      const metadata = new Metadata();
+      metadata.set(errorKey, sent);
+      if (known.message === startingMessage) metadata.set(notBegunKey, 'starting');
+      return { code, details, metadata };
+    };
+    const answers = { method, refuse, isLetIn, onStranger };
+    return [rpc, responseStream ? streaming({ ...answers, serialize }) : unary(answers)];
+  });
   server.addService(serialized(definition), Object.fromEntries(handlers));
 }
 
@@ -242,7 +254,7 @@ function unary({ method, refuse, isLetIn, onStranger }: Answers): handleUnaryCal
       answer(stranger);
       return;
     }
-    onTrail(trailOf(call), () => {
+    inRequestContext(contextOfCall(call), () => {
       const reply = method(call.request, callOf(call)) as Promise<object>;
       reply.then(
         (value) => {
@@ -269,7 +281,7 @@ function streaming(answers: StreamAnswers): handleServerStreamingCall<object, Bu
       return;
     }
     const context = callOf(stream);
-    onTrail(trailOf(stream), () => {
+    inRequestContext(contextOfCall(stream), () => {
       const items = method(stream.request, context) as AsyncIterable<object>;
       writeAll(items, stream, { serialize, signal: context.signal }).then(
         () => {
@@ -286,13 +298,13 @@ function streaming(answers: StreamAnswers): handleServerStreamingCall<object, Bu
 type Incoming = ServerUnaryCall<object, object> | ServerWritableStream<object, object>;
 
 /** Whose work a call is: as its caller says, and as its request names it. */
-function trailOf({ metadata, request }: Incoming): Trail {
+function contextOfCall({ metadata, request }: Incoming): RequestContext {
   const carried: Record<string, string> = {};
-  for (const name of carriedNames) {
+  for (const name of contextHeaderNames) {
     const [value] = metadata.get(name);
     if (typeof value === 'string') carried[name] = value;
   }
-  return withIds(fromCarried(carried), request);
+  return withIds(fromContextHeaders(carried), request);
 }
 
 function callOf(call: Incoming): Call {

@@ -5,7 +5,7 @@ import { errorCodes, ServiceError } from '@agent-workflow/kit/errors';
 import { fromStatus, toStatus } from './status.ts';
 
 test('any error comes out as it went in', (t) => {
-  const detail = fc.record({ loc: fc.array(fc.oneof(fc.string(), fc.nat())), msg: fc.string(), type: fc.string() });
+  const detail = fc.record({ field: fc.array(fc.oneof(fc.string(), fc.nat())), msg: fc.string(), type: fc.string() });
   const extras = fc.record(
     { details: fc.array(detail, { maxLength: 5 }), retryAfterMs: fc.nat() },
     { requiredKeys: ['details'] },
@@ -29,7 +29,7 @@ test('the cause never crosses the wire', (t) => {
 });
 
 test('an error too large for the headers loses its last details, never its code', (t) => {
-  const details = Array.from({ length: 5000 }, (_, index) => ({ loc: ['body', index], msg: 'wrong', type: 'x' }));
+  const details = Array.from({ length: 5000 }, (_, index) => ({ field: ['messages', index], msg: 'wrong', type: 'x' }));
   const wire = toStatus(new ServiceError('Invalid', 'ä'.repeat(10_000), { details }));
   const got = fromStatus(wire.code, wire.error, undefined);
   t.true(wire.error.length <= 16 * 1024);

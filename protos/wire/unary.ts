@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isServiceError, unavailable, type ServiceError } from '@agent-workflow/kit/errors';
-import { toCarried, trail } from '@agent-workflow/kit/trail';
+import { toContextHeaders, requestContext } from '@agent-workflow/kit/request-context';
 import {
   connectivityState,
   Metadata,
@@ -150,17 +150,17 @@ function callUntilAnswered(
 type Answer = (error: GrpcError | null, reply?: object) => void;
 
 function send({ client, metadata, rpc, request, call }: Outgoing, tried: Tried, answer: Answer): ClientUnaryCall {
-  const own = withTrail(metadata);
+  const own = withRequestContext(metadata);
   spreadBy(tried, own);
   const { path, requestSerialize, responseDeserialize } = rpc;
   const options = { deadline: call.deadline };
   return client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, own, options, answer);
 }
 
-/** A copy that names the trail of whoever calls. */
-export function withTrail(metadata: Metadata): Metadata {
+/** A copy with the request context of the caller. */
+export function withRequestContext(metadata: Metadata): Metadata {
   const own = metadata.clone();
-  for (const [name, value] of Object.entries(toCarried(trail()))) own.set(name, value);
+  for (const [name, value] of Object.entries(toContextHeaders(requestContext()))) own.set(name, value);
   return own;
 }
 

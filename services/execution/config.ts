@@ -1,8 +1,8 @@
-import { budgetSettings } from '@agent-workflow/kit/budget';
+import { budgetSettings } from '@agent-workflow/runtime/budget';
 import { choice, integer, required, type Settings } from '@agent-workflow/kit/env';
-import { grpcSettings, processSettings, securitySettings } from '@agent-workflow/kit/process';
-import { serviceFileSettings } from '@agent-workflow/kit/service-file';
-import { natsSettings } from './nats-settings.ts';
+import { grpcSettings, processSettings, securitySettings } from '@agent-workflow/runtime/process';
+import { serviceFileSettings } from '@agent-workflow/runtime/service-file';
+import { natsSettings } from './adapters/nats/settings.ts';
 
 /** What the execution service reads from the environment. */
 export const executionSettings = {

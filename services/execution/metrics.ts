@@ -1,4 +1,5 @@
-import { counter, gauge, histogram } from '@agent-workflow/kit/metrics';
+import { counter, gauge, histogram } from '@agent-workflow/runtime/metrics';
+import { endStatuses } from '@agent-workflow/protos/lists';
 
 /** Names of an agent's nodes and tools that are told apart. */
 const names = 200;
@@ -9,7 +10,7 @@ const nodeSeconds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 
 export const executionMetrics = {
   accepted: counter('agent_workflow_runs_accepted_total', 'Runs accepted; a request sent again counts again'),
   ended: counter('agent_workflow_runs_ended_total', 'Runs ended, each once, by the process that ended it', {
-    status: ['completed', 'interrupted', 'failed', 'stopped'],
+    status: endStatuses,
   }),
   givenUp: counter(
     'agent_workflow_runs_given_up_total',

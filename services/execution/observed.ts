@@ -1,5 +1,6 @@
-import type { Instruments, Registry } from '@agent-workflow/kit/metrics';
-import type { Spans } from '@agent-workflow/kit/spans';
+import type { Instruments, Registry } from '@agent-workflow/runtime/metrics';
+import type { Spans } from '@agent-workflow/runtime/spans';
+import type { EndStatus } from '@agent-workflow/protos/lists';
 import type {
   ClaimedRun,
   ListOpenRunsReply,
@@ -8,12 +9,12 @@ import type {
   Threads,
 } from '@agent-workflow/protos/threads';
 import { LRUCache } from 'lru-cache';
-import { surroundCode, type BeginCode } from './engine/around.ts';
-import type { CompiledGraph } from './engine/graph.ts';
+import { surroundCode, type BeginCode } from '@agent-workflow/graph/run/around';
+import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import { executionMetrics } from './metrics.ts';
-import type { RunOptions } from './options.ts';
-import type { RunLog, RunQueue, WorkerLeases } from './port.ts';
-import type { Watchdog } from './watchdog.ts';
+import type { RunOptions } from './record/run-options.ts';
+import type { RunLog, RunQueue, WorkerLeases } from './ports/port.ts';
+import type { Watchdog } from './watchdog/watchdog.ts';
 
 /** What the execution service stands on, as far as it is measured and traced. */
 export interface ObservedParts {
@@ -117,7 +118,7 @@ const nameOf = ({ owner, threadId }: ThreadKey): string => JSON.stringify([owner
 
 /** Counts what the record says yes to: it says so once for each run. */
 function countRuns(threads: Threads, meters: Meters): Threads {
-  const ended = (status: string): void => meters.ended.add({ status });
+  const ended = (status: EndStatus): void => meters.ended.add({ status });
   const seeSweep = watchSweep(meters);
   const deleting = new LRUCache<string, number>({ max: deletionsAtOnce });
   return {
@@ -131,7 +132,7 @@ function countRuns(threads: Threads, meters: Meters): Threads {
     claimRun: async (request, call) => {
       const reply = await threads.claimRun(request, call);
       if (reply.givenUp) {
-        if (reply.givenUp.code === 'INTERNAL_ERROR') meters.givenUp.add({});
+        if (reply.givenUp.code === 'Internal') meters.givenUp.add({});
         ended('failed');
       }
       return reply;

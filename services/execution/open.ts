@@ -1,6 +1,6 @@
-import { inFlightBytes } from '@agent-workflow/kit/budget';
+import { inFlightBytes } from '@agent-workflow/runtime/budget';
 import type { Values } from '@agent-workflow/kit/env';
-import { healthy, type Health } from '@agent-workflow/kit/health';
+import { healthy, type Health } from '@agent-workflow/runtime/health';
 import { newId } from '@agent-workflow/kit/ids';
 import { every } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
@@ -8,16 +8,16 @@ import type { Execution } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type { Threads } from '@agent-workflow/protos/threads';
 import type { executionSettings } from './config.ts';
-import { deleteIdle, finishDeletions, type OnDeletionFailure } from './delete-thread.ts';
-import { openEndWatch } from './end-watch.ts';
-import type { CompiledGraph } from './engine/graph.ts';
-import { expireLogs } from './expire-logs.ts';
-import { holdLease } from './lease.ts';
-import type { RunControl, RunLog, RunQueue, WorkerLeases } from './port.ts';
-import { createExecution } from './runs.ts';
-import { createSweep } from './sweep.ts';
-import { unwatched, type Watchdog } from './watchdog.ts';
-import { createWorker, type Worker, type WorkerOptions } from './worker.ts';
+import { deleteIdle, finishDeletions, type OnDeletionFailure } from './api/delete-thread.ts';
+import { openEndWatch } from './api/end-watch.ts';
+import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
+import { expireLogs } from './worker/expire-logs.ts';
+import { holdLease } from './worker/lease.ts';
+import type { RunControl, RunLog, RunQueue, WorkerLeases } from './ports/port.ts';
+import { createExecution } from './api/runs.ts';
+import { createSweep } from './worker/sweep.ts';
+import { unwatched, type Watchdog } from './watchdog/watchdog.ts';
+import { createWorker, type Worker, type WorkerOptions } from './worker/worker.ts';
 
 export interface OpenExecutionOptions {
   readonly graph: CompiledGraph | undefined;

@@ -1,17 +1,18 @@
 import { newId } from '@agent-workflow/kit/ids';
 import type { Env } from '@agent-workflow/kit/env';
-import { openObservation } from '@agent-workflow/kit/observe';
-import { beginProcess, toGrpcOptions, type RunningProcess } from '@agent-workflow/kit/process';
-import { readServiceFile } from '@agent-workflow/kit/service-file';
+import { openObservation } from '@agent-workflow/runtime/observe';
+import { beginProcess, toGrpcOptions, type RunningProcess } from '@agent-workflow/runtime/process';
+import { readServiceFile } from '@agent-workflow/runtime/service-file';
 import { connect } from '@agent-workflow/protos/wire/connect';
+import { servesOldGateways } from '@agent-workflow/protos/old-events';
 import { openWireServer } from '@agent-workflow/protos/wire/serve';
-import { openNats } from './adapters/nats.ts';
+import { openNats } from './adapters/nats/nats.ts';
 import { loadAgent } from './agents/load.ts';
 import { executionProcessSettings } from './config.ts';
-import { toNatsOptions } from './nats-settings.ts';
+import { toNatsOptions } from './adapters/nats/settings.ts';
 import { observeExecution } from './observed.ts';
 import { openExecution } from './open.ts';
-import { openWatchdog } from './watchdog.ts';
+import { openWatchdog } from './watchdog/watchdog.ts';
 
 /**
  * The execution service as a process of its own, on NATS. Until that answers, it lives and is not ready. In the role `api` it
@@ -51,7 +52,7 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
       sweepMs: values.LEASE_MS / 3,
     }),
   );
-  wire.provide('execution', execution);
+  wire.provide('execution', servesOldGateways(execution));
   // No more runs are taken from here on; calls wait for those under way, and whoever waits is cut when these are handed over.
   opened.defer(async () => {
     await Promise.all([wire[Symbol.asyncDispose](), drain(Math.max(minDrainMs, options.drainMs))]);

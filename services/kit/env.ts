@@ -1,4 +1,4 @@
-/** One environment variable: how it is read, what stands when it is not set, and the sentence the README prints. */
+/** One environment variable: how it is read, its default, and its sentence in `deploy/settings.md`. */
 export interface Setting<T> {
   readonly doc: string;
   readonly fallback: T;

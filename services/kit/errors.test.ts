@@ -6,10 +6,10 @@ test('codes are listed once each', (t) => {
 });
 
 test('an invalid field is named in the message and in the details', (t) => {
-  const error = invalid(['query', 'limit'], 'must be at least 1, not 0', 'greater_than_equal');
-  t.is(error.message, 'query.limit: must be at least 1, not 0');
+  const error = invalid(['page', 'limit'], 'must be at least 1, not 0', 'greater_than_equal');
+  t.is(error.message, 'page.limit: must be at least 1, not 0');
   t.deepEqual(error.details, [
-    { loc: ['query', 'limit'], msg: 'must be at least 1, not 0', type: 'greater_than_equal' },
+    { field: ['page', 'limit'], msg: 'must be at least 1, not 0', type: 'greater_than_equal' },
   ]);
 });
 

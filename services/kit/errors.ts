@@ -1,6 +1,6 @@
 /**
  * The closed list of ways a call can fail, in the words of the domain. Each is mapped once to a gRPC status
- * (`protos/wire/status.ts`) and once to HTTP (`gateway/middleware/errors.ts`).
+ * (`protos/wire/status.ts`) and once to HTTP (`gateway/http/errors.ts`).
  */
 export const errorCodes = [
   'BadRequest',
@@ -23,9 +23,23 @@ export const errorCodes = [
 
 export type ErrorCode = (typeof errorCodes)[number];
 
-/** One thing wrong with a request: `loc` is the path to it, as `["body", "messages", 0, "role"]`. */
+/** The codes that a run can fail with. */
+export const failureCodes = [
+  'NodeFailed',
+  'GraphFailed',
+  'BadRequest',
+  'Conflict',
+  'Invalid',
+  'Internal',
+] as const satisfies readonly ErrorCode[];
+export type FailureCode = (typeof failureCodes)[number];
+
+/**
+ * One thing wrong with a request: `field` is the path to it in the words of the service that refuses, as `["messages", 0, "role"]`;
+ * empty for the request as a whole. Where a caller put that field the gateway knows.
+ */
 export interface ErrorDetail {
-  readonly loc: readonly (string | number)[];
+  readonly field: readonly (string | number)[];
   readonly msg: string;
   readonly type: string;
 }
@@ -69,9 +83,13 @@ export const conflict = (message: string): ServiceError => new ServiceError('Con
 /** The fence refused: another worker holds the run, or it has ended. The caller stops and touches nothing. */
 export const stale = (message: string): ServiceError => new ServiceError('Stale', message);
 
-/** A field has the wrong type, range or value; `loc` names it. */
-export const invalid = (loc: ErrorDetail['loc'], msg: string, type = 'value_error'): ServiceError =>
-  new ServiceError('Invalid', `${loc.join('.')}: ${msg}`, { details: [{ loc, msg, type }] });
+/** A field has the wrong type, range or value. */
+export const invalid = (field: ErrorDetail['field'], msg: string, type = 'value_error'): ServiceError =>
+  new ServiceError('Invalid', faultText(field, msg), { details: [{ field, msg, type }] });
+
+/** What is wrong with a field, as one text. */
+export const faultText = (field: ErrorDetail['field'], msg: string): string =>
+  field.length === 0 ? msg : `${field.join('.')}: ${msg}`;
 
 /** Something needed is away for now. */
 export const unavailable = (message: string, cause?: unknown, retryAfterMs = 1000): ServiceError =>

@@ -2,7 +2,7 @@ import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import test from 'ava';
-import { every, settledWithin, untilThere } from './life.ts';
+import { every, settledWithin } from './life.ts';
 
 test('work that settles in time is told from work that does not', async (t) => {
   t.true(await settledWithin(Promise.resolve(), 1000));
@@ -84,38 +84,3 @@ async function spawnWaiting(after: string): Promise<ChildProcessByStdio<null, Re
   await once(child.stdout, 'data');
   return child;
 }
-
-test('what is not there yet is opened again until it is', async (t) => {
-  let attempts = 0;
-  const failures: unknown[] = [];
-  const opened = await untilThere(
-    () => {
-      attempts += 1;
-      return attempts < 3 ? Promise.reject(new Error(`attempt ${String(attempts)}`)) : Promise.resolve('there');
-    },
-    { signal: new AbortController().signal, onFailure: (error) => failures.push(error), mayHelp: () => true },
-  );
-  t.is(opened, 'there');
-  t.deepEqual(failures.map(String), ['Error: attempt 1', 'Error: attempt 2']);
-});
-
-test('what trying again does not mend is thrown at once', async (t) => {
-  let attempts = 0;
-  const open = (): Promise<never> => {
-    attempts += 1;
-    return Promise.reject(new Error('a wrong setting'));
-  };
-  const options = { signal: new AbortController().signal, onFailure: () => undefined, mayHelp: () => false };
-  await t.throwsAsync(untilThere(open, options), { message: 'a wrong setting' });
-  t.is(attempts, 1);
-});
-
-test('a process that is told to stop waits for nothing any more', async (t) => {
-  const stopping = new AbortController();
-  const open = (): Promise<never> => {
-    stopping.abort(new Error('told to stop'));
-    return Promise.reject(new Error('not there'));
-  };
-  const options = { signal: stopping.signal, onFailure: () => undefined, mayHelp: () => true };
-  await t.throwsAsync(untilThere(open, options), { message: 'told to stop' });
-});

@@ -1,5 +1,3 @@
-import pRetry from 'p-retry';
-
 /** Resolves with the name of the first SIGINT or SIGTERM. A second one ends the process at once, as users expect of Ctrl-C. */
 export async function untilSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
@@ -21,38 +19,6 @@ export function stopSignal(): AbortSignal {
   });
   return controller.signal;
 }
-
-export interface UntilThereOptions {
-  readonly signal: AbortSignal;
-  /** Told of each attempt that failed. */
-  readonly onFailure: (error: unknown) => void;
-  /** Whether trying again may help: a setting that does not hold stays wrong. */
-  readonly mayHelp: (error: unknown) => boolean;
-}
-
-/**
- * Opens what may not be there yet: again and again, at growing intervals of up to `maxWaitMs`, each with a share of chance.
- * @throws what `open` threw when trying again does not help, and the signal's reason when it fires.
- */
-export async function untilThere<T>(
-  open: () => Promise<T>,
-  { signal, onFailure, mayHelp }: UntilThereOptions,
-): Promise<T> {
-  return pRetry(open, {
-    retries: Infinity,
-    minTimeout: firstWaitMs,
-    maxTimeout: maxWaitMs,
-    randomize: true,
-    signal,
-    onFailedAttempt: ({ error }) => {
-      onFailure(error);
-    },
-    shouldRetry: ({ error }) => mayHelp(error),
-  });
-}
-
-const firstWaitMs = 200;
-const maxWaitMs = 5000;
 
 /** Whether `work` settled within `ms`; a failure of `work` counts as settled. */
 export async function settledWithin(work: Promise<unknown>, ms: number): Promise<boolean> {

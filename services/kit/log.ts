@@ -1,5 +1,5 @@
 import { pino, type Logger } from 'pino';
-import { toFields, trail, traceIdOf } from './trail.ts';
+import { toFields, requestContext, traceIdOf } from './request-context.ts';
 
 export type Log = Logger;
 
@@ -76,7 +76,7 @@ const shortened = (text: string): string =>
 
 /** What is absent leaves no field. */
 function idsOfWork(): object {
-  const own = trail();
+  const own = requestContext();
   return { request_id: own.requestId, run_id: own.runId, thread_id: own.threadId, trace_id: traceIdOf(own) };
 }
 

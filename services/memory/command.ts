@@ -1,9 +1,9 @@
 import { ConfigError, processEnv, type Values } from '@agent-workflow/kit/env';
 import { stopSignal } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
-import { beginProcess } from '@agent-workflow/kit/process';
+import { beginProcess } from '@agent-workflow/runtime/process';
 import { createEmbedder, memoryStoreSettings } from './config.ts';
-import type { Embedder } from './port.ts';
+import type { Embedder } from './ports/port.ts';
 
 /** What a command on the memories is given. */
 export interface Command {

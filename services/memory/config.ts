@@ -1,9 +1,9 @@
 import { choice, ConfigError, integer, text, type Settings, type Values } from '@agent-workflow/kit/env';
-import { grpcSettings, processSettings, securitySettings } from '@agent-workflow/kit/process';
+import { grpcSettings, processSettings, securitySettings } from '@agent-workflow/runtime/process';
 import { hashEmbedder } from './embedders/hash.ts';
 import { createEmbedderPool } from './embedders/pool.ts';
-import type { Embedder } from './port.ts';
-import { weaviateSettings } from './weaviate-settings.ts';
+import type { Embedder } from './ports/port.ts';
+import { weaviateSettings } from './adapters/weaviate/settings.ts';
 
 /** What the environment says to the memory service. */
 export const memorySettings = {

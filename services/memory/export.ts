@@ -1,10 +1,10 @@
 import { createWriteStream } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { toLines } from './backup.ts';
+import { toLines } from './backup/backup.ts';
 import { createProgress, fileOf, runCommand } from './command.ts';
 import { openStore } from './open-store.ts';
-import type { OwnedMemory } from './port.ts';
+import type { OwnedMemory } from './ports/port.ts';
 
 // Writes every memory of every owner to a file, from which `import.ts` puts them into any other store.
 await runCommand('export', async (command) => {

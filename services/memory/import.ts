@@ -2,9 +2,9 @@ import { createReadStream } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { ConfigError } from '@agent-workflow/kit/env';
-import { readBackup } from './backup.ts';
+import { readBackup } from './backup/backup.ts';
 import { createProgress, fileOf, runCommand } from './command.ts';
-import { copyMemories } from './copy.ts';
+import { copyMemories } from './backup/copy.ts';
 import { openStore } from './open-store.ts';
 
 // Puts the memories of a file that `export.ts` wrote into the store. Those that are there stay as they are, so it can be run again.

@@ -3,7 +3,7 @@ import { enableCompileCache } from 'node:module';
 // Compiled code is kept between starts: everything below is imported after this, so that it is found there.
 enableCompileCache();
 
-const { runProcess } = await import('@agent-workflow/kit/process');
+const { runProcess } = await import('@agent-workflow/runtime/process');
 const { openMemoryProcess } = await import('./process.ts');
 
 await runProcess(openMemoryProcess);

@@ -2,11 +2,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { invalid, notFound, type ServiceError } from '@agent-workflow/kit/errors';
 import { createQuota, pageBytes, toPage } from '@agent-workflow/kit/pages';
 import type { Call } from '@agent-workflow/protos/call';
+import { distanceMetrics, memoryTypes, retrievalStrategies } from '@agent-workflow/protos/lists';
 import type { Memory, MemoryItem, SearchRequest } from '@agent-workflow/protos/memory';
 import { requestOf, type Repeatable } from '@agent-workflow/protos/repeats';
 import {
   checkedSelection,
-  memoryTypes,
   oneOf,
   readCount,
   readMetadata,
@@ -16,17 +16,17 @@ import {
   refuseLate,
   refuseLong,
   refuseUnfit,
-} from './checks.ts';
-import { fromCursor, toCursor } from './cursor.ts';
-import { embedTexts } from './embedding.ts';
-import { narrows, readSelection, type Selected } from './filters.ts';
-import { idByContent } from './id-by-content.ts';
-import { textBytes, toJson } from './json.ts';
-import { readSearchOptions } from './options.ts';
-import type { Embedder, MemoryRecord, MemoryStore, SentRequest, StoredMemory } from './port.ts';
-import { distanceMetrics, vectorToJson } from './rank.ts';
-import { retrievalStrategies, strategies, type Ranked } from './strategies.ts';
-import { countTokens, createBudget } from './tokens.ts';
+} from './record/checks.ts';
+import { fromCursor, toCursor } from './record/cursor.ts';
+import { embedTexts } from './embedders/embedding.ts';
+import { narrows, readSelection, type Selected } from './record/filters.ts';
+import { idByContent } from './record/id-by-content.ts';
+import { textBytes, toJson } from './record/json.ts';
+import { readSearchOptions } from './record/options.ts';
+import type { Embedder, MemoryRecord, MemoryStore, SentRequest, StoredMemory } from './ports/port.ts';
+import { vectorToJson } from './search/rank.ts';
+import { strategies, type Ranked } from './search/strategies.ts';
+import { countTokens, createBudget } from './words/tokens.ts';
 
 export interface MemoriesOptions {
   readonly store: MemoryStore;
@@ -42,7 +42,7 @@ const memoriesAtOnce = 50;
 /** The memory service on a store and an embedder. */
 export function createMemories({ store, embedder, halfLifeDays, now = Date.now }: MemoriesOptions): Memory {
   const embed = async (field: 'content' | 'query', text: string, call: Call): Promise<Float32Array> => {
-    const [vector] = await embedTexts(embedder, { texts: [text], loc: ['body', field] }, call);
+    const [vector] = await embedTexts(embedder, { texts: [text], field: [field] }, call);
     refuseLate(call);
     return vector as Float32Array;
   };
@@ -74,13 +74,13 @@ export function createMemories({ store, embedder, halfLifeDays, now = Date.now }
 
   const rank = async (request: SearchRequest, call: Call): Promise<Ranked[]> => {
     const { owner, query: text, scoreThreshold: threshold } = request;
-    const strategy = oneOf(retrievalStrategies, request.retrievalStrategy, ['body', 'retrieval_strategy']);
-    const metric = oneOf(distanceMetrics, request.distanceMetric, ['body', 'distance_metric']);
-    const limit = readCount(request.limit, ['body', 'limit']);
+    const strategy = oneOf(retrievalStrategies, request.retrievalStrategy, ['retrievalStrategy']);
+    const metric = oneOf(distanceMetrics, request.distanceMetric, ['distanceMetric']);
+    const limit = readCount(request.limit, ['limit']);
     const options = readSearchOptions(request.optionsJson, halfLifeDays);
     const selected = readSelection(checkedSelection(request.selection));
-    if (!Number.isFinite(threshold)) throw invalid(['body', 'score_threshold'], 'must be a number');
-    refuseLarge(text, ['body', 'query']);
+    if (!Number.isFinite(threshold)) throw invalid(['scoreThreshold'], 'must be a number');
+    refuseLarge(text, ['query']);
     if (text.trim() === '') return newest(owner, selected, limit);
     const vector = await embed('query', text, call);
     return strategies[strategy]({
@@ -102,8 +102,8 @@ export function createMemories({ store, embedder, halfLifeDays, now = Date.now }
       const { owner, content, memoryType, category, metadataJson, threadId = '' } = request;
       refuseLate(call);
       refuseUnfit(content);
-      oneOf(memoryTypes, memoryType, ['body', 'memory_type']);
-      refuseLong(category, ['body', 'category']);
+      oneOf(memoryTypes, memoryType, ['memoryType']);
+      refuseLong(category, ['category']);
       readMetadata(metadataJson);
       const putAs = async (memoryId: string): Promise<boolean> => {
         const vector = await embed('content', content, call);
@@ -123,7 +123,7 @@ export function createMemories({ store, embedder, halfLifeDays, now = Date.now }
 
     search: async (request, call) => {
       refuseLate(call);
-      const maxTokens = readCount(request.maxTokens, ['body', 'max_tokens'], { min: 0, max: Infinity });
+      const maxTokens = readCount(request.maxTokens, ['maxTokens'], { min: 0, max: Infinity });
       const before = store.incompleteSince();
       const ranked = await rank(request, call);
       const incompleteSince = before ?? store.incompleteSince();
@@ -176,7 +176,7 @@ export function createMemories({ store, embedder, halfLifeDays, now = Date.now }
 
     list: async ({ owner, selection, limit: asked, offset: from, cursor }, call) => {
       refuseLate(call);
-      const limit = readCount(asked, ['query', 'limit']);
+      const limit = readCount(asked, ['limit']);
       const offset = cursor === undefined ? readOffset(from) : 0;
       const after = cursor === undefined ? undefined : fromCursor(cursor);
       const selected = readSelection(checkedSelection(selection));
@@ -242,7 +242,7 @@ const absent = (memoryId: string): ServiceError => notFound(`memory "${memoryId}
 
 const nothingNarrows = (): ServiceError =>
   invalid(
-    ['body'],
+    [],
     'must have memory_type, category, filters or config.thread_id; options.all forgets everything',
     'missing',
   );

@@ -1,7 +1,7 @@
-import { counter, histogram, type Registry } from '@agent-workflow/kit/metrics';
+import { counter, histogram, type Registry } from '@agent-workflow/runtime/metrics';
+import { retrievalStrategies } from '@agent-workflow/protos/lists';
 import type { Memory } from '@agent-workflow/protos/memory';
-import type { Embedder } from './port.ts';
-import { retrievalStrategies } from './strategies.ts';
+import type { Embedder } from './ports/port.ts';
 
 const seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30];
 

@@ -1,14 +1,14 @@
-import { openDataFolder } from '@agent-workflow/kit/adapters/sqlite';
+import { openDataFolder } from '@agent-workflow/runtime/sqlite/sqlite';
 import type { Values } from '@agent-workflow/kit/env';
 import { isServiceError } from '@agent-workflow/kit/errors';
-import { untilThere } from '@agent-workflow/kit/life';
-import { unwatchedPart, type Health } from '@agent-workflow/kit/health';
+import { retry, serverAway } from '@agent-workflow/kit/retry';
+import { unwatchedPart, type Health } from '@agent-workflow/runtime/health';
 import type { Log } from '@agent-workflow/kit/log';
-import { openSqliteMemoryStore } from './adapters/sqlite.ts';
+import { openSqliteMemoryStore } from './adapters/sqlite/store.ts';
 import type { memoryStoreSettings } from './config.ts';
-import type { EmbedderIdentity, MemoryStore } from './port.ts';
+import type { EmbedderIdentity, MemoryStore } from './ports/port.ts';
 import { watchStore } from './watch-store.ts';
-import { readWeaviate, type WeaviateReach } from './weaviate-settings.ts';
+import { readWeaviate, type WeaviateReach } from './adapters/weaviate/settings.ts';
 
 export interface StoreParts {
   readonly values: Values<typeof memoryStoreSettings>;
@@ -47,7 +47,7 @@ async function openCluster(
   reach: WeaviateReach,
   { embedder, log, health, stopping }: StoreParts,
 ): Promise<MemoryStore> {
-  const { openWeaviateMemoryStore } = await import('./adapters/weaviate.ts');
+  const { openWeaviateMemoryStore } = await import('./adapters/weaviate/store.ts');
   const open = async (): Promise<MemoryStore> =>
     openWeaviateMemoryStore({
       ...reach,
@@ -60,10 +60,11 @@ async function openCluster(
       },
     });
   const part = health?.part('weaviate') ?? unwatchedPart;
-  const store = await untilThere(open, {
+  const store = await retry(open, {
+    ...serverAway,
     signal: stopping,
     mayHelp: (error) => isServiceError(error, 'Unavailable'),
-    onFailure: (error) => {
+    onRetry: (error) => {
       part.fails('it is away', error);
       log.warn({ err: error }, 'waiting for Weaviate');
     },

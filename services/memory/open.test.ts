@@ -19,7 +19,7 @@ const note = {
   owner: 'anon',
   memoryId: 'm1',
   content: 'the spare key is under the stone',
-  memoryType: 'semantic',
+  memoryType: 'semantic' as const,
   category: 'house',
   metadataJson: Buffer.from('{}'),
 };
@@ -29,8 +29,8 @@ const search = {
   selection: {},
   limit: 10,
   scoreThreshold: 0,
-  retrievalStrategy: 'hybrid',
-  distanceMetric: 'cosine',
+  retrievalStrategy: 'hybrid' as const,
+  distanceMetric: 'cosine' as const,
   maxTokens: 100,
 };
 

@@ -1,7 +1,7 @@
-import type { PartHealth } from '@agent-workflow/kit/health';
-import type { Registry } from '@agent-workflow/kit/metrics';
+import type { PartHealth } from '@agent-workflow/runtime/health';
+import type { Registry } from '@agent-workflow/runtime/metrics';
 import type { Memory } from '@agent-workflow/protos/memory';
-import { openSqliteMemoryStore } from './adapters/sqlite.ts';
+import { openSqliteMemoryStore } from './adapters/sqlite/store.ts';
 import { createEmbedder, type MemoryValues } from './config.ts';
 import { createMemories } from './memories.ts';
 import { measureMemory } from './metrics.ts';

@@ -1,6 +1,6 @@
 import type { Env } from '@agent-workflow/kit/env';
-import { openObservation } from '@agent-workflow/kit/observe';
-import { beginProcess, toGrpcOptions, type RunningProcess } from '@agent-workflow/kit/process';
+import { openObservation } from '@agent-workflow/runtime/observe';
+import { beginProcess, toGrpcOptions, type RunningProcess } from '@agent-workflow/runtime/process';
 import { openWireServer } from '@agent-workflow/protos/wire/serve';
 import { createEmbedder, memoryProcessSettings } from './config.ts';
 import { createMemories } from './memories.ts';

@@ -1,15 +1,15 @@
 import { ConfigError } from '@agent-workflow/kit/env';
 import { ServiceError } from '@agent-workflow/kit/errors';
 import { createProgress, runCommand } from './command.ts';
-import { copyMemories } from './copy.ts';
-import { readWeaviate } from './weaviate-settings.ts';
+import { copyMemories } from './backup/copy.ts';
+import { readWeaviate } from './adapters/weaviate/settings.ts';
 
 // Copies all memories into a new collection of Weaviate, whose index is made anew, and lets it take the place of the old one. When
 // the settings name another embedder than made the vectors, they are made anew too. No memory service may be at work meanwhile.
 await runCommand('reindex', async ({ values, embedder, log, stopping, say }) => {
   const reach = readWeaviate(values);
   if (!reach) throw new ConfigError('WEAVIATE_URL must be set: the file of DATA_DIR has no index to make anew');
-  const { openReindex } = await import('./adapters/weaviate-reindex.ts');
+  const { openReindex } = await import('./adapters/weaviate/reindex.ts');
   await using reindex = await openReindex({
     ...reach,
     onFailure: (error) => {

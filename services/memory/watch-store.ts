@@ -1,6 +1,6 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
-import type { PartHealth } from '@agent-workflow/kit/health';
-import type { MemoryStore } from './port.ts';
+import type { PartHealth } from '@agent-workflow/runtime/health';
+import type { MemoryStore } from './ports/port.ts';
 
 /** The same store, which is reported as away while its calls fail for that. */
 export function watchStore(store: MemoryStore, part: PartHealth): MemoryStore {

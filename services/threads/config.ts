@@ -1,6 +1,6 @@
 import { integer, type Settings, type Values } from '@agent-workflow/kit/env';
-import { grpcSettings, processSettings, securitySettings } from '@agent-workflow/kit/process';
-import { cassandraSettings } from './cassandra-settings.ts';
+import { grpcSettings, processSettings, securitySettings } from '@agent-workflow/runtime/process';
+import { cassandraSettings } from './adapters/cassandra/settings.ts';
 
 /** What the threads service reads from the environment. */
 export const threadsSettings = {

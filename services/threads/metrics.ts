@@ -1,6 +1,6 @@
-import type { PartHealth } from '@agent-workflow/kit/health';
-import { counter, histogram, type Registry } from '@agent-workflow/kit/metrics';
-import type { Asked } from './adapters/cassandra-client.ts';
+import type { PartHealth } from '@agent-workflow/runtime/health';
+import { counter, histogram, type Registry } from '@agent-workflow/runtime/metrics';
+import type { Asked } from './adapters/cassandra/client.ts';
 
 const kinds = ['read', 'serial_read', 'write', 'conditional_write'] as const;
 

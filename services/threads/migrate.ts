@@ -1,8 +1,8 @@
-import { beginProcess, processSettings } from '@agent-workflow/kit/process';
+import { beginProcess, processSettings } from '@agent-workflow/runtime/process';
 import { ConfigError, processEnv } from '@agent-workflow/kit/env';
 import { isServiceError } from '@agent-workflow/kit/errors';
-import { migrateCassandra } from './adapters/cassandra-migrate.ts';
-import { cassandraSettings, readCassandra } from './cassandra-settings.ts';
+import { migrateCassandra } from './adapters/cassandra/migrate.ts';
+import { cassandraSettings, readCassandra } from './adapters/cassandra/settings.ts';
 
 /** How long to wait for another who migrates, and for a cluster that does not answer. */
 const waitMs = 5 * 60_000;

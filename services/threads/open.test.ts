@@ -1,8 +1,8 @@
 import test from 'ava';
 import { silentLog } from '@agent-workflow/kit/log';
 import { within } from '@agent-workflow/protos/call';
-import { openSqliteThreadStore } from './adapters/sqlite.ts';
-import type { Head, ThreadStore } from './port.ts';
+import { openSqliteThreadStore } from './adapters/sqlite/store.ts';
+import type { Head, ThreadStore } from './ports/port.ts';
 import { openThreads } from './open.ts';
 
 const key = { owner: 'u:ada', threadId: 't1' };

@@ -2,7 +2,7 @@ import { every } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import type { Threads } from '@agent-workflow/protos/threads';
 import type { ThreadsValues } from './config.ts';
-import type { ThreadStore } from './port.ts';
+import type { ThreadStore } from './ports/port.ts';
 import { createThreads } from './threads.ts';
 
 export interface OpenThreadsOptions {

@@ -1,12 +1,12 @@
 import type { Env } from '@agent-workflow/kit/env';
 import { isServiceError } from '@agent-workflow/kit/errors';
-import { untilThere } from '@agent-workflow/kit/life';
-import { openObservation } from '@agent-workflow/kit/observe';
-import { beginProcess, toGrpcOptions, type RunningProcess } from '@agent-workflow/kit/process';
+import { retry, serverAway } from '@agent-workflow/kit/retry';
+import { openObservation } from '@agent-workflow/runtime/observe';
+import { beginProcess, toGrpcOptions, type RunningProcess } from '@agent-workflow/runtime/process';
 import { openWireServer } from '@agent-workflow/protos/wire/serve';
-import type { Asked } from './adapters/cassandra-client.ts';
-import { openCassandraThreadStore } from './adapters/cassandra.ts';
-import { readCassandra } from './cassandra-settings.ts';
+import type { Asked } from './adapters/cassandra/client.ts';
+import { openCassandraThreadStore } from './adapters/cassandra/store.ts';
+import { readCassandra } from './adapters/cassandra/settings.ts';
 import { threadsProcessSettings } from './config.ts';
 import { countStatements, watchStatements } from './metrics.ts';
 import { openThreads } from './open.ts';
@@ -29,11 +29,12 @@ export async function openThreadsProcess(env: Env, stopping: AbortSignal): Promi
     count?.(asked);
     watch(asked);
   };
-  const store = await untilThere(
+  const store = await retry(
     () => openCassandraThreadStore({ ...reach, checkpointTtl: values.CHECKPOINT_TTL, onError, onRequest }),
     {
+      ...serverAway,
       signal: stopping,
-      onFailure: (error) => {
+      onRetry: (error) => {
         health.fails('it is away', error);
         log.warn({ err: error }, 'Cassandra does not answer yet');
       },

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { within } from '@agent-workflow/protos/call';
-import { openSqliteThreadStore } from './adapters/sqlite.ts';
+import { openSqliteThreadStore } from './adapters/sqlite/store.ts';
 import { createThreads } from './threads.ts';
 
 const thread = { owner: 'u:ada', threadId: 't1' };

@@ -11,28 +11,28 @@ import type {
   StoppedRun,
   Threads,
 } from '@agent-workflow/protos/threads';
-import { refuseMetadata } from './bounds.ts';
-import { getCheckpoint, listCheckpoints } from './checkpoints.ts';
+import { refuseMetadata } from './record/bounds.ts';
+import { getCheckpoint, listCheckpoints } from './history/checkpoints.ts';
 import { threadsSettings } from './config.ts';
-import { decideFix, findBroken } from './fix.ts';
-import { createForks, withoutFork } from './fork.ts';
-import { listMessages, listRunMessages, listRuns, listThreads, toRun, toThread } from './lists.ts';
-import { fromJson, toJson } from './json.ts';
-import { gatherUndos } from './overlay.ts';
-import type { Head, Reads, RunRecord, ThreadKey, ThreadStore, ToolCallKey } from './port.ts';
-import { decideOnce, type Decide, type Outcome } from './repeats.ts';
-import { createSizedChange } from './measure.ts';
-import { pruned } from './retention.ts';
-import { keyBytes, runBytes } from './row-sizes.ts';
-import { newestOutput } from './run-output.ts';
-import { listRunSteps } from './run-steps.ts';
+import { decideFix, findBroken } from './messages/fix.ts';
+import { createForks, withoutFork } from './history/fork.ts';
+import { listMessages, listRunMessages, listRuns, listThreads, toRun, toThread } from './lists/lists.ts';
+import { fromJson, toJson } from './record/json.ts';
+import { gatherUndos } from './history/overlay.ts';
+import type { Head, Reads, RunRecord, ThreadKey, ThreadStore, ToolCallKey } from './ports/port.ts';
+import { decideOnce, type Decide, type Outcome } from './record/repeats.ts';
+import { createSizedChange } from './record/measure.ts';
+import { pruned } from './history/retention.ts';
+import { keyBytes, runBytes } from './record/row-sizes.ts';
+import { newestOutput } from './runs/output.ts';
+import { listRunSteps } from './runs/steps.ts';
 import { decideAccept, takesPlace } from './runs/accept.ts';
 import { decideClaim, inputIds } from './runs/claim.ts';
 import { decideCommit } from './runs/commit.ts';
 import { decideEnd } from './runs/end.ts';
 import { fromKeptAcceptance, fromKeptClaim, toKeptAcceptance, toKeptClaim } from './runs/kept-claim.ts';
 import { decideRelease } from './runs/release.ts';
-import { decideToolResult, decideToolStarted } from './runs/once.ts';
+import { decideToolResult, decideToolStarted } from './runs/tool-calls.ts';
 import {
   claimedState,
   createStateReader,
@@ -41,7 +41,7 @@ import {
   decideDeleteMessage,
   decideWriteState,
   isOvertaken,
-} from './state.ts';
+} from './state/state.ts';
 
 /** How often a thread is fixed anew that changes meanwhile. */
 const fixAttempts = 5;
@@ -347,7 +347,7 @@ export function createThreads({
     },
 
     forkThread: async (request) => {
-      refuseMetadata(request.metadataJson, ['body', 'config', 'metadata']);
+      refuseMetadata(request.metadataJson, ['config', 'metadata']);
       await liveHead(keyOf(request));
       return toThread({ threadId: request.newThreadId, ...(await forks.make(request)) });
     },
@@ -384,7 +384,7 @@ export function createThreads({
         }),
       ]);
       if (known && known.bodyHash !== bodyHash) {
-        throw invalid(['header', 'Idempotency-Key'], 'was used with another body', 'idempotency_key');
+        throw invalid(['idempotencyKey'], 'was used with another body', 'idempotency_key');
       }
       if (!known) return { isNew: true, at };
       return { isNew: false, at: known.at, ...(known.reply === undefined ? {} : { replyJson: known.reply }) };

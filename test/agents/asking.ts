@@ -1,4 +1,4 @@
-import { END, START, StateGraph, field, interrupt } from '@agent-workflow/execution/graph';
+import { END, START, StateGraph, field, interrupt } from '@agent-workflow/graph';
 
 /** Asks a person two things, one after the other, beside a branch that asks nothing, and joins both. */
 export const graph = new StateGraph({

@@ -1,4 +1,4 @@
-import { END, START, StateGraph, field } from '@agent-workflow/execution/graph';
+import { END, START, StateGraph, field } from '@agent-workflow/graph';
 
 /** How many messages a run of this agent has, and their texts in bytes: each makes two events of that size. */
 export const boulders = 4;

@@ -1,15 +1,9 @@
 import { createAgent } from '@agent-workflow/execution/agents/default';
 import type { Brain } from '@agent-workflow/execution/agents/default/fields';
-import { bindMemory } from '@agent-workflow/execution/bound-memory';
-import { defaultValues } from '@agent-workflow/execution/engine/merge';
-import { entryNodes, runStep } from '@agent-workflow/execution/engine/step';
-import {
-  textOf,
-  type Block,
-  type BoundMemory,
-  type Message,
-  type ToolDeclaration,
-} from '@agent-workflow/execution/graph';
+import { bindMemory } from '@agent-workflow/execution/steps/bound-memory';
+import { defaultValues } from '@agent-workflow/graph/state/merge';
+import { entryNodes, runStep } from '@agent-workflow/graph/run/step';
+import { textOf, type Block, type BoundMemory, type Message, type ToolDeclaration } from '@agent-workflow/graph';
 import { readEnv } from '@agent-workflow/kit/env';
 import { newId } from '@agent-workflow/kit/ids';
 import { memorySettings } from '@agent-workflow/memory/config';

@@ -1,4 +1,4 @@
-import { END, START, StateGraph, field, textOf } from '@agent-workflow/execution/graph';
+import { END, START, StateGraph, field, textOf } from '@agent-workflow/graph';
 
 /** Repeats what it was told, and counts how often. */
 export const graph = new StateGraph({

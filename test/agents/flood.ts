@@ -1,4 +1,4 @@
-import { END, START, StateGraph, field } from '@agent-workflow/execution/graph';
+import { END, START, StateGraph, field } from '@agent-workflow/graph';
 
 /** How many rounds a run of this agent has, and what it says in each, in bytes. */
 export const rounds = 16;

@@ -1,4 +1,4 @@
-import { END, START, StateGraph, field } from '@agent-workflow/execution/graph';
+import { END, START, StateGraph, field } from '@agent-workflow/graph';
 
 /** Says one thing, then waits at the address in `config.gate` before it says the other. */
 export const graph = new StateGraph({

@@ -1,4 +1,4 @@
-import { END, START, StateGraph, field } from '@agent-workflow/execution/graph';
+import { END, START, StateGraph, field } from '@agent-workflow/graph';
 
 const inner = new StateGraph({})
   .addNode('shallow', (_state, { emit }) => emit('inside'))

@@ -1,15 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  END,
-  START,
-  StateGraph,
-  callsTools,
-  field,
-  interrupt,
-  textOf,
-  tool,
-  toolNode,
-} from '@agent-workflow/execution/graph';
+import { END, START, StateGraph, callsTools, field, interrupt, textOf, tool, toolNode } from '@agent-workflow/graph';
 
 const press = tool(
   {

@@ -1,4 +1,4 @@
-import { START, StateGraph } from '@agent-workflow/execution/graph';
+import { START, StateGraph } from '@agent-workflow/graph';
 
 /** Holds its process by a timer, as a pool of connections would. */
 setInterval(() => undefined, 60_000);

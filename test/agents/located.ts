@@ -1,4 +1,4 @@
-import { END, START, StateGraph } from '@agent-workflow/execution/graph';
+import { END, START, StateGraph } from '@agent-workflow/graph';
 
 /** Says which process it is in, waits at the address in `config.gate`, and says it again: a test knows whom to kill. */
 export const graph = new StateGraph({})

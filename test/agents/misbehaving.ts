@@ -11,7 +11,7 @@ import {
   toolNode,
   type NodeContext,
   type NodeFunction,
-} from '@agent-workflow/execution/graph';
+} from '@agent-workflow/graph';
 
 const hugeBytes = 100 * 1024 * 1024;
 const huge = (): string => 'x'.repeat(hugeBytes);

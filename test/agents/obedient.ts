@@ -1,4 +1,4 @@
-import { END, START, StateGraph, callsTools, field, textOf, toolNode } from '@agent-workflow/execution/graph';
+import { END, START, StateGraph, callsTools, field, textOf, toolNode } from '@agent-workflow/graph';
 
 /**
  * Does what the last message says: `fail` throws, `rounds 3` works three rounds, `call look` asks for the tool `look`;

@@ -1,5 +1,5 @@
 import { offlineBrain } from '@agent-workflow/execution/agents/default/offline';
-import { textOf } from '@agent-workflow/execution/graph';
+import { textOf } from '@agent-workflow/graph';
 import test from 'ava';
 import { converse } from './drive.ts';
 

@@ -1,4 +1,4 @@
-import { END, START, StateGraph, callsTools, tool, toolNode } from '@agent-workflow/execution/graph';
+import { END, START, StateGraph, callsTools, tool, toolNode } from '@agent-workflow/graph';
 
 const look = tool(
   { name: 'look', description: 'Looks in the memory', parameters: { type: 'object', properties: {} } },

@@ -1,4 +1,4 @@
-import { START, StateGraph, field } from '@agent-workflow/execution/graph';
+import { START, StateGraph, field } from '@agent-workflow/graph';
 
 /** Adds no message: what its runs end with is the context that they found, and their input. */
 export const graph = new StateGraph({

@@ -1,14 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  END,
-  START,
-  StateGraph,
-  callsTools,
-  field,
-  tool,
-  toolNode,
-  type Message,
-} from '@agent-workflow/execution/graph';
+import { END, START, StateGraph, callsTools, field, tool, toolNode, type Message } from '@agent-workflow/graph';
 
 /** Steps of one run. */
 export const stepsPerRun = 6;

@@ -1,4 +1,4 @@
-import { START, StateGraph, summarizeNode, textOf } from '@agent-workflow/execution/graph';
+import { START, StateGraph, summarizeNode, textOf } from '@agent-workflow/graph';
 
 /** Says how many messages it saw; more than four are shortened to the newest two, and the summary says what left. */
 export const graph = new StateGraph({})

@@ -1,4 +1,4 @@
-import { END, START, StateGraph, callsTools, field, textOf, tool, toolNode } from '@agent-workflow/execution/graph';
+import { END, START, StateGraph, callsTools, field, textOf, tool, toolNode } from '@agent-workflow/graph';
 
 const because = (what: string): Error =>
   new Error(`${what} gave up`, { cause: new RangeError(`${what} was asked too much`) });

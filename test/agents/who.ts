@@ -1,4 +1,4 @@
-import { END, START, StateGraph } from '@agent-workflow/execution/graph';
+import { END, START, StateGraph } from '@agent-workflow/graph';
 
 /** Answers with all that it is told of the caller and the request, as JSON. */
 export const graph = new StateGraph({})

@@ -1,15 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  END,
-  START,
-  StateGraph,
-  field,
-  textOf,
-  tool,
-  toolNode,
-  callsTools,
-  type Message,
-} from '@agent-workflow/execution/graph';
+import { END, START, StateGraph, field, textOf, tool, toolNode, callsTools, type Message } from '@agent-workflow/graph';
 
 /** One node that says what it heard. */
 export const echo = new StateGraph({ turns: field<number>({ type: 'number', default: 0, reducer: (a, b) => a + b }) })

@@ -1,8 +1,8 @@
-import { defaultValues } from '@agent-workflow/execution/engine/merge';
-import { deepFreeze, type EngineState } from '@agent-workflow/execution/engine/state';
-import { runStep } from '@agent-workflow/execution/engine/step';
-import { END, field, START, StateGraph, type CompiledGraph, type Message } from '@agent-workflow/execution/graph';
-import { nobody } from '@agent-workflow/execution/engine/walk';
+import { defaultValues } from '@agent-workflow/graph/state/merge';
+import { deepFreeze, type EngineState } from '@agent-workflow/graph/state/state';
+import { runStep } from '@agent-workflow/graph/run/step';
+import { END, field, START, StateGraph, type CompiledGraph, type Message } from '@agent-workflow/graph';
+import { nobody } from '@agent-workflow/graph/testing';
 import { median, type Figure } from './figure.ts';
 import type { Bench } from './measure.ts';
 

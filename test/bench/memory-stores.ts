@@ -2,12 +2,13 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openSqliteMemoryStore } from '@agent-workflow/memory/adapters/sqlite';
+import { openSqliteMemoryStore } from '@agent-workflow/memory/adapters/sqlite/store';
 import { hashEmbedder } from '@agent-workflow/memory/embedders/hash';
 import { createMemories } from '@agent-workflow/memory/memories';
-import type { MemoryStore, OwnedMemory } from '@agent-workflow/memory/port';
-import { toUnit, vectorToJson } from '@agent-workflow/memory/rank';
+import type { MemoryStore, OwnedMemory } from '@agent-workflow/memory/ports/port';
+import { toUnit, vectorToJson } from '@agent-workflow/memory/search/rank';
 import { within } from '@agent-workflow/protos/call';
+import type { DistanceMetric, RetrievalStrategy } from '@agent-workflow/protos/lists';
 import type { Memory } from '@agent-workflow/protos/memory';
 import { openTestStore } from '../servers/weaviate-collections.ts';
 import { privateWeaviate } from '../servers/weaviate.ts';
@@ -35,7 +36,7 @@ async function toMemory(n: number): Promise<OwnedMemory> {
   const memory = {
     memoryId: `m${String(n).padStart(8, '0')}`,
     content,
-    memoryType: 'semantic',
+    memoryType: 'semantic' as const,
     category: n % 10 === 0 ? 'rare' : 'notes',
     threadId: '',
     timestamp: Date.UTC(2025, 0, 1) + n * 1000,
@@ -48,8 +49,8 @@ async function toMemory(n: number): Promise<OwnedMemory> {
 
 interface Kind {
   readonly name: string;
-  readonly strategy: string;
-  readonly metric?: string;
+  readonly strategy: RetrievalStrategy;
+  readonly metric?: DistanceMetric;
   readonly filters?: object;
 }
 

@@ -1,4 +1,4 @@
-import { openSqlite } from '@agent-workflow/kit/adapters/sqlite';
+import { openSqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 import { join } from 'node:path';
 import { toolRounds } from './agents.ts';
 import { atMost, median, type Figure } from './figure.ts';

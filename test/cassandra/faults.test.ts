@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import test, { type ExecutionContext } from 'ava';
 import type { Threads } from '@agent-workflow/protos/threads';
 import { link } from '@agent-workflow/protos/wire/link';
-import type { ThreadStore } from '@agent-workflow/threads/port';
+import type { ThreadStore } from '@agent-workflow/threads/ports/port';
 import { createThreads } from '@agent-workflow/threads/threads';
 import { generator } from '../kill/random.ts';
 import { openKeyspace, type Keyspace } from '../servers/cassandra-keyspace.ts';

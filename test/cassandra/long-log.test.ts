@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
-import type { LogEntry, ThreadKey, ThreadStore } from '@agent-workflow/threads/port';
-import { kinds } from '@agent-workflow/threads/adapters/cassandra-schema';
-import type { Asked } from '@agent-workflow/threads/adapters/cassandra-client';
+import type { LogEntry, ThreadKey, ThreadStore } from '@agent-workflow/threads/ports/port';
+import { kinds } from '@agent-workflow/threads/adapters/cassandra/schema';
+import type { Asked } from '@agent-workflow/threads/adapters/cassandra/client';
 import { bytes, entry, newHead, owner, positionsOf, put, text } from '../contract/thread-rows.ts';
 import { openClient, openKeyspace, type Keyspace } from '../servers/cassandra-keyspace.ts';
 import { cassandra } from '../servers/cassandra.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
-import type { Head, ThreadStore } from '@agent-workflow/threads/port';
+import type { Head, ThreadStore } from '@agent-workflow/threads/ports/port';
 import { entry, key, newHead, owner, run } from '../contract/thread-rows.ts';
 import { openKeyspace, type Keyspace } from '../servers/cassandra-keyspace.ts';
 import { cassandra } from '../servers/cassandra.ts';

@@ -1,7 +1,7 @@
 import test from 'ava';
 import type { Client } from 'cassandra-driver';
-import type { Asked } from '@agent-workflow/threads/adapters/cassandra-client';
-import type { ThreadKey, ThreadStore } from '@agent-workflow/threads/port';
+import type { Asked } from '@agent-workflow/threads/adapters/cassandra/client';
+import type { ThreadKey, ThreadStore } from '@agent-workflow/threads/ports/port';
 import { newHead, put } from '../contract/thread-rows.ts';
 import { openClient, openKeyspace, type Keyspace } from '../servers/cassandra-keyspace.ts';
 import { cassandra } from '../servers/cassandra.ts';

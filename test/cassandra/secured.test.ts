@@ -2,8 +2,11 @@ import { createPrivateKey } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import test from 'ava';
 import { auth } from 'cassandra-driver';
-import { migrateCassandra } from '@agent-workflow/threads/adapters/cassandra-migrate';
-import { openCassandraThreadStore, type CassandraThreadStoreOptions } from '@agent-workflow/threads/adapters/cassandra';
+import { migrateCassandra } from '@agent-workflow/threads/adapters/cassandra/migrate';
+import {
+  openCassandraThreadStore,
+  type CassandraThreadStoreOptions,
+} from '@agent-workflow/threads/adapters/cassandra/store';
 import { newHead, owner, put } from '../contract/thread-rows.ts';
 import { openClient } from '../servers/cassandra-keyspace.ts';
 import { privateCassandra, type Cassandra } from '../servers/cassandra.ts';

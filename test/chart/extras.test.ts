@@ -6,7 +6,7 @@ import { withServer } from '../servers/real-suite.ts';
 import { containersOf, workloadsOf, type Workload } from './pods.ts';
 import { manifestsOf, render, type Helm, type Manifest } from './render.ts';
 import { charts } from './scenarios.ts';
-import { root } from './settings.ts';
+import { root } from './root.ts';
 import { chartTools } from './tools.ts';
 
 const small = { chartFolder: join(charts, 'agent-workflow'), values: join(charts, 'agent-workflow/values/small.yaml') };

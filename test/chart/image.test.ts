@@ -4,14 +4,13 @@ import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import test from 'ava';
-import { parse } from 'yaml';
 import { cassandra } from '../servers/cassandra.ts';
 import { nats } from '../servers/nats.ts';
 import { withServer } from '../servers/real-suite.ts';
 import { redis } from '../servers/redis.ts';
 import { weaviate } from '../servers/weaviate.ts';
 import { openImage, type Image } from './image.ts';
-import { readSettings, root } from './settings.ts';
+import { root } from './root.ts';
 
 /** Packages are fetched, or at least unpacked. */
 const layoutMs = 300_000;
@@ -73,42 +72,6 @@ test.serial('the one process serves from the image, as somebody who may write no
   t.is(await process.stop(), 0);
   t.is((await run('deploy/health.js', { PORT })).code, 1, 'its health command once it is gone');
 });
-
-test('every variable that compose.yaml sets is a setting, and every command is a file', async (t) => {
-  const known = await readSettings(['gateway', 'services']);
-  const { services } = parse(await readFile(join(root, 'deploy/compose.yaml'), 'utf8'), { merge: true }) as Compose;
-  const ours = Object.entries(services).filter(([, { build }]) => build !== undefined);
-  t.deepEqual(ours.map(([name]) => name).toSorted(), [
-    'execution',
-    'gateway',
-    'memory',
-    'migrate',
-    'threads',
-    'worker',
-  ]);
-  for (const [name, { environment = {}, command = [] }] of ours) {
-    t.deepEqual(
-      Object.keys(environment).filter((variable) => !known.has(variable)),
-      [],
-      name,
-    );
-    for (const file of command) t.true((await stat(join(root, file))).isFile(), file);
-    t.is(environment['METRICS_PORT'], '9464', name);
-  }
-});
-
-interface Compose {
-  readonly services: Readonly<
-    Record<
-      string,
-      {
-        readonly build?: object;
-        readonly environment?: Readonly<Record<string, string>>;
-        readonly command?: readonly string[];
-      }
-    >
-  >;
-}
 
 withServer(test, cassandra, (record) => {
   withServer(test, nats, (queue) => {

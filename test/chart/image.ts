@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { root } from './settings.ts';
+import { root } from './root.ts';
 
 const run = promisify(execFile);
 

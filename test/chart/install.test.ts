@@ -9,7 +9,7 @@ import { kubernetes, type ControlPlane } from './control-plane.ts';
 import type { KubeApi } from './kube-api.ts';
 import { runHelm, type Helm, type Manifest } from './render.ts';
 import { scenarios, type Scenario } from './scenarios.ts';
-import { root } from './settings.ts';
+import { root } from './root.ts';
 
 /** All that a scenario takes: several times that on a machine that is busy with other tests. */
 const scenarioMs = 240_000;

@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { allLanes, namesOf } from '@agent-workflow/execution/adapters/nats-streams';
+import { allLanes, namesOf } from '@agent-workflow/execution/adapters/nats/streams';
 import { executionMetrics } from '@agent-workflow/execution/metrics';
 import test, { type ExecutionContext } from 'ava';
 import { isCovered, letsThrough, type Peer } from './network.ts';
 import { containersOf, peerOf, workloadsOf } from './pods.ts';
 import { goldenOf, manifestsOf, release, type Manifest } from './render.ts';
 import { scenarios } from './scenarios.ts';
-import { root } from './settings.ts';
+import { root } from './root.ts';
 
 /** The renders that were looked at: `chart.test.ts` holds them to what Helm makes. */
 const renders = await Promise.all(

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { parseAllDocuments } from 'yaml';
 import { provisioned, versions } from '../servers/provisioned.ts';
 import type { Scenario } from './scenarios.ts';
-import { root } from './settings.ts';
+import { root } from './root.ts';
 
 const run = promisify(execFile);
 

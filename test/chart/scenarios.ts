@@ -1,6 +1,6 @@
 import { globSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { root } from './settings.ts';
+import { root } from './root.ts';
 
 /** A chart with one of the files of values that come with it. */
 export interface Scenario {

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import test from 'ava';
-import { openNats, type Nats } from '@agent-workflow/execution/adapters/nats';
-import { natsSettings, toNatsOptions } from '@agent-workflow/execution/nats-settings';
-import type { RunLog } from '@agent-workflow/execution/port';
+import { openNats, type Nats } from '@agent-workflow/execution/adapters/nats/nats';
+import { natsSettings, toNatsOptions } from '@agent-workflow/execution/adapters/nats/settings';
+import type { RunLog } from '@agent-workflow/execution/ports/port';
 import { ConfigError, readEnv } from '@agent-workflow/kit/env';
 import { silentLog } from '@agent-workflow/kit/log';
 import { never } from '@agent-workflow/protos/call';
@@ -11,6 +11,8 @@ import { openAuthority } from '../servers/certificates.ts';
 import { openNatsCluster } from '../servers/nats-cluster.ts';
 import { privateNats } from '../servers/nats.ts';
 import { withServerForLong } from '../servers/real-suite.ts';
+import type { EventKind } from '@agent-workflow/protos/event-parts';
+import { eventOf, scopeOf } from '../events.ts';
 
 withServerForLong(test, privateNats(), () => {
   test.serial('three servers of which each is killed in turn lose and double no event and no run', async (t) => {
@@ -84,7 +86,7 @@ withServerForLong(test, privateNats(), () => {
     ])[]) {
       await using server = await openNatsCluster({ servers: 1, lines, ...options });
       await using nats = await openNatsWith({ NATS_URL: server.url.replace('://', `://${user}`), ...given });
-      await nats.log.append('r', 0, [event(1, 'on_chain_end')]);
+      await nats.log.append(scopeOf('r'), 0, [event(1, 'on_chain_end')]);
       t.is(await nats.log.last('r'), 1);
       if (options.scheme === undefined)
         await t.throwsAsync(openNatsWith({ NATS_URL: server.url.replace('://', '://wrong:wrong@') }), {
@@ -120,19 +122,15 @@ const openNatsWith = async (env: Readonly<Record<string, string>>, signal?: Abor
     signal,
   );
 
-const event = (seq: number, kind: string): RunEvent => ({
-  seq,
-  event: kind,
-  json: Buffer.from(`{"event":"${kind}","data":${seq}}`),
-});
+const event = (seq: number, kind: EventKind): RunEvent => eventOf(seq, kind, seq);
 
 async function write(log: RunLog, total: number): Promise<void> {
   const appends: Promise<void>[] = [];
   for (let seq = 1; seq <= total; seq++) {
-    appends.push(log.append('r', seq - 1, [event(seq, 'messages_chunk')]));
+    appends.push(log.append(scopeOf('r'), seq - 1, [event(seq, 'messages_chunk')]));
     await pause(10);
   }
-  await Promise.all([...appends, log.append('r', total, [event(total + 1, 'on_chain_end')])]);
+  await Promise.all([...appends, log.append(scopeOf('r'), total, [event(total + 1, 'on_chain_end')])]);
 }
 
 /** Puts runs in as the sweep does: again, when it could not be done. */
@@ -159,7 +157,7 @@ async function takeAll({ queue }: Nats, total: number): Promise<ReadonlySet<stri
 
 async function collect(log: RunLog): Promise<number[]> {
   const numbers: number[] = [];
-  for await (const batch of log.follow('r', 0, never)) numbers.push(...batch.map(({ seq }) => seq));
+  for await (const batch of log.follow('r', 0, never)) numbers.push(...batch.events.map(({ seq }) => seq));
   return numbers;
 }
 

@@ -3,9 +3,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import test from 'ava';
-import { openNatsRunLog } from '@agent-workflow/execution/adapters/nats-log';
-import { eventSubjectOf } from '@agent-workflow/execution/adapters/nats-reader';
-import type { RunLog } from '@agent-workflow/execution/port';
+import { olderRollCallSubject, watchOlderReplicas } from '@agent-workflow/execution/adapters/nats/older';
+import { toOldJson } from '@agent-workflow/protos/old-events';
+import { openNatsRunLog } from '@agent-workflow/execution/adapters/nats/log/log';
+import { eventSubjectOf } from '@agent-workflow/execution/adapters/nats/log/reader';
+import type { RunLog } from '@agent-workflow/execution/ports/port';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { silentLog } from '@agent-workflow/kit/log';
 import { never } from '@agent-workflow/protos/call';
@@ -14,6 +16,8 @@ import { privateNats } from '../servers/nats.ts';
 import { joined, openLogsOn, openPlace } from '../servers/nats-adapters.ts';
 import { openStallingProxy } from '../servers/stalling-proxy.ts';
 import { withServer } from '../servers/real-suite.ts';
+import { until } from '../until.ts';
+import { eventOf, scopeOf } from '../events.ts';
 
 withServer(test, privateNats(), () => {
   test.serial(
@@ -61,8 +65,8 @@ withServer(test, privateNats(), () => {
         await using log = await openLogsOn(server.url, 'lost');
         await using elsewhere = await openLogsOn(server.url, 'lost');
         const following = [log, elsewhere].map(async (each) => collect(each, 'r'));
-        await log.append('r', 0, pieces(1, 40));
-        await log.append('idle', 0, pieces(1, 5));
+        await log.append(scopeOf('r'), 0, pieces(1, 40));
+        await log.append(scopeOf('idle'), 0, pieces(1, 5));
         const writing = writeSlowly(log, 'r', 300, 40);
         await pause(150);
         await lose(server, place);
@@ -71,7 +75,7 @@ withServer(test, privateNats(), () => {
         t.deepEqual(await collect(elsewhere, 'r'), range(1, 301));
         // One that says nothing at the time is put back as well, for whoever comes to follow it.
         t.deepEqual(await collect(elsewhere, 'idle', 5), range(1, 5));
-        await log.append('idle', 5, [end(6)]);
+        await log.append(scopeOf('idle'), 5, [end(6)]);
         t.deepEqual(await collect(elsewhere, 'idle'), range(1, 6));
       },
     );
@@ -87,10 +91,10 @@ withServer(test, privateNats(), () => {
       await using dead = await openLogsOn(server.url, 'taken');
       await using log = await openLogsOn(server.url, 'taken');
       const text = 'x'.repeat(120 * 1024);
-      for (const seq of range(1, frames)) await dead.append('r', seq - 1, [piece(seq, text)]);
-      await log.append('r', await log.last('r'), [piece(frames + 1)]);
+      for (const seq of range(1, frames)) await dead.append(scopeOf('r'), seq - 1, [piece(seq, text)]);
+      await log.append(scopeOf('r'), await log.last('r'), [piece(frames + 1)]);
       await place.streams.manager.streams.delete(place.streams.names.events);
-      const appending = log.append('r', frames + 1, [end(frames + 2)]);
+      const appending = log.append(scopeOf('r'), frames + 1, [end(frames + 2)]);
       await using later = await openLogsOn(server.url, 'taken');
       if (isKept) {
         await appending;
@@ -100,7 +104,7 @@ withServer(test, privateNats(), () => {
       }
       t.true(isServiceError(await t.throwsAsync(appending), 'Stale'));
       t.is(await log.last('r'), 0);
-      await log.append('r', 0, [piece(1), end(2)]);
+      await log.append(scopeOf('r'), 0, [piece(1), end(2)]);
       t.deepEqual(await collect(later, 'r'), [1, 2]);
     });
   }
@@ -109,13 +113,13 @@ withServer(test, privateNats(), () => {
     await using server = await privateNats().open();
     await using place = await openPlace(server.url, 'idle');
     await using log = await openLogsOn(server.url, 'idle');
-    for (const seq of range(1, 20)) await log.append('r', seq - 1, [piece(seq)]);
+    for (const seq of range(1, 20)) await log.append(scopeOf('r'), seq - 1, [piece(seq)]);
     t.is(await messagesOf(place, 'r'), 20);
     await place.streams.manager.streams.delete(place.streams.names.events);
     await using later = await openLogsOn(server.url, 'idle');
     t.deepEqual(await collect(later, 'r', 20), range(1, 20));
     t.is(await messagesOf(place, 'r'), 1);
-    await log.append('r', 20, [end(21)]);
+    await log.append(scopeOf('r'), 20, [end(21)]);
     t.deepEqual(await collect(later, 'r'), range(1, 21));
   });
 
@@ -127,14 +131,14 @@ withServer(test, privateNats(), () => {
       await using way = await openStallingProxy(portOf(old));
       await using before = await openLogsOn(old.url, 'moved');
       await using elsewhere = await openLogsOn(`nats://127.0.0.1:${way.port}`, 'moved');
-      for (const run of range(1, 30)) await before.append(`other-${run}`, 0, [piece(1)]);
-      for (const seq of range(1, 4)) await before.append('r', seq - 1, [piece(seq)]);
+      for (const run of range(1, 30)) await before.append(scopeOf(`other-${run}`), 0, [piece(1)]);
+      for (const seq of range(1, 4)) await before.append(scopeOf('r'), seq - 1, [piece(seq)]);
       const following = listen(elsewhere, 'r');
       await following.reaches(4);
       await using log = await openLogsOn(made.url, 'moved');
-      for (const seq of range(1, 4)) await log.append('r', seq - 1, [piece(seq)]);
-      await log.append('r', 4, [piece(5), end(6)]);
-      for (const run of range(1, 60)) await log.append(`other-${run}`, 0, [piece(1)]);
+      for (const seq of range(1, 4)) await log.append(scopeOf('r'), seq - 1, [piece(seq)]);
+      await log.append(scopeOf('r'), 4, [piece(5), end(6)]);
+      for (const run of range(1, 60)) await log.append(scopeOf(`other-${run}`), 0, [piece(1)]);
       way.turnTo(portOf(made));
       await old.kill();
       t.deepEqual(await following.done, range(1, 6));
@@ -145,17 +149,56 @@ withServer(test, privateNats(), () => {
     await using server = await privateNats().open();
     await using before = await openLogsOn(server.url, 'stale');
     await using after = await openLogsOn(server.url, 'stale');
-    await before.append('r', 0, pieces(1, 3));
+    await before.append(scopeOf('r'), 0, pieces(1, 3));
     t.is(await after.last('r'), 3);
-    await after.append('r', 3, pieces(4, 5));
-    t.true(isServiceError(await t.throwsAsync(before.append('r', 3, pieces(4, 4))), 'Stale'));
-    t.true(isServiceError(await t.throwsAsync(before.append('r', 4, pieces(5, 5))), 'Stale'));
-    await after.append('r', 5, [end(6)]);
+    await after.append(scopeOf('r'), 3, pieces(4, 5));
+    t.true(isServiceError(await t.throwsAsync(before.append(scopeOf('r'), 3, pieces(4, 4))), 'Stale'));
+    t.true(isServiceError(await t.throwsAsync(before.append(scopeOf('r'), 4, pieces(5, 5))), 'Stale'));
+    await after.append(scopeOf('r'), 5, [end(6)]);
     t.deepEqual(await collect(before, 'r'), range(1, 6));
     // Both at once: one is.
-    const results = await Promise.allSettled([before.append('s', 0, [end(1)]), after.append('s', 0, [end(1)])]);
+    const results = await Promise.allSettled([
+      before.append(scopeOf('s'), 0, [end(1)]),
+      after.append(scopeOf('s'), 0, [end(1)]),
+    ]);
     t.is(results.filter(({ status }) => status === 'fulfilled').length, 1);
   });
+
+  test.serial(
+    'as long as a replica of the version before is there, frames are written as it reads them, and in parts once it is gone',
+    async (t) => {
+      await using server = await privateNats().open();
+      await using place = await openPlace(server.url, 'older');
+      await using elsewhere = await openLogsOn(server.url, 'older');
+      await using olderPlace = await openPlace(server.url, 'older');
+      const { client, streams } = place;
+      const { prefix } = streams.settings;
+      // One that drives no runs answers no roll call, and is subscribed to it all the same.
+      const subscribed = olderPlace.client.connection.subscribe(olderRollCallSubject(prefix));
+      await olderPlace.client.flush(5000);
+      await using older = await watchOlderReplicas({ client, prefix, logger: silentLog, lookMs: 20 });
+      await using log = await openNatsRunLog({ streams, retentionMs: 3_600_000, logger: silentLog, older });
+      const newest = async (): Promise<string> =>
+        (
+          await streams.manager.streams.getMessage(streams.names.events, {
+            last_by_subj: `${streams.names.eventSubject}.>`,
+          })
+        ).string();
+      const collected = collect(elsewhere, 'r');
+
+      t.true(older.areThere());
+      await log.append(scopeOf('r'), 0, [piece(1)]);
+      const [head, line] = (await newest()).split('\n');
+      t.is(head?.split(' ').length, 8);
+      t.is(line, Buffer.from(toOldJson(scopeOf('r'), piece(1))).toString());
+      subscribed.unsubscribe();
+      await until(() => !older.areThere());
+      await log.append(scopeOf('r'), 1, [piece(2), end(3)]);
+      t.regex(await newest(), /^2 3 1 1 1 0 0 \w{8} parts\n\{"scope":/);
+      t.deepEqual(await collected, [1, 2, 3]);
+      t.deepEqual(await collect(log, 'r'), [1, 2, 3]);
+    },
+  );
 
   test.serial(
     'an ended log that is older than its retention is as if it had never been, and can be told anew',
@@ -166,7 +209,7 @@ withServer(test, privateNats(), () => {
         await openNatsRunLog({ streams: place.streams, retentionMs: 200, logger: silentLog }),
         place,
       );
-      await log.append('r', 0, [...pieces(1, 3), end(4)]);
+      await log.append(scopeOf('r'), 0, [...pieces(1, 3), end(4)]);
       t.deepEqual(await collect(log, 'r'), range(1, 4));
       await using later = await openPlace(server.url, 'old');
       await pause(250);
@@ -174,7 +217,7 @@ withServer(test, privateNats(), () => {
       t.is(await latecomer.last('r'), 0);
       t.false(await latecomer.isEnded('r'));
       const following = collect(latecomer, 'r');
-      await latecomer.append('r', 0, [...pieces(1, 1), end(2)]);
+      await latecomer.append(scopeOf('r'), 0, [...pieces(1, 1), end(2)]);
       t.deepEqual(await following, [1, 2]);
       t.deepEqual(await collect(latecomer, 'r'), [1, 2]);
     },
@@ -183,7 +226,7 @@ withServer(test, privateNats(), () => {
   test.serial('while the server is away reading is refused in time, and writing waits', async (t) => {
     await using server = await privateNats().open();
     await using log = await openLogsOn(server.url, 'away');
-    await log.append('r', 0, pieces(1, 2));
+    await log.append(scopeOf('r'), 0, pieces(1, 2));
     await server.kill();
     await pause(50);
     const started = performance.now();
@@ -191,7 +234,7 @@ withServer(test, privateNats(), () => {
     t.true(isServiceError(await t.throwsAsync(log.isEnded('unknown')), 'Unavailable'));
     t.true(performance.now() - started < 6000);
     await t.throwsAsync(log.end('r', AbortSignal.timeout(100)), { name: 'TimeoutError' });
-    const writing = log.append('r', 2, [end(3)]);
+    const writing = log.append(scopeOf('r'), 2, [end(3)]);
     await server.restart();
     await writing;
     t.deepEqual(await collect(log, 'r'), [1, 2, 3]);
@@ -203,17 +246,17 @@ withServer(test, privateNats(), () => {
     const text = 'x'.repeat(4096);
     const slow = log.follow('r', 0, never)[Symbol.asyncIterator]();
     const first = slow.next();
-    await log.append('r', 0, [piece(1, text)]);
+    await log.append(scopeOf('r'), 0, [piece(1, text)]);
     await first;
     const before = usedBytes();
     const total = 24_000;
     for (let seq = 2; seq < total; seq += 100)
       await log.append(
-        'r',
+        scopeOf('r'),
         seq - 1,
         range(seq, Math.min(seq + 99, total - 1)).map((each) => piece(each, text)),
       );
-    await log.append('r', total - 1, [end(total)]);
+    await log.append(scopeOf('r'), total - 1, [end(total)]);
     // What is on its way through the sockets goes; what is held for the follower would not.
     const bound = 16 * 1024 * 1024;
     for (let tries = 0; usedBytes() - before > bound && tries < 50; tries++) await pause(100);
@@ -222,7 +265,7 @@ withServer(test, privateNats(), () => {
     t.true(grown <= bound, String(grown));
     let at = 1;
     for (let item = await slow.next(); !item.done; item = await slow.next())
-      for (const { seq } of item.value) {
+      for (const { seq } of item.value.events) {
         at += 1;
         if (seq !== at) t.fail(`${seq} stands where ${at} should`);
       }
@@ -241,7 +284,7 @@ withServer(test, privateNats(), () => {
       let count = 0;
       for await (const batch of elsewhere.follow(run, 0, never)) {
         const now = performance.now();
-        for (const { seq } of batch) {
+        for (const { seq } of batch.events) {
           t.is(seq, ++count);
           delays.push(now - (said[seq] ?? now));
         }
@@ -258,14 +301,14 @@ withServer(test, privateNats(), () => {
         for (let index = 1; index <= perTick; index++) {
           const seq = tick * perTick + index;
           (saidAt.get(run) ?? [])[seq] = performance.now();
-          log.append(run, seq - 1, [piece(seq)]).catch((error: unknown) => t.fail(String(error)));
+          log.append(scopeOf(run), seq - 1, [piece(seq)]).catch((error: unknown) => t.fail(String(error)));
         }
       }
       const due = started + (tick + 1) * tickMs;
       if (due > performance.now()) await pause(due - performance.now());
     }
     const last = perTick * ticks;
-    await Promise.all(runs.map(async (run) => log.append(run, last, [end(last + 1)])));
+    await Promise.all(runs.map(async (run) => log.append(scopeOf(run), last, [end(last + 1)])));
     t.deepEqual(
       await Promise.all(following),
       runs.map(() => last + 1),
@@ -295,11 +338,11 @@ async function messagesOf({ streams: { manager, names } }: Place, run: string): 
 async function writeSlowly(log: RunLog, run: string, total: number, from = 0): Promise<void> {
   const appends: Promise<void>[] = [];
   for (let seq = from + 1; seq <= total; seq++) {
-    appends.push(log.append(run, seq - 1, [piece(seq)]));
+    appends.push(log.append(scopeOf(run), seq - 1, [piece(seq)]));
     if (seq % 3 === 0) await pause(2);
     if (seq % 50 === 0) await Promise.all(appends);
   }
-  await Promise.all([...appends, log.append(run, total, [end(total + 1)])]);
+  await Promise.all([...appends, log.append(scopeOf(run), total, [end(total + 1)])]);
 }
 
 interface Follower {
@@ -314,7 +357,7 @@ function listen(log: RunLog, run: string): Follower {
   const changes = new EventEmitter();
   const gather = async (): Promise<readonly number[]> => {
     for await (const batch of log.follow(run, 0, never)) {
-      seen.push(...batch.map(({ seq }) => seq));
+      seen.push(...batch.events.map(({ seq }) => seq));
       changes.emit('more');
     }
     return seen;
@@ -331,19 +374,14 @@ const portOf = ({ url }: { readonly url: string }): number => Number(new URL(url
 async function collect(log: RunLog, run: string, upTo = Infinity): Promise<number[]> {
   const numbers: number[] = [];
   for await (const batch of log.follow(run, 0, never)) {
-    numbers.push(...batch.map(({ seq }) => seq));
+    numbers.push(...batch.events.map(({ seq }) => seq));
     if ((numbers.at(-1) ?? 0) >= upTo) break;
   }
   return numbers;
 }
 
-const event = (seq: number, kind: string, data: unknown): RunEvent => ({
-  seq,
-  event: kind,
-  json: Buffer.from(`{"event":"${kind}","data":${JSON.stringify(data)}}`),
-});
-const piece = (seq: number, text = `piece ${seq}`): RunEvent => event(seq, 'messages_chunk', text);
-const end = (seq: number): RunEvent => event(seq, 'on_chain_end', {});
+const piece = (seq: number, text = `piece ${seq}`): RunEvent => eventOf(seq, 'messages_chunk', text);
+const end = (seq: number): RunEvent => eventOf(seq, 'on_chain_end', {});
 const pieces = (first: number, last: number): RunEvent[] => range(first, last).map((seq) => piece(seq));
 const range = (first: number, last: number): number[] =>
   Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index);

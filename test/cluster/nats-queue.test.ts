@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import test from 'ava';
-import { createLanes, heapSize } from '@agent-workflow/execution/adapters/nats-lanes';
-import { openNatsRunQueue } from '@agent-workflow/execution/adapters/nats-queue';
-import { openNatsRunLog } from '@agent-workflow/execution/adapters/nats-log';
-import { allLanes } from '@agent-workflow/execution/adapters/nats-streams';
-import type { RunnableRun, RunQueue } from '@agent-workflow/execution/port';
+import { createLanes, heapSize } from '@agent-workflow/execution/adapters/nats/queue/lanes';
+import { openNatsRunQueue } from '@agent-workflow/execution/adapters/nats/queue/queue';
+import { openNatsRunLog } from '@agent-workflow/execution/adapters/nats/log/log';
+import { allLanes } from '@agent-workflow/execution/adapters/nats/streams';
+import type { RunnableRun, RunQueue } from '@agent-workflow/execution/ports/port';
 import { silentLog } from '@agent-workflow/kit/log';
 import { never } from '@agent-workflow/protos/call';
 import { joined, openPlace } from '../servers/nats-adapters.ts';
@@ -12,6 +12,7 @@ import { privateNats } from '../servers/nats.ts';
 import { withServerForLong } from '../servers/real-suite.ts';
 import { openStallingProxy } from '../servers/stalling-proxy.ts';
 import { until } from '../until.ts';
+import { eventOf, scopeOf } from '../events.ts';
 
 withServerForLong(test, privateNats(), () => {
   test.serial('whoever has 1,000 runs waiting holds up another owner for a few turns only', async (t) => {
@@ -206,7 +207,7 @@ withServerForLong(test, privateNats(), () => {
       await place.client.request(`${runSubject}.0.x.${text.length}.new`, Buffer.from(text));
       await place.client.request(`${eventSubject}.0.r2`, Buffer.from(text));
     }
-    await log.append('r1', 0, [{ seq: 1, event: 'on_chain_end', json: Buffer.from('{"event":"on_chain_end"}') }]);
+    await log.append(scopeOf('r1'), 0, [eventOf(1, 'on_chain_end', {})]);
     t.is((await following).seq, 1);
     const taking = takeOne(queue);
     await queue.enqueue(run('u:ada', 'r1'));

@@ -1,4 +1,4 @@
-import type { ThreadKey, ThreadStore } from '@agent-workflow/threads/port';
+import type { ThreadKey, ThreadStore } from '@agent-workflow/threads/ports/port';
 
 /** More than all tests together leave behind for the lists that go across owners. */
 const everything = 100_000;

@@ -1,9 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
-import { openMemoryCounter } from '@agent-workflow/gateway/limits/adapters/memory';
-import { openRedisCounter } from '@agent-workflow/gateway/limits/adapters/redis';
-import { withFallback } from '@agent-workflow/gateway/limits/fallback';
-import type { Counter } from '@agent-workflow/gateway/limits/port';
-import { openRedis } from '@agent-workflow/gateway/stores/adapters/redis';
+import { type Counter, openMemoryCounter, openRedisCounter, withFallback } from '@agent-workflow/gateway/limits';
+import { openRedis } from '@agent-workflow/gateway/redis/client';
 import { silentLog } from '@agent-workflow/kit/log';
 import { withServer } from '../servers/real-suite.ts';
 import { redis } from '../servers/redis.ts';

@@ -1,5 +1,5 @@
 import type { ExecutionContext, TestFn } from 'ava';
-import type { Counter, Rate } from '@agent-workflow/gateway/limits/port';
+import type { Counter, Rate } from '@agent-workflow/gateway/limits';
 import fc from 'fast-check';
 
 /** An empty counter, and its clock. */

@@ -2,7 +2,7 @@ import test from 'ava';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { createOpenaiEmbedder } from '@agent-workflow/memory/embedders/openai';
 import { createEmbedderPool, type EmbedderPoolOptions } from '@agent-workflow/memory/embedders/pool';
-import type { Embedder } from '@agent-workflow/memory/port';
+import type { Embedder } from '@agent-workflow/memory/ports/port';
 import { within } from '@agent-workflow/protos/call';
 import { startOpenaiEmbeddings, type OpenaiEmbeddings } from '../servers/openai-embeddings.ts';
 import { embedderContract } from './embedder.ts';

@@ -5,7 +5,7 @@ import { createEmbedder, memorySettings } from '@agent-workflow/memory/config';
 import { hashEmbedder } from '@agent-workflow/memory/embedders/hash';
 import { createOpenaiEmbedder } from '@agent-workflow/memory/embedders/openai';
 import { openMemory } from '@agent-workflow/memory/open';
-import type { Embedder } from '@agent-workflow/memory/port';
+import type { Embedder } from '@agent-workflow/memory/ports/port';
 import { within } from '@agent-workflow/protos/call';
 import { startOpenaiEmbeddings, type Behaviour, type OpenaiEmbeddings } from '../servers/openai-embeddings.ts';
 import { embedderContract } from './embedder.ts';
@@ -120,15 +120,15 @@ test('memories are stored and found through the endpoint, and nothing is stored 
   };
   await using opened = await openMemory({ path: ':memory:', values: readEnv(memorySettings, env) });
   const { memory } = opened;
-  const parts = { owner: 'anon', memoryType: 'semantic', category: '', metadataJson: Buffer.from('{}') };
+  const parts = { owner: 'anon', memoryType: 'semantic' as const, category: '', metadataJson: Buffer.from('{}') };
   await memory.store({ ...parts, memoryId: 'a', content: 'aaa' }, within(10_000));
   await memory.store({ ...parts, memoryId: 'b', content: 'bbb' }, within(10_000));
   const query = {
     selection: {},
     limit: 1,
     scoreThreshold: 0,
-    retrievalStrategy: 'similarity',
-    distanceMetric: 'cosine',
+    retrievalStrategy: 'similarity' as const,
+    distanceMetric: 'cosine' as const,
     maxTokens: 10,
   };
   const { results } = await memory.search({ owner: 'anon', query: 'b', ...query }, within(10_000));

@@ -1,6 +1,6 @@
 import type { TestFn } from 'ava';
 import { within } from '@agent-workflow/protos/call';
-import type { Embedder } from '@agent-workflow/memory/port';
+import type { Embedder } from '@agent-workflow/memory/ports/port';
 
 type Opened = AsyncDisposable & { readonly embedder: Embedder };
 

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { bindMemory, isMemoryAway } from '@agent-workflow/execution/bound-memory';
-import { END, START, StateGraph, type CompiledGraph } from '@agent-workflow/execution/graph';
+import { bindMemory, isMemoryAway } from '@agent-workflow/execution/steps/bound-memory';
+import { END, START, StateGraph, type CompiledGraph } from '@agent-workflow/graph';
 import { unavailable } from '@agent-workflow/kit/errors';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type { Threads } from '@agent-workflow/protos/threads';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { START, StateGraph } from '@agent-workflow/execution/graph';
+import { START, StateGraph } from '@agent-workflow/graph';
 import { unavailable } from '@agent-workflow/kit/errors';
 import { until } from '../until.ts';
 import { call, endOf, owner, start } from './execution.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { START, StateGraph } from '@agent-workflow/execution/graph';
+import { START, StateGraph } from '@agent-workflow/graph';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { call, endOf, gates, owner, passGate, start, user } from './execution.ts';
 import { openReplicas, type ReplicaOptions, type Replicas } from './replicas.ts';

@@ -1,13 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import {
-  callsTools,
-  END,
-  START,
-  StateGraph,
-  tool,
-  toolNode,
-  type CompiledGraph,
-} from '@agent-workflow/execution/graph';
+import { callsTools, END, START, StateGraph, tool, toolNode, type CompiledGraph } from '@agent-workflow/graph';
 import { unavailable } from '@agent-workflow/kit/errors';
 import { call, endOf, gates, logOf, owner, passGate, resultOf, start, user } from './execution.ts';
 import { openReplicas, withoutTaking, type Ground } from './replicas.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { END, field, START, StateGraph } from '@agent-workflow/execution/graph';
+import { END, field, START, StateGraph } from '@agent-workflow/graph';
 import { newId } from '@agent-workflow/kit/ids';
 import { call, endOf, gates, owner, passGate, start, user } from './execution.ts';
 import { openReplicas, withoutTaking } from './replicas.ts';
@@ -75,7 +75,14 @@ test('a deletion sent again as one attempt leaves a thread alone that was made s
   await execution.deleteThread(deletion, call());
   await execution.deleteThread(deletion, call());
   await endOf(execution, (await start(execution, { threadId: 't1' })).runId);
-  const memory = { owner, memoryId: newId(), content: 'tea', memoryType: 'semantic', category: 'c', threadId: 't1' };
+  const memory = {
+    owner,
+    memoryId: newId(),
+    content: 'tea',
+    memoryType: 'semantic' as const,
+    category: 'c',
+    threadId: 't1',
+  };
   await replicas.memory.store({ ...memory, metadataJson: json({}) }, call());
   await execution.deleteThread(deletion, call());
   t.is((await replicas.threads.getThread({ owner, threadId: 't1' }, call())).threadId, 't1');

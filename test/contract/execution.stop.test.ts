@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { END, field, START, StateGraph } from '@agent-workflow/execution/graph';
+import { END, field, START, StateGraph } from '@agent-workflow/graph';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { newId } from '@agent-workflow/kit/ids';
 import { within } from '@agent-workflow/protos/call';

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
-import { END, field, START, StateGraph, textOf } from '@agent-workflow/execution/graph';
-import type { RunQueue } from '@agent-workflow/execution/port';
+import { END, field, START, StateGraph, textOf } from '@agent-workflow/graph';
+import type { RunQueue } from '@agent-workflow/execution/ports/port';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { Run, Threads } from '@agent-workflow/protos/threads';
@@ -210,7 +210,7 @@ test('a worker that drains waits for what ends in time, and hands nothing over',
   await drained;
   t.false(await replicas.leases.isHeld(workerId ?? ''));
   t.is((await runOf(replicas.threads, runId)).status, 'completed');
-  t.false((await followAll(leaving.execution, runId)).some(({ json }) => Buffer.from(json).includes('restarted')));
+  t.false((await followAll(leaving.execution, runId)).some(({ data }) => Buffer.from(data).includes('restarted')));
 });
 
 test('runs of a worker that lives are taken over by nobody, however often others look', async (t) => {
@@ -320,10 +320,10 @@ test('a run whose workers die is taken over until its third claim without a comm
   t.is((await endOf(holder.execution, runId)).event, 'error');
   const { status, end } = await runOf(threads, runId);
   t.is(status, 'failed');
-  t.like(end?.error, { code: 'INTERNAL_ERROR' });
+  t.like(end?.error, { code: 'Internal' });
   const events = await followAll(holder.execution, runId);
   holdsTogether(t, events);
-  t.is(events.at(-1)?.event, 'error');
+  t.is(events.at(-1)?.kind, 'error');
   t.is(resultOf(await endOf(holder.execution, next.runId)).meta.status, 'completed');
   t.deepEqual((await logOf(threads, 't1')).map(textOf), [gate.name, 'first', 'next', 'first', 'second']);
   gate.open();

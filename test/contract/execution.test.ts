@@ -2,14 +2,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { openMemoryRunQueue, openMemoryWorkerLeases } from '@agent-workflow/execution/adapters/memory';
-import { openMemoryRunControl } from '@agent-workflow/execution/adapters/memory-control';
-import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite';
+import { openMemoryRunQueue, openMemoryWorkerLeases } from '@agent-workflow/execution/adapters/memory/memory';
+import { openMemoryRunControl } from '@agent-workflow/execution/adapters/memory/control';
+import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite/run-log';
 import { executionSettings } from '@agent-workflow/execution/config';
-import { expireLogs } from '@agent-workflow/execution/expire-logs';
-import { END, field, START, StateGraph, textOf } from '@agent-workflow/execution/graph';
+import { expireLogs } from '@agent-workflow/execution/worker/expire-logs';
+import { END, field, START, StateGraph, textOf } from '@agent-workflow/graph';
 import { openExecution } from '@agent-workflow/execution/open';
-import type { RunLog } from '@agent-workflow/execution/port';
+import type { RunLog } from '@agent-workflow/execution/ports/port';
 import { readEnv } from '@agent-workflow/kit/env';
 import { silentLog } from '@agent-workflow/kit/log';
 import { memorySettings } from '@agent-workflow/memory/config';
@@ -18,7 +18,7 @@ import { connect } from '@agent-workflow/protos/wire/connect';
 import type { Services as WireServices } from '@agent-workflow/protos/wire/definitions';
 import { link } from '@agent-workflow/protos/wire/link';
 import { serve } from '@agent-workflow/protos/wire/serve';
-import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite';
+import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite/store';
 import { createThreads } from '@agent-workflow/threads/threads';
 import { areWhole } from '../numbers.ts';
 import {
@@ -39,6 +39,7 @@ import {
   type OpenServices,
   type Services,
 } from './execution.ts';
+import { eventOf, scopeOf } from '../events.ts';
 
 /** Puts one service behind a transport. */
 type Via = <C extends keyof WireServices>(
@@ -162,8 +163,7 @@ test('a log that nobody ended is removed once it is old, and never that of a run
   const gate = gates.next();
   const { runId } = await start(execution, { threadId: 't1', messages: [user(gate.name)] });
   await gate.entered;
-  const json = Buffer.from('{"event":"metadata"}');
-  await log.append('of-nobody', 0, [{ seq: 1, event: 'metadata', json }]);
+  await log.append(scopeOf('of-nobody'), 0, [eventOf(1, 'metadata', {})]);
   const later = Date.now() + 60_000;
   t.deepEqual((await log.unended(later)).toSorted(), [runId, 'of-nobody'].toSorted());
 
@@ -174,7 +174,7 @@ test('a log that nobody ended is removed once it is old, and never that of a run
   gate.open();
   const events = await followAll(execution, runId);
   t.true(areWhole(events.map(({ seq }) => seq)));
-  t.is(events.at(-1)?.event, 'on_chain_end');
+  t.is(events.at(-1)?.kind, 'on_chain_end');
 });
 
 test('a run whose events are no longer kept is told again from the record', async (t) => {

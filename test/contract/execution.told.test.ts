@@ -1,12 +1,14 @@
 import test, { type ExecutionContext } from 'ava';
-import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite';
-import { END, field, START, StateGraph, textOf, type CompiledGraph } from '@agent-workflow/execution/graph';
-import { isTerminal, type RunLog } from '@agent-workflow/execution/port';
+import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite/run-log';
+import { END, field, START, StateGraph, textOf, type CompiledGraph } from '@agent-workflow/graph';
+import { isTerminal, type RunLog } from '@agent-workflow/execution/ports/port';
 import { within } from '@agent-workflow/protos/call';
 import type { RunEvent } from '@agent-workflow/protos/execution';
+import { granularities, type Granularity } from '@agent-workflow/protos/lists';
 import { graph as boulders } from '../agents/boulders.ts';
 import { generousMs, longestBlockMs } from '../longest-block.ts';
 import { areWhole } from '../numbers.ts';
+import { chunkText } from '../events.ts';
 import { followAll, owner, start, toChunk, user, type Chunk } from './execution.ts';
 import { openReplicas, withoutTaking, type Ground } from './replicas.ts';
 
@@ -91,7 +93,7 @@ const isDerived = (chunk: Chunk): boolean =>
   statusOf(chunk) !== 'started' &&
   statusOf(chunk) !== 'restarted';
 
-const textsOf = (events: readonly RunEvent[]): string[] => events.map(({ json }) => Buffer.from(json).toString());
+const textsOf = (events: readonly RunEvent[]): string[] => events.map((event) => chunkText(event));
 
 /** Which events a step begins with, and that the text of each whole message is what its pieces say. */
 function holdsShape(t: ExecutionContext, events: readonly RunEvent[], what: string): void {
@@ -125,7 +127,7 @@ function holdsShape(t: ExecutionContext, events: readonly RunEvent[], what: stri
 
 interface Scene {
   readonly graph: CompiledGraph;
-  readonly granularity: string;
+  readonly granularity: Granularity;
   /** The worker dies when it has committed so many steps. */
   readonly commits: number;
   /** Whoever goes on with it finds no step on record: the thread has come so much further. */
@@ -157,10 +159,10 @@ async function tellAfterDeath(
     },
     log: {
       ...ground.log,
-      append: async (runId, after, events) => {
+      append: async (scope, after, events) => {
         said.push(...events);
         const stored = events.filter(({ seq }) => seq <= kept);
-        if (stored.length > 0) await ground.log.append(runId, after, stored);
+        if (stored.length > 0) await ground.log.append(scope, after, stored);
         if (isOver(said)) committed.resolve(undefined);
       },
     },
@@ -186,7 +188,7 @@ async function tellAfterDeath(
 
 const stepOf = (metadata: Chunk['metadata']): unknown => (metadata as { step?: number }).step;
 
-for (const granularity of ['low', 'partial', 'full']) {
+for (const granularity of granularities) {
   for (const [what, graph, commits] of [
     ['its last', everything, 3],
     ['its second', everything, 2],
@@ -231,7 +233,7 @@ function holdsEnd(t: ExecutionContext, { data }: Chunk, told: readonly RunEvent[
   t.is(new Set(told.map(({ seq }) => seq)).size, told.length, what);
 }
 
-for (const granularity of ['low', 'full']) {
+for (const granularity of ['low', 'full'] as const) {
   test(`a ${granularity} log cut at any event is ended without a word said twice once the steps are no longer kept`, async (t) => {
     const scene = { graph: everything, granularity, commits: 3 };
     const { length } = (await tellAfterDeath(scene, Infinity)).said;
@@ -277,9 +279,9 @@ async function tellAfterLoss(kept: number): Promise<readonly RunEvent[] | undefi
     last: async (runId) => now.last(runId),
     isEnded: async (runId) => now.isEnded(runId),
     follow: (...given) => now.follow(...given),
-    append: async (runId, after, events) => {
+    append: async (scope, after, events) => {
       if (after >= kept) now = empty;
-      await now.append(runId, after, events);
+      await now.append(scope, after, events);
       if (events.some(isTerminal)) ended.resolve(undefined);
     },
   };
@@ -335,13 +337,13 @@ test.serial('a log of large events that is told again from the record holds up n
   await using replicas = await openReplicas();
   const { execution } = await replicas.open({ graph: boulders });
   const { runId } = await start(execution, { granularity: 'full' });
-  const kept = (await followAll(execution, runId)).at(-1)?.json.byteLength;
+  const kept = (await followAll(execution, runId)).at(-1)?.data.byteLength;
   t.is(await replicas.log.expire(Date.now() + 1, 10), 1);
   let bytes = 0;
   let last: number | undefined;
   const blockMs = await longestBlockMs(async () => {
     for await (const { events } of execution.follow({ owner, runId, after: 0 }, within(60_000)))
-      for (const { json } of events) bytes += last = json.byteLength;
+      for (const { data } of events) bytes += last = data.byteLength;
   });
   t.is(last, kept);
   t.log(`${(bytes / 1e6).toFixed(0)} MB were told again: ${blockMs.toFixed(0)} ms at the longest`);

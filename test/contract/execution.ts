@@ -10,17 +10,26 @@ import {
   textOf,
   tool,
   toolNode,
-} from '@agent-workflow/execution/graph';
-import type { CompiledGraph, Message, NodeContext } from '@agent-workflow/execution/graph';
+} from '@agent-workflow/graph';
+import type { CompiledGraph, Message, NodeContext } from '@agent-workflow/graph';
 import { isServiceError, type ErrorCode, type ServiceError } from '@agent-workflow/kit/errors';
 import { newId } from '@agent-workflow/kit/ids';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { within } from '@agent-workflow/protos/call';
-import { partsOfEvent } from '@agent-workflow/protos/event-json';
-import type { Execution, RemoteTool, RunEvent, RunEvents, StartRequest } from '@agent-workflow/protos/execution';
+import { bytesOfEvent, partsOfData } from '@agent-workflow/protos/event-parts';
+import type {
+  Execution,
+  RemoteTool,
+  RunEvent,
+  RunEvents,
+  RunScope,
+  StartRequest,
+} from '@agent-workflow/protos/execution';
+import { granularities, type Granularity } from '@agent-workflow/protos/lists';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type { MessageEntry, Threads } from '@agent-workflow/protos/threads';
 import { areWhole } from '../numbers.ts';
+import { chunkText } from '../events.ts';
 
 /** The execution service and what it stands on, opened for one graph. */
 export interface Services extends AsyncDisposable {
@@ -112,11 +121,11 @@ export function executionContract(
     const messages = [user(content[0]?.text ?? '', 'large'), user('b')];
     const { runId } = await start(execution, { granularity: 'partial', messages });
     const end = await execution.wait({ owner, runId }, call());
-    const text = Buffer.concat(partsOfEvent(end.json)).toString();
-    const { context, state } = resultOf(JSON.parse(text) as Chunk);
+    const text = Buffer.concat(partsOfData(end)).toString();
+    const { context, state } = resultOf(toChunk(end));
     t.deepEqual(context?.[0]?.content, content);
     t.true(JSON.stringify(state?.['context']) === JSON.stringify(context));
-    t.true(end.json.byteLength < 950_000, `${String(end.json.byteLength)} bytes`);
+    t.true(end.data.byteLength < 950_000, `${String(end.data.byteLength)} bytes`);
     t.true(Buffer.byteLength(text) > 1_800_000);
   });
 
@@ -243,7 +252,7 @@ export function executionContract(
 
   // Streaming
 
-  for (const granularity of ['low', 'partial', 'full']) {
+  for (const granularity of granularities) {
     check(
       `the events of a ${granularity} run are complete and in order`,
       talkative,
@@ -252,8 +261,9 @@ export function executionContract(
         const events = await followAll(execution, runId);
         holdsOrder(t, events, granularity);
         const chunks = events.map(toChunk);
-        t.true(chunks.every((chunk) => chunk.run_id === runId && chunk.thread_id === threadId));
-        t.true(chunks.every(({ metadata }) => metadata.request_id === 'q'));
+        const scope = { runId, threadId, requestId: 'q', isNewThread: true };
+        t.deepEqual(await scopesOf(execution, runId), [scope], 'whose they are, in the first reply alone');
+        t.deepEqual(await scopesOf(execution, runId, 2), [scope]);
         const log = await logOf(threads, threadId);
         holdsMessages(
           t,
@@ -303,12 +313,12 @@ export function executionContract(
     const { runId } = await start(execution, { granularity: 'full', messages: [user(gate.name)] });
     const reader = execution.follow({ owner, runId, after: 0 }, call())[Symbol.asyncIterator]();
     const before: string[] = [];
-    while (!before.includes('messages_chunk')) before.push(...(await nextEvents(reader)).map(({ event }) => event));
+    while (!before.includes('messages_chunk')) before.push(...(await nextEvents(reader)).map(({ kind }) => kind));
     t.deepEqual(before, ['metadata', 'on_chain_start', 'on_chain_stream', 'messages_chunk']);
     gate.open();
     const rest = await followAll(execution, runId, before.length);
     t.deepEqual(
-      rest.map(({ event }) => event),
+      rest.map(({ kind }) => kind),
       ['messages_chunk', 'state_chunk', 'context_chunk', 'on_chain_stream', 'on_chain_end'],
     );
     await reader.return?.();
@@ -336,7 +346,7 @@ export function executionContract(
     await endOf(execution, runId);
     const events = await followAll(execution, runId);
     holdsOrder(t, events, 'low');
-    t.true(events.reduce((sum, { json }) => sum + json.byteLength, 0) > sizes.rpc);
+    t.true(events.reduce((sum, event) => sum + bytesOfEvent(event), 0) > sizes.rpc);
   });
 
   // Failing
@@ -356,7 +366,7 @@ export function executionContract(
       t.is(await fieldOf(threads, 't1', 'topic'), 'kept');
       const run = await threads.getRun({ owner, runId }, call());
       t.is(run.status, 'failed');
-      t.like(run.end?.error, { code: 'NODE_ERROR', node: 'second' });
+      t.like(run.end?.error, { code: 'NodeFailed', node: 'second' });
       const again = await start(execution, { threadId: 't1' });
       t.is((await endOf(execution, again.runId)).event, 'error');
     },
@@ -583,14 +593,14 @@ export function executionContract(
   );
 
   for (const [what, loc, tools] of [
-    ["a server tool's name", ['body', 'tools', 1, 'name'], [asked(), asked('add')]],
-    ['a name declared before', ['body', 'tools', 1, 'name'], [asked(), asked()]],
-    ['an unknown node', ['body', 'tools', 0, 'node_name'], [{ ...asked(), nodeName: 'nowhere' }]],
+    ["a server tool's name", ['tools', 1, 'name'], [asked(), asked('add')]],
+    ['a name declared before', ['tools', 1, 'name'], [asked(), asked()]],
+    ['an unknown node', ['tools', 0, 'nodeName'], [{ ...asked(), nodeName: 'nowhere' }]],
   ] as const) {
     check(`a remote tool with ${what} is refused`, withTools, async (t, { execution }) => {
       const error = await t.throwsAsync<ServiceError>(start(execution, { tools }));
       t.is(error.code, 'Invalid');
-      t.deepEqual(error.details[0]?.loc, loc);
+      t.deepEqual(error.details[0]?.field, loc);
     });
   }
 
@@ -619,11 +629,11 @@ export function executionContract(
   );
 
   for (const [what, given, loc] of [
-    ['a field that is not declared', { nothing: 1 }, ['body', 'initial_state', 'nothing']],
-    ['a value that does not fit', { topic: 5 }, ['body', 'initial_state', 'topic']],
-    ['a value that its reducer makes misfit', { turns: 'x' }, ['body', 'initial_state', 'turns']],
-    ['a context that is no list', { context: 5 }, ['body', 'initial_state', 'context']],
-    ['no message in its context', { context: [{ role: 42 }] }, ['body', 'initial_state', 'context', 0, 'role']],
+    ['a field that is not declared', { nothing: 1 }, ['initialState', 'nothing']],
+    ['a value that does not fit', { topic: 5 }, ['initialState', 'topic']],
+    ['a value that its reducer makes misfit', { turns: 'x' }, ['initialState', 'turns']],
+    ['a context that is no list', { context: 5 }, ['initialState', 'context']],
+    ['no message in its context', { context: [{ role: 42 }] }, ['initialState', 'context', 0, 'role']],
   ] as const) {
     check(
       `an initial state with ${what} is refused before anything is made`,
@@ -633,7 +643,7 @@ export function executionContract(
           start(execution, { threadId: 't1', initialStateJson: json(given) }),
         );
         t.is(error.code, 'Invalid');
-        t.deepEqual(error.details[0]?.loc, loc);
+        t.deepEqual(error.details[0]?.field, loc);
         await refused(t, threads.getThread({ owner, threadId: 't1' }, call()), 'NotFound');
       },
     );
@@ -742,10 +752,9 @@ export function executionContract(
       for (const events of await Promise.all(following)) {
         holdsOrder(t, events, 'low');
         t.is(resultOf(toChunk(events.at(-1))).meta.status, 'stopped');
-        const ofRequest = new Set(events.map((event) => toChunk(event).metadata.request_id));
-        t.deepEqual([...ofRequest], ['q']);
+        t.is((toChunk(events[0]).data as { readonly request_id: string }).request_id, 'q');
       }
-      t.is((await waiting).event, 'on_chain_end');
+      t.is((await waiting).kind, 'on_chain_end');
       await refused(t, threads.getThread({ owner, threadId: 't1' }, call()), 'NotFound');
       const again = await start(execution, { threadId: 't1', messages: [user('go')] });
       t.true(again.isNewThread);
@@ -785,7 +794,7 @@ export function executionContract(
     t.deepEqual((await logOf(threads, 't1')).map(textOf), [...log, 'd', 'saw 3', 'by hand', 'e', 'saw 6']);
   });
 
-  for (const granularity of ['low', 'partial', 'full'])
+  for (const granularity of granularities)
     check(`at ${granularity} a shortened context is told as far as that goes`, shortening, async (t, { execution }) => {
       const first = await start(execution, { threadId: 't1', granularity, messages: [user('a', 'a')] });
       const before = await followAll(execution, first.runId);
@@ -915,8 +924,11 @@ interface Result {
   };
 }
 
-export const toChunk = (event: RunEvent | undefined): Chunk => parse(event?.json) as Chunk;
-const plain = ({ seq, event, json: bytes }: RunEvent): unknown[] => [seq, event, Buffer.from(bytes).toString()];
+export function toChunk(event: RunEvent | undefined): Chunk {
+  if (!event) throw new Error('there is no such event');
+  return JSON.parse(chunkText(event)) as Chunk;
+}
+const plain = (event: RunEvent): unknown[] => [event.seq, event.kind, chunkText(event)];
 
 export const endOf = async (execution: Execution, runId: string): Promise<Chunk> =>
   toChunk(await execution.wait({ owner, runId }, call()));
@@ -935,6 +947,13 @@ export async function followAll(execution: Execution, runId: string, after = 0, 
   const events: RunEvent[] = [];
   for await (const batch of execution.follow({ owner: as, runId, after }, call())) events.push(...batch.events);
   return events;
+}
+
+/** Whose events they are, as often as the replies say so. */
+async function scopesOf(execution: Execution, runId: string, after = 0): Promise<RunScope[]> {
+  const scopes: RunScope[] = [];
+  for await (const { scope } of execution.follow({ owner, runId, after }, call())) if (scope) scopes.push(scope);
+  return scopes;
 }
 
 async function nextEvents(reader: AsyncIterator<RunEvents>): Promise<readonly RunEvent[]> {
@@ -966,21 +985,21 @@ const callsIn = (messages: readonly Message[]): unknown[][] =>
 const terminal = new Set(['on_chain_end', 'error']);
 
 /** Numbers without a gap, the two first events first, one terminal event and that one last, kinds by granularity. */
-function holdsOrder(t: ExecutionContext, events: readonly RunEvent[], granularity: string): void {
+function holdsOrder(t: ExecutionContext, events: readonly RunEvent[], granularity: Granularity): void {
   t.true(areWhole(events.map(({ seq }) => seq)));
   t.deepEqual(
-    events.slice(0, 2).map(({ event }) => event),
+    events.slice(0, 2).map(({ kind }) => kind),
     ['metadata', 'on_chain_start'],
   );
   t.deepEqual(
-    events.flatMap(({ event }, index) => (terminal.has(event) ? [index] : [])),
+    events.flatMap(({ kind }, index) => (terminal.has(kind) ? [index] : [])),
     [events.length - 1],
   );
-  const left = { low: /^(state|context|summary)_chunk$/, partial: /^summary_chunk$/, full: /^$/ }[granularity] ?? /^$/;
-  t.false(events.some(({ event }) => left.test(event)));
+  const left = { low: /^(state|context|summary)_chunk$/, partial: /^summary_chunk$/, full: /^$/ }[granularity];
+  t.false(events.some(({ kind }) => left.test(kind)));
   for (const event of events) {
     const chunk = toChunk(event);
-    t.is(chunk.event, event.event);
+    t.is(chunk.event, event.kind);
     t.is(new Date(chunk.timestamp).toISOString(), chunk.timestamp);
   }
 }

@@ -1,8 +1,8 @@
 import test from 'ava';
-import { openSqliteMemoryStore } from '@agent-workflow/memory/adapters/sqlite';
+import { openSqliteMemoryStore } from '@agent-workflow/memory/adapters/sqlite/store';
 import { hashEmbedder } from '@agent-workflow/memory/embedders/hash';
 import { createMemories } from '@agent-workflow/memory/memories';
-import type { MemoryStore } from '@agent-workflow/memory/port';
+import type { MemoryStore } from '@agent-workflow/memory/ports/port';
 import { within } from '@agent-workflow/protos/call';
 import type { Memory } from '@agent-workflow/protos/memory';
 import { withServerForLong } from '../servers/real-suite.ts';

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
-import { stemsOf } from '@agent-workflow/memory/stems';
-import type { MemoryStore } from '@agent-workflow/memory/port';
+import { stemsOf } from '@agent-workflow/memory/words/stems';
+import type { MemoryStore } from '@agent-workflow/memory/ports/port';
 import { within } from '@agent-workflow/protos/call';
+import type { MemoryType } from '@agent-workflow/protos/lists';
 import type { Memory, MemoryItem, SearchRequest } from '@agent-workflow/protos/memory';
 
 // Memories and queries that two stores are asked about, and what a look at every memory says to them.
@@ -22,7 +23,7 @@ const sentence = fc.array(word, { minLength: 4, maxLength: 12 }).map((list) => l
 /** What is stored; ids and times follow from the place in the list. */
 export interface Note {
   readonly content: string;
-  readonly memoryType: string;
+  readonly memoryType: MemoryType;
   readonly category: string;
   readonly threadId: string;
   readonly metadata: Readonly<Record<string, unknown>>;
@@ -74,7 +75,7 @@ export interface Query {
   readonly metric: Metric;
   readonly limit: number;
   readonly threshold: number;
-  readonly memoryType: string | undefined;
+  readonly memoryType: MemoryType | undefined;
   readonly category: string | undefined;
   readonly filters: Readonly<Record<string, unknown>> | undefined;
 }

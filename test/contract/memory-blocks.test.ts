@@ -1,5 +1,5 @@
-import { openSqliteMemoryStore } from '@agent-workflow/memory/adapters/sqlite';
-import type { MemoryHead, MemoryStore, OwnedMemory, VectorQuery } from '@agent-workflow/memory/port';
+import { openSqliteMemoryStore } from '@agent-workflow/memory/adapters/sqlite/store';
+import type { MemoryHead, MemoryStore, OwnedMemory, VectorQuery } from '@agent-workflow/memory/ports/port';
 import test from 'ava';
 import { generousMs, longestBlockMs } from '../longest-block.ts';
 

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { openGatewayProcess } from '@agent-workflow/gateway/process';
-import { openSqliteMemoryStore } from '@agent-workflow/memory/adapters/sqlite';
+import { openSqliteMemoryStore } from '@agent-workflow/memory/adapters/sqlite/store';
 import { hashEmbedder } from '@agent-workflow/memory/embedders/hash';
 import { createMemories } from '@agent-workflow/memory/memories';
 import { serve } from '@agent-workflow/protos/wire/serve';

@@ -2,8 +2,9 @@ import test from 'ava';
 import { readEnv } from '@agent-workflow/kit/env';
 import { memorySettings } from '@agent-workflow/memory/config';
 import { openMemory } from '@agent-workflow/memory/open';
-import { stemsOf } from '@agent-workflow/memory/stems';
+import { stemsOf } from '@agent-workflow/memory/words/stems';
 import { within } from '@agent-workflow/protos/call';
+import type { RetrievalStrategy } from '@agent-workflow/protos/lists';
 import type { Memory } from '@agent-workflow/protos/memory';
 import { startOpenaiEmbeddings } from '../servers/openai-embeddings.ts';
 import { paraphrases, synonyms } from './memory-paraphrases.ts';
@@ -12,7 +13,11 @@ const owner = 'u:ada';
 const call = within(120_000);
 
 /** Share of the questions whose fact is among the first five. */
-async function hitsAtFive(memory: Memory, retrievalStrategy: string, asked: readonly (1 | 2)[]): Promise<number> {
+async function hitsAtFive(
+  memory: Memory,
+  retrievalStrategy: RetrievalStrategy,
+  asked: readonly (1 | 2)[],
+): Promise<number> {
   const questions = paraphrases.flatMap((each) => asked.map((which) => [each[0], each[which]] as const));
   const hits = await Promise.all(
     questions.map(async ([fact, query]) => {
@@ -32,7 +37,7 @@ async function hitsAtFive(memory: Memory, retrievalStrategy: string, asked: read
 async function storeFacts(memory: Memory): Promise<void> {
   for (const [place, [content]] of paraphrases.entries()) {
     const memoryId = `f${String(place).padStart(3, '0')}`;
-    const rest = { memoryType: 'semantic', category: 'facts', metadataJson: Buffer.from('{}') };
+    const rest = { memoryType: 'semantic' as const, category: 'facts', metadataJson: Buffer.from('{}') };
     await memory.store({ owner, memoryId, content, ...rest }, call);
   }
 }
@@ -43,7 +48,7 @@ interface Row {
   readonly far: number;
 }
 
-async function measure(memory: Memory, strategy: string): Promise<Row> {
+async function measure(memory: Memory, strategy: RetrievalStrategy): Promise<Row> {
   const [all, near, far] = await Promise.all(
     ([[1, 2], [1], [2]] as const).map((asked) => hitsAtFive(memory, strategy, asked)),
   );
@@ -72,7 +77,7 @@ test('facts are found by questions that say them otherwise, and hybrid finds as 
   ] as const) {
     await using opened = await openMemory({ path: ':memory:', values: readEnv(memorySettings, settings) });
     await storeFacts(opened.memory);
-    for (const strategy of ['similarity', 'hybrid']) {
+    for (const strategy of ['similarity', 'hybrid'] as const) {
       const row = await measure(opened.memory, strategy);
       found.set(`${embedder} ${strategy}`, row);
       rows.push(rowText(`${embedder} ${strategy}`, row));

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { isServiceError } from '@agent-workflow/kit/errors';
-import type { WeaviateMemoryStore } from '@agent-workflow/memory/adapters/weaviate';
-import { createWeaviate } from '@agent-workflow/memory/adapters/weaviate-client';
-import { tenantOf, toObject } from '@agent-workflow/memory/adapters/weaviate-objects';
-import { findRows } from '@agent-workflow/memory/adapters/weaviate-queries';
+import type { WeaviateMemoryStore } from '@agent-workflow/memory/adapters/weaviate/store';
+import { createWeaviate } from '@agent-workflow/memory/adapters/weaviate/client';
+import { tenantOf, toObject } from '@agent-workflow/memory/adapters/weaviate/objects';
+import { findRows } from '@agent-workflow/memory/adapters/weaviate/queries';
 import { hashEmbedder } from '@agent-workflow/memory/embedders/hash';
-import type { MemoryRecord, MemoryStore } from '@agent-workflow/memory/port';
-import { toUnit, vectorToJson } from '@agent-workflow/memory/rank';
+import type { MemoryRecord, MemoryStore } from '@agent-workflow/memory/ports/port';
+import { toUnit, vectorToJson } from '@agent-workflow/memory/search/rank';
 import { within } from '@agent-workflow/protos/call';
 import { runToEnd } from '../servers/process.ts';
 import { withServerForLong } from '../servers/real-suite.ts';
@@ -29,7 +29,7 @@ async function toMemory(memoryId: string): Promise<MemoryRecord> {
   const content = `${memoryId} is what it is about`;
   const [given = new Float32Array()] = await embedder.embed([content], within(1000));
   const vector = toUnit(given);
-  const rest = { memoryType: 'semantic', category: 'notes', threadId: '', timestamp: Date.now() };
+  const rest = { memoryType: 'semantic' as const, category: 'notes', threadId: '', timestamp: Date.now() };
   return { ...rest, memoryId, content, metadataJson: Buffer.from('{}'), vector, vectorJson: vectorToJson(vector) };
 }
 

@@ -6,7 +6,7 @@ import type {
   SentRequest,
   UpdatedMemory,
   VectorQuery,
-} from '@agent-workflow/memory/port';
+} from '@agent-workflow/memory/ports/port';
 
 /** The dimension that stores are opened with for this suite. */
 export const storeDimension = 4;
@@ -353,7 +353,7 @@ export function memoryStoreContract(test: TestFn, name: string, open: () => Prom
         }),
       );
     }
-    const narrowing = { memoryType: 'episodic', category: 'x' };
+    const narrowing = { memoryType: 'episodic', category: 'x' } as const;
     const expected = Array.from({ length: 40 }, (_, n) => n)
       .filter((n) => n % 2 === 0 && n % 3 !== 0 && n > 5)
       .reverse();
@@ -390,7 +390,7 @@ export function memoryStoreContract(test: TestFn, name: string, open: () => Prom
     t.deepEqual(numbers(words.map(({ head }) => head)), expected.slice(0, 3));
     t.is((await store.list({ owner, narrowing: { threadId: 't' }, limit: 1 })).total, 8);
     t.is((await store.list({ owner, narrowing: { threadId: '' }, limit: 1 })).total, 32);
-    const named = { memoryIds: new Set(['m01', 'm02', 'gone']), memoryType: 'semantic' };
+    const named = { memoryIds: new Set(['m01', 'm02', 'gone']), memoryType: 'semantic' } as const;
     t.deepEqual(numbers((await store.list({ owner, narrowing: named, limit: 5 })).heads), [1]);
     t.deepEqual(numbers((await store.findByVector(near({ narrowing: named }))).map(({ head }) => head)), [1]);
   });

@@ -1,12 +1,12 @@
 import test from 'ava';
 import { isServiceError } from '@agent-workflow/kit/errors';
-import { untilThere } from '@agent-workflow/kit/life';
-import { createWeaviate } from '@agent-workflow/memory/adapters/weaviate-client';
-import { openRequests } from '@agent-workflow/memory/adapters/weaviate-requests';
-import { tenantOf } from '@agent-workflow/memory/adapters/weaviate-objects';
+import { retry, serverAway } from '@agent-workflow/kit/retry';
+import { createWeaviate } from '@agent-workflow/memory/adapters/weaviate/client';
+import { openRequests } from '@agent-workflow/memory/adapters/weaviate/requests';
+import { tenantOf } from '@agent-workflow/memory/adapters/weaviate/objects';
 import { hashEmbedder } from '@agent-workflow/memory/embedders/hash';
 import { createMemories } from '@agent-workflow/memory/memories';
-import type { MemoryStore, SentRequest } from '@agent-workflow/memory/port';
+import type { MemoryStore, SentRequest } from '@agent-workflow/memory/ports/port';
 import { link } from '@agent-workflow/protos/wire/link';
 import { within } from '@agent-workflow/protos/call';
 import { requestOf } from '@agent-workflow/protos/repeats';
@@ -17,7 +17,7 @@ import { weaviate } from '../servers/weaviate.ts';
 
 const embedder = hashEmbedder;
 const memoryOn = (store: MemoryStore): Memory => link(createMemories({ store, embedder, halfLifeDays: 30 }));
-const note = { memoryType: 'semantic', category: 'notes', metadataJson: Buffer.from('{}') };
+const note = { memoryType: 'semantic' as const, category: 'notes', metadataJson: Buffer.from('{}') };
 const call = (): ReturnType<typeof within> => within(60_000);
 /** Time that services have to begin, in milliseconds. */
 const openMs = 120_000;
@@ -27,8 +27,8 @@ const search = (owner: string, query: string): SearchRequest => ({
   selection: {},
   limit: 100,
   scoreThreshold: 0,
-  retrievalStrategy: 'hybrid',
-  distanceMetric: 'cosine',
+  retrievalStrategy: 'hybrid' as const,
+  distanceMetric: 'cosine' as const,
   maxTokens: 1e6,
 });
 
@@ -185,9 +185,10 @@ withServer(test, weaviate, (server) => {
     t.teardown(() => dropCollections(url, prefix));
     // A slow Weaviate may refuse one while another makes the collections: a service then tries again, as here.
     const open = async (): ReturnType<typeof openTestStore> =>
-      untilThere(() => openTestStore({ url, embedder, prefix }), {
+      retry(() => openTestStore({ url, embedder, prefix }), {
+        ...serverAway,
         signal: AbortSignal.timeout(openMs),
-        onFailure: (error) => t.log(error),
+        onRetry: (error) => t.log(error),
         mayHelp: (error) => isServiceError(error, 'Unavailable'),
       });
     const stores = await Promise.all([1, 2, 3].map(open));

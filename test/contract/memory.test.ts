@@ -8,7 +8,7 @@ import { connect } from '@agent-workflow/protos/wire/connect';
 import { link } from '@agent-workflow/protos/wire/link';
 import { serve } from '@agent-workflow/protos/wire/serve';
 import { createMemories } from '@agent-workflow/memory/memories';
-import type { MemoryStore } from '@agent-workflow/memory/port';
+import type { MemoryStore } from '@agent-workflow/memory/ports/port';
 import { hashEmbedder } from '@agent-workflow/memory/embedders/hash';
 import { withServer } from '../servers/real-suite.ts';
 import { openStallingProxy } from '../servers/stalling-proxy.ts';
@@ -53,7 +53,7 @@ test('a memory whose caller gave up while the replica stood still is not stored 
   const note = {
     owner: 'u:ada',
     content: 'tea',
-    memoryType: 'semantic',
+    memoryType: 'semantic' as const,
     category: 'c',
     metadataJson: Buffer.from('{}'),
   };

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { errorCodes, isServiceError, type ErrorCode } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { within } from '@agent-workflow/protos/call';
+import { distanceMetrics, retrievalStrategies, type DistanceMetric } from '@agent-workflow/protos/lists';
 import type { Memory, SearchRequest, Selection, StoreRequest } from '@agent-workflow/protos/memory';
 
 const owner = 'u:ada';
@@ -33,7 +34,7 @@ function speakTo(memory: Memory) {
       owner,
       memoryId,
       content,
-      memoryType: 'semantic',
+      memoryType: 'semantic' as const,
       category: 'notes',
       metadataJson: toJson(metadata),
       ...note,
@@ -69,7 +70,7 @@ function speakTo(memory: Memory) {
 }
 
 /** Each metric's score by its definition, from the vectors that replies carry. */
-const oracle: Readonly<Record<string, (a: readonly number[], b: readonly number[]) => number>> = {
+const oracle: Readonly<Record<DistanceMetric, (a: readonly number[], b: readonly number[]) => number>> = {
   cosine: (a, b) => (1 + dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b))) / 2,
   dot_product: (a, b) => (1 + dot(a, b)) / 2,
   euclidean: (a, b) => 1 / (1 + Math.sqrt(a.reduce((sum, value, i) => sum + (value - (b[i] ?? 0)) ** 2, 0))),
@@ -77,8 +78,6 @@ const oracle: Readonly<Record<string, (a: readonly number[], b: readonly number[
 };
 const dot = (a: readonly number[], b: readonly number[]): number =>
   a.reduce((sum, value, i) => sum + value * (b[i] ?? 0), 0);
-
-const strategies = ['similarity', 'temporal', 'relevance', 'hybrid', 'graph_traversal'];
 
 /** What any memory service must do, in process and over the wire. `open` gives an empty one of its own each time. */
 export function memoryContract(
@@ -102,7 +101,7 @@ export function memoryContract(
     const error = await t.throwsAsync(work);
     if (!isServiceError(error)) return t.fail(`not one of ${errorCodes.join(', ')}: ${String(error)}`);
     t.is(error.code, code);
-    if (loc) t.deepEqual(error.details[0]?.loc, loc);
+    if (loc) t.deepEqual(error.details[0]?.field, loc);
     return undefined;
   };
 
@@ -315,7 +314,7 @@ export function memoryContract(
       if (kind === 'delete') return memory.delete(key, call);
       if (kind === 'forget')
         return memory.forget({ owner, selection: { category: memoryId }, all: false, attemptId }, call);
-      const note = { owner, memoryId, content: 'stored', memoryType: 'semantic', category: memoryId };
+      const note = { owner, memoryId, content: 'stored', memoryType: 'semantic', category: memoryId } as const;
       return memory.store({ ...note, metadataJson: toJson({}) }, call);
     };
     const outcomeOf = async (work: Promise<unknown>): Promise<unknown> => work.then(plain, () => 'refused');
@@ -375,11 +374,10 @@ export function memoryContract(
       ],
     );
     await refuses(t, memory.list({ owner, selection: {}, limit: 2, offset: 0, cursor: 'bogus' }, call), 'Invalid', [
-      'query',
       'cursor',
     ]);
-    await refuses(t, memory.list({ owner, selection: {}, limit: 0, offset: 0 }, call), 'Invalid', ['query', 'limit']);
-    await refuses(t, memory.list({ owner, selection: {}, limit: 2, offset: -1 }, call), 'Invalid', ['query', 'offset']);
+    await refuses(t, memory.list({ owner, selection: {}, limit: 0, offset: 0 }, call), 'Invalid', ['limit']);
+    await refuses(t, memory.list({ owner, selection: {}, limit: 2, offset: -1 }, call), 'Invalid', ['offset']);
   });
 
   withMemory(
@@ -412,7 +410,7 @@ export function memoryContract(
         contents: fc.array(text, { minLength: 1, maxLength: 12 }),
         query: text,
         limit: fc.integer({ min: 1, max: 15 }),
-        metric: fc.constantFrom(...Object.keys(oracle)),
+        metric: fc.constantFrom(...distanceMetrics),
       });
       await fc.assert(
         fc.asyncProperty(example, async ({ contents, query, limit, metric }) => {
@@ -421,7 +419,7 @@ export function memoryContract(
           for (const content of contents) await store(content, { owner: space });
           const wanted = await vectorOf(query);
           const all = (await memory.list({ owner: space, selection: {}, limit: 100, offset: 0 }, call)).memories;
-          const scoreOf = (json: Uint8Array): number => oracle[metric]?.(wanted, fromJson(json) as number[]) ?? NaN;
+          const scoreOf = (json: Uint8Array): number => oracle[metric](wanted, fromJson(json) as number[]);
           const expected = all
             .map(({ vectorJson }) => scoreOf(vectorJson))
             .sort((a, b) => b - a)
@@ -459,7 +457,7 @@ export function memoryContract(
         'Grandmother baked rye bread',
       ])
         await store(content);
-      for (const retrievalStrategy of strategies) {
+      for (const retrievalStrategy of retrievalStrategies) {
         t.is(
           (await find('which colour do I like?', { retrievalStrategy }))[0] ?? '',
           retrievalStrategy === 'temporal' ? 'Grandmother baked rye bread' : 'My favourite colour is teal',
@@ -595,7 +593,7 @@ export function memoryContract(
       [{ n: 2, s: 'x' }, ''],
     ];
     for (const [filters, expected] of cases) {
-      for (const retrievalStrategy of strategies.slice(0, 4)) {
+      for (const retrievalStrategy of retrievalStrategies.slice(0, 4)) {
         const found = (await find('a b c', { filters, retrievalStrategy })).sort().join('');
         t.is(found, expected, `${JSON.stringify(filters)} ${retrievalStrategy}`);
       }
@@ -682,41 +680,44 @@ export function memoryContract(
     );
   });
 
+  withMemory('a value that is not of its list is refused', async (t, _, { store, search }) => {
+    await refuses(t, store('text', { memoryType: 'constructor' as never }), 'Invalid');
+    await refuses(t, search('tea', { retrievalStrategy: 'toString' as never }), 'Invalid');
+    await refuses(t, search('tea', { distanceMetric: 'hamming' as never }), 'Invalid');
+    await refuses(t, search('tea', { memoryType: 'nope' as never }), 'Invalid');
+  });
+
   withMemory('each field out of range is refused by its name', async (t, memory, { store, search }) => {
     await store('something');
     const stores: readonly [Note & { readonly content?: string }, readonly string[]][] = [
-      [{ content: '' }, ['body', 'content']],
-      [{ content: ' \n\t' }, ['body', 'content']],
-      [{ content: 'é'.repeat(sizes.memory / 2) + '!' }, ['body', 'content']],
-      [{ memoryType: 'constructor' }, ['body', 'memory_type']],
-      [{ category: 'c'.repeat(257) }, ['body', 'category']],
-      [{ metadata: [] as never }, ['body', 'metadata']],
-      [{ metadata: { large: 'x'.repeat(sizes.memory) } }, ['body', 'metadata']],
-      [{ content: 'x'.repeat(1024 * 1024) }, ['body', 'content']],
+      [{ content: '' }, ['content']],
+      [{ content: ' \n\t' }, ['content']],
+      [{ content: 'é'.repeat(sizes.memory / 2) + '!' }, ['content']],
+      [{ category: 'c'.repeat(257) }, ['category']],
+      [{ metadata: [] as never }, ['metadata']],
+      [{ metadata: { large: 'x'.repeat(sizes.memory) } }, ['metadata']],
+      [{ content: 'x'.repeat(1024 * 1024) }, ['content']],
     ];
     for (const [{ content = 'text', ...note }, loc] of stores) await refuses(t, store(content, note), 'Invalid', loc);
     const searches: readonly [Query, readonly string[]][] = [
-      [{ retrievalStrategy: 'toString' }, ['body', 'retrieval_strategy']],
-      [{ distanceMetric: 'hamming' }, ['body', 'distance_metric']],
-      [{ memoryType: 'nope' }, ['body', 'memory_type']],
-      [{ limit: 0 }, ['body', 'limit']],
-      [{ maxTokens: -1 }, ['body', 'max_tokens']],
-      [{ scoreThreshold: NaN }, ['body', 'score_threshold']],
-      [{ filters: [] }, ['body', 'filters']],
-      [{ filters: { a: { $regex: 'x' } } }, ['body', 'filters', 'a', '$regex']],
-      [{ filters: { a: { $gt: 1, b: 2 } } }, ['body', 'filters', 'a', 'b']],
-      [{ filters: { $or: [{ a: 1 }] } }, ['body', 'filters', '$or']],
-      [{ filters: { a: { $not: { $gt: 1 } } } }, ['body', 'filters', 'a', '$not']],
-      [{ filters: { a: { $ne: { $gt: 1 } } } }, ['body', 'filters', 'a', '$ne', '$gt']],
-      [{ filters: { a: { b: { $gt: 1 } } } }, ['body', 'filters', 'a', '$gt']],
-      [{ filters: { a: { $in: 1 } } }, ['body', 'filters', 'a', '$in']],
-      [{ filters: { a: { $gt: [] } } }, ['body', 'filters', 'a', '$gt']],
-      [{ options: { depth: 11 } }, ['body', 'options', 'depth']],
-      [{ options: { alpha: '1' } }, ['body', 'options', 'alpha']],
-      [{ options: { weights: { recency: -1 } } }, ['body', 'options', 'weights', 'recency']],
+      [{ limit: 0 }, ['limit']],
+      [{ maxTokens: -1 }, ['maxTokens']],
+      [{ scoreThreshold: NaN }, ['scoreThreshold']],
+      [{ filters: [] }, ['filters']],
+      [{ filters: { a: { $regex: 'x' } } }, ['filters', 'a', '$regex']],
+      [{ filters: { a: { $gt: 1, b: 2 } } }, ['filters', 'a', 'b']],
+      [{ filters: { $or: [{ a: 1 }] } }, ['filters', '$or']],
+      [{ filters: { a: { $not: { $gt: 1 } } } }, ['filters', 'a', '$not']],
+      [{ filters: { a: { $ne: { $gt: 1 } } } }, ['filters', 'a', '$ne', '$gt']],
+      [{ filters: { a: { b: { $gt: 1 } } } }, ['filters', 'a', '$gt']],
+      [{ filters: { a: { $in: 1 } } }, ['filters', 'a', '$in']],
+      [{ filters: { a: { $gt: [] } } }, ['filters', 'a', '$gt']],
+      [{ options: { depth: 11 } }, ['options', 'depth']],
+      [{ options: { alpha: '1' } }, ['options', 'alpha']],
+      [{ options: { weights: { recency: -1 } } }, ['options', 'weights', 'recency']],
     ];
     for (const [query, loc] of searches) await refuses(t, search('text', query), 'Invalid', loc);
-    await refuses(t, search('x'.repeat(sizes.memory + 1)), 'Invalid', ['body', 'query']);
+    await refuses(t, search('x'.repeat(sizes.memory + 1)), 'Invalid', ['query']);
     t.is((await memory.list({ owner, selection: {}, limit: 10, offset: 0 }, call)).total, 1);
   });
 

@@ -1,5 +1,4 @@
-import { openMemoryOnceCache } from '@agent-workflow/gateway/once/adapters/memory';
-import { openRedisOnceCache } from '@agent-workflow/gateway/once/adapters/redis';
+import { openMemoryOnceCache, openRedisOnceCache } from '@agent-workflow/gateway/idempotency';
 import test from 'ava';
 import { withServer } from '../servers/real-suite.ts';
 import { redis } from '../servers/redis.ts';

@@ -1,5 +1,5 @@
 import type { ExecutionContext, TestFn } from 'ava';
-import { onceMs, type KeptReply, type OnceCache } from '@agent-workflow/gateway/once/port';
+import { onceMs, type KeptReply, type OnceCache } from '@agent-workflow/gateway/idempotency';
 
 /** An empty cache, and its clock. */
 export interface OpenOnceCache {

@@ -1,11 +1,11 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { silentLog, type Log } from '@agent-workflow/kit/log';
-import { openEdgeStores, type EdgeStores } from '@agent-workflow/gateway/stores/open';
+import { openEdgeStores, type EdgeStores } from '@agent-workflow/gateway/stores';
 import type { RemoteTool } from '@agent-workflow/protos/execution';
 import test, { type ExecutionContext } from 'ava';
 import { withServer } from '../servers/real-suite.ts';
-import { openRedis } from '@agent-workflow/gateway/stores/adapters/redis';
-import { longestWaitMs, type Redis } from '@agent-workflow/gateway/stores/redis';
+import { openRedis } from '@agent-workflow/gateway/redis/client';
+import { longestWaitMs, type Redis } from '@agent-workflow/gateway/redis';
 import { privateRedis } from '../servers/redis.ts';
 import { openStallingProxy } from '../servers/stalling-proxy.ts';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { silentLog } from '@agent-workflow/kit/log';
-import { openRedis } from '@agent-workflow/gateway/stores/adapters/redis';
-import type { Redis } from '@agent-workflow/gateway/stores/redis';
+import { openRedis } from '@agent-workflow/gateway/redis/client';
+import type { Redis } from '@agent-workflow/gateway/redis';
 import type { ExecutionContext } from 'ava';
 
 /** A connection to a real Redis, with keys of the test's own. */

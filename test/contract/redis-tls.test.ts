@@ -4,7 +4,7 @@ import { connect, type AddressInfo } from 'node:net';
 import { createServer, getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { silentLog } from '@agent-workflow/kit/log';
-import { openRedis } from '@agent-workflow/gateway/stores/adapters/redis';
+import { openRedis } from '@agent-workflow/gateway/redis/client';
 import test from 'ava';
 import { openAuthority } from '../servers/certificates.ts';
 import { withServer } from '../servers/real-suite.ts';

@@ -1,10 +1,10 @@
-import { openMemoryRunQueue, openMemoryWorkerLeases } from '@agent-workflow/execution/adapters/memory';
-import { openMemoryRunControl } from '@agent-workflow/execution/adapters/memory-control';
-import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite';
+import { openMemoryRunQueue, openMemoryWorkerLeases } from '@agent-workflow/execution/adapters/memory/memory';
+import { openMemoryRunControl } from '@agent-workflow/execution/adapters/memory/control';
+import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite/run-log';
 import { executionSettings } from '@agent-workflow/execution/config';
-import type { CompiledGraph } from '@agent-workflow/execution/graph';
+import type { CompiledGraph } from '@agent-workflow/graph';
 import { openExecution } from '@agent-workflow/execution/open';
-import type { RunLog, RunQueue, WorkerLeases } from '@agent-workflow/execution/port';
+import type { RunLog, RunQueue, WorkerLeases } from '@agent-workflow/execution/ports/port';
 import { readEnv } from '@agent-workflow/kit/env';
 import { silentLog } from '@agent-workflow/kit/log';
 import { memorySettings } from '@agent-workflow/memory/config';
@@ -13,7 +13,7 @@ import type { Execution } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type { Threads } from '@agent-workflow/protos/threads';
 import { link } from '@agent-workflow/protos/wire/link';
-import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite';
+import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite/store';
 import { createThreads } from '@agent-workflow/threads/threads';
 
 /** What every replica stands on. */

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { createEventWriter } from '@agent-workflow/execution/events';
-import { toInvokeResult, type Outcome } from '@agent-workflow/execution/outcome';
+import { createEventWriter } from '@agent-workflow/execution/events/event-writer';
+import { toInvokeResult, type Outcome } from '@agent-workflow/execution/events/outcome';
 import { pageBytes } from '@agent-workflow/kit/pages';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { RemoteTool, RunEvent, StartRequest } from '@agent-workflow/protos/execution';
@@ -18,7 +18,7 @@ import type {
   WriteStateRequest,
 } from '@agent-workflow/protos/threads';
 import { definitionOf } from '@agent-workflow/protos/wire/definitions';
-import { optionsBytes } from '@agent-workflow/threads/bounds';
+import { optionsBytes } from '@agent-workflow/threads/record/bounds';
 
 /** Every field is there: one that is new to a message has no sample here until it is given its bound. */
 type Whole<T> = { readonly [K in keyof T]-?: NonNullable<T[K]> };
@@ -49,7 +49,7 @@ const state: Whole<State> = {
 
 const end: Whole<RunEnd> = {
   ...{ status: 'interrupted', iterations: large, recursionLimitReached: true },
-  error: { code: 'INTERNAL_ERROR', message: 'x'.repeat(64 * 1024), node: id },
+  error: { code: 'Internal', message: 'x'.repeat(64 * 1024), node: id },
   interruptsJson: 'x'.repeat(sizes.progress),
 };
 

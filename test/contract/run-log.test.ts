@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite';
+import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite/run-log';
 import { nats } from '../servers/nats.ts';
 import { clearPlace, openLogsOn, openPlace } from '../servers/nats-adapters.ts';
 import { withServer } from '../servers/real-suite.ts';

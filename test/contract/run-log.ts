@@ -1,10 +1,13 @@
-import { numbersOfClaim } from '@agent-workflow/execution/log-numbers';
+import { numbersOfClaim } from '@agent-workflow/execution/ports/log-numbers';
 import type { ExecutionContext, TestFn } from 'ava';
 import fc from 'fast-check';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { never } from '@agent-workflow/protos/call';
 import type { RunEvent } from '@agent-workflow/protos/execution';
-import { isTerminal, type RunLog } from '@agent-workflow/execution/port';
+import type { EventBatch } from '@agent-workflow/protos/event-pack';
+import { isTerminal, type RunLog } from '@agent-workflow/execution/ports/port';
+import type { EventKind } from '@agent-workflow/protos/event-parts';
+import { chunkText, eventOf, scopeOf } from '../events.ts';
 import { until } from '../until.ts';
 
 export interface RunLogPlaces {
@@ -38,76 +41,79 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
   });
 
   check('events are numbered on, and the last number is known', async (t, log) => {
-    await log.append('r', 0, pieces(1, 2));
+    await log.append(scopeOf('r'), 0, pieces(1, 2));
     t.is(await log.last('r'), 2);
-    await log.append('r', 2, pieces(3, 3));
+    await log.append(scopeOf('r'), 2, pieces(3, 3));
     t.is(await log.last('r'), 3);
     t.is(await log.last('other'), 0);
   });
 
   check('events come back as they were written', async (t, log) => {
     const events = [...pieces(1, 3), piece(4, 'line\nbreak "quoted" Ω 🫖 \\'), end(5)];
-    await log.append('r', 0, events);
+    await log.append(scopeOf('r'), 0, events);
     t.deepEqual(plain(await followAll(log, 'r')), plain(events));
   });
 
   for (const after of [0, 1, 3, 7]) {
     check(`an append after ${String(after)} is stale when the last number is 2`, async (t, log) => {
-      await log.append('r', 0, pieces(1, 2));
-      await stale(t, log.append('r', after, [piece(after + 1)]));
-      await log.append('r', 2, [end(3)]);
+      await log.append(scopeOf('r'), 0, pieces(1, 2));
+      await stale(t, log.append(scopeOf('r'), after, [piece(after + 1)]));
+      await log.append(scopeOf('r'), 2, [end(3)]);
       t.deepEqual(numbers(await followAll(log, 'r')), [1, 2, 3]);
     });
   }
 
   check('nothing is appended behind the last event', async (t, log) => {
-    await log.append('r', 0, [piece(1), end(2)]);
-    await stale(t, log.append('r', 2, [piece(3)]));
-    await stale(t, log.append('r', 2, [end(3)]));
+    await log.append(scopeOf('r'), 0, [piece(1), end(2)]);
+    await stale(t, log.append(scopeOf('r'), 2, [piece(3)]));
+    await stale(t, log.append(scopeOf('r'), 2, [end(3)]));
     t.deepEqual(numbers(await followAll(log, 'r')), [1, 2]);
   });
 
   check('nothing is appended behind a last event that is just being written', async (t, log) => {
-    const writing = log.append('r', 0, [piece(1), end(2)]);
-    await stale(t, log.append('r', 2, [end(3)]));
+    const writing = log.append(scopeOf('r'), 0, [piece(1), end(2)]);
+    await stale(t, log.append(scopeOf('r'), 2, [end(3)]));
     await writing;
     t.deepEqual(numbers(await followAll(log, 'r')), [1, 2]);
   });
 
   check('of two who append after the same number at once one is stale', async (t, log) => {
-    const results = await Promise.allSettled([log.append('r', 0, pieces(1, 2)), log.append('r', 0, pieces(1, 3))]);
+    const results = await Promise.allSettled([
+      log.append(scopeOf('r'), 0, pieces(1, 2)),
+      log.append(scopeOf('r'), 0, pieces(1, 3)),
+    ]);
     t.is(results.filter(({ status }) => status === 'fulfilled').length, 1);
   });
 
   check('appends that nobody waited for keep their order', async (t, log) => {
-    const writes = Array.from({ length: 500 }, async (_, index) => log.append('r', index, [piece(index + 1)]));
-    await Promise.all([...writes, log.append('r', 500, [end(501)])]);
+    const writes = Array.from({ length: 500 }, async (_, index) => log.append(scopeOf('r'), index, [piece(index + 1)]));
+    await Promise.all([...writes, log.append(scopeOf('r'), 500, [end(501)])]);
     t.deepEqual(numbers(await followAll(log, 'r')), range(1, 501));
   });
 
   check('runs do not meet', async (t, log) => {
     const runs = Array.from({ length: 50 }, (_, index) => `r${String(index)}`);
-    await Promise.all(runs.map(async (run) => log.append(run, 0, [piece(1, run), end(2)])));
+    await Promise.all(runs.map(async (run) => log.append(scopeOf(run), 0, [piece(1, run), end(2)])));
     for (const run of runs) t.deepEqual(plain(await followAll(log, run)), plain([piece(1, run), end(2)]));
   });
 
   check('a follower has what was there before, and then what comes', async (t, log) => {
-    await log.append('r', 0, pieces(1, 3));
+    await log.append(scopeOf('r'), 0, pieces(1, 3));
     const follower = listen(log, 'r');
     await follower.reaches(3);
-    await log.append('r', 3, [piece(4)]);
+    await log.append(scopeOf('r'), 3, [piece(4)]);
     await follower.reaches(4);
-    await log.append('r', 4, [end(5)]);
+    await log.append(scopeOf('r'), 4, [end(5)]);
     t.deepEqual(numbers(await follower.done), [1, 2, 3, 4, 5]);
   });
 
   check('a log that is told again begins above 1, and whoever has seen less is given all of it', async (t, log) => {
     const follower = listen(log, 'r', 4);
-    await log.append('r', 0, pieces(told + 1, told + 2));
+    await log.append(scopeOf('r'), 0, pieces(told + 1, told + 2));
     t.is(await log.last('r'), told + 2);
-    await stale(t, log.append('r', 0, [piece(1)]));
-    await stale(t, log.append('r', 2, [piece(3)]));
-    await log.append('r', told + 2, [end(told + 3)]);
+    await stale(t, log.append(scopeOf('r'), 0, [piece(1)]));
+    await stale(t, log.append(scopeOf('r'), 2, [piece(3)]));
+    await log.append(scopeOf('r'), told + 2, [end(told + 3)]);
     const all = range(told + 1, told + 3);
     t.deepEqual(numbers(await follower.done), all);
     t.deepEqual(plain([await log.end('r', never)]), plain([end(told + 3)]));
@@ -118,20 +124,20 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
 
   check('a heavy event at the start of a log that is told again passes', async (t, log) => {
     const heavy = 'x'.repeat(2 * 1024 * 1024);
-    await log.append('r', 0, [piece(told + 1, heavy), end(told + 2)]);
+    await log.append(scopeOf('r'), 0, [piece(told + 1, heavy), end(told + 2)]);
     t.deepEqual(numbers(await followAll(log, 'r', 7)), [told + 1, told + 2]);
   });
 
   check('a follower may come before the first event', async (t, log) => {
     const follower = listen(log, 'r');
-    await log.append('r', 0, [piece(1), end(2)]);
+    await log.append(scopeOf('r'), 0, [piece(1), end(2)]);
     t.deepEqual(numbers(await follower.done), [1, 2]);
   });
 
   check('nobody is shown an event before its append has resolved', async (t, log) => {
     const follower = listen(log, 'r');
     let resolved = false;
-    const append = log.append('r', 0, [end(1)]).then(() => {
+    const append = log.append(scopeOf('r'), 0, [end(1)]).then(() => {
       resolved = true;
     });
     t.deepEqual(numbers(follower.seen), []);
@@ -141,39 +147,39 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
   });
 
   check('many followers, each from another number, see the same run', async (t, log) => {
-    await log.append('r', 0, pieces(1, 10));
+    await log.append(scopeOf('r'), 0, pieces(1, 10));
     const followers = range(0, 20).map((after) => listen(log, 'r', after));
-    for (let seq = 11; seq < 20; seq++) await log.append('r', seq - 1, [piece(seq)]);
-    await log.append('r', 19, [end(20)]);
+    for (let seq = 11; seq < 20; seq++) await log.append(scopeOf('r'), seq - 1, [piece(seq)]);
+    await log.append(scopeOf('r'), 19, [end(20)]);
     for (const [after, { done }] of followers.entries()) t.deepEqual(numbers(await done), range(after + 1, 20));
   });
 
   check('a slow follower is given everything in the end, and holds up nobody', async (t, log) => {
     const slow = log.follow('r', 0, never)[Symbol.asyncIterator]();
     const first = slow.next();
-    await log.append('r', 0, [piece(1)]);
-    t.deepEqual(numbers((await first).value as RunEvent[]), [1]);
+    await log.append(scopeOf('r'), 0, [piece(1)]);
+    t.deepEqual(numbers(((await first).value as EventBatch).events), [1]);
     const quick = listen(log, 'r');
-    for (let seq = 2; seq < 4000; seq += 3) await log.append('r', seq - 1, pieces(seq, seq + 2));
+    for (let seq = 2; seq < 4000; seq += 3) await log.append(scopeOf('r'), seq - 1, pieces(seq, seq + 2));
     const last = await log.last('r');
-    await log.append('r', last, [end(last + 1)]);
+    await log.append(scopeOf('r'), last, [end(last + 1)]);
     t.deepEqual(numbers(await quick.done), range(1, last + 1));
     t.deepEqual(numbers(await rest(slow)), range(2, last + 1));
   });
 
   check('a follower that leaves takes nothing from the others', async (t, log) => {
-    await log.append('r', 0, pieces(1, 2));
+    await log.append(scopeOf('r'), 0, pieces(1, 2));
     const leaving = log.follow('r', 0, never)[Symbol.asyncIterator]();
     const staying = listen(log, 'r');
     await leaving.next();
     await leaving.return?.();
-    await log.append('r', 2, [end(3)]);
+    await log.append(scopeOf('r'), 2, [end(3)]);
     t.deepEqual(numbers(await staying.done), [1, 2, 3]);
     t.deepEqual(numbers(await followAll(log, 'r')), [1, 2, 3]);
   });
 
   check('a follower that waits ends when its signal fires, with the reason', async (t, log) => {
-    await log.append('r', 0, [piece(1)]);
+    await log.append(scopeOf('r'), 0, [piece(1)]);
     const controller = new AbortController();
     const reason = new Error('enough');
     const iterator = log.follow('r', 0, controller.signal)[Symbol.asyncIterator]();
@@ -181,20 +187,20 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
     const waiting = iterator.next();
     controller.abort(reason);
     t.is(await t.throwsAsync(waiting), reason);
-    await log.append('r', 1, [end(2)]);
+    await log.append(scopeOf('r'), 1, [end(2)]);
     t.deepEqual(numbers(await followAll(log, 'r')), [1, 2]);
   });
 
   check('following behind the last event of an ended run ends at once', async (t, log) => {
-    await log.append('r', 0, [piece(1), end(2)]);
+    await log.append(scopeOf('r'), 0, [piece(1), end(2)]);
     t.deepEqual(await followAll(log, 'r', 2), []);
     t.deepEqual(await followAll(log, 'r', 9), []);
   });
 
   check('the end is told to all who wait for it, and at once when it is there', async (t, log) => {
     const waiting = [log.end('r', never), log.end('r', never)];
-    await log.append('r', 0, pieces(1, 2));
-    await log.append('r', 2, [end(3, 'error')]);
+    await log.append(scopeOf('r'), 0, pieces(1, 2));
+    await log.append(scopeOf('r'), 2, [end(3, 'error')]);
     for (const each of [...waiting, log.end('r', never)]) t.deepEqual(plain([await each]), plain([end(3, 'error')]));
   });
 
@@ -210,8 +216,8 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
   check('events of 512 KiB pass, live and stored', async (t, log) => {
     const heavy = 'x'.repeat(512 * 1024);
     const live = listen(log, 'r');
-    for (const seq of range(1, 8)) await log.append('r', seq - 1, [piece(seq, heavy)]);
-    await log.append('r', 8, [end(9)]);
+    for (const seq of range(1, 8)) await log.append(scopeOf('r'), seq - 1, [piece(seq, heavy)]);
+    await log.append(scopeOf('r'), 8, [end(9)]);
     t.deepEqual(weights(await live.done), weights(await followAll(log, 'r')));
     t.true(
       weights(await live.done)
@@ -223,8 +229,8 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
   check('an event of 4 MiB passes, live and stored, as does what comes before and behind it', async (t, log) => {
     const heavy = 'x'.repeat(4 * 1024 * 1024);
     const live = listen(log, 'r');
-    await log.append('r', 0, [piece(1), piece(2, heavy), piece(3)]);
-    await log.append('r', 3, [end(4)]);
+    await log.append(scopeOf('r'), 0, [piece(1), piece(2, heavy), piece(3)]);
+    await log.append(scopeOf('r'), 3, [end(4)]);
     t.deepEqual(numbers(await live.done), [1, 2, 3, 4]);
     t.deepEqual(weights(await followAll(log, 'r')), weights(await live.done));
     t.deepEqual(numbers(await followAll(log, 'r', 1)), [2, 3, 4]);
@@ -233,19 +239,19 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
   });
 
   check('a last event of 2 MiB is told to whoever waits for it, and to whoever comes later', async (t, log) => {
-    const heavy = event(2, 'on_chain_end', 'y'.repeat(2 * 1024 * 1024));
+    const heavy = eventOf(2, 'on_chain_end', 'y'.repeat(2 * 1024 * 1024));
     const waiting = log.end('r', never);
-    await log.append('r', 0, [piece(1), heavy]);
+    await log.append(scopeOf('r'), 0, [piece(1), heavy]);
     t.deepEqual(weights([await waiting, await log.end('r', never)]), weights([heavy, heavy]));
     t.true(await log.isEnded('r'));
-    await stale(t, log.append('r', 2, [piece(3)]));
+    await stale(t, log.append(scopeOf('r'), 2, [piece(3)]));
   });
 
   check('whether a run has ended is known from its last event on', async (t, log) => {
     t.false(await log.isEnded('r'));
-    await log.append('r', 0, [piece(1)]);
+    await log.append(scopeOf('r'), 0, [piece(1)]);
     t.false(await log.isEnded('r'));
-    const writing = log.append('r', 1, [end(2)]);
+    const writing = log.append(scopeOf('r'), 1, [end(2)]);
     t.true(await log.isEnded('r'));
     await writing;
     t.true(await log.isEnded('r'));
@@ -253,30 +259,30 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
 
   check('logs that ended before a time expire, at most as many as asked for', async (t, log) => {
     if (expires === 'by age') {
-      await log.append('a', 0, [piece(1), end(2)]);
+      await log.append(scopeOf('a'), 0, [piece(1), end(2)]);
       t.is(await log.expire(Date.now() + 1000, 10), 0);
       t.is(await log.last('a'), 2);
       return;
     }
-    for (const run of ['a', 'b', 'c']) await log.append(run, 0, [piece(1), end(2)]);
-    await log.append('open', 0, [piece(1)]);
+    for (const run of ['a', 'b', 'c']) await log.append(scopeOf(run), 0, [piece(1), end(2)]);
+    await log.append(scopeOf('open'), 0, [piece(1)]);
     t.is(await log.expire(Date.now() - 60_000, 10), 0);
     t.is(await log.expire(Date.now() + 1000, 2), 2);
     t.is(await log.expire(Date.now() + 1000, 10), 1);
     t.is(await log.expire(Date.now() + 1000, 10), 0);
     for (const run of ['a', 'b', 'c']) t.is(await log.last(run), 0);
-    await log.append('open', 1, [end(2)]);
+    await log.append(scopeOf('open'), 1, [end(2)]);
     t.deepEqual(numbers(await followAll(log, 'open')), [1, 2]);
   });
 
   check('logs that nobody ended are named once they are old, and go when they are dropped', async (t, log) => {
     const before = Date.now() - 60_000;
     const later = Date.now() + 60_000;
-    await log.append('left', 0, pieces(1, 3));
-    await log.append('ended', 0, [piece(1), end(2)]);
-    await log.append('ended-later', 0, [piece(1)]);
-    await log.append('ended-later', 1, [end(2)]);
-    await log.append('followed', 0, [piece(1)]);
+    await log.append(scopeOf('left'), 0, pieces(1, 3));
+    await log.append(scopeOf('ended'), 0, [piece(1), end(2)]);
+    await log.append(scopeOf('ended-later'), 0, [piece(1)]);
+    await log.append(scopeOf('ended-later'), 1, [end(2)]);
+    await log.append(scopeOf('followed'), 0, [piece(1)]);
     const follower = listen(log, 'followed', 0);
     t.deepEqual(await log.unended(before), []);
     if (expires === 'by age') {
@@ -288,10 +294,10 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
       await log.drop(['left', 'followed']);
       t.is(await log.last('left'), 0);
       t.deepEqual(await log.unended(later), []);
-      await log.append('left', 0, [piece(1), end(2)]);
+      await log.append(scopeOf('left'), 0, [piece(1), end(2)]);
       t.deepEqual(numbers(await followAll(log, 'left')), [1, 2]);
     }
-    await log.append('followed', 1, [end(2)]);
+    await log.append(scopeOf('followed'), 1, [end(2)]);
     t.deepEqual(numbers(await follower.done), [1, 2]);
   });
 
@@ -306,7 +312,11 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
         for (const size of batches) {
           const first = seq + 1;
           seq += size;
-          await log.append('r', first - 1, seq === total ? [...pieces(first, seq - 1), end(seq)] : pieces(first, seq));
+          await log.append(
+            scopeOf('r'),
+            first - 1,
+            seq === total ? [...pieces(first, seq - 1), end(seq)] : pieces(first, seq),
+          );
         }
         const uncut = plain(await followAll(log, 'r'));
         t.deepEqual(
@@ -329,19 +339,19 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
     const place = newPlace();
     {
       await using log = await open(place);
-      await log.append('ended', 0, [piece(1), end(2)]);
-      await log.append('open', 0, pieces(1, 3));
-      await log.append('open', 3, pieces(4, 5));
+      await log.append(scopeOf('ended'), 0, [piece(1), end(2)]);
+      await log.append(scopeOf('open'), 0, pieces(1, 3));
+      await log.append(scopeOf('open'), 3, pieces(4, 5));
     }
     await using log = await open(place);
     t.deepEqual(plain(await followAll(log, 'ended')), plain([piece(1), end(2)]));
     t.deepEqual(plain([await log.end('ended', never)]), plain([end(2)]));
-    await stale(t, log.append('ended', 2, [piece(3)]));
+    await stale(t, log.append(scopeOf('ended'), 2, [piece(3)]));
     t.is(await log.last('open'), 5);
     t.deepEqual(await log.unended(Date.now() + 60_000), expires === 'by age' ? [] : ['open']);
-    await stale(t, log.append('open', 4, [piece(5)]));
+    await stale(t, log.append(scopeOf('open'), 4, [piece(5)]));
     const follower = listen(log, 'open', 4);
-    await log.append('open', 5, [end(6)]);
+    await log.append(scopeOf('open'), 5, [end(6)]);
     t.deepEqual(numbers(await follower.done), [5, 6]);
     t.deepEqual(numbers(await followAll(log, 'open')), range(1, 6));
   });
@@ -349,7 +359,7 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
   test(`${name}: what an append resolved for is on record before the log is closed`, async (t) => {
     const place = newPlace();
     await using log = await open(place);
-    await log.append('r', 0, [piece(1), end(2)]);
+    await log.append(scopeOf('r'), 0, [piece(1), end(2)]);
     await using beside = await open(place);
     t.deepEqual(plain(await followAll(beside, 'r')), plain([piece(1), end(2)]));
   });
@@ -378,11 +388,11 @@ function losing(test: TestFn, name: string, { open, lose, newPlace }: LosingPlac
       const all = [...others, ...own];
       const first = all[0]?.seq ?? 1;
       const behind = (seq: number): number => (seq === first ? 0 : seq - 1);
-      for (const each of others) await before.append('r', behind(each.seq), [each]);
-      for (const each of own) await log.append('r', behind(each.seq), [each]);
+      for (const each of others) await before.append(scopeOf('r'), behind(each.seq), [each]);
+      for (const each of own) await log.append(scopeOf('r'), behind(each.seq), [each]);
       const last = await log.last('r');
       await lose(place);
-      const written = await log.append('r', last, [piece(last + 1), end(last + 2)]).then(
+      const written = await log.append(scopeOf('r'), last, [piece(last + 1), end(last + 2)]).then(
         () => true,
         () => false,
       );
@@ -400,7 +410,7 @@ function losing(test: TestFn, name: string, { open, lose, newPlace }: LosingPlac
         stands = await log.last('r');
         t.true(stands === 0 || (mayBePutBack && stands === last), String(stands));
         const next = stands === 0 ? first : stands + 1;
-        return log.append('r', stands, [piece(next), end(next + 1)]).then(
+        return log.append(scopeOf('r'), stands, [piece(next), end(next + 1)]).then(
           () => true,
           () => false,
         );
@@ -410,23 +420,17 @@ function losing(test: TestFn, name: string, { open, lose, newPlace }: LosingPlac
   }
 }
 
-/** An event as the service writes it: one line of JSON that begins with its kind. */
-const event = (seq: number, kind: string, data: unknown): RunEvent => ({
-  seq,
-  event: kind,
-  json: Buffer.from(`{"event":"${kind}","data":${JSON.stringify(data)},"metadata":{}}`),
-});
-const piece = (seq: number, text = `piece ${String(seq)}`): RunEvent => event(seq, 'messages_chunk', text);
-const end = (seq: number, kind = 'on_chain_end'): RunEvent => event(seq, kind, { last: seq });
+const piece = (seq: number, text = `piece ${String(seq)}`): RunEvent => eventOf(seq, 'messages_chunk', text);
+const end = (seq: number, kind: EventKind = 'on_chain_end'): RunEvent => eventOf(seq, kind, { last: seq });
 const pieces = (first: number, last: number): RunEvent[] => range(first, last).map((seq) => piece(seq));
 
 const range = (first: number, last: number): number[] =>
   Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index);
 
 const numbers = (events: readonly RunEvent[]): number[] => events.map(({ seq }) => seq);
-const weights = (events: readonly RunEvent[]): number[] => events.map(({ json }) => json.byteLength);
+const weights = (events: readonly RunEvent[]): number[] => events.map(({ data }) => data.byteLength);
 const plain = (events: readonly RunEvent[]): [number, string, string][] =>
-  events.map(({ seq, event: kind, json }) => [seq, kind, Buffer.from(json).toString()]);
+  events.map((event) => [event.seq, event.kind, chunkText(event)]);
 
 async function stale(t: ExecutionContext, work: Promise<unknown>): Promise<void> {
   const error = await t.throwsAsync(work);
@@ -435,16 +439,16 @@ async function stale(t: ExecutionContext, work: Promise<unknown>): Promise<void>
 
 async function followAll(log: RunLog, runId: string, after = 0): Promise<RunEvent[]> {
   const events: RunEvent[] = [];
-  for await (const batch of log.follow(runId, after, never)) events.push(...batch);
+  for await (const batch of log.follow(runId, after, never)) events.push(...batch.events);
   return events;
 }
 
-async function rest(iterator: AsyncIterator<readonly RunEvent[]>): Promise<RunEvent[]> {
+async function rest(iterator: AsyncIterator<EventBatch>): Promise<RunEvent[]> {
   const events: RunEvent[] = [];
   for (;;) {
     const item = await iterator.next();
     if (item.done) return events;
-    events.push(...item.value);
+    events.push(...item.value.events);
   }
 }
 
@@ -461,7 +465,7 @@ function listen(log: RunLog, runId: string, after = 0): Follower {
   const watchers = new Set<() => void>();
   const run = async (): Promise<readonly RunEvent[]> => {
     for await (const batch of log.follow(runId, after, never)) {
-      seen.push(...batch);
+      seen.push(...batch.events);
       for (const look of watchers) look();
     }
     return seen;

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { openMemoryRunQueue } from '@agent-workflow/execution/adapters/memory';
-import { createLanes } from '@agent-workflow/execution/adapters/nats-lanes';
+import { openMemoryRunQueue } from '@agent-workflow/execution/adapters/memory/memory';
+import { createLanes } from '@agent-workflow/execution/adapters/nats/queue/lanes';
 import { openQueueOn } from '../servers/nats-adapters.ts';
 import { nats } from '../servers/nats.ts';
 import { withServer } from '../servers/real-suite.ts';

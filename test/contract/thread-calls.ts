@@ -9,6 +9,7 @@ import type {
   CommitStepRequest,
   MessageEntry,
   NodeNames,
+  RunEnd,
   State,
   Threads,
 } from '@agent-workflow/protos/threads';
@@ -41,8 +42,8 @@ export const calling = message(
   twoCalls.map(({ callId, name }) => ({ type: 'remote_tool_call', id: callId, name, args: {} })),
 );
 
-export const completed = { status: 'completed', iterations: 1, recursionLimitReached: false };
-export const interrupted = { ...completed, status: 'interrupted' };
+export const completed: RunEnd = { status: 'completed', iterations: 1, recursionLimitReached: false };
+export const interrupted: RunEnd = { ...completed, status: 'interrupted' };
 export const noInput = { messages: [], hasNewInput: false };
 
 export const answering = (...answers: string[]): Partial<AcceptRunRequest> => ({

@@ -1,6 +1,7 @@
 import type { ExecutionContext } from 'ava';
 import fc from 'fast-check';
 import { isServiceError, type ErrorCode } from '@agent-workflow/kit/errors';
+import type { EndStatus, MultitaskStrategy, RunStatus } from '@agent-workflow/protos/lists';
 import type { Threads } from '@agent-workflow/protos/threads';
 import { accept, assistant, call, claim, commit, completed, logOf, owner, thread1 } from './thread-calls.ts';
 
@@ -30,7 +31,7 @@ export interface ThreadModel {
   active: Active | undefined;
   queue: string[];
   /** Every run, and how it stands. */
-  readonly runs: Map<string, string>;
+  readonly runs: Map<string, RunStatus>;
   log: readonly string[];
   /** Of every worker that ever had a run, also of those that do not know yet that they have lost it. */
   tokens: Token[];
@@ -148,13 +149,18 @@ function nameOf({ generation, active, runs }: ThreadModel, which: string): strin
 }
 
 interface Accepted {
-  readonly status: string;
+  readonly status: RunStatus;
   readonly runnable: boolean;
   readonly stoppedRunId: string | undefined;
   readonly epoch: number | undefined;
 }
 
-function acceptIn(model: ThreadModel, runId: string, strategy: string, isClaimed: boolean): Accepted | ErrorCode {
+function acceptIn(
+  model: ThreadModel,
+  runId: string,
+  strategy: MultitaskStrategy,
+  isClaimed: boolean,
+): Accepted | ErrorCode {
   if (model.deleting) return 'NotFound';
   const known = model.runs.get(runId);
   const isHeld = model.active !== undefined;
@@ -216,7 +222,7 @@ function claimIn(model: ThreadModel, runId: string, takeoverEpoch: number | unde
 }
 
 /** The run that holds the thread ends so; whoever waited longest has it now. */
-function release(model: ThreadModel, status: string): string | undefined {
+function release(model: ThreadModel, status: EndStatus): string | undefined {
   if (model.active) model.runs.set(model.active.runId, status);
   const next = model.queue.shift();
   model.active =
@@ -246,7 +252,7 @@ function commitIn(
 }
 
 interface Stopped {
-  readonly status: string;
+  readonly status: RunStatus;
   readonly endedNow: boolean;
   readonly nextRunId: string | undefined;
 }

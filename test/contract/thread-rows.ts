@@ -8,7 +8,7 @@ import type {
   StoredState,
   ThreadKey,
   ThreadStore,
-} from '@agent-workflow/threads/port';
+} from '@agent-workflow/threads/ports/port';
 
 export const owner = 'u:ada';
 export const key: ThreadKey = { owner, threadId: 't1' };

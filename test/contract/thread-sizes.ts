@@ -1,7 +1,7 @@
 import type { ExecutionContext, TestFn } from 'ava';
 import fc from 'fast-check';
 import { link } from '@agent-workflow/protos/wire/link';
-import type { ThreadStore } from '@agent-workflow/threads/port';
+import type { ThreadStore } from '@agent-workflow/threads/ports/port';
 import { createThreads } from '@agent-workflow/threads/threads';
 import { assistant, call, finishedTurn, owner, thread1, user } from './thread-calls.ts';
 import { happening, openStory } from './thread-story.ts';

@@ -1,5 +1,5 @@
 import type { ExecutionContext } from 'ava';
-import type { Change, CheckpointRow, ThreadKey, ThreadStore, UndoSink } from '@agent-workflow/threads/port';
+import type { Change, CheckpointRow, ThreadKey, ThreadStore, UndoSink } from '@agent-workflow/threads/ports/port';
 import {
   bytes,
   checkpoint,

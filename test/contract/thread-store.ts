@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ExecutionContext, TestFn } from 'ava';
 import fc from 'fast-check';
 import { conflict } from '@agent-workflow/kit/errors';
-import type { AppliedRequest, Change, RunRecord, ThreadStore } from '@agent-workflow/threads/port';
+import type { AppliedRequest, Change, RunRecord, ThreadStore } from '@agent-workflow/threads/ports/port';
 import { threadStorePastContract } from './thread-store-past.ts';
 import {
   bytes,
@@ -346,11 +346,30 @@ export function threadStoreContract(
     await put(store, { head: newHead, runs: [waiting] });
     t.deepEqual(await store.getRun(owner, 'r1'), waiting);
     const { input: _, ...rest } = waiting;
-    const error = { code: 'NODE_ERROR', message: 'no', node: 'a' };
-    const end = { status: 'failed', iterations: 3, recursionLimitReached: true, error };
+    const error = { code: 'NodeFailed', message: 'no', node: 'a' } as const;
+    const end = { status: 'failed', iterations: 3, recursionLimitReached: true, error } as const;
     const ended: RunRecord = { ...rest, status: 'failed', updatedAt: 9, resumes: 'r0', end };
     await put(store, { head: newHead, runs: [ended] });
     t.deepEqual(await store.getRun(owner, 'r1'), ended);
+  });
+
+  check('the end of a run that an earlier version wrote is read in the codes of this one', async (t, store) => {
+    for (const [former, code] of [
+      ['NODE_ERROR', 'NodeFailed'],
+      ['GRAPH_ERROR', 'GraphFailed'],
+      ['BAD_REQUEST', 'BadRequest'],
+      ['CONFLICT', 'Conflict'],
+      ['VALIDATION_ERROR', 'Invalid'],
+      ['INTERNAL_ERROR', 'Internal'],
+      ['ANOTHER', 'Internal'],
+    ] as const) {
+      const error = { code: former as never, message: 'no', node: 'a' };
+      const end = { status: 'failed', iterations: 3, recursionLimitReached: false, error } as const;
+      await put(store, { head: newHead, runs: [run('r1', { status: 'failed', end })] });
+      t.deepEqual((await store.getRun(owner, 'r1'))?.end, { ...end, error: { ...error, code } });
+      const rows = await store.listRuns(key, { limit: 1, offset: 0 });
+      t.is(rows[0]?.end?.error?.code, code);
+    }
   });
 
   check('owners may use the same thread, message and run ids without meeting', async (t, store) => {

@@ -4,13 +4,14 @@ import { sizes } from '@agent-workflow/kit/sizes';
 import { connect } from '@agent-workflow/protos/wire/connect';
 import { link } from '@agent-workflow/protos/wire/link';
 import { serve } from '@agent-workflow/protos/wire/serve';
-import type { ThreadStore } from '@agent-workflow/threads/port';
+import type { ThreadStore } from '@agent-workflow/threads/ports/port';
 import { createThreads } from '@agent-workflow/threads/threads';
 import { cassandra } from '../servers/cassandra.ts';
 import { openKeyspace, type Keyspace } from '../servers/cassandra-keyspace.ts';
 import { withServer } from '../servers/real-suite.ts';
 import { storeApart } from './apart.ts';
-import { threadsContract, type Scale } from './threads.ts';
+import type { Scale } from './threads-open.ts';
+import { threadsContract } from './threads.ts';
 
 /**
  * Every write of the queue writes all of it, and every write is conditional: the limit of waiting runs, a matter of the decision

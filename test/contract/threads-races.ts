@@ -1,6 +1,7 @@
 import type { ExecutionContext, TestFn } from 'ava';
 import fc from 'fast-check';
 import { isServiceError } from '@agent-workflow/kit/errors';
+import type { MultitaskStrategy } from '@agent-workflow/protos/lists';
 import type { AcceptRunReply, Threads } from '@agent-workflow/protos/threads';
 import {
   accept,
@@ -20,7 +21,7 @@ import {
   thread1,
 } from './thread-calls.ts';
 import { newModel, threadCommand } from './thread-model.ts';
-import type { OpenThreads, Scale } from './threads.ts';
+import type { OpenThreads, Scale } from './threads-open.ts';
 
 /** What the record promises when many want the same thread: who has it, who is told what, and what nobody may do twice. */
 export function threadsRacesContract(
@@ -118,7 +119,7 @@ export function threadsRacesContract(
     t.deepEqual(await logOf(threads), ['m-r', `m-${winner?.value?.runId ?? ''}`]);
   });
 
-  for (const strategy of ['interrupt', 'rollback']) {
+  for (const strategy of ['interrupt', 'rollback'] as const) {
     check(
       `of twenty at once that come to ${strategy}, one is left and each other is stopped once`,
       async (t, threads) => {
@@ -229,7 +230,7 @@ interface Settled {
 /** On a thread with one turn behind it. */
 async function twentyAtOnce(
   threads: Threads,
-  multitaskStrategy: string,
+  multitaskStrategy: MultitaskStrategy,
   parts: Parameters<typeof accept>[2] = {},
 ): Promise<readonly Settled[]> {
   await finishedTurn(threads, 'r');

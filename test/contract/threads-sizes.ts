@@ -16,7 +16,7 @@ import {
   thread1,
   user,
 } from './thread-calls.ts';
-import type { OpenThreads } from './threads.ts';
+import type { OpenThreads } from './threads-open.ts';
 
 /** What the record promises of sizes: what may grow to where, and what is refused by name beyond that. */
 export function threadsSizesContract(test: TestFn, name: string, { open }: { readonly open: OpenThreads }): void {
@@ -34,7 +34,7 @@ export function threadsSizesContract(test: TestFn, name: string, { open }: { rea
     await fill(threads, sizes.context - 1000);
     const error = await t.throwsAsync(add(threads, [sized('over', 2000)]));
     t.true(isServiceError(error, 'Invalid'));
-    t.deepEqual(locOf(error), [['body', 'messages'], 'context_too_large']);
+    t.deepEqual(fieldOf(error), [['messages'], 'context_too_large']);
     t.regex(error.message, new RegExp(String(sizes.context)));
     await add(threads, [sized('fits', 900)]);
     t.false(await isInLog(threads, 'over'));
@@ -48,7 +48,7 @@ export function threadsSizesContract(test: TestFn, name: string, { open }: { rea
     const { version: expectedVersion } = await threads.getState(thread1, call());
     const write = { ...thread1, expectedVersion, fields: {}, messages: [sized('over', 2000)] };
     const error = await t.throwsAsync(threads.writeState(write, call()));
-    t.deepEqual(locOf(error), [['body', 'state', 'context'], 'context_too_large']);
+    t.deepEqual(fieldOf(error), [['state', 'context'], 'context_too_large']);
   });
 
   check('fields written one after the other are bounded together', async (t, threads) => {
@@ -60,7 +60,7 @@ export function threadsSizesContract(test: TestFn, name: string, { open }: { rea
     };
     await write('a', sizes.state / 2);
     const error = await t.throwsAsync(write('b', sizes.state / 2));
-    t.deepEqual(locOf(error), [['body', 'state'], 'state_too_large']);
+    t.deepEqual(fieldOf(error), [['state'], 'state_too_large']);
     await write('a', 10);
     await write('b', sizes.state / 2);
   });
@@ -70,7 +70,7 @@ export function threadsSizesContract(test: TestFn, name: string, { open }: { rea
     await fill(threads, sizes.context - 1000);
     const { epoch } = await acceptAndClaim(threads, 'r2');
     const over = commit(threads, 'r2', epoch, { messages: [sized('over', 3000)] });
-    t.deepEqual(locOf(await t.throwsAsync(over)), [['messages'], 'context_too_large']);
+    t.deepEqual(fieldOf(await t.throwsAsync(over)), [['messages'], 'context_too_large']);
     const parts = { messages: [sized('over', 3000)], removedFromContext: ['fill-0'], end: completed };
     await commit(threads, 'r2', epoch, parts);
     t.true(await isInLog(threads, 'over'));
@@ -95,7 +95,7 @@ export function threadsSizesContract(test: TestFn, name: string, { open }: { rea
     const { epoch = 0 } = claimed ?? {};
     await commit(threads, 'r2', epoch, { end: completed });
     const error = await t.throwsAsync(accept(threads, 'r3', { messages: [sized('i3', 10_000)] }));
-    t.deepEqual(locOf(error), [['body', 'messages'], 'context_too_large']);
+    t.deepEqual(fieldOf(error), [['messages'], 'context_too_large']);
     await refused(t, threads.getRun({ owner: thread1.owner, runId: 'r3' }, call()), 'NotFound');
     t.is((await threads.getThread(thread1, call())).activeRunId, undefined);
   });
@@ -111,8 +111,8 @@ export function threadsSizesContract(test: TestFn, name: string, { open }: { rea
     const { epoch: third } = await claim(threads, 'r3');
     await commit(threads, 'r3', third, { end: completed });
     const failed = await claim(threads, 'r4');
-    t.like(failed.givenUp, { code: 'VALIDATION_ERROR' });
-    t.regex(failed.givenUp?.message ?? '', /^body\.messages: the context would have \d+ bytes, more than 12582912/);
+    t.like(failed.givenUp, { code: 'Invalid' });
+    t.regex(failed.givenUp?.message ?? '', /^messages: the context would have \d+ bytes, more than 12582912/);
     t.is(failed.nextRunId, 'r5');
     const run = await threads.getRun({ owner: thread1.owner, runId: 'r4' }, call());
     t.is(run.status, 'failed');
@@ -137,12 +137,12 @@ export function threadsSizesContract(test: TestFn, name: string, { open }: { rea
     const refusedAs = async (work: Promise<unknown>): Promise<unknown> => {
       const error = await t.throwsAsync(work);
       t.regex(error.message, new RegExp(`replaced has \\d+ bytes, more than ${String(sizes.undo)}`));
-      return locOf(error);
+      return fieldOf(error);
     };
-    t.deepEqual(await refusedAs(add(threads, all)), [['body', 'messages'], 'too_large']);
+    t.deepEqual(await refusedAs(add(threads, all)), [['messages'], 'too_large']);
     const { version: expectedVersion } = await threads.getState(thread1, call());
     const write = { ...thread1, expectedVersion, fields: {}, messages: all };
-    t.deepEqual(await refusedAs(threads.writeState(write, call())), [['body', 'state', 'context'], 'too_large']);
+    t.deepEqual(await refusedAs(threads.writeState(write, call())), [['state', 'context'], 'too_large']);
 
     const { epoch } = await acceptAndClaim(threads, 'r2');
     const step = { messages: all, replacesMessages: true };
@@ -150,7 +150,7 @@ export function threadsSizesContract(test: TestFn, name: string, { open }: { rea
     await accept(threads, 'r3', { messages: all });
     await commit(threads, 'r2', epoch, { end: completed });
     const failed = await claim(threads, 'r3');
-    t.like(failed.givenUp, { code: 'VALIDATION_ERROR' });
+    t.like(failed.givenUp, { code: 'Invalid' });
     t.regex(failed.givenUp?.message ?? '', /what is replaced has \d+ bytes/);
     await refusedAs(accept(threads, 'r4', { messages: all, claim: { workerId: 'w1' } }));
 
@@ -173,10 +173,7 @@ export function threadsSizesContract(test: TestFn, name: string, { open }: { rea
       const error = await add(threads, messages).catch((thrown: unknown) => thrown as Error);
       return error instanceof Error ? `${String(isServiceError(error, 'Invalid'))} ${error.message}` : 'taken';
     };
-    t.regex(
-      await replaced(6, 750_000),
-      /^true body\.messages: what is replaced has \d+ bytes, more than \d+: replace fewer/,
-    );
+    t.regex(await replaced(6, 750_000), /^true messages: what is replaced has \d+ bytes, more than \d+: replace fewer/);
     t.is(await replaced(5, 900_000), 'taken');
   });
 
@@ -184,28 +181,28 @@ export function threadsSizesContract(test: TestFn, name: string, { open }: { rea
     const { epoch } = await acceptAndClaim(threads, 'r1');
     const interruptsJson = JSON.stringify(['語'.repeat(sizes.progress / 3)]);
     const asking = commit(threads, 'r1', epoch, { end: { ...completed, status: 'interrupted', interruptsJson } });
-    t.deepEqual(locOf(await t.throwsAsync(asking)), [['interrupts'], 'too_large']);
+    t.deepEqual(fieldOf(await t.throwsAsync(asking)), [['interrupts'], 'too_large']);
   });
 
   check('metadata, a summary and the input of one request have bounds that the refusal names', async (t, threads) => {
     await finishedTurn(threads, 'r1');
     const metadataJson = bytes(`{"m":"${'x'.repeat(sizes.metadata)}"}`);
     const parts = { threadId: 't2', metadataJson };
-    t.deepEqual(locOf(await t.throwsAsync(accept(threads, 'r2', parts)))?.[0], ['body', 'config', 'metadata']);
+    t.deepEqual(fieldOf(await t.throwsAsync(accept(threads, 'r2', parts)))?.[0], ['config', 'metadata']);
     const adding = threads.addMessages({ ...thread1, messages: [user('u')], metadataJson }, call());
-    t.deepEqual(locOf(await t.throwsAsync(adding))?.[0], ['body', 'metadata']);
+    t.deepEqual(fieldOf(await t.throwsAsync(adding))?.[0], ['metadata']);
     const { checkpoints } = await threads.listCheckpoints({ ...thread1, limit: 1, offset: 0 }, call());
     const { checkpointId = '' } = checkpoints[0] ?? {};
     const fork = threads.forkThread({ ...thread1, checkpointId, newThreadId: 't3', metadataJson }, call());
-    t.deepEqual(locOf(await t.throwsAsync(fork))?.[0], ['body', 'config', 'metadata']);
+    t.deepEqual(fieldOf(await t.throwsAsync(fork))?.[0], ['config', 'metadata']);
     const { version: expectedVersion } = await threads.getState(thread1, call());
     const fields = { context_summary: bytes(`"${'x'.repeat(sizes.summary + 1)}"`) };
     const write = threads.writeState({ ...thread1, expectedVersion, fields, messages: [] }, call());
-    t.deepEqual(locOf(await t.throwsAsync(write))?.[0], ['body', 'state', 'context_summary']);
+    t.deepEqual(fieldOf(await t.throwsAsync(write))?.[0], ['state', 'context_summary']);
     const heavy = [1, 2, 3].map((index) => sized(`h${String(index)}`, sizes.message - 1));
-    t.deepEqual(locOf(await t.throwsAsync(accept(threads, 'r4', { messages: heavy })))?.[0], ['body', 'messages']);
+    t.deepEqual(fieldOf(await t.throwsAsync(accept(threads, 'r4', { messages: heavy })))?.[0], ['messages']);
     const alone = accept(threads, 'r5', { messages: [sized('big', sizes.message + 1)] });
-    t.deepEqual(locOf(await t.throwsAsync(alone))?.[0], ['body', 'messages', 0]);
+    t.deepEqual(fieldOf(await t.throwsAsync(alone))?.[0], ['messages', 0]);
   });
 }
 
@@ -237,7 +234,7 @@ export async function fill(threads: Threads, size: number): Promise<void> {
 }
 
 /** Which field is named, and as what. */
-function locOf(error: Error | undefined): readonly [readonly (string | number)[], string] | undefined {
+function fieldOf(error: Error | undefined): readonly [readonly (string | number)[], string] | undefined {
   const detail = isServiceError(error) ? error.details[0] : undefined;
-  return detail && [detail.loc, detail.type];
+  return detail && [detail.field, detail.type];
 }

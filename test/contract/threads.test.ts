@@ -2,7 +2,7 @@ import test from 'ava';
 import { connect } from '@agent-workflow/protos/wire/connect';
 import { link } from '@agent-workflow/protos/wire/link';
 import { serve } from '@agent-workflow/protos/wire/serve';
-import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite';
+import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite/store';
 import { createThreads } from '@agent-workflow/threads/threads';
 import { threadsContract } from './threads.ts';
 

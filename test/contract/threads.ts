@@ -36,32 +36,12 @@ import {
   twoCalls,
   user,
 } from './thread-calls.ts';
+import { usualScale, type OpenThreads, type Scale } from './threads-open.ts';
 import { threadsPagesContract } from './threads-pages.ts';
 import { threadsPastContract } from './threads-past.ts';
 import { threadsRepeatsContract } from './threads-repeats.ts';
 import { threadsRacesContract } from './threads-races.ts';
 import { threadsSizesContract } from './threads-sizes.ts';
-
-/** Opens an empty record; `keep` versions of a thread are kept at least. */
-export type OpenThreads = (options?: { readonly keep?: number }) => Promise<Threads & AsyncDisposable>;
-
-/** How much a record is put to: one behind a network takes longer for the same. */
-export interface Scale {
-  /** Runs that are made to wait for one thread; the limit is met only when it is as many as that. */
-  readonly waitingRuns: number;
-  /** Messages of the thread that is forked. */
-  readonly forkedMessages: number;
-  /** How often a random story is told. */
-  readonly stories: number;
-  readonly races: number;
-}
-
-const usualScale: Scale = {
-  waitingRuns: sizes.queuedRuns,
-  forkedMessages: 10_000,
-  stories: 40,
-  races: 150,
-};
 
 /** What the record promises to whoever speaks to it, in process or over a wire. `open` gives an empty one each time. */
 export function threadsContract(test: TestFn, name: string, open: OpenThreads, scale: Scale = usualScale): void {
@@ -244,14 +224,14 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
       }
     };
     const first = await acceptAndClaim(threads, 'r1');
-    const atFirst = { code: 'INTERNAL_ERROR', message: `${why}: it stood at node "a"`, node: 'a' };
+    const atFirst = { code: 'Internal', message: `${why}: it stood at node "a"`, node: 'a' };
     t.deepEqual(await givenUp('r1', first.epoch), atFirst);
     t.deepEqual((await threads.getRun({ owner, runId: 'r1' }, call())).end?.error, atFirst);
 
     const { epoch } = await acceptAndClaim(threads, 'r2');
     await commit(threads, 'r2', epoch, { next: ['b', 'sub', 'sub/c'] });
     t.deepEqual(await givenUp('r2', epoch), {
-      code: 'INTERNAL_ERROR',
+      code: 'Internal',
       message: `${why}: it stood at the nodes "b", "sub/c"`,
     });
   });
@@ -459,7 +439,7 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
     await accept(threads, 'r2', answering('c1', 'c2'));
     const log = await logOf(threads);
     const { givenUp } = await claim(threads, 'r2', { nodes: { names: ['agent'], first: [] } });
-    t.is(givenUp?.code, 'CONFLICT');
+    t.is(givenUp?.code, 'Conflict');
     t.regex(givenUp?.message ?? '', /"tools"/);
     t.like(await threads.getRun({ owner, runId: 'r2' }, call()), { status: 'failed' });
     t.deepEqual(await logOf(threads), log);
@@ -532,8 +512,8 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
   check('an ended run says how, and commits nothing more', async (t, threads) => {
     await accept(threads, 'r1');
     await claim(threads, 'r1');
-    const error = { code: 'NODE_ERROR', message: 'no', node: 'a' };
-    const end = { status: 'failed', iterations: 4, recursionLimitReached: true, error };
+    const error = { code: 'NodeFailed', message: 'no', node: 'a' } as const;
+    const end = { status: 'failed', iterations: 4, recursionLimitReached: true, error } as const;
     await commit(threads, 'r1', 1, { end });
     const run = await threads.getRun({ owner, runId: 'r1' }, call());
     t.like(run, { status: 'failed', runnable: false });
@@ -575,7 +555,7 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
 
   check('a waiting run that is ended never has its turn', async (t, threads) => {
     for (const runId of ['r1', 'r2', 'r3']) await accept(threads, runId);
-    const error = { code: 'INTERNAL_ERROR', message: 'gone' };
+    const error = { code: 'Internal', message: 'gone' } as const;
     const reply = await threads.endRun({ owner, runId: 'r2', status: 'failed', error }, call());
     t.deepEqual(reply, { status: 'failed', endedNow: true });
     t.deepEqual((await threads.getRun({ owner, runId: 'r2' }, call())).end?.error, error);

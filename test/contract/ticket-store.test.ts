@@ -1,5 +1,4 @@
-import { openMemoryTicketStore } from '@agent-workflow/gateway/tickets/adapters/memory';
-import { openRedisTicketStore } from '@agent-workflow/gateway/tickets/adapters/redis';
+import { openMemoryTicketStore, openRedisTicketStore } from '@agent-workflow/gateway/tickets';
 import test from 'ava';
 import { withServer } from '../servers/real-suite.ts';
 import { redis } from '../servers/redis.ts';

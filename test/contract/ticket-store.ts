@@ -1,5 +1,5 @@
 import type { ExecutionContext, TestFn } from 'ava';
-import { ticketMs, type TicketStore } from '@agent-workflow/gateway/tickets/port';
+import { ticketMs, type TicketStore } from '@agent-workflow/gateway/tickets';
 
 /** An empty store, and its clock. */
 export interface OpenTicketStore {

@@ -1,5 +1,4 @@
-import { openMemoryToolShelf } from '@agent-workflow/gateway/tools/adapters/memory';
-import { openRedisToolShelf } from '@agent-workflow/gateway/tools/adapters/redis';
+import { openMemoryToolShelf, openRedisToolShelf } from '@agent-workflow/gateway/tools';
 import test from 'ava';
 import { withServer } from '../servers/real-suite.ts';
 import { redis } from '../servers/redis.ts';

@@ -1,5 +1,4 @@
-import type { ToolShelf } from '@agent-workflow/gateway/tools/port';
-import { keptMs } from '@agent-workflow/gateway/tools/port';
+import { keptMs, type ToolShelf } from '@agent-workflow/gateway/tools';
 import type { RemoteTool } from '@agent-workflow/protos/execution';
 import type { ExecutionContext, TestFn } from 'ava';
 

@@ -1,4 +1,4 @@
-import { steadyExecution } from '@agent-workflow/gateway/steady';
+import { steadyExecution } from '@agent-workflow/gateway/upstream/steady';
 import { ServiceError } from '@agent-workflow/kit/errors';
 import { never, within } from '@agent-workflow/protos/call';
 import type { Execution, UpdateStateRequest } from '@agent-workflow/protos/execution';
@@ -10,6 +10,7 @@ import { toMetadata } from '@agent-workflow/protos/wire/security';
 import { watchReplicas } from '@agent-workflow/protos/wire/replica-watch';
 import { serve } from '@agent-workflow/protos/wire/serve';
 import { awaitReply, slowMs } from '@agent-workflow/protos/wire/unary';
+import { eventOf } from '../events.ts';
 import test, { type ExecutionContext } from 'ava';
 import { openStallingProxy, type StallingProxy } from '../servers/stalling-proxy.ts';
 
@@ -45,7 +46,7 @@ async function openReplica(t: ExecutionContext): Promise<Replica> {
     ...{ start: notUsed, stopRun: notUsed, checkTools: notUsed, getHealth: notUsed },
     deleteThread: async (_request, { signal }) => answer('deleteThread', signal, {}),
     getGraph: async (_request, { signal }) => answer('getGraph', signal, graph),
-    wait: async (_request, { signal }) => answer('wait', signal, { seq: 9, event: 'e', json: new Uint8Array(0) }),
+    wait: async (_request, { signal }) => answer('wait', signal, eventOf(9, 'on_chain_end', {})),
     updateState: async (request, { signal }) => {
       replica.updates.push(request);
       return answer('updateState', signal, state);
@@ -53,7 +54,7 @@ async function openReplica(t: ExecutionContext): Promise<Replica> {
     async *follow({ after }, { signal }) {
       for (let seq = after + 1; seq <= 10; seq++) {
         if (seq === 4) await answer('follow', signal, undefined);
-        yield { events: [{ seq, event: 'e', json: new Uint8Array(0) }] };
+        yield { events: [eventOf(seq, 'messages_chunk', '')] };
       }
     },
   };

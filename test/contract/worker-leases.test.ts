@@ -1,5 +1,5 @@
 import test from 'ava';
-import { openMemoryWorkerLeases } from '@agent-workflow/execution/adapters/memory';
+import { openMemoryWorkerLeases } from '@agent-workflow/execution/adapters/memory/memory';
 import { openLeasesOn } from '../servers/nats-adapters.ts';
 import { nats } from '../servers/nats.ts';
 import { withServer } from '../servers/real-suite.ts';

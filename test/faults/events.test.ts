@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
 import test from 'ava';
-import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite';
+import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite/run-log';
+import type { EventKind } from '@agent-workflow/protos/event-parts';
 import type { RunEvent } from '@agent-workflow/protos/execution';
+import { eventOf, scopeOf } from '../events.ts';
 import { until } from '../until.ts';
 import { boundFiles, openSmallDisk } from './small-disk.ts';
 import { withFaults } from './suite.ts';
@@ -14,11 +16,7 @@ const runs = 20;
 const never = new AbortController().signal;
 const text = 'x'.repeat(100_000);
 
-const eventAt = (seq: number, event = 'messages_chunk'): RunEvent => ({
-  seq,
-  event,
-  json: Buffer.from(`{"event":"${event}","data":"${text}"}`),
-});
+const eventAt = (seq: number, kind: EventKind = 'messages_chunk'): RunEvent => eventOf(seq, kind, text);
 
 withFaults(test, () => {
   test.serial(
@@ -36,10 +34,11 @@ withFaults(test, () => {
       const health = { fails: (reason: string) => void reports.push(reason), works: () => works++ };
       await using log = openSqliteRunLog({ path: join(folder, 'execution.sqlite'), health });
       const names = Array.from({ length: runs }, (_, index) => `run-${String(index)}`);
-      for (const runId of names) await log.append(runId, 0, [eventAt(1)]);
+      for (const runId of names) await log.append(scopeOf(runId), 0, [eventAt(1)]);
       const numbers = names.map((): number[] => []);
       const follow = async (runId: string, index: number): Promise<void> => {
-        for await (const batch of log.follow(runId, 0, never)) for (const { seq } of batch) numbers[index]?.push(seq);
+        for await (const batch of log.follow(runId, 0, never))
+          for (const { seq } of batch.events) numbers[index]?.push(seq);
       };
       const followers = Promise.all(names.map(follow));
       await until(() => numbers.every(({ length }) => length === 1));
@@ -47,7 +46,7 @@ withFaults(test, () => {
       if (typeof disk === 'string') boundFiles(process.pid, 1);
       else disk.fill();
       const written = Promise.all(
-        names.flatMap((runId) => [2, 3, 4].map(async (seq) => log.append(runId, seq - 1, [eventAt(seq)]))),
+        names.flatMap((runId) => [2, 3, 4].map(async (seq) => log.append(scopeOf(runId), seq - 1, [eventAt(seq)]))),
       );
       await until(() => reports.length >= runs);
       t.true(
@@ -59,7 +58,7 @@ withFaults(test, () => {
       else disk.free();
       await written;
       const tookMs = Math.round(performance.now() - start);
-      await Promise.all(names.map(async (runId) => log.append(runId, 4, [eventAt(5, 'on_chain_end')])));
+      await Promise.all(names.map(async (runId) => log.append(scopeOf(runId), 4, [eventAt(5, 'on_chain_end')])));
       await followers;
       t.deepEqual(
         numbers,
@@ -83,13 +82,13 @@ withFaults(test, () => {
       if (typeof disk === 'string') boundFiles(process.pid, 1);
       else disk.fill();
       const start = performance.now();
-      const appended = ['one', 'two', 'three'].map(async (runId) => log.append(runId, 0, [eventAt(1)]));
+      const appended = ['one', 'two', 'three'].map(async (runId) => log.append(scopeOf(runId), 0, [eventAt(1)]));
       const settled = await Promise.allSettled(appended);
       const tookMs = Math.round(performance.now() - start);
       if (typeof disk === 'string') boundFiles(process.pid, 'unlimited');
       else disk.free();
       t.true(settled.every(({ status }) => status === 'rejected'));
-      await log.append('four', 0, [eventAt(1)]);
+      await log.append(scopeOf('four'), 0, [eventAt(1)]);
       t.log(`the last of three logs was ended after ${String(tookMs)} ms`);
     },
   );

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import test, { type ExecutionContext } from 'ava';
-import { openMemoryRunQueue, openMemoryWorkerLeases } from '@agent-workflow/execution/adapters/memory';
-import { openMemoryRunControl } from '@agent-workflow/execution/adapters/memory-control';
-import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite';
+import { openMemoryRunQueue, openMemoryWorkerLeases } from '@agent-workflow/execution/adapters/memory/memory';
+import { openMemoryRunControl } from '@agent-workflow/execution/adapters/memory/control';
+import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite/run-log';
 import { executionSettings } from '@agent-workflow/execution/config';
-import { END, START, StateGraph } from '@agent-workflow/execution/graph';
+import { END, START, StateGraph } from '@agent-workflow/graph';
 import { openExecution } from '@agent-workflow/execution/open';
 import { readEnv } from '@agent-workflow/kit/env';
 import { isServiceError } from '@agent-workflow/kit/errors';
@@ -20,8 +20,8 @@ import type { Execution, StartRequest } from '@agent-workflow/protos/execution';
 import type { Threads } from '@agent-workflow/protos/threads';
 import { connect } from '@agent-workflow/protos/wire/connect';
 import { serve } from '@agent-workflow/protos/wire/serve';
-import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite';
-import type { Change, Head, LogEntry, ThreadStore } from '@agent-workflow/threads/port';
+import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite/store';
+import type { Change, Head, LogEntry, ThreadStore } from '@agent-workflow/threads/ports/port';
 import { createThreads } from '@agent-workflow/threads/threads';
 import { cassandra } from '../servers/cassandra.ts';
 import { openKeyspace } from '../servers/cassandra-keyspace.ts';
@@ -62,7 +62,8 @@ async function queueRun(store: ThreadStore, threadId: string, runId: string): Pr
   await store.change({ owner, threadId }, {}, ({ head }) => {
     if (!head) throw new Error('the thread is absent');
     const run = {
-      ...{ runId, threadId, requestId: 'q', granularity: 'full', isNewThread: false, createdAt: 1, updatedAt: 1 },
+      ...{ runId, threadId, requestId: 'q', isNewThread: false, createdAt: 1, updatedAt: 1 },
+      granularity: 'full' as const,
       status: 'queued' as const,
       options: Buffer.from('{"config":{},"user":{},"initialState":{},"tools":[],"recursionLimit":25}'),
       ...{ input: Buffer.from('[]'), answers: [], hasNewInput: true },
@@ -141,9 +142,9 @@ async function outgrow(t: ExecutionContext, store: ThreadStore, count: number): 
   };
 
   const waited = await timed('a run that waited', execution.wait({ owner, runId: 'waited' }, call()));
-  t.is(waited.event, 'error');
-  t.regex(Buffer.from(waited.json).toString(), /VALIDATION_ERROR/);
-  t.regex(Buffer.from(waited.json).toString(), refusal);
+  t.is(waited.kind, 'error');
+  t.regex(Buffer.from(waited.data).toString(), /VALIDATION_ERROR/);
+  t.regex(Buffer.from(waited.data).toString(), refusal);
   t.is((await threads.getThread(key, call())).activeRunId, undefined);
 
   const state = await timed('its state', threads.getState(key, call()));
@@ -174,7 +175,7 @@ async function outgrow(t: ExecutionContext, store: ThreadStore, count: number): 
 
   await execution.start(startRequest(key.threadId, 'after'), call());
   const end = await timed('a run', execution.wait({ owner, runId: 'after' }, call()));
-  t.is(end.event, 'on_chain_end');
+  t.is(end.kind, 'on_chain_end');
   t.is(Buffer.from((await threads.getMessage({ ...key, messageId: 'm1' }, call())).json).byteLength, messageBytes);
   blocked.disable();
   t.log(`${String(count)} messages: ${took.join(', ')}; longest block ${(blocked.max / 1e6).toFixed(0)} ms`);

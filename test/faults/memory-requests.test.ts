@@ -99,7 +99,7 @@ withFaultsOf(test, weaviate, (server) => {
           sent.push({ send, reply: plain(await answered(send, all)) });
           requests += 1;
         };
-        const note = { owner, memoryType: 'semantic', metadataJson: Buffer.from('{}') };
+        const note = { owner, memoryType: 'semantic' as const, metadataJson: Buffer.from('{}') };
         const store = async (memoryId: string, category: string): Promise<unknown> =>
           answered(async (memory) => memory.store({ ...note, memoryId, content: memoryId, category }, call()), all);
         await store('changes', 'kept');

@@ -1,8 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
 import { hashEmbedder } from '@agent-workflow/memory/embedders/hash';
-import type { WeaviateMemoryStore } from '@agent-workflow/memory/adapters/weaviate';
-import type { MemoryRecord } from '@agent-workflow/memory/port';
-import { toUnit, vectorToJson } from '@agent-workflow/memory/rank';
+import type { WeaviateMemoryStore } from '@agent-workflow/memory/adapters/weaviate/store';
+import type { MemoryRecord } from '@agent-workflow/memory/ports/port';
+import { toUnit, vectorToJson } from '@agent-workflow/memory/search/rank';
 import { within } from '@agent-workflow/protos/call';
 import { until } from '../until.ts';
 import { newPrefix, openTestStore } from '../servers/weaviate-collections.ts';
@@ -18,7 +18,7 @@ async function toMemory(memoryId: string): Promise<MemoryRecord> {
   const content = `${memoryId} is what it is about`;
   const [given = new Float32Array()] = await embedder.embed([content], within(1000));
   const vector = toUnit(given);
-  const rest = { memoryType: 'semantic', category: 'notes', threadId: '', timestamp: Date.now() };
+  const rest = { memoryType: 'semantic' as const, category: 'notes', threadId: '', timestamp: Date.now() };
   return { ...rest, memoryId, content, metadataJson: Buffer.from('{}'), vector, vectorJson: vectorToJson(vector) };
 }
 

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { endpoints } from '@agent-workflow/gateway/endpoints/table';
+import { endpoints } from '@agent-workflow/gateway/endpoints';
 import { ConfigError } from '@agent-workflow/kit/env';
 import test, { type ExecutionContext } from 'ava';
 import { byUser } from '../backends/authorization.ts';

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
-import type { Endpoint } from '@agent-workflow/gateway/endpoints/endpoint';
-import { endpoints } from '@agent-workflow/gateway/endpoints/table';
+import type { Row } from '@agent-workflow/gateway/http/endpoint';
+import { endpoints } from '@agent-workflow/gateway/endpoints';
 import { sampleOf } from './sample.ts';
 
 /** A request that nobody should send, and the statuses that answer it. */
@@ -91,7 +91,7 @@ const oddIds: readonly [name: string, id: string, expected: readonly number[]][]
 ];
 
 /** Every field of the body with every value that it must not have. */
-function* badFields({ input }: Endpoint): Generator<{ name: string; value: unknown }> {
+function* badFields({ input }: Row): Generator<{ name: string; value: unknown }> {
   const schema = input as Schema;
   const sample = sampleOf(schema);
   for (const { steps, field, isOptional } of fieldsOf(schema, [])) {
@@ -183,7 +183,7 @@ type Extra = Pick<BadInput, 'chunked'> & { readonly headers?: Readonly<Record<st
 type BadBody = readonly [name: string, body: Buffer, expected: readonly number[], extra?: Extra];
 
 /** What is wrong with a body whatever the route. */
-function badBodies({ input }: Endpoint): BadBody[] {
+function badBodies({ input }: Row): BadBody[] {
   const good = JSON.stringify(sampleOf(input ?? {}));
   const withMember = (member: string): string => `{${member}${good === '{}' ? '' : ','}${good.slice(1)}`;
   const add = (member: string): Buffer => Buffer.from(withMember(member));
@@ -273,7 +273,7 @@ export function* heavyInputs(): Generator<BadInput> {
 }
 
 /** Every parameter of a query with what it must not be. */
-function* badQueries({ input }: Endpoint): Generator<[name: string, query: string, expected: readonly number[]]> {
+function* badQueries({ input }: Row): Generator<[name: string, query: string, expected: readonly number[]]> {
   for (const [name, field] of Object.entries((input as Schema).properties ?? {})) {
     const types = typesOf(field);
     const ask = (value: string): string => `${name}=${encodeURIComponent(value)}`;

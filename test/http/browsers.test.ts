@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { endpoints } from '@agent-workflow/gateway/endpoints/table';
+import { endpoints } from '@agent-workflow/gateway/endpoints';
 import test, { type ExecutionContext } from 'ava';
 import { user } from '../servers/client.ts';
 import { openShape } from './shape.ts';

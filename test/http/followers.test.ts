@@ -1,25 +1,24 @@
 import { createFeeds, type FeedBounds, type Reader } from '@agent-workflow/gateway/replies/feeds';
 import { ndjson } from '@agent-workflow/gateway/replies/ndjson';
 import { sse } from '@agent-workflow/gateway/replies/sse';
-import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite';
+import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite/run-log';
 import { unavailable } from '@agent-workflow/kit/errors';
 import { within, type Call } from '@agent-workflow/protos/call';
 import type { FollowRequest, RunEvent, RunEvents } from '@agent-workflow/protos/execution';
 import test, { type ExecutionContext } from 'ava';
 import fc from 'fast-check';
+import type { EventKind } from '@agent-workflow/protos/event-parts';
+import { chunkText, eventOf as event, scopeOf } from '../events.ts';
 
 const runId = 'run';
 const owner = 'u:ada';
 
-const eventOf = (seq: number, text: string, kind = 'messages_chunk'): RunEvent => ({
-  seq,
-  event: kind,
-  json: Buffer.from(JSON.stringify({ event: kind, data: text })),
-});
+const eventOf = (seq: number, text: string, kind: EventKind = 'messages_chunk'): RunEvent => event(seq, kind, text);
+const scope = scopeOf(runId);
 
 const inSse = (events: readonly RunEvent[]): string =>
   events
-    .map(({ seq, event, json }) => `id: ${runId}:${String(seq)}\nevent: ${event}\ndata: ${json.toString()}\n\n`)
+    .map((each) => `id: ${runId}:${String(each.seq)}\nevent: ${each.kind}\ndata: ${chunkText(each, scope)}\n\n`)
     .join('');
 
 /** An event log, and how often and how far it was read. */
@@ -32,9 +31,9 @@ function openLog(t: ExecutionContext) {
     counted.follows++;
     counted.open++;
     try {
-      for await (const events of log.follow(request.runId, request.after, signal)) {
-        counted.bytes += events.reduce((sum, { json }) => sum + json.byteLength, 0);
-        yield { events };
+      for await (const batch of log.follow(request.runId, request.after, signal)) {
+        counted.bytes += batch.events.reduce((sum, { data }) => sum + data.byteLength, 0);
+        yield batch;
       }
     } finally {
       counted.open--;
@@ -44,9 +43,9 @@ function openLog(t: ExecutionContext) {
     const events = texts.map((text, index) => eventOf(last + index + 1, text));
     const before = last;
     last += events.length;
-    await log.append(runId, before, events);
+    await log.append(scope, before, events);
   };
-  const end = async (): Promise<void> => log.append(runId, last, [eventOf(++last, 'over', 'on_chain_end')]);
+  const end = async (): Promise<void> => log.append(scope, last, [eventOf(++last, 'over', 'on_chain_end')]);
   return { follow, append, end, counted };
 }
 
@@ -114,9 +113,9 @@ test('an event that is a part of a larger read is kept at the cost of all of tha
   const readBytes = 1024 * 1024;
   async function* follow(): AsyncGenerator<RunEvents, undefined> {
     const read = new Uint8Array(readBytes);
-    const json = read.subarray(0, 2);
-    json.set(Buffer.from('{}'));
-    yield await Promise.resolve({ events: [{ seq: 1, event: 'messages_chunk', json }] });
+    const data = read.subarray(0, 2);
+    data.set(Buffer.from('{}'));
+    yield await Promise.resolve({ events: [{ ...eventOf(1, ''), data }], scope });
     yield { events: [eventOf(2, 'over', 'on_chain_end')] };
   }
   const feeds = createFeeds({ follow }, { chunkBytes: 64 * 1024, feedBytes: readBytes, totalBytes: 2 * readBytes });
@@ -145,7 +144,8 @@ test('every reader has every event once and in order, wherever it begins and how
           const reader = feeds.open(request(from), framing, within(20_000));
           const text = await readAll(reader, async () => turns(count));
           const wanted = events.slice(from);
-          const expected = framing === sse ? inSse(wanted) : wanted.map(({ json }) => `${json.toString()}\n`).join('');
+          const expected =
+            framing === sse ? inSse(wanted) : wanted.map((each) => `${chunkText(each, scope)}\n`).join('');
           t.is(text, expected);
         });
         for (const text of texts) {
@@ -185,7 +185,7 @@ test('a failure reaches every reader that waits, and whoever comes next reads an
   async function* follow(): AsyncGenerator<RunEvents, undefined> {
     await turns(1);
     if (isAway) throw unavailable('the log is away');
-    yield { events: [eventOf(1, 'over', 'on_chain_end')] };
+    yield { events: [eventOf(1, 'over', 'on_chain_end')], scope };
   }
   const feeds = createFeeds({ follow });
   const readers = Array.from({ length: 3 }, () => feeds.open(request(), sse, within(10_000)));
@@ -198,7 +198,7 @@ test('another owner never shares a feed', async (t) => {
   const asked: string[] = [];
   async function* follow({ owner: who }: FollowRequest): AsyncGenerator<RunEvents, undefined> {
     asked.push(who);
-    yield await Promise.resolve({ events: [eventOf(1, 'over', 'on_chain_end')] });
+    yield await Promise.resolve({ events: [eventOf(1, 'over', 'on_chain_end')], scope });
   }
   const feeds = createFeeds({ follow });
   const readers = ['u:ada', 'u:eve'].map((who) => feeds.open({ owner: who, runId, after: 0 }, sse, within(10_000)));

@@ -1,5 +1,5 @@
-import { endpoints } from '@agent-workflow/gateway/endpoints/table';
-import type { Endpoint, Route } from '@agent-workflow/gateway/endpoints/endpoint';
+import { endpoints } from '@agent-workflow/gateway/endpoints';
+import type { Route, Row } from '@agent-workflow/gateway/http/endpoint';
 import test from 'ava';
 import { createClient, user, type Client } from '../servers/client.ts';
 import type { Embedded } from '../servers/embedded.ts';
@@ -112,7 +112,7 @@ interface Sent {
 }
 
 /** Sends a route with these ids in its path and, where it names a thread there, in its body. */
-async function sendTo(row: Endpoint, route: Route, ids: Ids, headers: Readonly<Record<string, string>>): Promise<Sent> {
+async function sendTo(row: Row, route: Route, ids: Ids, headers: Readonly<Record<string, string>>): Promise<Sent> {
   const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(ids[name as keyof Ids]));
   const reply = await fetch(`${url}${path}`, {
     method: route.method,
@@ -122,7 +122,7 @@ async function sendTo(row: Endpoint, route: Route, ids: Ids, headers: Readonly<R
   return { status: reply.status, body: await reply.text() };
 }
 
-function bodyOf(row: Endpoint, ids: Ids): object {
+function bodyOf(row: Row, ids: Ids): object {
   const special = inputs[row.name];
   if (special) return special(ids);
   const sample = (row.input ? sampleOf(row.input) : {}) as { config?: object; messages?: object[] };
@@ -146,7 +146,7 @@ const constant = ({ status, body }: Sent, ids: Ids, sub: string): string =>
   `${String(status)} ${[...Object.values(ids as unknown as Record<string, string>), sub].reduce((text, id) => text.replaceAll(id, '…'), body).replace(varying, '…')}`;
 
 const declare = oneByOne(test);
-const open = (row: Endpoint): boolean => !row.path.startsWith('/v1');
+const open = (row: Row): boolean => !row.path.startsWith('/v1');
 const routes = endpoints.flatMap((row) => [row, ...row.aliases].map((route) => ({ row, route })));
 let cases = 0;
 
@@ -179,7 +179,7 @@ async function readAll(): Promise<string> {
 }
 
 /** What the owner is answered: the result of a run that failed is its failure. */
-const expectedOf = (row: Endpoint, [, thread]: Kind): number =>
+const expectedOf = (row: Row, [, thread]: Kind): number =>
   row.name === 'waitForRun' && thread === threadKinds['whose run failed'] ? 500 : row.status;
 
 for (const { row, route } of routes) {

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
-import { endpoints } from '@agent-workflow/gateway/endpoints/table';
+import { endpoints } from '@agent-workflow/gateway/endpoints';
 import test, { type ExecutionContext } from 'ava';
 import type { Reply } from '../servers/client.ts';
 import { codeOf, serve } from './service.ts';

@@ -1,4 +1,4 @@
-import { openEdgeStores } from '@agent-workflow/gateway/stores/open';
+import { openEdgeStores } from '@agent-workflow/gateway/stores';
 import { silentLog } from '@agent-workflow/kit/log';
 import { openStandalone } from '@agent-workflow/standalone/standalone';
 import test, { type ExecutionContext } from 'ava';

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { ticketMs } from '@agent-workflow/gateway/tickets/port';
+import { ticketMs } from '@agent-workflow/gateway/tickets';
 import test, { type ExecutionContext } from 'ava';
 import { byUser } from '../backends/authorization.ts';
 import { createClient, user, type Client, type Reply, type Sent } from '../servers/client.ts';

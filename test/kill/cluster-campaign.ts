@@ -1,4 +1,4 @@
-import { beginsLog, follows } from '@agent-workflow/execution/log-numbers';
+import { beginsLog, follows } from '@agent-workflow/execution/ports/log-numbers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { stepsPerRun } from '../agents/steps.ts';
 import { user } from '../servers/client.ts';

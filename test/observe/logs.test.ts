@@ -1,6 +1,6 @@
 import test from 'ava';
 import { ServiceError } from '@agent-workflow/kit/errors';
-import { onTrail, trail, type Trail } from '@agent-workflow/kit/trail';
+import { inRequestContext, requestContext, type RequestContext } from '@agent-workflow/kit/request-context';
 import { within } from '@agent-workflow/protos/call';
 import type { Memory } from '@agent-workflow/protos/memory';
 import { connect } from '@agent-workflow/protos/wire/connect';
@@ -28,7 +28,7 @@ test('each line of a request’s work names the request, its run, its thread and
   const [run] = of('a run failed');
   t.like(run, {
     ...{ service: 'standalone', request_id: 'asked-by-ada', thread_id: 'on-this-thread', trace_id: traceId },
-    ...{ code: 'NODE_ERROR', node: 'obey' },
+    ...{ code: 'NodeFailed', node: 'obey' },
   });
   t.regex(String(run?.['run_id']), /^[0-9a-f-]{36}$/);
   t.false('runId' in (run ?? {}));
@@ -42,14 +42,14 @@ test('each line of a request’s work names the request, its run, its thread and
 const fail = (): Promise<never> => Promise.reject(new ServiceError('Internal', 'for the log'));
 const memory: Memory = { store: fail, search: fail, get: fail, list: fail, update: fail, delete: fail, forget: fail };
 
-test('what fails in another service is told there on the trail of whoever asked, and of what was asked', async (t) => {
-  const told: Trail[] = [];
-  const onFailure = (): void => void told.push(trail());
+test('a failure in another service is logged there with the ids of the request and of its caller', async (t) => {
+  const told: RequestContext[] = [];
+  const onFailure = (): void => void told.push(requestContext());
   await using server = await serve({ memory }, { host: '127.0.0.1', port: 0, drainMs: 100, onFailure });
   await using client = connect('memory', server.address);
   const own = { requestId: 'asked by ada', runId: 'rún/1', traceparent: headers.traceparent };
   const request = { owner: 'u:ada', memoryId: 'm', threadId: 'held' };
-  await onTrail(own, () => t.throwsAsync(client.get(request, within(5000)), { code: 'Internal' }));
+  await inRequestContext(own, () => t.throwsAsync(client.get(request, within(5000)), { code: 'Internal' }));
   await t.throwsAsync(client.get({ owner: 'u:ada', memoryId: 'm' }, within(5000)), { code: 'Internal' });
   t.deepEqual(told, [own, {}]);
 });

@@ -1,11 +1,13 @@
 import { readdir, readFile } from 'node:fs/promises';
 import test from 'ava';
-import { callMetrics } from '@agent-workflow/kit/calls';
-import { healthMetrics } from '@agent-workflow/kit/health';
-import type { Metrics } from '@agent-workflow/kit/metrics';
-import { processMetrics } from '@agent-workflow/kit/observe';
+import { callMetrics } from '@agent-workflow/runtime/calls';
+import { healthMetrics } from '@agent-workflow/runtime/health';
+import type { Metrics } from '@agent-workflow/runtime/metrics';
+import { processMetrics } from '@agent-workflow/runtime/observe';
 import { executionMetrics } from '@agent-workflow/execution/metrics';
-import { gatewayMetrics, redisMetrics } from '@agent-workflow/gateway/metrics';
+import { endpoints } from '@agent-workflow/gateway/endpoints';
+import { gatewayMetrics } from '@agent-workflow/gateway/metrics';
+import { redisMetrics } from '@agent-workflow/gateway/redis/metrics';
 import { memoryMetrics } from '@agent-workflow/memory/metrics';
 import { connect } from '@agent-workflow/protos/wire/connect';
 import { within } from '@agent-workflow/protos/call';
@@ -20,7 +22,7 @@ import { makeWorkspace } from '../servers/standalone.ts';
 /** All metrics of ours, by the part that has them. */
 const parts: Readonly<Record<string, Metrics>> = {
   all: { ...processMetrics, ...healthMetrics, ...callMetrics },
-  gateway: { ...gatewayMetrics, ...redisMetrics },
+  gateway: { ...gatewayMetrics(endpoints), ...redisMetrics },
   execution: executionMetrics,
   threads: threadsMetrics,
   memory: memoryMetrics,

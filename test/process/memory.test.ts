@@ -15,7 +15,7 @@ const entry = fileURLToPath(import.meta.resolve('@agent-workflow/memory/main'));
 const note = {
   owner: 'u:ada',
   content: 'the boat is blue',
-  memoryType: 'semantic',
+  memoryType: 'semantic' as const,
   category: 'notes',
   metadataJson: Buffer.from('{}'),
 };
@@ -25,8 +25,8 @@ const question = {
   selection: {},
   limit: 5,
   scoreThreshold: 0,
-  retrievalStrategy: 'hybrid',
-  distanceMetric: 'cosine',
+  retrievalStrategy: 'hybrid' as const,
+  distanceMetric: 'cosine' as const,
   maxTokens: 1000,
 };
 

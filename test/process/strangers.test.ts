@@ -3,7 +3,7 @@ import { connect, type ClientHttp2Session, type IncomingHttpHeaders } from 'node
 import { setTimeout as delay } from 'node:timers/promises';
 import { openExecutionProcess } from '@agent-workflow/execution/process';
 import type { Env } from '@agent-workflow/kit/env';
-import type { RunningProcess } from '@agent-workflow/kit/process';
+import type { RunningProcess } from '@agent-workflow/runtime/process';
 import { openMemoryProcess } from '@agent-workflow/memory/process';
 import type { TlsFiles } from '@agent-workflow/protos/wire/security';
 import { definitionOf, type Context } from '@agent-workflow/protos/wire/definitions';

@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { Client, type ClientOptions } from 'cassandra-driver';
-import { migrateCassandra } from '@agent-workflow/threads/adapters/cassandra-migrate';
-import { openCassandraThreadStore, type CassandraThreadStoreOptions } from '@agent-workflow/threads/adapters/cassandra';
-import type { ThreadStore } from '@agent-workflow/threads/port';
+import { migrateCassandra } from '@agent-workflow/threads/adapters/cassandra/migrate';
+import {
+  openCassandraThreadStore,
+  type CassandraThreadStoreOptions,
+} from '@agent-workflow/threads/adapters/cassandra/store';
+import type { ThreadStore } from '@agent-workflow/threads/ports/port';
 import type { Cassandra } from './cassandra.ts';
 
 /** A migrated keyspace of one's own on a real Cassandra; disposal drops it. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { openRedis } from '@agent-workflow/gateway/stores/adapters/redis';
+import { openRedis } from '@agent-workflow/gateway/redis/client';
 import { silentLog } from '@agent-workflow/kit/log';
 import { openKeyspace } from './cassandra-keyspace.ts';
 import { cassandra, privateCassandra, type Cassandra } from './cassandra.ts';

@@ -1,7 +1,7 @@
 import { openExecutionProcess } from '@agent-workflow/execution/process';
 import { openGatewayProcess } from '@agent-workflow/gateway/process';
 import type { Env } from '@agent-workflow/kit/env';
-import type { RunningProcess } from '@agent-workflow/kit/process';
+import type { RunningProcess } from '@agent-workflow/runtime/process';
 import { openMemoryProcess } from '@agent-workflow/memory/process';
 import { openThreadsProcess } from '@agent-workflow/threads/process';
 import { openGround } from './cluster-ground.ts';

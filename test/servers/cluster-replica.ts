@@ -17,6 +17,8 @@ export interface Replica extends AsyncDisposable {
   readonly stop: () => Promise<number | null>;
   /** Drains it and starts it again. */
   readonly restart: () => Promise<void>;
+  /** From the next start on it is of this version. */
+  readonly upgrade: () => void;
   /** Every line that it has printed, over all its starts; its log among them. */
   readonly lines: () => readonly string[];
 }
@@ -26,9 +28,17 @@ interface ReplicaOptions {
   readonly address: string;
   readonly entry: string;
   readonly env: Readonly<Record<string, string>>;
+  /** What it is of an earlier version, until it is upgraded. */
+  readonly earlier?: EarlierReplica;
   readonly onLine?: (name: string, line: string) => void;
   /** Called with each process of it once that has ended, by itself or by its replica. */
   readonly onEnd?: (end: ReplicaEnd) => void;
+}
+
+/** A process of an earlier version: its file, and what of the environment differs. */
+export interface EarlierReplica {
+  readonly entry: string;
+  readonly env: Readonly<Record<string, string>>;
 }
 
 /** How a process ended: by a signal, or by itself with a code. */
@@ -40,10 +50,11 @@ export interface ReplicaEnd {
 }
 
 /** Makes a replica that is not started. Disposal kills it. */
-export function createReplica({ name, address, entry, env, onLine, onEnd }: ReplicaOptions): Replica {
+export function createReplica({ name, address, entry, env, earlier, onLine, onEnd }: ReplicaOptions): Replica {
   const lines: string[] = [];
   let running: ServiceProcess | undefined;
   let given = env;
+  let older = earlier;
   const hear = (line: string): void => {
     lines.push(line);
     onLine?.(name, line);
@@ -59,7 +70,8 @@ export function createReplica({ name, address, entry, env, onLine, onEnd }: Repl
   const start = async (more: Readonly<Record<string, string>> = {}): Promise<void> => {
     if (running) throw new Error(`${name} runs already`);
     given = { ...given, ...more };
-    running = await startProcess({ entry, env: given, tied: true, onLine: hear });
+    const version = older ? { entry: older.entry, env: { ...given, ...older.env } } : { entry, env: given };
+    running = await startProcess({ ...version, tied: true, onLine: hear });
     const { child } = running;
     if (onEnd) child.once('exit', (code, signal) => onEnd({ name, pid: child.pid ?? 0, code, signal }));
   };
@@ -80,6 +92,9 @@ export function createReplica({ name, address, entry, env, onLine, onEnd }: Repl
     restart: async () => {
       await end('SIGTERM');
       await start();
+    },
+    upgrade: () => {
+      older = undefined;
     },
     lines: () => lines,
     [Symbol.asyncDispose]: async () => {

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
   openGround,
@@ -22,6 +23,8 @@ export interface ClusterOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Adds to `service.json`. */
   readonly service?: Readonly<Record<string, unknown>>;
+  /** The root of an earlier version, with its packages: the cluster is started of that, each process with that version's agent. */
+  readonly earlier?: string | undefined;
   /** Of servers of its own: Cassandra is compiled as far as one that has run for days. */
   readonly isForMeasuring?: boolean;
   /** Ports of the gateways; free ones where absent. */
@@ -86,6 +89,8 @@ async function openClusterOn(ground: Ground, options: ClusterOptions): Promise<C
   const { agent, service, gateways = 2, threads = 2, executions = 3, memories = 1 } = options;
   await using opened = new AsyncDisposableStack();
   const workspace = opened.use(await makeWorkspace(agent, service));
+  const earlier =
+    options.earlier === undefined ? undefined : opened.use(await makeWorkspace(agent, service, options.earlier));
   const ports = await portsOf({ threads, memory: memories, execution: executions, gateway: gateways }, options.ports);
   const env = {
     ...{ LOG_LEVEL: 'warn', GRPC_HOST: '127.0.0.1', HOST: '127.0.0.1', SERVICE_TOKEN: token },
@@ -98,7 +103,9 @@ async function openClusterOn(ground: Ground, options: ClusterOptions): Promise<C
   const of = Object.fromEntries(
     kinds.map((kind) => [
       kind,
-      ports[kind].map((port, index) => opened.use(replicaOf({ kind, index, port, env, options }))),
+      ports[kind].map((port, index) =>
+        opened.use(replicaOf({ kind, index, port, env, options, earlierEnv: earlier?.env })),
+      ),
     ]),
   ) as unknown as Readonly<Record<Kind, readonly Replica[]>>;
   // Who calls others comes after them: a process that finds nobody asks again only a little later.
@@ -135,15 +142,22 @@ interface Placed {
   readonly port: number;
   readonly env: Readonly<Record<string, string>>;
   readonly options: ClusterOptions;
+  readonly earlierEnv: Readonly<Record<string, string>> | undefined;
 }
 
-function replicaOf({ kind, index, port, env, options: { onLine, onEnd } }: Placed): Replica {
+function replicaOf({ kind, index, port, env, options: { earlier, onLine, onEnd }, earlierEnv }: Placed): Replica {
   return createReplica({
     name: `${kind} ${index + 1}`,
     address: `127.0.0.1:${port}`,
-    entry: fileURLToPath(import.meta.resolve(`@agent-workflow/${kind}/main`)),
+    entry: entryOf(thisVersion, kind),
     env: { ...env, [kind === 'gateway' ? 'PORT' : 'GRPC_PORT']: String(port) },
+    ...(earlier !== undefined && earlierEnv ? { earlier: { entry: entryOf(earlier, kind), env: earlierEnv } } : {}),
     ...(onLine ? { onLine } : {}),
     ...(onEnd ? { onEnd } : {}),
   });
 }
+
+const thisVersion = fileURLToPath(new URL('../..', import.meta.url));
+
+const entryOf = (root: string, kind: Kind): string =>
+  join(root, ...(kind === 'gateway' ? [kind] : ['services', kind]), 'main.ts');

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { openNatsClient, type NatsClient } from '@agent-workflow/execution/adapters/nats-client';
-import { openNatsWorkerLeases } from '@agent-workflow/execution/adapters/nats-leases';
-import { openNatsRunLog } from '@agent-workflow/execution/adapters/nats-log';
-import { openNatsRunQueue } from '@agent-workflow/execution/adapters/nats-queue';
-import { createStreams, type Streams, type StreamSettings } from '@agent-workflow/execution/adapters/nats-streams';
-import type { RunLog, RunQueue, WorkerLeases } from '@agent-workflow/execution/port';
+import { openNatsClient, type NatsClient } from '@agent-workflow/execution/adapters/nats/client';
+import { openNatsWorkerLeases } from '@agent-workflow/execution/adapters/nats/leases';
+import { openNatsRunLog } from '@agent-workflow/execution/adapters/nats/log/log';
+import { openNatsRunQueue } from '@agent-workflow/execution/adapters/nats/queue/queue';
+import { createStreams, type Streams, type StreamSettings } from '@agent-workflow/execution/adapters/nats/streams';
+import type { RunLog, RunQueue, WorkerLeases } from '@agent-workflow/execution/ports/port';
 import { silentLog } from '@agent-workflow/kit/log';
 
 /** What one test file calls its streams by: the server is shared with others. */

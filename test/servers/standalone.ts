@@ -31,13 +31,16 @@ export interface Workspace extends AsyncDisposable {
   readonly env: Readonly<Record<string, string>>;
 }
 
+const thisVersion = fileURLToPath(new URL('../..', import.meta.url));
+
 /** Makes the folder; `agent` is a file of `test/agents`, without its ending. `service` adds to `service.json`. */
 export async function makeWorkspace(
   agent: string | null,
   service: Readonly<Record<string, unknown>> = {},
+  root = thisVersion,
 ): Promise<Workspace> {
   const folder = await mkdtemp(join(tmpdir(), 'agent-workflow-'));
-  const module = fileURLToPath(new URL(`../agents/${String(agent)}.ts`, import.meta.url));
+  const module = join(root, 'test', 'agents', `${String(agent)}.ts`);
   const config = join(folder, 'service.json');
   await writeFile(config, JSON.stringify({ agent: agent === null ? null : `${module}:graph`, ...service }));
   return {

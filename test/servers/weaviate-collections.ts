@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { createWeaviate } from '@agent-workflow/memory/adapters/weaviate-client';
+import { createWeaviate } from '@agent-workflow/memory/adapters/weaviate/client';
 import {
   openWeaviateMemoryStore,
   type WeaviateMemoryStore,
   type WeaviateMemoryStoreOptions,
-} from '@agent-workflow/memory/adapters/weaviate';
-import type { EmbedderIdentity, MemoryStore } from '@agent-workflow/memory/port';
+} from '@agent-workflow/memory/adapters/weaviate/store';
+import type { EmbedderIdentity, MemoryStore } from '@agent-workflow/memory/ports/port';
 
 /** What names of collections of a test of its own begin with. */
 export const newPrefix = (): string => `T${randomUUID().replaceAll('-', '')}`;

@@ -7,7 +7,7 @@ import {
   summarizeNode,
   toolNode,
   type CompiledGraph,
-} from '@agent-workflow/execution/graph';
+} from '@agent-workflow/graph';
 import { processEnv } from '@agent-workflow/kit/env';
 import { fields, type Brain } from './default/fields.ts';
 import { createModelBrain } from './default/model.ts';

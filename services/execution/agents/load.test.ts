@@ -4,13 +4,13 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { ConfigError } from '@agent-workflow/kit/env';
-import { isCompiledGraph } from '../engine/graph.ts';
+import { isCompiledGraph } from '@agent-workflow/graph/build/graph';
 import { loadAgent } from './load.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'load-'));
 test.after.always(async () => rm(folder, { recursive: true }));
 
-const engine = fileURLToPath(new URL('../engine/index.ts', import.meta.url));
+const engine = fileURLToPath(import.meta.resolve('@agent-workflow/graph'));
 const source = (type = ''): string => `
   import { START, StateGraph } from ${JSON.stringify(engine)};
   const draft = new StateGraph({}).addNode('a', (state${type}) => undefined).addEdge(START, 'a');

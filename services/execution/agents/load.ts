@@ -1,6 +1,6 @@
-import { inFile, loadExport, misnamed } from '@agent-workflow/kit/load';
-import { runCode } from '../watchdog-code.ts';
-import { isCompiledGraph, type CompiledGraph } from '../engine/graph.ts';
+import { inFile, loadExport, misnamed } from '@agent-workflow/runtime/load';
+import { runCode } from '../watchdog/code.ts';
+import { isCompiledGraph, type CompiledGraph } from '@agent-workflow/graph/build/graph';
 
 /**
  * Loads the graph that `service.json` names as `<module>:<object>`: a file relative to `folder`, TypeScript or JavaScript,

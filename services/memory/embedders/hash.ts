@@ -1,5 +1,5 @@
-import { limitMarks } from '../combining-marks.ts';
-import type { Embedder } from '../port.ts';
+import { limitMarks } from '../words/combining-marks.ts';
+import type { Embedder } from '../ports/port.ts';
 
 const dimension = 384;
 

@@ -1,7 +1,7 @@
 import { ServiceError, timeout, unavailable } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
-import { faultOf, notNumbers, unembedded } from '../embedding.ts';
-import type { Embedder } from '../port.ts';
+import { faultOf, notNumbers, unembedded } from './embedding.ts';
+import type { Embedder } from '../ports/port.ts';
 
 export interface OpenaiEmbedderOptions {
   /** Where the API begins, `/v1` included. */

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { fromUnknown, isServiceError, ServiceError, timeout, unavailable } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
-import type { Embedder } from '../port.ts';
+import type { Embedder } from '../ports/port.ts';
 
 export interface EmbedderPoolOptions {
   /** How many requests go to the embedder at once. */

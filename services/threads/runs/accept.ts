@@ -1,12 +1,14 @@
 import { badRequest, conflict, invalid, notFound, ServiceError } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
+import type { MultitaskStrategy } from '@agent-workflow/protos/lists';
 import { contextTooLarge } from '@agent-workflow/protos/refusals';
 import type { AcceptRunReply, AcceptRunRequest } from '@agent-workflow/protos/threads';
-import { refuseAcceptance } from '../bounds.ts';
-import { toInput } from '../json.ts';
-import type { Change, Decision, Head, RunRecord, Snapshot } from '../port.ts';
-import type { Undone } from '../overlay.ts';
-import { emptySize, knownSize } from '../size.ts';
+import { refuseAcceptance } from '../record/bounds.ts';
+import { toInput } from '../record/json.ts';
+import type { Change, Decision, Head, RunRecord, Snapshot } from '../ports/port.ts';
+import type { Undone } from '../history/overlay.ts';
+import { newHead } from '../record/head.ts';
+import { knownSize } from '../record/size.ts';
 import { claim, goneNode, matchesInterrupts, waitsAtGone } from './claim.ts';
 import { endRun } from './commit.ts';
 import { rollBack, type Rollback } from './rollback.ts';
@@ -26,11 +28,30 @@ export function decideAccept(
   const head = snapshot.head ?? newHead(request, now);
   const run = newRun(request, isNewThread, now);
   if (head.activeRun === undefined) return begin(request, { ...snapshot, head }, run, now);
-  if (!takesPlace(request)) return enqueue(request, head, run, now);
 
+  switch (request.multitaskStrategy) {
+    case 'enqueue':
+      return enqueue(request, head, run, now);
+    case 'reject':
+      throw conflict(`thread "${request.threadId}" has a run under way`);
+    case 'interrupt':
+      return takePlace(request, { ...snapshot, head }, run, now);
+    case 'rollback': {
+      const rollback = rollBack(snapshot.undone, head, activeRunOf(snapshot, head), now);
+      return rollback ? beginAfter(rollback, request, run, now) : takePlace(request, { ...snapshot, head }, run, now);
+    }
+  }
+}
+
+/** Ends the run that holds the thread, with its steps kept, and begins in its place. */
+function takePlace(
+  request: AcceptRunRequest,
+  snapshot: Snapshot & { readonly head: Head },
+  run: RunRecord,
+  now: number,
+): Decision<AcceptRunReply> {
+  const { head } = snapshot;
   const active = activeRunOf(snapshot, head);
-  const rollback = request.multitaskStrategy === 'rollback' ? rollBack(snapshot.undone, head, active, now) : undefined;
-  if (rollback) return beginAfter(rollback, request, run, now);
   const { free, stopped } = stopActive(active, head, now);
   const { change, reply } = begin(request, { ...snapshot, head: free }, run, now);
   return {
@@ -39,9 +60,15 @@ export function decideAccept(
   };
 }
 
-/** Whether the run ends the one that holds the thread, and takes its place. */
-export const takesPlace = ({ multitaskStrategy }: AcceptRunRequest): boolean =>
-  multitaskStrategy === 'interrupt' || multitaskStrategy === 'rollback';
+/** Whether a run of each strategy ends the one that holds the thread, and takes its place. */
+const takes: Readonly<Record<MultitaskStrategy, boolean>> = {
+  enqueue: false,
+  reject: false,
+  interrupt: true,
+  rollback: true,
+};
+
+export const takesPlace = ({ multitaskStrategy }: AcceptRunRequest): boolean => takes[multitaskStrategy];
 
 /** Gives an idle thread to the run, and claims it when that was asked for. */
 function begin(
@@ -55,7 +82,7 @@ function begin(
   const { messages: input, hasNewInput } = request;
   const worker = request.claim?.workerId ?? '';
   const { change, reply, refusal } = claim({ head, run, input, hasNewInput, worker, snapshot, now });
-  if (refusal !== undefined) throw invalid(['body', 'messages'], refusal, contextTooLarge);
+  if (refusal !== undefined) throw invalid(['messages'], refusal, contextTooLarge);
   if (!request.claim) return beginQueued(request, snapshot.head, run, now);
   refuseWhatFitsNothing(request, snapshot.head);
   return { change, reply: { ...replyFor(run, change.head), status: 'running', runnable: false, claimed: reply } };
@@ -106,14 +133,13 @@ function activeRunOf({ runs }: Snapshot, { activeRun = '' }: Head): RunRecord {
 
 /** Ends the run that holds the thread; those that wait go on waiting behind whoever takes its place. */
 function stopActive(active: RunRecord, head: Head, now: number): { readonly free: Head; readonly stopped: RunRecord } {
-  const end = { status: 'stopped', iterations: 0, recursionLimitReached: false };
+  const end = { status: 'stopped', iterations: 0, recursionLimitReached: false } as const;
   const ended = endRun({ ...head, epoch: head.epoch + 1, queue: [] }, active, end, now);
   return { free: { ...ended.head, queue: head.queue }, stopped: ended.run };
 }
 
 function enqueue(request: AcceptRunRequest, head: Head, run: RunRecord, now: number): Decision<AcceptRunReply> {
-  const { runId, multitaskStrategy } = request;
-  if (multitaskStrategy === 'reject') throw conflict(`thread "${request.threadId}" has a run under way`);
+  const { runId } = request;
   if (head.queue.length >= sizes.queuedRuns)
     throw conflict(`thread "${request.threadId}" has ${String(sizes.queuedRuns)} runs waiting`);
   const queued: Head = { ...head, updatedAt: now, newestRun: runId, queue: [...head.queue, runId] };
@@ -155,29 +181,4 @@ const newRun = (request: AcceptRunRequest, isNewThread: boolean, now: number): R
   answers: request.answers,
   hasNewInput: request.hasNewInput,
   ...(request.resume ? { resume: request.resume.keys } : {}),
-});
-
-/** How much room a version leaves for changes within one millisecond. */
-const versionsPerMs = 1000;
-
-/** The head of a thread that holds nothing yet. */
-export const newHead = (
-  { threadName, metadataJson }: Pick<AcceptRunRequest, 'threadName' | 'metadataJson'>,
-  now: number,
-): Head => ({
-  ...(threadName === undefined ? {} : { name: threadName }),
-  ...(metadataJson === undefined ? {} : { metadata: metadataJson }),
-  createdAt: now,
-  updatedAt: now,
-  version: now * versionsPerMs,
-  epoch: 0,
-  step: 0,
-  queue: [],
-  nextPosition: 0,
-  openCalls: [],
-  next: [],
-  openInterrupts: [],
-  claims: 0,
-  size: emptySize,
-  deleting: false,
 });

@@ -9,12 +9,12 @@ import type {
   OpenCall,
   RunError,
 } from '@agent-workflow/protos/threads';
-import { fromInput, toJson } from '../json.ts';
-import type { Change, Decision, Head, RunRecord, Snapshot } from '../port.ts';
-import { knownSize, refusalToBegin } from '../size.ts';
-import { refusalToOverwrite, withCheckpoint } from '../undo.ts';
+import { fromInput, toJson } from '../record/json.ts';
+import type { Change, Decision, Head, RunRecord, Snapshot } from '../ports/port.ts';
+import { knownSize, refusalToBegin } from '../record/size.ts';
+import { refusalToOverwrite, withCheckpoint } from '../history/undo.ts';
 import { endRun } from './commit.ts';
-import { placeMessages } from './place.ts';
+import { placeMessages } from '../record/place.ts';
 
 /** Claims of a run without a commit, after which it is given up. */
 const maxClaims = 3;
@@ -38,7 +38,7 @@ export function decideClaim(request: ClaimRunRequest, snapshot: Snapshot, now: n
     return takeOver({ ...head, worker, activeStatus: 'running' }, run, now);
   }
   const gone = goneNode(head, run, request.nodes);
-  if (gone !== undefined) return giveUp(head, run, now, { code: 'CONFLICT', message: waitsAtGone(run.threadId, gone) });
+  if (gone !== undefined) return giveUp(head, run, now, { code: 'Conflict', message: waitsAtGone(run.threadId, gone) });
   const input = run.input ? fromInput(run.input) : [];
   const { refusal, ...claimed } = claim({ head, run, input, hasNewInput: run.hasNewInput, worker, snapshot, now });
   return refusal === undefined ? claimed : giveUp(head, run, now, invalidInput(refusal));
@@ -72,9 +72,9 @@ function claimedTooOften({ next }: Head, nodes: NodeNames | undefined): RunError
     .map((name) => `"${name}"`)
     .join(', ');
   const why = `the run was claimed ${String(maxClaims)} times and committed nothing`;
-  if (only === undefined) return { code: 'INTERNAL_ERROR', message: why };
-  if (more.length === 0) return { code: 'INTERNAL_ERROR', message: `${why}: it stood at node ${where}`, node: only };
-  return { code: 'INTERNAL_ERROR', message: `${why}: it stood at the nodes ${where}` };
+  if (only === undefined) return { code: 'Internal', message: why };
+  if (more.length === 0) return { code: 'Internal', message: `${why}: it stood at node ${where}`, node: only };
+  return { code: 'Internal', message: `${why}: it stood at the nodes ${where}` };
 }
 
 /** So many of the nodes of one step are named. */
@@ -82,13 +82,13 @@ const namedNodes = 10;
 
 /** Says what the acceptance of a run with such an input says. */
 const invalidInput = (refusal: string): RunError => ({
-  code: 'VALIDATION_ERROR',
-  message: `body.messages: ${refusal}`,
+  code: 'Invalid',
+  message: `messages: ${refusal}`,
 });
 
 /** Ends the run as failed. What the thread waits for, and its log, stay as they are. */
 function giveUp(head: Head, run: RunRecord, now: number, error: RunError): Decision<ClaimedRun> {
-  const end = { status: 'failed', iterations: 0, recursionLimitReached: false, error };
+  const end = { status: 'failed', iterations: 0, recursionLimitReached: false, error } as const;
   const ended = endRun({ ...head, epoch: head.epoch + 1 }, run, end, now);
   const nextRunId = ended.head.activeRun;
   return {

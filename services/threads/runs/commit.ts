@@ -1,10 +1,10 @@
 import { stale } from '@agent-workflow/kit/errors';
 import type { CommitStepReply, CommitStepRequest, RunEnd } from '@agent-workflow/protos/threads';
-import type { Decision, Head, LogEntry, RunRecord, RunStatus, Snapshot } from '../port.ts';
-import { refuseStep } from '../bounds.ts';
-import { knownSize, refuseGrowth, type SizePlaces } from '../size.ts';
-import { refuseOverwriting, withCheckpoint } from '../undo.ts';
-import { placeMessages, rejoins } from './place.ts';
+import type { Decision, Head, LogEntry, RunRecord, Snapshot } from '../ports/port.ts';
+import { refuseStep } from '../record/bounds.ts';
+import { knownSize, refuseGrowth, type SizePlaces } from '../record/size.ts';
+import { refuseOverwriting, withCheckpoint } from '../history/undo.ts';
+import { placeMessages, rejoins } from '../record/place.ts';
 
 /** What a worker's write must name to be taken: anything else is another worker's, or a past one. */
 export interface Fence {
@@ -120,6 +120,6 @@ export function endRun(
       ...interrupted,
       ...(nextRun === undefined ? {} : { activeRun: nextRun, activeStatus: 'queued' as const }),
     },
-    run: { ...run, status: end.status as RunStatus, updatedAt: at, end, outputTo: head.nextPosition },
+    run: { ...run, status: end.status, updatedAt: at, end, outputTo: head.nextPosition },
   };
 }

@@ -1,13 +1,14 @@
 import { notFound } from '@agent-workflow/kit/errors';
+import { isOpen } from '@agent-workflow/protos/lists';
 import type { EndRunReply, EndRunRequest, RunEnd } from '@agent-workflow/protos/threads';
-import type { Decision, Snapshot } from '../port.ts';
+import type { Decision, Snapshot } from '../ports/port.ts';
 import { endRun } from './commit.ts';
 
 /** Ends a run from outside. The epoch rises, so that its worker commits nothing more. */
 export function decideEnd(request: EndRunRequest, { head, runs }: Snapshot, now: number): Decision<EndRunReply> {
   const run = runs.get(request.runId);
   if (!head || head.deleting || !run) throw notFound(`run "${request.runId}" does not exist`);
-  if (run.status !== 'queued' && run.status !== 'running') return { reply: { status: run.status, endedNow: false } };
+  if (!isOpen(run.status)) return { reply: { status: run.status, endedNow: false } };
 
   const end: RunEnd = {
     status: request.status,
@@ -21,7 +22,7 @@ export function decideEnd(request: EndRunRequest, { head, runs }: Snapshot, now:
     return {
       change: {
         head: left,
-        runs: [{ ...run, status: request.status === 'stopped' ? 'stopped' : 'failed', updatedAt: now, end }],
+        runs: [{ ...run, status: request.status, updatedAt: now, end }],
       },
       reply,
     };

@@ -1,5 +1,5 @@
 import type { AcceptRunReply, ClaimedRun } from '@agent-workflow/protos/threads';
-import type { ThreadKey, ThreadStore } from '../port.ts';
+import type { ThreadKey, ThreadStore } from '../ports/port.ts';
 
 /** A claim without the bytes of its reply: the record has them elsewhere. */
 export interface KeptClaim extends Omit<ClaimedRun, 'appended' | 'optionsJson' | 'progressJson' | 'state'> {

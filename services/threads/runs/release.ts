@@ -1,6 +1,6 @@
 import { stale } from '@agent-workflow/kit/errors';
 import type { ReleaseRunReply, ReleaseRunRequest } from '@agent-workflow/protos/threads';
-import type { Decision, Head, Snapshot } from '../port.ts';
+import type { Decision, Head, Snapshot } from '../ports/port.ts';
 
 /**
  * Takes the run from the worker that gives it up. It waits for another as one that was never claimed does, and the claim that

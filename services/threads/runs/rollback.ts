@@ -1,7 +1,7 @@
 import { conflict } from '@agent-workflow/kit/errors';
-import type { Change, Head, RunRecord } from '../port.ts';
-import type { Overlay, Undone } from '../overlay.ts';
-import { encodeUndo, type Mark } from '../undo.ts';
+import type { Change, Head, RunRecord } from '../ports/port.ts';
+import type { Undone } from '../history/overlay.ts';
+import { joined, marked, restored } from '../history/restore.ts';
 import { withoutRun } from './commit.ts';
 
 export interface Rollback {
@@ -33,7 +33,7 @@ export function rollBack({ overlay, oldest }: Undone, before: Head, run: RunReco
     claims: 0,
     updatedAt: now,
   };
-  const end = { status: 'stopped', iterations: 0, recursionLimitReached: false };
+  const end = { status: 'stopped', iterations: 0, recursionLimitReached: false } as const;
   // What it added is gone: where its output began is where it ends.
   const output = run.outputFrom === undefined ? {} : { outputTo: run.outputFrom };
   return {
@@ -55,31 +55,3 @@ export function rollBack({ overlay, oldest }: Undone, before: Head, run: RunReco
     },
   };
 }
-
-/** The head as the mark says it was. */
-export function marked({ interruptedRun: _, progress: _progress, size: _size, ...head }: Head, mark: Mark): Head {
-  return { ...head, ...mark };
-}
-
-/** What puts rows back to what they were. */
-export function restored({
-  fields,
-  places,
-}: Overlay): Pick<Change, 'fields' | 'messages' | 'addedToContext' | 'removedFromContext'> {
-  const all = [...places];
-  return {
-    fields: Object.fromEntries(fields),
-    messages: all.flatMap(([, { entry }]) => entry ?? []),
-    addedToContext: all.flatMap(([position, { entry, inContext }]) => (!entry && inContext ? [position] : [])),
-    removedFromContext: all.flatMap(([position, { inContext }]) => (inContext ? [] : [position])),
-  };
-}
-
-/** All undos of the overlay as one. */
-const joined = ({ fields, places }: Overlay, mark: Mark): Uint8Array =>
-  encodeUndo({
-    mark,
-    fields: [...fields],
-    entries: [...places.values()].flatMap(({ entry, inContext }) => (entry ? [{ ...entry, inContext }] : [])),
-    removed: [...places].flatMap(([position, { entry, inContext }]) => (!entry && inContext ? [position] : [])),
-  });

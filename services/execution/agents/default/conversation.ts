@@ -7,7 +7,7 @@ import {
   type Message,
   type State,
   type ToolDeclaration,
-} from '@agent-workflow/execution/graph';
+} from '@agent-workflow/graph';
 import type { fields } from './fields.ts';
 
 type ModelMessage = OpenAI.ChatCompletionMessageParam;

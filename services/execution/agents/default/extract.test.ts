@@ -1,4 +1,4 @@
-import type { Message } from '@agent-workflow/execution/graph';
+import type { Message } from '@agent-workflow/graph';
 import test from 'ava';
 import { extractSummary } from './extract.ts';
 

@@ -1,4 +1,4 @@
-import { textOf, type Message } from '@agent-workflow/execution/graph';
+import { textOf, type Message } from '@agent-workflow/graph';
 
 const linesKept = 40;
 const charactersOfLine = 120;

@@ -1,4 +1,4 @@
-import { field, type NodeFunction, type SummarizeOptions } from '@agent-workflow/execution/graph';
+import { field, type NodeFunction, type SummarizeOptions } from '@agent-workflow/graph';
 
 /** What the agent keeps of a thread beside its messages. */
 export const fields = {

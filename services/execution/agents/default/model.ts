@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { OpenAI } from 'openai';
-import type { NodeContext } from '@agent-workflow/execution/graph';
+import type { NodeContext } from '@agent-workflow/graph';
 import { toModelMessages, toModelTools } from './conversation.ts';
 import { extractSummary } from './extract.ts';
 import type { Brain } from './fields.ts';

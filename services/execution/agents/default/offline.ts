@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as breathe } from 'node:timers/promises';
-import type { NodeContext } from '@agent-workflow/execution/graph';
+import type { NodeContext } from '@agent-workflow/graph';
 import { extractSummary } from './extract.ts';
 import type { Brain } from './fields.ts';
 import { phraseResult } from './phrases.ts';

@@ -1,24 +1,5 @@
-import type { ToolDeclaration } from '@agent-workflow/execution/graph';
+import type { Known, PlannedCall, Step } from './intent.ts';
 import { greeting, readers, readToolCall } from './readers.ts';
-
-/** A tool to call. */
-export interface PlannedCall {
-  readonly name: string;
-  readonly args: Readonly<Record<string, unknown>>;
-}
-
-/** What the agent knows while it plans. */
-export interface Known {
-  readonly userName: string;
-  readonly tools: readonly ToolDeclaration[];
-}
-
-/** What one sentence asks for: to say something, to call a tool, to call the user by a name. */
-export interface Step {
-  readonly words?: string;
-  readonly call?: PlannedCall;
-  readonly userName?: string;
-}
 
 /** A whole reply: what to say at once, which tools to call, and what the user is called from now on. */
 export interface Plan {

@@ -1,5 +1,5 @@
 import { toExpression } from './arithmetic.ts';
-import type { Known, Step } from './plan.ts';
+import type { Known, Step } from './intent.ts';
 import { asYou, cutEnd } from './words.ts';
 
 /** Reads a sentence; `undefined` when it is for another to understand. */

@@ -1,4 +1,4 @@
-import { tool } from '@agent-workflow/execution/graph';
+import { tool } from '@agent-workflow/graph';
 import { calculate } from './calculator.ts';
 import { tellTime } from './clock.ts';
 

@@ -1,4 +1,4 @@
-import type { Block, Message } from '@agent-workflow/execution/graph';
+import type { Block, Message } from '@agent-workflow/graph';
 import test from 'ava';
 import { toSummaryQuestion } from './transcript.ts';
 

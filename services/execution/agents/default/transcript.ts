@@ -1,5 +1,5 @@
 import type { OpenAI } from 'openai';
-import { isCall, textOf, type Block, type Message } from '@agent-workflow/execution/graph';
+import { isCall, textOf, type Block, type Message } from '@agent-workflow/graph';
 
 const instructions =
   'You keep the notes of a conversation between a user and an assistant. Rewrite the notes so that they also hold what was ' +

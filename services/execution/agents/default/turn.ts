@@ -1,4 +1,4 @@
-import { isCall, textOf, type CallBlock, type Message } from '@agent-workflow/execution/graph';
+import { isCall, textOf, type CallBlock, type Message } from '@agent-workflow/graph';
 
 /** A call that was answered. */
 export interface ToolResult {

@@ -1,0 +1,42 @@
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import test from 'ava';
+import { parse } from 'yaml';
+import { parts, readPartSettings, root } from './generator/settings.ts';
+
+test('compose.yaml sets variables that are settings, and its commands are files', async (t) => {
+  const settings = await Promise.all(parts.map(async (part) => readPartSettings(part)));
+  const known = new Set(settings.flatMap((part) => [...part.keys()]));
+  const { services } = parse(await readFile(join(root, 'deploy/compose.yaml'), 'utf8'), { merge: true }) as Compose;
+  const ours = Object.entries(services).filter(([, { build }]) => build !== undefined);
+  t.deepEqual(ours.map(([name]) => name).toSorted(), [
+    'execution',
+    'gateway',
+    'memory',
+    'migrate',
+    'threads',
+    'worker',
+  ]);
+  for (const [name, { environment = {}, command = [] }] of ours) {
+    t.deepEqual(
+      Object.keys(environment).filter((variable) => !known.has(variable)),
+      [],
+      name,
+    );
+    for (const file of command) t.true((await stat(join(root, file))).isFile(), file);
+    t.is(environment['METRICS_PORT'], '9464', name);
+  }
+});
+
+interface Compose {
+  readonly services: Readonly<
+    Record<
+      string,
+      {
+        readonly build?: object;
+        readonly environment?: Readonly<Record<string, string>>;
+        readonly command?: readonly string[];
+      }
+    >
+  >;
+}

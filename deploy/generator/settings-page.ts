@@ -1,0 +1,99 @@
+import type { Setting } from '@agent-workflow/kit/env';
+import { parts, readPartSettings, type Part } from './settings.ts';
+
+/** One row of the page. */
+interface Row {
+  readonly name: string;
+  readonly setting: Setting<unknown>;
+  readonly readers: readonly Part[];
+}
+
+interface Section {
+  readonly title: string;
+  readonly intro: string;
+  readonly holds: (row: Row) => boolean;
+}
+
+const readOnlyBy =
+  (part: Part) =>
+  ({ readers }: Row): boolean =>
+    readers.every((reader) => reader === part || reader === 'standalone');
+
+/** A setting stands in the first section that holds it; the last holds all that is left. */
+const sections: readonly Section[] = [
+  { title: 'Every process', intro: '', holds: ({ readers }) => readers.length === parts.length },
+  {
+    title: 'Gateway',
+    intro: 'HTTP, authentication, limits, and Redis, where the gateways of a cluster share what they count.',
+    holds: readOnlyBy('gateway'),
+  },
+  { title: 'Threads', intro: 'The record of threads and runs, and its store.', holds: readOnlyBy('threads') },
+  {
+    title: 'Execution',
+    intro:
+      'Runs and their workers, NATS, and the agent that comes with the service (`MODEL`, `OPENAI_…`, `SUMMARIZE_OVER_MESSAGES`).',
+    holds: readOnlyBy('execution'),
+  },
+  { title: 'Memory', intro: 'Memories, their embeddings, and Weaviate.', holds: readOnlyBy('memory') },
+  {
+    title: 'Several processes',
+    intro: 'Where the data and the service file are, and how the processes of a cluster find and trust each other.',
+    holds: () => true,
+  },
+];
+
+const introduction = `# Settings
+
+\`npm run docs\` writes this page from the code; a test compares the two.
+
+A setting is an environment variable. An empty value counts as unset. A value that is not accepted stops the start, and the
+message names every such variable at once. At start each process logs the settings that it took, secrets masked.
+
+\`npm start\` is the process \`standalone\`. In a cluster the processes are \`gateway\`, \`threads\`, \`execution\` and \`memory\`; the
+[charts](README.md) set addresses, ports and certificates themselves and take the rest below \`config\` of each part.
+
+## The service file
+
+\`service.json\` names the agent and how callers are authenticated; \`SERVICE_CONFIG\` names a file elsewhere.
+
+| Key | Meaning |
+|---|---|
+| \`agent\` | The graph, as \`<module>:<object>\`: a file relative to \`service.json\`, TypeScript or JavaScript, or a package |
+| \`auth\` | \`null\`: no authentication, one owner, and the service listens on the loopback unless \`HOST\` says otherwise. \`"jwt"\`: bearer tokens. \`{"method": "custom", "path": "<module>:<class>"}\`: your own backend |
+| \`authorization\` | \`<module>:<object>\`: a backend that decides what a caller may do; absent or \`null\`: everything |
+
+How tokens are checked and how backends are written: [gateway](../gateway/README.md).
+`;
+
+/** `deploy/settings.md`. */
+export async function settingsPage(): Promise<string> {
+  const rows = await readRows();
+  const tables = sections.map((section) => {
+    const own = rows.filter((row) => sections.find(({ holds }) => holds(row)) === section);
+    return tableOf(section, own);
+  });
+  return [introduction, ...tables].join('\n');
+}
+
+/** Every setting, with the processes that read it. */
+async function readRows(): Promise<readonly Row[]> {
+  const rows = new Map<string, Row>();
+  for (const part of parts) {
+    for (const [name, setting] of await readPartSettings(part)) {
+      rows.set(name, { name, setting, readers: [...(rows.get(name)?.readers ?? []), part] });
+    }
+  }
+  return [...rows.values()];
+}
+
+function tableOf({ title, intro }: Section, rows: readonly Row[]): string {
+  const lines = rows.map(({ name, setting: { doc, secret, fallback }, readers }) => {
+    const readBy = readers.length === parts.length ? 'all' : readers.join(', ');
+    return `| \`${name}\` | ${defaultOf(fallback)} | ${readBy} | ${doc}${secret ? ' (secret)' : ''} |`;
+  });
+  const head = ['| Variable | Default | Read by | Meaning |', '|---|---|---|---|'];
+  return [`## ${title}`, '', ...(intro === '' ? [] : [intro, '']), ...head, ...lines, ''].join('\n');
+}
+
+const defaultOf = (fallback: unknown): string =>
+  fallback === undefined || fallback === '' ? '' : `\`${JSON.stringify(fallback).replaceAll('"', '')}\``;

@@ -1,0 +1,28 @@
+import { jsonObject } from '../../http/json.ts';
+import { CheckpointParams, OneCheckpoint } from '../../schemas/checkpoints.ts';
+import { endpoint } from '../common/services.ts';
+import { fieldDefaults } from '../state/field-defaults.ts';
+import { stateText, truncationOf } from '../state/state-text.ts';
+import { checkpointText } from './checkpoint-text.ts';
+
+/** A checkpoint and the whole state as it was there. */
+export const getCheckpoint = endpoint({
+  name: 'getCheckpoint',
+  tag: 'threads',
+  summary: 'Get the state of a thread as it was at a checkpoint',
+  method: 'GET',
+  path: '/v1/threads/{thread_id}/checkpoints/{checkpoint_id}',
+  access: { resource: 'checkpointer', action: 'read' },
+  params: CheckpointParams,
+  reply: OneCheckpoint,
+  handle: async ({ owner, params, call: begin }, { threads, execution }) => {
+    const { thread_id: threadId, checkpoint_id: checkpointId } = params;
+    const call = begin();
+    const { checkpoint, state } = await threads.getCheckpoint({ owner, threadId, checkpointId }, call);
+    return jsonObject({
+      checkpoint: checkpointText(checkpoint, threadId),
+      state: stateText(state, await fieldDefaults(execution, call)),
+      ...truncationOf(state),
+    });
+  },
+});

@@ -1,0 +1,27 @@
+import { jsonObject } from '../../http/json.ts';
+import { CheckpointList, CheckpointsQuery } from '../../schemas/checkpoints.ts';
+import { ThreadParams } from '../../schemas/threads.ts';
+import { goOn, pageOf } from '../common/page.ts';
+import { endpoint } from '../common/services.ts';
+import { checkpointText } from './checkpoint-text.ts';
+
+/** The versions of a thread that can be had again, newest first. */
+export const listCheckpoints = endpoint({
+  name: 'listCheckpoints',
+  tag: 'threads',
+  summary: 'List the checkpoints of a thread, newest first',
+  method: 'GET',
+  path: '/v1/threads/{thread_id}/checkpoints',
+  access: { resource: 'checkpointer', action: 'read' },
+  params: ThreadParams,
+  input: CheckpointsQuery,
+  reply: CheckpointList,
+  handle: async ({ owner, params, input, call }, { threads }) => {
+    const threadId = params.thread_id;
+    const page = await threads.listCheckpoints({ owner, threadId, ...pageOf(input) }, call());
+    return jsonObject({
+      checkpoints: `[${page.checkpoints.map((checkpoint) => checkpointText(checkpoint, threadId)).join(',')}]`,
+      ...goOn(page.cursor),
+    });
+  },
+});

@@ -1,0 +1,49 @@
+import type { Log } from '@agent-workflow/kit/log';
+import type { Execution } from '@agent-workflow/protos/execution';
+import type { Memory } from '@agent-workflow/protos/memory';
+import type { Threads } from '@agent-workflow/protos/threads';
+import type { Static, TSchema } from 'typebox';
+import type { Endpoint, Handler, Route, Row } from '../../http/endpoint.ts';
+import type { RequestConfig } from '../../http/settings.ts';
+import type { TicketStore } from '../../tickets/index.ts';
+import type { ToolShelf } from '../../tools/index.ts';
+import type { Parts } from '../../upstream/parts.ts';
+
+/** Everything that handlers reach for. */
+export interface Services {
+  readonly threads: Threads;
+  readonly execution: Execution;
+  readonly memory: Memory;
+  /** How these do, for probes. */
+  readonly parts: Parts;
+  readonly tools: ToolShelf;
+  readonly tickets: TicketStore;
+  readonly config: RequestConfig;
+  /** Whether callers sign in: who they are is then told by their credentials, and by nothing else. */
+  readonly secured: boolean;
+  readonly log: Log;
+  /** The OpenAPI document, as JSON text. */
+  readonly openApi: () => string;
+}
+
+/** A row of our table. */
+export type ServiceEndpoint = Endpoint<Services>;
+
+type Given<P extends TSchema, I extends TSchema> = Route &
+  Pick<Row, 'name' | 'summary' | 'tag' | 'access' | 'reply' | 'startsRun' | 'takesTicket' | 'secret'> &
+  Partial<Pick<Row, 'aliases' | 'answer' | 'status'>> & {
+    readonly params?: P;
+    readonly input?: I;
+    readonly handle: Handler<Services, Static<P>, Static<I>>;
+  };
+
+/** A row of the table; its handler is typed by its schemas, which are checked before it is called. */
+export const endpoint = <P extends TSchema = TSchema, I extends TSchema = TSchema>(
+  row: Given<P, I>,
+): ServiceEndpoint => ({
+  aliases: [],
+  answer: 'data',
+  status: 200,
+  ...row,
+  handle: row.handle as Handler<Services>,
+});

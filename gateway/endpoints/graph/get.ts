@@ -1,0 +1,46 @@
+import { jsonObject, jsonText } from '../../http/json.ts';
+import { GraphReply } from '../../schemas/graph.ts';
+import { endpoint } from '../common/services.ts';
+
+/** The graph: nodes, edges and a drawing; also as clients of other services of this kind read it. */
+export const getGraph = endpoint({
+  name: 'getGraph',
+  tag: 'graph',
+  summary: 'Get the graph: nodes, edges and a drawing',
+  method: 'GET',
+  path: '/v1/graph',
+  access: { resource: 'graph', action: 'read' },
+  reply: GraphReply,
+  handle: async ({ call }, { execution }) => {
+    const { graphJson, fieldsJson } = await execution.getGraph({}, call());
+    const graph = jsonText(graphJson);
+    const shown = showGraph(JSON.parse(graph) as Drawing, JSON.parse(jsonText(fieldsJson)) as object);
+    return `${jsonObject({ graph }).slice(0, -1)},${JSON.stringify(shown).slice(1)}`;
+  },
+});
+
+interface Drawing {
+  readonly nodes: readonly { readonly id: string; readonly type: string }[];
+  readonly edges: readonly { readonly source: string; readonly target: string; readonly conditional: boolean }[];
+}
+
+/** Nodes with names, edges with ids, and what there is around them. */
+const showGraph = ({ nodes, edges }: Drawing, fields: object): object => ({
+  info: {
+    node_count: nodes.length,
+    edge_count: edges.length,
+    checkpointer: true,
+    checkpointer_type: 'threads',
+    publisher: false,
+    store: true,
+    interrupt_before: [],
+    interrupt_after: [],
+    context_type: 'messages',
+    id_generator: 'uuid7',
+    id_type: 'string',
+    state_type: 'object',
+    state_fields: Object.keys(fields),
+  },
+  nodes: nodes.map((node) => ({ ...node, name: node.id })),
+  edges: edges.map((edge, index) => ({ id: `edge-${String(index + 1)}`, ...edge })),
+});

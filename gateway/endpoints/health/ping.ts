@@ -1,0 +1,14 @@
+import { Type } from 'typebox';
+import { endpoint } from '../common/services.ts';
+
+/** Whether the edge answers, and the caller's credentials hold. */
+export const ping = endpoint({
+  name: 'ping',
+  tag: 'health',
+  summary: 'Tell whether the service answers',
+  method: 'GET',
+  path: '/v1/ping',
+  aliases: [{ method: 'GET', path: '/ping' }],
+  reply: Type.String(),
+  handle: () => '"pong"',
+});

@@ -1,0 +1,21 @@
+import { jsonObject } from '../../http/json.ts';
+import { MemoryInput, MemoryParams, OneMemory } from '../../schemas/memories.ts';
+import { endpoint } from '../common/services.ts';
+import { memoryText } from './memory-text.ts';
+
+export const getMemory = endpoint({
+  name: 'getMemory',
+  tag: 'memories',
+  summary: 'Get a memory',
+  method: 'GET',
+  path: '/v1/store/memories/{memory_id}',
+  aliases: [{ method: 'POST', path: '/v1/store/memories/{memory_id}' }],
+  access: { resource: 'store', action: 'read' },
+  params: MemoryParams,
+  input: MemoryInput,
+  reply: OneMemory,
+  handle: async ({ owner, params, call }, { memory }) => {
+    const item = await memory.get({ owner, memoryId: params.memory_id }, call());
+    return jsonObject({ memory: memoryText(item, owner) });
+  },
+});

@@ -1,0 +1,23 @@
+import { jsonBytes, jsonObject } from '../../http/json.ts';
+import { StoredMemory, StoreMemory } from '../../schemas/memories.ts';
+import { endpoint } from '../common/services.ts';
+import { threadOf } from './selection.ts';
+
+export const storeMemory = endpoint({
+  name: 'storeMemory',
+  tag: 'memories',
+  summary: 'Store a memory',
+  method: 'POST',
+  path: '/v1/store/memories',
+  access: { resource: 'store', action: 'write' },
+  input: StoreMemory,
+  reply: StoredMemory,
+  handle: async ({ input, owner, newId, call }, { memory }) => {
+    const { content, category, memory_type: memoryType, metadata = {} } = input;
+    const memoryId = newId('memory');
+    const request = { owner, memoryId, content, category, memoryType, metadataJson: jsonBytes(metadata) };
+    const dedupe = input.options?.['dedupe'] === true;
+    const stored = await memory.store({ ...request, ...threadOf(input.config), ...(dedupe && { dedupe }) }, call());
+    return jsonObject({ memory_id: JSON.stringify(stored.memoryId) });
+  },
+});

@@ -1,0 +1,21 @@
+import { Done } from '../../schemas/common.ts';
+import { MessageParams } from '../../schemas/messages.ts';
+import { DeleteInput } from '../../schemas/threads.ts';
+import { endpoint } from '../common/services.ts';
+
+export const deleteMessage = endpoint({
+  name: 'deleteMessage',
+  tag: 'messages',
+  summary: 'Delete a message',
+  method: 'DELETE',
+  path: '/v1/threads/{thread_id}/messages/{message_id}',
+  access: { resource: 'checkpointer', action: 'delete' },
+  params: MessageParams,
+  input: DeleteInput,
+  reply: Done,
+  handle: async ({ owner, params, once, call }, { threads }) => {
+    const { thread_id: threadId, message_id: messageId } = params;
+    await threads.deleteMessage({ owner, threadId, messageId, ...once }, call());
+    return '{"success":true}';
+  },
+});

@@ -1,0 +1,16 @@
+import { Run, RunParams } from '../../schemas/runs.ts';
+import { endpoint } from '../common/services.ts';
+import { toRunItem } from './run-item.ts';
+
+export const getRun = endpoint({
+  name: 'getRun',
+  tag: 'runs',
+  summary: 'Get a run',
+  method: 'GET',
+  path: '/v1/runs/{run_id}',
+  access: { resource: 'graph', action: 'read' },
+  params: RunParams,
+  reply: Run,
+  handle: async ({ owner, params, call }, { threads }) =>
+    JSON.stringify(toRunItem(await threads.getRun({ owner, runId: params.run_id }, call()))),
+});

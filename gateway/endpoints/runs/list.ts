@@ -1,0 +1,22 @@
+import { RunList, RunsQuery } from '../../schemas/runs.ts';
+import { ThreadParams } from '../../schemas/threads.ts';
+import { pageOf } from '../common/page.ts';
+import { endpoint } from '../common/services.ts';
+import { toRunItem } from './run-item.ts';
+
+/** The runs of a thread, newest first. */
+export const listRuns = endpoint({
+  name: 'listRuns',
+  tag: 'runs',
+  summary: 'List the runs of a thread, newest first',
+  method: 'GET',
+  path: '/v1/threads/{thread_id}/runs',
+  access: { resource: 'checkpointer', action: 'read' },
+  params: ThreadParams,
+  input: RunsQuery,
+  reply: RunList,
+  handle: async ({ owner, params, input, call }, { threads }) => {
+    const { runs, cursor } = await threads.listRuns({ owner, threadId: params.thread_id, ...pageOf(input) }, call());
+    return JSON.stringify({ runs: runs.map(toRunItem), has_more: cursor !== undefined, cursor });
+  },
+});

@@ -1,0 +1,17 @@
+import type { Run } from '@agent-workflow/protos/threads';
+import { wireCodeOf } from '../../http/errors.ts';
+
+/** A run as the replies tell it. */
+export const toRunItem = (run: Run): Record<string, unknown> => ({
+  run_id: run.runId,
+  thread_id: run.threadId,
+  status: run.status,
+  created_at: new Date(run.createdAt).toISOString(),
+  updated_at: new Date(run.updatedAt).toISOString(),
+  resumes: run.resumes,
+  ...(run.end && {
+    iterations: run.end.iterations,
+    recursion_limit_reached: run.end.recursionLimitReached,
+    error: run.end.error && { ...run.end.error, code: wireCodeOf(run.end.error.code) },
+  }),
+});

@@ -1,0 +1,46 @@
+import { isServiceError, ServiceError, timeout, type ErrorCode, type ErrorDetail } from '@agent-workflow/kit/errors';
+import { partsOfData } from '@agent-workflow/protos/event-parts';
+import type { RunEvent } from '@agent-workflow/protos/execution';
+import { contextTooLarge } from '@agent-workflow/protos/refusals';
+import { errorOf } from '../../http/errors.ts';
+import { located } from '../../http/fields.ts';
+import { jsonText, type JsonParts } from '../../http/json.ts';
+import type { Ask } from '../../http/endpoint.ts';
+import type { Services } from '../common/services.ts';
+
+/** The run whose result is waited for. */
+export interface Awaited extends Pick<Ask, 'owner' | 'call'> {
+  readonly runId: string;
+  readonly threadId: string;
+  /** Whether this very request has started it. */
+  readonly justStarted?: boolean;
+}
+
+/** The result of a run as soon as it has ended; when that takes too long, the run goes on without its caller. */
+export async function resultOfRun(run: Awaited, { execution, config }: Services): Promise<string | JsonParts> {
+  const { owner, runId, justStarted = false, call } = run;
+  try {
+    return resultOf(await execution.wait({ owner, runId, justStarted }, call(config.INVOKE_TIMEOUT_MS)));
+  } catch (error) {
+    throw isServiceError(error, 'Timeout') ? tooLate(run, config.INVOKE_TIMEOUT_MS) : error;
+  }
+}
+
+const tooLate = ({ runId, threadId }: Awaited, ms: number): ServiceError =>
+  timeout(`run "${runId}" of thread "${threadId}" did not end within ${String(ms)} ms and goes on`);
+
+function resultOf(end: RunEvent): string | JsonParts {
+  if (end.kind === 'on_chain_end') {
+    const parts = partsOfData(end);
+    return parts.length === 1 && parts[0] ? jsonText(parts[0]) : { json: parts };
+  }
+  const data = JSON.parse(jsonText(end.data)) as { code: string; message: string; node?: string };
+  const code = errorOf(data.code);
+  throw new ServiceError(code, data.message, { details: detailsOf(code, data) });
+}
+
+/** Names the node that failed, or the field that a run which had to wait was refused for at its claim. */
+function detailsOf(code: ErrorCode, { message: msg, node }: { message: string; node?: string }): ErrorDetail[] {
+  if (node !== undefined) return [located({ loc: ['graph', 'nodes', node], msg, type: 'node_error' })];
+  return code === 'Invalid' ? [{ field: ['messages'], msg, type: contextTooLarge }] : [];
+}

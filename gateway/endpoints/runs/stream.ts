@@ -1,0 +1,41 @@
+import { badRequest } from '@agent-workflow/kit/errors';
+import { invalidAt } from '../../http/fields.ts';
+import { StreamChunk } from '../../schemas/graph.ts';
+import { RunParams, StreamQuery } from '../../schemas/runs.ts';
+import { endpoint } from '../common/services.ts';
+
+/** A day: a stream lasts as long as its run does, or its reader stays. */
+export const streamMs = 24 * 60 * 60 * 1000;
+
+/** Every event after the last one that the reader has seen. */
+export const streamRun = endpoint({
+  name: 'streamRun',
+  tag: 'runs',
+  summary: 'Follow a run, from the event after the last one seen',
+  method: 'GET',
+  path: '/v1/runs/{run_id}/stream',
+  answer: 'events',
+  access: { resource: 'graph', action: 'stream' },
+  params: RunParams,
+  takesTicket: true,
+  input: StreamQuery,
+  reply: StreamChunk,
+  handle: async ({ owner, params, input, call, lastEventId }, { threads }) => {
+    const runId = params.run_id;
+    await threads.getRun({ owner, runId }, call());
+    const after = lastEventId === undefined ? (input.after ?? 0) : seqOf(lastEventId, runId);
+    return { follow: { owner, runId, after }, call: call(streamMs) };
+  },
+});
+
+/** The number that `{run_id}:{seq}` ends with. */
+function seqOf(lastEventId: string, runId: string): number {
+  const colon = lastEventId.lastIndexOf(':');
+  const seq = Number(lastEventId.slice(colon + 1));
+  if (lastEventId.slice(0, Math.max(colon, 0)) !== runId)
+    throw badRequest(`Last-Event-ID is not an event of run "${runId}"`);
+  if (!/^\d{1,15}$/.test(lastEventId.slice(colon + 1))) {
+    throw invalidAt(['header', 'Last-Event-ID'], 'must end with the number of an event', 'int_parsing');
+  }
+  return seq;
+}

@@ -1,0 +1,23 @@
+import { NoInput, RunParams, RunTicket } from '../../schemas/runs.ts';
+import { makeTicket } from '../../tickets/index.ts';
+import { endpoint } from '../common/services.ts';
+
+/** Makes a ticket that lets whoever holds it follow this run, for callers that can send no headers. */
+export const makeRunTicket = endpoint({
+  name: 'makeRunTicket',
+  tag: 'runs',
+  summary: 'Make a ticket with which the run is followed without other credentials, for ten minutes',
+  method: 'POST',
+  path: '/v1/runs/{run_id}/ticket',
+  access: { resource: 'graph', action: 'stream' },
+  secret: true,
+  params: RunParams,
+  input: NoInput,
+  reply: RunTicket,
+  handle: async ({ owner, params, call }, { threads, tickets }) => {
+    const runId = params.run_id;
+    await threads.getRun({ owner, runId }, call());
+    const { text, expiresAt } = await makeTicket(tickets, { owner, runId });
+    return JSON.stringify({ ticket: text, expires_at: new Date(expiresAt).toISOString() });
+  },
+});

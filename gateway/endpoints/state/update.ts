@@ -1,0 +1,28 @@
+import { sizes } from '@agent-workflow/kit/sizes';
+import { ThreadParams, ThreadState, UpdateState } from '../../schemas/threads.ts';
+import { boundedBytes } from '../common/bounded.ts';
+import { checkPathThread } from '../common/path-thread.ts';
+import { endpoint } from '../common/services.ts';
+import { fieldDefaults } from './field-defaults.ts';
+import { stateReply } from './state-text.ts';
+
+/** Passes the given fields through their reducers and gives the whole state. */
+export const updateState = endpoint({
+  name: 'updateState',
+  tag: 'threads',
+  summary: 'Update fields of the state',
+  method: 'POST',
+  path: '/v1/threads/{thread_id}/state',
+  aliases: [{ method: 'PUT', path: '/v1/threads/{thread_id}/state' }],
+  access: { resource: 'checkpointer', action: 'write' },
+  params: ThreadParams,
+  input: UpdateState,
+  reply: ThreadState,
+  handle: async ({ params, input, owner, once, call: begin }, { execution }) => {
+    checkPathThread(input.config.thread_id, params.thread_id);
+    const stateJson = boundedBytes(input.state, ['body', 'state'], sizes.state);
+    const call = begin();
+    const state = await execution.updateState({ owner, threadId: params.thread_id, stateJson, ...once }, call);
+    return stateReply(state, await fieldDefaults(execution, call));
+  },
+});

@@ -1,0 +1,39 @@
+import { idText } from '@agent-workflow/protos/message';
+import { ForkThread } from '../../schemas/checkpoints.ts';
+import { ThreadDetails, ThreadParams } from '../../schemas/threads.ts';
+import { metadataBytes } from '../common/bounded.ts';
+import { checkPathThread } from '../common/path-thread.ts';
+import { endpoint } from '../common/services.ts';
+import { detailsOf } from './thread-text.ts';
+
+/** Makes a thread that begins where another stood at a checkpoint. */
+export const forkThread = endpoint({
+  name: 'forkThread',
+  tag: 'threads',
+  summary: 'Make a thread that begins where this one stood at a checkpoint',
+  method: 'POST',
+  path: '/v1/threads/{thread_id}/fork',
+  access: { resource: 'checkpointer', action: 'write' },
+  params: ThreadParams,
+  input: ForkThread,
+  reply: ThreadDetails,
+  handle: async ({ owner, params, input, newId, wasDone, call }, { threads }) => {
+    const { thread_id: named, thread_name: threadName, metadata } = input.config ?? {};
+    checkPathThread(named, params.thread_id);
+    const newThreadId = newId('thread');
+    // A fork that was deleted since is not made again.
+    if (wasDone) return detailsOf(await threads.getThread({ owner, threadId: newThreadId }, call()), owner);
+    const fork = await threads.forkThread(
+      {
+        owner,
+        threadId: params.thread_id,
+        checkpointId: idText(input.checkpoint_id),
+        newThreadId,
+        ...(threadName !== undefined && { threadName }),
+        ...(metadata && { metadataJson: metadataBytes(metadata, ['body', 'config', 'metadata']) }),
+      },
+      call(),
+    );
+    return detailsOf(fork, owner);
+  },
+});

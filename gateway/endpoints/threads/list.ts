@@ -1,0 +1,24 @@
+import { jsonObject } from '../../http/json.ts';
+import { ThreadList, ThreadsQuery } from '../../schemas/threads.ts';
+import { goOn, pageOf } from '../common/page.ts';
+import { endpoint } from '../common/services.ts';
+import { threadText } from './thread-text.ts';
+
+/** The owner's threads, most recently updated first. */
+export const listThreads = endpoint({
+  name: 'listThreads',
+  tag: 'threads',
+  summary: 'List threads, most recently updated first',
+  method: 'GET',
+  path: '/v1/threads',
+  access: { resource: 'checkpointer', action: 'read' },
+  input: ThreadsQuery,
+  reply: ThreadList,
+  handle: async ({ input, owner, call }, { threads }) => {
+    const page = await threads.listThreads({ owner, ...pageOf(input) }, call());
+    return jsonObject({
+      threads: `[${page.threads.map((thread) => threadText(thread, owner)).join(',')}]`,
+      ...goOn(page.cursor),
+    });
+  },
+});

@@ -1,0 +1,113 @@
+import { ServiceError } from '@agent-workflow/kit/errors';
+import { located } from './fields.ts';
+import { writeRefusal } from './envelope.ts';
+import type { Context, Middleware } from './context.ts';
+import { guardJson, maxFlatLength } from './json-guard.ts';
+
+/** What is left of a refused body is read and thrown away up to here, so that its sender gets to read the answer. */
+const maxDiscardedBytes = 64 * 1024 * 1024;
+
+const nothing = (): Promise<void> => Promise.resolve();
+
+/**
+ * Reads the body, which must be a JSON object of at most `maxBytes`, counted while it is read. An empty body is left
+ * `undefined`.
+ */
+export function jsonBody(maxBytes: number): Middleware {
+  let parser: Promise<Middleware> | undefined;
+  return async (ctx, next) => {
+    if (hasBody(ctx)) {
+      const refused = refusedType(ctx);
+      if (refused) {
+        writeRefusal(ctx, { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE', message: refused });
+        return;
+      }
+      const parse = await (parser ??= openParser(maxBytes));
+      await parse(ctx, nothing);
+      ctx.state.bodyRoom?.resize(takeLength(ctx));
+      ctx.state.body = objectOf(ctx);
+    }
+    await next();
+  };
+}
+
+const hasBody = ({ req }: Context): boolean => {
+  const length = req.headers['content-length'];
+  return length === undefined ? req.headers['transfer-encoding'] !== undefined : length !== '0';
+};
+
+const encodings: readonly unknown[] = [undefined, 'identity', 'gzip', 'deflate', 'br'];
+
+/** Why the body cannot be read as what it says it is. */
+function refusedType(ctx: Context): string | undefined {
+  if (!encodings.includes(ctx.req.headers['content-encoding'])) return 'the content encoding of the body is not known';
+  if (!ctx.is('application/json')) return 'the body must be sent as application/json';
+  return isUnicode(ctx.req.headers['content-type'] ?? '') ? undefined : 'the body must be in UTF-8';
+}
+
+/** JSON is UTF-8 (RFC 8259): another charset would be read as what it is not. */
+const isUnicode = (contentType: string): boolean => {
+  const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(contentType)?.[1];
+  return charset === undefined || /^(utf-?8|us-ascii)$/i.test(charset);
+};
+
+/** The parser brings readers of forms and files along: it is loaded with the first body. */
+async function openParser(maxBytes: number): Promise<Middleware> {
+  const { HttpMethodEnum, koaBody } = await import('koa-body');
+  return koaBody({
+    jsonLimit: maxBytes,
+    json: true,
+    multipart: false,
+    urlencoded: false,
+    text: false,
+    includeUnparsed: true,
+    parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PUT, HttpMethodEnum.DELETE],
+    onError: (error, ctx) => {
+      discardRest(ctx);
+      throw toServiceError(error, maxBytes);
+    },
+  }) as Middleware;
+}
+
+/** The bytes of the body as it was parsed. Its text is let go of. */
+function takeLength({ request }: Context): number {
+  const { rawBody } = request as { readonly rawBody?: string };
+  Reflect.deleteProperty(request, 'rawBody');
+  return Buffer.byteLength(rawBody ?? '');
+}
+
+function objectOf(ctx: Context): Record<string, unknown> {
+  const body: unknown = (ctx.request as { readonly body?: unknown }).body;
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw notAnObject();
+  if (!isFlat(ctx)) guardJson(body, 'the body');
+  return body as Record<string, unknown>;
+}
+
+/** Whether the body is too short to be nested deep; one that came compressed may be long. */
+const isFlat = ({ request }: Context): boolean =>
+  Number(request.headers['content-length']) <= maxFlatLength && request.headers['content-encoding'] === undefined;
+
+function toServiceError(error: Error, maxBytes: number): ServiceError {
+  const status = 'status' in error ? Number(error.status) : 400;
+  if (status === 413) return new ServiceError('TooLarge', `the body is larger than ${String(maxBytes)} bytes`);
+  if (error.message.includes('forbidden prototype')) return badBody('the body may not hold the key "__proto__"');
+  if (error.message.startsWith('invalid JSON, only supports object')) return notAnObject();
+  return badBody('the body is not JSON', error);
+}
+
+const notAnObject = (): ServiceError => badBody('the body must be a JSON object');
+
+const badBody = (msg: string, cause?: unknown): ServiceError =>
+  new ServiceError('BadRequest', msg, { cause, details: [located({ loc: ['body'], msg, type: 'json_invalid' })] });
+
+/** The connection stays usable only when the rest of the body is taken off it. */
+function discardRest({ req }: Pick<Context, 'req'>): void {
+  let discarded = 0;
+  // What unpacks the body has stopped reading, and would hold its sender up for good.
+  req.unpipe();
+  req.on('data', (chunk: Buffer) => {
+    discarded += chunk.length;
+    if (discarded > maxDiscardedBytes) req.destroy();
+  });
+  req.resume();
+}

@@ -1,0 +1,70 @@
+import { fromUnknown, ServiceError, type ErrorCode } from '@agent-workflow/kit/errors';
+import { writeRefusal } from './envelope.ts';
+import type { Context, Middleware } from './context.ts';
+import { toWireError } from './fields.ts';
+import { HttpRefusal } from './http-refusal.ts';
+
+/** What each way to fail is over HTTP: its status, and the code in the error envelope. */
+const answers: Readonly<Record<ErrorCode, readonly [status: number, code: string]>> = {
+  BadRequest: [400, 'BAD_REQUEST'],
+  Unauthenticated: [401, 'AUTHENTICATION_FAILED'],
+  PermissionDenied: [403, 'PERMISSION_DENIED'],
+  NotFound: [404, 'RESOURCE_NOT_FOUND'],
+  Conflict: [409, 'CONFLICT'],
+  Stale: [409, 'CONFLICT'],
+  TooLarge: [413, 'PAYLOAD_TOO_LARGE'],
+  Invalid: [422, 'VALIDATION_ERROR'],
+  RateLimited: [429, 'RATE_LIMITED'],
+  // The caller went away, so that nobody reads this; the status is for the log.
+  Cancelled: [499, 'CANCELLED'],
+  Internal: [500, 'INTERNAL_ERROR'],
+  NodeFailed: [500, 'NODE_ERROR'],
+  GraphFailed: [500, 'GRAPH_ERROR'],
+  StorageFailed: [500, 'STORAGE_ERROR'],
+  Unavailable: [503, 'SERVICE_UNAVAILABLE'],
+  Timeout: [504, 'TIMEOUT'],
+};
+
+/** The code that callers read for a way to fail. */
+export const wireCodeOf = (code: ErrorCode): string => answers[code][1];
+
+/** The HTTP status of a way to fail. */
+export const statusOf = (code: ErrorCode): number => answers[code][0];
+
+const byHttpCode = new Map(Object.entries(answers).map(([code, [, httpCode]]) => [httpCode, code as ErrorCode]));
+
+/** The error that a code of the error envelope stands for; one we do not know is `Internal`. */
+export const errorOf = (httpCode: string): ErrorCode => byHttpCode.get(httpCode) ?? 'Internal';
+
+/** Turns whatever is thrown below into the error envelope. Causes stay here, for the log. */
+export const errors: Middleware = async (ctx, next) => {
+  try {
+    await next();
+  } catch (thrown) {
+    refuse(ctx, thrown);
+  }
+};
+
+function refuse(ctx: Context, thrown: unknown): void {
+  const error = ctx.res.destroyed ? new ServiceError('Cancelled', 'the caller went away') : toError(thrown);
+  ctx.state.error = error;
+  if (ctx.headerSent) return;
+  const [usual, code] = answers[error.code];
+  const status = error instanceof HttpRefusal ? error.status : usual;
+  if (status === 401 && !ctx.res.hasHeader('WWW-Authenticate')) ctx.set('WWW-Authenticate', challengeTo(ctx));
+  if (status === 429 || status === 503) ctx.set('Retry-After', String(Math.ceil((error.retryAfterMs ?? 1000) / 1000)));
+  writeRefusal(ctx, { status, code, ...toWireError(error) });
+}
+
+/** RFC 6750: a caller who brought a token learns that it is not good, and no more. */
+const challengeTo = ({ req }: Context): string =>
+  req.headers.authorization === undefined ? 'Bearer' : 'Bearer error="invalid_token"';
+
+/** Koa and what it stands on throw errors with a `status`; those of 4xx are the caller's own. */
+function toError(thrown: unknown): ServiceError {
+  if (thrown instanceof ServiceError) return thrown;
+  const status = thrown instanceof Error && 'status' in thrown ? Number(thrown.status) : 500;
+  if (status >= 400 && status < 500)
+    return new ServiceError('BadRequest', 'the request is not valid HTTP', { cause: thrown });
+  return fromUnknown(thrown);
+}

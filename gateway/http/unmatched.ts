@@ -1,0 +1,42 @@
+import { notFound } from '@agent-workflow/kit/errors';
+import type Router from '@koa/router';
+import { invalidAt } from './fields.ts';
+import { writeRefusal } from './envelope.ts';
+import type { Context, Middleware } from './context.ts';
+
+/** What the router leaves on a request that it looked at. */
+interface Routed {
+  readonly matched?: readonly { readonly methods: readonly string[] }[];
+  readonly router: Router;
+}
+
+/** Answers what no row took: 405 where the path is known by another method, 422 for an empty identifier, else 404. */
+export const unmatched: Middleware = (ctx) => {
+  const { matched = [], router } = ctx as Context & Routed;
+  if (matched.length > 0) {
+    refuseMethod(ctx, [...new Set(matched.flatMap((layer) => layer.methods))].sort());
+    return;
+  }
+  const empty = emptyParameter(ctx, router);
+  if (empty !== undefined) throw invalidAt(['path', empty], 'must not be empty', 'string_too_short');
+  throw notFound(`there is nothing at ${ctx.path}`);
+};
+
+function refuseMethod(ctx: Context, allowed: readonly string[]): void {
+  ctx.set('Allow', allowed.join(', '));
+  writeRefusal(ctx, {
+    status: 405,
+    code: 'METHOD_NOT_ALLOWED',
+    message: `${ctx.method} is not allowed here; ${allowed.join(', ')} is`,
+  });
+}
+
+/** The name of the path parameter that is empty, when a path would match but for that. */
+function emptyParameter({ path, method }: Context, router: Router): string | undefined {
+  if (!path.includes('//')) return undefined;
+  const steps = path.split('/');
+  const filled = steps.map((step, index) => (step === '' && index > 0 ? '-' : step)).join('/');
+  const pattern = router.match(filled, method).pathAndMethod[0]?.path;
+  const name = typeof pattern === 'string' ? pattern.split('/')[steps.indexOf('', 1)] : undefined;
+  return name?.startsWith(':') ? name.slice(1) : undefined;
+}

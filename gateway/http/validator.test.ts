@@ -1,0 +1,77 @@
+import { ServiceError } from '@agent-workflow/kit/errors';
+import test from 'ava';
+import { toWireError, type WireDetail } from './fields.ts';
+import { endpoints } from '../endpoints/table.ts';
+import { RunInput } from '../schemas/graph.ts';
+import { ThreadParams, ThreadsQuery } from '../schemas/threads.ts';
+import { validator, type Source } from './validator.ts';
+
+const message = { role: 'user', content: 'hello' };
+
+/** The first fault of a value, as a caller is told. */
+function faultOf(
+  schema: Parameters<typeof validator>[0],
+  value: unknown,
+  source: Source = 'body',
+): WireDetail | undefined {
+  try {
+    validator(schema)(value, () => source);
+    return undefined;
+  } catch (error) {
+    return error instanceof ServiceError ? toWireError(error).details[0] : undefined;
+  }
+}
+
+test('every schema of the table compiles', (t) => {
+  for (const { params, input, reply } of endpoints) {
+    for (const schema of [params, input, reply]) if (schema) faultOf(schema, {});
+  }
+  t.pass();
+});
+
+test('a fault names its place, in lists by number', (t) => {
+  const cases: [unknown, WireDetail['loc'], string][] = [
+    [{}, ['body', 'messages'], 'missing'],
+    [{ messages: [message, { ...message, role: 'robot' }] }, ['body', 'messages', 1, 'role'], 'enum'],
+    [{ messages: [{ role: 'user' }] }, ['body', 'messages', 0, 'content'], 'missing'],
+    [{ messages: [{ role: 'user', content: 4 }] }, ['body', 'messages', 0, 'content'], 'string_or_array_type'],
+    [{ messages: [{ role: 'user', content: [{}] }] }, ['body', 'messages', 0, 'content', 0, 'type'], 'missing'],
+    [
+      { messages: [{ role: 'user', content: [{ type: 'text' }] }] },
+      ['body', 'messages', 0, 'content', 0, 'text'],
+      'missing',
+    ],
+    [{ messages: [message], recursion_limit: 0 }, ['body', 'recursion_limit'], 'greater_than_equal'],
+    [{ messages: [message], recursion_limit: 1001 }, ['body', 'recursion_limit'], 'less_than_equal'],
+    [{ messages: [message], recursion_limit: 2.5 }, ['body', 'recursion_limit'], 'integer_type'],
+    [{ messages: [message], response_granularity: 'all' }, ['body', 'response_granularity'], 'enum'],
+    [{ messages: [message], config: { thread_id: 'a/b' } }, ['body', 'config', 'thread_id'], 'string_pattern_mismatch'],
+    [{ messages: [message], initial_state: [] }, ['body', 'initial_state'], 'object_type'],
+  ];
+  for (const [value, loc, type] of cases) {
+    const fault = faultOf(RunInput, value);
+    t.deepEqual([fault?.loc, fault?.type], [loc, type]);
+  }
+});
+
+test('blocks of unknown types and unknown fields pass', (t) => {
+  const content = [
+    { type: 'hologram', depth: 3 },
+    { type: 'image', url: 'https://example.com/a.png' },
+  ];
+  t.is(faultOf(RunInput, { messages: [{ role: 'user', content, mood: 'good' }], colour: 'red' }), undefined);
+});
+
+test('identifiers are 1 to 256 characters without slash, control character or half a surrogate pair, and no step of a path', (t) => {
+  for (const id of ['a', 'ä ö?#%&=+', '日本', '😀'.repeat(256), '...', '..a', ':'])
+    t.is(faultOf(ThreadParams, { thread_id: id }), undefined, id);
+  for (const id of ['', '.', '..', 'a/b', 'a\u0000', '\n', '\u007f', '\ud800', 'x'.repeat(257)]) {
+    t.deepEqual(faultOf(ThreadParams, { thread_id: id }, 'path')?.loc, ['path', 'thread_id'], JSON.stringify(id));
+  }
+});
+
+test('defaults are filled in', (t) => {
+  const value = {};
+  t.is(faultOf(ThreadsQuery, value, 'query'), undefined);
+  t.deepEqual(value, { offset: 0, limit: 100 });
+});

@@ -1,0 +1,26 @@
+import test from 'ava';
+import { notFound, unavailable } from '@agent-workflow/kit/errors';
+import { createHealth } from '@agent-workflow/runtime/health';
+import { silentLog } from '@agent-workflow/kit/log';
+import { createParts, type PartsOptions } from './parts.ts';
+
+type Remote = NonNullable<PartsOptions['remote']>;
+
+const threads = { listOpenRuns: () => Promise.resolve({ runs: [] }) };
+const memory: Remote['memory'] = { get: () => Promise.reject(notFound('there is no such memory')) };
+const nats = { name: 'nats', reason: 'it is away' };
+
+/** What a gateway names as degraded in front of this execution service. */
+const degradedWith = async (getHealth: Remote['execution']['getHealth']): Promise<unknown> =>
+  createParts({ threads, health: createHealth(silentLog), remote: { execution: { getHealth }, memory } }).check();
+
+test('what the execution service has lost is named beside what the gateway has lost', async (t) => {
+  t.deepEqual(await degradedWith(() => Promise.resolve({ degraded: [] })), []);
+  t.deepEqual(await degradedWith(() => Promise.resolve({ degraded: [nats] })), [nats]);
+});
+
+test('an execution service that does not answer is itself what is named', async (t) => {
+  t.deepEqual(await degradedWith(() => Promise.reject(unavailable('a needed service is away'))), [
+    { name: 'execution', reason: 'it is away' },
+  ]);
+});

@@ -1,0 +1,21 @@
+import type { RunControl } from '../../ports/port.ts';
+
+/** Word between the parts of one process. */
+export function openMemoryRunControl(): RunControl {
+  const listeners = new Set<(runId: string) => void>();
+  return {
+    stop: (runId) => {
+      for (const listener of listeners) listener(runId);
+    },
+
+    onStop: (listener) => {
+      listeners.add(listener);
+      return { [Symbol.dispose]: () => listeners.delete(listener) };
+    },
+
+    [Symbol.asyncDispose]: () => {
+      listeners.clear();
+      return Promise.resolve();
+    },
+  };
+}

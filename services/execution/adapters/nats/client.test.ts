@@ -1,0 +1,65 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import test from 'ava';
+import { isServiceError } from '@agent-workflow/kit/errors';
+import { silentLog } from '@agent-workflow/kit/log';
+import { isNotReady, openNatsClient } from './client.ts';
+
+const info = JSON.stringify({ server_id: 's', version: '2.12.7', proto: 1, headers: true, max_payload: 1_048_576 });
+
+/** A server that greets whoever comes, and then answers nothing. */
+async function openMute(): Promise<AsyncDisposable & { readonly url: string; readonly cut: () => void }> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.write(`INFO ${info}\r\n`);
+    let isGreeted = false;
+    socket.on('data', (data) => {
+      if (!isGreeted && data.includes('PING')) socket.write('PONG\r\n');
+      isGreeted = true;
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const cut = (): void => {
+    for (const socket of sockets) socket.destroy();
+    sockets.clear();
+  };
+  return {
+    url: `nats://127.0.0.1:${String((server.address() as AddressInfo).port)}`,
+    cut,
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+      cut();
+      await once(server, 'close');
+    },
+  };
+}
+
+test('what waits for an answer when the connection is lost is unavailable, and a start that waits for it goes on', async (t) => {
+  await using server = await openMute();
+  await using client = await openNatsClient({ url: server.url, name: 'test', logger: silentLog });
+  const flushing = t.throwsAsync(client.flush(60_000));
+  const asking = t.throwsAsync(client.connection.flush());
+  server.cut();
+  t.true(isServiceError(await flushing, 'Unavailable'));
+  t.true(isNotReady(await asking), 'what the library itself says of a loss');
+});
+
+test('a connection that is lost is reported as away, and as there again', async (t) => {
+  await using server = await openMute();
+  const reports: string[] = [];
+  const again = Promise.withResolvers<undefined>();
+  const health = {
+    fails: (reason: string) => reports.push(reason),
+    works: () => {
+      reports.push('works');
+      if (reports.length === 3) again.resolve(undefined);
+    },
+  };
+  await using _client = await openNatsClient({ url: server.url, name: 'test', logger: silentLog, health });
+  t.deepEqual(reports, ['works']);
+  server.cut();
+  await again.promise;
+  t.deepEqual(reports, ['works', 'it is away', 'works']);
+});

@@ -1,0 +1,36 @@
+import type { RunControl } from '../../ports/port.ts';
+import type { NatsClient } from './client.ts';
+import { subjectPrefix } from './streams.ts';
+
+export interface NatsControlOptions {
+  readonly client: NatsClient;
+  readonly prefix: string;
+}
+
+/** Opens word between replicas on plain subjects: nothing of it is stored. */
+export function openNatsControl({ client, prefix }: NatsControlOptions): RunControl {
+  const subject = `${subjectPrefix(prefix)}control`;
+  const listeners = new Set<(runId: string) => void>();
+  const subscription = client.connection.subscribe(`${subject}.*`, {
+    callback: (error, message) => {
+      if (error) return;
+      const runId = message.subject.slice(subject.length + 1);
+      for (const listener of listeners) listener(runId);
+    },
+  });
+  return {
+    stop: (runId) => {
+      if (client.isConnected()) client.connection.publish(`${subject}.${runId}`);
+    },
+
+    onStop: (listener) => {
+      listeners.add(listener);
+      return { [Symbol.dispose]: () => listeners.delete(listener) };
+    },
+
+    [Symbol.asyncDispose]: async () => {
+      listeners.clear();
+      if (!subscription.isClosed()) subscription.unsubscribe();
+    },
+  };
+}

@@ -1,0 +1,128 @@
+import { bytesOfEvent } from '@agent-workflow/protos/event-parts';
+import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
+import { toOldJson } from '@agent-workflow/protos/old-events';
+import type { EventBatch } from '@agent-workflow/protos/event-pack';
+import { isTerminal } from '../../../ports/port.ts';
+import { toBatch, toBody, type Frame, type Layout, type StoredFrame } from './frame.ts';
+
+/** One append that waits to be written. */
+export interface Entry extends EventBatch {
+  readonly after: number;
+  readonly bytes: number;
+  /** Settles the append, once. */
+  readonly done: (error?: Error) => void;
+}
+
+/** A frame that waits to be written, and the appends that it completes. */
+export interface Draft extends Pick<Frame, 'layout' | 'first' | 'last' | 'part' | 'parts' | 'ended' | 'body'> {
+  readonly batch: EventBatch;
+  readonly entries: readonly Entry[];
+}
+
+export const lastOf = ({ after, events }: Entry): number => events.at(-1)?.seq ?? after;
+
+export const endsRun = ({ events }: Pick<Entry, 'events'>): boolean => {
+  const end = events.at(-1);
+  return end !== undefined && isTerminal(end);
+};
+
+/** Takes the appends that follow one another without a gap, at most up to a frame's size or the run's end. */
+export function takeBatch(entries: Entry[], maxBytes: number): readonly Entry[] {
+  let bytes = 0;
+  let count = 0;
+  for (const [index, entry] of entries.entries()) {
+    const before = entries[index - 1];
+    if (before && (lastOf(before) !== entry.after || endsRun(before) || bytes + entry.bytes > maxBytes)) break;
+    bytes += entry.bytes;
+    count++;
+  }
+  return entries.splice(0, count);
+}
+
+/**
+ * The frames that hold the appends' events, in order. An event too large for one is spread over several. What all events of a
+ * frame share comes on top of `maxBytes`.
+ */
+export function toDrafts(batch: readonly Entry[], maxBytes: number, layout: Layout): readonly Draft[] {
+  const [{ scope } = noEntry] = batch;
+  const drafts: Draft[] = [];
+  let events: RunEvent[] = [];
+  let entries: Entry[] = [];
+  let bytes = 0;
+  const close = (): void => {
+    if (events.length > 0) drafts.push(wholeDraft({ scope, events }, entries, layout));
+    events = [];
+    entries = [];
+    bytes = 0;
+  };
+  for (const entry of batch) {
+    for (const event of entry.events) {
+      const size = bytesOfEvent(event) + (layout === 'lines' ? bytesOfScope(scope) : 0);
+      if (bytes + size > maxBytes) close();
+      if (size > maxBytes) {
+        drafts.push(...partDrafts({ scope, events: [event] }, maxBytes, layout));
+        continue;
+      }
+      events.push(event);
+      bytes += size;
+    }
+    if (events.length > 0) entries.push(entry);
+    else completeWith(drafts, entry);
+  }
+  close();
+  return drafts;
+}
+
+const noEntry = { scope: { runId: '', threadId: '', requestId: '', isNewThread: false } };
+
+/** What the scope takes in a line of an event, at most: it stands there once, and the thread's id a second time. */
+const bytesOfScope = ({ runId, threadId, requestId }: RunScope): number =>
+  scopeNameBytes + characterBytes * (runId.length + 2 * threadId.length + requestId.length);
+const scopeNameBytes = 256;
+const characterBytes = 6;
+
+function wholeDraft(batch: EventBatch, entries: readonly Entry[], layout: Layout): Draft {
+  const { events } = batch;
+  const [first, last] = [events[0]?.seq ?? 0, events.at(-1)?.seq ?? 0];
+  return {
+    ...{ layout, first, last, part: 1, parts: 1, ended: endsRun(batch) },
+    ...{ body: toBody(batch, layout), batch, entries },
+  };
+}
+
+/** One event, in a frame for each part of its bytes. */
+function partDrafts(batch: EventBatch, maxBytes: number, layout: Layout): Draft[] {
+  const [first] = batch.events;
+  if (!first) return [];
+  const { seq } = first;
+  const body = layout === 'parts' ? toBody(batch, layout) : toOldJson(batch.scope, first);
+  const parts = Math.ceil(body.byteLength / maxBytes);
+  return Array.from({ length: parts }, (_, index) => ({
+    ...{ layout, first: seq, last: seq, part: index + 1, parts, ended: isTerminal(first) },
+    ...{ body: body.subarray(index * maxBytes, (index + 1) * maxBytes), batch, entries: [] },
+  }));
+}
+
+/** The append's last event stands in the last draft already; one without events is done where nothing is to be written. */
+function completeWith(drafts: Draft[], entry: Entry): void {
+  const draft = drafts.pop();
+  if (draft) drafts.push({ ...draft, entries: [...draft.entries, entry] });
+  else entry.done();
+}
+
+/** A frame that was stored once, to be written again. */
+export const fromStored = (frame: StoredFrame): Draft => {
+  const { layout, first, last, part, parts, ended, body } = frame;
+  return { layout, first, last, part, parts, ended, body, batch: toBatch(frame), entries: [] };
+};
+
+/** Drafts of whole events that follow one another, as one; `undefined` where they are larger than a frame may be. */
+export function joinDrafts(drafts: readonly Draft[], maxBytes: number): Draft | undefined {
+  const [first] = drafts;
+  const last = drafts.at(-1);
+  if (!first || !last || drafts.some(({ parts }) => parts > 1)) return undefined;
+  const batch = { ...last.batch, events: drafts.flatMap((draft) => draft.batch.events) };
+  const body = toBody(batch, last.layout);
+  if (body.byteLength > maxBytes) return undefined;
+  return { ...last, first: first.first, body, batch, entries: drafts.flatMap(({ entries }) => entries) };
+}

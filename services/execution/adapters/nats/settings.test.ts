@@ -1,0 +1,38 @@
+import test from 'ava';
+import { ConfigError, printable, readEnv } from '@agent-workflow/kit/env';
+import { silentLog } from '@agent-workflow/kit/log';
+import { natsSettings, toNatsOptions } from './settings.ts';
+
+const parts = { name: 'execution', retention: 3600, leaseMs: 6000, logger: silentLog };
+
+test('what is not set has its usual value, and nothing is sent that was not given', (t) => {
+  const values = readEnv(natsSettings, { NATS_URL: 'nats://one:4222' });
+  const options = toNatsOptions({ ...parts, values });
+  t.like(options, { url: 'nats://one:4222', replicas: 1, eventsMaxAgeMs: 7_200_000, settleMs: 6000, strict: false });
+  t.deepEqual(options.monitorUrls, []);
+  t.is(options.token, undefined);
+});
+
+test('a NATS must be named', (t) => {
+  t.regex(t.throws(() => readEnv(natsSettings, {}), { instanceOf: ConfigError }).message, /NATS_URL/);
+});
+
+test('addresses and tokens are not printed', (t) => {
+  const values = readEnv(natsSettings, { NATS_URL: 'nats://ada:lovelace@one', NATS_TOKEN: 'babbage' });
+  t.notRegex(JSON.stringify(printable(natsSettings, values)), /lovelace|babbage/);
+});
+
+test('a prefix that could not stand in a subject is refused', (t) => {
+  for (const prefix of ['a.b', 'a b', '*', '>']) {
+    const values = readEnv(natsSettings, { NATS_URL: 'nats://one', NATS_PREFIX: prefix });
+    t.regex(t.throws(() => toNatsOptions({ ...parts, values }), { instanceOf: ConfigError }).message, /NATS_PREFIX/);
+  }
+});
+
+test('events that would go before their retention is over are refused', (t) => {
+  const values = readEnv(natsSettings, { NATS_URL: 'nats://one', EVENTS_MAX_AGE: '60' });
+  t.regex(
+    t.throws(() => toNatsOptions({ ...parts, values }), { instanceOf: ConfigError }).message,
+    /EVENTS_MAX_AGE must be at least EVENTS_RETENTION \(3600\), not 60/,
+  );
+});

@@ -1,0 +1,76 @@
+import { choice, ConfigError, integer, required, text, type Settings, type Values } from '@agent-workflow/kit/env';
+import type { Log } from '@agent-workflow/kit/log';
+import type { NatsOptions } from './nats.ts';
+
+/** What a replica of a cluster reads from the environment about NATS. */
+export const natsSettings = {
+  NATS_URL: required('Addresses of NATS, divided by commas: `nats://` or `tls://`, with user and password if it asks', {
+    secret: true,
+  }),
+  NATS_TOKEN: text(undefined, 'Token that NATS is signed in to with', { secret: true }),
+  NATS_CREDS_FILE: text(undefined, 'Path of the `.creds` file that NATS is signed in to with'),
+  NATS_TLS_CA_FILE: text(undefined, 'Path of the certificate authority (PEM) of NATS, if it is not a public one'),
+  NATS_TLS_CERT_FILE: text(undefined, 'Path of the client certificate (PEM) for NATS'),
+  NATS_TLS_KEY_FILE: text(undefined, 'Path of the key (PEM) of the client certificate for NATS'),
+  NATS_MONITOR_URL: text(
+    undefined,
+    'Addresses of the monitoring ports of all NATS servers, divided by commas: how their disks are synced is read there',
+  ),
+  NATS_PREFIX: text('', 'Prefix of the names of streams and subjects, where several services share a NATS'),
+  NATS_REPLICAS: integer(1, 'Servers that hold each stream', { min: 1, max: 5 }),
+  EVENTS_MAX_AGE: integer(7200, 'Seconds that NATS keeps an event at most, however long its run lasts', {
+    min: 1,
+    max: 31_536_000,
+  }),
+  EVENTS_MAX_BYTES: integer(0, 'Bytes of events that NATS keeps at most, the oldest go first; 0 is no bound', {
+    min: 0,
+  }),
+  DURABILITY: choice(
+    ['default', 'strict'],
+    'default',
+    'Whether to start where NATS cannot promise to keep what it confirmed when a server loses its power',
+  ),
+} satisfies Settings;
+
+export type NatsValues = Values<typeof natsSettings>;
+
+interface NatsParts {
+  readonly values: NatsValues;
+  /** What NATS lists the connection as. */
+  readonly name: string;
+  /** `EVENTS_RETENTION`, in seconds. */
+  readonly retention: number;
+  /** `LEASE_MS`, in milliseconds. */
+  readonly leaseMs: number;
+  readonly logger: Log;
+}
+
+/** What the adapters are opened with. @throws ConfigError when settings contradict each other. */
+export function toNatsOptions({ values, name, retention, leaseMs, logger }: NatsParts): NatsOptions {
+  if (values.EVENTS_MAX_AGE < retention)
+    throw new ConfigError(
+      `EVENTS_MAX_AGE must be at least EVENTS_RETENTION (${retention}), not ${values.EVENTS_MAX_AGE}`,
+    );
+  if (!/^[\w-]*$/.test(values.NATS_PREFIX))
+    throw new ConfigError(`NATS_PREFIX must be of letters, digits, - and _, not ${JSON.stringify(values.NATS_PREFIX)}`);
+  return {
+    url: values.NATS_URL,
+    name,
+    token: values.NATS_TOKEN,
+    credsFile: values.NATS_CREDS_FILE,
+    tlsCaFile: values.NATS_TLS_CA_FILE,
+    tlsCertFile: values.NATS_TLS_CERT_FILE,
+    tlsKeyFile: values.NATS_TLS_KEY_FILE,
+    prefix: values.NATS_PREFIX,
+    replicas: values.NATS_REPLICAS,
+    eventsMaxAgeMs: values.EVENTS_MAX_AGE * 1000,
+    eventsMaxBytes: values.EVENTS_MAX_BYTES,
+    // A replica that took a run and died before it claimed it holds it no longer than one that died after.
+    settleMs: leaseMs,
+    leaseMs,
+    retentionMs: retention * 1000,
+    monitorUrls: values.NATS_MONITOR_URL?.split(',').map((url) => url.trim()) ?? [],
+    strict: values.DURABILITY === 'strict',
+    logger,
+  };
+}

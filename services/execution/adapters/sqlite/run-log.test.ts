@@ -1,0 +1,40 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import test from 'ava';
+import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
+import { openSqliteRunLog } from './run-log.ts';
+
+const never = new AbortController().signal;
+
+const scopeOf = (runId: string): RunScope => ({ runId, threadId: 't', requestId: 'q', isNewThread: true });
+
+const eventAt = (seq: number, kind = 'messages_chunk'): RunEvent => ({
+  ...{ seq, kind, at: 1 },
+  data: Buffer.from(String(seq)),
+});
+
+test('events that the file refuses for good end the log of their run alone', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'events-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, 'execution.sqlite');
+  await using log = openSqliteRunLog({ path });
+  const runs = ['sound', 'refused', 'also sound'];
+  for (const runId of runs) await log.append(scopeOf(runId), 0, [eventAt(1)]);
+  {
+    using other = new DatabaseSync(path);
+    other.exec(`INSERT INTO events (run_id, first, last, bytes) VALUES ('refused', 2, 2, x'')`);
+  }
+  const following = log.follow('refused', 1, never)[Symbol.asyncIterator]();
+  const followed = t.throwsAsync(following.next(), { code: 'Unavailable' });
+  const results = await Promise.allSettled(
+    runs.map((runId) => log.append(scopeOf(runId), 1, [eventAt(2, 'on_chain_end')])),
+  );
+  t.deepEqual(
+    results.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  );
+  await followed;
+  for (const runId of ['sound', 'also sound']) t.is((await log.end(runId, never)).seq, 2);
+});

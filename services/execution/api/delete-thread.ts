@@ -1,0 +1,148 @@
+import { eachOf } from '@agent-workflow/kit/each';
+import { isServiceError } from '@agent-workflow/kit/errors';
+import { within, type Call } from '@agent-workflow/protos/call';
+import type { DeleteThreadRequest } from '@agent-workflow/protos/execution';
+import type { Memory } from '@agent-workflow/protos/memory';
+import type { StoppedRun, ThreadKey, Threads } from '@agent-workflow/protos/threads';
+import type { RunControl } from '../ports/port.ts';
+import { publishEnd, type EndParts } from '../events/publish-end.ts';
+import type { Worker } from '../worker/worker.ts';
+
+export interface DeleteParts extends EndParts {
+  readonly memory: Memory;
+  readonly control: RunControl;
+  readonly worker: Worker | undefined;
+}
+
+/**
+ * Deletes a thread: marks it (from here it is absent to every reader) and ends its runs, forgets its memories, removes its
+ * rows. Whatever step fails, a repeated call goes through all of them again.
+ */
+export async function deleteThread(parts: DeleteParts, request: DeleteThreadRequest, call: Call): Promise<void> {
+  const { threads, memory, worker } = parts;
+  const { owner, threadId } = request;
+  const { stoppedRunIds, stoppedRuns } = await threads.beginDelete(request, call);
+  const isRepeatable = request.attemptId !== undefined || request.onceKey !== undefined;
+  if (isRepeatable && (await isThere(threads, { owner, threadId }, call))) return;
+  worker?.forget(owner, threadId);
+  const known = new Map(stoppedRuns.map((run) => [run.runId, run]));
+  for (const runId of stoppedRunIds)
+    await endFollowers(parts, { owner, threadId }, known.get(runId) ?? { runId, requestId: '', isNewThread: false });
+  await memory.forget({ owner, selection: { threadId }, all: false }, call);
+  await threads.finishDelete({ owner, threadId }, call);
+}
+
+/** Whether a thread was made again under this id: an earlier call of the same request had deleted the one that was meant. */
+async function isThere(threads: Threads, key: ThreadKey, call: Call): Promise<boolean> {
+  try {
+    await threads.getThread(key, call);
+    return true;
+  } catch (error) {
+    if (isServiceError(error, 'NotFound')) return false;
+    throw error;
+  }
+}
+
+/** Whoever waits for a run of the thread hears that it was stopped. */
+async function endFollowers(parts: DeleteParts, key: ThreadKey, run: StoppedRun): Promise<void> {
+  parts.control.stop(run.runId);
+  const now = Date.now();
+  const ended = { status: 'stopped', iterations: 0, recursionLimitReached: false } as const;
+  await publishEnd(parts, {
+    ...key,
+    ...run,
+    status: 'stopped',
+    granularity: 'low',
+    createdAt: now,
+    updatedAt: now,
+    end: ended,
+    runnable: false,
+  });
+}
+
+/** How long one thread's deletion may take in the background, in milliseconds. */
+const sweepTimeoutMs = 60_000;
+const threadsPerSweep = 100;
+const deletionsAtOnce = 4;
+/** Deletions that failed and are passed over, in one sweep: beyond, the sweep ends and leaves the rest to the next one. */
+const maxFailures = 200;
+
+/** Hears of a thread that could not be deleted. */
+export type OnDeletionFailure = (error: unknown, key: ThreadKey) => void;
+
+/** Finishes deletions that were begun and that nobody repeated. One that fails holds up no other: the next sweep tries it again. */
+export async function finishDeletions(parts: DeleteParts, onFailure: OnDeletionFailure): Promise<void> {
+  await deleteEach({
+    list: async (limit) => parts.threads.listDeleting({ limit }, within(sweepTimeoutMs)),
+    remove: async (key) => {
+      await deleteThread(parts, key, within(sweepTimeoutMs));
+      return true;
+    },
+    onFailure,
+  });
+}
+
+/**
+ * Deletes the threads that nothing has changed since `time` (milliseconds since 1970) and that no run holds. It goes on until
+ * there is none left or the signal fires; one that cannot be deleted holds up no other.
+ */
+export async function deleteIdle(
+  parts: DeleteParts,
+  {
+    time,
+    signal,
+    onFailure,
+  }: { readonly time: number; readonly signal: AbortSignal; readonly onFailure: OnDeletionFailure },
+): Promise<void> {
+  await deleteEach({
+    list: async (limit) => parts.threads.listIdle({ before: time, limit }, within(sweepTimeoutMs)),
+    remove: async (key) => deleteIfIdle(parts, key, time),
+    onFailure,
+    signal,
+  });
+}
+
+interface Deletions {
+  /** Threads that are to go, at most `limit`: those that are still there come again. */
+  readonly list: (limit: number) => Promise<{ readonly threads: readonly ThreadKey[] }>;
+  /** Gives whether the thread is gone. */
+  readonly remove: (key: ThreadKey) => Promise<boolean>;
+  readonly onFailure: OnDeletionFailure;
+  readonly signal?: AbortSignal;
+}
+
+/** Goes through lists until one has nothing new; what is still there is passed over, and more is asked for in its place. */
+async function deleteEach({ list, remove, onFailure, signal }: Deletions): Promise<void> {
+  const left = new Set<string>();
+  let failures = 0;
+  while (signal?.aborted !== true && failures < maxFailures) {
+    const limit = threadsPerSweep + left.size;
+    const { threads } = await list(limit);
+    const fresh = threads.filter((key) => !left.has(nameOf(key)));
+    await eachOf(fresh, deletionsAtOnce, async (key) => {
+      if (signal?.aborted === true) return;
+      try {
+        if (!(await remove(key))) left.add(nameOf(key));
+      } catch (error) {
+        left.add(nameOf(key));
+        failures += 1;
+        onFailure(error, key);
+      }
+    });
+    if (fresh.length === 0 || threads.length < limit) return;
+  }
+}
+
+const nameOf = ({ owner, threadId }: ThreadKey): string => JSON.stringify([owner, threadId]);
+
+/** Somebody may have come back to it since it was listed. */
+async function deleteIfIdle(parts: DeleteParts, key: ThreadKey, time: number): Promise<boolean> {
+  try {
+    const { updatedAt, activeRunId } = await parts.threads.getThread(key, within(sweepTimeoutMs));
+    if (updatedAt >= time || activeRunId !== undefined) return false;
+    await deleteThread(parts, key, within(sweepTimeoutMs));
+  } catch (error) {
+    if (!isServiceError(error, 'NotFound')) throw error;
+  }
+  return true;
+}

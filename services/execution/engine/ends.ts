@@ -1,4 +1,0 @@
-/** Where a run enters a graph. */
-export const START = '__start__';
-/** Where it leaves. */
-export const END = '__end__';

@@ -1,0 +1,49 @@
+import { pageBytes } from '@agent-workflow/kit/pages';
+import type { Message } from '@agent-workflow/protos/message';
+import type { ClaimedRun } from '@agent-workflow/protos/threads';
+import { fromJson } from './run-options.ts';
+
+/** What a run has added to the log, as far as its reply carries it. */
+export interface Added {
+  /** The newest messages, as many as a page holds, in order. */
+  readonly messages: readonly Message[];
+  /** Whether the run has added others before them. */
+  readonly isPartial: boolean;
+  /** The last message of the assistant, also when it is not among `messages`. */
+  readonly reply: Message | undefined;
+}
+
+export const nothingAdded: Added = { messages: [], isPartial: false, reply: undefined };
+
+/** What an earlier claim of the run has added. */
+export function addedBefore({ outputJson, outputIsPartial = false, outputReplyJson }: ClaimedRun): Added {
+  const messages = outputJson ? (fromJson(outputJson) as Message[]) : [];
+  const reply = lastReply(messages) ?? (outputReplyJson ? (fromJson(outputReplyJson) as Message) : undefined);
+  return { messages, isPartial: outputIsPartial, reply };
+}
+
+/** The newest of `messages`, which follow what was added before, or replace it. */
+export function keepNewest(messages: readonly Message[], before: Added): Added {
+  let left = pageBytes;
+  const newest = messages.findLastIndex((message) => (left -= bytesOf(message)) < 0) + 1;
+  return {
+    messages: newest === 0 ? messages : messages.slice(newest),
+    isPartial: before.isPartial || newest > 0,
+    reply: lastReply(messages) ?? before.reply,
+  };
+}
+
+const lastReply = (messages: readonly Message[]): Message | undefined =>
+  messages.findLast(({ role }) => role === 'assistant');
+
+/** Messages do not change: each is measured once. */
+const measured = new WeakMap<Message, number>();
+
+/** A message as JSON and the comma behind it. */
+function bytesOf(message: Message): number {
+  const known = measured.get(message);
+  if (known !== undefined) return known;
+  const bytes = Buffer.byteLength(JSON.stringify(message)) + 1;
+  measured.set(message, bytes);
+  return bytes;
+}

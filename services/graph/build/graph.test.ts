@@ -1,0 +1,112 @@
+import test from 'ava';
+import { field } from '../state/field.ts';
+import { END, START } from './names.ts';
+import { isCompiledGraph, StateGraph } from './graph.ts';
+import { remoteTool, tool, toolNode } from './tool.ts';
+
+const nothing = (): undefined => undefined;
+const draft = (): StateGraph<Record<string, never>> => new StateGraph({}).addNode('a', nothing);
+
+for (const [what, build, says] of [
+  ['without a way in', () => draft().compile(), 'no edge leaves START'],
+  [
+    'with a node nobody leads to',
+    () => draft().addNode('b', nothing).addEdge(START, 'a').compile(),
+    'no edge leads to the node "b"',
+  ],
+  [
+    'with an edge to an unknown node',
+    () => draft().addEdge(START, 'a').addEdge('a', 'b').compile(),
+    'an edge from "a" leads to the unknown node "b"',
+  ],
+  [
+    'with an edge from an unknown node',
+    () => draft().addEdge(START, 'a').addEdge('b', 'a').compile(),
+    'an edge leaves the unknown node "b"',
+  ],
+  [
+    'with an edge out of END',
+    () => draft().addEdge(START, 'a').addEdge(END, 'a').compile(),
+    `an edge leaves the unknown node "${END}"`,
+  ],
+  [
+    'with an edge back to START',
+    () => draft().addEdge(START, 'a').addEdge('a', START).compile(),
+    `an edge from "a" leads to the unknown node "${START}"`,
+  ],
+  [
+    'with an unknown conditional target',
+    () =>
+      draft()
+        .addEdge(START, 'a')
+        .addConditionalEdges('a', () => 'b', ['b'])
+        .compile(),
+    'an edge from "a" leads to the unknown node "b"',
+  ],
+  [
+    'with a conditional edge from an unknown node',
+    () =>
+      draft()
+        .addEdge(START, 'a')
+        .addConditionalEdges('b', () => 'a')
+        .compile(),
+    'an edge leaves the unknown node "b"',
+  ],
+  ['with a node added twice', () => draft().addNode('a', nothing), 'node "a" is added twice'],
+  ['with a node named as START', () => draft().addNode(START, nothing), `"${START}" cannot be the name of a node`],
+  [
+    'with a field that is ours',
+    () => new StateGraph({ context: field<string>({ type: 'string' }) }),
+    'field "context" is the service\'s own name',
+  ],
+  [
+    'with a field by the name of an update',
+    () => new StateGraph({ removed_from_context: field<string>({ type: 'string' }) }),
+    'field "removed_from_context" is the service\'s own name',
+  ],
+] as const) {
+  test(`a graph ${what} is refused`, (t) => {
+    t.throws(build, { message: says });
+  });
+}
+
+test('a conditional edge without targets may lead anywhere', (t) => {
+  const graph = draft()
+    .addNode('b', nothing)
+    .addConditionalEdges(START, () => 'b')
+    .compile();
+  t.true(isCompiledGraph(graph));
+  t.false(isCompiledGraph(draft()));
+  t.false(isCompiledGraph(null));
+});
+
+test('a compiled graph is drawn with its kinds of node and edge', (t) => {
+  const look = tool({ name: 'look', description: '', parameters: { type: 'object' } }, () => 1);
+  const ask = remoteTool({ name: 'ask', description: '', parameters: { type: 'object' } });
+  const { drawing, tools } = draft()
+    .addNode('say "hi"', toolNode([look, ask]))
+    .addEdge(START, 'a')
+    .addConditionalEdges('a', () => END, ['say "hi"', END])
+    .addEdge('say "hi"', 'a')
+    .compile();
+  t.deepEqual(drawing.nodes, [
+    { id: START, type: 'start' },
+    { id: 'a', type: 'node' },
+    { id: 'say "hi"', type: 'tools' },
+    { id: END, type: 'end' },
+  ]);
+  t.deepEqual(drawing.edges, [
+    { source: START, target: 'a', conditional: false },
+    { source: 'say "hi"', target: 'a', conditional: false },
+    { source: 'a', target: 'say "hi"', conditional: true },
+    { source: 'a', target: END, conditional: true },
+  ]);
+  t.is(
+    drawing.mermaid,
+    `graph TD\n  n0["${START}"]\n  n1["a"]\n  n2["say #quot;hi#quot;"]\n  n3["${END}"]\n  n0 --> n1\n  n2 --> n1\n  n1 -.-> n2\n  n1 -.-> n3`,
+  );
+  t.deepEqual(
+    tools.map(({ name }) => name),
+    ['look', 'ask'],
+  );
+});

@@ -1,0 +1,77 @@
+import type { Backoff } from '@agent-workflow/kit/retry';
+import { RunFailure } from '../state/failure.ts';
+
+/** When a node that failed is tried again, and how long that waits. */
+export interface RetryPolicy {
+  /** How often the node is tried in all, the first time included: 1 or more. */
+  readonly maxAttempts: number;
+  /** The longest wait before the second attempt, in milliseconds: 500 unless told. */
+  readonly initialDelayMs?: number;
+  /** What no wait is longer than, in milliseconds: 30,000 unless told. */
+  readonly maxDelayMs?: number;
+  /** What the wait grows by from attempt to attempt: 2 unless told, at least 1. */
+  readonly factor?: number;
+  /** Whether a wait is drawn at random from 0 up to the delay, so that many who fail at once do not come back at once: true unless told. */
+  readonly jitter?: boolean;
+  /**
+   * Whether to try again after what the node threw; a time that ran out is an error named `TimeoutError`. Unless told,
+   * after every error. Not asked after a stop, nor when the node returned what no node may return: both end it.
+   */
+  readonly retryOn?: (error: unknown) => boolean;
+}
+
+/** How a node is run. */
+export interface NodePolicy {
+  readonly retry?: RetryPolicy;
+  /** How long one attempt may take, in milliseconds. A node that takes longer is left behind: its signal fires, and it has failed. */
+  readonly timeoutMs?: number;
+  /** How often any one node of a sub-graph may run each time that the sub-graph is run, 1 to 1000: 25 unless told. */
+  readonly recursionLimit?: number;
+}
+
+/** A node did not settle within its time. */
+export class NodeTimeout extends Error {
+  override readonly name = 'TimeoutError';
+
+  constructor(timeoutMs: number) {
+    super(`did not finish within ${String(timeoutMs)} ms`);
+  }
+}
+
+/** The waits between the attempts at a node, with the defaults of a policy. */
+export function toBackoff({
+  initialDelayMs = 500,
+  maxDelayMs = 30_000,
+  factor = 2,
+  jitter = true,
+}: RetryPolicy): Backoff {
+  return { firstMs: initialDelayMs, maxMs: maxDelayMs, factor, jitter: jitter ? 1 : 0 };
+}
+
+/** Whether a node is tried again after this error. */
+export function mayRetry({ retryOn = () => true }: RetryPolicy, error: unknown): boolean {
+  if (!(error instanceof RunFailure)) return retryOn(error);
+  // A failure without a cause is a misuse found by the engine, which another attempt would only repeat.
+  return error.code === 'NodeFailed' && error.cause !== undefined && retryOn(error.cause);
+}
+
+/** @throws Error naming the first value that is out of its bounds. */
+export function checkPolicy(node: string, { retry, timeoutMs, recursionLimit }: NodePolicy): void {
+  const { maxAttempts, initialDelayMs, maxDelayMs, factor } = retry ?? {};
+  for (const [name, value, least, most, whole] of [
+    ['retry.maxAttempts', maxAttempts, 1, Number.MAX_SAFE_INTEGER, true],
+    ['retry.initialDelayMs', initialDelayMs, 0, maxTimerMs, false],
+    ['retry.maxDelayMs', maxDelayMs, 0, maxTimerMs, false],
+    ['retry.factor', factor, 1, Number.MAX_SAFE_INTEGER, false],
+    ['timeoutMs', timeoutMs, 1, maxTimerMs, false],
+    ['recursionLimit', recursionLimit, 1, 1000, true],
+  ] as const) {
+    if (value === undefined) continue;
+    if (value >= least && value <= most && (!whole || Number.isInteger(value))) continue;
+    const kind = whole ? 'a whole number' : 'a number';
+    throw new Error(`${name} of node "${node}" is ${String(value)}: it must be ${kind} from ${least} to ${most}`);
+  }
+}
+
+/** What a timer of Node can wait at most. */
+const maxTimerMs = 2 ** 31 - 1;

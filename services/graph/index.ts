@@ -1,0 +1,26 @@
+export { callsTools, openCalls } from './state/calls.ts';
+export type {
+  BoundMemory,
+  MemoryFound,
+  NodeContext,
+  RunContext,
+  ToolContext,
+  ToolDeclaration,
+} from './build/context.ts';
+export { field, type Field, type FieldSpec } from './state/field.ts';
+export { END, START } from './build/names.ts';
+export { StateGraph, type CompiledGraph, type NodeFunction } from './build/graph.ts';
+export { interrupt, type Interrupt } from './run/interrupt.ts';
+export type { NodePolicy, RetryPolicy } from './build/policy.ts';
+export type { NewMessage, State, Update } from './state/state.ts';
+export {
+  contextExceeds,
+  countTokensApproximately,
+  splitContext,
+  summarizeNode,
+  type ContextBounds,
+  type SplitContext,
+  type SummarizeOptions,
+} from './summary.ts';
+export { remoteTool, tool, toolNode, type Tool, type ToolNode } from './build/tool.ts';
+export { isCall, textOf, type Block, type CallBlock, type Message } from '@agent-workflow/protos/message';

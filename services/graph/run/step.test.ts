@@ -1,0 +1,422 @@
+import { inspect } from 'node:util';
+import test from 'ava';
+import fc from 'fast-check';
+import { textOf, type Block, type Message } from '@agent-workflow/protos/message';
+import type { NodeContext, RunContext } from '../build/context.ts';
+import { RunFailure } from '../state/failure.ts';
+import { field } from '../state/field.ts';
+import { END, START } from '../build/names.ts';
+import { StateGraph, type CompiledGraph } from '../build/graph.ts';
+import { defaultValues } from '../state/merge.ts';
+import type { Piece } from '../state/message.ts';
+import { deepFreeze, type EngineState } from '../state/state.ts';
+import { entryNodes, runStep } from './step.ts';
+import type { StepResult } from './super-step.ts';
+import { remoteTool, tool, toolNode } from '../build/tool.ts';
+import { nobody } from '../testing.ts';
+
+const fields = {
+  list: field<string[]>({ type: 'array', default: [], reducer: (a, b) => [...a, ...b] }),
+  route: field<string>({ type: 'string', default: '' }),
+};
+type Graph = StateGraph<typeof fields>;
+const build = (): Graph => new StateGraph(fields);
+
+const stateOf = (graph: CompiledGraph, context: readonly Message[] = []): EngineState =>
+  deepFreeze({ values: defaultValues(graph.fields), context });
+
+interface Options {
+  readonly nodes?: readonly string[];
+  readonly context?: readonly Message[];
+  readonly remote?: readonly string[];
+  readonly onPiece?: (node: string, piece: Piece) => void;
+  readonly run?: RunContext;
+}
+
+async function stepOf(graph: CompiledGraph, options: Options = {}): Promise<StepResult> {
+  const state = stateOf(graph, options.context);
+  return runStep({
+    graph,
+    nodes: options.nodes ?? entryNodes(graph, state),
+    number: 4,
+    state,
+    run: options.run ?? nobody,
+    isRemote: (name) => options.remote?.includes(name) ?? false,
+    onPiece: options.onPiece ?? (() => undefined),
+  });
+}
+
+const one = (node: Parameters<Graph['addNode']>[1]): CompiledGraph =>
+  build().addNode('n', node).addEdge(START, 'n').compile();
+
+const failureOf = async (graph: CompiledGraph, options?: Options): Promise<RunFailure> =>
+  stepOf(graph, options).then(
+    () => {
+      throw new Error('it did not fail');
+    },
+    (error: unknown) => {
+      if (error instanceof RunFailure) return error;
+      throw error;
+    },
+  );
+
+const calling = (...calls: readonly (readonly [name: string, args?: unknown])[]): Message => ({
+  message_id: 'calling',
+  role: 'assistant',
+  content: calls.map(([name, args = {}], index) => ({ type: 'tool_call', id: `c${String(index + 1)}`, name, args })),
+  timestamp: '2026-01-01T00:00:00.000Z',
+});
+
+const resultsOf = ({ delta }: StepResult): Block[] => delta.messages.flatMap(({ content }) => content);
+
+// Nodes side by side
+
+test('the order in which nodes finish changes nothing in what they come to', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(fc.shuffledSubarray(['a', 'b', 'c', 'd'], { minLength: 4 }), async (order) => {
+      const turns = new Map(order.map((name, index) => [name, index]));
+      const graph = ['a', 'b', 'c', 'd']
+        .reduce(
+          (draft, name) =>
+            draft.addEdge(START, name).addNode(name, async (_state, ctx) => {
+              for (let turn = turns.get(name) ?? 0; turn > 0; turn--) await Promise.resolve();
+              ctx.emit(name);
+              return { list: [name] };
+            }),
+          build(),
+        )
+        .compile();
+      const { state, delta } = await stepOf(graph);
+      t.deepEqual(state.values['list'], ['a', 'b', 'c', 'd']);
+      t.deepEqual(delta.messages.map(textOf), ['a', 'b', 'c', 'd']);
+    }),
+    { numRuns: 24 },
+  );
+});
+
+test('nodes of one step see the same state, each a context of its own, and one that changes it is named', async (t) => {
+  const seen: unknown[] = [];
+  const look = (state: { readonly context: readonly Message[] }): undefined => {
+    seen.push(state.context.length);
+    (state.context as Message[]).push(calling());
+    return undefined;
+  };
+  const graph = build().addNode('a', look).addNode('b', look).addEdge(START, 'a').addEdge(START, 'b').compile();
+  const error = await t.throwsAsync(stepOf(graph, { context: [calling()] }));
+  t.regex(error.message, /^node "[ab]" changed state\.context: state and context are frozen/);
+  t.deepEqual(seen, [1, 1]);
+});
+
+test('a node cannot change the state it is given', async (t) => {
+  const failure = await failureOf(
+    one((state) => {
+      state.list.push('x');
+    }),
+  );
+  t.is(failure.code, 'NodeFailed');
+  t.regex(failure.message, /^node "n" failed: .*not extensible/);
+});
+
+// Where it goes on
+
+test('edges lead on once each, in the order of the graph', async (t) => {
+  const nothing = (): undefined => undefined;
+  const graph = build()
+    .addNode('a', nothing)
+    .addNode('b', nothing)
+    .addNode('z', nothing)
+    .addNode('y', nothing)
+    .addEdge(START, 'a')
+    .addEdge(START, 'b')
+    .addEdge('a', 'y')
+    .addEdge('b', 'z')
+    .addEdge('b', 'y')
+    .addEdge('a', END)
+    .compile();
+  t.deepEqual((await stepOf(graph)).next, ['z', 'y']);
+  t.deepEqual((await stepOf(graph, { nodes: ['z'] })).next, []);
+});
+
+for (const [route, next] of [
+  ['b', ['b']],
+  [END, []],
+  ['both', ['b', 'c']],
+] as const) {
+  test(`a conditional edge that says ${route} leads to ${next.join(' and ') || 'the end'}`, async (t) => {
+    const graph = build()
+      .addNode('a', () => ({ route }))
+      .addNode('b', () => undefined)
+      .addNode('c', () => undefined)
+      .addEdge(START, 'a')
+      .addConditionalEdges('a', (state) => (state.route === 'both' ? ['c', 'b'] : state.route))
+      .compile();
+    t.deepEqual((await stepOf(graph)).next, next);
+  });
+}
+
+test('a conditional edge that throws, or leads nowhere, is a fault of the graph', async (t) => {
+  const routed = (route: () => string): CompiledGraph =>
+    build()
+      .addNode('a', () => undefined)
+      .addEdge(START, 'a')
+      .addConditionalEdges('a', route)
+      .compile();
+  const thrown = await failureOf(
+    routed(() => {
+      throw new Error('lost');
+    }),
+  );
+  t.like(thrown, { code: 'GraphFailed', node: 'a', message: 'the edge from "a" failed: lost' });
+  const nowhere = await failureOf(routed(() => 'nowhere'));
+  t.like(nowhere, { code: 'GraphFailed', message: 'the edge from "a" leads to the unknown node "nowhere"' });
+  for (const nothing of [undefined, [undefined], null, 5]) {
+    const failure = await failureOf(routed(() => nothing as unknown as string));
+    t.like(failure, {
+      code: 'GraphFailed',
+      node: 'a',
+      message: `the edge from "a" leads to the unknown node "${String(nothing) || 'undefined'}"`,
+    });
+  }
+});
+
+test('a step that names a node the graph does not have is a fault of the graph', async (t) => {
+  t.like(
+    await failureOf(
+      one(() => undefined),
+      { nodes: ['gone'] },
+    ),
+    { code: 'GraphFailed', node: 'gone' },
+  );
+});
+
+// What nodes say
+
+test('what a node emits is one assistant message of text and blocks, told piece by piece', async (t) => {
+  const told: Piece[] = [];
+  const graph = one((_state, ctx) => {
+    for (const piece of ['a', '', 'b', { type: 'data', data: 1 }, 'c', { type: 'text', text: 'd' }]) ctx.emit(piece);
+  });
+  const { delta, streamed } = await stepOf(graph, { onPiece: (_node, piece) => told.push(piece) });
+  const [message, ...others] = delta.messages;
+  t.deepEqual(others, []);
+  t.is(message?.role, 'assistant');
+  t.deepEqual(message?.content, [
+    { type: 'text', text: 'ab' },
+    { type: 'data', data: 1 },
+    { type: 'text', text: 'c' },
+    { type: 'text', text: 'd' },
+  ]);
+  t.deepEqual(
+    told.map(({ piece }) => piece),
+    ['a', 'b', { type: 'data', data: 1 }, 'c', 'd'],
+  );
+  t.true(told.every(({ messageId }) => messageId === message?.message_id));
+  t.deepEqual([...streamed], [message?.message_id]);
+});
+
+test('a node that emits nothing adds no message', async (t) => {
+  t.deepEqual((await stepOf(one(() => undefined))).delta.messages, []);
+});
+
+test('what is emitted after its node ended is told to nobody and kept nowhere', async (t) => {
+  const told: Piece[] = [];
+  let context: NodeContext | undefined;
+  const graph = one((_state, ctx) => {
+    context = ctx;
+    ctx.emit('in time');
+  });
+  const { delta } = await stepOf(graph, { onPiece: (_node, piece) => told.push(piece) });
+  context?.emit('late');
+  t.is(told.length, 1);
+  t.is(textOf(delta.messages[0] ?? { content: [] }), 'in time');
+});
+
+test('returned messages are made whole, and one with an id may replace', async (t) => {
+  const { delta } = await stepOf(
+    one(() => ({ messages: [{ content: 'x' }, { message_id: 'm', role: 'user', content: [], metadata: { a: 1 } }] })),
+  );
+  const [first, second] = delta.messages;
+  t.like(first, { role: 'assistant', content: [{ type: 'text', text: 'x' }] });
+  t.truthy(first?.message_id);
+  t.like(second, { message_id: 'm', role: 'user', metadata: { a: 1 } });
+  t.true(delta.mayReplace);
+  t.true(Object.isFrozen(first?.content));
+});
+
+test('a call of a tool that the caller runs is marked as remote, however it was given', async (t) => {
+  const call = { type: 'tool_call', id: 'c1', name: 'ask', args: {} };
+  const emitted = await stepOf(
+    one((_state, ctx) => {
+      ctx.emit(call);
+    }),
+    { remote: ['ask'] },
+  );
+  const returned = await stepOf(
+    one(() => ({ messages: [{ content: [call] }] })),
+    { remote: ['ask'] },
+  );
+  for (const result of [emitted, returned]) t.is(resultsOf(result)[0]?.type, 'remote_tool_call');
+});
+
+for (const [what, node, says] of [
+  [
+    'throws',
+    () => {
+      throw new TypeError('no tea');
+    },
+    'node "n" failed: no tea',
+  ],
+  ['rejects', () => Promise.reject(new Error('no milk')), 'node "n" failed: no milk'],
+  [
+    'throws a text',
+    () => {
+      throw 'plain' as unknown as Error;
+    },
+    'node "n" failed: plain',
+  ],
+  ['returns a list', () => [] as never, 'node "n" returned no object of fields'],
+  ['returns a text', () => 'x' as never, 'node "n" returned no object of fields'],
+] as const) {
+  test(`a node that ${what} fails its run by name`, async (t) => {
+    t.like(await failureOf(one(node)), { code: 'NodeFailed', node: 'n', message: says });
+  });
+}
+
+test('of nodes side by side the one that fails is named, and what the others say later is kept nowhere', async (t) => {
+  const gate = Promise.withResolvers<undefined>();
+  let later: Promise<void> | undefined;
+  const told: string[] = [];
+  const graph = build()
+    .addNode('slow', (_state, ctx) => {
+      later = gate.promise.then(() => {
+        ctx.emit('late');
+      });
+      return later;
+    })
+    .addNode('bad', () => {
+      throw new Error('no tea');
+    })
+    .addEdge(START, 'slow')
+    .addEdge(START, 'bad')
+    .compile();
+  const failure = await failureOf(graph, { onPiece: (node) => told.push(node) });
+  t.like(failure, { node: 'bad', message: 'node "bad" failed: no tea' });
+  gate.resolve(undefined);
+  await later;
+  t.deepEqual(told, []);
+});
+
+test('a node that does not heed the signal is left behind', async (t) => {
+  const controller = new AbortController();
+  const reason = new Error('stopped');
+  const graph = one(() => new Promise<undefined>(() => undefined));
+  const stepping = stepOf(graph, { run: { ...nobody, signal: controller.signal } });
+  controller.abort(reason);
+  t.is(await t.throwsAsync(stepping), reason);
+});
+
+// Tool nodes
+
+const sum = tool(
+  {
+    name: 'sum',
+    description: 'Adds',
+    parameters: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } }, required: ['a', 'b'] },
+  },
+  ({ a, b }) => a + b,
+);
+const breaking = tool({ name: 'break', description: '', parameters: { type: 'object' } }, () => {
+  throw new Error('broken cup');
+});
+const toolGraph = one(
+  toolNode([sum, breaking, remoteTool({ name: 'ask', description: '', parameters: { type: 'object' } })]),
+);
+
+for (const [what, call, output] of [
+  [
+    'arguments that break the schema',
+    ['sum', { a: 'x' }],
+    /arguments must have required property 'b'.*arguments\/a must be number/,
+  ],
+  ['arguments that are no object', ['sum', 5], /arguments must be object/],
+  ['an error thrown by the tool', ['break'], /^broken cup$/],
+  ['a tool that is not there', ['nothing'], /^There is no tool named nothing\.$/],
+] as const) {
+  test(`${what} is answered to the model as an error`, async (t) => {
+    const result = await stepOf(toolGraph, { context: [calling(call)] });
+    const [block] = resultsOf(result);
+    t.like(block, { type: 'tool_result', call_id: 'c1', is_error: true, status: 'error' });
+    t.regex(String(block?.['output']), output);
+    t.false(result.waiting);
+  });
+}
+
+for (const [returned, output] of [
+  ['text', 'text'],
+  [{ n: 1, gone: undefined }, { n: 1 }],
+  [undefined, null],
+  [Number.NaN, null],
+  [new Date(0), '1970-01-01T00:00:00.000Z'],
+] as const) {
+  test(`a tool that gives ${inspect(returned)} is answered with ${JSON.stringify(output)}`, async (t) => {
+    const given = tool({ name: 'give', description: '', parameters: { type: 'object' } }, () => returned);
+    const [block] = resultsOf(await stepOf(one(toolNode([given])), { context: [calling(['give'])] }));
+    t.deepEqual(block?.['output'], output);
+    t.like(block, { is_error: false, status: 'completed' });
+  });
+}
+
+test('calls of one message run side by side and are answered in their order', async (t) => {
+  const arrived = Promise.withResolvers<undefined>();
+  const first = tool({ name: 'first', description: '', parameters: { type: 'object' } }, async () => {
+    await arrived.promise;
+    return 'first';
+  });
+  const second = tool({ name: 'second', description: '', parameters: { type: 'object' } }, () => {
+    arrived.resolve(undefined);
+    return 'second';
+  });
+  const result = await stepOf(one(toolNode([first, second])), { context: [calling(['first'], ['second'])] });
+  t.deepEqual(
+    resultsOf(result).map((block) => [block['call_id'], block['output']]),
+    [
+      ['c1', 'first'],
+      ['c2', 'second'],
+    ],
+  );
+});
+
+test('a tool is told its call and a key that stays the same for it', async (t) => {
+  const seen: unknown[] = [];
+  const look = tool({ name: 'look', description: '', parameters: { type: 'object' } }, (_args, ctx) => {
+    seen.push([ctx.callId, ctx.idempotencyKey, ctx.runId]);
+    return '';
+  });
+  await stepOf(one(toolNode([look])), { context: [calling(['look'], ['look'])] });
+  t.deepEqual(seen, [
+    ['c1', 'run/4/c1', 'run'],
+    ['c2', 'run/4/c2', 'run'],
+  ]);
+});
+
+test('remote calls wait at their node, and the others are answered meanwhile', async (t) => {
+  const context = [calling(['ask'], ['sum', { a: 1, b: 2 }])];
+  const result = await stepOf(toolGraph, { context, remote: ['ask'] });
+  t.true(result.waiting);
+  t.deepEqual(result.next, ['n']);
+  t.deepEqual(
+    resultsOf(result).map((block) => [block['call_id'], block['output']]),
+    [['c2', 3]],
+  );
+  const again = await stepOf(toolGraph, { context: [...context, ...result.delta.messages], remote: ['ask'] });
+  t.true(again.waiting);
+  t.deepEqual(again.delta.messages, []);
+});
+
+test('calls that are answered are not called again', async (t) => {
+  const context = [calling(['sum', { a: 1, b: 2 }])];
+  const { delta } = await stepOf(toolGraph, { context });
+  const again = await stepOf(toolGraph, { context: [...context, ...delta.messages] });
+  t.deepEqual(again.delta.messages, []);
+  t.false(again.waiting);
+});

@@ -1,0 +1,215 @@
+import test from 'ava';
+import fc from 'fast-check';
+import type { Message } from '@agent-workflow/protos/message';
+import { RunFailure } from './failure.ts';
+import { field, type FieldSpec } from './field.ts';
+import { defaultValues, mergeOutputs, type NodeOutput } from './merge.ts';
+import type { EngineState } from './state.ts';
+
+const specs: Readonly<Record<string, FieldSpec<unknown>>> = {
+  sum: field<number>({ type: 'number', default: 0, reducer: (a, b) => a + b }).spec,
+  list: field<string[]>({ type: 'array', default: [], reducer: (a, b) => [...a, ...b] }).spec,
+  topic: field<string>({ type: 'string', default: '' }).spec,
+  count: field<number>({ type: 'integer' }).spec,
+  any: field<unknown>({ type: 'any' }).spec,
+};
+const empty: EngineState = { values: defaultValues(specs), context: [] };
+
+const output = (node: string, fields: Readonly<Record<string, unknown>>): NodeOutput => ({
+  node,
+  fields,
+  messages: [],
+  mayReplace: false,
+});
+
+const failureOf = (outputs: readonly NodeOutput[], fields = specs): RunFailure => {
+  try {
+    mergeOutputs(fields, empty, outputs);
+  } catch (error) {
+    if (error instanceof RunFailure) return error;
+    throw error;
+  }
+  throw new Error('it did not fail');
+};
+
+const updates = fc.array(
+  fc.record(
+    { sum: fc.integer({ min: -1000, max: 1000 }), list: fc.array(fc.string({ maxLength: 3 }), { maxLength: 3 }) },
+    { requiredKeys: [] },
+  ),
+  { maxLength: 5 },
+);
+
+test('reducers see the updates in the order of the nodes, whatever these are', (t) => {
+  fc.assert(
+    fc.property(updates, (given) => {
+      const { state, delta } = mergeOutputs(
+        specs,
+        empty,
+        given.map((fields, index) => output(`n${String(index)}`, fields)),
+      );
+      t.is(
+        state.values['sum'],
+        given.reduce((sum, { sum: next = 0 }) => sum + next, 0),
+      );
+      t.deepEqual(
+        state.values['list'],
+        given.flatMap(({ list = [] }) => list),
+      );
+      const written = new Set(given.flatMap((fields) => Object.keys(fields)));
+      t.deepEqual(Object.keys(delta.fields).toSorted(), [...written].toSorted());
+    }),
+  );
+});
+
+test('the same outputs give the same state, and the state before stays as it was', (t) => {
+  fc.assert(
+    fc.property(updates, (given) => {
+      const before = JSON.stringify(empty);
+      const outputs = given.map((fields, index) => output(`n${String(index)}`, fields));
+      t.deepEqual(mergeOutputs(specs, empty, outputs), mergeOutputs(specs, empty, outputs));
+      t.is(JSON.stringify(empty), before);
+    }),
+  );
+});
+
+test('what is committed is the JSON of what the state holds, for any JSON value', (t) => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      const { state, delta } = mergeOutputs(specs, empty, [output('a', { any: value })]);
+      t.deepEqual(state.values['any'], JSON.parse(delta.fields['any'] ?? ''));
+      t.deepEqual(state.values['any'], JSON.parse(JSON.stringify(value)));
+    }),
+  );
+});
+
+test('the merged state is frozen all the way down, and not what the node still holds', (t) => {
+  const mine = { deep: [{ n: 1 }] };
+  const { state } = mergeOutputs(specs, empty, [output('a', { any: mine })]);
+  const held = state.values['any'] as typeof mine;
+  t.true([state.values, held, held.deep, held.deep[0]].every(Object.isFrozen));
+  mine.deep.push({ n: 2 });
+  t.is(held.deep.length, 1);
+});
+
+test('two nodes that write a field without a reducer in one step are a fault of the graph', (t) => {
+  const failure = failureOf([output('a', { topic: 'x' }), output('b', { topic: 'x' })]);
+  t.is(failure.code, 'GraphFailed');
+  t.is(failure.message, 'nodes "a" and "b" wrote field "topic" in one step, and it has no reducer');
+  t.is(failure.node, 'b');
+});
+
+for (const [field, value, says] of [
+  ['topic', 5, 'field "topic" must be a string, not number'],
+  ['topic', null, 'field "topic" must be a string, not null'],
+  ['count', 1.5, 'field "count" must be an integer, not number'],
+  ['count', [1], 'field "count" must be an integer, not array'],
+  ['sum', 'x', 'field "sum" must be a number, not string'],
+  ['unknown', 1, 'field "unknown" is not declared in the graph'],
+  ['constructor', 1, 'field "constructor" is not declared in the graph'],
+  ['context', [], 'field "context" is not declared in the graph'],
+  ['context_summary', 1, 'field "context_summary" must be a string, not number'],
+  ['any', 1n, 'field "any" holds a value that is not JSON'],
+  ['any', () => 1, 'field "any" holds a value that is not JSON'],
+] as const) {
+  test(`${field} of ${typeof value} ${String(value)} is refused, naming field and node`, (t) => {
+    const failure = failureOf([output('writer', { [field]: value })]);
+    t.is(failure.code, 'NodeFailed');
+    t.is(failure.message, says);
+    t.is(failure.node, 'writer');
+  });
+}
+
+test('a reducer that throws is named by its field, and its words are kept as the cause', (t) => {
+  const cause = new Error('inside');
+  const broken = field<number>({
+    type: 'number',
+    reducer: () => {
+      throw cause;
+    },
+  }).spec;
+  const failure = failureOf([output('a', { broken: 1 })], { broken });
+  t.is(failure.message, 'the reducer of field "broken" failed');
+  t.is(failure.cause, cause);
+});
+
+test('a field left undefined is not written', (t) => {
+  const { delta } = mergeOutputs(specs, empty, [output('a', { topic: undefined }), output('b', { topic: 'x' })]);
+  t.deepEqual(delta.fields, { topic: '"x"' });
+});
+
+const messageOf = (id: string): Message => ({
+  message_id: id,
+  role: 'user',
+  content: [],
+  timestamp: '2026-01-01T00:00:00.000Z',
+});
+const talk: EngineState = { ...empty, context: ['a', 'b', 'c'].map(messageOf) };
+const idsOf = (state: EngineState): string[] => state.context.map(({ message_id: id }) => id);
+
+test('what nodes remove leaves the context, each message once, and what they add stays', (t) => {
+  const { state, delta } = mergeOutputs(specs, talk, [
+    { ...output('one', {}), removed: ['b', 'a'], messages: [messageOf('d')] },
+    { ...output('two', {}), removed: ['a'] },
+    output('three', {}),
+  ]);
+  t.deepEqual(idsOf(state), ['c', 'd']);
+  t.deepEqual(delta.removed, ['b', 'a']);
+  t.deepEqual(
+    delta.messages.map(({ message_id: id }) => id),
+    ['d'],
+  );
+});
+
+test('what is added or replaced in the step in which another removes it has left, whatever the order of the nodes', (t) => {
+  const adding = { ...output('adding', {}), messages: [messageOf('a'), messageOf('d')], mayReplace: true };
+  const removing = { ...output('removing', {}), removed: ['a', 'd'] };
+  for (const outputs of [
+    [adding, removing],
+    [removing, adding],
+  ]) {
+    const { state, delta } = mergeOutputs(specs, talk, outputs);
+    t.deepEqual(idsOf(state), ['b', 'c']);
+    t.deepEqual(delta.removed, ['a', 'd']);
+    t.is(delta.messages.length, 2);
+  }
+});
+
+test('what stays and what was removed is what was there and what was added', (t) => {
+  const ids = fc.subarray(['a', 'b', 'c', 'd', 'e']);
+  fc.assert(
+    fc.property(fc.array(ids, { maxLength: 4 }), (given) => {
+      const { state, delta } = mergeOutputs(specs, talk, [
+        { ...output('adding', {}), messages: [messageOf('d'), messageOf('e')] },
+        ...given.map((removed, index) => ({ ...output(`n${String(index)}`, {}), removed })),
+      ]);
+      t.deepEqual([...idsOf(state), ...delta.removed].toSorted(), ['a', 'b', 'c', 'd', 'e']);
+      t.deepEqual(new Set(delta.removed), new Set(given.flat()));
+      t.deepEqual(idsOf(talk), ['a', 'b', 'c']);
+    }),
+  );
+});
+
+test('a step that removes nothing keeps the context that it was given', (t) => {
+  const { state, delta } = mergeOutputs(specs, talk, [{ ...output('a', {}), removed: undefined }, output('b', {})]);
+  t.is(state.context, talk.context);
+  t.deepEqual(delta.removed, []);
+});
+
+for (const [removed, says] of [
+  ['a', 'must be an array, not string'],
+  [null, 'must be an array, not null'],
+  [{ 0: 'a' }, 'must be an array, not object'],
+  [['a', 1], 'holds what is no message id: it must be a string, not number'],
+  [[messageOf('a')], 'holds what is no message id: it must be a string, not object'],
+  [['a', 'z'], 'names "z", which no message of the context has for its id'],
+] as const) {
+  test(`removed_from_context of ${JSON.stringify(removed)} is refused, naming the node`, (t) => {
+    const failure = t.throws(() => mergeOutputs(specs, talk, [{ ...output('tidy', {}), removed }]), {
+      instanceOf: RunFailure,
+    });
+    t.is(failure.code, 'NodeFailed');
+    t.is(failure.message, `removed_from_context of node "tidy" ${says}`);
+    t.is(failure.node, 'tidy');
+  });
+}

@@ -1,0 +1,176 @@
+import { sizes } from '@agent-workflow/kit/sizes';
+import type { Message } from '@agent-workflow/protos/message';
+import { frozenHint, RunFailure } from './failure.ts';
+import { misfit, type FieldSpec } from './field.ts';
+import { deepFreeze, withMessages, withoutMessages, type EngineState } from './state.ts';
+
+/** What one step changes, as it will be committed. */
+export interface Delta {
+  /** Changed fields: their new values as JSON text. */
+  readonly fields: Readonly<Record<string, string>>;
+  readonly messages: readonly Message[];
+  /** Whether one of `messages` may stand in the log already. */
+  readonly mayReplace: boolean;
+  /** Ids of messages that leave the context, each once; of those in `messages`, too, which then stand in the log alone. */
+  readonly removed: readonly string[];
+}
+
+/** What one node gave back. */
+export interface NodeOutput {
+  readonly node: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly messages: readonly Message[];
+  readonly mayReplace: boolean;
+  /** What is to leave the context, as the node gave it; absent when it named nothing. */
+  readonly removed?: unknown;
+}
+
+type Specs = Readonly<Record<string, FieldSpec<unknown>>>;
+
+const summary: FieldSpec<unknown> = {
+  type: 'string',
+  description: 'Summary of what the context no longer holds',
+  default: '',
+};
+
+/** The fields of every graph: its own and those that the service fills. */
+export const allFields = (fields: Specs): Specs => ({
+  ...fields,
+  context: { type: 'array', description: 'Messages that the model sees', default: [] },
+  context_summary: summary,
+});
+
+/** The values that a thread without any starts from. */
+export const defaultValues = (fields: Specs): Record<string, unknown> =>
+  Object.fromEntries([
+    ...Object.entries(fields).flatMap(([name, spec]) =>
+      spec.default === undefined ? [] : [[name, spec.default] as const],
+    ),
+    ['context_summary', ''],
+  ]);
+
+/**
+ * Merges what the nodes of one step gave, in the order of `outputs`: the same outputs give the same state, whatever order
+ * the nodes finished in.
+ */
+export function mergeOutputs(
+  fields: Specs,
+  state: EngineState,
+  outputs: readonly NodeOutput[],
+): { readonly state: EngineState; readonly delta: Delta } {
+  const values: Record<string, unknown> = { ...state.values };
+  const writers = new Map<string, string>();
+  for (const { node, fields: update } of outputs) {
+    for (const [name, value] of Object.entries(update)) {
+      if (value === undefined) continue;
+      const spec = specOf(fields, name, node);
+      const other = writers.get(name);
+      // A sub-graph gives one output for each node that ran in it, in their order: the last one's word holds.
+      if (other !== undefined && other !== node && !spec.reducer) {
+        throw new RunFailure(
+          'GraphFailed',
+          `nodes "${other}" and "${node}" wrote field "${name}" in one step, and it has no reducer`,
+          { node },
+        );
+      }
+      writers.set(name, node);
+      values[name] = reduceField({ name, spec, current: values[name], update: value, node });
+    }
+  }
+  const changed = [...writers.keys()].map(
+    (name) => [name, toJsonValue(name, values[name], writers.get(name))] as const,
+  );
+  for (const [name, json] of changed) values[name] = deepFreeze(JSON.parse(json));
+  const messages = outputs.flatMap((output) => output.messages);
+  const mayReplace = outputs.some((output) => output.mayReplace);
+  const added = withMessages(state.context, messages, mayReplace);
+  const removed = removedBy(outputs, added);
+  return {
+    state: { values: Object.freeze(values), context: withoutMessages(added, removed) },
+    delta: { fields: Object.fromEntries(changed), messages, mayReplace, removed },
+  };
+}
+
+const nothing: readonly string[] = [];
+
+/**
+ * What the nodes of a step remove, in their order. A message may be removed by several, and by one that stands beside the
+ * node that added or replaced it: it has left the context then, whoever finished first.
+ */
+function removedBy(outputs: readonly NodeOutput[], context: readonly Message[]): readonly string[] {
+  if (outputs.every(({ removed }) => removed === undefined)) return nothing;
+  const known = new Set(context.map(({ message_id: id }) => id));
+  return [...new Set(outputs.flatMap(({ node, removed = nothing }) => readRemoved(node, removed, known)))];
+}
+
+function readRemoved(node: string, removed: unknown, known: ReadonlySet<string>): readonly string[] {
+  const refuse = (why: string): RunFailure =>
+    new RunFailure('NodeFailed', `removed_from_context of node "${node}" ${why}`, { node });
+  if (!Array.isArray(removed)) throw refuse(misfit({ type: 'array' }, removed) ?? '');
+  return removed.map((id: unknown) => {
+    const fault = misfit({ type: 'string' }, id);
+    if (fault !== undefined) throw refuse(`holds what is no message id: it ${fault}`);
+    if (!known.has(id as string))
+      throw refuse(`names "${id as string}", which no message of the context has for its id`);
+    return id as string;
+  });
+}
+
+interface Reduction {
+  readonly name: string;
+  readonly spec: FieldSpec<unknown>;
+  readonly current: unknown;
+  readonly update: unknown;
+  readonly node: string;
+}
+
+/** One field's new value. Both the update and what the reducer makes of it must fit the field. */
+function reduceField({ name, spec, current, update, node }: Reduction): unknown {
+  const value = spec.reducer ? callReducer(spec.reducer, current, update, name, node) : update;
+  const fault = misfit(spec, value);
+  if (fault !== undefined) throw new RunFailure('NodeFailed', `field "${name}" ${fault}`, { node });
+  return value;
+}
+
+function callReducer(
+  reducer: NonNullable<FieldSpec<unknown>['reducer']>,
+  current: unknown,
+  update: unknown,
+  name: string,
+  node: string,
+): unknown {
+  try {
+    return reducer(current, update);
+  } catch (cause) {
+    throw new RunFailure('NodeFailed', `the reducer of field "${name}" failed${frozenHint(cause)}`, { node, cause });
+  }
+}
+
+function specOf(fields: Specs, name: string, node: string): FieldSpec<unknown> {
+  if (name === 'context_summary') return summary;
+  const spec = Object.hasOwn(fields, name) ? fields[name] : undefined;
+  if (!spec) throw new RunFailure('NodeFailed', `field "${name}" is not declared in the graph`, { node });
+  return spec;
+}
+
+function toJsonValue(name: string, value: unknown, node: string | undefined): string {
+  try {
+    const json = JSON.stringify(value) as string | undefined;
+    if (json !== undefined) return light(name, json, node);
+  } catch (error) {
+    if (error instanceof RunFailure) throw error;
+    // A cycle or a bigint: refused below with whatever else JSON has no word for.
+  }
+  throw new RunFailure(
+    'NodeFailed',
+    `field "${name}" holds a value that is not JSON`,
+    node === undefined ? {} : { node },
+  );
+}
+
+/** Refuses here what no commit would take, before it is copied any further. */
+function light(name: string, json: string, node: string | undefined): string {
+  if (json.length <= sizes.state) return json;
+  const what = `field "${name}" weighs ${json.length} bytes or more, and the state may weigh ${sizes.state}`;
+  throw new RunFailure('NodeFailed', what, node === undefined ? {} : { node });
+}

@@ -1,0 +1,55 @@
+import type { Block } from '@agent-workflow/protos/message';
+import test from 'ava';
+import { RunFailure } from './failure.ts';
+import { draftMessage, toMessages } from './message.ts';
+
+const asItIs = (block: Block): Block => block;
+
+test('a message of a node is held to the rules that a message of a caller is held to', (t) => {
+  const cases: [message: unknown, says: string][] = [
+    [{ content: 'x', role: 42 }, 'messages[0].role must be one of user, assistant, system, tool'],
+    [{ content: 5 }, 'messages[0].content must be a string or an array, not number'],
+    [{ content: [5] }, 'messages[0].content[0] must be an object, not number'],
+    [{ content: [{ type: 'text' }] }, 'messages[0].content[0].text is required'],
+    [
+      { content: [{ type: 'tool_call', id: 'a', name: 'b', args: 'c' }] },
+      'messages[0].content[0].args must be an object, not string',
+    ],
+    [{ content: 'x', metadata: 5 }, 'messages[0].metadata must be an object, not number'],
+    [
+      { content: 'x', timestamp: 'soon' },
+      'messages[0].timestamp must be an ISO 8601 time, or a number of the years 1970 to 9999',
+    ],
+  ];
+  for (const id of ['a/b', '.', '..', 'a\u0000'])
+    cases.push([
+      { content: 'x', message_id: id },
+      'messages[0].message_id must not hold a slash or a control character, nor be "." or ".."',
+    ]);
+  for (const [message, says] of cases) {
+    const failure = t.throws(() => toMessages([message], asItIs), { instanceOf: RunFailure });
+    t.is(failure.message, says);
+    t.is(failure.code, 'NodeFailed');
+  }
+});
+
+test('a block that a node emits is held to the same rules', (t) => {
+  const draft = draftMessage(asItIs);
+  const failure = t.throws(() => draft.add({ type: 'tool_call', id: '', name: 'b', args: {} }), {
+    instanceOf: RunFailure,
+  });
+  t.is(failure.message, 'the emitted piece.id must not be empty');
+  for (let count = 0; count < 1000; count++) draft.add({ type: 'hologram' });
+  t.regex(t.throws(() => draft.add({ type: 'hologram' })).message, /more than 1000 blocks/);
+});
+
+test('a message of a node gets what it lacks', (t) => {
+  const [message] = toMessages([{ content: 'x', message_id: '0', timestamp: 1_767_323_045, mood: 'good' }], asItIs);
+  t.like(message, {
+    role: 'assistant',
+    content: [{ type: 'text', text: 'x' }],
+    timestamp: '2026-01-02T03:04:05.000Z',
+    mood: 'good',
+  });
+  t.regex(message?.message_id ?? '', /^[0-9a-f-]{36}$/);
+});

@@ -1,0 +1,91 @@
+import type { FoundObject, Home, Weaviate } from './client.ts';
+
+/** A condition on objects, in the words of Weaviate's `where`. */
+export type Where =
+  | { readonly operator: 'And' | 'Or'; readonly operands: readonly Where[] }
+  | {
+      readonly operator: 'Equal' | 'LessThan' | 'GreaterThanEqual' | 'ContainsAny';
+      readonly path: readonly [string];
+      readonly valueText?: string | readonly string[];
+      readonly valueNumber?: number;
+    };
+
+export interface Query {
+  readonly home: Home;
+  /** Properties, and `_additional { … }`. */
+  readonly fields: string;
+  readonly limit: number;
+  readonly where?: Where | undefined;
+  readonly sort?: { readonly path: string; readonly order: 'asc' | 'desc' };
+  readonly nearVector?: Float32Array;
+  /** Words between spaces, looked for in `property`. */
+  readonly bm25?: { readonly words: string; readonly property: string };
+}
+
+/** More than this Weaviate does not give to one query, unless it is set up otherwise. */
+export const maxResults = 10_000;
+
+export type Row = Readonly<Record<string, unknown>>;
+
+/** The objects that a query finds; none for a tenant that was never written to. */
+export async function findRows(weaviate: Weaviate, query: Query): Promise<Row[]> {
+  const { collection, tenant } = query.home;
+  const parts = [
+    tenant === undefined ? '' : `tenant: ${literal(tenant)}`,
+    `limit: ${String(query.limit)}`,
+    query.where && `where: ${whereText(query.where)}`,
+    query.sort && `sort: [{ path: [${literal(query.sort.path)}], order: ${query.sort.order} }]`,
+    query.nearVector && `nearVector: { vector: [${query.nearVector.join()}] }`,
+    query.bm25 && `bm25: { query: ${literal(query.bm25.words)}, properties: [${literal(query.bm25.property)}] }`,
+  ];
+  const data = await weaviate.query(
+    `{ Get { ${collection}(${parts.filter(Boolean).join(' ')}) { ${query.fields} } } }`,
+  );
+  const get = data?.['Get'] as Readonly<Record<string, Row[] | null>> | undefined;
+  return get?.[collection] ?? [];
+}
+
+/** How many objects meet the condition. */
+export async function countRows(weaviate: Weaviate, { home, where }: Pick<Query, 'home' | 'where'>): Promise<number> {
+  const { collection, tenant } = home;
+  const parts = [tenant === undefined ? '' : `tenant: ${literal(tenant)}`, where && `where: ${whereText(where)}`];
+  const given = parts.filter(Boolean).join(' ');
+  const data = await weaviate.query(
+    `{ Aggregate { ${collection}${given === '' ? '' : `(${given})`} { meta { count } } } }`,
+  );
+  const groups = (data?.['Aggregate'] as Readonly<Record<string, { meta?: { count?: number } }[]>> | undefined)?.[
+    collection
+  ];
+  return groups?.[0]?.meta?.count ?? 0;
+}
+
+/** All of the conditions, as one; `undefined` when there is none. */
+export function allOf(conditions: readonly (Where | undefined)[]): Where | undefined {
+  const operands = conditions.filter((condition) => condition !== undefined);
+  return operands.length > 1 ? { operator: 'And', operands } : operands[0];
+}
+
+export const hasId = (ids: readonly string[]): Where => ({ operator: 'ContainsAny', path: ['id'], valueText: ids });
+
+function whereText(where: Where): string {
+  if ('operands' in where) {
+    return `{ operator: ${where.operator}, operands: [${where.operands.map(whereText).join(', ')}] }`;
+  }
+  const { operator, path, valueText, valueNumber } = where;
+  const value = valueText === undefined ? `valueNumber: ${String(valueNumber)}` : `valueText: ${literal(valueText)}`;
+  return `{ operator: ${operator}, path: ${literal(path)}, ${value} }`;
+}
+
+/** As GraphQL writes strings and lists of them: JSON, without halves of characters. */
+const literal = (value: string | readonly string[]): string =>
+  typeof value === 'string' ? JSON.stringify(value.toWellFormed()) : `[${value.map(literal).join()}]`;
+
+/** Every object of a home, page by page, vectors included. What is written meanwhile may be among them or not. */
+export async function* walk(weaviate: Weaviate, home: Home, limit: number): AsyncGenerator<FoundObject> {
+  for (let after: string | undefined; ;) {
+    const objects = await weaviate.page(home, { after, limit });
+    yield* objects;
+    after = objects.at(-1)?.id;
+    if (objects.length < limit || after === undefined) return;
+  }
+}

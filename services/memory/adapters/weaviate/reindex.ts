@@ -1,0 +1,92 @@
+import { ConfigError } from '@agent-workflow/kit/env';
+import { ServiceError } from '@agent-workflow/kit/errors';
+import type { EmbedderIdentity, OwnedMemory } from '../../ports/port.ts';
+import { createWeaviate, type Weaviate, type WeaviatePlace } from './client.ts';
+import { openMarks, type Marks } from './marks.ts';
+import { openPresence } from './presence.ts';
+import { countRows } from './queries.ts';
+import { makeCollection, readCurrent, type Current } from './schema.ts';
+import { loadOwners, scanAll } from './store.ts';
+
+export interface ReindexOptions extends WeaviatePlace {
+  readonly prefix: string;
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** A collection that takes the place of the one that stands. While it is open, no memory service can be. */
+export interface Reindex extends AsyncDisposable {
+  /** What made the vectors of the memories that stand. */
+  readonly embedder: EmbedderIdentity;
+  readonly count: () => Promise<number>;
+  readonly scan: () => AsyncIterable<OwnedMemory>;
+  /** Puts copies into the new collection; gives how many are new there. */
+  readonly load: (memories: readonly OwnedMemory[]) => Promise<number>;
+  /** From here on the new collection is the one that stands; the old one is gone. */
+  readonly finish: (embedder: EmbedderIdentity) => Promise<void>;
+}
+
+/**
+ * Begins anew: what an attempt before this one left behind is dropped.
+ * @throws ConfigError when a memory service is at work, or there are no memories.
+ */
+export async function openReindex(options: ReindexOptions): Promise<Reindex> {
+  const { prefix, onFailure } = options;
+  const weaviate = await createWeaviate(options);
+  const marks = await openMarks(weaviate, `${prefix}Marks`);
+  const presence = await openPresence(marks, 'copying', { unless: ['serving', 'copying'], onFailure });
+  if (!presence) throw new ConfigError('a memory service, or another reindex, is at work: stop it first');
+  try {
+    return await begin({ weaviate, marks, prefix, presence });
+  } catch (error) {
+    await presence[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+interface Parts {
+  readonly weaviate: Weaviate;
+  readonly marks: Marks;
+  readonly prefix: string;
+  readonly presence: AsyncDisposable;
+}
+
+async function begin({ weaviate, marks, prefix, presence }: Parts): Promise<Reindex> {
+  const current = await readCurrent(marks);
+  if (!current) throw new ConfigError('there are no memories at WEAVIATE_URL');
+  const { collection } = current;
+  const target = nextName(prefix, current);
+  await dropOthers(weaviate, prefix, collection);
+  const schema = await makeCollection(weaviate, target);
+  const use = async <T>(_: string, work: () => Promise<T>): Promise<T> => work();
+
+  return {
+    embedder: { model: current.model, dimension: current.dimension },
+    count: async () => {
+      const tenants = await weaviate.listTenants(collection);
+      let total = 0;
+      for (const { name: tenant } of tenants) total += await countRows(weaviate, { home: { collection, tenant } });
+      return total;
+    },
+    scan: () => scanAll(weaviate, { collection, use }),
+    load: async (memories) => loadOwners(weaviate, { collection: target, use }, memories),
+    finish: async ({ model, dimension }) => {
+      const next: Current = { collection: target, schema, model, dimension };
+      await marks.write('current', '', next);
+      await dropOthers(weaviate, prefix, target);
+    },
+    [Symbol.asyncDispose]: async () => presence[Symbol.asyncDispose](),
+  };
+}
+
+function nextName(prefix: string, { collection }: Current): string {
+  const number = Number(collection.slice(prefix.length + 1));
+  if (!Number.isInteger(number)) throw new ServiceError('StorageFailed', 'the memories stand under an unknown name');
+  return `${prefix}_${String(number + 1)}`;
+}
+
+/** Drops every collection of memories but one. */
+async function dropOthers(weaviate: Weaviate, prefix: string, kept: string): Promise<void> {
+  const names = await weaviate.listCollections();
+  const others = names.filter((name) => name.startsWith(`${prefix}_`) && name !== kept);
+  for (const name of others) await weaviate.dropCollection(name);
+}

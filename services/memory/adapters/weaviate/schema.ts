@@ -1,0 +1,109 @@
+import { ConfigError } from '@agent-workflow/kit/env';
+import { unavailable } from '@agent-workflow/kit/errors';
+import type { EmbedderIdentity } from '../../ports/port.ts';
+import type { Weaviate } from './client.ts';
+import type { Marks } from './marks.ts';
+
+/** What stands at the mark `current`: where the memories are, and what made their vectors. */
+export interface Current extends EmbedderIdentity {
+  readonly collection: string;
+  /** How many of `migrations` were applied to it. */
+  readonly schema: number;
+}
+
+export interface SchemaOptions {
+  readonly weaviate: Weaviate;
+  readonly marks: Marks;
+  /** What the names of our collections begin with. */
+  readonly prefix: string;
+  readonly embedder: EmbedderIdentity;
+}
+
+/**
+ * The schema, oldest first: only ever append. Each is applied once, in order, to a collection of memories, and may be cut short
+ * and begun again.
+ */
+const migrations: readonly ((weaviate: Weaviate, collection: string) => Promise<unknown>)[] = [
+  (weaviate, collection) => weaviate.createCollection(definitionOf(collection)),
+];
+
+/**
+ * Brings the collection of memories to where this version wants it.
+ * @returns its name.
+ * @throws ConfigError when it holds memories of another embedder, or is of a newer version.
+ */
+export async function openSchema(options: SchemaOptions): Promise<Current> {
+  const known = await readCurrent(options.marks);
+  if (known && isCurrent(known, options)) return known;
+  return options.marks.hold('schema', async (isHeld) => {
+    const standing = await readCurrent(options.marks);
+    const current = await toCurrent(standing, options);
+    for (const migrate of migrations.slice(current.schema)) {
+      if (!isHeld()) throw unavailable('the schema of the memories is being changed by others');
+      await migrate(options.weaviate, current.collection);
+    }
+    const applied = { ...current, schema: migrations.length };
+    await options.marks.write('current', '', applied);
+    return applied;
+  });
+}
+
+export const readCurrent = async (marks: Marks): Promise<Current | undefined> =>
+  (await marks.read('current'))?.value as Current | undefined;
+
+function isCurrent({ schema, ...identity }: Current, { embedder }: SchemaOptions): boolean {
+  return schema === migrations.length && isSame(identity, embedder);
+}
+
+export const isSame = (a: EmbedderIdentity, b: EmbedderIdentity): boolean =>
+  a.model === b.model && a.dimension === b.dimension;
+
+async function toCurrent(
+  standing: Current | undefined,
+  { weaviate, prefix, embedder: { model, dimension } }: SchemaOptions,
+): Promise<Current> {
+  if (!standing) return { collection: `${prefix}_1`, schema: 0, model, dimension };
+  if (standing.schema > migrations.length) {
+    const versions = `schema ${String(standing.schema)}, known ${String(migrations.length)}`;
+    throw new ConfigError(`the memories at WEAVIATE_URL were written by a newer version (${versions})`);
+  }
+  if (!isSame(standing, { model, dimension }) && (await weaviate.listTenants(standing.collection)).length > 0) {
+    const was = `${standing.model} (${String(standing.dimension)} numbers)`;
+    throw new ConfigError(
+      `the memories at WEAVIATE_URL were embedded by ${was}, not ${model} (${String(dimension)} numbers): set ` +
+        'EMBEDDINGS_PROVIDER, EMBEDDINGS_MODEL and EMBEDDINGS_DIMENSION as they were, or run services/memory/reindex.ts',
+    );
+  }
+  return { ...standing, model, dimension };
+}
+
+/** A collection as the newest version wants it, for what is copied into it. */
+export async function makeCollection(weaviate: Weaviate, collection: string): Promise<number> {
+  for (const migrate of migrations) await migrate(weaviate, collection);
+  return migrations.length;
+}
+
+const kept = { dataType: ['text'], indexFilterable: false, indexSearchable: false };
+
+/**
+ * Tenants are made and woken by use. Vectors are compared one by one (`flat`): the README says why. What is filtered by stands in
+ * `keys`, hashed, so that no text of a caller is ever part of an index or a query.
+ */
+const definitionOf = (collection: string): Record<string, unknown> => ({
+  class: collection,
+  vectorizer: 'none',
+  vectorIndexType: 'flat',
+  vectorIndexConfig: { distance: 'cosine' },
+  multiTenancyConfig: { enabled: true, autoTenantCreation: true, autoTenantActivation: true },
+  invertedIndexConfig: { indexTimestamps: true, stopwords: { preset: 'none' }, bm25: { k1: 1.2, b: 0.75 } },
+  properties: [
+    { name: 'idHex', dataType: ['text'], tokenization: 'field', indexSearchable: false },
+    { name: 'at', dataType: ['number'], indexRangeFilters: true },
+    { name: 'keys', dataType: ['text[]'], tokenization: 'field', indexSearchable: false },
+    { name: 'words', dataType: ['text'], tokenization: 'whitespace', indexFilterable: false },
+    ...['owner', 'memoryType', 'category', 'threadId', 'content', 'metadata', 'vectorJson', 'stamp'].map((name) => ({
+      name,
+      ...kept,
+    })),
+  ],
+});

@@ -1,0 +1,20 @@
+import test from 'ava';
+import { isRepaired, newStamp, repairStamp, requestOfStamp, requestStamp } from './stamps.ts';
+
+const request = { id: 'update k', at: 1000, keptMs: 500 };
+
+test('the stamp of an update names its request, also after repairs', (t) => {
+  const stamp = requestStamp('u:ada', request);
+  const named = requestOfStamp(stamp);
+  t.is(named?.until, 1500);
+  const once = repairStamp('e1', stamp);
+  t.deepEqual([requestOfStamp(once), requestOfStamp(repairStamp('e2', once))], [named, named]);
+  t.deepEqual([isRepaired('e1', once), isRepaired('e2', once), isRepaired('e1', stamp)], [true, false, false]);
+});
+
+test('the stamp of another write names none', (t) => {
+  for (const stamp of [newStamp(), repairStamp('e1', newStamp()), repairStamp('e1', undefined), undefined])
+    t.is(requestOfStamp(stamp), undefined);
+  t.true(isRepaired('e1', repairStamp('e1', newStamp())));
+  t.false(isRepaired('e', repairStamp('e1', newStamp())));
+});

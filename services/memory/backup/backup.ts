@@ -1,0 +1,115 @@
+import { ConfigError } from '@agent-workflow/kit/env';
+import { isIn, memoryTypes } from '@agent-workflow/protos/lists';
+import { fieldOf, isObject, type JsonObject } from '../record/json.ts';
+import type { EmbedderIdentity, OwnedMemory } from '../ports/port.ts';
+import { toUnit } from '../search/rank.ts';
+
+// A backup is lines of JSON: first what it is and what made its vectors, then a memory each, and last how many there are.
+
+const format = 'agent-workflow memories';
+const version = 1;
+
+/** The lines of a backup, each with its end. */
+export async function* toLines(
+  memories: AsyncIterable<OwnedMemory>,
+  { model, dimension }: EmbedderIdentity,
+): AsyncGenerator<string> {
+  yield lineOf({ format, version, model, dimension });
+  let count = 0;
+  for await (const { owner, memory } of memories) {
+    count += 1;
+    const { vector: _, metadataJson, vectorJson, ...fields } = memory;
+    yield lineOf({ owner, ...fields, metadataJson: textOf(metadataJson), vectorJson: textOf(vectorJson) });
+  }
+  yield lineOf({ count });
+}
+
+export interface Backup {
+  /** What made the vectors. */
+  readonly embedder: EmbedderIdentity;
+  /** @throws ConfigError at a line that is none of a backup's, and when the last one is missing. */
+  readonly memories: AsyncIterable<OwnedMemory>;
+}
+
+/** @throws ConfigError when it is no backup that this version can read. */
+export async function readBackup(lines: AsyncIterable<string>): Promise<Backup> {
+  const iterator = lines[Symbol.asyncIterator]();
+  const first = await iterator.next();
+  const head = first.done ? undefined : parse(first.value);
+  const model = head && fieldOf(head, 'model');
+  const dimension = head && fieldOf(head, 'dimension');
+  const isOurs = head && fieldOf(head, 'format') === format && fieldOf(head, 'version') === version;
+  if (!isOurs || typeof model !== 'string' || typeof dimension !== 'number') {
+    throw new ConfigError(`the file is no backup of memories (version ${String(version)})`);
+  }
+  return { embedder: { model, dimension }, memories: readMemories(iterator, dimension) };
+}
+
+async function* readMemories(lines: AsyncIterator<string>, dimension: number): AsyncGenerator<OwnedMemory> {
+  for (let count = 0; ; count += 1) {
+    const next = await lines.next();
+    const line = next.done ? undefined : parse(next.value);
+    if (line && fieldOf(line, 'count') === count) return;
+    const owned = line && toOwned(line, dimension);
+    // The head is line 1.
+    if (!owned) throw new ConfigError(`the file is no whole backup: line ${String(count + 2)} is no memory`);
+    yield owned;
+  }
+}
+
+const texts = [
+  'owner',
+  'memoryId',
+  'memoryType',
+  'category',
+  'threadId',
+  'content',
+  'metadataJson',
+  'vectorJson',
+] as const;
+
+function toOwned(line: JsonObject, dimension: number): OwnedMemory | undefined {
+  const fields = Object.fromEntries(texts.map((name) => [name, fieldOf(line, name)]));
+  const timestamp = fieldOf(line, 'timestamp');
+  if (!isTexts(fields) || typeof timestamp !== 'number') return undefined;
+  const { owner, memoryType, metadataJson, vectorJson, ...rest } = fields;
+  if (!isIn(memoryTypes, memoryType)) return undefined;
+  const numbers = numbersOf(vectorJson);
+  if (numbers?.length !== dimension || !parse(metadataJson)) return undefined;
+  const memory = {
+    ...rest,
+    memoryType,
+    timestamp,
+    metadataJson: Buffer.from(metadataJson),
+    vectorJson: Buffer.from(vectorJson),
+    vector: toUnit(Float32Array.from(numbers)),
+  };
+  return { owner, memory };
+}
+
+const isTexts = (fields: JsonObject): fields is Readonly<Record<(typeof texts)[number], string>> =>
+  texts.every((name) => typeof fields[name] === 'string');
+
+function numbersOf(json: string): number[] | undefined {
+  try {
+    const value: unknown = JSON.parse(json);
+    if (Array.isArray(value) && value.every((number) => typeof number === 'number')) return value;
+  } catch {
+    // Not one of ours: the caller says where it stands.
+  }
+  return undefined;
+}
+
+function parse(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const lineOf = (value: unknown): string => `${JSON.stringify(value)}\n`;
+
+const textOf = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
+  Buffer.from(buffer, byteOffset, byteLength).toString();

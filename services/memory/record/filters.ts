@@ -1,0 +1,123 @@
+import { isDeepStrictEqual } from 'node:util';
+import { invalid } from '@agent-workflow/kit/errors';
+import type { Selection } from '@agent-workflow/protos/memory';
+import { fieldOf, isObject, readObject } from './json.ts';
+import type { MemoryHead, MetadataMatch, Narrowing, Scalar } from '../ports/port.ts';
+
+/** A selection, read: what a store narrows by itself, and the test for the rest. */
+export interface Selected {
+  readonly narrowing: Narrowing;
+  /** Absent when `narrowing` says it all. */
+  readonly accepts?: (head: MemoryHead) => boolean;
+}
+
+type Test = (value: unknown) => boolean;
+
+/**
+ * Reads what a memory must match. A field is compared by equality with any JSON value (`null` matches null, and
+ * not an absent field), or by an object of operators that must all hold. `thread_id`, `memory_type` and `category` are the memory's
+ * own; every other name is a field of its metadata.
+ * @throws Invalid at the filter that does not hold together.
+ */
+export function readSelection({ memoryType, category, threadId, filtersJson }: Selection): Selected {
+  const narrowing = { memoryType, category, threadId };
+  if (filtersJson === undefined) return { narrowing };
+  const filters = Object.entries(readObject(filtersJson, ['filters']));
+  if (filters.length === 0) return { narrowing };
+  const tests = filters.map(([field, condition]) => [field, toTest(field, condition)] as const);
+  const metadata = filters.flatMap(([field, condition]) => toMatch(field, condition));
+  return {
+    narrowing: { ...narrowing, ...(metadata.length > 0 && { metadata }) },
+    accepts: (head) => tests.every(([field, test]) => test(valueOf(head, field))),
+  };
+}
+
+/** Whether a selection leaves anything out. */
+export const narrows = ({ narrowing, accepts }: Selected): boolean =>
+  accepts !== undefined || Object.values(narrowing).some((value) => value !== undefined);
+
+const ownFields: Readonly<Record<string, (head: MemoryHead) => string>> = {
+  thread_id: (head) => head.threadId,
+  memory_type: (head) => head.memoryType,
+  category: (head) => head.category,
+};
+
+const valueOf = (head: MemoryHead, field: string): unknown =>
+  Object.hasOwn(ownFields, field) ? ownFields[field]?.(head) : fieldOf(head.metadata, field);
+
+const operators: Readonly<Record<string, (operand: unknown) => Test | undefined>> = {
+  $gt: ordered((order) => order > 0),
+  $gte: ordered((order) => order >= 0),
+  $lt: ordered((order) => order < 0),
+  $lte: ordered((order) => order <= 0),
+  $ne: (operand) => {
+    const equals = equalTo(operand);
+    return (value) => !equals(value);
+  },
+  $in: (operand) => {
+    if (!Array.isArray(operand)) return undefined;
+    // Texts, numbers and booleans are looked up; only what has parts is compared one by one.
+    const plain = new Set(operand.filter(isScalar));
+    const tests = operand.filter((each) => !isScalar(each)).map(equalTo);
+    return (value) => plain.has(value as Scalar) || tests.some((test) => test(value));
+  },
+};
+
+/** What of a condition an index of values can answer: equality with plain values. */
+function toMatch(field: string, condition: unknown): MetadataMatch[] {
+  if (Object.hasOwn(ownFields, field)) return [];
+  if (isScalar(condition)) return [{ field, anyOf: [condition] }];
+  const among = isObject(condition) ? fieldOf(condition, '$in') : undefined;
+  return Array.isArray(among) && among.every(isScalar) ? [{ field, anyOf: among }] : [];
+}
+
+const isScalar = (value: unknown): value is Scalar =>
+  typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+
+const operandOf = (operator: string): string => (operator === '$in' ? 'an array' : 'a number or a string');
+
+function toTest(field: string, condition: unknown): Test {
+  if (field.startsWith('$')) throw invalid(['filters', field], 'is no name of a field: conditions do not nest');
+  if (!isObject(condition) || !Object.keys(condition).some(isOperator)) {
+    refuseNested(condition, ['filters', field]);
+    return equalTo(condition);
+  }
+  const tests = Object.entries(condition).map(([operator, operand]) => toOperatorTest(field, operator, operand));
+  return (value) => tests.every((test) => test(value));
+}
+
+function toOperatorTest(field: string, operator: string, operand: unknown): Test {
+  const at = ['filters', field, operator];
+  const make = Object.hasOwn(operators, operator) ? operators[operator] : undefined;
+  if (!make) throw invalid(at, `must be one of ${Object.keys(operators).join(', ')}`, 'enum');
+  refuseNested(operand, at);
+  const test = make(operand);
+  if (!test) throw invalid(at, `must be given ${operandOf(operator)}`);
+  return test;
+}
+
+const isOperator = (key: string): boolean => key.startsWith('$');
+
+/** An operator further in would be compared as a value, which nobody means. */
+function refuseNested(operand: unknown, at: readonly string[]): void {
+  if (typeof operand !== 'object' || operand === null) return;
+  for (const [key, value] of Object.entries(operand)) {
+    if (isObject(operand) && isOperator(key)) throw invalid([...at, key], 'cannot stand here: conditions do not nest');
+    refuseNested(value, at);
+  }
+}
+
+/** Numbers are ordered among numbers and strings among strings; nothing else has an order. */
+function ordered(holds: (order: number) => boolean): (operand: unknown) => Test | undefined {
+  return (operand) => {
+    if (typeof operand !== 'number' && typeof operand !== 'string') return undefined;
+    return (value) => typeof value === typeof operand && holds(orderOf(value as typeof operand, operand));
+  };
+}
+
+const orderOf = (a: number | string, b: number | string): number => (a > b ? 1 : a < b ? -1 : 0);
+
+function equalTo(operand: unknown): Test {
+  if (operand === null || typeof operand !== 'object') return (value) => value === operand;
+  return (value) => isDeepStrictEqual(value, operand);
+}

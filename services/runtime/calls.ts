@@ -1,0 +1,131 @@
+import { errorCodes, fromUnknown } from '@agent-workflow/kit/errors';
+import { counter, histogram, type Registry } from './metrics.ts';
+import type { Span, SpanKind, Spans } from './spans.ts';
+import { inRequestContext, requestContext, withIds } from '@agent-workflow/kit/request-context';
+
+type Result = Promise<object> | AsyncIterable<object>;
+
+/** One call to a service, from either of its ends. */
+export interface CallInfo {
+  /** The context and its method: `threads.commitStep`. */
+  readonly method: string;
+  readonly request: object;
+}
+
+/** What is done around a call. Gives what the call gives. */
+export type AroundCall = (call: CallInfo, work: () => Result) => Result;
+
+/** Methods of all contexts together, with room to spare: their names come from the code. */
+const methods = 100;
+
+export const callMetrics = {
+  calls: counter('agent_workflow_calls_total', 'Calls that a service was asked, by how they ended', {
+    method: methods,
+    code: ['ok', ...errorCodes],
+  }),
+  seconds: histogram(
+    'agent_workflow_call_seconds',
+    'Time until a call was answered; streams are not among them',
+    { method: methods },
+    [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60],
+  ),
+  strangers: counter('agent_workflow_strangers_total', 'Calls refused because their caller is not known'),
+};
+
+/** Hears of each call, and then how it ended: `ok`, or the code of its error. */
+export type HearCall = (method: string) => (code: string, isStream: boolean) => void;
+
+/** Counts the calls that this process serves. */
+export function countCalls(registry: Registry): { readonly hear: HearCall; readonly onStranger: () => void } {
+  const { calls, seconds, strangers } = registry.make(callMetrics);
+  return {
+    hear: (method) => {
+      const start = performance.now();
+      return (code, isStream) => {
+        calls.add({ method, code });
+        if (!isStream) seconds.observe({ method }, (performance.now() - start) / 1000);
+      };
+    },
+    onStranger: () => strangers.add({}),
+  };
+}
+
+export interface AroundParts {
+  readonly kind: SpanKind;
+  readonly spans?: Spans | undefined;
+  readonly hear?: HearCall | undefined;
+}
+
+/** Runs a call in its caller's request context with the ids that its request names, counts it and makes it a span. */
+export function createAround({ kind, spans, hear }: AroundParts): AroundCall {
+  return ({ method, request }, work) =>
+    inRequestContext(withIds(requestContext(), request), () => {
+      const span = spans?.begin(method, { kind });
+      const heard = hear?.(method);
+      if (!span && !heard) return work();
+      const end = (code: string, isStream: boolean): void => {
+        span?.end(code === 'ok' ? undefined : code);
+        heard?.(code, isStream);
+      };
+      return watch(span ? span.run(work) : work(), { span, end });
+    });
+}
+
+interface Watched {
+  readonly span: Span | undefined;
+  readonly end: (code: string, isStream: boolean) => void;
+}
+
+const codeOf = (error: unknown): string => fromUnknown(error).code;
+
+function watch(result: Result, watched: Watched): Result {
+  // What failed before it was known to be a stream is both; it ends as a promise does.
+  if (!(result instanceof Promise)) return watchStream(result, watched);
+  result.then(
+    () => watched.end('ok', false),
+    (error: unknown) => watched.end(codeOf(error), false),
+  );
+  return result;
+}
+
+/** Each item is made within the span; leaving the stream early is no error. */
+function watchStream(stream: AsyncIterable<object>, { span, end }: Watched): AsyncIterable<object> {
+  const own = requestContext();
+  const within = <T>(work: () => T): T => (span ? span.run(work) : inRequestContext(own, work));
+  const iterator = within(() => stream[Symbol.asyncIterator]());
+  let isOver = false;
+  const over = (code: string): void => {
+    if (!isOver) end(code, true);
+    isOver = true;
+  };
+  const watched: AsyncIterableIterator<object> = {
+    next: async () => {
+      try {
+        const item = await within(() => iterator.next());
+        if (item.done) over('ok');
+        return item;
+      } catch (error) {
+        over(codeOf(error));
+        throw error;
+      }
+    },
+    return: async () => {
+      over('ok');
+      await within(() => iterator.return?.());
+      return { done: true, value: undefined };
+    },
+    [Symbol.asyncIterator]: () => watched,
+  };
+  return watched;
+}
+
+type AnyMethod = (request: object, ...rest: readonly unknown[]) => Result;
+
+/** The same service, with something done around each call of it. */
+export function surround<S extends object>(context: string, service: S, around: AroundCall): S {
+  const methods = Object.entries(service).map(([name, method]: [string, AnyMethod]): [string, AnyMethod] => [
+    name,
+    (request, ...rest) => around({ method: `${context}.${name}`, request }, () => method(request, ...rest)),
+  ]);
+  return Object.fromEntries(methods) as S;
+}

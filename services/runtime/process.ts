@@ -1,0 +1,211 @@
+import { once } from 'node:events';
+import { accessSync, constants } from 'node:fs';
+import { flushCompileCache } from 'node:module';
+import {
+  choice,
+  ConfigError,
+  integer,
+  printable,
+  processEnv,
+  readEnv,
+  text,
+  type Env,
+  type Setting,
+  type Settings,
+  type Values,
+} from '@agent-workflow/kit/env';
+import { ServiceError } from '@agent-workflow/kit/errors';
+import { stopSignal } from '@agent-workflow/kit/life';
+import { createLog, logLevels, type Log } from '@agent-workflow/kit/log';
+import { observeSettings } from './observe.ts';
+
+/** What every process reads from the environment. */
+export const processSettings = {
+  LOG_LEVEL: choice(logLevels, 'info', 'Least level that is logged'),
+  DRAIN_SECONDS: integer(10, 'Seconds that running requests have left when the process is told to stop', {
+    max: 86_400,
+  }),
+  ...observeSettings,
+} satisfies Settings;
+
+/** What a process reads that serves its context to the others of a cluster. */
+export const grpcSettings = {
+  GRPC_HOST: text('0.0.0.0', 'Address that a service of a cluster listens on for the others'),
+  GRPC_PORT: integer(50_051, 'Port that a service of a cluster listens on for the others; 0 takes a free one', {
+    max: 65_535,
+  }),
+  HEALTH_PORT: integer(
+    undefined,
+    'Port that tells the health of a service of a cluster and nothing else, without TLS, for probes that have no certificate; unset, only `GRPC_PORT` tells it',
+    { max: 65_535 },
+  ),
+} satisfies Settings;
+
+/** More than one while the token is changed: see `deploy/README.md`. */
+const serviceTokens: Setting<readonly string[] | undefined> = {
+  doc: 'What the services of a cluster show each other; several, separated by commas: the first is shown, each is taken',
+  fallback: undefined,
+  secret: true,
+  read: (given) => {
+    const tokens = given.split(',').map((token) => token.trim());
+    return tokens.every((token) => token !== '')
+      ? tokens
+      : { problem: 'must be tokens separated by commas, none empty' };
+  },
+};
+
+/** How the processes of a cluster know each other. */
+export const securitySettings = {
+  SERVICE_TOKEN: serviceTokens,
+  TLS_CERT_FILE: text(undefined, 'The certificate that a process of a cluster shows the others, in PEM'),
+  TLS_KEY_FILE: text(undefined, 'Its key, in PEM'),
+  TLS_CA_FILE: text(undefined, 'The authorities whose certificates the processes of a cluster believe, in PEM'),
+} satisfies Settings;
+
+/** As the wire takes it. */
+export interface Security {
+  readonly token?: string;
+  readonly alsoTaken?: readonly string[];
+  readonly tls?: { readonly certificate: string; readonly key: string; readonly authorities: string };
+}
+
+/** @throws ConfigError when a file of the three is not named, or cannot be read. */
+export function toSecurity(values: Values<typeof securitySettings>): Security {
+  const {
+    SERVICE_TOKEN: tokens = [],
+    TLS_CERT_FILE: certificate,
+    TLS_KEY_FILE: key,
+    TLS_CA_FILE: authorities,
+  } = values;
+  const [token, ...alsoTaken] = tokens;
+  const shown = token === undefined ? {} : { token, ...(alsoTaken.length > 0 && { alsoTaken }) };
+  if (certificate === undefined && key === undefined && authorities === undefined) return shown;
+  if (certificate === undefined || key === undefined || authorities === undefined)
+    throw new ConfigError('TLS_CERT_FILE, TLS_KEY_FILE and TLS_CA_FILE must be set together');
+  const unreadable = [certificate, key, authorities].filter((file) => !isReadable(file));
+  if (unreadable.length > 0) throw new ConfigError(`${unreadable.join(', ')} cannot be read`);
+  return { ...shown, tls: { certificate, key, authorities } };
+}
+
+function isReadable(file: string): boolean {
+  try {
+    accessSync(file, constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** How a process serves its context to the others. */
+export interface GrpcOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly healthPort?: number;
+  readonly drainMs: number;
+  readonly security: Security;
+  readonly onFailure: (error: Error, method: string) => void;
+}
+
+/**
+ * @throws ConfigError when whoever reaches the port would be let in, and it is open to more than this machine.
+ */
+export function toGrpcOptions(
+  values: Values<typeof grpcSettings & typeof securitySettings & typeof processSettings>,
+  log: Log,
+): GrpcOptions {
+  const security = toSecurity(values);
+  const { GRPC_HOST: host, GRPC_PORT: port, HEALTH_PORT: healthPort } = values;
+  if (!security.token && !security.tls && !loopback.has(host))
+    throw new ConfigError(`SERVICE_TOKEN or the TLS files must be set, because GRPC_HOST ${host} lets others in`);
+  const onFailure = (error: Error, method: string): void => {
+    log.error({ err: error, method }, 'a call failed');
+  };
+  const told = healthPort === undefined ? {} : { healthPort };
+  return { host, port, ...told, drainMs: values.DRAIN_SECONDS * 1000, security, onFailure };
+}
+
+const loopback = new Set(['127.0.0.1', 'localhost', '::1']);
+
+/** A process that serves. Disposal drains it. */
+export interface RunningProcess extends AsyncDisposable {
+  /** What is printed once it serves, one line each; the last says where it listens. */
+  readonly says: readonly string[];
+}
+
+/** Reads the settings of a process and says what it took. @throws ConfigError naming every variable that does not hold. */
+export function beginProcess<S extends Settings & typeof processSettings>(
+  service: string,
+  settings: S,
+  env: Env,
+): { readonly values: Values<S>; readonly log: Log } {
+  const values = readEnv(settings, env);
+  const log = createLog(service, (values as Values<typeof processSettings>).LOG_LEVEL);
+  log.info({ config: printable(settings, values) }, 'configured');
+  return { values, log };
+}
+
+/**
+ * The life of a process: opens it, says that it serves, waits for SIGINT or SIGTERM, and drains. A configuration that does
+ * not hold is said in a line each, and so are an address that is taken and a store that cannot be used: the exit code is 1 then. `open` is told by its signal when the process is to stop before it has begun.
+ */
+export async function runProcess(open: (env: Env, stopping: AbortSignal) => Promise<RunningProcess>): Promise<void> {
+  const stopping = stopSignal();
+  try {
+    await using running = await open(processEnv(), stopping);
+    for (const line of running.says) process.stdout.write(`${line}\n`);
+    // Node writes its compile cache when a process ends by itself: one that is killed would leave its successor to compile all again.
+    flushCompileCache();
+    if (!stopping.aborted) await once(stopping, 'abort');
+  } catch (error) {
+    if (stopping.aborted && error === stopping.reason) return;
+    const words = error instanceof ConfigError ? error.message : wordsOf(error);
+    if (words === undefined) throw error;
+    process.stderr.write(`${words}\n`);
+    process.exitCode = 1;
+  } finally {
+    endSoon();
+  }
+}
+
+/** What is left to write is written in much less. */
+const endedMs = 1000;
+
+/**
+ * Ends the process if anything still holds it a while from now: a timer, a connection or a node of an agent's code outlives the
+ * drain, and would run on beside whatever takes over the process's data.
+ */
+function endSoon(): void {
+  const end = (): void => {
+    process.stderr.write('timers or connections are still open: the process ends without them\n');
+    process.exit();
+  };
+  setTimeout(end, endedMs).unref();
+}
+
+/** What keeps a process from starting and lies around it rather than in it, in one line; `undefined` for anything else. */
+function wordsOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const refused = /\blisten (E[A-Z]+)\b/.exec(error.message);
+  const why = whyNotBound[refused?.[1] ?? ''];
+  if (why !== undefined) return `${addressIn(error.message)} cannot be listened at: ${why}`;
+  if (!(error instanceof ServiceError)) return undefined;
+  const { message, cause } = error;
+  return `${message}${cause instanceof Error ? `: ${cause.message.split('\n', 1).join('')}` : ''}`;
+}
+
+/** The last `host:port` of a text. */
+function addressIn(text: string): string {
+  const addresses = text.split(' ').flatMap((word) => {
+    const colon = word.lastIndexOf(':');
+    const port = colon > 0 ? Number.parseInt(word.slice(colon + 1), 10) : NaN;
+    return Number.isNaN(port) ? [] : [`${word.slice(0, colon)}:${String(port)}`];
+  });
+  return addresses.at(-1) ?? '';
+}
+
+/** By the code in the words of Node, which gRPC keeps and says nothing else by. */
+const whyNotBound: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another process listens there',
+  EACCES: 'the port is for privileged processes',
+  EADDRNOTAVAIL: 'this machine has no such address',
+};

@@ -1,0 +1,124 @@
+import { Worker } from 'node:worker_threads';
+import { backoffMs, type Backoff } from '@agent-workflow/kit/retry';
+import type { CheckpointReply } from './checkpoint-thread.ts';
+
+/**
+ * Copies the write-ahead log into the file, on a thread of its own: it copies and syncs for tens of milliseconds, in which
+ * the event loop would stand still. The thread is made when a log first grows, and is shared by all files. A checkpoint that
+ * fails is tried again after a pause that grows; the log grows meanwhile.
+ */
+export interface Checkpointer extends Disposable {
+  /** A group of `writes` has been committed. */
+  readonly note: (writes: number) => void;
+}
+
+/** Pages after which a log is copied into its file: it then starts over, within the room that was reserved for it. */
+const pagesPerCheckpoint = 800;
+/** Writes between two looks at how far the log has grown. */
+const writesPerLook = 16;
+/** The wait before a checkpoint that failed is tried again. */
+const backoff: Backoff = { firstMs: 500, maxMs: 10_000, jitter: 0 };
+
+let thread: Worker | undefined;
+let users = 0;
+/** Files whose logs are being copied, and who takes the thread's reply. */
+const underWay = new Map<string, (error: unknown) => void>();
+
+interface Log {
+  /** Whether its frames are known to be what was written: SQLite copies them without a look at their checksums. */
+  readonly isSound: () => boolean;
+  /** How many of its pages are not in the file yet. */
+  readonly unsettledPages: () => number;
+  /** Called when most of the log has been copied: what is left is little, and only the writer itself can end it. */
+  readonly finish: () => void;
+  /** Called for each checkpoint that failed. */
+  readonly onFailure: (error: unknown) => void;
+  /** Called when one succeeds after failures. */
+  readonly onSuccess: () => void;
+}
+
+export function createCheckpointer(
+  path: string,
+  { isSound, unsettledPages, finish, onFailure, onSuccess }: Log,
+): Checkpointer {
+  let writes = 0;
+  let failures = 0;
+  let retry: NodeJS.Timeout | undefined;
+  users++;
+
+  const begin = (): void => {
+    if (!isSound()) {
+      retry = setTimeout(begin, backoff.maxMs).unref();
+      return;
+    }
+    retry = undefined;
+    underWay.set(path, settle);
+    try {
+      threadOf().postMessage(path);
+    } catch (error) {
+      settle(error);
+    }
+  };
+
+  const settle = (failure: unknown): void => {
+    underWay.delete(path);
+    const error = failure ?? (isSound() ? failureOf(finish) : undefined);
+    if (error === undefined) {
+      if (failures > 0) onSuccess();
+      failures = 0;
+      return;
+    }
+    onFailure(error);
+    retry = setTimeout(begin, backoffMs(backoff, ++failures)).unref();
+  };
+
+  const isLong = (): boolean => {
+    try {
+      return unsettledPages() >= pagesPerCheckpoint;
+    } catch {
+      // The checkpoint says why.
+      return true;
+    }
+  };
+
+  return {
+    note: (more) => {
+      writes += more;
+      if (writes < writesPerLook || retry || underWay.has(path)) return;
+      writes = 0;
+      if (isLong()) begin();
+    },
+    [Symbol.dispose]: () => {
+      clearTimeout(retry);
+      underWay.delete(path);
+      if (--users > 0) return;
+      void thread?.terminate();
+      thread = undefined;
+    },
+  };
+}
+
+function failureOf(work: () => void): unknown {
+  try {
+    work();
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+function threadOf(): Worker {
+  if (thread) return thread;
+  const made = new Worker(new URL('./checkpoint-thread.ts', import.meta.url));
+  made.on('message', ({ path, failure }: CheckpointReply) => {
+    underWay.get(path)?.(failure && Object.assign(new Error(failure.message), { errcode: failure.errcode }));
+  });
+  made.on('error', (error: unknown) => {
+    // The next checkpoint makes a new thread.
+    if (thread === made) thread = undefined;
+    for (const settle of [...underWay.values()]) settle(error);
+  });
+  made.unref();
+  thread = made;
+  return made;
+}

@@ -1,0 +1,91 @@
+import type { StatementSync } from 'node:sqlite';
+import { ServiceError, unavailable } from '@agent-workflow/kit/errors';
+
+/** Why a file cannot be used, by the primary result code of SQLite. All of these are the store's reasons, not the request's. */
+const bySqlite: Readonly<Record<number, string>> = {
+  3: 'access is denied',
+  5: 'another process holds the file',
+  6: 'another connection holds the file',
+  7: 'memory is short',
+  8: 'the file system is read-only',
+  10: 'the disk reports errors',
+  11: 'the file is damaged',
+  13: 'the disk is full',
+  14: 'the file cannot be opened',
+  15: 'the file is locked in a way that is not known',
+  22: 'the file is too large for the disk',
+  26: 'the file is damaged',
+};
+
+/** The same by extended result code, where that says more. */
+const byExtended: Readonly<Record<number, string>> = {
+  // SQLITE_IOERR_SHMSIZE: there is no room for the index of the log.
+  4874: 'the disk is full',
+};
+
+/** The same by the code of a system call. */
+const bySystem: Readonly<Record<string, string>> = {
+  EACCES: 'access is denied',
+  EDQUOT: 'the disk is full',
+  EEXIST: 'the path leads through a file',
+  EFBIG: 'the file is too large for the disk',
+  EIO: 'the disk reports errors',
+  EMFILE: 'no file descriptors are left',
+  ENFILE: 'no file descriptors are left',
+  ENOENT: 'the file or its folder was removed',
+  ENOSPC: 'the disk is full',
+  ENOTDIR: 'the path leads through a file',
+  EPERM: 'access is denied',
+  EROFS: 'the file system is read-only',
+};
+
+const numberOf = (error: unknown): number =>
+  typeof error === 'object' && error !== null && 'errcode' in error ? Number(error.errcode) : 0;
+
+/** The primary result code of SQLite; 0 for errors of another kind. */
+export const primaryCode = (error: unknown): number => numberOf(error) & 0xff;
+
+/** What tells one failure from another: the result code of SQLite, or the code of a system call. */
+export const codeOf = (error: unknown): number | string =>
+  error instanceof Error && 'code' in error && error.code !== 'ERR_SQLITE_ERROR' ? String(error.code) : numberOf(error);
+
+/** Why the file cannot be used for now; `undefined` for an error that lies in what was asked of it. */
+export function storageReason(error: unknown): string | undefined {
+  const system = error instanceof Error && 'code' in error ? bySystem[String(error.code)] : undefined;
+  return system ?? byExtended[numberOf(error)] ?? bySqlite[primaryCode(error)];
+}
+
+/**
+ * The error that a caller gets for what SQLite or the file system threw; the file is named for the log alone. An error of ours is
+ * left as it is.
+ */
+export function storageError(error: unknown, message: string, file?: string): ServiceError {
+  if (error instanceof ServiceError) return error;
+  const reason = storageReason(error);
+  const cause = file === undefined ? error : new Error(`${file}: ${String(reason)}`, { cause: error });
+  if (reason !== undefined) return unavailable(message, cause);
+  return new ServiceError('StorageFailed', 'the store failed', { cause: error });
+}
+
+/** The same statement, whose failures pass through `translate`. */
+export function translating(statement: StatementSync, translate: (error: unknown) => unknown): StatementSync {
+  const around =
+    <A extends readonly unknown[], R>(work: (...values: A) => R) =>
+    (...values: A): R => {
+      try {
+        return work(...values);
+      } catch (error) {
+        throw translate(error);
+      }
+    };
+  const iterate = around(statement.iterate.bind(statement));
+  return Object.assign(statement, {
+    all: around(statement.all.bind(statement)),
+    get: around(statement.get.bind(statement)),
+    run: around(statement.run.bind(statement)),
+    iterate: (...values: Parameters<typeof iterate>) => {
+      const rows = iterate(...values);
+      return Object.assign(rows, { next: around(rows.next.bind(rows)) });
+    },
+  });
+}

@@ -1,0 +1,178 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isServiceError, unavailable } from '@agent-workflow/kit/errors';
+import { createKeyedLock } from '@agent-workflow/kit/keyed-lock';
+import type { Decision, Reads, Snapshot, ThreadKey, ThreadStore } from '../../ports/port.ts';
+import type { Session, Statement } from './client.ts';
+import { plan, type Plan, type PlanOptions } from './plan.ts';
+import { stampsKept, type Seen } from './rows.ts';
+import { look, nothingSeen, type Sight } from './snapshot.ts';
+
+export interface ChangeOptions extends PlanOptions {
+  readonly session: Session;
+  readonly inLine: InLine;
+  /** How long one change is tried, in milliseconds. */
+  readonly deadlineMs: number;
+  /** Begins to read what `before` will ask for. It never rejects. */
+  readonly ahead: (key: ThreadKey, reads: Reads) => Ahead;
+  /** Writes beside the thread that may be there without it, and not the other way round. */
+  readonly before: (key: ThreadKey, plan: Plan, ahead: Ahead) => Promise<void>;
+  /** What follows from a change that was written. */
+  readonly after: (key: ThreadKey, plan: Plan) => Promise<void>;
+}
+
+/** Which thread a run is of that the change may make, as far as that was read beforehand; `undefined` where it was not. */
+export type Ahead = Promise<{ readonly runId: string; readonly threadId: string | undefined } | undefined>;
+
+/** What a decision came to, with its plan when it wrote something. */
+interface Made<T> {
+  readonly reply: T;
+  readonly plan?: Plan;
+}
+
+/** Makes changes of threads, each one conditional batch that is tried again while another write came first. */
+export function createMakeChange(options: ChangeOptions): ThreadStore['change'] {
+  const { session, inLine, deadlineMs } = options;
+
+  const make = async <T>(key: ThreadKey, reads: Reads, decide: Decide<T>, until: number): Promise<Made<T>> => {
+    const attempts = createAttempts<Made<T>>();
+    let isSerial = reads.fields === 'all' || reads.undosOfActiveRun !== undefined;
+    const ahead = options.ahead(key, reads);
+    for (let tries = 1; ; tries += 1) {
+      const isUnseen = tries === 1 && reads.isNewThread === true;
+      const sight = isUnseen ? nothingSeen : await persist(() => look(session, key, reads, isSerial), attempts, until);
+      const made = attempts.settle(sight.seen) ?? (await tryOnce({ key, decide, sight, attempts, ahead }));
+      if (made) return made;
+      isSerial = true;
+      await pause(tries, until);
+    }
+  };
+
+  const tryOnce = async <T>({ key, decide, sight, attempts, ahead }: Try<T>): Promise<Made<T> | undefined> => {
+    const { seen, snapshot, isSteady } = sight;
+    const decision = conclude(() => decide(snapshot), isSteady);
+    if (!decision?.change) return isSteady ? decision : undefined;
+    const planned = plan({ key, seen, knownRuns: snapshot.runs, change: decision.change }, options);
+    const made = { reply: decision.reply, plan: planned };
+    await options.before(key, planned, ahead);
+    const outcome = await tryBatch(session, planned.batch);
+    if (outcome === 'unknown') attempts.add({ stamp: planned.stamp, seen: seen.stamp, attempt: made });
+    return outcome === 'applied' ? made : undefined;
+  };
+
+  return async (key, reads, decide) => {
+    const until = Date.now() + deadlineMs;
+    return inLine(key, async () => {
+      const { reply, plan: written } = await make(key, reads, decide, until);
+      if (written) await options.after(key, written);
+      return reply;
+    });
+  };
+}
+
+type Decide<T> = (snapshot: Snapshot) => Decision<T>;
+
+interface Try<T> {
+  readonly key: ThreadKey;
+  readonly decide: Decide<T>;
+  readonly sight: Sight;
+  readonly attempts: Attempts<Made<T>>;
+  readonly ahead: Ahead;
+}
+
+/** What is decided; `undefined` when it is a refusal on grounds that may not be of one moment. */
+function conclude<T>(decide: () => T, isSteady: boolean): T | undefined {
+  try {
+    return decide();
+  } catch (error) {
+    if (isSteady) throw error;
+    return undefined;
+  }
+}
+
+/** A batch that nobody answered may have been written, and may still be. */
+export async function tryBatch(
+  session: Session,
+  batch: readonly Statement[],
+): Promise<'applied' | 'refused' | 'unknown'> {
+  try {
+    const { isApplied } = await session.writeIf(...batch);
+    return isApplied ? 'applied' : 'refused';
+  } catch (error) {
+    if (isServiceError(error, 'Unavailable')) return 'unknown';
+    throw error;
+  }
+}
+
+interface Attempt<A> {
+  readonly stamp: string;
+  /** The stamp that it was to replace. */
+  readonly seen: string | undefined;
+  readonly attempt: A;
+}
+
+/** Attempts whose outcome is unknown. */
+export interface Attempts<A> {
+  readonly add: (attempt: Attempt<A>) => void;
+  readonly areOpen: () => boolean;
+  /**
+   * The attempt that was written, as the head that stands now tells: its stamp, or those before it, name every change of
+   * late. One whose place another change took can never be written any more, and is forgotten.
+   * @throws Unavailable when the head cannot tell: so many changes came since, or the thread was removed.
+   */
+  readonly settle: (now: Seen) => A | undefined;
+}
+
+export function createAttempts<A>(): Attempts<A> {
+  let open: Attempt<A>[] = [];
+  return {
+    add: (attempt) => void open.push(attempt),
+    areOpen: () => open.length > 0,
+    settle: (now) => {
+      const stamps = now.stamp === undefined ? [] : [now.stamp, ...now.past];
+      const written = open.find(({ stamp }) => stamps.includes(stamp));
+      if (written) return written.attempt;
+      open = open.filter(({ seen }) => {
+        if (seen === now.stamp) return true;
+        const isWholeStory =
+          seen === undefined ? stamps.length <= stampsKept && stamps.length > 0 : stamps.includes(seen);
+        if (!isWholeStory) throw unavailable('whether the change was written is not known');
+        return false;
+      });
+      return undefined;
+    },
+  };
+}
+
+/** Reads on while it matters: whoever has an attempt open must learn what became of it. */
+async function persist<T>(
+  read: () => Promise<T>,
+  attempts: Pick<Attempts<unknown>, 'areOpen'>,
+  until: number,
+): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await read();
+    } catch (error) {
+      if (!attempts.areOpen() || !isServiceError(error, 'Unavailable')) throw error;
+      await pause(tries, until);
+    }
+  }
+}
+
+const firstPauseMs = 5;
+const maxPauseMs = 250;
+
+/** A pause with a share of chance, so that those who met once do not meet again. @throws Unavailable past the deadline. */
+export async function pause(tries: number, until: number): Promise<void> {
+  const ms = Math.random() * Math.min(firstPauseMs * 2 ** Math.min(tries, 10), maxPauseMs);
+  if (Date.now() + ms > until) throw unavailable('the record of threads did not take the change in time');
+  await delay(ms);
+}
+
+/** Does what is about one thread one after another: among themselves such works would only make each other try again. */
+export type InLine = <T>(key: ThreadKey, work: () => Promise<T>) => Promise<T>;
+
+export function createLines(): InLine {
+  const lock = createKeyedLock();
+  return (key, work) => lock(JSON.stringify([key.owner, key.threadId]), work);
+}

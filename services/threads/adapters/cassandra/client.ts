@@ -1,0 +1,256 @@
+import { readFile } from 'node:fs/promises';
+import { auth, Client, errors, policies, types, type ClientOptions } from 'cassandra-driver';
+import { unavailable } from '@agent-workflow/kit/errors';
+import { searchOneAtATime } from './control.ts';
+
+export interface CassandraPlace {
+  /** `host` or `host:port` each; one that answers is enough to find the others. */
+  readonly contactPoints: readonly string[];
+  readonly localDataCenter: string;
+  readonly keyspace: string;
+  readonly credentials?: { readonly username: string; readonly password: string };
+  /** Files in PEM form. Present, even when empty: connections are encrypted and the server's certificate is checked. */
+  readonly tls?: {
+    readonly caFile?: string;
+    readonly certFile?: string;
+    readonly keyFile?: string;
+    /** What the server's certificate is for, when it is not the address of each node. */
+    readonly serverName?: string;
+  };
+  /** How long one request waits for its answer, in milliseconds. */
+  readonly requestTimeoutMs: number;
+}
+
+export type Row = Readonly<Record<string, unknown>>;
+
+export interface Statement {
+  readonly cql: string;
+  readonly params: readonly unknown[];
+}
+
+/** What is written before a change, with whatever else is, and may be there in vain. */
+export interface Announcement {
+  readonly statements: readonly Statement[];
+  readonly onWritten?: () => void;
+}
+
+export interface Page {
+  readonly rows: readonly Row[];
+  /** Where the next page begins; absent on the last one. */
+  readonly next?: string;
+}
+
+export interface PageOptions {
+  readonly rows: number;
+  readonly from?: string | undefined;
+}
+
+/** One thing asked of the server: for metrics, and for the table of costs. */
+export interface Asked {
+  readonly kind: 'read' | 'serial read' | 'write' | 'conditional write';
+  readonly cql: string;
+  /** How it ended: `lost` is a conditional write that another came before. It never rejects. */
+  readonly answered: Promise<'ok' | 'lost' | 'failed'>;
+}
+
+/**
+ * How statements reach the server. All are prepared. Each fails with Unavailable while the server is away or too slow to answer;
+ * then a write may have taken effect, and may still do so.
+ */
+export interface Session extends AsyncDisposable {
+  /** Sees every write that has resolved. */
+  readonly read: (statement: Statement) => Promise<readonly Row[]>;
+  /** Also completes what another conditional write left half done. */
+  readonly readSerial: (statement: Statement) => Promise<readonly Row[]>;
+  readonly readPage: (statement: Statement, page: PageOptions) => Promise<Page>;
+  /** Writes that may be made twice, in one request; those of one partition take effect as one. */
+  readonly write: (...statements: readonly Statement[]) => Promise<void>;
+  /** Never made twice. `known` is the row that the condition met. */
+  readonly writeIf: (
+    ...statements: readonly Statement[]
+  ) => Promise<{ readonly isApplied: boolean; readonly known: Row | undefined }>;
+}
+
+const { localQuorum, localSerial } = types.consistencies;
+
+export interface SessionOptions {
+  /** The version of the schema that the keyspace must have, at least. */
+  readonly version: number;
+  /** Told of every request as it is sent. */
+  readonly onRequest?: ((asked: Asked) => void) | undefined;
+}
+
+/** @throws Unavailable when no contact point answers, and while the keyspace has not been migrated. */
+export async function openSession(place: CassandraPlace, { version, onRequest }: SessionOptions): Promise<Session> {
+  const client = await connectMigrated(place, version);
+  const execute = async ({ cql, params }: Statement, options: object): Promise<types.ResultSet> =>
+    client.execute(cql, [...params], { prepare: true, isIdempotent: true, ...options }).catch(refuse);
+  const sendAll = async (statements: readonly Statement[], options: object): Promise<types.ResultSet> => {
+    const [first, ...others] = statements;
+    if (first && others.length === 0) return execute(first, options);
+    const queries = statements.map(({ cql, params }) => ({ query: cql, params: [...params] }));
+    return client.batch(queries, { prepare: true, logged: false, isIdempotent: true, ...options }).catch(refuse);
+  };
+  const send = async (
+    kind: Asked['kind'],
+    statements: readonly Statement[],
+    options: object,
+  ): Promise<types.ResultSet> => {
+    const sent = sendAll(statements, options);
+    const [first] = statements;
+    if (onRequest && first) onRequest({ kind, cql: first.cql, answered: outcomeOf(kind, sent) });
+    return sent;
+  };
+
+  return {
+    read: async (statement) => rowsOf(await send('read', [statement], { fetchSize: 0 })),
+    readSerial: async (statement) =>
+      rowsOf(await send('serial read', [statement], { fetchSize: 0, consistency: localSerial })),
+    readPage: async (statement, { rows, from }) => {
+      const place = from === undefined ? {} : { pageState: from };
+      const result = await send('read', [statement], { fetchSize: rows, ...place });
+      // The driver's types do not say that the last page has none.
+      const next = result.pageState as string | null;
+      return { rows: rowsOf(result), ...(next === null ? {} : { next }) };
+    },
+    write: async (...statements) => {
+      await send('write', statements, {});
+    },
+    writeIf: async (...statements) => {
+      const result = await send('conditional write', statements, { isIdempotent: false, retry: neverAgain });
+      const isApplied = result.wasApplied();
+      return { isApplied, known: isApplied ? undefined : rowsOf(result)[0] };
+    },
+    [Symbol.asyncDispose]: async () => client.shutdown(),
+  };
+}
+
+const outcomeOf = async (kind: Asked['kind'], sent: Promise<types.ResultSet>): Asked['answered'] =>
+  sent.then(
+    (result) => (kind === 'conditional write' && !result.wasApplied() ? 'lost' : 'ok'),
+    () => 'failed',
+  );
+
+/** For changes of the schema, which cannot be prepared. */
+export interface SchemaSession extends AsyncDisposable {
+  /** Reads, or writes what may be written twice. */
+  readonly run: (statement: Statement) => Promise<readonly Row[]>;
+  /** Resolves when all nodes have taken the change. */
+  readonly alter: (cql: string) => Promise<void>;
+  /** @returns whether the condition held. */
+  readonly writeIf: (statement: Statement) => Promise<boolean>;
+}
+
+/** In the keyspace, or beside it while it is absent. @throws Unavailable when no contact point answers. */
+export async function openSchemaSession(place: CassandraPlace, keyspace?: string): Promise<SchemaSession> {
+  const client = await connect(place, keyspace === undefined ? {} : { keyspace });
+  const send = async (cql: string, params: readonly unknown[], options: object): Promise<types.ResultSet> =>
+    client.execute(cql, [...params], options).catch(refuse);
+  return {
+    run: async ({ cql, params }) => rowsOf(await send(cql, params, { prepare: true, isIdempotent: true })),
+    alter: async (cql) => {
+      // The driver's types leave this out.
+      const { info } = (await send(cql, [], { retry: neverAgain, readTimeout: alterTimeoutMs })) as unknown as {
+        readonly info: { readonly isSchemaInAgreement?: boolean };
+      };
+      if (info.isSchemaInAgreement !== true)
+        throw unavailable('the nodes of the record do not agree on its schema yet');
+    },
+    writeIf: async ({ cql, params }) => (await send(cql, params, { prepare: true, retry: neverAgain })).wasApplied(),
+    [Symbol.asyncDispose]: async () => client.shutdown(),
+  };
+}
+
+/** All nodes take part in a change of the schema, one after another when several are made at once. */
+const alterTimeoutMs = 60_000;
+
+const neverAgain = new policies.retry.FallthroughRetryPolicy();
+
+const selectVersion = 'SELECT version FROM schema_version WHERE id = 0';
+
+/** Whoever waits for the cluster also waits for whoever migrates it. */
+async function connectMigrated(place: CassandraPlace, version: number): Promise<Client> {
+  try {
+    const client = await connect(place, { keyspace: place.keyspace });
+    const known: unknown = await client.execute(selectVersion, [], { prepare: true, isIdempotent: true }).then(
+      (result) => rowsOf(result)[0]?.['version'],
+      () => undefined,
+    );
+    if (typeof known === 'number' && known >= version) return client;
+    await client.shutdown();
+  } catch (error) {
+    if (!(error instanceof errors.ResponseError)) throw error;
+  }
+  throw unavailable(`the record of threads has to be migrated to version ${version} first`);
+}
+
+/** A host, with what the driver's types leave out. */
+interface Stoppable {
+  readonly shutdown: (waits: boolean) => Promise<void>;
+}
+
+/** A handshake is more than one request, and made seldom. */
+const connectTimeoutMs = 5000;
+
+const keepAliveMs = 5000;
+
+/** After so many replies that never came, a connection is made anew. */
+const lostReplies = 16;
+
+async function connect(place: CassandraPlace, options: Pick<ClientOptions, 'keyspace'>): Promise<Client> {
+  const { contactPoints, localDataCenter, credentials, tls, requestTimeoutMs } = place;
+  const client = new Client({
+    ...options,
+    contactPoints: [...contactPoints],
+    localDataCenter,
+    ...(credentials && { authProvider: new auth.PlainTextAuthProvider(credentials.username, credentials.password) }),
+    ...(tls && { sslOptions: await readTls(tls) }),
+    encoding: { useBigIntAsLong: true },
+    queryOptions: { consistency: localQuorum, serialConsistency: localSerial },
+    // The default waits up to ten minutes before it looks whether a host is back.
+    policies: { reconnection: new policies.reconnection.ExponentialReconnectionPolicy(100, 2000, false) },
+    // The driver's heartbeat goes on for ever on a connection that broke while it was made: TCP's does what it is for.
+    pooling: { heartBeatInterval: 0 },
+    socketOptions: {
+      readTimeout: requestTimeoutMs,
+      connectTimeout: connectTimeoutMs,
+      keepAliveDelay: keepAliveMs,
+      defunctReadTimeoutThreshold: lostReplies,
+    },
+  });
+  searchOneAtATime(client);
+  // When all hosts have been away the driver puts new ones in their places, and lets the old ones try to connect for ever.
+  client.on('hostRemove', (host: Stoppable) => void host.shutdown(false));
+  try {
+    await client.connect();
+    return client;
+  } catch (error) {
+    await client.shutdown();
+    return refuse(error);
+  }
+}
+
+async function readTls({ caFile, certFile, keyFile, serverName }: NonNullable<CassandraPlace['tls']>): Promise<object> {
+  const read = async (name: string, file: string | undefined): Promise<object> =>
+    file === undefined ? {} : { [name]: await readFile(file) };
+  const parts = await Promise.all([read('ca', caFile), read('cert', certFile), read('key', keyFile)]);
+  const named = serverName === undefined ? {} : { servername: serverName };
+  return { rejectUnauthorized: true, ...named, ...parts[0], ...parts[1], ...parts[2] };
+}
+
+/** The driver's types do not say that what only writes has none. */
+const rowsOf = ({ rows = [] }: { readonly rows?: readonly Row[] }): readonly Row[] => rows;
+
+/** From here on the server has understood the request and says that it makes no sense: a fault of ours. */
+const firstCodeOfMisuse = 0x2000;
+
+/** The one place that knows the driver's errors: what may pass becomes Unavailable, what is our fault stays what it is. */
+function refuse(error: unknown): never {
+  const isMisuse =
+    (error instanceof errors.ResponseError && error.code >= firstCodeOfMisuse) ||
+    error instanceof errors.ArgumentError ||
+    error instanceof TypeError;
+  // A socket's errors come as they are, of no class of the driver's.
+  if (isMisuse) throw error;
+  throw unavailable('the record of threads is away for now', error);
+}

@@ -1,0 +1,170 @@
+import type { ThreadKey } from '../../ports/port.ts';
+import type { Announcement, Session } from './client.ts';
+import { createRecent } from './recency.ts';
+import { pagesOf } from './log.ts';
+import { long, toKey } from './rows.ts';
+
+/** Something to be looked after, until a look shows that it is over. */
+export interface Noted extends ThreadKey {
+  readonly id: string;
+  readonly bucket: number;
+  /** Whether it was noted so long ago that whatever was to be written with it has been, or never will be. */
+  readonly isOld: boolean;
+}
+
+/**
+ * What sweepers look through, across owners: notes in buckets of time. A note is written before the change that it is about, so it
+ * may be in vain, and never removed by itself: deleted rows would pile up where every sweep reads. It is written over when what it is
+ * about is, so that nobody need look; where that got lost, a look shows it. A bucket goes as a whole once it can take no more and all
+ * in it is over.
+ */
+export interface Journal {
+  readonly note: (thread: ThreadKey, id: string, time: number) => Announcement;
+  /** What was noted for that time is over. */
+  readonly end: (thread: ThreadKey, id: string, time: number) => Promise<void>;
+  /** Notes that are not known to be over, the oldest bucket first, in buckets that begin at `until` or before. */
+  readonly walk: (until: number) => AsyncGenerator<readonly Noted[]>;
+  /** Nothing is to be looked after there any more. */
+  readonly settle: (noted: Noted) => void;
+}
+
+export interface JournalOptions {
+  readonly session: Session;
+  readonly now: () => number;
+  readonly topic: string;
+  readonly bucketMs: number;
+  /** Whether notes are about the time at which they are made: then a bucket that is over takes no more. */
+  readonly isTimely: boolean;
+}
+
+const putBucket = 'INSERT INTO journal_buckets (topic, bucket, noted) VALUES (?, ?, true)';
+const putNote = 'INSERT INTO journal (topic, bucket, owner, thread_id, id, noted) VALUES (?, ?, ?, ?, ?, true)';
+const endNote =
+  'INSERT INTO journal (topic, bucket, owner, thread_id, id, noted) VALUES (?, ?, ?, ?, ?, false) USING TTL ?';
+const selectBuckets = 'SELECT bucket FROM journal_buckets WHERE topic = ? AND bucket <= ?';
+const selectNotes =
+  'SELECT owner, thread_id, id, noted, writetime(noted) AS written FROM journal WHERE topic = ? AND bucket = ?';
+const dropBucket = 'DELETE FROM journal USING TIMESTAMP ? WHERE topic = ? AND bucket = ?';
+const dropBucketsTo = 'DELETE FROM journal_buckets USING TIMESTAMP ? WHERE topic = ? AND bucket <= ?';
+
+/** So long after a bucket's end most notes have come, in milliseconds, and so often it is looked whether more have. */
+const lateMs = 30_000;
+const rereadMs = 60_000;
+
+/** So long after a bucket's end a note may still come, and so long after a note what it is about: clocks and deadlines. */
+const doubtMs = 10 * 60 * 1000;
+
+export function createJournal({ session, now, topic, bucketMs, isTimely }: JournalOptions): Journal {
+  const announced = createRecent(announcedKept);
+  const over = new Map<number, Set<string>>();
+  const read = new Map<number, { readonly notes: readonly Noted[]; readonly at: number }>();
+  /** Of closed buckets, whose place in the list of buckets waits for those before them: when they were read last. */
+  const removed = new Map<number, number>();
+  const bucketOf = (time: number): number => Math.floor(time / bucketMs);
+  const endsAt = (bucket: number): number => (bucket + 1) * bucketMs;
+  const closesAt = (bucket: number): number => endsAt(bucket) + doubtMs;
+  const isClosed = (bucket: number): boolean => closesAt(bucket) < now();
+  const isOver = (noted: Noted): boolean => over.get(noted.bucket)?.has(nameOf(noted)) === true;
+
+  const readNotes = async (bucket: number): Promise<readonly Noted[]> => {
+    const notes: Noted[] = [];
+    for await (const rows of pagesOf(session, { cql: selectNotes, params: [topic, long(bucket)] })) {
+      for (const row of rows) {
+        if (row['noted'] !== true) continue;
+        const isOld = Number(row['written']) / 1000 + doubtMs < now();
+        notes.push({ ...toKey(row), id: row['id'] as string, bucket, isOld });
+      }
+    }
+    return notes;
+  };
+
+  /** Whether what was read of a bucket still does: once no more notes can come, and for a while where few come late. */
+  const isFresh = (bucket: number, at: number): boolean =>
+    isTimely && (closesAt(bucket) < at || (endsAt(bucket) + lateMs < at && now() - at < rereadMs));
+
+  const load = async (bucket: number): Promise<readonly Noted[]> => {
+    const known = read.get(bucket);
+    const isKept = known !== undefined && isFresh(bucket, known.at);
+    const at = isKept ? known.at : now();
+    const notes = (isKept ? known.notes : await readNotes(bucket)).filter((noted) => !isOver(noted));
+    if (isTimely) read.set(bucket, { notes, at });
+    // What is over there is not read again.
+    if (isTimely && closesAt(bucket) < at) over.delete(bucket);
+    return notes;
+  };
+
+  /** Of buckets that another process has removed nothing need be known. */
+  const forgetOthers = (buckets: readonly number[], until: number): void => {
+    const there = new Set(buckets);
+    for (const known of [over, read, removed])
+      for (const bucket of known.keys()) if (bucket <= until && !there.has(bucket)) known.delete(bucket);
+  };
+
+  const drop = async (cql: string, bucket: number, time: number): Promise<void> =>
+    session.write({ cql, params: [long(time * 1000), topic, long(bucket)] });
+
+  /** `time`: of what was written since, nothing goes. */
+  const remove = async (bucket: number, time: number): Promise<void> => {
+    await drop(dropBucket, bucket, time);
+    over.delete(bucket);
+    read.delete(bucket);
+    if (isTimely) removed.set(bucket, time);
+  };
+
+  return {
+    note: ({ owner, threadId }, id, time) => {
+      const bucket = bucketOf(time);
+      const note = { cql: putNote, params: [topic, long(bucket), owner, threadId, id] };
+      if (!isClosed(bucket) && announced.has(String(bucket))) return { statements: [note] };
+      return {
+        statements: [{ cql: putBucket, params: [topic, long(bucket)] }, note],
+        onWritten: () => announced.add(String(bucket)),
+      };
+    },
+
+    end: ({ owner, threadId }, id, time) =>
+      session.write({ cql: endNote, params: [topic, long(bucketOf(time)), owner, threadId, id, endedTtl] }),
+
+    async *walk(until) {
+      const buckets = await bucketsTo(session, topic, bucketOf(until));
+      forgetOthers(buckets, bucketOf(until));
+      /** The last of those at the front that are over. */
+      let front: { readonly bucket: number; readonly time: number } | undefined;
+      let isFirst = true;
+      for (const bucket of buckets) {
+        const begun = now();
+        const notes = removed.has(bucket) ? [] : await load(bucket);
+        yield notes;
+        if (!isClosed(bucket) || !notes.every(isOver)) {
+          isFirst = false;
+          continue;
+        }
+        const time = removed.get(bucket) ?? read.get(bucket)?.at ?? begun;
+        if (!removed.has(bucket)) await remove(bucket, time);
+        if (isFirst) front = { bucket, time: Math.min(time, front?.time ?? Infinity) };
+      }
+      // Only from the front on: then all that was removed is one range, which costs a reader nothing.
+      if (front) await drop(dropBucketsTo, front.bucket, front.time);
+    },
+
+    settle: (noted) => {
+      const known = over.get(noted.bucket) ?? new Set();
+      over.set(noted.bucket, known.add(nameOf(noted)));
+    },
+  };
+}
+
+/** One that comes when its bucket is gone goes by itself, after so many seconds. */
+const endedTtl = 7 * 24 * 3600;
+
+/** Buckets that are remembered as announced. */
+const announcedKept = 1000;
+
+async function bucketsTo(session: Session, topic: string, until: number): Promise<readonly number[]> {
+  const buckets: number[] = [];
+  for await (const rows of pagesOf(session, { cql: selectBuckets, params: [topic, long(until)] }))
+    buckets.push(...rows.map((row) => Number(row['bucket'])));
+  return buckets;
+}
+
+const nameOf = ({ owner, threadId, id }: Noted): string => JSON.stringify([owner, threadId, id]);

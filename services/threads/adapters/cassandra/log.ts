@@ -1,0 +1,256 @@
+import { sizes } from '@agent-workflow/kit/sizes';
+import type { ContextPage, LogEntry, ThreadKey } from '../../ports/port.ts';
+import type { Row, Session, Statement } from './client.ts';
+import { isGone, long, positionOf, toEntry, type Layout } from './rows.ts';
+import { kinds } from './schema.ts';
+import { bridged, takeNewest, within, type Span, type Spans } from './spans.ts';
+
+/** A log as a head described it. */
+export interface Log {
+  readonly key: ThreadKey;
+  readonly layout: Layout;
+  /** Told of what each read of the thread's partition gave. */
+  readonly saw?: (rows: readonly Row[]) => void;
+}
+
+/**
+ * The entries from `first` to `last`, ascending, a page at a time. Segments are read before the thread's partition: whoever finds
+ * the layout unchanged afterwards has seen every entry.
+ */
+export async function* readEntries(session: Session, log: Log, span: Span): AsyncGenerator<readonly LogEntry[]> {
+  for (const stretch of stretchesOf(log.layout, span)) {
+    for await (const rows of readStretch(session, log, stretch, whole)) {
+      yield rows.filter((row) => !isGone(row)).map(toEntry);
+    }
+  }
+}
+
+/** The position of the entry that has `count` others before it in the span; `undefined` when there are no more. */
+export async function skip(session: Session, log: Log, span: Span, count: number): Promise<number | undefined> {
+  let left = count;
+  for (const stretch of stretchesOf(log.layout, span)) {
+    for await (const rows of readStretch(session, log, stretch, placesOnly)) {
+      const there = rows.filter((row) => !isGone(row));
+      const found = there[left];
+      if (found) return positionOf(found);
+      left -= there.length;
+    }
+  }
+  return undefined;
+}
+
+/** Every entry that stands at a position of the spans, ascending. */
+export async function readSpans(session: Session, log: Log, spans: Spans): Promise<readonly LogEntry[]> {
+  const stretches = bridged(spans, bridge).flatMap((span) => stretchesOf(log.layout, span));
+  const parts = await inTurn(stretches, async (stretch) => {
+    const entries: LogEntry[] = [];
+    for await (const rows of readStretch(session, log, stretch, whole)) {
+      for (const row of rows) if (!isGone(row) && within(spans, positionOf(row))) entries.push(toEntry(row));
+    }
+    return entries;
+  });
+  return parts.flat();
+}
+
+/** What the entries at the positions of the spans are in bytes, each with one more; they are read a page at a time. */
+export async function measureSpans(session: Session, log: Log, spans: Spans): Promise<number> {
+  let bytes = 0;
+  for (const stretch of spans.flatMap((span) => stretchesOf(log.layout, span))) {
+    for await (const rows of readStretch(session, log, stretch, whole)) {
+      for (const row of rows) if (!isGone(row)) bytes += (row['json'] as Buffer).length + 1;
+    }
+  }
+  return bytes;
+}
+
+/** Positions read at once while it is not known how large a message is here, and at most. */
+const firstRead = 16;
+const maxRead = 1024;
+
+/** The newest entries at positions of the spans that fit, but at least one: few others are read. */
+export async function readNewest(session: Session, log: Log, spans: Spans, maxBytes: number): Promise<ContextPage> {
+  const newestFirst: LogEntry[] = [];
+  let bytes = 0;
+  let count = Math.max(1, Math.min(firstRead, Math.floor(maxBytes / sizes.message)));
+  for (let left = spans; left.length > 0;) {
+    const { newest, rest } = takeNewest(left, count);
+    const read = await readAt(session, log, newest);
+    for (const entry of read.toReversed()) {
+      bytes += entry.json.byteLength + 1;
+      const last = newestFirst.at(-1);
+      if (bytes > maxBytes && last) return { entries: newestFirst.reverse(), bottom: last.position };
+      newestFirst.push(entry);
+    }
+    left = rest;
+    const largest = Math.max(1, ...read.map(({ json }) => json.byteLength));
+    const fitting = Math.floor(Math.min(4 * pageBytes, Math.max(0, maxBytes - bytes)) / largest);
+    // Those before may be as large as the largest of the log, however small these are.
+    count = Math.min(maxRead, count * 4, fitting + 1, Math.max(firstRead, rowsAtOnce(log.layout)));
+  }
+  return { entries: newestFirst.reverse(), bottom: 0 };
+}
+
+/** So many positions are read in vain rather than in another read. */
+const bridge = 16;
+
+/** The entries at these positions, as far as they are there. */
+export async function readAt(session: Session, log: Log, positions: readonly number[]): Promise<readonly LogEntry[]> {
+  const { key, layout } = log;
+  const found = new Map<number, Row>();
+  const rolled = positions.filter((position) => position < layout.rolledTo);
+  const bySegment = Map.groupBy(rolled, (position) => Math.floor(position / layout.width));
+  await inTurn([...bySegment], async ([segment, within]) => {
+    for (const some of chunksOf(within)) {
+      const params = [key.owner, key.threadId, layout.life, long(segment), some.map(long)];
+      for (const row of await session.read({ cql: selectSegmentAt, params })) found.set(positionOf(row), row);
+    }
+  });
+  await inTurn(chunksOf(positions), async (some) => {
+    const rows = await session.read({ cql: selectLogAt, params: [key.owner, key.threadId, some.map(long)] });
+    log.saw?.(rows);
+    for (const row of rows) found.set(positionOf(row), row);
+  });
+  const there = [...found.values()].filter((row) => !isGone(row));
+  return there.map(toEntry).toSorted((a, b) => a.position - b.position);
+}
+
+/** Whether the two describe the same places for everything below the positions that both know. */
+export const isPlacedAlike = (a: Layout, b: Layout | undefined): boolean =>
+  a.life === b?.life && a.rolledTo === b.rolledTo;
+
+/** Whether, too, no entry of the one stands otherwise in the other. */
+export const isUntouched = (a: Layout, b: Layout | undefined): boolean => isPlacedAlike(a, b) && a.edits === b?.edits;
+
+/** A part of the log in one place: in a segment, with what lies over it, or in the thread's partition. */
+interface Stretch {
+  readonly segment?: number;
+  readonly span: Span;
+}
+
+function stretchesOf(layout: Layout, [first, last]: Span): readonly Stretch[] {
+  const { rolledTo, width, top, hasOverlays } = layout;
+  // What lies over a segment is read together with it: a stretch of both is held in memory.
+  const longest = hasOverlays ? rowsAtOnce(layout) : width;
+  const end = Math.min(last, top - 1);
+  const stretches: Stretch[] = [];
+  for (let at = Math.max(first, 0); at <= Math.min(end, rolledTo - 1);) {
+    const segment = Math.floor(at / width);
+    const lastOf = Math.min((segment + 1) * width, rolledTo, at + longest) - 1;
+    stretches.push({ segment, span: [at, Math.min(lastOf, end)] });
+    at = lastOf + 1;
+  }
+  if (end >= rolledTo) stretches.push({ span: [Math.max(first, rolledTo), end] });
+  return stretches;
+}
+
+/** What is asked of the rows of a stretch. */
+interface Select {
+  readonly log: string;
+  readonly segment: string;
+}
+
+const ofThread = 'owner = ? AND thread_id = ?';
+const selectLog = (columns: string): string =>
+  `SELECT ${columns} FROM thread WHERE ${ofThread} AND kind = ${kinds.log} AND n >= ? AND n <= ?`;
+const selectSegment = (columns: string): string =>
+  `SELECT ${columns} FROM segment WHERE ${ofThread} AND life = ? AND segment = ? AND position >= ? AND position <= ?`;
+
+const whole: Select = {
+  log: selectLog('at, n, message_id, json'),
+  segment: selectSegment('position, message_id, json'),
+};
+const placesOnly: Select = { log: selectLog('at, n, message_id'), segment: selectSegment('position, message_id') };
+
+const selectLogAt = `SELECT at, n, message_id, json FROM thread WHERE ${ofThread} AND kind = ${kinds.log} AND n IN ? AND id = ''`;
+const selectSegmentAt = `SELECT position, message_id, json FROM segment
+  WHERE ${ofThread} AND life = ? AND segment = ? AND position IN ?`;
+
+async function* readStretch(
+  session: Session,
+  { key: { owner, threadId }, layout, saw }: Log,
+  { segment, span: [first, last] }: Stretch,
+  select: Select,
+): AsyncGenerator<readonly Row[]> {
+  const inLog = { cql: select.log, params: [owner, threadId, long(first), long(last)] };
+  if (segment === undefined) {
+    yield* pagesOf(session, inLog, { saw });
+    return;
+  }
+  const params = [owner, threadId, layout.life, long(segment), long(first), long(last)];
+  const pages = pagesOf(session, { cql: select.segment, params }, { most: rowsAtOnce(layout) });
+  if (!layout.hasOverlays) {
+    yield* pages;
+    return;
+  }
+  const rows: Row[] = [];
+  for await (const page of pages) rows.push(...page);
+  const over: Row[] = [];
+  for await (const page of pagesOf(session, inLog, { saw })) over.push(...page);
+  yield covered(rows, over);
+}
+
+/** What one read of a log may take in memory, in bytes. */
+const readBytes = 16 * 1024 * 1024;
+
+/** So many rows of a log are read at once that, were all as large as its largest, they would take {@link readBytes}. */
+const rowsAtOnce = ({ largest = sizes.message }: Layout): number =>
+  Math.min(maxPage, Math.max(1, Math.floor(readBytes / Math.max(largest, 1))));
+
+/** Rows of a segment, with those of the thread's partition in the place of what they cover. */
+function covered(rows: readonly Row[], over: readonly Row[]): readonly Row[] {
+  const places = new Map([...rows, ...over].map((row) => [positionOf(row), row]));
+  return [...places.values()].toSorted((a, b) => positionOf(a) - positionOf(b));
+}
+
+const firstPage = 64;
+const maxPage = 2000;
+const pageBytes = 1024 * 1024;
+
+interface PagesOptions {
+  /** Told of every page. */
+  readonly saw?: ((rows: readonly Row[]) => void) | undefined;
+  /** Rows of a page at most: fewer where rows may be large. */
+  readonly most?: number;
+}
+
+/** All pages of a statement, each of about {@link pageBytes}, as far as the rows before tell. */
+export async function* pagesOf(
+  session: Session,
+  statement: Statement,
+  { saw, most = maxPage }: PagesOptions = {},
+): AsyncGenerator<readonly Row[]> {
+  let size = Math.min(firstPage, most);
+  for (let from: string | undefined; ;) {
+    const { rows, next } = await session.readPage(statement, { rows: size, from });
+    saw?.(rows);
+    yield rows;
+    if (next === undefined) return;
+    from = next;
+    const bytes = rows.reduce((sum, row) => sum + weigh(row), 0);
+    size = Math.max(1, Math.min(most, Math.floor((pageBytes * rows.length) / Math.max(bytes, 1))));
+  }
+}
+
+const rowBytes = 64;
+const weigh = (row: Row): number =>
+  rowBytes + (((row['json'] ?? row['undo'] ?? row['metadata']) as Buffer | undefined)?.length ?? 0);
+
+/** Keys that one statement names at most. */
+const keysOfStatement = 100;
+
+export const chunksOf = <T>(items: readonly T[], size = keysOfStatement): T[][] =>
+  Array.from({ length: Math.ceil(items.length / size) }, (_, index) => items.slice(index * size, (index + 1) * size));
+
+/** Requests under way for one call at most. */
+const atOnce = 8;
+
+/** What `work` makes of each item, in their order, some at a time. */
+export async function inTurn<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results = new Array<R>(items.length);
+  const waiting = items.entries();
+  const lane = async (): Promise<void> => {
+    for (const [index, item] of waiting) results[index] = await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, lane));
+  return results;
+}

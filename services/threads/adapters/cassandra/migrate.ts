@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isServiceError, ServiceError, unavailable } from '@agent-workflow/kit/errors';
+import { openSchemaSession, type CassandraPlace, type SchemaSession } from './client.ts';
+import { migrations } from './schema.ts';
+
+export interface MigrateOptions extends CassandraPlace {
+  /** Data centre to number of replicas, for a keyspace that is not there yet. */
+  readonly replication: Readonly<Record<string, number>>;
+  /** How long to wait for another who is at it, and for a cluster that does not answer, in milliseconds. */
+  readonly waitMs: number;
+  readonly onStep?: (text: string) => void;
+  /** Told of each attempt that failed and is made again. */
+  readonly onRetry?: (error: unknown) => void;
+}
+
+/**
+ * Makes the keyspace when it is absent and applies the migrations that are missing, in order. Those who call it at once wait for
+ * each other. Every statement can be made again: while the cluster is away all of it is tried again, for as long as it may wait.
+ * Resolves when all nodes have the schema.
+ * @returns the version that the schema has now.
+ * @throws Unavailable when the cluster stays away, its nodes do not agree, or another is at it for too long; Internal when the
+ * schema is of a newer release.
+ */
+export async function migrateCassandra(options: MigrateOptions): Promise<number> {
+  const turn: Turn = { holder: randomUUID(), until: Date.now() + options.waitMs };
+  for (;;) {
+    try {
+      return await migrateOnce(options, turn);
+    } catch (error) {
+      if (!isServiceError(error, 'Unavailable') || Date.now() + retryPauseMs > turn.until) throw error;
+      options.onRetry?.(error);
+      await delay(retryPauseMs);
+    }
+  }
+}
+
+const retryPauseMs = 1000;
+
+/** What one who migrates keeps through all attempts: a lock that was taken without an answer is still the same one's. */
+interface Turn {
+  readonly holder: string;
+  /** When no attempt is begun any more. */
+  readonly until: number;
+}
+
+async function migrateOnce(options: MigrateOptions, turn: Turn): Promise<number> {
+  await makeKeyspace(options);
+  await using session = await openSchemaSession(options, options.keyspace);
+  await makeTables(session, options.keyspace);
+  await using lock = await takeLock(session, turn);
+  const version = await versionOf(session);
+  if (version > migrations.length)
+    throw new ServiceError('Internal', `the schema has version ${version}, this release knows ${migrations.length}`);
+  for (const [index, statements] of migrations.entries()) {
+    if (index < version) continue;
+    for (const statement of statements) {
+      await lock.renew();
+      await session.alter(statement);
+    }
+    await session.run({ cql: putVersion, params: [versionKey, index + 1] });
+    options.onStep?.(`the schema has version ${index + 1} now`);
+  }
+  return migrations.length;
+}
+
+/** Names cannot be bound, so that nothing but a plain one is let through. */
+const plainName = /^[a-z][a-z0-9_]{0,47}$/;
+const plainCentre = /^[\w.-]+$/;
+
+async function makeKeyspace(options: MigrateOptions): Promise<void> {
+  const { keyspace, replication } = options;
+  if (!plainName.test(keyspace)) throw new ServiceError('Internal', `"${keyspace}" is not a plain name of a keyspace`);
+  await using session = await openSchemaSession(options);
+  const known = await session.run({ cql: selectKeyspace, params: [keyspace] });
+  if (known.length > 0) return;
+  const centres = Object.entries(replication).map(([centre, count]) => {
+    if (!plainCentre.test(centre)) throw new ServiceError('Internal', `"${centre}" is not a name of a data centre`);
+    return `'${centre}': ${count}`;
+  });
+  await session.alter(
+    `CREATE KEYSPACE IF NOT EXISTS ${keyspace} WITH replication = {'class': 'NetworkTopologyStrategy', ${centres.join(', ')}}`,
+  );
+}
+
+const selectKeyspace = 'SELECT keyspace_name FROM system_schema.keyspaces WHERE keyspace_name = ?';
+const selectTables = 'SELECT table_name FROM system_schema.tables WHERE keyspace_name = ?';
+
+/** What migrating itself needs. Looked for first: two nodes that make one table at once may make two. */
+async function makeTables(session: SchemaSession, keyspace: string): Promise<void> {
+  const rows = await session.run({ cql: selectTables, params: [keyspace] });
+  const known = new Set(rows.map((row) => row['table_name']));
+  if (!known.has('migration_lock'))
+    await session.alter('CREATE TABLE IF NOT EXISTS migration_lock (id int PRIMARY KEY, holder uuid)');
+  if (!known.has('schema_version'))
+    await session.alter('CREATE TABLE IF NOT EXISTS schema_version (id int PRIMARY KEY, version int)');
+}
+
+const versionKey = 0;
+const selectVersion = 'SELECT version FROM schema_version WHERE id = ?';
+const putVersion = 'INSERT INTO schema_version (id, version) VALUES (?, ?)';
+
+async function versionOf(session: SchemaSession): Promise<number> {
+  const [row] = await session.run({ cql: selectVersion, params: [versionKey] });
+  return (row?.['version'] as number | undefined) ?? 0;
+}
+
+/** A lock whose holder died ends by itself after so many seconds. */
+const lockSeconds = 60;
+const lockPauseMs = 250;
+
+const takeCql = `INSERT INTO migration_lock (id, holder) VALUES (0, ?) IF NOT EXISTS USING TTL ${lockSeconds}`;
+const renewCql = `UPDATE migration_lock USING TTL ${lockSeconds} SET holder = ? WHERE id = 0 IF holder = ?`;
+const releaseCql = 'DELETE FROM migration_lock WHERE id = 0 IF holder = ?';
+
+interface Lock extends AsyncDisposable {
+  /** @throws Unavailable when another has it by now. */
+  readonly renew: () => Promise<void>;
+}
+
+async function takeLock(session: SchemaSession, { holder, until }: Turn): Promise<Lock> {
+  const take = (): Promise<boolean> => session.writeIf({ cql: takeCql, params: [holder] });
+  const renew = (): Promise<boolean> => session.writeIf({ cql: renewCql, params: [holder, holder] });
+  while (!(await take()) && !(await renew())) {
+    if (Date.now() > until) throw unavailable('another migrates the record, and does not come to an end');
+    await delay(lockPauseMs);
+  }
+  return {
+    renew: async () => {
+      if (!(await renew())) throw unavailable('another took over the migration of the record');
+    },
+    [Symbol.asyncDispose]: async () => {
+      // One that stays ends by itself, and must not hide why the migration failed.
+      await session.writeIf({ cql: releaseCql, params: [holder] }).catch(() => false);
+    },
+  };
+}

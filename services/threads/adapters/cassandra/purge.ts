@@ -1,0 +1,54 @@
+import type { ThreadKey } from '../../ports/port.ts';
+import { pause, tryBatch } from './change.ts';
+import type { Session } from './client.ts';
+import { inTurn } from './log.ts';
+import type { Recency } from './recency.ts';
+import { long, type Layout } from './rows.ts';
+import type { Runs } from './runs.ts';
+import { kinds } from './schema.ts';
+import { lookAtHead } from './snapshot.ts';
+
+interface PurgeOptions {
+  readonly session: Session;
+  readonly runs: Runs;
+  readonly recency: Recency;
+  readonly tick: () => number;
+  readonly deadlineMs: number;
+}
+
+const dropHead = `DELETE FROM thread WHERE owner = ? AND thread_id = ? AND kind = ${kinds.head} AND n = 0 AND id = '' IF stamp = ?`;
+const dropRows = `DELETE FROM thread WHERE owner = ? AND thread_id = ? AND kind > ${kinds.head}`;
+const dropStatics = 'DELETE at, rolled_to FROM thread WHERE owner = ? AND thread_id = ?';
+const dropSegment = 'DELETE FROM segment WHERE owner = ? AND thread_id = ? AND life = ? AND segment = ?';
+
+/**
+ * Removes what stands beside the thread first and the thread last: cut short anywhere, it still is marked deleting and is purged
+ * again. The thread goes by a condition on its stamp, so that one made again meanwhile stays.
+ */
+export async function purge({ session, runs, recency, tick, deadlineMs }: PurgeOptions, key: ThreadKey): Promise<void> {
+  const until = Date.now() + deadlineMs;
+  const params = [key.owner, key.threadId];
+  for (let tries = 1; ; tries += 1) {
+    const time = tick();
+    const { head, layout, stamp } = await lookAtHead(session, key, true);
+    if (!head?.deleting || !layout) return;
+    await runs.forget(key, time);
+    await dropSegments(session, key, layout);
+    await recency.drop(key, { ...layout, listedAt: Math.max(layout.listedAt + 1, time) });
+    const outcome = await tryBatch(session, [
+      { cql: dropHead, params: [...params, stamp] },
+      { cql: dropRows, params },
+      { cql: dropStatics, params },
+    ]);
+    if (outcome === 'applied') return;
+    await pause(tries, until);
+  }
+}
+
+/** Removes what a thread has, or may have, in segments. */
+export async function dropSegments(session: Session, { owner, threadId }: ThreadKey, layout: Layout): Promise<void> {
+  const segments = Array.from({ length: Math.ceil(layout.top / layout.width) }, (_, segment) => segment);
+  await inTurn(segments, (segment) =>
+    session.write({ cql: dropSegment, params: [owner, threadId, layout.life, long(segment)] }),
+  );
+}

@@ -1,0 +1,262 @@
+import { types } from 'cassandra-driver';
+import { createQuota } from '@agent-workflow/kit/pages';
+import { sizes } from '@agent-workflow/kit/sizes';
+import type { Head, PageLimits, RecencyMark, ThreadKey, ThreadRow } from '../../ports/port.ts';
+import { threadBytes } from '../../record/row-sizes.ts';
+import type { Announcement, Row, Session, Statement } from './client.ts';
+import { inTurn, pagesOf } from './log.ts';
+import { fromListed, long, nothing, toBlob, toListed, toListedMetadata, type Layout, type Listed } from './rows.ts';
+import { lookAtHead } from './snapshot.ts';
+import { hourOf, hourOfSlot, slotOf } from './times.ts';
+
+/**
+ * The list of an owner's threads by recency. A thread has a row in the slot of its last update; a move to a later slot leaves an
+ * empty row behind rather than a tombstone. Hours in which an owner has rows are listed by themselves, so that a page reads as
+ * many partitions as it has hours. Writes carry the time that the thread's layout gives, which orders them as their changes were.
+ */
+export interface Recency {
+  /** Before the change is written: the hour may be listed in vain. */
+  readonly announce: (owner: string, head: Head) => Announcement;
+  readonly put: (key: ThreadKey, head: Head, layout: Layout) => Promise<void>;
+  readonly drop: (key: ThreadKey, layout: Layout) => Promise<void>;
+  readonly list: (owner: string, page: RecencyPage) => Promise<readonly ThreadRow[]>;
+}
+
+interface RecencyPage extends PageLimits {
+  readonly offset?: number;
+  readonly after?: RecencyMark | undefined;
+}
+
+const putRow = `INSERT INTO threads_by_recency (owner, hour, slot, thread_id, updated_at, row, metadata)
+  VALUES (?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?`;
+const putHour = 'INSERT INTO hours_by_owner (owner, hour, noted) VALUES (?, ?, true)';
+const selectHours = 'SELECT hour FROM hours_by_owner WHERE owner = ? AND hour <= ?';
+const selectRows = `SELECT slot, thread_id, updated_at, row FROM threads_by_recency
+  WHERE owner = ? AND hour = ? AND slot <= ?`;
+const selectMetadata = `SELECT slot, thread_id, row, metadata FROM threads_by_recency
+  WHERE owner = ? AND hour = ? AND (slot, thread_id) IN ?`;
+
+interface RecencyOptions {
+  readonly session: Session;
+  readonly now: () => number;
+  /** Runs what nobody waits for. */
+  readonly aside: (work: () => Promise<void>) => void;
+}
+
+export function createRecency({ session, now, aside }: RecencyOptions): Recency {
+  const announced = createRecent(announcedKept);
+
+  /** Rows in the slots, all empty but for the one of `listed`. */
+  const write = async (key: ThreadKey, layout: Layout, listed?: Head): Promise<void> => {
+    const present = listed && slotOf(listed.updatedAt);
+    const statements = layout.slots.map((slot) => ({
+      slot,
+      statement: rowOf(key, slot, slot === present ? listed : undefined, layout.listedAt),
+    }));
+    const [first, ...others] = [...Map.groupBy(statements, ({ slot }) => hourOfSlot(slot)).values()];
+    const put = async (group: typeof first = []): Promise<void> =>
+      session.write(...group.map(({ statement }) => statement));
+    // The present slot comes first: a thread stands in the list twice for a moment rather than not at all.
+    if (first) await put(first);
+    await Promise.all(others.map(put));
+    for (const [left] of others) if (left) aside(() => prune(session, key.owner, hourOfSlot(left.slot), now()));
+  };
+
+  return {
+    announce: (owner, head) => {
+      const hour = hourOf(head.updatedAt);
+      const name = JSON.stringify([owner, hour]);
+      if (announced.has(name)) return { statements: [] };
+      return {
+        statements: [{ cql: putHour, params: [owner, long(hour)] }],
+        onWritten: () => {
+          // What was announced of an hour that is over may have been pruned since.
+          if (hour >= hourOf(now())) announced.add(name);
+        },
+      };
+    },
+    put: (key, head, layout) => write(key, layout, head),
+    drop: (key, layout) => write(key, layout),
+    list: (owner, page) => listRecent(session, owner, page),
+  };
+}
+
+/** Names that are remembered as announced. */
+const announcedKept = 10_000;
+
+function rowOf({ owner, threadId }: ThreadKey, slot: number, head: Head | undefined, at: number): Statement {
+  const row = head ? [long(head.updatedAt), fromListed(head), toBlob(head.metadata)] : [long(0), '', nothing];
+  return { cql: putRow, params: [owner, long(hourOfSlot(slot)), long(slot), threadId, ...row, long(at)] };
+}
+
+/** Rows are read without their metadata, and that of the page's rows afterwards, as much as is well held in memory at once. */
+async function listRecent(
+  session: Session,
+  owner: string,
+  { limit, offset = 0, after, bytes }: RecencyPage,
+): Promise<readonly ThreadRow[]> {
+  const page = (await listPlaces(session, owner, { limit: offset + limit, after })).slice(offset);
+  const threads: ThreadRow[] = [];
+  const isEnough = createQuota(bytes);
+  for (const some of inBatches(page)) {
+    const metadata = await readMetadata(session, owner, some);
+    for (const { thread } of some) {
+      const row = { ...thread, ...metadata.get(thread.threadId) };
+      threads.push(row);
+      if (isEnough(threadBytes(row))) return threads;
+    }
+  }
+  return threads;
+}
+
+async function listPlaces(
+  session: Session,
+  owner: string,
+  { limit, after }: Pick<RecencyPage, 'limit' | 'after'>,
+): Promise<readonly Listed[]> {
+  const listed = new Map<string, Listed>();
+  for await (const rows of slotsOf(session, owner, after?.updatedAt ?? Number.MAX_SAFE_INTEGER)) {
+    const found = rows.map(toListed).filter((row) => row !== undefined);
+    // One that moves while the list is read may stand in it twice: where it stands first is where it is.
+    for (const row of found.toSorted((a, b) => byRecency(a.thread, b.thread))) {
+      const { thread } = row;
+      if (!listed.has(thread.threadId) && (!after || byRecency(after, thread) < 0)) listed.set(thread.threadId, row);
+    }
+    if (listed.size >= limit) break;
+  }
+  return [...listed.values()].slice(0, limit);
+}
+
+/** How many rows are completed at once, and how many bytes their metadata may take together. */
+const rowsAtOnce = 64;
+const metadataBytesAtOnce = 8 * 1024 * 1024;
+
+function* inBatches(rows: readonly Listed[]): Generator<readonly Listed[]> {
+  let batch: Listed[] = [];
+  let bytes = 0;
+  let unread = 0;
+  for (const row of rows) {
+    const isRead = row.metadataBytes === 0;
+    const size = row.metadataBytes ?? sizes.metadata;
+    if (batch.length > 0 && (bytes + size > metadataBytesAtOnce || unread + Number(!isRead) > rowsAtOnce)) {
+      yield batch;
+      [batch, bytes, unread] = [[], 0, 0];
+    }
+    batch.push(row);
+    bytes += size;
+    unread += Number(!isRead);
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** The metadata of those rows that have some, by thread. */
+async function readMetadata(
+  session: Session,
+  owner: string,
+  rows: readonly Listed[],
+): Promise<ReadonlyMap<string, Pick<ThreadRow, 'metadata'>>> {
+  const found = new Map<string, Pick<ThreadRow, 'metadata'>>();
+  const asked = Map.groupBy(
+    rows.filter(({ metadataBytes }) => metadataBytes !== 0),
+    ({ slot }) => hourOfSlot(Number(slot)),
+  );
+  await inTurn([...asked], async ([hour, some]) => {
+    const places = some.map(({ slot, thread }) => new types.Tuple(slot, thread.threadId));
+    for (const row of await session.read({ cql: selectMetadata, params: [owner, long(hour), places] })) {
+      const metadata = toListedMetadata(row);
+      if (row['row'] !== '') found.set(row['thread_id'] as string, metadata ? { metadata } : {});
+    }
+    // What has left its place since then says by itself what it is.
+    for (const { thread } of some) {
+      if (found.has(thread.threadId)) continue;
+      const { head } = await lookAtHead(session, { owner, threadId: thread.threadId });
+      if (head?.metadata) found.set(thread.threadId, { metadata: head.metadata });
+    }
+  });
+  return found;
+}
+
+const byRecency = (a: RecencyMark, b: RecencyMark): number =>
+  b.updatedAt - a.updatedAt || (a.threadId < b.threadId ? 1 : a.threadId > b.threadId ? -1 : 0);
+
+/** The rows of one slot after another, the newest first. */
+async function* slotsOf(session: Session, owner: string, from: number): AsyncGenerator<readonly Row[]> {
+  const slot = long(slotOf(from));
+  for await (const hours of pagesOf(session, { cql: selectHours, params: [owner, long(hourOf(from))] })) {
+    for (const some of growing(hours)) {
+      const pages = await inTurn(some, async ({ hour }) => firstPageOf(session, [owner, hour, slot]));
+      for (const page of pages) yield* wholeSlots(page);
+    }
+  }
+}
+
+/** 1, 2, 4 … of them: most pages are full after the first. */
+function* growing<T>(items: readonly T[]): Generator<readonly T[]> {
+  for (let at = 0, size = 1; at < items.length; at += size, size = Math.min(size * 2, maxHoursAtOnce))
+    yield items.slice(at, at + size);
+}
+
+const maxHoursAtOnce = 8;
+
+/** The pages of an hour, of which the first is there already. */
+async function firstPageOf(session: Session, params: readonly unknown[]): Promise<AsyncGenerator<readonly Row[]>> {
+  const pages = pagesOf(session, { cql: selectRows, params });
+  const first = await pages.next();
+  return (async function* () {
+    if (first.done) return;
+    yield first.value;
+    yield* pages;
+  })();
+}
+
+async function* wholeSlots(pages: AsyncIterable<readonly Row[]>): AsyncGenerator<readonly Row[]> {
+  let slot: Row[] = [];
+  for await (const rows of pages) {
+    for (const row of rows) {
+      if (slot[0] && slot[0]['slot'] !== row['slot']) {
+        yield slot;
+        slot = [];
+      }
+      slot.push(row);
+    }
+  }
+  if (slot.length > 0) yield slot;
+}
+
+const selectHour = 'SELECT writetime(noted) AS written FROM hours_by_owner WHERE owner = ? AND hour = ?';
+const selectRowTimes = 'SELECT row, writetime(row) AS written FROM threads_by_recency WHERE owner = ? AND hour = ?';
+const dropRows = 'DELETE FROM threads_by_recency USING TIMESTAMP ? WHERE owner = ? AND hour = ?';
+const dropHour = 'DELETE FROM hours_by_owner USING TIMESTAMP ? WHERE owner = ? AND hour = ?';
+
+/** So many hours are left alone, that clocks may differ. */
+const hoursOfDoubt = 2;
+
+/** Removes an hour that every thread has left. Whoever writes into it again does so later, and announces it again. */
+async function prune(session: Session, owner: string, hour: number, now: number): Promise<void> {
+  if (hour > hourOf(now) - hoursOfDoubt) return;
+  const params = [owner, long(hour)];
+  const [listed] = await session.read({ cql: selectHour, params });
+  if (!listed) return;
+  let last = 0n;
+  for await (const rows of pagesOf(session, { cql: selectRowTimes, params })) {
+    if (rows.some((row) => row['row'] !== '')) return;
+    for (const row of rows) if ((row['written'] as bigint) > last) last = row['written'] as bigint;
+  }
+  await session.write({ cql: dropRows, params: [last, ...params] });
+  await session.write({ cql: dropHour, params: [listed['written'], ...params] });
+}
+
+/** A set that forgets what it was told first. */
+export function createRecent(size: number): Pick<Set<string>, 'has'> & { readonly add: (name: string) => void } {
+  const names = new Set<string>();
+  return {
+    has: (name) => names.has(name),
+    add: (name) => {
+      names.add(name);
+      for (const oldest of names) {
+        if (names.size <= size) return;
+        names.delete(oldest);
+      }
+    },
+  };
+}

@@ -1,0 +1,202 @@
+import { toRunEnd } from '@agent-workflow/protos/failures';
+import { types } from 'cassandra-driver';
+import type {
+  Checkpoint,
+  CheckpointRow,
+  Head,
+  LogEntry,
+  MeasuredSize,
+  RunRecord,
+  RunRow,
+  ThreadKey,
+  ThreadRow,
+  UndoRow,
+} from '../../ports/port.ts';
+import type { Row } from './client.ts';
+import { decode, encode, type Spans } from './spans.ts';
+
+/** What only the adapter knows of a thread: where its rows are. It stands in the head's row. */
+export interface Layout {
+  /** Of this thread, and of none made again under its id: names its segments. */
+  readonly life: string;
+  /** Fields of another generation were cleared. */
+  readonly generation: number;
+  /** Positions of the context. */
+  readonly context: Spans;
+  /** Positions below it stand in segments, unless the thread's partition has a row for them, which then counts. */
+  readonly rolledTo: number;
+  /** Positions of a segment. */
+  readonly width: number;
+  /** Whether the thread's partition may have rows for positions below `rolledTo`. */
+  readonly hasOverlays: boolean;
+  /** Whether segments may hold rows of a log that was cut off: then places without a message are marked so when they roll over. */
+  readonly wasCut: boolean;
+  /** Counts the changes of what stood in the log before. */
+  readonly edits: number;
+  /** Above every position that was ever taken. */
+  readonly top: number;
+  /** About how many rows of the log the thread's partition has, and what they weigh in bytes. */
+  readonly rows: number;
+  readonly bytes: number;
+  /** How many bytes the largest message takes that ever stood in the log; absent of logs that were begun without it. */
+  readonly largest?: number;
+  /** Slots that the list by recency may have for this thread, the present one first. */
+  readonly slots: readonly number[];
+  /** Orders the writes of that list: microseconds since 1970, or more. */
+  readonly listedAt: number;
+  /** Where the journal of idle threads has this one last. */
+  readonly noted?: number;
+}
+
+/** A head as it was read: changes are written on condition that it still stands. */
+export interface Seen {
+  /** Absent with the thread. */
+  readonly stamp: string | undefined;
+  /** Stamps before it, the newest first, as far as they are kept. */
+  readonly past: readonly string[];
+  readonly head: Head | undefined;
+  readonly layout: Layout | undefined;
+}
+
+export const absent: Seen = { stamp: undefined, past: [], head: undefined, layout: undefined };
+
+/** Stamps that are kept beside the present one. */
+export const stampsKept = 31;
+
+export const toSeen = (row: Row | undefined): Seen =>
+  row
+    ? {
+        stamp: String(row['stamp']),
+        past: toStamps(row['past'] as Buffer),
+        head: toHead(row),
+        layout: toLayout(row['layout'] as string),
+      }
+    : absent;
+
+const stampBytes = 16;
+
+const toStamps = (past: Buffer): string[] =>
+  Array.from({ length: past.length / stampBytes }, (_, index) =>
+    String(new types.Uuid(past.subarray(index * stampBytes, (index + 1) * stampBytes))),
+  );
+
+export const fromStamps = (stamps: readonly string[]): Buffer =>
+  Buffer.concat(stamps.slice(0, stampsKept).map((stamp) => types.Uuid.fromString(stamp).getBuffer()));
+
+/** A blob that stands for nothing: no JSON is empty, and what is never null leaves no tombstone. */
+export const nothing = Buffer.alloc(0);
+
+export const toBlob = (bytes: Uint8Array | undefined): Buffer =>
+  bytes ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength) : nothing;
+
+/** The bytes, in no class of the platform's own. */
+export const fromBlob = (blob: unknown): Uint8Array => {
+  const { buffer, byteOffset, byteLength } = blob as Buffer;
+  return new Uint8Array(buffer, byteOffset, byteLength);
+};
+
+/** A blob as an optional key: ours are never null, and empty when there is nothing. */
+const optional = <K extends string>(key: K, blob: unknown): Partial<Record<K, Uint8Array>> =>
+  isNothing(blob) ? {} : ({ [key]: fromBlob(blob) } as Partial<Record<K, Uint8Array>>);
+
+const isNothing = (blob: unknown): boolean => blob === null || blob === undefined || (blob as Buffer).length === 0;
+
+export const isSame = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean =>
+  a === b || Buffer.compare(toBlob(a), toBlob(b)) === 0;
+
+/** A head as JSON. A service of an earlier version keeps `size` as it found it: only its version says whether it still holds. */
+type HeadJson = Omit<Head, 'metadata' | 'progress' | 'size'> & { readonly size?: MeasuredSize };
+
+export const toHead = (row: Row): Head => {
+  const { size, ...head } = JSON.parse(row['head'] as string) as HeadJson;
+  return {
+    ...head,
+    ...optional('metadata', row['metadata']),
+    ...optional('progress', row['progress']),
+    ...(size?.version === head.version ? { size: { fields: size.fields, context: size.context } } : {}),
+  };
+};
+
+export const fromHead = ({ metadata: _, progress: _progress, size, ...head }: Head): string =>
+  JSON.stringify({ ...head, ...(size ? { size: { version: head.version, ...size } } : {}) } satisfies HeadJson);
+
+export const toLayout = (json: string): Layout => {
+  const { context, ...layout } = JSON.parse(json) as Omit<Layout, 'context'> & { context: readonly number[] };
+  return { ...layout, context: decode(context) };
+};
+
+export const fromLayout = ({ context, ...layout }: Layout): string =>
+  JSON.stringify({ ...layout, context: encode(context) });
+
+export const toRun = (row: Row): RunRecord => ({
+  ...readRun(row),
+  options: fromBlob(row['options']),
+  ...optional('input', row['input']),
+});
+
+/** A run of which only its `run` was read. */
+export const toRunRow = (row: Row): RunRow => readRun(row);
+
+function readRun(row: Row): Omit<RunRecord, 'options' | 'input'> {
+  const run = JSON.parse(row['run'] as string) as Omit<RunRecord, 'options' | 'input'>;
+  return run.end ? { ...run, end: toRunEnd(run.end) } : run;
+}
+
+export const fromRun = ({ options: _, input: _input, ...run }: RunRecord): string => JSON.stringify(run);
+
+export const fromCheckpoint = ({ undo: _, metadata: _metadata, ...info }: Checkpoint): string => JSON.stringify(info);
+
+export const toCheckpoint = (row: Row): CheckpointRow => ({
+  version: Number(row['n']),
+  ...(JSON.parse(row['checkpoint'] as string) as Omit<CheckpointRow, 'version' | 'metadata'>),
+  ...optional('metadata', row['metadata']),
+});
+
+export const toUndo = (row: Row): UndoRow => ({ version: Number(row['n']), undo: fromBlob(row['undo']) });
+
+/** Whether a row of the log or of a segment only says that the message there was deleted. */
+export const isGone = (row: Row): boolean => row['message_id'] === '';
+
+export const toEntry = (row: Row): LogEntry => ({
+  position: positionOf(row),
+  messageId: row['message_id'] as string,
+  json: fromBlob(row['json']),
+});
+
+export const positionOf = (row: Row): number => Number(row['n'] ?? row['position']);
+
+export const toResult = (row: Row): { readonly result?: Uint8Array } => optional('result', row['result']);
+
+export const toReply = (row: Row): { readonly reply?: Uint8Array } => optional('reply', row['reply']);
+
+/** A thread in the list by recency, whose metadata stands beside it. */
+export interface Listed {
+  readonly thread: Omit<ThreadRow, 'metadata'>;
+  readonly slot: bigint;
+  /** How many bytes the metadata takes; absent of rows that were written without it. */
+  readonly metadataBytes?: number | undefined;
+}
+
+/** A row of the list by recency; `undefined` where the thread no longer is. */
+export function toListed(row: Row): Listed | undefined {
+  if (row['row'] === '') return undefined;
+  const { metadataBytes, ...thread } = JSON.parse(row['row'] as string) as Omit<ThreadRow, 'threadId' | 'metadata'> & {
+    readonly metadataBytes?: number;
+  };
+  return { thread: { threadId: row['thread_id'] as string, ...thread }, slot: row['slot'] as bigint, metadataBytes };
+}
+
+/** The metadata of a row of the list by recency; `undefined` where there is none. */
+export const toListedMetadata = (row: Row): Uint8Array | undefined =>
+  isNothing(row['metadata']) ? undefined : fromBlob(row['metadata']);
+
+export const fromListed = ({ name, createdAt, updatedAt, newestRun, version, metadata }: Head): string =>
+  JSON.stringify({ name, createdAt, updatedAt, newestRun, version, metadataBytes: metadata?.byteLength ?? 0 });
+
+/** As bigint columns take it. */
+export const long = (value: number): bigint => BigInt(value);
+
+export const toKey = (row: Row): ThreadKey => ({
+  owner: row['owner'] as string,
+  threadId: row['thread_id'] as string,
+});

@@ -1,0 +1,177 @@
+import { randomUUID } from 'node:crypto';
+import { unavailable } from '@agent-workflow/kit/errors';
+import type { ThreadKey, ThreadStore } from '../../ports/port.ts';
+import { createLines, createMakeChange, pause } from './change.ts';
+import { openSession, type Asked, type CassandraPlace } from './client.ts';
+import { createOnce } from './once.ts';
+import type { Plan, SegmentSizes } from './plan.ts';
+import { purge } from './purge.ts';
+import { createReading } from './reads.ts';
+import { createRecency } from './recency.ts';
+import { createRefreshes } from './refreshes.ts';
+import { createRollOver } from './rollover.ts';
+import { createRuns } from './runs.ts';
+import { migrations } from './schema.ts';
+import { lookAtHead } from './snapshot.ts';
+import { createSweeps } from './sweeps.ts';
+import { createTicks } from './times.ts';
+
+export interface CassandraThreadStoreOptions extends CassandraPlace {
+  /** How long one call is tried, in milliseconds, when its outcome is in doubt or others write the same thread. */
+  readonly deadlineMs: number;
+  /** Seconds after which a checkpoint is gone; 0 is never. */
+  readonly checkpointTtl: number;
+  /** How logs made from now on are cut; the usual sizes unless a test says otherwise. */
+  readonly sizes?: SegmentSizes;
+  /** Told of every request to the server. */
+  readonly onRequest?: (asked: Asked) => void;
+  /** Told of what failed beside a call that has been answered; it is made good later. */
+  readonly onError?: (error: unknown) => void;
+}
+
+const usualSizes: SegmentSizes = { width: 512, maxRows: 4096, maxBytes: 16 * 1024 * 1024, keptRows: 1024 };
+
+/**
+ * Opens the record on a Cassandra cluster whose keyspace has been migrated. Every write is held by a quorum of the local data
+ * centre when it resolves. Disposal waits for what is under way.
+ * @throws Unavailable when no contact point answers, and while the schema is not there.
+ */
+export async function openCassandraThreadStore(options: CassandraThreadStoreOptions): Promise<ThreadStore> {
+  const { deadlineMs, checkpointTtl, sizes = usualSizes, onRequest, onError = ignore } = options;
+  const session = await openSession(options, { version: migrations.length, onRequest });
+  const now = Date.now;
+  const tick = createTicks(now);
+  const newStamp = randomUUID;
+  const { hold, aside, close } = createHolds(onError);
+  const inLine = createLines();
+
+  const runs = createRuns(session);
+  const reading = createReading({ session, deadlineMs });
+  const recency = createRecency({ session, now, aside });
+  const rollOver = createRollOver({ session, sizes, newStamp, inLine });
+  const once = createOnce({ session, newStamp, deadlineMs });
+  const sweeps = createSweeps({ session, now, readHead: (key) => lookAtHead(session, key), readRun: runs.getRowOf });
+
+  const refreshes = createRefreshes();
+  const putInList = async (key: ThreadKey, { head, layout, listing }: Plan): Promise<void> =>
+    listing === 'drop' ? recency.drop(key, layout) : recency.put(key, head, layout);
+
+  const change = createMakeChange({
+    ...{ session, inLine, deadlineMs, sizes, checkpointTtl, tick, newStamp },
+    ahead: (key, { newRun }) => (newRun ? runs.lookAhead(key.owner, newRun).catch(() => undefined) : nothingAhead),
+    before: async (key, plan, ahead) => {
+      const isListed = plan.listing === 'put' || plan.listing === 'refresh';
+      const notes = [
+        await runs.announce(key, plan.newRuns, ahead),
+        ...sweeps.announce(key, plan),
+        ...(isListed ? [recency.announce(key.owner, plan.head)] : []),
+      ];
+      const statements = notes.flatMap((note) => note.statements);
+      if (statements.length > 0) await session.write(...statements);
+      for (const { onWritten } of notes) onWritten?.();
+    },
+    after: async (key, plan) => {
+      if (rollOver.isDue(plan.layout) && !plan.head.deleting) aside(() => rollOver.roll(key));
+      aside(() => sweeps.conclude(key, plan));
+      if (plan.listing === 'none') return;
+      if (plan.listing === 'refresh') {
+        const put = (): Promise<void> => putInList(key, plan);
+        aside(() => refreshes.add(key.owner, put).catch(() => insist(put)));
+        return;
+      }
+      try {
+        await putInList(key, plan);
+      } catch (error) {
+        // A thread that goes must be out of the lists when that is said; any other change stands, and says so.
+        if (plan.listing === 'drop') throw error;
+        aside(() => insist(() => putInList(key, plan)));
+      }
+    },
+  });
+
+  return {
+    change: (key, reads, decide) => hold(() => change(key, reads, decide)),
+    getHead: (key) => hold(() => reading.getHead(key)),
+    getState: (key, maxBytes) => hold(() => reading.getState(key, maxBytes)),
+    measure: (key) => hold(() => reading.measure(key)),
+    getFields: (key) => hold(() => reading.getFields(key)),
+    getRun: (owner, runId) => hold(() => runs.get(owner, runId)),
+    listRuns: (key, page) => hold(() => runs.list(key, page)),
+    listThreads: (owner, page) =>
+      hold(async () => {
+        await refreshes.settled(owner);
+        return recency.list(owner, page);
+      }),
+    listMessages: (key, page) => hold(() => reading.listMessages(key, page)),
+    listContext: (key, page) => hold(() => reading.listContext(key, page)),
+    getEntries: (key, positions) => hold(() => reading.getEntries(key, positions)),
+    listCheckpoints: (key, page) => hold(() => reading.listCheckpoints(key, page)),
+    listUndos: (key, page) => hold(() => reading.listUndos(key, page)),
+    getMessage: (key, messageId) => hold(() => reading.getMessage(key, messageId)),
+    listOpenRuns: (page) => hold(() => sweeps.listOpenRuns(page)),
+    listIdle: (time, limit) => hold(() => sweeps.listIdle(time, limit)),
+    listDeleting: (limit) => hold(() => sweeps.listDeleting(limit)),
+    beginOnce: (owner, key, record) => hold(() => once.beginOnce(owner, key, record)),
+    endOnce: (owner, key, reply) => hold(() => once.endOnce(owner, key, reply)),
+    expireOnce: once.expireOnce,
+    // The server drops each by its age.
+    expireCheckpoints: () => Promise.resolve(0),
+    purge: (key) => hold(() => purge({ session, runs, recency, tick, deadlineMs }, key)),
+    [Symbol.asyncDispose]: async () => {
+      await close();
+      await session[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const ignore = (): void => undefined;
+const nothingAhead = Promise.resolve(undefined);
+
+/** So long a write that nobody waits for is tried, in milliseconds. */
+const insistMs = 60_000;
+
+/** Tries again while the server is away. */
+async function insist(work: () => Promise<void>): Promise<void> {
+  const until = Date.now() + insistMs;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await work();
+      return;
+    } catch (error) {
+      await pause(tries, until).catch(() => {
+        throw error;
+      });
+    }
+  }
+}
+
+interface Holds {
+  /** Does what a caller waits for. @throws Unavailable once closed. */
+  readonly hold: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Does what nobody waits for. */
+  readonly aside: (work: () => Promise<void>) => void;
+  /** Resolves when all of it has settled. */
+  readonly close: () => Promise<void>;
+}
+
+function createHolds(onError: (error: unknown) => void): Holds {
+  const underWay = new Set<Promise<unknown>>();
+  let isClosed = false;
+  const keep = <T>(work: () => Promise<T>): Promise<T> => {
+    const going = work();
+    const settled = going.catch(() => undefined).finally(() => underWay.delete(settled));
+    underWay.add(settled);
+    return going;
+  };
+  return {
+    hold: async (work) => {
+      if (isClosed) throw unavailable('the record of threads is closed');
+      return keep(work);
+    },
+    aside: (work) => void keep(work).catch(onError),
+    close: async () => {
+      isClosed = true;
+      while (underWay.size > 0) await Promise.all(underWay);
+    },
+  };
+}

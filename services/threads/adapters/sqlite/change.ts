@@ -1,0 +1,160 @@
+import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
+import { conflict } from '@agent-workflow/kit/errors';
+import type { AppliedRequest, Change, RunRecord, ThreadKey, ToolCallNote } from '../../ports/port.ts';
+import { putCheckpoint } from './checkpoints.ts';
+import { fromHead, headColumns, toList } from './rows.ts';
+import type { ContextRef, HeadRow } from './snapshot.ts';
+
+/** Writes a change to the thread that is known, or makes the thread. */
+export function applyChange(db: Sqlite, known: HeadRow | undefined, key: ThreadKey, change: Change): void {
+  const ref = known?.ref ?? insertThread(db, key, change);
+  if (known) updateHead(db, known, change);
+  applyToFields(db, ref, change);
+  applyToLog(db, { ref, contextNumber: known?.contextNumber ?? firstContext }, change);
+  for (const run of change.runs ?? []) putRun(db, ref, key, run);
+  if (change.applies) putApplied(db, ref, change.applies);
+  if (change.toolCall) putToolCall(db, ref, change.toolCall);
+  applyToCheckpoints(db, ref, change);
+}
+
+function applyToFields(db: Sqlite, ref: number, change: Change): void {
+  if (change.clearState) db.prepare('DELETE FROM fields WHERE ref = ?').run(ref);
+  for (const [name, json] of Object.entries(change.fields ?? {})) {
+    if (json) {
+      db.prepare(
+        'INSERT INTO fields (ref, name, json) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET json = excluded.json',
+      ).run(ref, name, json);
+    } else {
+      db.prepare('DELETE FROM fields WHERE ref = ? AND name = ?').run(ref, name);
+    }
+  }
+}
+
+/** The number of a new thread's context. */
+const firstContext = 1;
+
+function applyToLog(db: Sqlite, { ref, contextNumber }: ContextRef, change: Change): void {
+  const number = change.clearState ? contextNumber + 1 : contextNumber;
+  if (change.clearState) db.prepare('UPDATE threads SET context_number = ? WHERE ref = ?').run(number, ref);
+  if (change.deletedFrom !== undefined)
+    db.prepare('DELETE FROM messages WHERE ref = ? AND position >= ?').run(ref, change.deletedFrom);
+  for (const message of change.messages ?? []) {
+    db.prepare(
+      `INSERT INTO messages (ref, position, message_id, json, in_context) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (ref, position) DO UPDATE SET json = excluded.json, in_context = excluded.in_context`,
+    ).run(ref, message.position, message.messageId, message.json, number);
+  }
+  for (const position of change.addedToContext ?? []) {
+    db.prepare('UPDATE messages SET in_context = ? WHERE ref = ? AND position = ?').run(number, ref, position);
+  }
+  for (const position of change.removedFromContext ?? []) {
+    db.prepare('UPDATE messages SET in_context = 0 WHERE ref = ? AND position = ?').run(ref, position);
+  }
+  for (const position of change.deleted ?? []) {
+    db.prepare('DELETE FROM messages WHERE ref = ? AND position = ?').run(ref, position);
+  }
+}
+
+function applyToCheckpoints(db: Sqlite, ref: number, change: Change): void {
+  if (change.dropCheckpointsAfter !== undefined) {
+    db.prepare('DELETE FROM checkpoints WHERE ref = ? AND version > ? AND version < ?').run(
+      ref,
+      change.dropCheckpointsAfter,
+      change.head.version,
+    );
+  }
+  if (change.checkpoint) putCheckpoint(db, ref, change.head.version, change.checkpoint);
+  if (change.dropCheckpointsTo !== undefined)
+    db.prepare('DELETE FROM checkpoints WHERE ref = ? AND version <= ?').run(ref, change.dropCheckpointsTo);
+}
+
+/** How many are forgotten at most for each that comes: more than one, so that none of those that are due stay. */
+const forgottenAtOnce = 4;
+
+function putApplied(db: Sqlite, ref: number, { id, reply, at, keptMs }: AppliedRequest): void {
+  for (const due of db.prepare('SELECT ref, id FROM applied WHERE until < ? LIMIT ?').all(at, forgottenAtOnce))
+    db.prepare('DELETE FROM applied WHERE ref = ? AND id = ?').run(due['ref'] as number, due['id'] as string);
+  db.prepare('INSERT OR REPLACE INTO applied (ref, id, reply, until) VALUES (?, ?, ?, ?)').run(
+    ref,
+    id,
+    reply,
+    at + keptMs,
+  );
+}
+
+const putToolCall = (db: Sqlite, ref: number, { runId, callKey, result }: ToolCallNote): unknown =>
+  db
+    .prepare(
+      `INSERT INTO tool_calls (ref, run_id, call_key, result) VALUES (?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET result = excluded.result`,
+    )
+    .run(ref, runId, callKey, result ?? null);
+
+const newThread = `INSERT INTO threads
+  (name, metadata, created_at, updated_at, owner, thread_id, checkpoints_since, deleting, ${headColumns.join(', ')})
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ${headColumns.map(() => '?').join(', ')})`;
+
+function insertThread(db: Sqlite, { owner, threadId }: ThreadKey, { head, checkpoint }: Change): number {
+  const { lastInsertRowid } = db
+    .prepare(newThread)
+    .run(
+      head.name ?? null,
+      head.metadata ?? null,
+      head.createdAt,
+      head.updatedAt,
+      owner,
+      threadId,
+      checkpoint?.at ?? null,
+      Number(head.deleting),
+      ...fromHead(head),
+    );
+  return Number(lastInsertRowid);
+}
+
+const setHead = `UPDATE threads SET ${headColumns.map((name) => `${name} = ?`).join(', ')} WHERE ref = ?`;
+
+function updateHead(db: Sqlite, { ref, head: before, checkpointsSince }: HeadRow, { head, checkpoint }: Change): void {
+  db.prepare(setHead).run(...fromHead(head), ref);
+  // Columns of an index are written only when they change: SQLite rewrites the index entry of every column it is told to set.
+  if (head.updatedAt !== before.updatedAt)
+    db.prepare('UPDATE threads SET updated_at = ? WHERE ref = ?').run(head.updatedAt, ref);
+  if (checkpoint && checkpointsSince === null)
+    db.prepare('UPDATE threads SET checkpoints_since = ? WHERE ref = ?').run(checkpoint.at, ref);
+  if (head.deleting !== before.deleting)
+    db.prepare('UPDATE threads SET deleting = ? WHERE ref = ?').run(Number(head.deleting), ref);
+}
+
+function putRun(db: Sqlite, ref: number, { owner }: ThreadKey, run: RunRecord): void {
+  const { changes } = db
+    .prepare(
+      `INSERT INTO runs (owner, run_id, ref, thread_id, request_id, status, granularity, is_new_thread, created_at, updated_at,
+       resumes, "end", options, input, answers, has_new_input, resume, output_from, output_to)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET status = excluded.status, updated_at = excluded.updated_at, resumes = excluded.resumes,
+       "end" = excluded."end", input = excluded.input, output_from = excluded.output_from, output_to = excluded.output_to
+       WHERE ref = excluded.ref`,
+    )
+    .run(
+      owner,
+      run.runId,
+      ref,
+      run.threadId,
+      run.requestId,
+      run.status,
+      run.granularity,
+      Number(run.isNewThread),
+      run.createdAt,
+      run.updatedAt,
+      run.resumes ?? null,
+      run.end ? JSON.stringify(run.end) : null,
+      run.options,
+      run.input ?? null,
+      toList(run.answers),
+      Number(run.hasNewInput),
+      run.resume ? toList(run.resume) : null,
+      run.outputFrom ?? null,
+      run.outputTo ?? null,
+    );
+  if (changes === 0) throw conflict(`run "${run.runId}" belongs to another thread`);
+  if (run.end) db.prepare('DELETE FROM tool_calls WHERE ref = ? AND run_id = ?').run(ref, run.runId);
+}

@@ -1,0 +1,139 @@
+import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
+import type {
+  Head,
+  PlacedEntry,
+  Reads,
+  RunRecord,
+  Snapshot,
+  ThreadKey,
+  ToolCallKey,
+  UndoSink,
+} from '../../ports/port.ts';
+import { iterateUndos } from './checkpoints.ts';
+import { arraysOf, optional, selectedHead, toHead, toPlacedEntry, toRun, type HeadColumns } from './rows.ts';
+
+export interface HeadRow extends ContextRef {
+  readonly head: Head;
+  /** When the oldest checkpoint that is kept was made; `null` when none is. Pruning by count leaves it behind. */
+  readonly checkpointsSince: number | null;
+}
+
+/** What names the messages of a thread's context. */
+export interface ContextRef {
+  readonly ref: number;
+  /** `in_context` of the messages that are part of it. */
+  readonly contextNumber: number;
+}
+
+export function selectHead(db: Sqlite, { owner, threadId }: ThreadKey): HeadRow | undefined {
+  const row = arraysOf(db.prepare(`SELECT ${selectedHead} FROM threads WHERE owner = ? AND thread_id = ?`)).get(
+    owner,
+    threadId,
+  ) as HeadColumns | undefined;
+  return row && { ref: row[0], contextNumber: row[1], checkpointsSince: row[2], head: toHead(row) };
+}
+
+export const selectRef = (db: Sqlite, { owner, threadId }: ThreadKey): number | undefined =>
+  db.prepare('SELECT ref FROM threads WHERE owner = ? AND thread_id = ?').get(owner, threadId)?.['ref'] as
+    number | undefined;
+
+export const selectContextRef = (db: Sqlite, { owner, threadId }: ThreadKey): ContextRef | undefined =>
+  db
+    .prepare('SELECT ref, context_number AS contextNumber FROM threads WHERE owner = ? AND thread_id = ?')
+    .get(owner, threadId) as ContextRef | undefined;
+
+export const selectFields = (db: Sqlite, ref: number): Record<string, Uint8Array> =>
+  Object.fromEntries(
+    db
+      .prepare('SELECT name, json FROM fields WHERE ref = ?')
+      .all(ref)
+      .map((row) => [row['name'] as string, row['json'] as Uint8Array]),
+  );
+
+/** One moment of a thread: what a decision asked to see. */
+export function toSnapshot(db: Sqlite, row: HeadRow | undefined, key: ThreadKey, reads: Reads): Snapshot {
+  if (!row) return emptySnapshot;
+  const { ref, head } = row;
+  if (reads.undosOfActiveRun) readUndos(db, row, reads.undosOfActiveRun());
+  return {
+    head,
+    runs: readRuns(db, row, key, reads),
+    entries: readEntries(db, row, reads.messages),
+    fields: readFields(db, ref, reads.fields),
+    context: reads.context ? readContext(db, row) : emptySnapshot.context,
+    ...(reads.toolCall ? readToolCall(db, ref, reads.toolCall) : {}),
+    ...(reads.request === undefined ? {} : readApplied(db, ref, reads.request)),
+  };
+}
+
+/** Takes `ref` and `context_number`; the last part lets SQLite use the index of messages in a context. */
+export const ofContext = 'ref = ? AND in_context = ? AND in_context > 0';
+
+const emptySnapshot: Snapshot = {
+  head: undefined,
+  runs: new Map(),
+  entries: new Map(),
+  fields: {},
+  context: [],
+};
+
+function readUndos(db: Sqlite, { ref, head }: HeadRow, sink: UndoSink): void {
+  if (head.foundVersion === undefined) return;
+  const range = { above: head.foundVersion, below: Number.MAX_SAFE_INTEGER, limit: -1 };
+  for (const row of iterateUndos(db, ref, range)) sink.add(row);
+}
+
+function readRuns(db: Sqlite, { ref, head }: HeadRow, { owner }: ThreadKey, reads: Reads): Snapshot['runs'] {
+  const active = reads.activeRun ? head.activeRun : undefined;
+  const runs = new Map<string, RunRecord>();
+  for (const runId of [...(reads.runs ?? []), ...(active === undefined ? [] : [active])]) {
+    const run = db.prepare('SELECT * FROM runs WHERE owner = ? AND run_id = ?').get(owner, runId);
+    if (run?.['ref'] === ref) runs.set(runId, toRun(run));
+  }
+  return runs;
+}
+
+function readEntries(
+  db: Sqlite,
+  { ref, contextNumber }: ContextRef,
+  messageIds: readonly string[] = [],
+): Snapshot['entries'] {
+  const entries = new Map<string, PlacedEntry>();
+  for (const messageId of messageIds) {
+    const row = db
+      .prepare('SELECT position, message_id, json, in_context FROM messages WHERE ref = ? AND message_id = ?')
+      .get(ref, messageId);
+    if (row) entries.set(messageId, toPlacedEntry(row, contextNumber));
+  }
+  return entries;
+}
+
+function readFields(db: Sqlite, ref: number, names: Reads['fields'] = []): Snapshot['fields'] {
+  if (names === 'all') return selectFields(db, ref);
+  if (names.length === 0) return emptySnapshot.fields;
+  const one = db.prepare('SELECT json FROM fields WHERE ref = ? AND name = ?');
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const row = one.get(ref, name);
+      return row ? [[name, row['json'] as Uint8Array] as const] : [];
+    }),
+  );
+}
+
+const readContext = (db: Sqlite, { ref, contextNumber }: ContextRef): number[] =>
+  db
+    .prepare(`SELECT position FROM messages WHERE ${ofContext} ORDER BY position`)
+    .all(ref, contextNumber)
+    .map((row) => row['position'] as number);
+
+function readToolCall(db: Sqlite, ref: number, { runId, callKey }: ToolCallKey): Pick<Snapshot, 'toolCall'> {
+  const row = db
+    .prepare('SELECT result FROM tool_calls WHERE ref = ? AND run_id = ? AND call_key = ?')
+    .get(ref, runId, callKey);
+  return row ? { toolCall: { runId, callKey, ...optional('result', row['result'] as Uint8Array | null) } } : {};
+}
+
+function readApplied(db: Sqlite, ref: number, id: string): Pick<Snapshot, 'applied'> {
+  const row = db.prepare('SELECT reply FROM applied WHERE ref = ? AND id = ?').get(ref, id);
+  return row ? { applied: row['reply'] as Uint8Array } : {};
+}

@@ -1,0 +1,96 @@
+import { notFound } from '@agent-workflow/kit/errors';
+import { sizes } from '@agent-workflow/kit/sizes';
+import type { Call } from '@agent-workflow/protos/call';
+import type {
+  GetCheckpointReply,
+  GetCheckpointRequest,
+  ListCheckpointsReply,
+  ListCheckpointsRequest,
+  ThreadCheckpoint,
+} from '@agent-workflow/protos/threads';
+import { fromCheckpointsCursor, toCheckpointsCursor } from '../lists/cursor.ts';
+import { jsonArray } from '../record/json.ts';
+import { fieldsUnder } from './overlay.ts';
+import { readPage, type Listing } from '../lists/paging.ts';
+import { contextOf } from './past.ts';
+import type { CheckpointRow, ThreadKey, ThreadStore } from '../ports/port.ts';
+import { checkpointBytes } from '../record/row-sizes.ts';
+
+/** The versions that are kept, newest first. */
+export async function listCheckpoints(
+  store: ThreadStore,
+  { owner, threadId, limit, offset, cursor }: ListCheckpointsRequest,
+  { signal }: Call,
+): Promise<ListCheckpointsReply> {
+  const listing: Listing<CheckpointRow, number> = {
+    read: ({ after: below, ...page }) => store.listCheckpoints({ owner, threadId }, { ...page, below }),
+    markOf: ({ version }) => version,
+    sizeOf: checkpointBytes,
+  };
+  const start = cursor === undefined ? { offset } : { offset: 0, after: fromCheckpointsCursor(cursor) };
+  const { items, hasMore } = await readPage(listing, { limit, ...start, signal });
+  const last = items.at(-1);
+  return {
+    checkpoints: items.map(toCheckpoint),
+    ...(hasMore && last ? { cursor: toCheckpointsCursor(last.version) } : {}),
+  };
+}
+
+/** @throws NotFound when the checkpoint is not kept, also when it is dropped while this reads. */
+export async function getCheckpoint(
+  store: ThreadStore,
+  { owner, threadId, checkpointId }: GetCheckpointRequest,
+): Promise<GetCheckpointReply> {
+  const key = { owner, threadId };
+  const row = await checkpointOf(store, key, checkpointId);
+  const { version } = row;
+  const fields = await store.getFields(key);
+  const past = await contextOf(store, { key, version }, sizes.contextWithInput);
+  if (!past) throw absent(key, checkpointId);
+  return {
+    checkpoint: toCheckpoint(row),
+    state: {
+      version,
+      fields: fieldsUnder(fields, past.overlay),
+      contextJson: jsonArray(past.context),
+      ...(past.isTruncated ? { contextTruncated: true } : {}),
+    },
+  };
+}
+
+/**
+ * The checkpoint of this id. Rows are read after it: they are of its version, or of a later one.
+ * @throws NotFound when it is not kept.
+ */
+export async function checkpointOf(store: ThreadStore, key: ThreadKey, checkpointId: string): Promise<CheckpointRow> {
+  const version = /^\d{1,16}$/.test(checkpointId) ? Number(checkpointId) : Number.NaN;
+  if (!Number.isSafeInteger(version)) throw absent(key, checkpointId);
+  const [row] = await store.listCheckpoints(key, { below: version + 1, limit: 1 });
+  if (row?.version !== version || toCheckpointId(version) !== checkpointId) throw absent(key, checkpointId);
+  return row;
+}
+
+export const absent = ({ threadId }: ThreadKey, checkpointId: string): Error =>
+  notFound(`checkpoint "${checkpointId}" of thread "${threadId}" does not exist`);
+
+const toCheckpointId = (version: number): string => String(version);
+
+const toCheckpoint = ({
+  version,
+  source,
+  runId,
+  step,
+  nodes,
+  next,
+  at,
+  metadata,
+}: CheckpointRow): ThreadCheckpoint => ({
+  checkpointId: toCheckpointId(version),
+  source,
+  ...(runId === undefined ? {} : { runId }),
+  ...(step === undefined ? {} : { step }),
+  nodes,
+  next,
+  createdAt: at,
+  ...(metadata === undefined ? {} : { metadataJson: metadata }),
+});

@@ -1,0 +1,97 @@
+import test from 'ava';
+import { within } from '@agent-workflow/protos/call';
+import type { Threads } from '@agent-workflow/protos/threads';
+import { openSqliteThreadStore } from '../adapters/sqlite/store.ts';
+import type { Head, ThreadStore } from '../ports/port.ts';
+import { createThreads } from '../threads.ts';
+
+const owner = 'u:ada';
+const fork = { owner, threadId: 'fork' };
+const call = (): ReturnType<typeof within> => within(5000);
+
+/** A fork that got no further than this, begun so long ago. */
+async function leaveBehind(store: ThreadStore, agoMs: number, epoch = 0): Promise<void> {
+  const createdAt = Date.now() - agoMs;
+  const head: Head = {
+    createdAt,
+    updatedAt: createdAt,
+    version: createdAt * 1000,
+    epoch,
+    step: 0,
+    queue: [],
+    nextPosition: 1,
+    openCalls: [],
+    next: [],
+    openInterrupts: [],
+    claims: 0,
+    deleting: true,
+  };
+  const messages = [{ position: 0, messageId: 'left behind', json: Buffer.from('{}') }];
+  await store.change(fork, {}, () => ({ change: { head, messages }, reply: undefined }));
+}
+
+/** A thread with one version, to fork from; gives the id of that. */
+async function makeThread(threads: Threads): Promise<string> {
+  await threads.acceptRun(
+    {
+      owner,
+      threadId: 't1',
+      runId: 'r1',
+      requestId: 'q',
+      messages: [{ messageId: 'm1', json: Buffer.from('{"message_id":"m1","role":"user","content":[]}') }],
+      answers: [],
+      hasNewInput: true,
+      optionsJson: Buffer.from('{}'),
+      multitaskStrategy: 'enqueue',
+      granularity: 'low',
+      claim: { workerId: 'w1' },
+    },
+    call(),
+  );
+  const { checkpoints } = await threads.listCheckpoints({ owner, threadId: 't1', limit: 1, offset: 0 }, call());
+  return checkpoints[0]?.checkpointId ?? '';
+}
+
+test('a fork on its way to be is absent, and not among what is to be removed', async (t) => {
+  await using store = openSqliteThreadStore({ path: ':memory:' });
+  const threads = createThreads({ store });
+  const checkpointId = await makeThread(threads);
+  await leaveBehind(store, 1000);
+  await t.throwsAsync(threads.getThread(fork, call()), { message: /does not exist/ });
+  t.deepEqual((await threads.listDeleting({ limit: 10 }, call())).threads, []);
+  const request = { owner, threadId: 't1', checkpointId, newThreadId: 'fork' };
+  await t.throwsAsync(threads.forkThread(request, call()), { name: 'Unavailable' });
+});
+
+test('what a fork left behind that was cut short is removed, by the sweeper or by the same request again', async (t) => {
+  await using store = openSqliteThreadStore({ path: ':memory:' });
+  const threads = createThreads({ store });
+  const checkpointId = await makeThread(threads);
+  await leaveBehind(store, 120_000);
+  t.deepEqual((await threads.listDeleting({ limit: 10 }, call())).threads, [fork]);
+  await threads.forkThread({ owner, threadId: 't1', checkpointId, newThreadId: 'fork' }, call());
+  const { messagesJson } = await threads.listMessages({ ...fork, limit: 10, offset: 0 }, call());
+  t.is(Buffer.from(messagesJson).toString(), '[{"message_id":"m1","role":"user","content":[]}]');
+  t.deepEqual((await threads.listDeleting({ limit: 10 }, call())).threads, []);
+});
+
+test('a thread that is deleted while it is made is removed like any other', async (t) => {
+  await using store = openSqliteThreadStore({ path: ':memory:' });
+  const threads = createThreads({ store });
+  await leaveBehind(store, 1000, 1);
+  t.deepEqual((await threads.listDeleting({ limit: 10 }, call())).threads, [fork]);
+});
+
+test('a fork whose thread is removed half way leaves nothing', async (t) => {
+  await using store = openSqliteThreadStore({ path: ':memory:' });
+  const threads = createThreads({ store });
+  const checkpointId = await makeThread(threads);
+  const forking = threads.forkThread({ owner, threadId: 't1', checkpointId, newThreadId: 'fork' }, call());
+  await threads.beginDelete({ owner, threadId: 't1' }, call());
+  await threads.finishDelete({ owner, threadId: 't1' }, call());
+  const made = await forking.then(
+    () => true,
+    () => false,
+  );
+  t.is((await store.getHead(fork)) !== undefined, made);
+});

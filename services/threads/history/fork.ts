@@ -1,0 +1,256 @@
+import { conflict, isServiceError, unavailable } from '@agent-workflow/kit/errors';
+import type { ForkThreadRequest } from '@agent-workflow/protos/threads';
+import { absent, checkpointOf } from './checkpoints.ts';
+import { fromJson, toJson } from '../record/json.ts';
+import { fieldsUnder, type Overlay, type Place } from './overlay.ts';
+import { overlayOf } from './past.ts';
+import type { Change, CheckpointRow, Head, PlacedEntry, ThreadKey, ThreadStore } from '../ports/port.ts';
+import { newHead } from '../record/head.ts';
+import { marked, restored } from './restore.ts';
+import { encodeUndo, markOf } from './undo.ts';
+
+export interface Forks {
+  /** The head of the fork: made, or found as the same request has made it. */
+  readonly make: (request: ForkThreadRequest) => Promise<Head>;
+}
+
+/** What one change copies at most: entries, and bytes unless one alone is heavier. */
+const entriesAtOnce = 500;
+const bytesAtOnce = 1024 * 1024;
+
+/** How long a fork may be in the making before it counts as left behind, in milliseconds. */
+const makingMs = 60_000;
+
+/** Forks threads; two requests for the same fork at once are one here. */
+export function createForks(store: ThreadStore, now: () => number): Forks {
+  const making = new Map<string, Promise<Head>>();
+  return {
+    make: async (request) => {
+      const name = JSON.stringify([
+        request.owner,
+        request.newThreadId,
+        request.threadId,
+        request.checkpointId,
+        request.threadName,
+      ]);
+      const known = making.get(name);
+      if (known) return known;
+      const made = makeFork(store, request, now).finally(() => making.delete(name));
+      making.set(name, made);
+      return made;
+    },
+  };
+}
+
+/** Without the threads that are on their way to be, not to be removed. */
+export async function withoutFork(
+  store: ThreadStore,
+  keys: readonly ThreadKey[],
+  now: number,
+): Promise<readonly ThreadKey[]> {
+  const heads = await Promise.all(keys.map(async (key) => store.getHead(key)));
+  return keys.filter((_, index) => {
+    const head = heads[index];
+    return !head || !isInTheMaking(head, now);
+  });
+}
+
+/** Whoever deletes a thread raises its epoch: a fork that is not whole has none yet. */
+const isInTheMaking = ({ deleting, epoch, createdAt }: Head, now: number): boolean =>
+  deleting && epoch === 0 && now - createdAt < makingMs;
+
+async function makeFork(store: ThreadStore, request: ForkThreadRequest, now: () => number): Promise<Head> {
+  const { owner } = request;
+  const from = { owner, threadId: request.threadId };
+  const to = { owner, threadId: request.newThreadId };
+  const known = await store.getHead(to);
+  if (known && !known.deleting) return knownFork(store, request, known);
+  if (known && isInTheMaking(known, now())) throw unavailable(`thread "${to.threadId}" is being made`);
+  if (known) await store.purge(to);
+
+  const { version } = await checkpointOf(store, from, request.checkpointId);
+  const source = await store.getHead(from);
+  if (!source) throw absent(from, request.checkpointId);
+  const copy = await beginCopy(store, to, forkHead(request, source, now()));
+  try {
+    return await copyThread(store, { from, to, version, source, copy, request });
+  } catch (error) {
+    if (!isServiceError(error, 'Conflict')) await discard(store, to, copy.head());
+    throw error;
+  }
+}
+
+const forkHead = ({ threadName, metadataJson }: ForkThreadRequest, source: Head, now: number): Head => {
+  const name = threadName ?? source.name;
+  const metadata = metadataJson ?? source.metadata;
+  // What it holds while it is being copied nobody measures; the last change says it, if the version forked knew it.
+  const { size: _, ...head } = newHead(
+    {
+      ...(name === undefined ? {} : { threadName: name }),
+      ...(metadata === undefined ? {} : { metadataJson: metadata }),
+    },
+    now,
+  );
+  return { ...head, deleting: true };
+};
+
+/** What a fork's checkpoint says of where it comes from. */
+const originOf = ({ threadId, checkpointId }: ForkThreadRequest): { readonly forked_from: unknown } => ({
+  forked_from: { thread_id: threadId, checkpoint_id: checkpointId },
+});
+
+/** @throws Conflict when the thread was made by anything but this request. */
+async function knownFork(store: ThreadStore, request: ForkThreadRequest, head: Head): Promise<Head> {
+  const { owner, newThreadId: threadId, threadName } = request;
+  const made = await oldestCheckpoint(store, { owner, threadId });
+  const isSame =
+    made?.source === 'fork' &&
+    made.metadata !== undefined &&
+    JSON.stringify(fromJson(made.metadata)) === JSON.stringify(originOf(request)) &&
+    (threadName === undefined || threadName === head.name);
+  if (!isSame) throw conflict(`thread "${threadId}" exists already`);
+  return head;
+}
+
+async function oldestCheckpoint(store: ThreadStore, key: ThreadKey): Promise<CheckpointRow | undefined> {
+  let oldest: CheckpointRow | undefined;
+  for (;;) {
+    const rows = await store.listCheckpoints(key, {
+      limit: checkpointsAtOnce,
+      ...(oldest && { below: oldest.version }),
+    });
+    oldest = rows.at(-1) ?? oldest;
+    if (rows.length < checkpointsAtOnce) return oldest;
+  }
+}
+
+const checkpointsAtOnce = 500;
+
+/** A fork that is being made, step by step: nobody sees it before the last. */
+interface Copy {
+  readonly head: () => Head;
+  readonly write: (rows: Omit<Change, 'head'>, parts?: Partial<Head>) => Promise<void>;
+}
+
+async function beginCopy(store: ThreadStore, to: ThreadKey, first: Head): Promise<Copy> {
+  let head = first;
+  await store.change(to, {}, (snapshot) => {
+    if (snapshot.head) throw conflict(`thread "${to.threadId}" exists already`);
+    return { change: { head }, reply: undefined };
+  });
+  return {
+    head: () => head,
+    write: async (rows, parts = {}) => {
+      const before = head;
+      const after: Head = { ...before, ...parts, version: before.version + 1 };
+      await store.change(to, {}, ({ head: found }) => {
+        const isOurs = found?.deleting && found.version === before.version && found.epoch === before.epoch;
+        if (!isOurs) throw conflict(`thread "${to.threadId}" was removed while it was made`);
+        return { change: { ...rows, head: after }, reply: undefined };
+      });
+      head = after;
+    },
+  };
+}
+
+interface Copying {
+  readonly from: ThreadKey;
+  readonly to: ThreadKey;
+  readonly version: number;
+  /** The head of the thread that is forked, read before its rows. */
+  readonly source: Head;
+  readonly copy: Copy;
+  readonly request: ForkThreadRequest;
+}
+
+async function copyThread(store: ThreadStore, { from, version, source, copy, request }: Copying): Promise<Head> {
+  // Where the log ended at that version: nothing behind it is read.
+  const before = await overlayOf(store, { key: from, version });
+  if (!before) throw absent(from, request.checkpointId);
+  const end = before.mark?.nextPosition ?? source.nextPosition;
+  for await (const entries of entriesBelow(store, from, end)) await copy.write(placed(entries));
+
+  const rows = await store.getFields(from);
+  const overlay = await overlayOf(store, { key: from, version });
+  if (!overlay) throw absent(from, request.checkpointId);
+  const fields = fieldsUnder(rows, overlay);
+  for (const part of inParts(overlay)) {
+    await copy.write(restored(part));
+  }
+  const head = marked(copy.head(), overlay.mark ?? markOf(source));
+  const at = head.createdAt;
+  const checkpoint = {
+    source: 'fork' as const,
+    nodes: [],
+    next: head.next,
+    at,
+    metadata: toJson(originOf(request)),
+    undo: encodeUndo({ mark: emptyMark, fields: [], entries: [], removed: [] }),
+  };
+  await copy.write({ fields, checkpoint }, { ...head, deleting: false });
+  return copy.head();
+}
+
+const emptyMark = { nextPosition: 0, openCalls: [], next: [], openInterrupts: [] };
+
+const placed = (entries: readonly PlacedEntry[]): Pick<Change, 'messages' | 'removedFromContext'> => ({
+  messages: entries.map(({ position, messageId, json }) => ({ position, messageId, json })),
+  removedFromContext: entries.filter(({ inContext }) => !inContext).map(({ position }) => position),
+});
+
+/** The log up to `end`, in chunks that one change may carry. */
+async function* entriesBelow(store: ThreadStore, key: ThreadKey, end: number): AsyncGenerator<readonly PlacedEntry[]> {
+  let chunk: PlacedEntry[] = [];
+  let bytes = 0;
+  let step = firstRead;
+  for (let position = 0; position < end;) {
+    const positions = Array.from({ length: Math.min(step, end - position) }, (_, index) => position + index);
+    const entries = await store.getEntries(key, positions);
+    for (const entry of entries) {
+      const isFull = chunk.length === entriesAtOnce || bytes + entry.json.byteLength > bytesAtOnce;
+      if (isFull && chunk.length > 0) {
+        yield chunk;
+        chunk = [];
+        bytes = 0;
+      }
+      chunk.push(entry);
+      bytes += entry.json.byteLength;
+    }
+    position += positions.length;
+    step = nextRead(entries, step);
+  }
+  if (chunk.length > 0) yield chunk;
+}
+
+/** Positions read at once: few while it is not known what a message weighs here. */
+const firstRead = 16;
+
+function nextRead(entries: readonly PlacedEntry[], step: number): number {
+  const heaviest = Math.max(1, ...entries.map(({ json }) => json.byteLength));
+  return Math.max(1, Math.min(entriesAtOnce, step * 4, Math.floor((4 * bytesAtOnce) / heaviest)));
+}
+
+/** What is to be put right, in parts that one change may carry. */
+function* inParts({ places }: Overlay): Generator<Overlay> {
+  let part = new Map<number, Place>();
+  let bytes = 0;
+  for (const [position, place] of places) {
+    part.set(position, place);
+    bytes += place.entry?.json.byteLength ?? 0;
+    if (part.size < entriesAtOnce && bytes < bytesAtOnce) continue;
+    yield { mark: undefined, fields: new Map(), places: part };
+    part = new Map();
+    bytes = 0;
+  }
+  if (part.size > 0) yield { mark: undefined, fields: new Map(), places: part };
+}
+
+/** Removes what a failed attempt has left; what cannot be removed now, the sweeper finds. */
+async function discard(store: ThreadStore, to: ThreadKey, { version }: Head): Promise<void> {
+  try {
+    const isOurs = (await store.getHead(to))?.version === version;
+    if (isOurs) await store.purge(to);
+  } catch {
+    // The store is away: whoever asks what is to be removed is told of it later.
+  }
+}

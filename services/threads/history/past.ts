@@ -1,0 +1,117 @@
+import { createOverlay, type Overlay } from './overlay.ts';
+import type { LogEntry, ThreadKey, ThreadStore } from '../ports/port.ts';
+import { walkUndos } from './undo-pages.ts';
+
+export interface Version {
+  readonly key: ThreadKey;
+  readonly version: number;
+}
+
+/**
+ * How the thread differed at a version from rows that were read before this call.
+ * @returns `undefined` when the version is not kept.
+ */
+export async function overlayOf(store: ThreadStore, { key, version }: Version): Promise<Overlay | undefined> {
+  let overlay = createOverlay();
+  const isKept = await walkUndos(store, { key, version }, () => {
+    overlay = createOverlay();
+    // The version's own undo leads to what was before it.
+    return (at, undo) => {
+      if (at > version) overlay.apply(undo);
+    };
+  });
+  return isKept ? overlay : undefined;
+}
+
+/** Entries fetched at once while it is not known how large they are here, and at most. */
+const firstFetch = 16;
+const maxFetch = 500;
+const fetchBytes = 4 * 1024 * 1024;
+
+export interface PastContext {
+  readonly context: readonly Uint8Array[];
+  /** Whether older messages of it are left out. */
+  readonly isTruncated: boolean;
+  readonly overlay: Overlay;
+}
+
+/**
+ * The context at a version, or of one larger than `maxBytes` the newest messages that fit. It begins with the context of now
+ * and fetches what has left that meanwhile; as an undo must be read after the rows that it corrects, the undos are then read
+ * again.
+ * @returns `undefined` when the version is not kept.
+ */
+export async function contextOf(store: ThreadStore, at: Version, maxBytes: number): Promise<PastContext | undefined> {
+  const { key } = at;
+  const known = new Map<number, LogEntry>();
+  const now = new Set<number>();
+  const asked = new Set<number>();
+  const readBelow = async (below: number | undefined): Promise<number> => {
+    const page = await store.listContext(key, { maxBytes, ...(below === undefined ? {} : { below }) });
+    for (const entry of page.entries) {
+      known.set(entry.position, entry);
+      now.add(entry.position);
+    }
+    return page.bottom;
+  };
+  let bottom = await readBelow(undefined);
+  let count = firstFetch;
+  for (;;) {
+    const overlay = await overlayOf(store, at);
+    if (!overlay) return undefined;
+    const positions = contextUnder(now, overlay, bottom);
+    const taken = takeNewest(positions, {
+      entryAt: (p) => overlay.places.get(p)?.entry ?? known.get(p),
+      asked,
+      maxBytes,
+    });
+    if (taken.missing.length > 0) {
+      const missing = taken.missing.slice(0, count);
+      for (const position of missing) asked.add(position);
+      const fetched = await store.getEntries(key, missing);
+      for (const entry of fetched) known.set(entry.position, entry);
+      const largest = Math.max(1, ...fetched.map(({ json }) => json.byteLength));
+      count = Math.max(1, Math.min(maxFetch, count * 4, Math.floor(fetchBytes / largest)));
+    } else if (taken.isFull || bottom === 0) {
+      return { context: taken.newest, isTruncated: taken.isFull, overlay };
+    } else {
+      bottom = await readBelow(bottom);
+    }
+  }
+}
+
+interface Taking {
+  readonly entryAt: (position: number) => LogEntry | undefined;
+  readonly asked: ReadonlySet<number>;
+  readonly maxBytes: number;
+}
+
+/** The newest that fit, and the positions, newest first, whose entries are still to be read to tell. */
+function takeNewest(
+  positions: readonly number[],
+  { entryAt, asked, maxBytes }: Taking,
+): { readonly newest: readonly Uint8Array[]; readonly missing: readonly number[]; readonly isFull: boolean } {
+  const newest: Uint8Array[] = [];
+  const missing: number[] = [];
+  let bytes = 0;
+  for (const position of positions.toReversed()) {
+    const entry = entryAt(position);
+    if (!entry && !asked.has(position)) missing.push(position);
+    if (!entry) continue;
+    bytes += entry.json.byteLength + 1;
+    if (bytes > maxBytes) return { newest: newest.reverse(), missing, isFull: true };
+    newest.push(entry.json);
+  }
+  return { newest: newest.reverse(), missing, isFull: false };
+}
+
+/** Positions of the context as it was, ascending, from `bottom` on: what now is part of it below that is not known. */
+function contextUnder(now: ReadonlySet<number>, { mark, places }: Overlay, bottom: number): number[] {
+  const end = mark?.nextPosition ?? Number.MAX_SAFE_INTEGER;
+  const candidates = new Set([...now, ...places.keys()]);
+  return [...candidates]
+    .filter(
+      (position) => position >= bottom && position < end && (places.get(position)?.inContext ?? now.has(position)),
+    )
+    .sort((a, b) => a - b);
+}

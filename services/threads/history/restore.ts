@@ -1,0 +1,31 @@
+import type { Change, Head } from '../ports/port.ts';
+import type { Overlay } from './overlay.ts';
+import { encodeUndo, type Mark } from './undo.ts';
+
+/** The head as the mark says it was. */
+export function marked({ interruptedRun: _, progress: _progress, size: _size, ...head }: Head, mark: Mark): Head {
+  return { ...head, ...mark };
+}
+
+/** What puts rows back to what they were. */
+export function restored({
+  fields,
+  places,
+}: Overlay): Pick<Change, 'fields' | 'messages' | 'addedToContext' | 'removedFromContext'> {
+  const all = [...places];
+  return {
+    fields: Object.fromEntries(fields),
+    messages: all.flatMap(([, { entry }]) => entry ?? []),
+    addedToContext: all.flatMap(([position, { entry, inContext }]) => (!entry && inContext ? [position] : [])),
+    removedFromContext: all.flatMap(([position, { inContext }]) => (inContext ? [] : [position])),
+  };
+}
+
+/** All undos of the overlay as one. */
+export const joined = ({ fields, places }: Overlay, mark: Mark): Uint8Array =>
+  encodeUndo({
+    mark,
+    fields: [...fields],
+    entries: [...places.values()].flatMap(({ entry, inContext }) => (entry ? [{ ...entry, inContext }] : [])),
+    removed: [...places].flatMap(([position, { entry, inContext }]) => (!entry && inContext ? [position] : [])),
+  });

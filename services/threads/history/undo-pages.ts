@@ -1,0 +1,52 @@
+import { pageBytes, toPage } from '@agent-workflow/kit/pages';
+import { createTurns } from '@agent-workflow/kit/turns';
+import type { ThreadKey, ThreadStore } from '../ports/port.ts';
+import { undoBytes } from '../record/row-sizes.ts';
+import { decodeUndo, type Undo } from './undo.ts';
+
+/** Undos read at once, unless fewer of them fill a page. */
+const undosAtOnce = 16;
+
+/**
+ * Calls `apply` with every undo from the newest down to that of `version`; `begin` comes first, and again when a rollback came
+ * in between, as what was applied before it is worth nothing then.
+ * @returns Whether the version is kept, and so all above it.
+ */
+export async function walkUndos(
+  store: ThreadStore,
+  { key, version }: { readonly key: ThreadKey; readonly version: number },
+  begin: () => (version: number, undo: Undo) => void,
+): Promise<boolean> {
+  for (;;) {
+    const { newest, oldest, pages } = await walkOnce(store, key, version, begin());
+    // A rollback drops the newest ones: if the first that was read still stands, none was dropped above the others either.
+    if (pages > 1 && !(await isKept(store, key, newest))) continue;
+    return oldest === version;
+  }
+}
+
+async function walkOnce(
+  store: ThreadStore,
+  key: ThreadKey,
+  version: number,
+  apply: (version: number, undo: Undo) => void,
+): Promise<{ readonly newest: number; readonly oldest: number; readonly pages: number }> {
+  const turns = createTurns();
+  let newest = 0;
+  let oldest = 0;
+  for (let pages = 1; ; pages++) {
+    const below = oldest === 0 ? {} : { below: oldest };
+    const rows = await store.listUndos(key, { above: version - 1, ...below, limit: undosAtOnce + 1, bytes: pageBytes });
+    const { items, hasMore } = toPage(rows, { limit: undosAtOnce, sizeOf: undoBytes });
+    for (const row of items) {
+      apply(row.version, decodeUndo(row.undo));
+      if (turns.isOver()) await turns.pass();
+    }
+    newest ||= items[0]?.version ?? 0;
+    oldest = items.at(-1)?.version ?? oldest;
+    if (!hasMore || oldest === version) return { newest, oldest, pages };
+  }
+}
+
+const isKept = async (store: ThreadStore, key: ThreadKey, version: number): Promise<boolean> =>
+  (await store.listCheckpoints(key, { below: version + 1, limit: 1 }))[0]?.version === version;

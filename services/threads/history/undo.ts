@@ -1,0 +1,190 @@
+import { invalid, type ErrorDetail } from '@agent-workflow/kit/errors';
+import { sizes } from '@agent-workflow/kit/sizes';
+import type { OpenCall } from '@agent-workflow/protos/threads';
+import type { Change, CheckpointInfo, Head, PlacedEntry, Snapshot } from '../ports/port.ts';
+import { sizeAfter } from '../record/size.ts';
+
+/** What the head said before a change, of all that a rollback or a fork brings back. */
+export type Mark = Pick<
+  Head,
+  'nextPosition' | 'openCalls' | 'next' | 'openInterrupts' | 'interruptedRun' | 'progress' | 'size'
+>;
+
+/** What one change overwrote. Positions from `mark.nextPosition` on were free before it. */
+export interface Undo {
+  readonly mark: Mark;
+  /** Fields as they were; `undefined` where a field was not set. */
+  readonly fields: readonly (readonly [name: string, json: Uint8Array | undefined])[];
+  /** Entries of the log that were replaced or deleted, as they were. */
+  readonly entries: readonly PlacedEntry[];
+  /** Positions that left the context and stayed in the log, in the order given; of those that the change put there, too. */
+  readonly removed: readonly number[];
+  /** Positions of the messages that were put, in the order given, when that is not the order of the log. */
+  readonly order?: readonly number[];
+}
+
+/** The change with the size that it leaves, and a checkpoint on it, whose undo is what the change overwrites of the snapshot. */
+export function withCheckpoint(
+  change: Change,
+  before: Head,
+  snapshot: Snapshot,
+  info: Omit<CheckpointInfo, 'next'>,
+): Change {
+  const undo = encodeUndo(overwritten(change, before, snapshot));
+  const size = sizeAfter(before, change, snapshot);
+  const head = size ? { ...change.head, size } : change.head;
+  return { ...change, head, checkpoint: { ...info, next: change.head.next, undo } };
+}
+
+/** Why a change may not be made that overwrites so much; `undefined` when it may. */
+export function refusalToOverwrite(change: Change): string | undefined {
+  const bytes = change.checkpoint?.undo.byteLength ?? 0;
+  const bound = Math.min(sizes.undo, sizes.change - bytesWritten(change));
+  if (bytes <= bound) return undefined;
+  return `what is replaced has ${String(bytes)} bytes, more than ${String(bound)}: replace fewer messages at once`;
+}
+
+/** About what a message or a field takes beside its bytes. */
+const rowBytes = 100;
+
+/** What a change writes beside its undo. */
+function bytesWritten({ messages = none, fields = {}, runs = none, head, checkpoint }: Change): number {
+  const values = [
+    ...messages.map(({ json }) => json),
+    ...Object.values(fields),
+    ...runs.flatMap(({ options, input }) => [options, input]),
+    head.progress,
+    checkpoint?.metadata,
+  ];
+  const asked = runs.reduce((sum, { end }) => sum + Buffer.byteLength(end?.interruptsJson ?? ''), 0);
+  return values.reduce((sum, value) => sum + (value?.byteLength ?? 0) + rowBytes, asked);
+}
+
+/** @throws Invalid naming the field that brings what replaces too much. */
+export function refuseOverwriting(change: Change, at: ErrorDetail['field']): void {
+  const refusal = refusalToOverwrite(change);
+  if (refusal !== undefined) throw invalid(at, refusal, 'too_large');
+}
+
+const none: readonly never[] = [];
+
+function overwritten(change: Change, before: Head, snapshot: Snapshot): Undo {
+  const { messages = none, deleted = none, removedFromContext = none } = change;
+  const entries = messages.some(({ position }) => position < before.nextPosition)
+    ? messages.flatMap(({ messageId }) => snapshot.entries.get(messageId) ?? [])
+    : [];
+  const order = entries.length === 0 ? {} : { order: messages.map(({ position }) => position) };
+  if (deleted.length > 0) {
+    const gone = new Set(deleted);
+    entries.push(...[...snapshot.entries.values()].filter(({ position }) => gone.has(position)));
+  }
+  return {
+    mark: markOf(before),
+    fields: fieldsBefore(change, snapshot.fields),
+    entries,
+    removed: change.clearState ? snapshot.context : removedFromContext,
+    ...order,
+  };
+}
+
+function fieldsBefore({ fields = {}, clearState }: Change, before: Snapshot['fields']): Undo['fields'] {
+  if (clearState) return Object.entries(before);
+  return Object.keys(fields).map((name) => [name, Object.hasOwn(before, name) ? before[name] : undefined]);
+}
+
+export const markOf = (head: Mark): Mark => ({
+  nextPosition: head.nextPosition,
+  openCalls: head.openCalls,
+  next: head.next,
+  openInterrupts: head.openInterrupts,
+  ...(head.interruptedRun === undefined ? {} : { interruptedRun: head.interruptedRun }),
+  ...(head.progress === undefined ? {} : { progress: head.progress }),
+  ...(head.size === undefined ? {} : { size: head.size }),
+});
+
+/**
+ * An undo as it is stored: one line of JSON that says what follows and how long each is, then the values as they were, byte
+ * for byte. They may weigh megabytes, and a commit has no time to read them. Whatever is empty is left out.
+ */
+interface Header {
+  readonly at: number;
+  readonly calls?: readonly OpenCall[];
+  readonly next?: readonly string[];
+  readonly asked?: readonly string[];
+  readonly interrupted?: string;
+  /** Bytes of all fields, and of the context. */
+  readonly size?: readonly [fields: number, context: number];
+  /** Bytes of the progress. */
+  readonly progress?: number;
+  /** Name and bytes of each field; without bytes, it was not set. */
+  readonly fields?: readonly (readonly [string, number?])[];
+  /** Position, id, bytes, and whether it was part of the context. */
+  readonly entries?: readonly (readonly [number, string, number, 0 | 1])[];
+  readonly removed?: readonly number[];
+  readonly order?: readonly number[];
+}
+
+const lineEnd = 10;
+
+export function encodeUndo({ mark, fields, entries, removed, order }: Undo): Uint8Array {
+  const values: Uint8Array[] = [];
+  const note = (json: Uint8Array): number => {
+    values.push(json);
+    return json.byteLength;
+  };
+  // In the order in which they are read again.
+  const progress = mark.progress === undefined ? undefined : note(mark.progress);
+  const header: Header = {
+    at: mark.nextPosition,
+    ...(mark.openCalls.length === 0 ? {} : { calls: mark.openCalls }),
+    ...(mark.next.length === 0 ? {} : { next: mark.next }),
+    ...(mark.openInterrupts.length === 0 ? {} : { asked: mark.openInterrupts }),
+    ...(mark.interruptedRun === undefined ? {} : { interrupted: mark.interruptedRun }),
+    ...(mark.size === undefined ? {} : { size: [mark.size.fields, mark.size.context] }),
+    ...(progress === undefined ? {} : { progress }),
+    ...(fields.length === 0 ? {} : { fields: fields.map(([name, json]) => (json ? [name, note(json)] : [name])) }),
+    ...(entries.length === 0
+      ? {}
+      : {
+          entries: entries.map(({ position, messageId, json, inContext }) => [
+            position,
+            messageId,
+            note(json),
+            inContext ? 1 : 0,
+          ]),
+        }),
+    ...(removed.length === 0 ? {} : { removed }),
+    ...(order === undefined ? {} : { order }),
+  };
+  const line = Buffer.from(`${JSON.stringify(header)}\n`);
+  return values.length === 0 ? line : Buffer.concat([line, ...values]);
+}
+
+/** An undo as {@link encodeUndo} wrote it; its values are views of the bytes given. */
+export function decodeUndo(bytes: Uint8Array): Undo {
+  const lineBytes = bytes.indexOf(lineEnd) + 1;
+  const header = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, lineBytes).toString()) as Header;
+  let from = lineBytes;
+  const take = (length: number): Uint8Array => bytes.subarray(from, (from += length));
+  const progress = header.progress === undefined ? {} : { progress: take(header.progress) };
+  return {
+    mark: {
+      nextPosition: header.at,
+      openCalls: header.calls ?? none,
+      next: header.next ?? none,
+      openInterrupts: header.asked ?? none,
+      ...(header.interrupted === undefined ? {} : { interruptedRun: header.interrupted }),
+      ...(header.size === undefined ? {} : { size: { fields: header.size[0], context: header.size[1] } }),
+      ...progress,
+    },
+    fields: (header.fields ?? none).map(([name, length]) => [name, length === undefined ? undefined : take(length)]),
+    entries: (header.entries ?? none).map(([position, messageId, length, inContext]) => ({
+      position,
+      messageId,
+      json: take(length),
+      inContext: inContext === 1,
+    })),
+    removed: header.removed ?? none,
+    ...(header.order === undefined ? {} : { order: header.order }),
+  };
+}

@@ -1,0 +1,208 @@
+import type { Call } from '@agent-workflow/protos/call';
+import type {
+  ListMessagesReply,
+  ListMessagesRequest,
+  ListRunMessagesReply,
+  ListRunMessagesRequest,
+  ListRunsReply,
+  ListRunsRequest,
+  ListThreadsReply,
+  ListThreadsRequest,
+  Run,
+  Thread,
+} from '@agent-workflow/protos/threads';
+import { textOf, type Message } from '@agent-workflow/protos/message';
+import { createKeyedLock } from '@agent-workflow/kit/keyed-lock';
+import type { Page } from '@agent-workflow/kit/pages';
+import { containing } from './contains.ts';
+import {
+  fromMessagesCursor,
+  fromRunsCursor,
+  fromThreadsCursor,
+  toMessagesCursor,
+  toRunsCursor,
+  toThreadsCursor,
+} from './cursor.ts';
+import { fromJson, jsonArray } from '../record/json.ts';
+import { readPage, searchPage, type Listing, type SearchRequest } from './paging.ts';
+import type {
+  Head,
+  LogEntry,
+  RecencyMark,
+  RunMark,
+  RunRecord,
+  RunRow,
+  ThreadKey,
+  ThreadRow,
+  ThreadStore,
+} from '../ports/port.ts';
+import { messageBytes, runBytes, threadBytes } from '../record/row-sizes.ts';
+
+/** How many of an owner's threads a search looks through, the most recent first. */
+const searchedThreads = 10_000;
+
+const threadsOf = (store: ThreadStore, owner: string): Listing<ThreadRow, RecencyMark> => ({
+  read: (page) => store.listThreads(owner, page),
+  markOf: ({ updatedAt, threadId }) => ({ updatedAt, threadId }),
+  sizeOf: threadBytes,
+});
+
+const messagesOf = (store: ThreadStore, key: ThreadKey, below?: number): Listing<LogEntry, number> => ({
+  read: (page) => store.listMessages(key, { ...page, below }),
+  markOf: ({ position }) => position,
+  sizeOf: messageBytes,
+});
+
+const runsOf = (store: ThreadStore, key: ThreadKey): Listing<RunRow, RunMark> => ({
+  read: (page) => store.listRuns(key, page),
+  markOf: ({ createdAt, runId }) => ({ createdAt, runId }),
+  sizeOf: runBytes,
+});
+
+/**
+ * Searches read all that they look through, so each owner has one at a time: many at once would end no sooner, and would leave
+ * less of the process to the calls of others.
+ */
+const inTurn = createKeyedLock();
+
+const searchInTurn = async <Row, Mark>(
+  owner: string,
+  listing: Listing<Row, Mark>,
+  request: SearchRequest<Row, Mark>,
+): Promise<Page<Row>> =>
+  inTurn(owner, async () => {
+    request.signal.throwIfAborted();
+    return searchPage(listing, request);
+  });
+
+export async function listThreads(
+  store: ThreadStore,
+  request: ListThreadsRequest,
+  { signal }: Call,
+): Promise<ListThreadsReply> {
+  const { owner, limit, search, cursor } = request;
+  const start = cursor === undefined ? { offset: request.offset } : { offset: 0, after: fromThreadsCursor(cursor) };
+  const listing = threadsOf(store, owner);
+  const asked = { limit, ...start, signal };
+  const { items, hasMore } = search
+    ? await searchInTurn(owner, listing, {
+        ...asked,
+        matches: matchesThread(search.toLowerCase()),
+        most: searchedThreads,
+      })
+    : await readPage(listing, asked);
+  const last = items.at(-1);
+  return { threads: items.map(toThread), ...(hasMore && last ? { cursor: toThreadsCursor(last) } : {}) };
+}
+
+export async function listMessages(
+  store: ThreadStore,
+  request: ListMessagesRequest,
+  { signal }: Call,
+): Promise<ListMessagesReply> {
+  const { owner, threadId, limit, search, cursor } = request;
+  const start = cursor === undefined ? { offset: request.offset } : { offset: 0, after: fromMessagesCursor(cursor) };
+  const listing = messagesOf(store, { owner, threadId });
+  const asked = { limit, ...start, signal };
+  const { items, hasMore } = search
+    ? await searchInTurn(owner, listing, { ...asked, matches: matchesMessage(search.toLowerCase()) })
+    : await readPage(listing, asked);
+  const last = items.at(-1);
+  return {
+    messagesJson: jsonArray(items.map(({ json }) => json)),
+    ...(hasMore && last ? { cursor: toMessagesCursor(last.position) } : {}),
+  };
+}
+
+export async function listRuns(
+  store: ThreadStore,
+  request: ListRunsRequest,
+  head: Head,
+  { signal }: Call,
+): Promise<ListRunsReply> {
+  const { owner, threadId, limit, cursor } = request;
+  const start = cursor === undefined ? { offset: request.offset } : { offset: 0, after: fromRunsCursor(cursor) };
+  const { items, hasMore } = await readPage(runsOf(store, { owner, threadId }), { limit, ...start, signal });
+  const last = items.at(-1);
+  return {
+    runs: items.map((run) => toRun(owner, run, head)),
+    ...(hasMore && last ? { cursor: toRunsCursor(last) } : {}),
+  };
+}
+
+/** Messages of a run that one page holds at most. */
+const messagesAtOnce = 1000;
+
+/** A page of what a run's steps added, in order. */
+export async function listRunMessages(
+  store: ThreadStore,
+  { owner, cursor }: Pick<ListRunMessagesRequest, 'owner' | 'cursor'>,
+  run: RunRecord,
+  { signal }: Call,
+): Promise<ListRunMessagesReply> {
+  if (run.outputFrom === undefined) return { messagesJson: jsonArray([]) };
+  const listing = messagesOf(store, { owner, threadId: run.threadId }, run.outputTo);
+  const after = Math.max(run.outputFrom - 1, cursor === undefined ? -1 : fromMessagesCursor(cursor));
+  const { items, hasMore } = await readPage(listing, { limit: messagesAtOnce, offset: 0, after, signal });
+  const last = items.at(-1);
+  return {
+    messagesJson: jsonArray(items.map(({ json }) => json)),
+    ...(hasMore && last ? { cursor: toMessagesCursor(last.position) } : {}),
+  };
+}
+
+/** A run as replies show it, beside the head of its thread. */
+export const toRun = (owner: string, run: RunRow, head: Head): Run => ({
+  runId: run.runId,
+  threadId: run.threadId,
+  owner,
+  requestId: run.requestId,
+  status: run.status,
+  granularity: run.granularity,
+  createdAt: run.createdAt,
+  updatedAt: run.updatedAt,
+  ...(run.resumes === undefined ? {} : { resumes: run.resumes }),
+  ...(run.end === undefined ? {} : { end: run.end }),
+  isNewThread: run.isNewThread,
+  runnable: head.activeRun === run.runId,
+  ...driverOf(run, head),
+});
+
+/** Who drives the run, while somebody does. */
+function driverOf(
+  { runId }: RunRow,
+  { activeRun, activeStatus, worker, epoch }: Head,
+): Pick<Run, 'workerId' | 'epoch'> {
+  if (activeRun !== runId || activeStatus !== 'running') return {};
+  return { epoch, ...(worker === undefined ? {} : { workerId: worker }) };
+}
+
+/** A thread as replies show it. */
+export function toThread({ threadId, name, metadata, createdAt, updatedAt, newestRun, version }: ThreadRow): Thread {
+  const thread: { -readonly [K in keyof Thread]: Thread[K] } = { threadId, createdAt, updatedAt, version };
+  if (name !== undefined) thread.threadName = name;
+  if (metadata !== undefined) thread.metadataJson = metadata;
+  if (newestRun !== undefined) thread.runId = newestRun;
+  return thread;
+}
+
+function matchesThread(needle: string): (row: ThreadRow) => boolean {
+  const contains = containing(needle);
+  return ({ threadId, name = '', metadata }) =>
+    contains(threadId.toLowerCase()) ||
+    contains(name.toLowerCase()) ||
+    (metadata !== undefined && valuesOf(fromJson(metadata)).some((value) => contains(value.toLowerCase())));
+}
+
+function matchesMessage(needle: string): (entry: LogEntry) => boolean {
+  const contains = containing(needle);
+  return ({ json }) => contains(textOf(fromJson(json) as Message).toLowerCase());
+}
+
+/** The values of a JSON document, however deep, as text; its keys are not among them. */
+function valuesOf(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  if (typeof value === 'number' || typeof value === 'boolean') return [String(value)];
+  if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(valuesOf);
+  return [];
+}

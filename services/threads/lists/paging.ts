@@ -1,0 +1,88 @@
+import { pageBytes, toPage, type Page } from '@agent-workflow/kit/pages';
+import { createTurns } from '@agent-workflow/kit/turns';
+import type { PageLimits } from '../ports/port.ts';
+
+/** One of the store's lists, whose order marks follow. */
+export interface Listing<Row, Mark> {
+  readonly read: (
+    page: PageLimits & { readonly offset?: number; readonly after?: Mark | undefined },
+  ) => Promise<readonly Row[]>;
+  /** The place of a row: a list goes on behind it. */
+  readonly markOf: (row: Row) => Mark;
+  readonly sizeOf: (row: Row) => number;
+}
+
+export interface PageRequest<Mark> {
+  readonly limit: number;
+  readonly offset: number;
+  /** The page begins behind it, and `offset` is counted from there. */
+  readonly after?: Mark | undefined;
+  /** Ends the reading. */
+  readonly signal: AbortSignal;
+}
+
+/** Rows that one request to the store passes over. */
+const skippedAtOnce = 10_000;
+
+/** Rows that a search reads at once. */
+const searchedAtOnce = 500;
+
+/** One page. What it passes over is counted by the store, some at a time, and not read here. */
+export async function readPage<Row, Mark>(
+  listing: Listing<Row, Mark>,
+  { limit, offset, after, signal }: PageRequest<Mark>,
+): Promise<Page<Row>> {
+  const turns = createTurns({ signal });
+  let mark = after;
+  let left = offset;
+  for (; left > skippedAtOnce; left -= skippedAtOnce) {
+    const [last] = await listing.read({ limit: 1, offset: skippedAtOnce - 1, after: mark });
+    if (!last) return { items: [], hasMore: false };
+    mark = listing.markOf(last);
+    await turns.pass();
+  }
+  const rows = await listing.read({ limit: limit + 1, offset: left, after: mark, bytes: pageBytes });
+  return toPage(rows, { limit, sizeOf: listing.sizeOf });
+}
+
+export interface SearchRequest<Row, Mark> extends PageRequest<Mark> {
+  readonly matches: (row: Row) => boolean;
+  /** Rows that are looked at, at most. */
+  readonly most?: number;
+}
+
+/** One page of the rows that match; `offset` counts those. */
+export async function searchPage<Row, Mark>(
+  listing: Listing<Row, Mark>,
+  { limit, offset, after, signal, matches, most = Infinity }: SearchRequest<Row, Mark>,
+): Promise<Page<Row>> {
+  const turns = createTurns({ signal });
+  const found: Row[] = [];
+  let bytes = 0;
+  let toSkip = offset;
+  let seen = 0;
+  for await (const row of rowsOf(listing, after)) {
+    if (turns.isOver()) await turns.pass();
+    if (seen++ === most) break;
+    if (!matches(row) || toSkip-- > 0) continue;
+    found.push(row);
+    bytes += listing.sizeOf(row);
+    if (found.length > limit || (bytes > pageBytes && found.length > 1)) break;
+  }
+  return toPage(found, { limit, sizeOf: listing.sizeOf });
+}
+
+/** The rows behind a place, read a bounded part at a time. */
+export async function* rowsOf<Row, Mark>(
+  { read, markOf, sizeOf }: Listing<Row, Mark>,
+  after: Mark | undefined,
+): AsyncGenerator<Row> {
+  for (let mark = after; ;) {
+    const rows = await read({ limit: searchedAtOnce + 1, after: mark, bytes: pageBytes });
+    const { items, hasMore } = toPage(rows, { limit: searchedAtOnce, sizeOf });
+    yield* items;
+    const last = items.at(-1);
+    if (!hasMore || !last) return;
+    mark = markOf(last);
+  }
+}

@@ -1,0 +1,54 @@
+import { invalid, type ErrorDetail } from '@agent-workflow/kit/errors';
+import { sizes } from '@agent-workflow/kit/sizes';
+import type { AcceptRunRequest, CommitStepRequest, MessageEntry } from '@agent-workflow/protos/threads';
+
+type Field = ErrorDetail['field'];
+
+/** @throws Invalid naming the field, its size and the bound. */
+function refuseOver(bytes: number, bound: number, at: Field): void {
+  if (bytes > bound) throw invalid(at, `has ${String(bytes)} bytes, more than ${String(bound)}`, 'too_large');
+}
+
+export const refuseMetadata = (json: Uint8Array | undefined, at: Field): void =>
+  refuseOver(json?.byteLength ?? 0, sizes.metadata, at);
+
+/** The messages of one request: each, and all together with their ids. */
+export function refuseMessages(messages: readonly MessageEntry[], at: Field): void {
+  let bytes = 0;
+  for (const [index, { messageId, json }] of messages.entries()) {
+    refuseOver(json.byteLength, sizes.message, [...at, index]);
+    bytes += Buffer.byteLength(messageId) + json.byteLength;
+  }
+  refuseOver(bytes, sizes.input, at);
+}
+
+/** JSON of a text has two quotes around it. */
+const quotes = 2;
+
+export function refuseSummary(fields: Readonly<Record<string, Uint8Array>>, at: Field): void {
+  const summary = Object.hasOwn(fields, 'context_summary') ? fields['context_summary'] : undefined;
+  refuseOver(summary?.byteLength ?? 0, sizes.summary + quotes, at);
+}
+
+/** What the record keeps of a run from its acceptance on. */
+export function refuseAcceptance({ messages, metadataJson, optionsJson }: AcceptRunRequest): void {
+  refuseMessages(messages, ['messages']);
+  refuseMetadata(metadataJson, ['config', 'metadata']);
+  refuseOver(optionsJson.byteLength, optionsBytes, []);
+}
+
+/** What a step leaves in the head of its thread. Its worker has held itself to the same bounds. */
+export function refuseStep({ fields, progressJson, openCalls, openInterrupts, next, end }: CommitStepRequest): void {
+  refuseSummary(fields, ['fields', 'context_summary']);
+  refuseOver(progressJson?.byteLength ?? 0, sizes.progress, ['progress']);
+  refuseOver(Buffer.byteLength(end?.interruptsJson ?? ''), sizes.progress, ['interrupts']);
+  refuseOver(bytesOf(openCalls.flatMap(({ callId, name }) => [callId, name])), sizes.waiting, ['openCalls']);
+  refuseOver(bytesOf(openInterrupts), sizes.waiting, ['openInterrupts']);
+  refuseOver(bytesOf(next), sizes.waiting, ['next']);
+}
+
+const bytesOf = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+
+/** Whoever accepts a run bounds each part of its options; together they are no more than this. */
+export const optionsBytes =
+  sizes.state + sizes.config + sizes.metadata + sizes.toolsTogether + sizes.resume + 64 * 1024;

@@ -1,0 +1,28 @@
+import type { AcceptRunRequest } from '@agent-workflow/protos/threads';
+import type { Head } from '../ports/port.ts';
+import { emptySize } from './size.ts';
+
+/** How much room a version leaves for changes within one millisecond. */
+const versionsPerMs = 1000;
+
+/** The head of a thread that holds nothing yet. */
+export const newHead = (
+  { threadName, metadataJson }: Pick<AcceptRunRequest, 'threadName' | 'metadataJson'>,
+  now: number,
+): Head => ({
+  ...(threadName === undefined ? {} : { name: threadName }),
+  ...(metadataJson === undefined ? {} : { metadata: metadataJson }),
+  createdAt: now,
+  updatedAt: now,
+  version: now * versionsPerMs,
+  epoch: 0,
+  step: 0,
+  queue: [],
+  nextPosition: 0,
+  openCalls: [],
+  next: [],
+  openInterrupts: [],
+  claims: 0,
+  size: emptySize,
+  deleting: false,
+});

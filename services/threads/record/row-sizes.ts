@@ -1,0 +1,32 @@
+import type { CheckpointRow, LogEntry, RunRow, ThreadKey, ThreadRow, UndoRow } from '../ports/port.ts';
+
+// How many bytes the rows of each list take in a reply. Stores and the pages made of what they give count alike.
+
+/** Keys, times and punctuation around a row's own values. */
+const frameBytes = 512;
+
+const textBytes = (text: string | undefined): number =>
+  text === undefined ? 0 : Buffer.byteLength(JSON.stringify(text));
+
+const listBytes = (texts: readonly string[]): number => Buffer.byteLength(JSON.stringify(texts));
+
+/** A message and the comma behind it. */
+export const messageBytes = ({ json }: Pick<LogEntry, 'json'>): number => json.byteLength + 1;
+
+export const keyBytes = ({ owner, threadId }: ThreadKey): number => frameBytes + textBytes(owner) + textBytes(threadId);
+
+export const threadBytes = ({ threadId, name, metadata, newestRun }: ThreadRow): number =>
+  frameBytes + textBytes(threadId) + textBytes(name) + textBytes(newestRun) + (metadata?.byteLength ?? 0);
+
+export const runBytes = ({ runId, threadId, requestId, resumes, end }: RunRow): number =>
+  frameBytes +
+  textBytes(runId) +
+  textBytes(threadId) +
+  textBytes(requestId) +
+  textBytes(resumes) +
+  (end ? Buffer.byteLength(JSON.stringify(end)) : 0);
+
+export const checkpointBytes = ({ runId, nodes, next, metadata }: CheckpointRow): number =>
+  frameBytes + textBytes(runId) + listBytes(nodes) + listBytes(next) + (metadata?.byteLength ?? 0);
+
+export const undoBytes = ({ undo }: UndoRow): number => undo.byteLength;

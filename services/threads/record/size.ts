@@ -1,0 +1,100 @@
+import { invalid, ServiceError } from '@agent-workflow/kit/errors';
+import { sizes } from '@agent-workflow/kit/sizes';
+import { contextTooLarge, stateTooLarge } from '@agent-workflow/protos/refusals';
+import type { Change, Head, Snapshot, ThreadSize } from '../ports/port.ts';
+
+export const emptySize: ThreadSize = { fields: 0, context: 0 };
+
+/** A message's share of the context's size: its JSON, and the comma or bracket behind it. */
+export const sizeOfMessage = (json: Uint8Array): number => json.byteLength + 1;
+
+export const sizeOfField = (name: string, json: Uint8Array): number => Buffer.byteLength(name) + json.byteLength;
+
+export const sizeOfFields = (fields: Readonly<Record<string, Uint8Array>>): number =>
+  Object.entries(fields).reduce((sum, [name, json]) => sum + sizeOfField(name, json), 0);
+
+/** Thrown by a decision that needs a size which the head does not hold yet. */
+export class UnmeasuredSize extends ServiceError {
+  constructor() {
+    super('Unavailable', 'the size of the thread is not known yet');
+  }
+}
+
+/** @throws UnmeasuredSize when the head does not hold it. */
+export function knownSize({ size }: Pick<Head, 'size'>): ThreadSize {
+  if (!size) throw new UnmeasuredSize();
+  return size;
+}
+
+type Sized = Pick<Change, 'fields' | 'messages' | 'removedFromContext' | 'deleted' | 'clearState'>;
+
+/**
+ * The size after a change. The snapshot holds the fields that the change writes, and the entries that it replaces, deletes or
+ * takes out of the context. `undefined` when the size before is not known.
+ */
+export function sizeAfter(
+  { size }: Pick<Head, 'size'>,
+  change: Sized,
+  snapshot: Pick<Snapshot, 'entries' | 'fields'>,
+): ThreadSize | undefined {
+  if (change.clearState) return emptySize;
+  return (
+    size && {
+      fields: fieldsAfter(size.fields, change, snapshot.fields),
+      context: contextAfter(size.context, change, snapshot.entries),
+    }
+  );
+}
+
+function fieldsAfter(bytes: number, { fields = {} }: Sized, known: Snapshot['fields']): number {
+  let after = bytes;
+  for (const [name, json] of Object.entries(fields)) {
+    const before = Object.hasOwn(known, name) ? known[name] : undefined;
+    if (before) after -= sizeOfField(name, before);
+    if (json) after += sizeOfField(name, json);
+  }
+  return after;
+}
+
+function contextAfter(bytes: number, change: Sized, known: Snapshot['entries']): number {
+  const { messages = [], removedFromContext = [], deleted = [] } = change;
+  if (messages.length + removedFromContext.length + deleted.length === 0) return bytes;
+  const inContext = new Map<number, number>();
+  for (const entry of known.values()) if (entry.inContext) inContext.set(entry.position, sizeOfMessage(entry.json));
+  let after = bytes;
+  for (const { position, json } of messages) {
+    after += sizeOfMessage(json) - (inContext.get(position) ?? 0);
+    inContext.set(position, sizeOfMessage(json));
+  }
+  for (const position of [...removedFromContext, ...deleted]) {
+    after -= inContext.get(position) ?? 0;
+    inContext.delete(position);
+  }
+  return after;
+}
+
+/** Where a write's messages and fields stand in the request that brought them. */
+export interface SizePlaces {
+  readonly messages: readonly (string | number)[];
+  readonly fields: readonly (string | number)[];
+}
+
+/**
+ * Refuses a change that makes state fields or context grow beyond their bounds. What is larger already may shrink.
+ * @throws Invalid naming the field; its type says which bound it is.
+ */
+export function refuseGrowth(before: ThreadSize, after: ThreadSize | undefined, at: SizePlaces): void {
+  if (!after) return;
+  if (after.fields > sizes.state && after.fields > before.fields)
+    throw invalid(at.fields, `all fields together would have ${over(after.fields, sizes.state)}`, stateTooLarge);
+  if (after.context > sizes.context && after.context > before.context)
+    throw invalid(at.messages, `the context would have ${over(after.context, sizes.context)}`, contextTooLarge);
+}
+
+const over = (bytes: number, bound: number): string => `${String(bytes)} bytes, more than ${String(bound)}`;
+
+/** Why a run cannot begin with this context; `undefined` when it can. */
+export const refusalToBegin = ({ context }: ThreadSize): string | undefined =>
+  context > sizes.contextWithInput
+    ? `the context would have ${over(context, sizes.contextWithInput)}: delete messages or clear the state`
+    : undefined;

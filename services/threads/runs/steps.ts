@@ -1,0 +1,162 @@
+import { pageBytes } from '@agent-workflow/kit/pages';
+import type { ListRunStepsRequest, RunStep } from '@agent-workflow/protos/threads';
+import { jsonArray } from '../record/json.ts';
+import { createOverlay, type Overlay } from '../history/overlay.ts';
+import type { CheckpointRow, Head, PlacedEntry, ThreadKey, ThreadStore } from '../ports/port.ts';
+import type { Undo } from '../history/undo.ts';
+import { walkUndos } from '../history/undo-pages.ts';
+
+/** Steps of one reply, and bytes of their values: what is more comes with the next one. */
+const stepsAtOnce = 32;
+const checkpointsAtOnce = 200;
+/** Steps whose messages are read at once at most: each may have put as much as a step may. */
+const mostStepsRead = 4;
+
+/** What the run's steps changed, as it was committed. `head` was read before. */
+export async function listRunSteps(
+  store: ThreadStore,
+  key: ThreadKey,
+  { runId, fromStep }: Pick<ListRunStepsRequest, 'runId' | 'fromStep'>,
+  head: Head,
+): Promise<readonly RunStep[]> {
+  const rows = await stepRows(store, { key, runId, fromStep, below: head.version + 1 });
+  const wanted = new Map(rows.map((row) => [row.version, row]));
+  const [first] = rows;
+  if (!first) return [];
+
+  const version = first.version;
+  const placesOf = new Map<number, ReadonlySet<number>>();
+  await walkUndos(store, { key, version }, () => {
+    let end = head.nextPosition;
+    placesOf.clear();
+    return (at, undo) => {
+      if (wanted.has(at)) placesOf.set(at, new Set([...placesPut(undo, end), ...undo.removed]));
+      end = undo.mark.nextPosition;
+    };
+  });
+  // Rows first, undos last: whatever changes in between is put right by an undo.
+  const now: Rows = { fields: await store.getFields(key), entries: new Map() };
+  const read = await readEntries(store, { key, placesOf: rows.map((row) => placesOf.get(row.version)) }, now.entries);
+  for (const row of rows.slice(read)) wanted.delete(row.version);
+  let steps: RunStep[] = [];
+  const isKept = await walkUndos(store, { key, version }, () => {
+    const overlay = createOverlay();
+    steps = [];
+    return (at, undo) => {
+      const row = wanted.get(at);
+      if (row) steps.push(toStep(row, { undo, overlay, now, end: overlay.mark?.nextPosition ?? head.nextPosition }));
+      overlay.apply(undo);
+    };
+  });
+  return isKept ? withinBytes(steps.reverse()) : listRunSteps(store, key, { runId, fromStep }, head);
+}
+
+/** The checkpoints of the run's steps, oldest first, as many as one reply may hold. */
+async function stepRows(
+  store: ThreadStore,
+  {
+    key,
+    runId,
+    fromStep,
+    below,
+  }: { readonly key: ThreadKey; readonly runId: string; readonly fromStep: number; readonly below: number },
+): Promise<readonly CheckpointRow[]> {
+  let found: CheckpointRow[] = [];
+  for (let next = below; ;) {
+    const rows = await store.listCheckpoints(key, { limit: checkpointsAtOnce, below: next });
+    const steps = rows.filter((row) => row.source === 'step' && row.runId === runId && (row.step ?? -1) >= fromStep);
+    found = [...found, ...steps].slice(-stepsAtOnce);
+    const last = rows.at(-1);
+    // A run's versions stand together: behind the first of them that is not asked for there is nothing more.
+    const isOver = rows.some((row) => row.runId === runId && !steps.includes(row));
+    if (!last || rows.length < checkpointsAtOnce || isOver || (found.length > 0 && last.runId !== runId)) break;
+    next = last.version;
+  }
+  return found.reverse();
+}
+
+interface Rows {
+  readonly fields: Readonly<Record<string, Uint8Array>>;
+  readonly entries: Map<number, PlacedEntry>;
+}
+
+interface Places {
+  readonly key: ThreadKey;
+  /** Of each step, oldest first. */
+  readonly placesOf: readonly (ReadonlySet<number> | undefined)[];
+}
+
+/** Reads what the steps put and removed, until it fills a reply. More steps are read at once as long as they are small. */
+async function readEntries(
+  store: ThreadStore,
+  { key, placesOf }: Places,
+  entries: Map<number, PlacedEntry>,
+): Promise<number> {
+  let bytes = 0;
+  let read = 0;
+  for (
+    let count = 1;
+    read < placesOf.length && bytes <= pageBytes;
+    read += count, count = Math.min(count * 2, mostStepsRead)
+  ) {
+    const positions = new Set(placesOf.slice(read, read + count).flatMap((places) => [...(places ?? [])]));
+    for (const entry of await store.getEntries(
+      key,
+      [...positions].filter((position) => !entries.has(position)),
+    )) {
+      entries.set(entry.position, entry);
+      bytes += entry.json.byteLength;
+    }
+  }
+  return read;
+}
+
+interface Moment {
+  readonly undo: Undo;
+  /** Of the versions above. */
+  readonly overlay: Overlay;
+  readonly now: Rows;
+  /** Where the log ended. */
+  readonly end: number;
+}
+
+function toStep({ step = 0, nodes, at }: CheckpointRow, moment: Moment): RunStep {
+  const { undo, end } = moment;
+  const put = placesPut(undo, end).flatMap((position) => placeAt(position, moment) ?? []);
+  const left = new Set(undo.removed);
+  return {
+    step,
+    nodes,
+    at,
+    fields: Object.fromEntries(
+      undo.fields.flatMap(([name]) => {
+        const json = fieldAt(name, moment);
+        return json ? [[name, json] as const] : [];
+      }),
+    ),
+    messagesJson: jsonArray(put.map(({ json }) => json)),
+    removedFromContext: [...left].flatMap((position) => placeAt(position, moment)?.messageId ?? []),
+  };
+}
+
+/** Positions of the messages that the change put, in the order given. */
+function placesPut({ mark, order }: Undo, end: number): readonly number[] {
+  return order ?? Array.from({ length: Math.max(0, end - mark.nextPosition) }, (_, index) => mark.nextPosition + index);
+}
+
+const placeAt = (position: number, { overlay, now }: Moment): { messageId: string; json: Uint8Array } | undefined =>
+  overlay.places.get(position)?.entry ?? now.entries.get(position);
+
+const fieldAt = (name: string, { overlay, now }: Moment): Uint8Array | undefined => {
+  if (overlay.fields.has(name)) return overlay.fields.get(name);
+  return Object.hasOwn(now.fields, name) ? now.fields[name] : undefined;
+};
+
+function withinBytes(steps: readonly RunStep[]): readonly RunStep[] {
+  let bytes = 0;
+  const end = steps.findIndex(({ fields, messagesJson }, index) => {
+    bytes += messagesJson.byteLength + Object.values(fields).reduce((sum, json) => sum + json.byteLength, 0);
+    return index > 0 && bytes > pageBytes;
+  });
+  return end === -1 ? steps : steps.slice(0, end);
+}

@@ -1,0 +1,24 @@
+import type {
+  NoteToolResultReply,
+  NoteToolResultRequest,
+  NoteToolStartedReply,
+  NoteToolStartedRequest,
+} from '@agent-workflow/protos/threads';
+import type { Decision, Snapshot } from '../ports/port.ts';
+import { fencedHead } from './commit.ts';
+
+/** Notes that a call is about to be made, unless an attempt before has begun it. */
+export function decideToolStarted(request: NoteToolStartedRequest, snapshot: Snapshot): Decision<NoteToolStartedReply> {
+  const head = fencedHead(request, snapshot);
+  const { toolCall: known } = snapshot;
+  if (known) return { reply: { isNew: false, ...(known.result === undefined ? {} : { resultJson: known.result }) } };
+  const { runId, callKey } = request;
+  return { change: { head, toolCall: { runId, callKey } }, reply: { isNew: true } };
+}
+
+/** Notes what a call came to. */
+export function decideToolResult(request: NoteToolResultRequest, snapshot: Snapshot): Decision<NoteToolResultReply> {
+  const head = fencedHead(request, snapshot);
+  const { runId, callKey, resultJson: result } = request;
+  return { change: { head, toolCall: { runId, callKey, result } }, reply: {} };
+}

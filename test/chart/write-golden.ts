@@ -1,0 +1,12 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { goldenOf, render } from './render.ts';
+import { scenarios } from './scenarios.ts';
+
+/** Renders every scenario into the file that its render is compared with. */
+for (const scenario of scenarios) {
+  const file = goldenOf(scenario);
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, await render(scenario));
+  process.stdout.write(`${scenario.title}: rendered\n`);
+}

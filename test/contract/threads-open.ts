@@ -1,0 +1,24 @@
+import { sizes } from '@agent-workflow/kit/sizes';
+import type { Threads } from '@agent-workflow/protos/threads';
+
+/** Opens an empty record that keeps at least `keep` versions of a thread. */
+export type OpenThreads = (options?: { readonly keep?: number }) => Promise<Threads & AsyncDisposable>;
+
+/** How much work the suite gives a record: a record behind a network takes longer for the same. */
+export interface Scale {
+  /** Runs that are made to wait for one thread; the limit is met only when it is as many as that. */
+  readonly waitingRuns: number;
+  /** Messages of the thread that is forked. */
+  readonly forkedMessages: number;
+  /** How many random stories are played. */
+  readonly stories: number;
+  readonly races: number;
+}
+
+/** For a record that is in this process. */
+export const usualScale: Scale = {
+  waitingRuns: sizes.queuedRuns,
+  forkedMessages: 10_000,
+  stories: 40,
+  races: 150,
+};

@@ -1,0 +1,151 @@
+import { posix } from 'node:path';
+import test from 'ava';
+import { betweenFolders, circlesIn, inCircles } from './circles.ts';
+import { allArrows, files, read, specifiersOf, tests, workspaceOf, workspaces, type Arrow } from './tree.ts';
+
+/** Files whose imports make a circle today. The list only gets shorter: a file that makes none is refused here. */
+const knotted = ['services/execution/adapters/nats/nats.ts', 'services/memory/search/graph.ts'];
+
+test('no files import each other in a circle, types included', (t) => {
+  t.deepEqual(
+    inCircles([
+      ['a.ts', 'b.ts'],
+      ['b.ts', 'c.ts'],
+      ['c.ts', 'a.ts'],
+      ['d.ts', 'a.ts'],
+    ]),
+    ['a.ts', 'b.ts', 'c.ts'],
+  );
+  t.deepEqual(
+    inCircles([
+      ['a.ts', 'b.ts'],
+      ['a.ts', 'c.ts'],
+      ['c.ts', 'b.ts'],
+    ]),
+    [],
+  );
+  t.deepEqual(inCircles(without(knotted)), []);
+});
+
+test('no folders of a workspace import each other, straight or in a circle, types included', (t) => {
+  const there: Arrow = ['gateway/replies/events.ts', 'gateway/middleware/context.ts'];
+  const back: Arrow = ['gateway/middleware/answer.ts', 'gateway/replies/feeds.ts'];
+  t.deepEqual(inCircles(betweenFolders([there, back])), ['gateway/middleware', 'gateway/replies']);
+  t.deepEqual(inCircles(betweenFolders([back])), []);
+  t.deepEqual(inCircles(betweenFolders(without(knotted))), []);
+});
+
+for (const workspace of workspaces) {
+  test(`in ${workspace} files and folders form layers: none imports what stands above it, types included`, (t) => {
+    const down: Arrow = ['a/x/one.ts', 'a/y/two.ts'];
+    t.deepEqual(circlesIn('a', [down]), []);
+    t.deepEqual(circlesIn('a', [down, ['a/y/two.ts', 'a/x/other.ts']]), ['a/: x, y']);
+    t.deepEqual(circlesIn('a', [down, ['a/y/sub/three.ts', 'a/x/sub/other.ts']]), ['a/: x, y']);
+    t.true(files.some((file) => file.startsWith(`${workspace}/`)));
+    t.deepEqual(circlesIn(workspace, without(knotted)), []);
+  });
+}
+
+for (const file of knotted) {
+  test(`${file} still makes a circle, or is taken off the list`, (t) => {
+    const others = without(knotted.filter((other) => other !== file));
+    const circles = [...inCircles(others), ...inCircles(betweenFolders(others))];
+    t.true(circles.length > 0);
+  });
+}
+
+/**
+ * The folders of the gateway from the ground up. A folder imports folders of the rows above its own, and none of its own row or
+ * of those below; the last row is the gateway's own files.
+ */
+const gatewayLayers: readonly (readonly string[])[] = [
+  ['http', 'redis', 'schemas', 'upstream'],
+  ['auth', 'idempotency', 'limits', 'tickets', 'tools'],
+  ['replies'],
+  ['middleware'],
+  ['endpoints/common'],
+  ['endpoints/health', 'endpoints/memories', 'endpoints/messages', 'endpoints/state', 'endpoints/threads'],
+  ['endpoints/checkpoints', 'endpoints/runs'],
+  ['endpoints/graph'],
+  ['endpoints'],
+  ['.'],
+];
+
+test('nothing in the gateway imports upwards, types included', (t) => {
+  t.deepEqual(upwards(['gateway/http/body.ts', 'gateway/replies/feeds.ts']), ['gateway/http > gateway/replies']);
+  t.deepEqual(upwards(['gateway/tickets/port.ts', 'gateway/tools/port.ts']), ['gateway/tickets > gateway/tools']);
+  t.deepEqual(upwards(['gateway/auth/open.ts', 'gateway/config.ts']), ['gateway/auth > gateway']);
+  t.deepEqual(upwards(['gateway/app.ts', 'gateway/http/body.ts']), []);
+  const gateway = allArrows.filter((arrow) => arrow.every((file) => file.startsWith('gateway/')));
+  t.true(gateway.length > 100);
+  t.deepEqual(upwards(...gateway), []);
+  const folders = new Set(files.filter((file) => file.startsWith('gateway/')).map((file) => layerNameOf(file)));
+  t.deepEqual([...folders].toSorted(), gatewayLayers.flat().toSorted(), 'each folder stands in one row');
+});
+
+test('what keeps idempotent replies, limits, tickets or tools is entered by its index', (t) => {
+  const pastTheIndex = (...arrows: readonly Arrow[]): Arrow[] =>
+    arrows.filter(
+      ([from, to]) =>
+        /^gateway\/(idempotency|limits|tickets|tools)\/(?!index\.ts$)/.test(to) &&
+        posix.dirname(from) !== posix.dirname(to),
+    );
+  t.is(pastTheIndex(['gateway/app.ts', 'gateway/limits/rates.ts']).length, 1);
+  t.is(pastTheIndex(['gateway/app.ts', 'gateway/limits/index.ts']).length, 0);
+  t.is(pastTheIndex(['gateway/limits/rates.ts', 'gateway/limits/address.ts']).length, 0);
+  t.deepEqual(pastTheIndex(...allArrows), []);
+});
+
+test('a relative import stays in its workspace and names its file whole', (t) => {
+  t.deepEqual(misplaced('services/threads/threads.ts', `import { x } from '../kit/errors.ts';`), ['../kit/errors.ts']);
+  t.deepEqual(misplaced('gateway/app.ts', `import { x } from './config';`), ['./config']);
+  t.deepEqual(misplaced('gateway/endpoints/table.ts', `import { x } from '../app.ts';`), []);
+  const broken = files.flatMap((file) => misplaced(file, read(file)).map((specifier) => `${file}: ${specifier}`));
+  t.deepEqual(broken, []);
+});
+
+for (const workspace of workspaces) {
+  test(`${workspace} names each file that others may import`, (t) => {
+    const open = (exports: object): string[] => Object.keys(exports).filter((entry) => entry.includes('*'));
+    t.deepEqual(open({ './*': './*.ts', './open': './open.ts' }), ['./*']);
+    const { exports } = JSON.parse(read(`${workspace}/package.json`)) as { exports: object };
+    t.deepEqual(open(exports), []);
+  });
+}
+
+test('the rules look at files that are there', (t) => {
+  for (const workspace of ['protos/', 'services/kit/', 'test/']) {
+    t.true(
+      files.some((file) => file.startsWith(workspace)),
+      workspace,
+    );
+  }
+  t.true(files.some((file) => tests.test(file)));
+  const known = new Set(files);
+  t.deepEqual(
+    allArrows.filter(([, to]) => !known.has(to)),
+    [],
+  );
+});
+
+function without(left: readonly string[]): readonly Arrow[] {
+  return allArrows.filter(([from]) => !left.includes(from));
+}
+
+function misplaced(file: string, source: string): string[] {
+  const relative = specifiersOf(source).filter((specifier) => specifier.startsWith('.'));
+  return relative.filter((specifier) => {
+    const target = posix.join(posix.dirname(file), specifier);
+    return workspaceOf(target) !== workspaceOf(file) || !/\.(ts|js|json)$/.test(specifier);
+  });
+}
+
+function upwards(...arrows: readonly Arrow[]): string[] {
+  const rowOf = (file: string): number => gatewayLayers.findIndex((row) => row.includes(layerNameOf(file)));
+  const up = betweenFolders(arrows.filter(([from, to]) => rowOf(to) >= rowOf(from)));
+  return [...new Set(up.map(([from, to]) => `${from} > ${to}`))];
+}
+
+function layerNameOf(file: string): string {
+  return posix.relative('gateway', posix.dirname(file)) || '.';
+}
