@@ -9,10 +9,10 @@ import { withFaults, withFaultsOfCluster } from './suite.ts';
 
 const readers = 100;
 /**
- * What the process may hold for the readers once garbage is collected: the events that all readers of a gateway share, and so much
- * for each reader. Together that is less than the 64 MiB that they may cost.
+ * What the process may hold for the readers once garbage is collected: what feeds buffer together (16 MiB), the batches that the event
+ * log and a feed work on (4 MiB each), and so much for each reader. Together that is less than the 64 MiB that they may cost.
  */
-const sharedMiB = 16;
+const sharedMiB = 16 + 2 * 4;
 const perReaderKiB = 256;
 /**
  * What its resident memory may grow by meanwhile: 64 MiB, and what is none of the readers' and stays when they are gone. Node collects
