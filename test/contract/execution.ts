@@ -853,7 +853,7 @@ export function executionContract(
 }
 
 export const owner = 'u:ada';
-export const call = (ms = 20_000): ReturnType<typeof within> => within(ms);
+export const call = (ms = 90_000): ReturnType<typeof within> => within(ms);
 
 const json = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 const parse = (bytes: Uint8Array | undefined): unknown => JSON.parse(bytes ? Buffer.from(bytes).toString() : 'null');

@@ -24,6 +24,8 @@ import { withFaults } from './suite.ts';
 interface Fullness {
   readonly folder: string | undefined;
   readonly fill: (service: StandaloneProcess) => void;
+  /** Takes what room a checkpoint may have made since. */
+  readonly keepFull: (service: StandaloneProcess) => void;
   readonly free: (service: StandaloneProcess) => void;
 }
 
@@ -38,7 +40,7 @@ withFaults(test, () => {
         return;
       }
       t.teardown(async () => disk[Symbol.asyncDispose]());
-      await outlasts(t, { folder: join(disk.folder, 'data'), fill: disk.fill, free: disk.free });
+      await outlasts(t, { folder: join(disk.folder, 'data'), fill: disk.fill, keepFull: disk.fill, free: disk.free });
     },
   );
 
@@ -151,11 +153,12 @@ const boundBytes = 4 * 1024 * 1024;
 const boundedFiles: Fullness = {
   folder: undefined,
   fill: ({ child }) => boundFiles(child.pid ?? 0, boundBytes),
+  keepFull: ({ child }) => boundFiles(child.pid ?? 0, 0),
   free: ({ child }) => boundFiles(child.pid ?? 0, 'unlimited'),
 };
 
 /** Runs of three owners, with followers, before a disk is full, while it is, and after there is room again. */
-async function outlasts(t: ExecutionContext, { folder, fill, free }: Fullness): Promise<void> {
+async function outlasts(t: ExecutionContext, { folder, fill, keepFull, free }: Fullness): Promise<void> {
   await using gate = await openGate();
   await using openedGate = await openGate();
   openedGate.open();
@@ -167,6 +170,7 @@ async function outlasts(t: ExecutionContext, { folder, fill, free }: Fullness): 
 
   fill(service.process());
   await refusesWrites(t, service);
+  keepFull(service.process());
   gate.open();
   await until(() => waitingCommits(service) === 9);
   await readsGoOn(t, service);

@@ -1,10 +1,10 @@
 import { renameSync, writeFileSync } from 'node:fs';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as wait } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { isMainThread } from 'node:worker_threads';
 import { processEnv } from '@agent-workflow/kit/env';
+import { openBlockMeter, type BlockMeter } from '../longest-block.ts';
 import { reportPathOf, reportSignal, type MemoryReport } from './memory.ts';
 
 /** Loaded into a process of the service ahead of its own code: at a signal it collects garbage and writes to a file what is left. */
@@ -14,12 +14,12 @@ const collect = runInNewContext('gc') as () => void;
 /** A thread of its own frees the memory of buffers that were collected: with luck only after several collections. */
 const collections = 5;
 
-const blocked = monitorEventLoopDelay({ resolution: 1 });
+let meter: BlockMeter | undefined;
 
 async function measure(): Promise<MemoryReport> {
   // A collection is a block, too, but none of the service's doing.
-  blocked.disable();
-  let least: MemoryReport = { residentBytes: Infinity, heldBytes: Infinity, longestBlockMs: blocked.max / 1e6 };
+  const longestBlockMs = meter?.longestMs() ?? 0;
+  let least: MemoryReport = { residentBytes: Infinity, heldBytes: Infinity, longestBlockMs };
   for (let time = 0; time < collections; time++) {
     collect();
     await wait(50);
@@ -30,8 +30,8 @@ async function measure(): Promise<MemoryReport> {
       heldBytes: Math.min(heapUsed + arrayBuffers, least.heldBytes),
     };
   }
-  blocked.reset();
-  blocked.enable();
+  meter ??= openBlockMeter();
+  meter.reset();
   return least;
 }
 
