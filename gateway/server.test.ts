@@ -2,13 +2,15 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { silentLog } from '@agent-workflow/kit/log';
+import { createLog } from '@agent-workflow/kit/log';
 import test from 'ava';
 import Koa from 'koa';
 import type { App } from './app.ts';
 import type { RequestState } from './http/context.ts';
 import { drain } from './replies/events.ts';
 import { openServer, type HttpServer } from './server.ts';
+
+const silentLog = createLog('test', 'silent');
 
 const open = (app: App, graceSeconds: number): Promise<HttpServer> =>
   openServer({ app, host: '127.0.0.1', config: { PORT: 0, DRAIN_SECONDS: graceSeconds }, log: silentLog });

@@ -9,7 +9,8 @@ async function modulesOf(code: string): Promise<readonly string[]> {
     const asked = [];
     registerHooks({ resolve: (name, context, next) => { asked.push(name); return next(name, context); } });
     const { openGatewayStores, openMemoryStores } = await import('${new URL('./stores.ts', import.meta.url).href}');
-    const { silentLog: log } = await import('@agent-workflow/kit/log');
+    const { createLog } = await import('@agent-workflow/kit/log');
+    const log = createLog('test', 'silent');
     ${code}
     console.log(JSON.stringify(asked));`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', watched], {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { executionRetries } from './execution.ts';
-import { generateFrom } from './generate.ts';
+import { toTypeScript } from './generator.ts';
 import { memoryRetries } from './memory.ts';
 import type { RetryRule } from './retry.ts';
 import { threadsRetries } from './threads.ts';
@@ -53,12 +53,12 @@ const source = readFileSync(new URL('./memory.proto', import.meta.url), 'utf8');
 
 test('an RPC that does not say whether it may be made again is not generated', (t) => {
   const without = source.replace(/ *\/\/ retry: safe\n(?= {2}rpc Get\()/, '');
-  t.throws(() => generateFrom('memory', without), { message: /Memory\.Get: the line above it must be `\/\/ retry: / });
+  t.throws(() => toTypeScript('memory', without), { message: /Memory\.Get: the line above it must be `\/\/ retry: / });
   const misspelt = source.replace(/retry: safe\n(?= {2}rpc Get\()/, 'retry: perhaps\n');
-  t.throws(() => generateFrom('memory', misspelt), { message: /Memory\.Get/ });
+  t.throws(() => toTypeScript('memory', misspelt), { message: /Memory\.Get/ });
 });
 
 test('an RPC that may be made again by its attempt needs the id of one in its request', (t) => {
   const wrong = source.replace(/retry: safe\n(?= {2}rpc Get\()/, 'retry: attempt\n');
-  t.throws(() => generateFrom('memory', wrong), { message: /Memory\.Get: .* needs a field .*attempt_id/ });
+  t.throws(() => toTypeScript('memory', wrong), { message: /Memory\.Get: .* needs a field .*attempt_id/ });
 });

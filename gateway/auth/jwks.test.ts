@@ -2,9 +2,11 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { silentLog } from '@agent-workflow/kit/log';
+import { createLog } from '@agent-workflow/kit/log';
 import test, { type ExecutionContext } from 'ava';
 import { openJwks, type Jwks, type JwksOptions } from './jwks.ts';
+
+const silentLog = createLog('test', 'silent');
 
 const pair = (): KeyObject => generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey;
 const [first, second] = [pair(), pair()];

@@ -1,9 +1,11 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { ConfigError, readEnv } from '@agent-workflow/kit/env';
-import { silentLog } from '@agent-workflow/kit/log';
+import { createLog } from '@agent-workflow/kit/log';
 import test from 'ava';
 import { openKeys, type Keys } from './keys.ts';
 import { authSettings } from './settings.ts';
+
+const silentLog = createLog('test', 'silent');
 
 const open = (env: Readonly<Record<string, string>>): Keys =>
   openKeys({ config: readEnv(authSettings, env), log: silentLog });

@@ -1,8 +1,10 @@
 import test from 'ava';
 import { notFound, unavailable } from '@agent-workflow/kit/errors';
 import { createHealth } from '@agent-workflow/runtime/health';
-import { silentLog } from '@agent-workflow/kit/log';
+import { createLog } from '@agent-workflow/kit/log';
 import { createReadinessCheck, type ReadinessCheckOptions } from './readiness.ts';
+
+const silentLog = createLog('test', 'silent');
 
 type Remote = NonNullable<ReadinessCheckOptions['remote']>;
 

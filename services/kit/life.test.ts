@@ -53,11 +53,11 @@ test('a task that fails is reported and tried again', async (t) => {
   t.regex(String(errors[0]), /once more/);
 });
 
-test('the first signal is told', async (t) => {
+test('the first SIGTERM aborts the signal and lets the process end by itself', async (t) => {
   const child = await spawnWaiting('process.exitCode = 7; clearInterval(alive);');
   child.kill('SIGTERM');
-  const said = once(child.stdout, 'data');
-  t.is(String(await said), 'SIGTERM');
+  const output = once(child.stdout, 'data');
+  t.is(String(await output), 'SIGTERM asks the process to stop');
   t.deepEqual(await once(child, 'exit'), [7, null]);
 });
 
@@ -69,14 +69,15 @@ test('a second signal ends the process at once', async (t) => {
   t.deepEqual(await once(child, 'exit'), [null, 'SIGINT']);
 });
 
-/** A process that says `ready`, waits for a signal, says its name, then runs `after`. */
+/** A process that prints `ready`, waits for a signal, prints the reason of the abort, then runs `after`. */
 async function spawnWaiting(after: string): Promise<ChildProcessByStdio<null, Readable, null>> {
   const life = new URL('./life.ts', import.meta.url).href;
-  const source = `import { untilSignal } from '${life}';
+  const source = `import { stopSignal } from '${life}';
     const alive = setInterval(() => {}, 1000);
-    const signal = untilSignal();
+    const signal = stopSignal();
     process.stdout.write('ready');
-    process.stdout.write(await signal);
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    process.stdout.write(signal.reason.message);
     ${after}`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', source], {
     stdio: ['ignore', 'pipe', 'inherit'],

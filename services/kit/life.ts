@@ -1,5 +1,5 @@
 /** Resolves with the name of the first SIGINT or SIGTERM. A second one ends the process at once, as users expect of Ctrl-C. */
-export async function untilSignal(): Promise<NodeJS.Signals> {
+async function untilSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     const first = (signal: NodeJS.Signals): void => {
       process.removeListener('SIGINT', first);
@@ -15,7 +15,7 @@ export async function untilSignal(): Promise<NodeJS.Signals> {
 export function stopSignal(): AbortSignal {
   const controller = new AbortController();
   void untilSignal().then((name) => {
-    controller.abort(new Error(`the process was told to stop (${name})`));
+    controller.abort(new Error(`${name} asks the process to stop`));
   });
   return controller.signal;
 }

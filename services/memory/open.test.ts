@@ -5,13 +5,13 @@ import test from 'ava';
 import { readEnv, type Env } from '@agent-workflow/kit/env';
 import { within } from '@agent-workflow/protos/call';
 import { memorySettings } from './config.ts';
-import { openMemory, type OpenedMemory } from './open.ts';
+import { openMemory } from './open.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'memory-open-'));
 test.after.always(async () => rm(folder, { recursive: true }));
 
 const call = within(30_000);
-const open = async (name: string, env: Env = {}): Promise<OpenedMemory> =>
+const open = async (name: string, env: Env = {}): ReturnType<typeof openMemory> =>
   openMemory({ path: join(folder, name), values: readEnv(memorySettings, env) });
 const openai = { EMBEDDINGS_PROVIDER: 'openai', EMBEDDINGS_BASE_URL: 'http://127.0.0.1:9/v1' };
 

@@ -5,9 +5,9 @@ import { openSqliteMemoryStore } from './adapters/sqlite/store.ts';
 import type { MemoryValues } from './config.ts';
 import { openEmbedder } from './embedders/registry.ts';
 import { createMemories } from './memories.ts';
-import { measureMemory } from './metrics.ts';
+import { measureMemory } from './observed.ts';
 
-export interface OpenedMemory extends AsyncDisposable {
+interface OpenedMemory extends AsyncDisposable {
   readonly memory: Memory;
 }
 

@@ -5,7 +5,7 @@ import { openWireServer } from '@agent-workflow/protos/wire/serve';
 import { memoryProcessSettings } from './config.ts';
 import { openEmbedder } from './embedders/registry.ts';
 import { createMemories } from './memories.ts';
-import { measureMemory } from './metrics.ts';
+import { measureMemory } from './observed.ts';
 import { chooseStore } from './stores.ts';
 
 /**

@@ -4,8 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { ConfigError, readEnv } from '@agent-workflow/kit/env';
-import { silentLog } from '@agent-workflow/kit/log';
+import { createLog } from '@agent-workflow/kit/log';
 import { grpcSettings, processSettings, securitySettings, toGrpcOptions, toSecurity } from './process.ts';
+
+const silentLog = createLog('test', 'silent');
 
 const settings = { ...processSettings, ...grpcSettings, ...securitySettings };
 

@@ -26,7 +26,7 @@ import { openThreads } from '@agent-workflow/threads/open';
 import { standaloneSettings } from './config.ts';
 
 /** The whole service in this process. Disposing of it drains: running requests finish, within `DRAIN_SECONDS`. */
-export interface Standalone extends RunningProcess {
+interface Standalone extends RunningProcess {
   /** Where it listens. */
   readonly url: string;
 }

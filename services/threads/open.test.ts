@@ -1,10 +1,12 @@
 import test from 'ava';
-import { silentLog } from '@agent-workflow/kit/log';
+import { createLog } from '@agent-workflow/kit/log';
 import { within } from '@agent-workflow/protos/call';
 import { openSqliteThreadStore } from './adapters/sqlite/store.ts';
 import type { Head } from './ports/record.ts';
 import type { ThreadStore } from './ports/store.ts';
 import { openThreads } from './open.ts';
+
+const silentLog = createLog('test', 'silent');
 
 const key = { owner: 'u:ada', threadId: 't1' };
 

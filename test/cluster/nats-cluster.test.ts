@@ -4,7 +4,7 @@ import { openNats, type Nats } from '@agent-workflow/execution/adapters/nats/nat
 import { natsSettings, toNatsOptions } from '@agent-workflow/execution/adapters/nats/settings';
 import type { RunLog } from '@agent-workflow/execution/ports/port';
 import { ConfigError, readEnv } from '@agent-workflow/kit/env';
-import { silentLog } from '@agent-workflow/kit/log';
+import { createLog } from '@agent-workflow/kit/log';
 import { never } from '@agent-workflow/protos/call';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import { openAuthority } from '../servers/certificates.ts';
@@ -13,6 +13,8 @@ import { privateNats } from '../servers/nats.ts';
 import { withServerForLong } from '../servers/real-suite.ts';
 import type { EventKind } from '@agent-workflow/protos/event-parts';
 import { eventOf, scopeOf } from '../events.ts';
+
+const silentLog = createLog('test', 'silent');
 
 withServerForLong(test, privateNats(), () => {
   test.serial('three servers of which each is killed in turn lose and double no event and no run', async (t) => {

@@ -12,7 +12,7 @@ import { openNatsRunLog } from '@agent-workflow/execution/adapters/nats/log/log'
 import { eventSubjectOf } from '@agent-workflow/execution/adapters/nats/log/reader';
 import type { RunLog } from '@agent-workflow/execution/ports/port';
 import { isServiceError } from '@agent-workflow/kit/errors';
-import { silentLog } from '@agent-workflow/kit/log';
+import { createLog } from '@agent-workflow/kit/log';
 import { never } from '@agent-workflow/protos/call';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import { privateNats } from '../servers/nats.ts';
@@ -21,6 +21,8 @@ import { openStallingProxy } from '../servers/stalling-proxy.ts';
 import { withServer } from '../servers/real-suite.ts';
 import { until } from '../until.ts';
 import { eventOf, scopeOf } from '../events.ts';
+
+const silentLog = createLog('test', 'silent');
 
 withServer(test, privateNats(), () => {
   test.serial(

@@ -5,7 +5,7 @@ import { openNatsRunQueue } from '@agent-workflow/execution/adapters/nats/queue/
 import { openNatsRunLog } from '@agent-workflow/execution/adapters/nats/log/log';
 import { allLanes } from '@agent-workflow/execution/adapters/nats/client/streams';
 import type { RunnableRun, RunQueue } from '@agent-workflow/execution/ports/port';
-import { silentLog } from '@agent-workflow/kit/log';
+import { createLog } from '@agent-workflow/kit/log';
 import { never } from '@agent-workflow/protos/call';
 import { joined, openPlace } from '../servers/nats-adapters.ts';
 import { privateNats } from '../servers/nats.ts';
@@ -13,6 +13,8 @@ import { withServerForLong } from '../servers/real-suite.ts';
 import { openStallingProxy } from '../servers/stalling-proxy.ts';
 import { until } from '../until.ts';
 import { eventOf, scopeOf } from '../events.ts';
+
+const silentLog = createLog('test', 'silent');
 
 withServerForLong(test, privateNats(), () => {
   test.serial('whoever has 1,000 runs waiting holds up another owner for a few turns only', async (t) => {

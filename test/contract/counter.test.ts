@@ -1,11 +1,13 @@
 import test, { type ExecutionContext } from 'ava';
 import { type Counter, openMemoryCounter, openRedisCounter, withFallback } from '@agent-workflow/gateway/limits';
 import { openRedis } from '@agent-workflow/gateway/redis/client';
-import { silentLog } from '@agent-workflow/kit/log';
+import { createLog } from '@agent-workflow/kit/log';
 import { withServer } from '../servers/real-suite.ts';
 import { redis } from '../servers/redis.ts';
 import { counterContract } from './counter.ts';
 import { openRedisKeys, type RedisKeys } from './redis-keys.ts';
+
+const silentLog = createLog('test', 'silent');
 
 counterContract(test, 'in memory', async () => {
   let time = 1_000_000;

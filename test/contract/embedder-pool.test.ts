@@ -1,7 +1,7 @@
 import test from 'ava';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { createOpenaiEmbedder } from '@agent-workflow/memory/embedders/openai';
-import { createEmbedderPool, type EmbedderPoolOptions } from '@agent-workflow/memory/embedders/pool';
+import { createEmbedderPool } from '@agent-workflow/memory/embedders/pool';
 import type { Embedder } from '@agent-workflow/memory/ports/embedder';
 import { within } from '@agent-workflow/protos/call';
 import { startOpenaiEmbeddings, type OpenaiEmbeddings } from '../servers/openai-embeddings.ts';
@@ -9,7 +9,7 @@ import { embedderContract } from './embedder.ts';
 
 const dimension = 8;
 
-const poolOf = ({ url }: OpenaiEmbeddings, options: EmbedderPoolOptions = {}): Embedder =>
+const poolOf = ({ url }: OpenaiEmbeddings, options: Parameters<typeof createEmbedderPool>[1] = {}): Embedder =>
   createEmbedderPool(
     createOpenaiEmbedder({ baseUrl: url, apiKey: undefined, model: 'letters', dimension, timeoutMs: 10_000 }),
     { firstWaitMs: 20, ...options },

@@ -11,7 +11,7 @@ import { END, field, START, StateGraph, textOf } from '@agent-workflow/graph';
 import { openExecution } from '@agent-workflow/execution/open';
 import type { RunLog } from '@agent-workflow/execution/ports/port';
 import { readEnv } from '@agent-workflow/kit/env';
-import { silentLog } from '@agent-workflow/kit/log';
+import { createLog } from '@agent-workflow/kit/log';
 import { memorySettings } from '@agent-workflow/memory/config';
 import { openMemory } from '@agent-workflow/memory/open';
 import { connect } from '@agent-workflow/protos/wire/connect';
@@ -40,6 +40,8 @@ import {
   type Services,
 } from './execution.ts';
 import { eventOf, scopeOf } from '../events.ts';
+
+const silentLog = createLog('test', 'silent');
 
 /** Puts one service behind a transport. */
 type Via = <C extends keyof WireServices>(

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
 import { isServiceError } from '@agent-workflow/kit/errors';
-import type { WeaviateMemoryStore } from '@agent-workflow/memory/adapters/weaviate/store';
 import { createWeaviate } from '@agent-workflow/memory/adapters/weaviate/client';
 import { tenantOf, toObject } from '@agent-workflow/memory/adapters/weaviate/objects';
 import { findRows } from '@agent-workflow/memory/adapters/weaviate/queries';
@@ -15,7 +14,7 @@ import { toUnit, vectorToJson } from '@agent-workflow/memory/vectors/unit';
 import { within } from '@agent-workflow/protos/call';
 import { runToEnd } from '../servers/process.ts';
 import { withServerForLong } from '../servers/real-suite.ts';
-import { newPrefix, openTestStore } from '../servers/weaviate-collections.ts';
+import { newPrefix, openTestStore, type WeaviateTestStore } from '../servers/weaviate-collections.ts';
 import { privateWeaviate } from '../servers/weaviate.ts';
 
 const embedder = hashEmbedder;
@@ -91,7 +90,7 @@ withServerForLong(test, privateWeaviate(), (server) => {
     const prefix = newPrefix();
     const repairs: number[] = [];
     const stored: Memories = new Map();
-    const open = async (): Promise<WeaviateMemoryStore> =>
+    const open = async (): Promise<WeaviateTestStore> =>
       openTestStore({ url, embedder, prefix, onRepair: (count) => repairs.push(count) });
     {
       await using store = await open();

@@ -1,5 +1,5 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
-import { silentLog, type Log } from '@agent-workflow/kit/log';
+import { createLog, type Log } from '@agent-workflow/kit/log';
 import { openGatewayStores, type GatewayStores } from '@agent-workflow/gateway/stores';
 import type { RemoteTool } from '@agent-workflow/protos/execution';
 import test, { type ExecutionContext } from 'ava';
@@ -8,6 +8,8 @@ import { openRedis } from '@agent-workflow/gateway/redis/client';
 import { maxReconnectMs, type Redis } from '@agent-workflow/gateway/redis';
 import { privateRedis } from '../servers/redis.ts';
 import { openStallingProxy } from '../servers/stalling-proxy.ts';
+
+const silentLog = createLog('test', 'silent');
 
 /** No call takes longer than that while Redis is away, in milliseconds. */
 const timeoutMs = 5000;

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { silentLog } from '@agent-workflow/kit/log';
+import { createLog } from '@agent-workflow/kit/log';
 import { openRedis } from '@agent-workflow/gateway/redis/client';
 import type { Redis } from '@agent-workflow/gateway/redis';
 import type { ExecutionContext } from 'ava';
+
+const silentLog = createLog('test', 'silent');
 
 /** A connection to a real Redis, with keys of the test's own. */
 export interface RedisKeys {

@@ -3,12 +3,14 @@ import { readFile } from 'node:fs/promises';
 import { connect, type AddressInfo } from 'node:net';
 import { createServer, getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { isServiceError } from '@agent-workflow/kit/errors';
-import { silentLog } from '@agent-workflow/kit/log';
+import { createLog } from '@agent-workflow/kit/log';
 import { openRedis } from '@agent-workflow/gateway/redis/client';
 import test from 'ava';
 import { openAuthority } from '../servers/certificates.ts';
 import { withServer } from '../servers/real-suite.ts';
 import { redis } from '../servers/redis.ts';
+
+const silentLog = createLog('test', 'silent');
 
 /** A port that speaks TLS, with a certificate of this authority, before one that does not. */
 async function openTls(

@@ -6,7 +6,7 @@ import type { CompiledGraph } from '@agent-workflow/graph';
 import { openExecution } from '@agent-workflow/execution/open';
 import type { RunLog, RunQueue, WorkerLeases } from '@agent-workflow/execution/ports/port';
 import { readEnv } from '@agent-workflow/kit/env';
-import { silentLog } from '@agent-workflow/kit/log';
+import { createLog } from '@agent-workflow/kit/log';
 import { memorySettings } from '@agent-workflow/memory/config';
 import { openMemory } from '@agent-workflow/memory/open';
 import type { Execution } from '@agent-workflow/protos/execution';
@@ -15,6 +15,8 @@ import type { Threads } from '@agent-workflow/protos/threads';
 import { link } from '@agent-workflow/protos/wire/link';
 import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite/store';
 import { createThreads } from '@agent-workflow/threads/threads';
+
+const silentLog = createLog('test', 'silent');
 
 /** What every replica stands on. */
 export interface Ground {

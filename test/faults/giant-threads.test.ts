@@ -11,7 +11,7 @@ import { END, START, StateGraph } from '@agent-workflow/graph';
 import { openExecution } from '@agent-workflow/execution/open';
 import { readEnv } from '@agent-workflow/kit/env';
 import { isServiceError } from '@agent-workflow/kit/errors';
-import { silentLog } from '@agent-workflow/kit/log';
+import { createLog } from '@agent-workflow/kit/log';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { memorySettings } from '@agent-workflow/memory/config';
 import { openMemory } from '@agent-workflow/memory/open';
@@ -29,6 +29,8 @@ import { cassandra } from '../servers/cassandra.ts';
 import { openKeyspace } from '../servers/cassandra-keyspace.ts';
 import { newHead } from '../contract/thread-rows.ts';
 import { withFaults, withFaultsOf } from './suite.ts';
+
+const silentLog = createLog('test', 'silent');
 
 const messageBytes = 1_950_000;
 const owner = 'u:giant';

@@ -1,11 +1,10 @@
 import test, { type ExecutionContext } from 'ava';
 import { hashEmbedder } from '@agent-workflow/memory/embedders/hash';
-import type { WeaviateMemoryStore } from '@agent-workflow/memory/adapters/weaviate/store';
 import type { MemoryRecord } from '@agent-workflow/memory/ports/memory';
 import { toUnit, vectorToJson } from '@agent-workflow/memory/vectors/unit';
 import { within } from '@agent-workflow/protos/call';
 import { until } from '../until.ts';
-import { newPrefix, openTestStore } from '../servers/weaviate-collections.ts';
+import { newPrefix, openTestStore, type WeaviateTestStore } from '../servers/weaviate-collections.ts';
 import type { Private } from '../servers/real.ts';
 import { privateWeaviate, type Weaviate } from '../servers/weaviate.ts';
 import { withFaultsOf } from './suite.ts';
@@ -26,7 +25,7 @@ const nearest = ({ vector }: Pick<MemoryRecord, 'vector'>) =>
   ({ owner, narrowing: {}, limit: 1, vector, measure: 'dot', order: 'nearest' }) as const;
 
 /** Ids of those memories that a search for their own vector does not find. */
-async function missing(store: WeaviateMemoryStore, memories: readonly MemoryRecord[]): Promise<string[]> {
+async function missing(store: WeaviateTestStore, memories: readonly MemoryRecord[]): Promise<string[]> {
   const ids: string[] = [];
   const rest = memories.values();
   const look = async (): Promise<void> => {
@@ -51,10 +50,10 @@ async function killUnder(t: ExecutionContext, replicas: number, server: Private<
   const putAgain: number[] = [];
   const prefix = newPrefix();
   await using opened = new AsyncDisposableStack();
-  const open = async (): Promise<WeaviateMemoryStore> =>
+  const open = async (): Promise<WeaviateTestStore> =>
     opened.use(await openTestStore({ url, embedder, prefix, onRepair: (count) => putAgain.push(count) }));
   const stores = await Promise.all(Array.from({ length: replicas }, open));
-  const first = stores[0] as WeaviateMemoryStore;
+  const first = stores[0] as WeaviateTestStore;
   await Promise.all(stores.map(async (store) => store.untilComplete()));
   const memories = await Promise.all(Array.from({ length: memoryCount }, async (_, n) => toMemory(`m${n}`)));
   await first.load(memories.map((memory) => ({ owner, memory })));

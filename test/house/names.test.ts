@@ -12,6 +12,7 @@ test('kit is a closed list', (t) => {
     'keyed-lock.ts',
     'life.ts',
     'log.ts',
+    'logged-error.ts',
     'pages.ts',
     'request-context.ts',
     'retry.ts',

@@ -1,5 +1,5 @@
 import { openGatewayStores } from '@agent-workflow/gateway/stores';
-import { silentLog } from '@agent-workflow/kit/log';
+import { createLog } from '@agent-workflow/kit/log';
 import { openStandalone } from '@agent-workflow/standalone/standalone';
 import test, { type ExecutionContext } from 'ava';
 import { createClient, user, type Client, type Reply, type Sent } from '../servers/client.ts';
@@ -8,6 +8,8 @@ import { privateRedis, type Redis } from '../servers/redis.ts';
 import type { Private } from '../servers/real.ts';
 import { makeWorkspace } from '../servers/standalone.ts';
 import { inSeconds, makeToken } from '../servers/tokens.ts';
+
+const silentLog = createLog('test', 'silent');
 
 const secret = 's'.repeat(32);
 const as = (owner: string): Sent => ({

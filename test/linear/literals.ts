@@ -26,7 +26,7 @@ const productFiles = (): readonly string[] =>
     exclude: (name) => name.includes('node_modules'),
   })
     .map((file) => file.replaceAll('\\', '/'))
-    .filter((file) => !file.endsWith('.test.ts') && !file.endsWith('/generate.ts'));
+    .filter((file) => !file.endsWith('.test.ts') && !file.endsWith('/generator.ts'));
 
 /** The regular expressions of the whole product. */
 export function readProduct(): Found {

@@ -9,9 +9,10 @@ import { endpoints } from '@agent-workflow/gateway/endpoints';
 import { gatewayMetrics } from '@agent-workflow/gateway/metrics';
 import { redisMetrics } from '@agent-workflow/gateway/redis/metrics';
 import { memoryMetrics } from '@agent-workflow/memory/metrics';
+import type { RunningProcess } from '@agent-workflow/runtime/process';
 import { connect } from '@agent-workflow/protos/wire/connect';
 import { within } from '@agent-workflow/protos/call';
-import { openStandalone, type Standalone } from '@agent-workflow/standalone/standalone';
+import { openStandalone } from '@agent-workflow/standalone/standalone';
 import { threadsMetrics } from '@agent-workflow/threads/adapters/cassandra/metrics';
 import { postgresMetrics } from '@agent-workflow/threads/adapters/postgres/metrics';
 import { openThreadsProcess } from '@agent-workflow/threads/process';
@@ -50,7 +51,7 @@ async function scrape(url: string): Promise<Scraped> {
   };
 }
 
-const metricsAt = ({ says }: Pick<Standalone, 'says'>): string =>
+const metricsAt = ({ says }: Pick<RunningProcess, 'says'>): string =>
   / are at (\S+)\/metrics$/.exec(says.find((line) => line.startsWith('metrics ')) ?? '')?.[1] ?? '';
 
 const measured = { METRICS_PORT: '0', METRICS_HOST: '127.0.0.1', PORT: '0', LOG_LEVEL: 'silent' };

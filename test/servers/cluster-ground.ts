@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { openRedis } from '@agent-workflow/gateway/redis/client';
-import { silentLog } from '@agent-workflow/kit/log';
+import { createLog } from '@agent-workflow/kit/log';
 import { openKeyspace } from './cassandra-keyspace.ts';
 import { cassandra, privateCassandra, type Cassandra } from './cassandra.ts';
 import { clearPlace, openPlace } from './nats-adapters.ts';
@@ -9,6 +9,8 @@ import { privateRedis, redis, type Redis } from './redis.ts';
 import type { RunOptions } from './real-process.ts';
 import type { Launcher, Private } from './real.ts';
 import { privateWeaviate, type Weaviate } from './weaviate.ts';
+
+const silentLog = createLog('test', 'silent');
 
 /** The servers that clusters stand on. */
 const servers: readonly Launcher<unknown>[] = [cassandra, nats, redis];

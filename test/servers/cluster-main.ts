@@ -1,6 +1,7 @@
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, styleText } from 'node:util';
-import { untilSignal } from '@agent-workflow/kit/life';
+import { stopSignal } from '@agent-workflow/kit/life';
 import { clusterAbsence } from './cluster-ground.ts';
 import { toEndLine, toLogLine } from './cluster-log.ts';
 import { openCluster } from './cluster.ts';
@@ -32,7 +33,7 @@ function print(name: string, line: string): void {
 async function play(): Promise<void> {
   const gateways = Number(values.gateways);
   const first = Number(values.port);
-  const stopped = untilSignal();
+  const stopping = stopSignal();
   await using memories = await weaviate.open();
   const prefix = newPrefix();
   await using _collections = { [Symbol.asyncDispose]: async () => dropCollections(memories.url, prefix) };
@@ -53,7 +54,8 @@ async function play(): Promise<void> {
   });
   for (const { name, address, pid } of cluster.replicas) print('cluster', `${name} is process ${pid()}, at ${address}`);
   print('cluster', `serves at ${cluster.urls.join(' and ')}; Ctrl-C ends it`);
-  print('cluster', `the ${await stopped} came: draining`);
+  if (!stopping.aborted) await once(stopping, 'abort');
+  print('cluster', `${(stopping.reason as Error).message}: draining`);
   // Callers first, so that nobody calls what is gone.
   for (const kind of [cluster.gateways, cluster.executions, [...cluster.threads, ...cluster.memories]])
     await Promise.all(kind.map((replica) => replica.stop()));

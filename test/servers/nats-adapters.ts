@@ -9,7 +9,9 @@ import {
   type StreamSettings,
 } from '@agent-workflow/execution/adapters/nats/client/streams';
 import type { RunLog, RunQueue, WorkerLeases } from '@agent-workflow/execution/ports/port';
-import { silentLog } from '@agent-workflow/kit/log';
+import { createLog } from '@agent-workflow/kit/log';
+
+const silentLog = createLog('test', 'silent');
 
 /** What one test file calls its streams by: the server is shared with others. */
 const file = randomUUID().slice(0, 8);

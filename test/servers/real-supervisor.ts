@@ -1,9 +1,10 @@
+import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
-import { untilSignal } from '@agent-workflow/kit/life';
+import { stopSignal } from '@agent-workflow/kit/life';
 import { cassandraRecipe } from './cassandra.ts';
 import { natsRecipe } from './nats.ts';
 import type { Task } from './real-lease.ts';
@@ -59,7 +60,7 @@ async function supervise({ server, options, socket, lock, startedBy }: Task): Pr
     if (!process || lock === undefined) return untilUnused(users, 0);
     return Promise.race([process.broken, untilUnused(users, lingerMs)]);
   });
-  await Promise.race([isOver, untilSignal()]);
+  await Promise.race([isOver, once(stopSignal(), 'abort')]);
 }
 
 /** Takes a lock that ends with this process, whichever way it ends. */

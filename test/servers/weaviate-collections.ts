@@ -1,23 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import { createWeaviate } from '@agent-workflow/memory/adapters/weaviate/client';
-import {
-  openWeaviateMemoryStore,
-  type WeaviateMemoryStore,
-  type WeaviateMemoryStoreOptions,
-} from '@agent-workflow/memory/adapters/weaviate/store';
+import { openWeaviateMemoryStore } from '@agent-workflow/memory/adapters/weaviate/store';
 import type { EmbedderIdentity } from '@agent-workflow/memory/ports/embedder';
 import type { MemoryStore } from '@agent-workflow/memory/ports/store';
 
 /** What names of collections of a test of its own begin with. */
 export const newPrefix = (): string => `T${randomUUID().replaceAll('-', '')}`;
 
-type WeaviateTestOptions = Partial<WeaviateMemoryStoreOptions> & {
+/** Memories in Weaviate, and when searches of them find everything. */
+export type WeaviateTestStore = Awaited<ReturnType<typeof openWeaviateMemoryStore>>;
+
+type WeaviateTestOptions = Partial<Parameters<typeof openWeaviateMemoryStore>[0]> & {
   readonly url: string;
   readonly embedder: EmbedderIdentity;
 };
 
 /** A store on collections of its own, which are dropped with it unless `prefix` says whose they are. */
-export async function openTestStore({ prefix, ...options }: WeaviateTestOptions): Promise<WeaviateMemoryStore> {
+export async function openTestStore({ prefix, ...options }: WeaviateTestOptions): Promise<WeaviateTestStore> {
   const own = prefix ?? newPrefix();
   const store = await openWeaviateMemoryStore({ requestTimeoutMs: 20_000, idleMs: 600_000, prefix: own, ...options });
   return {

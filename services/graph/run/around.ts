@@ -4,14 +4,14 @@ import { isQuestion } from './interrupt.ts';
 import type { Tool } from '../build/tool.ts';
 
 /** Code of the agent that is about to run. */
-export interface CodeOfAgent {
+interface CodeOfAgent {
   readonly kind: 'node' | 'tool';
   readonly name: string;
   readonly context: NodeContext | ToolContext;
 }
 
 /** How it ended. Code that asked a question has not failed. */
-export type Ended = 'ok' | 'asked' | 'failed';
+type Ended = 'ok' | 'asked' | 'failed';
 
 /** Begins something, as a span, for code that is about to run: `run` runs the code, `end` is called with how it ended. */
 export type BeginCode = (code: CodeOfAgent) => {

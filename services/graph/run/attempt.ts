@@ -2,7 +2,7 @@ import { retry } from '@agent-workflow/kit/retry';
 import { mayRetry, NodeTimeout, toBackoff, type NodePolicy } from '../build/policy.ts';
 
 /** The policy and the signals of the attempts at one node. */
-export interface Attempts {
+interface Attempts {
   readonly policy: NodePolicy;
   /** Ends the attempt under way, and the wait for the next. */
   readonly signal: AbortSignal;

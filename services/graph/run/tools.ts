@@ -10,7 +10,7 @@ import { deepFreeze } from '../state/state.ts';
 import type { Tool } from '../build/tool.ts';
 
 /** What one call is made with. */
-export interface CallOptions {
+interface CallOptions {
   readonly context: ToolContext;
   readonly records?: ToolCallRecords | undefined;
   /** Called with what the tool threw. The answer has its message without the stack. */

@@ -14,7 +14,7 @@ export interface MessageChunk {
 }
 
 /** The assistant message that a node's emitted chunks make. */
-export interface MessageDraft {
+interface MessageDraft {
   /** @throws RunFailure for what is no chunk, and for one more than a message may have. */
   readonly add: (chunk: string | Block) => MessageChunk;
   /** The whole message; `undefined` when nothing was emitted. */

@@ -3,7 +3,7 @@ import { retry } from '@agent-workflow/kit/retry';
 import type { Call } from '@agent-workflow/protos/call';
 import type { Embedder } from '../ports/embedder.ts';
 
-export interface EmbedderPoolOptions {
+interface EmbedderPoolOptions {
   /** How many requests go to the embedder at once. */
   readonly maxUnderWay?: number;
   /** How many texts one request holds. */

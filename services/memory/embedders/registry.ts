@@ -1,7 +1,7 @@
 import { choice, type Settings, type Values } from '@agent-workflow/kit/env';
 import type { Embedder } from '../ports/embedder.ts';
 import { hashEmbedder } from './hash.ts';
-import { openaiSettings, openOpenaiEmbedder } from './openai.ts';
+import { openaiSettings, openOpenaiEmbedder } from './openai-settings.ts';
 
 /** Wraps the embedder that sends the requests, to count and time them. */
 type MeasureEmbedder = (embedder: Embedder) => Embedder;

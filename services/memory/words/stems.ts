@@ -14,7 +14,7 @@ export const stemsOf = (text: string): string[] =>
   ).map(stem);
 
 /** The stem of one word in lower case. A word with other characters than a to z is returned as it is. */
-export function stem(word: string): string {
+function stem(word: string): string {
   if (!/^[a-z]{3,64}$/.test(word)) return word;
   return [dropPlural, dropPast, turnY, shortenLong, shortenMore, dropSuffix, dropE].reduce(
     (left, step) => step(left),

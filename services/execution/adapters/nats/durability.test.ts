@@ -1,7 +1,9 @@
 import test from 'ava';
 import { ConfigError } from '@agent-workflow/kit/env';
-import { silentLog } from '@agent-workflow/kit/log';
+import { createLog } from '@agent-workflow/kit/log';
 import { checkDurability, checkVersion } from './durability.ts';
+
+const silentLog = createLog('test', 'silent');
 
 for (const version of ['2.12.7', '2.12.10', '2.13.0', '2.15.2', '3.0.0', '2.14.0-RC.1'])
   test(`a server of version ${version} will do`, (t) => t.notThrows(() => checkVersion(version)));

@@ -1,7 +1,9 @@
 import test from 'ava';
 import { ConfigError, printable, readEnv } from '@agent-workflow/kit/env';
-import { silentLog } from '@agent-workflow/kit/log';
+import { createLog } from '@agent-workflow/kit/log';
 import { natsSettings, toNatsOptions } from './settings.ts';
+
+const silentLog = createLog('test', 'silent');
 
 const parts = { name: 'execution', retention: 3600, leaseMs: 6000, logger: silentLog };
 

@@ -14,7 +14,7 @@ export interface StampedRequest {
 }
 
 /** The memories that a request removes, decided once. */
-export interface Removal {
+interface Removal {
   readonly removed: RemovedMemories;
   /** Whether all of them are removed. */
   readonly isDone: boolean;

@@ -10,7 +10,7 @@ export type Where =
       readonly valueNumber?: number;
     };
 
-export interface Query {
+interface Query {
   readonly scope: Scope;
   /** Properties, and `_additional { … }`. */
   readonly fields: string;

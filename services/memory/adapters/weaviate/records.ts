@@ -14,7 +14,7 @@ import { createRemove } from './remove.ts';
 import { requestOfStamp, requestStamp } from './stamps.ts';
 import type { UseTenant } from './tenants.ts';
 
-export interface RecordsParts {
+interface RecordsParts {
   readonly weaviate: Weaviate;
   readonly locks: Locks;
   readonly requests: Requests;

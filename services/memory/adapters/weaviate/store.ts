@@ -15,7 +15,7 @@ import { findByKeywords, findByVector } from './search.ts';
 import { createTenants } from './tenants.ts';
 import { openWatch, type Watch } from './watch.ts';
 
-export interface WeaviateMemoryStoreOptions extends WeaviateConnection {
+interface WeaviateMemoryStoreOptions extends WeaviateConnection {
   /** The prefix of the names of the service's collections: a capital, then letters and digits. */
   readonly prefix: string;
   /** Whose vectors the collection holds. */
@@ -28,7 +28,7 @@ export interface WeaviateMemoryStoreOptions extends WeaviateConnection {
   readonly onFailure?: (error: unknown) => void;
 }
 
-export interface WeaviateMemoryStore extends MemoryStore {
+interface WeaviateMemoryStore extends MemoryStore {
   /** Resolves when searches find everything. */
   readonly untilComplete: Watch['untilComplete'];
 }

@@ -19,7 +19,7 @@ export interface Watch extends AsyncDisposable {
   readonly untilComplete: () => Promise<void>;
 }
 
-export interface WatchOptions {
+interface WatchOptions {
   readonly weaviate: Weaviate;
   readonly marks: Marks;
   readonly collection: string;

@@ -2,8 +2,10 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import test from 'ava';
 import { isServiceError } from '@agent-workflow/kit/errors';
-import { silentLog } from '@agent-workflow/kit/log';
+import { createLog } from '@agent-workflow/kit/log';
 import { isNotReady, openNatsClient } from './client.ts';
+
+const silentLog = createLog('test', 'silent');
 
 const info = JSON.stringify({ server_id: 's', version: '2.12.7', proto: 1, headers: true, max_payload: 1_048_576 });
 

@@ -5,7 +5,7 @@ import { createSchemaRequests } from './schema-requests.ts';
 import { createRead, createSend, type SendOptions } from './send.ts';
 import type { Weaviate, WeaviateConnection } from './weaviate.ts';
 
-export type WeaviateOptions = WeaviateConnection & SendOptions;
+type WeaviateOptions = WeaviateConnection & SendOptions;
 
 /** Loads the library, so that a process without Weaviate never loads it. It sends no request. */
 export async function createWeaviate(options: WeaviateOptions): Promise<Weaviate> {

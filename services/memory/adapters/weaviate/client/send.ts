@@ -3,7 +3,7 @@ import { retry } from '@agent-workflow/kit/retry';
 import type { WeaviateConnection } from './weaviate.ts';
 
 /** The result in place of an error that is no failure; `undefined` when the error is one. */
-export type Fallback<T> = (error: unknown) => { readonly result: T } | undefined;
+type Fallback<T> = (error: unknown) => { readonly result: T } | undefined;
 
 export const onMessage =
   <T>(pattern: RegExp, result: T): Fallback<T> =>

@@ -29,7 +29,7 @@ export interface FoundObject {
   readonly updatedAt: number;
 }
 
-export interface Tenant {
+interface Tenant {
   readonly name: string;
   /** Whether the tenant is loaded. The next use activates an inactive one. */
   readonly isActive: boolean;

@@ -1,11 +1,11 @@
 import test from 'ava';
-import { toLoggedError } from './log.ts';
+import { toLoggedError } from './logged-error.ts';
 
 test('an error is logged with its stack and the chain of its causes', (t) => {
   const error = new TypeError('outer', { cause: new Error('inner', { cause: 'words' }) });
   const logged = toLoggedError(error);
   t.like(logged, { type: 'TypeError', message: 'outer', cause: { message: 'inner', cause: { message: 'words' } } });
-  t.regex(logged.stack ?? '', /log\.test\.ts/);
+  t.regex(logged.stack ?? '', /logged-error\.test\.ts/);
 });
 
 test('an error that stands for several is logged with the first of them, as what a connection to each address of a host met', (t) => {
@@ -22,7 +22,7 @@ test('an error whose name or stack is no text is logged with its message', (t) =
 test('however large an error is, what is logged of it is bounded, and has the frames at the end of its stack', (t) => {
   const logged = toLoggedError(new Error('x'.repeat(10_000_000)));
   t.true(JSON.stringify(logged).length < 64 * 1024);
-  t.regex(logged.stack ?? '', /log\.test\.ts/);
+  t.regex(logged.stack ?? '', /logged-error\.test\.ts/);
   const chain = Array.from({ length: 100 }).reduce((cause) => new Error('y'.repeat(100_000), { cause }), undefined);
   t.true(JSON.stringify(toLoggedError(chain)).length < 512 * 1024);
 });

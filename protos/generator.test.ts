@@ -3,16 +3,19 @@ import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { format, resolveConfig } from 'prettier';
 import protobuf from 'protobufjs';
-import { contexts, generate, generateFrom } from './generate.ts';
+import { toTypeScript } from './generator.ts';
 import { definitionOf, methodName } from './wire/definitions.ts';
 
-for (const context of contexts) {
+for (const context of ['threads', 'execution', 'memory'] as const) {
   const fileOf = (ending: string): string => fileURLToPath(new URL(`./${context}.${ending}`, import.meta.url));
 
   test(`${context}.ts is what npm run proto writes`, async (t) => {
     const file = fileOf('ts');
     const options = (await resolveConfig(file)) ?? {};
-    t.is(readFileSync(file, 'utf8'), await format(generate(context), { ...options, filepath: file }));
+    t.is(
+      readFileSync(file, 'utf8'),
+      await format(toTypeScript(context, readFileSync(fileOf('proto'), 'utf8')), { ...options, filepath: file }),
+    );
   });
 
   test(`every method of ${context} can be called over gRPC`, (t) => {
@@ -39,7 +42,7 @@ const fieldsOf = (space: protobuf.NamespaceBase): protobuf.Field[] =>
 test('a field whose comment names a list that is none is not generated', (t) => {
   const source = readFileSync(new URL('./memory.proto', import.meta.url), 'utf8');
   const misspelt = source.replace('list: DistanceMetric', 'list: DistanceMetrics');
-  t.throws(() => generateFrom('memory', misspelt), { message: /distanceMetric: there is no list "DistanceMetrics"/ });
+  t.throws(() => toTypeScript('memory', misspelt), { message: /distanceMetric: there is no list "DistanceMetrics"/ });
   const wrong = source.replace('  int64 limit = 4;', '  // list: MemoryType\n  int64 limit = 4;');
-  t.throws(() => generateFrom('memory', wrong), { message: /SearchRequest\.limit: only a string/ });
+  t.throws(() => toTypeScript('memory', wrong), { message: /SearchRequest\.limit: only a string/ });
 });

@@ -1,0 +1,158 @@
+import protobuf from 'protobufjs';
+import { lists, type ListName } from './lists.ts';
+import { retries, type RetryRule } from './retry.ts';
+
+const { parse, Enum, MapField, Service, Type } = protobuf;
+type Field = protobuf.Field;
+type Namespace = protobuf.Namespace;
+
+const scalars: Readonly<Record<string, string>> = {
+  string: 'string',
+  bytes: 'Uint8Array',
+  bool: 'boolean',
+  int64: 'number',
+  double: 'number',
+};
+
+/**
+ * The TypeScript text of a `.proto`, from its name without the ending and its text: each message as an interface, the service as an
+ * object of async functions and async iterables, all with their comments, and two tables. One says of each RPC whether a call may be
+ * repeated, the other names the fields of each message whose values are of a closed list.
+ * @throws Error naming the RPC whose comment does not end in a line that says whether it may be made again, or the field whose
+ * comment names a list that is none.
+ */
+export function toTypeScript(name: string, source: string): string {
+  const { root, package: packageName, imports = [] } = parse(source, { alternateCommentMode: true });
+  const home = root.lookup(packageName ?? '') as Namespace;
+  const body = home.nestedArray.map((node) => {
+    if (node instanceof Service) return renderService(node);
+    if (node instanceof Type) return renderType(node);
+    throw new Error(`${name}.proto: cannot render ${node.fullName}${node instanceof Enum ? ', an enum' : ''}`);
+  });
+  const known = new Set(home.nestedArray.map((node) => node.name));
+  const typeImports = imports.map((file) => {
+    const used = [...new Set(source.match(/\b[a-z_]+(?:\.[a-z_0-9]+)+\.[A-Z]\w+/g) ?? [])]
+      .map(shortName)
+      .filter((type) => !known.has(type));
+    return `import type { ${used.toSorted().join(', ')} } from './${file.replace('.proto', '.ts')}';\n`;
+  });
+  const header = `// Written by \`npm run proto\` from ${name}.proto: change that.\n`;
+  const types = home.nestedArray.filter((node) => node instanceof Type);
+  const used = new Set(types.flatMap(({ fieldsArray }) => fieldsArray.flatMap((field) => listOf(field) ?? [])));
+  const imported = [
+    `import type { Call } from './call.ts';\n`,
+    `import type { ${['MessageLists', ...used].toSorted().join(', ')} } from './lists.ts';\n`,
+    `import type { RetryRule } from './retry.ts';\n`,
+    ...typeImports,
+  ];
+  return `${header}${imported.join('')}\n${body.join('\n')}\n${renderLists(name, types)}`;
+}
+
+function renderLists(name: string, types: readonly protobuf.Type[]): string {
+  const holds = (type: protobuf.Type): boolean =>
+    type.fieldsArray.some((field) => listOf(field) !== undefined || holdsOf(field) !== undefined);
+  const holdsOf = (field: Field): string | undefined => {
+    const inner = types.find((type) => type.name === shortName(field.type));
+    return inner && inner !== field.parent && holds(inner) ? inner.name : undefined;
+  };
+  const entries = types.filter(holds).map((type) => {
+    const fields = type.fieldsArray.flatMap((field) => {
+      const [list, of] = [listOf(field), holdsOf(field)];
+      if (list !== undefined) return [`${field.name}: '${list}'`];
+      return of === undefined ? [] : [`${field.name}: { of: '${of}' }`];
+    });
+    return `  ${type.name}: { ${fields.join(', ')} },\n`;
+  });
+  return `/** The messages that have fields of a closed list. */
+export const ${name}Lists: MessageLists = {\n${entries.join('')}};\n`;
+}
+
+const listPattern = /^list: (\w+)$/;
+
+/** The list that the last line of a field's comment names. */
+function listOf({ fullName, type, comment: whole }: Field): ListName | undefined {
+  const [, name] = listPattern.exec(whole?.split('\n').at(-1) ?? '') ?? [];
+  if (name === undefined) return undefined;
+  if (type !== 'string') throw new Error(`${fullName}: only a string can be of a list`);
+  if (!Object.hasOwn(lists, name)) throw new Error(`${fullName}: there is no list "${name}" in lists.ts`);
+  return name as ListName;
+}
+
+/** A field's comment without the line that names its list. */
+const textOf = (field: Field): string | null => {
+  if (listOf(field) === undefined) return field.comment;
+  const lines = field.comment?.split('\n').slice(0, -1) ?? [];
+  return lines.length === 0 ? null : lines.join('\n');
+};
+
+function renderService(service: protobuf.Service): string {
+  const methods = service.methodsArray.map((method) => {
+    const reply = shortName(method.responseType);
+    const result = method.responseStream ? `AsyncIterable<${reply}>` : `Promise<${reply}>`;
+    return `${comment(readMark(method).text, '  ')}  readonly ${methodName(method)}: (request: ${shortName(method.requestType)}, call: Call) => ${result};\n`;
+  });
+  return `${comment(service.comment)}export interface ${service.name} {\n${methods.join('')}}\n\n${renderRules(service)}`;
+}
+
+function renderRules(service: protobuf.Service): string {
+  const rules = service.methodsArray.map((method) => {
+    const { retry, takesLong } = readMark(method).rule;
+    if (retry === 'attempt' && !hasAttemptId(method))
+      throw new Error(`${method.fullName}: retry: attempt needs a field \`optional string attempt_id\` in its request`);
+    return `  ${methodName(method)}: { retry: '${retry}', takesLong: ${String(takesLong)} },\n`;
+  });
+  const name = `${service.name.charAt(0).toLowerCase()}${service.name.slice(1)}Retries`;
+  return `/** Which calls of {@link ${service.name}} may be made again. */
+export const ${name}: Readonly<Record<keyof ${service.name}, RetryRule>> = {\n${rules.join('')}};\n`;
+}
+
+const methodName = ({ name }: protobuf.Method): string => name.charAt(0).toLowerCase() + name.slice(1);
+
+const markPattern = new RegExp(`^retry: (${retries.join('|')})(, takes long)?$`);
+
+/** The last line of an RPC's comment is its mark; what stands above it is text. */
+function readMark({ fullName, comment: whole }: protobuf.Method): {
+  readonly rule: RetryRule;
+  readonly text: string | null;
+} {
+  const lines = whole?.split('\n') ?? [];
+  const mark = markPattern.exec(lines.at(-1) ?? '');
+  if (!mark) {
+    throw new Error(
+      `${fullName}: the line above it must be \`// retry: ${retries.join('|')}\`, with \`, takes long\` behind it or not`,
+    );
+  }
+  const rule = { retry: mark[1] as RetryRule['retry'], takesLong: mark[2] !== undefined };
+  return { rule, text: lines.length === 1 ? null : lines.slice(0, -1).join('\n') };
+}
+
+function hasAttemptId(method: protobuf.Method): boolean {
+  const request = method.parent?.lookupType(method.requestType);
+  const field = request?.fields['attemptId'] ?? request?.fields['attempt_id'];
+  return field?.type === 'string' && field.partOf !== null;
+}
+
+function renderType(type: protobuf.Type): string {
+  if (type.fieldsArray.length === 0)
+    return `${comment(type.comment)}export type ${type.name} = Readonly<Record<string, never>>;\n`;
+  const fields = type.fieldsArray.map((field) => {
+    const optional = field.partOf ? '?' : '';
+    return `${comment(textOf(field), '  ')}  readonly ${field.name}${optional}: ${typeOf(field)};\n`;
+  });
+  return `${comment(type.comment)}export interface ${type.name} {\n${fields.join('')}}\n`;
+}
+
+function typeOf(field: Field): string {
+  const type = listOf(field) ?? scalars[field.type] ?? shortName(field.type);
+  if (field instanceof MapField) return `Readonly<Record<string, ${type}>>`;
+  return field.repeated ? `readonly ${type}[]` : type;
+}
+
+const shortName = (name: string): string => name.slice(name.lastIndexOf('.') + 1);
+
+function comment(text: string | null, indent = ''): string {
+  if (text === null) return '';
+  const lines = text.split('\n');
+  if (lines.length === 1) return `${indent}/** ${text} */\n`;
+  return `${indent}/**\n${lines.map((line) => `${indent} * ${line}`.trimEnd()).join('\n')}\n${indent} */\n`;
+}

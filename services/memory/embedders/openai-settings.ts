@@ -1,0 +1,34 @@
+import { ConfigError, integer, text, type Settings, type Values } from '@agent-workflow/kit/env';
+import type { Embedder } from '../ports/embedder.ts';
+import { createOpenaiEmbedder } from './openai.ts';
+import { createEmbedderPool } from './pool.ts';
+
+export const openaiSettings = {
+  EMBEDDINGS_BASE_URL: text('https://api.openai.com/v1', 'Where that API begins'),
+  EMBEDDINGS_API_KEY: text(undefined, 'Its key, sent as a bearer token', { secret: true }),
+  EMBEDDINGS_MODEL: text('text-embedding-3-small', 'The model to ask it for'),
+  EMBEDDINGS_DIMENSION: integer(1536, 'How many numbers that model gives', { min: 1, max: 65_536 }),
+  EMBEDDINGS_TIMEOUT_MS: integer(30_000, 'How long one request to it may take', { min: 1, max: 600_000 }),
+} satisfies Settings;
+
+/**
+ * The embedder of the settings, behind a pool. `measure` wraps the requests that the pool sends.
+ * @throws ConfigError when the address is wrong.
+ */
+export function openOpenaiEmbedder(
+  values: Values<typeof openaiSettings>,
+  measure: (embedder: Embedder) => Embedder,
+): Embedder {
+  const { EMBEDDINGS_BASE_URL: baseUrl } = values;
+  if (!/^https?:/.test(baseUrl) || !URL.canParse(baseUrl)) {
+    throw new ConfigError(`EMBEDDINGS_BASE_URL must be an http or https address, not "${baseUrl}"`);
+  }
+  const embedder = createOpenaiEmbedder({
+    baseUrl,
+    apiKey: values.EMBEDDINGS_API_KEY,
+    model: values.EMBEDDINGS_MODEL,
+    dimension: values.EMBEDDINGS_DIMENSION,
+    timeoutMs: values.EMBEDDINGS_TIMEOUT_MS,
+  });
+  return createEmbedderPool(measure(embedder));
+}
