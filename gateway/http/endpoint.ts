@@ -35,9 +35,17 @@ export interface Row extends Route {
   readonly startsRun?: boolean;
   /** A ticket is accepted in place of credentials. */
   readonly takesTicket?: true;
+  /** The reply continues after the event that a `Last-Event-ID` header names. Without this the handler is not given the header. */
+  readonly takesLastEventId?: true;
   /** The reply is a secret and is stored nowhere: a repeated request is done again. */
   readonly secret?: true;
 }
+
+/** Whether a request to a row changes something; an alias is a read or a change as its row is. */
+export const changes = ({ method, access }: Row): boolean => method !== 'GET' && access?.action !== 'read';
+
+/** Whether an `Idempotency-Key` is read. A reply that is secret is not stored, so that a key could not repeat it. */
+export const takesIdempotencyKey = (row: Row): boolean => changes(row) && !row.secret;
 
 /** One request, authenticated and validated, as the handler of its endpoint gets it. */
 export interface EndpointRequest<Params = unknown, Input = unknown> {
@@ -62,7 +70,7 @@ export interface EndpointRequest<Params = unknown, Input = unknown> {
   readonly releaseInput: () => void;
   /** An id for what the request creates. `what` distinguishes several; a repeated idempotent request gets the same ids. */
   readonly newId: (what: string) => string;
-  /** The `Last-Event-ID` header. */
+  /** The `Last-Event-ID` header; `undefined` where the row does not take it. */
   readonly lastEventId: string | undefined;
   /** Adds entries to the `metadata` of the reply, beside message, request id and timestamp. */
   readonly addReplyMetadata: (entries: Readonly<Record<string, unknown>>) => void;

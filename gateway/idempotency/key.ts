@@ -13,7 +13,8 @@ export interface IdempotentRequest {
   readonly startsRun: boolean;
 }
 
-const visibleAscii = /^[\x21-\x7e]{1,255}$/;
+/** What an `Idempotency-Key` looks like: 1 to 255 visible ASCII characters. */
+export const keyPattern = /^[\x21-\x7e]{1,255}$/;
 
 /**
  * Reads the `Idempotency-Key` of a request; `undefined` when it has none.
@@ -25,7 +26,7 @@ export function readIdempotencyKey(
 ): IdempotentRequest | undefined {
   const given = req.headers['idempotency-key'];
   if (given === undefined) return undefined;
-  if (typeof given !== 'string' || !visibleAscii.test(given)) {
+  if (typeof given !== 'string' || !keyPattern.test(given)) {
     throw invalidAt(['header', 'Idempotency-Key'], 'must be 1 to 255 visible ASCII characters', 'idempotency_key');
   }
   const bodyHash = sha256([querystring, JSON.stringify(state.body ?? null)]).toString('base64url');

@@ -1,7 +1,7 @@
 import type { Log } from '@agent-workflow/kit/log';
 import { within } from '@agent-workflow/protos/call';
 import type { Context, Middleware } from '../http/context.ts';
-import type { Endpoint, EndpointRequest } from '../http/endpoint.ts';
+import { changes, takesIdempotencyKey, type Endpoint, type EndpointRequest } from '../http/endpoint.ts';
 import { writeData, writeDataParts, writeJson } from '../http/envelope.ts';
 import { sizeOf } from '../http/json.ts';
 import type { RequestConfig } from '../http/settings.ts';
@@ -22,16 +22,17 @@ export interface AnswerOptions {
 
 /** The last step of every row: calls its handler and writes the reply. */
 export function answer<Services>(
-  { handle, answer: kind, access, method, status, secret, startsRun = false }: Endpoint<Services>,
+  row: Endpoint<Services>,
   services: Services,
   { config, log, runIdempotently, feeds, admission }: AnswerOptions,
 ): Middleware {
-  const changes = method !== 'GET' && access?.action !== 'read';
-  const takesKey = changes && !secret;
+  const { handle, answer: kind, status, startsRun = false, takesLastEventId = false } = row;
+  const takesKey = takesIdempotencyKey(row);
+  const isRead = !changes(row);
   return async (ctx) => {
     const calls = callsOf(ctx, config.CALL_TIMEOUT_MS);
     const idempotent = takesKey ? readIdempotencyKey(ctx, startsRun) : undefined;
-    const request = toEndpointRequest(ctx, calls, idempotent);
+    const request = toEndpointRequest(ctx, calls, { idempotent, takesLastEventId });
     const reply = await (idempotent
       ? runIdempotently(ctx, idempotent, calls.call(), (attempt) => handle(Object.assign(request, attempt), services))
       : handle(request, services));
@@ -39,7 +40,7 @@ export function answer<Services>(
       await writeEvents(ctx, reply, { config, log, feeds, abort: calls.abort });
       return;
     }
-    admission.reply(ctx, typeof reply === 'string' ? reply.length : sizeOf(reply), !changes);
+    admission.reply(ctx, typeof reply === 'string' ? reply.length : sizeOf(reply), isRead);
     if (typeof reply !== 'string') writeDataParts(ctx, reply, status);
     else if (kind === 'bare') writeJson(ctx, status, reply);
     else writeData(ctx, reply, status);
@@ -49,14 +50,20 @@ export function answer<Services>(
 /** Makes the calls to services of one request; `abort` ends them. */
 type Calls = Pick<EndpointRequest, 'call'> & { readonly abort: () => void };
 
+/** What the headers of a request mean to its row. */
+interface Headers {
+  readonly idempotent: IdempotentRequest | undefined;
+  readonly takesLastEventId: boolean;
+}
+
 function toEndpointRequest(
   { state, req, res, request: koaRequest }: Context,
   { call }: Calls,
-  idempotent: IdempotentRequest | undefined,
+  { idempotent, takesLastEventId }: Headers,
 ): EndpointRequest {
   const { params, input, requestId, principal } = state;
   const { owner, user } = principal;
-  const lastEventId = req.headers['last-event-id'];
+  const lastEventId = takesLastEventId ? req.headers['last-event-id'] : undefined;
   const request: { -readonly [name in keyof EndpointRequest]: EndpointRequest[name] } = {
     params,
     input,

@@ -57,6 +57,31 @@ test('the one operation that takes a ticket says so, whether callers must sign i
   t.deepEqual(taking, ['get /v1/runs/{run_id}/stream']);
 });
 
+/** Names each operation that describes this header. */
+const takingHeader = (name: string): string[] =>
+  Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods)
+      .filter(([, { parameters = [] }]) => parameters.some((each) => each.in === 'header' && each.name === name))
+      .map(([method]) => `${method.toUpperCase()} ${path}`),
+  );
+
+test('an operation that changes something takes an Idempotency-Key, unless its reply is a secret', (t) => {
+  const changing = routes.filter(({ row }) => row.method !== 'GET' && row.access?.action !== 'read');
+  t.true(changing.length > 15);
+  t.deepEqual(
+    takingHeader('Idempotency-Key').sort(),
+    changing
+      .filter(({ row }) => !row.secret)
+      .map(({ method, path }) => `${method} ${path}`)
+      .sort(),
+  );
+  t.false(takingHeader('Idempotency-Key').includes('POST /v1/runs/{run_id}/ticket'));
+});
+
+test('the operation that continues a stream takes a Last-Event-ID', (t) => {
+  t.deepEqual(takingHeader('Last-Event-ID'), ['GET /v1/runs/{run_id}/stream']);
+});
+
 test('what has a default is not asked of the caller', (t) => {
   t.deepEqual((document.components.schemas['RunRequest'] as { required: string[] }).required, ['messages']);
   t.deepEqual((document.components.schemas['SearchMemoryRequest'] as { required: string[] }).required, ['query']);

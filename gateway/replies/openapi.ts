@@ -2,7 +2,8 @@ import { openPaths } from '../http/access.ts';
 import { withNulls } from '../http/nulls.ts';
 import { propertiesOf } from '../http/query.ts';
 import { ErrorBody, ResponseMetadata } from '../schemas/common.ts';
-import type { Route, Row } from '../http/endpoint.ts';
+import { takesIdempotencyKey, type Route, type Row } from '../http/endpoint.ts';
+import { keyPattern } from '../idempotency/index.ts';
 import { hoist, requiredOf, titlesIn, type Components, type Json } from './components.ts';
 import { ndjson } from './ndjson.ts';
 import { sse } from './sse.ts';
@@ -67,6 +68,8 @@ function operation({ row, route, id, components, answered }: OperationOptions): 
     ...pathParameters(row, components),
     ...(takesQuery(route) ? queryParameters(row, components) : []),
     ...(row.takesTicket ? [ticketParameter] : []),
+    ...(row.takesLastEventId ? [lastEventIdParameter] : []),
+    ...(takesIdempotencyKey(row) ? [idempotencyKeyParameter] : []),
   ];
   return {
     operationId: id,
@@ -109,6 +112,22 @@ const ticketParameter: Json = {
   in: 'query',
   description: 'A ticket for this run, in place of credentials; not looked at beside an `Authorization` header',
   schema: { type: 'string' },
+};
+
+const lastEventIdParameter: Json = {
+  name: 'Last-Event-ID',
+  in: 'header',
+  description:
+    'The id of the last event that was seen, `{run_id}:{seq}`: the stream begins with the event after it. It counts over `after`',
+  schema: { type: 'string' },
+};
+
+const idempotencyKeyParameter: Json = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description:
+    'A text of your choice for one intended change. The same request with the same key within 24 hours is done once and gets the same reply, also after a lost connection; the key with another body is 422',
+  schema: { type: 'string', pattern: keyPattern.source },
 };
 
 const requestBody = (input: object, { method }: Route, components: Components): Json => ({

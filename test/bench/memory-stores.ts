@@ -14,7 +14,7 @@ import type { Memory } from '@agent-workflow/protos/memory';
 import { openTestStore } from '../servers/weaviate-collections.ts';
 import { privateWeaviate } from '../servers/weaviate.ts';
 
-// Searches among very many memories of one owner, in both stores: `node test/bench/memory-stores.ts [memories] [searches]`.
+// Searches among very many memories of one owner, in both stores: `npx node test/bench/memory-stores.ts [memories] [searches]`.
 
 const owner = 'u:ada';
 const count = Number(process.argv[2] ?? 100_000);

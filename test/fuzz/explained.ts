@@ -99,6 +99,18 @@ export const explained: readonly Explained[] = [
     why: 'a refusal that the fuzzer does not count as one',
   },
   {
+    code: 'ST202',
+    status: 422,
+    message: /^header\.Idempotency-Key: was used with another body$/,
+    why: 'a key names one request: whether it was used before is in the record',
+  },
+  {
+    code: 'ST202',
+    status: 400,
+    message: /^Last-Event-ID is not an event of run /,
+    why: 'the id of an event begins with the id of its run',
+  },
+  {
     code: 'ST201',
     status: 431,
     message: /^the request line and headers are too large$/,

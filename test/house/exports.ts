@@ -1,4 +1,4 @@
-/** `node test/house/exports.ts [folder]`: each export that nobody imports, or that only tests import. */
+/** `npx node test/house/exports.ts [folder]`: each export that nobody imports, or that only tests import. */
 import { idleExports } from './idle-exports.ts';
 
 const [folder = ''] = process.argv.slice(2);

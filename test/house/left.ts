@@ -1,4 +1,4 @@
-/** `node test/house/left.ts`: writes into `left.json` how many replaced words and idle exports each file still has. */
+/** `npx node test/house/left.ts`: writes into `left.json` how many replaced words and idle exports each file still has. */
 import { writeFileSync } from 'node:fs';
 import { allHits } from './glossary.ts';
 import { idleExports } from './idle-exports.ts';

@@ -34,7 +34,7 @@ function perWorkspace(counts: Counts): Counts {
   return sums;
 }
 
-/** The files that have fewer findings than the list allows: `node test/house/left.ts` makes the list as short as it can be. */
+/** The files that have fewer findings than the list allows: `npx node test/house/left.ts` makes the list as short as it can be. */
 export function stale(now: Counts, allowed: Counts): string[] {
   return Object.keys(allowed).filter((file) => (now[file] ?? 0) < (allowed[file] ?? 0));
 }

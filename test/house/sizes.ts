@@ -1,5 +1,5 @@
 /**
- * `node test/house/sizes.ts [tree]`: how long functions and files are, how many files stand in a folder and on how many floors,
+ * `npx node test/house/sizes.ts [tree]`: how long functions and files are, how many files stand in a folder and on how many floors,
  * and how many methods a port has. Tests are not counted. Pictures to look at, not limits.
  */
 import { globSync, readFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
 /**
- * `node test/house/stops.ts [tree]`: the calls from a function of one file into a function of another that one invoke makes from
+ * `npx node test/house/stops.ts [tree]`: the calls from a function of one file into a function of another that one invoke makes from
  * its request to the commit of its step, and that one emitted text makes on its way to the socket. The process of the tree runs
  * for real, on SQLite, with each function instrumented. Each pair of functions counts once.
  */

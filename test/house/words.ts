@@ -1,4 +1,4 @@
-/** `node test/house/words.ts [folder]`: each place in names, comments and READMEs where a word stands that the glossary replaces. */
+/** `npx node test/house/words.ts [folder]`: each place in names, comments and READMEs where a word stands that the glossary replaces. */
 import { allHits } from './glossary.ts';
 
 const [folder = ''] = process.argv.slice(2);

@@ -214,6 +214,8 @@ test('stop needs a thread, and one that exists', async (t) => {
   t.deepEqual(await quick.refused(t, quick.send('POST', '/v1/graph/stop', {}), 422, 'VALIDATION_ERROR'), [
     ['body', 'thread_id'],
   ]);
+  const { body } = await quick.send('POST', '/v1/graph/stop', {});
+  t.is((body as unknown as { error: { message: string } }).error.message, 'body.thread_id: is required');
   await quick.refused(t, quick.send('POST', '/v1/graph/stop', { thread_id: 'absent' }), 404, 'RESOURCE_NOT_FOUND');
   await quick.refused(t, quick.send('POST', '/v1/runs/absent/cancel', {}), 404, 'RESOURCE_NOT_FOUND');
 });

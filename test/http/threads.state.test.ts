@@ -59,6 +59,7 @@ for (const [what, body, loc] of [
   ['a state that is a list', { config: {}, state: [] }, ['body', 'state']],
   ['a state that is null', { config: {}, state: null }, ['body', 'state']],
   ['a field of another type', { config: {}, state: { rounds: 'many' } }, ['body', 'state', 'rounds']],
+  ['a value that a reducer does not take', { config: {}, state: { rounds: 1, notes: 7 } }, ['body', 'state', 'notes']],
   ['a state that is too large', { config: {}, state: { notes: ['x'.repeat(2 * 1024 * 1024)] } }, ['body', 'state']],
 ] as const) {
   test(`${what} is 422 and named`, async (t) => {

@@ -1,5 +1,5 @@
 /**
- * `node test/replies/compare.ts before-1 before-2 [more before …] after`: which replies are the same in every recording of the
+ * `npx node test/replies/compare.ts before-1 before-2 [more before …] after`: which replies are the same in every recording of the
  * version before and are missing after it, and which replies to the same requests are new. Exit code 1 when there are any.
  */
 import { readdirSync, readFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ const recordings = folders.map(readRecording);
 const after = recordings.at(-1);
 const [first, ...others] = recordings.slice(0, -1);
 if (first === undefined || after === undefined || others.length === 0) {
-  process.stderr.write('usage: node test/replies/compare.ts before-1 before-2 [more before …] after\n');
+  process.stderr.write('usage: npx node test/replies/compare.ts before-1 before-2 [more before …] after\n');
   process.exitCode = 2;
 } else {
   process.exitCode = compare(first, others, after) ? 0 : 1;

@@ -30,7 +30,10 @@ export interface Services {
 export type ServiceEndpoint = Endpoint<Services>;
 
 type Given<P extends TSchema, I extends TSchema> = Route &
-  Pick<Row, 'name' | 'summary' | 'tag' | 'access' | 'reply' | 'startsRun' | 'takesTicket' | 'secret'> &
+  Pick<
+    Row,
+    'name' | 'summary' | 'tag' | 'access' | 'reply' | 'startsRun' | 'takesTicket' | 'takesLastEventId' | 'secret'
+  > &
   Partial<Pick<Row, 'aliases' | 'answer' | 'status'>> & {
     readonly params?: P;
     readonly input?: I;

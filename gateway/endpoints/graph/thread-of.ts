@@ -6,6 +6,6 @@ import type { StopInput } from '../../schemas/runs.ts';
 /** The thread that a body names: `thread_id`, else `config.thread_id`. */
 export function threadOf(input: Static<typeof StopInput>): string {
   const named = input.thread_id ?? input.config?.thread_id;
-  if (named === undefined) throw invalidAt(['body', 'thread_id'], 'Field required', 'missing');
+  if (named === undefined) throw invalidAt(['body', 'thread_id'], 'is required', 'missing');
   return idText(named);
 }

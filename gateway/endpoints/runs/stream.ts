@@ -18,6 +18,7 @@ export const streamRun = endpoint({
   access: { resource: 'graph', action: 'stream' },
   params: RunParams,
   takesTicket: true,
+  takesLastEventId: true,
   input: StreamQuery,
   reply: StreamChunk,
   handle: async ({ owner, params, input, call, lastEventId }, { threads }) => {

@@ -6,7 +6,7 @@ import type { MessageEntry, State } from '@agent-workflow/protos/threads';
 import { RunFailure } from '@agent-workflow/graph/state/failure';
 import { misfit } from '@agent-workflow/graph/state/field';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
-import { allFields, defaultValues, mergeOutputs } from '@agent-workflow/graph/state/merge';
+import { allFields, defaultValues, mergeOutputs, type Delta, type NodeOutput } from '@agent-workflow/graph/state/merge';
 import { fromState } from '../record/thread-state.ts';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -22,11 +22,29 @@ export function applyUpdate(
   const { context, ...given } = update;
   const messages = context === undefined ? [] : toEntries(context, [...at, 'context']);
   refuseMisfits(graph, given, at);
-  const output = { node: 'state', fields: given, messages: [], mayReplace: false };
-  const { delta } = reduceOrRefuse(() => mergeOutputs(graph.fields, fromState(graph, current).state, [output]), at);
+  const { state } = fromState(graph, current);
+  const merge = (some: Values): Delta => mergeOutputs(graph.fields, state, [outputOf('state', some)]).delta;
+  const delta = reduceOrRefuse(
+    () => merge(given),
+    () => [...at, ...faultyField(given, merge)],
+  );
   const fields = Object.fromEntries(Object.entries(delta.fields).map(([name, json]) => [name, Buffer.from(json)]));
   return { fields, messages };
 }
+
+/** The first field that cannot be merged even alone: fields do not depend on each other. */
+function faultyField(values: Values, merge: (one: Values) => unknown): readonly string[] {
+  for (const [name, value] of Object.entries(values)) {
+    try {
+      merge({ [name]: value });
+    } catch {
+      return [name];
+    }
+  }
+  return [];
+}
+
+const outputOf = (node: string, fields: Values): NodeOutput => ({ node, fields, messages: [], mayReplace: false });
 
 /** Divides an initial state into its fields and the messages of its context. @throws Invalid naming what is no message. */
 export function splitInitialState({ context, ...fields }: Values): {
@@ -45,8 +63,11 @@ export function refuseInitialState(graph: CompiledGraph, given: Values): void {
   refuseMisfits(graph, given, at);
   const state = { values: defaultValues(graph.fields), context: [] };
   for (const [name, value] of Object.entries(given)) {
-    const output = { node: 'initial_state', fields: { [name]: value }, messages: [], mayReplace: false };
-    reduceOrRefuse(() => mergeOutputs(graph.fields, state, [output]), [...at, name]);
+    const output = outputOf('initial_state', { [name]: value });
+    reduceOrRefuse(
+      () => mergeOutputs(graph.fields, state, [output]),
+      () => [...at, name],
+    );
   }
 }
 
@@ -71,11 +92,12 @@ function refuseLongSummary(summary: string, at: Field): void {
 
 const quotes = 2;
 
-function reduceOrRefuse<T>(work: () => T, at: Field): T {
+/** `fieldOf` names the field at fault, and is called only when there is one. */
+function reduceOrRefuse<T>(work: () => T, fieldOf: () => Field): T {
   try {
     return work();
   } catch (error) {
-    if (error instanceof RunFailure) throw refusalOf(error, at);
+    if (error instanceof RunFailure) throw refusalOf(error, fieldOf());
     throw isServiceError(error)
       ? error
       : new ServiceError('Internal', 'the state could not be updated', { cause: error });
