@@ -11,7 +11,7 @@ import { hostOf } from '@agent-workflow/gateway/config';
 import { createReadinessCheck } from '@agent-workflow/gateway/upstream/readiness';
 import { openServer } from '@agent-workflow/gateway/server';
 import { openMemoryStores, type GatewayStores } from '@agent-workflow/gateway/stores';
-import { openDataFolder } from '@agent-workflow/runtime/sqlite/sqlite';
+import { openDataFolder } from '@agent-workflow/runtime/sqlite/data-folder';
 import type { Env } from '@agent-workflow/kit/env';
 import { anonymousOwner } from '@agent-workflow/kit/ids';
 import { openObservation } from '@agent-workflow/runtime/observe';

@@ -14,8 +14,8 @@ interface Checkpointer extends Disposable {
 
 /** Pages after which a log is copied into its file: it then starts over, within the room that was reserved for it. */
 const pagesPerCheckpoint = 800;
-/** Writes between two looks at how far the log has grown. */
-const writesPerLook = 16;
+/** Writes between two checks of how far the log has grown. */
+const writesPerCheck = 16;
 /** The wait before a checkpoint that failed is tried again. */
 const backoff: Backoff = { firstMs: 500, maxMs: 10_000, jitter: 0 };
 
@@ -25,7 +25,7 @@ let users = 0;
 const underWay = new Map<string, (error: unknown) => void>();
 
 interface Log {
-  /** Whether its frames are known to be what was written: SQLite copies them without a look at their checksums. */
+  /** Whether its frames are known to be what was written: SQLite copies them without checking their checksums. */
   readonly isSound: () => boolean;
   /** How many of its pages are not in the file yet. */
   readonly unsettledPages: () => number;
@@ -84,7 +84,7 @@ export function createCheckpointer(
   return {
     note: (more) => {
       writes += more;
-      if (writes < writesPerLook || retry || underWay.has(path)) return;
+      if (writes < writesPerCheck || retry || underWay.has(path)) return;
       writes = 0;
       if (isLong()) begin();
     },

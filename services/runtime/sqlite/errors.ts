@@ -45,7 +45,7 @@ const numberOf = (error: unknown): number =>
 /** The primary result code of SQLite; 0 for errors of another kind. */
 export const primaryCode = (error: unknown): number => numberOf(error) & 0xff;
 
-/** What tells one failure from another: the result code of SQLite, or the code of a system call. */
+/** Identifies a failure: the result code of SQLite, or the code of a system call. */
 export const codeOf = (error: unknown): number | string =>
   error instanceof Error && 'code' in error && error.code !== 'ERR_SQLITE_ERROR' ? String(error.code) : numberOf(error);
 

@@ -1,34 +1,34 @@
 import { statSync } from 'node:fs';
 
 /** Whether a file of SQLite and its log are still where they were opened. */
-interface Presence {
+export interface Presence {
   /** Why nothing may be written; `undefined` while both are there. */
   readonly fault: () => Error | undefined;
-  /** The same for whoever asks often: an answer is given again for a few milliseconds. */
+  /** The same for frequent callers: the answer is kept for a few milliseconds. */
   readonly recentFault: () => Error | undefined;
 }
 
-/** Milliseconds for which an answer holds. Looking takes 3 µs, so that busy writers spend less than a thousandth of their time on it. */
+/** Milliseconds for which an answer is kept. A check takes 3 µs, so that busy writers spend less than a thousandth of their time on it. */
 const freshMs = 5;
 
 /**
- * A process goes on writing to files that were removed or put aside, and loses all of it when it ends. So a writer asks here before
+ * A process goes on writing to files that were removed or put aside, and loses all of it when it ends. So a writer checks before
  * it writes. Files that are put back where they were are there again.
  */
 export function watchPresence(path: string): Presence {
   const opened = [path, `${path}-wal`].map((file) => ({ file, identity: identityOf(file) }));
-  let lookedAt = -Infinity;
+  let checkedAt = -Infinity;
   let found: Error | undefined;
   const fault = (): Error | undefined => {
-    lookedAt = performance.now();
+    checkedAt = performance.now();
     const missing = opened.find(({ file, identity }) => identityOf(file) !== identity);
     found = missing && Object.assign(new Error(`${missing.file} was removed or replaced`), { code: 'ENOENT' });
     return found;
   };
-  return { fault, recentFault: () => (performance.now() - lookedAt > freshMs ? fault() : found) };
+  return { fault, recentFault: () => (performance.now() - checkedAt > freshMs ? fault() : found) };
 }
 
-/** What tells a file from another that is put in its place; `undefined` when there is none. */
+/** Identifies a file, so that another in its place is noticed; `undefined` when there is none. */
 function identityOf(file: string): string | undefined {
   const { dev, ino } = statSync(file, { throwIfNoEntry: false }) ?? {};
   return ino === undefined ? undefined : `${String(dev)}:${String(ino)}`;

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import test, { type ExecutionContext } from 'ava';
 import { conflict } from '@agent-workflow/kit/errors';
 import type { PartHealth } from '../health.ts';
-import { holdFolder, openSqlite, type Sqlite } from './sqlite.ts';
+import { openSqlite, type Sqlite } from './sqlite.ts';
 
 const migrations = ['CREATE TABLE notes (id TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT'];
 
@@ -230,34 +229,6 @@ test('a migration that fails leaves the file as it was', (t) => {
   t.deepEqual(db.prepare(`SELECT name FROM sqlite_master WHERE name = 'half'`).all(), []);
 });
 
-test('a folder is held once in a process, and free again when let go', (t) => {
-  const folder = temporaryFolder(t);
-  const first = holdFolder(folder);
-  t.truthy(first);
-  t.is(holdFolder(folder), undefined);
-  first?.[Symbol.dispose]();
-  const second = holdFolder(folder);
-  t.truthy(second);
-  second?.[Symbol.dispose]();
-});
-
-test('a folder that this process holds is refused to another, and a dead holder lets go', (t) => {
-  const folder = temporaryFolder(t);
-  t.is(holdElsewhere(folder), 'held');
-  const lock = holdFolder(folder);
-  t.truthy(lock);
-  t.is(holdElsewhere(folder), 'refused');
-  lock?.[Symbol.dispose]();
-});
-
-test('a folder that cannot be made is an error, not one that is held', (t) => {
-  const folder = temporaryFolder(t);
-  const lock = holdFolder(folder);
-  lock?.[Symbol.dispose]();
-  t.true(statSync(join(folder, 'lock.sqlite')).isFile());
-  t.throws(() => holdFolder(join(folder, 'lock.sqlite', 'below')), { code: 'ENOTDIR' });
-});
-
 const add = (db: Sqlite, id: string, body = 'text'): unknown =>
   db.prepare('INSERT INTO notes (id, body) VALUES (?, ?)').run(id, body);
 const count = (db: Sqlite): number => Number(db.prepare('SELECT count(*) AS n FROM notes').get()?.['n']);
@@ -285,21 +256,9 @@ function openNotes(t: ExecutionContext, health?: PartHealth): Sqlite {
 }
 
 function temporaryFolder(t: ExecutionContext): string {
-  const folder = mkdtempSync(join(tmpdir(), 'kit-'));
+  const folder = mkdtempSync(join(tmpdir(), 'sqlite-'));
   t.teardown(() => {
     rmSync(folder, { recursive: true, force: true });
   });
   return folder;
-}
-
-/** Another process tries to hold the folder, and dies without letting go. */
-function holdElsewhere(folder: string): string {
-  const source = `import { holdFolder } from '${new URL('./sqlite.ts', import.meta.url).href}';
-    globalThis.lock = holdFolder(${JSON.stringify(folder)});
-    process.stdout.write(globalThis.lock ? 'held' : 'refused', () => process.kill(process.pid, 'SIGKILL'));`;
-  try {
-    return execFileSync(process.execPath, ['--input-type=module', '--eval', source], { encoding: 'utf8' });
-  } catch (error) {
-    return String((error as { stdout: unknown }).stdout);
-  }
 }

@@ -1,20 +1,20 @@
-import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { mkdirSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { ConfigError } from '@agent-workflow/kit/env';
-import { unavailable, type ServiceError } from '@agent-workflow/kit/errors';
-import { unwatchedPart, type PartHealth } from '../health.ts';
-import { createCheckpointer } from './checkpoint.ts';
-import { codeOf, primaryCode, storageError, storageReason, translating } from './errors.ts';
-import { commitGroup, type Outcome, type Pending } from './group.ts';
-import { watchPresence } from './presence.ts';
-import { openLogSync } from './sync.ts';
+import type { PartHealth } from '../health.ts';
+import { createCondition, type Condition } from './condition.ts';
+import { storageError, translating } from './errors.ts';
+import { cannotOpen, fileReason } from './file-reason.ts';
+import { createGroupCommit } from './group.ts';
+import { watchPresence, type Presence } from './presence.ts';
+import { openWriteAheadLog } from './write-ahead-log.ts';
 
 /** A file of SQLite as the adapters use it: prepared statements, and writes that share one transaction per tick. */
 export interface Sqlite extends Disposable {
   /**
-   * Prepares once; the same text gives the same statement. Outside of `write` a statement throws `Unavailable` while the
-   * file cannot be read, and `StorageFailed` for a fault of its own.
+   * Prepares each text once. A statement is used where it was prepared: outside of `write`, where it throws `Unavailable` while
+   * the file cannot be read and `StorageFailed` for a fault of its own; or inside, where `write` translates what SQLite throws.
    */
   readonly prepare: (sql: string) => StatementSync;
   /**
@@ -52,46 +52,6 @@ export function openSqlite(options: SqliteOptions): Sqlite {
   }
 }
 
-/** The error that stops a start, where its reason is known. */
-function cannotOpen(path: string, error: unknown): unknown {
-  const reason = fileReason(path, error);
-  return reason === undefined ? error : new ConfigError(`${path} cannot be opened: ${reason}`, { cause: error });
-}
-
-/**
- * Why the file cannot be used; `undefined` for an error that lies in what was asked of it. Where SQLite reports no more than that
- * a file cannot be opened, or that a write failed, the system is asked what is wrong with the folder.
- */
-function fileReason(path: string, error: unknown): string | undefined {
-  const reason = storageReason(error);
-  if (path === ':memory:' || !vagueCodes.has(primaryCode(error))) return reason;
-  return folderReason(dirname(path)) ?? reason;
-}
-
-/** SQLITE_READONLY, SQLITE_IOERR and SQLITE_CANTOPEN. */
-const vagueCodes: ReadonlySet<number> = new Set([8, 10, 14]);
-
-/** Why nothing can be written into the folder; `undefined` when something can. */
-function folderReason(folder: string): string | undefined {
-  const file = join(folder, `writable-${String(process.pid)}`);
-  try {
-    writeFileSync(file, 'x');
-  } catch (error) {
-    return storageReason(error);
-  } finally {
-    removeIfThere(file);
-  }
-  return undefined;
-}
-
-function removeIfThere(file: string): void {
-  try {
-    rmSync(file, { force: true });
-  } catch {
-    // It is found and written again the next time.
-  }
-}
-
 /** What is opened before something fails is closed with `opening`. */
 function openFile({ path, durability, migrations, health }: SqliteOptions, opening: DisposableStack): Sqlite {
   const onDisk = path !== ':memory:';
@@ -117,224 +77,62 @@ function openFile({ path, durability, migrations, health }: SqliteOptions, openi
       reasonOf: (error) => fileReason(path, error),
     }),
   );
-  if (presence)
-    opening.use(
-      repeat(
-        presenceMs,
-        onceUntilMended(presence.fault, (fault) => condition.fails('write', fault)),
-      ),
-    );
-  let isWriting = false;
-  const statements = new Map<string, StatementSync>();
-  const prepare = (sql: string): StatementSync => {
-    const known = statements.get(sql);
-    if (known) return known;
-    const made = translating(db.prepare(sql), (error) => {
-      // Inside of a write the whole group is tried again, by what SQLite itself says.
-      if (isWriting) return error;
+  if (presence) opening.use(reportAbsence(presence, condition));
+  const log = onDisk ? opening.use(openWriteAheadLog(db, { path, durability, condition })) : undefined;
+
+  const plain = cached((sql) => db.prepare(sql));
+  const reading = cached((sql) =>
+    translating(db.prepare(sql), (error) => {
       condition.fails('read', error);
       return storageError(error, 'the store cannot be read right now', path);
-    });
-    statements.set(sql, made);
-    return made;
-  };
-
-  let broken: ServiceError | undefined;
-  const logState = (): Readonly<Record<'log' | 'checkpointed', number>> => {
-    const row = db.prepare('PRAGMA wal_checkpoint(NOOP)').get();
-    return { log: Number(row?.['log']), checkpointed: Number(row?.['checkpointed']) };
-  };
-  const sync =
-    onDisk && durability === 'full'
-      ? opening.use(
-          openLogSync(path, {
-            frames: () => logState().log,
-            onBroken: (error) => {
-              condition.fails('sync', error);
-              broken = unavailable('the store cannot be written right now', error);
-            },
-            onMended: () => {
-              condition.works('sync');
-              broken = undefined;
-            },
-          }),
-        )
-      : undefined;
-  const checkpointer = onDisk
-    ? opening.use(
-        createCheckpointer(path, {
-          isSound: () => broken === undefined,
-          unsettledPages: () => {
-            const { log, checkpointed } = logState();
-            return log - checkpointed;
-          },
-          finish: () => {
-            db.exec('PRAGMA wal_checkpoint(PASSIVE)');
-          },
-          onFailure: (error) => condition.fails('checkpoint', error),
-          onSuccess: () => condition.works('checkpoint'),
-        }),
-      )
-    : undefined;
-
-  const commit = (group: readonly Pending[]): Outcome => {
-    isWriting = true;
-    try {
-      return commitGroup(group, prepare);
-    } finally {
-      isWriting = false;
-    }
-  };
-
-  let waiting: Pending[] = [];
-  const flush = (): void => {
-    const group = waiting;
-    waiting = [];
-    const fault = presence?.recentFault();
-    const { written, refused } = fault ? refuseAll(group, fault) : commit(group);
-    for (const [pending, error] of refused) {
-      condition.fails('write', error);
-      pending.reject(error);
-    }
-    if (written.length === 0) return;
-    if (sync) sync.settle(written);
-    else for (const write of written) write.resolve();
-    // A sync in line has failed by now, if it does: then nothing is copied.
-    checkpointer?.note(written.length);
-  };
+    }),
+  );
+  const group = createGroupCommit({
+    prepare: plain,
+    refusal: () => log?.refusal(),
+    fault: () => presence?.recentFault(),
+    onRefused: (error) => condition.fails('write', error),
+    onWritten: log?.settle ?? resolveAll,
+  });
 
   const everything = opening.move();
   return {
-    prepare,
-    write: <T>(work: () => T) =>
-      new Promise<T>((resolve, reject) => {
-        if (broken) {
-          reject(broken);
-          return;
-        }
-        let result: T;
-        if (waiting.length === 0) setImmediate(flush);
-        waiting.push({
-          run: () => {
-            result = work();
-          },
-          resolve: () => {
-            resolve(result);
-          },
-          reject: (error) => {
-            reject(storageError(error, 'the store cannot be written right now'));
-          },
-        });
-      }),
+    prepare: (sql) => (group.isCommitting() ? plain(sql) : reading(sql)),
+    write: group.write,
     [Symbol.dispose]: () => {
-      if (waiting.length > 0) flush();
+      group.flush();
       everything.dispose();
     },
   };
 }
 
-/** Milliseconds between two looks at whether a file is there to which nobody writes. */
+/** Prepares each text once. */
+function cached(prepare: (sql: string) => StatementSync): (sql: string) => StatementSync {
+  const statements = new Map<string, StatementSync>();
+  return (sql) => {
+    let statement = statements.get(sql);
+    if (!statement) statements.set(sql, (statement = prepare(sql)));
+    return statement;
+  };
+}
+
+function resolveAll(writes: readonly { readonly resolve: () => void }[]): void {
+  for (const write of writes) write.resolve();
+}
+
+/** Milliseconds between two checks whether a file is there to which nobody writes. */
 const presenceMs = 1000;
 
-const refuseAll = (group: readonly Pending[], fault: Error): Outcome => ({
-  written: [],
-  refused: group.map((pending) => [pending, fault]),
-});
-
-function repeat(ms: number, work: () => void): Disposable {
-  const timer = setInterval(work, ms).unref();
+/** Reports a file that is missing, also while nobody writes to it: once, and again only after it was there. */
+function reportAbsence({ fault }: Pick<Presence, 'fault'>, { fails }: Pick<Condition, 'fails'>): Disposable {
+  let wasMissing = false;
+  const check = (): void => {
+    const missing = fault();
+    if (missing && !wasMissing) fails('write', missing);
+    wasMissing = missing !== undefined;
+  };
+  const timer = setInterval(check, presenceMs).unref();
   return { [Symbol.dispose]: () => clearInterval(timer) };
-}
-
-/** Reports a fault when it is first found, and again only after it was gone. */
-function onceUntilMended(find: () => Error | undefined, report: (fault: Error) => void): () => void {
-  let wasThere = false;
-  return () => {
-    const fault = find();
-    if (fault && !wasThere) report(fault);
-    wasThere = fault !== undefined;
-  };
-}
-
-/** What a file is used for; each may fail by itself. */
-type Use = 'read' | 'write' | 'sync' | 'checkpoint';
-
-const failing: Readonly<Record<Use, string>> = {
-  read: 'it cannot be read',
-  write: 'it cannot be written',
-  sync: 'what was written is not known to be on disk',
-  checkpoint: 'its log cannot be copied into it',
-};
-
-/** How a file does. Disposal ends its clocks. */
-interface Condition extends Disposable {
-  /** An error for the store's reasons is reported; any other says nothing about the file. */
-  readonly fails: (use: Use, error: unknown) => void;
-  readonly works: (use: Use) => void;
-}
-
-/** Milliseconds between two attempts to write, while writes fail and nobody else may come to write. */
-const probeMs = 1000;
-/** Milliseconds after its last failure until reading counts as working again. */
-const readAgainMs = 30_000;
-
-interface ConditionOptions {
-  readonly health: PartHealth | undefined;
-  /** Writes a little: it finds out when the file can be written again. */
-  readonly probe: () => void;
-  /** Why the file cannot be used; `undefined` for an error that says nothing about the file. */
-  readonly reasonOf: (error: unknown) => string | undefined;
-}
-
-/** Keeps for what a file cannot be used. */
-function createCondition({ health = unwatchedPart, probe, reasonOf }: ConditionOptions): Condition {
-  const reasons = new Map<Use, string>();
-  /** By use, the code of the failure that its reason was found for: the same failure again has the same reason. */
-  const codes = new Map<Use, unknown>();
-  const clocks = new Map<Use, NodeJS.Timeout>();
-  let isClosed = false;
-
-  const after = (use: Use, ms: number, act: () => void): void => {
-    clearTimeout(clocks.get(use));
-    if (isClosed) return;
-    clocks.set(use, setTimeout(act, ms).unref());
-  };
-  const works = (use: Use): void => {
-    if (reasons.delete(use) && reasons.size === 0) health.works();
-  };
-  const tryToWrite = (): void => {
-    try {
-      probe();
-    } catch (error) {
-      fails('write', error);
-      after('write', probeMs, tryToWrite);
-      return;
-    }
-    clocks.delete('write');
-    works('write');
-  };
-  const fails = (use: Use, error: unknown): void => {
-    const isOurs = use === 'sync' || use === 'checkpoint';
-    const code = codeOf(error);
-    if (!reasons.has(use) || codes.get(use) !== code) {
-      const reason = reasonOf(error) ?? (isOurs ? 'for a reason that the log has' : undefined);
-      if (reason === undefined) return;
-      codes.set(use, code);
-      reasons.set(use, `${failing[use]}: ${reason}`);
-    }
-    health.fails([...reasons.values()].join('; '), error);
-    if (use === 'read') after(use, readAgainMs, () => works(use));
-    if (use === 'write' && !clocks.has(use)) after(use, probeMs, tryToWrite);
-  };
-
-  return {
-    fails,
-    works,
-    [Symbol.dispose]: () => {
-      isClosed = true;
-      for (const clock of clocks.values()) clearTimeout(clock);
-    },
-  };
 }
 
 /** Many times what fills before a log is worked into its file. */
@@ -358,54 +156,5 @@ function migrate(db: DatabaseSync, migrations: readonly string[], path: string):
   }
   for (const [index, sql] of migrations.entries()) {
     if (index >= seen) db.exec(`BEGIN; ${sql}; PRAGMA user_version = ${String(index + 1)}; COMMIT`);
-  }
-}
-
-const sqliteBusy = 5;
-
-/**
- * Holds a folder for this process until disposed or dead: the operating system lets go of the lock by itself.
- * @returns `undefined` when another process holds it.
- */
-export function holdFolder(folder: string): Disposable | undefined {
-  mkdirSync(folder, { recursive: true });
-  const db = new DatabaseSync(`${folder}/lock.sqlite`, { timeout: 0 });
-  try {
-    db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT;');
-  } catch (error) {
-    db.close();
-    if (primaryCode(error) === sqliteBusy) return undefined;
-    throw error;
-  }
-  return {
-    [Symbol.dispose]: () => {
-      db.close();
-    },
-  };
-}
-
-/** A folder of data files. Disposal lets go of it. */
-interface DataFolder extends Disposable {
-  /** Where the file of this name is kept; `:memory:` when nothing is. */
-  readonly pathOf: (name: string) => string;
-}
-
-/**
- * Holds the data folder of this process; `:memory:` keeps nothing and needs no holding.
- * @throws ConfigError when another process holds it, or it cannot be used.
- */
-export function openDataFolder(folder: string): DataFolder {
-  if (folder === ':memory:') return { pathOf: () => ':memory:', [Symbol.dispose]: () => undefined };
-  const path = resolve(folder);
-  const held = holdOrRefuse(path);
-  if (!held) throw new ConfigError(`DATA_DIR ${path} is in use by another process`);
-  return { pathOf: (name) => join(path, name), [Symbol.dispose]: () => held[Symbol.dispose]() };
-}
-
-function holdOrRefuse(path: string): Disposable | undefined {
-  try {
-    return holdFolder(path);
-  } catch (error) {
-    throw cannotOpen(join(path, 'lock.sqlite'), error);
   }
 }

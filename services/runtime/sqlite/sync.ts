@@ -1,13 +1,13 @@
 import { cutTornLog, rewriteLog } from './log.ts';
 import { closeSync, fdatasync, fdatasyncSync, fstatSync, openSync, writeSync } from 'node:fs';
 
-/** A write that is in the file, and whoever waits for it to be on disk. */
-interface Written {
+/** A write that has been committed to the log, and its caller, who waits for it to be on disk. */
+export interface Written {
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Puts what is in the write-ahead log on disk, and says so to whoever waits for it. */
+/** Puts what is in the write-ahead log on disk, and settles the writes that wait for that. */
 interface LogSync extends Disposable {
   /** `writes` have been committed to the log; each settles once the log, as it is now, is on disk. */
   readonly settle: (writes: readonly Written[]) => void;
@@ -32,7 +32,7 @@ const mendMs = 1000;
  *
  * After a sync that failed nothing in the log is known to be on disk, whatever later syncs say. So the log is written again, from
  * what the system still has of it, until that succeeds; nothing may be written meanwhile. Where the system has dropped a page the
- * file stays refused: SQLite's recovery at the next start leaves out the frames from there on, of which nobody was told, and the log is
+ * file stays refused: SQLite's recovery at the next start leaves out the frames from there on, for which no caller was answered, and the log is
  * cut there before the file is closed. A process before this one may have ended after such a failure, so the log is written again at
  * each start, too.
  */
@@ -47,7 +47,7 @@ export function openLogSync(path: string, { frames, onBroken, onMended }: LogSyn
   let isClosed = false;
 
   const finish = (error: unknown): void => {
-    // Whoever waited has been answered, and the descriptor may be another file's by now.
+    // Every caller has been answered, and the descriptor may be another file's by now.
     if (isClosed) return;
     const group = syncing;
     syncing = [];

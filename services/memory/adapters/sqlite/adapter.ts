@@ -1,4 +1,4 @@
-import { openDataFolder } from '@agent-workflow/runtime/sqlite/sqlite';
+import { openDataFolder } from '@agent-workflow/runtime/sqlite/data-folder';
 import { ConfigError, type Values } from '@agent-workflow/kit/env';
 import type { Health } from '@agent-workflow/runtime/health';
 import type { Reindex } from '../../ports/backup.ts';

@@ -1,0 +1,56 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import { openDataFolder } from './data-folder.ts';
+
+test('a folder is held once in a process, and can be held again after it was released', (t) => {
+  const folder = temporaryFolder(t);
+  const first = openDataFolder(folder);
+  t.is(first.pathOf('notes'), join(folder, 'notes'));
+  t.throws(() => openDataFolder(folder), {
+    name: 'ConfigError',
+    message: `DATA_DIR ${folder} is in use by another process`,
+  });
+  first[Symbol.dispose]();
+  openDataFolder(folder)[Symbol.dispose]();
+});
+
+test('a folder that this process holds is refused to another, and a dead process holds nothing', (t) => {
+  const folder = temporaryFolder(t);
+  t.is(holdElsewhere(folder), 'held');
+  using _held = openDataFolder(folder);
+  t.is(holdElsewhere(folder), 'refused');
+});
+
+test('a folder that cannot be made is an error, not one that is held', (t) => {
+  const folder = temporaryFolder(t);
+  openDataFolder(folder)[Symbol.dispose]();
+  t.true(statSync(join(folder, 'lock.sqlite')).isFile());
+  t.throws(() => openDataFolder(join(folder, 'lock.sqlite', 'below')), {
+    name: 'ConfigError',
+    message: /cannot be opened: the path leads through a file$/,
+  });
+});
+
+function temporaryFolder(t: ExecutionContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'data-folder-'));
+  t.teardown(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return folder;
+}
+
+/** Another process tries to hold the folder, and dies without releasing it. */
+function holdElsewhere(folder: string): string {
+  const source = `import { openDataFolder } from '${new URL('./data-folder.ts', import.meta.url).href}';
+    let state = 'held';
+    try { globalThis.held = openDataFolder(${JSON.stringify(folder)}); } catch { state = 'refused'; }
+    process.stdout.write(state, () => process.kill(process.pid, 'SIGKILL'));`;
+  try {
+    return execFileSync(process.execPath, ['--input-type=module', '--eval', source], { encoding: 'utf8' });
+  } catch (error) {
+    return String((error as { stdout: unknown }).stdout);
+  }
+}

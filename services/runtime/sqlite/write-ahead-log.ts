@@ -1,0 +1,74 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { unavailable, type ServiceError } from '@agent-workflow/kit/errors';
+import { createCheckpointer } from './checkpoint.ts';
+import type { Condition } from './condition.ts';
+import { openLogSync, type Written } from './sync.ts';
+
+/** The write-ahead log of a file: what is committed stands there, until it is on disk and later copied into the file. */
+interface WriteAheadLog extends Disposable {
+  /** Why nothing may be written; `undefined` while the log is sound. */
+  readonly refusal: () => ServiceError | undefined;
+  /** These writes have been committed. Each settles as soon as it is as durable as the file promises. */
+  readonly settle: (writes: readonly Written[]) => void;
+}
+
+interface WriteAheadLogOptions {
+  readonly path: string;
+  /** `full`: a write settles when it is on disk. `normal`: at once. */
+  readonly durability: 'full' | 'normal';
+  readonly condition: Pick<Condition, 'fails' | 'works'>;
+}
+
+/** Syncs and checkpoints the log of an open file. */
+export function openWriteAheadLog(
+  db: DatabaseSync,
+  { path, durability, condition }: WriteAheadLogOptions,
+): WriteAheadLog {
+  using opening = new DisposableStack();
+  let refusal: ServiceError | undefined;
+  const frames = (): Readonly<Record<'log' | 'checkpointed', number>> => {
+    const row = db.prepare('PRAGMA wal_checkpoint(NOOP)').get();
+    return { log: Number(row?.['log']), checkpointed: Number(row?.['checkpointed']) };
+  };
+  const sync =
+    durability === 'full'
+      ? opening.use(
+          openLogSync(path, {
+            frames: () => frames().log,
+            onBroken: (error) => {
+              condition.fails('sync', error);
+              refusal = unavailable('the store cannot be written right now', error);
+            },
+            onMended: () => {
+              condition.works('sync');
+              refusal = undefined;
+            },
+          }),
+        )
+      : undefined;
+  const checkpointer = opening.use(
+    createCheckpointer(path, {
+      isSound: () => refusal === undefined,
+      unsettledPages: () => {
+        const { log, checkpointed } = frames();
+        return log - checkpointed;
+      },
+      finish: () => {
+        db.exec('PRAGMA wal_checkpoint(PASSIVE)');
+      },
+      onFailure: (error) => condition.fails('checkpoint', error),
+      onSuccess: () => condition.works('checkpoint'),
+    }),
+  );
+  const everything = opening.move();
+  return {
+    refusal: () => refusal,
+    settle: (writes) => {
+      if (sync) sync.settle(writes);
+      else for (const write of writes) write.resolve();
+      // A sync in line has failed by now, if it does: then nothing is copied.
+      checkpointer.note(writes.length);
+    },
+    [Symbol.dispose]: () => everything.dispose(),
+  };
+}
