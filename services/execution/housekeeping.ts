@@ -6,7 +6,7 @@ import type { executionSettings } from './config.ts';
 import { expireLogs } from './worker/expire-logs.ts';
 
 interface HousekeepingOptions extends DeleteParts {
-  readonly logger: Log;
+  readonly log: Log;
   readonly values: Pick<Values<typeof executionSettings>, 'EVENTS_RETENTION' | 'THREAD_TTL'>;
   /** In milliseconds since 1970. */
   readonly now: () => number;
@@ -16,19 +16,19 @@ const intervalMs = 60_000;
 
 /** Finishes deletions, expires event logs and deletes idle threads: once before it resolves, then every minute. */
 export async function openHousekeeping(options: HousekeepingOptions): Promise<AsyncDisposable> {
-  const { log, threads, logger, values, now } = options;
+  const { eventLog, threads, log, values, now } = options;
   await using opening = new AsyncDisposableStack();
   const failed =
     (what: string) =>
     (error: unknown): void => {
-      logger.error({ err: error }, `${what} failed; the next time tries again`);
+      log.error({ err: error }, `${what} failed; the next time tries again`);
     };
   const onFailure: OnDeletionFailure = (error, { threadId }) => {
-    logger.error({ err: error, threadId }, 'a thread could not be deleted; it is tried again');
+    log.error({ err: error, threadId }, 'a thread could not be deleted; it is tried again');
   };
   const clean = async (): Promise<void> => {
     await finishDeletions(options, onFailure).catch(failed('finishing deletions'));
-    await expireLogs({ log, threads, time: now() - values.EVENTS_RETENTION * 1000 });
+    await expireLogs({ eventLog, threads, time: now() - values.EVENTS_RETENTION * 1000 });
   };
   await clean().catch(failed('expiring event logs'));
   opening.use(every(intervalMs, clean, failed('expiring event logs')));

@@ -22,7 +22,7 @@ interface ObservedParts {
   readonly threads: Threads;
   readonly queue: RunQueue;
   readonly leases: WorkerLeases;
-  readonly log: RunLog;
+  readonly eventLog: RunLog;
   readonly watchdog: Watchdog;
   /** Called with each claimed run and its options. */
   readonly onClaimed?: (claimed: ClaimedRun, options: RunOptions) => void;
@@ -58,7 +58,7 @@ export function observeExecution<P extends ObservedParts>(
     ...observed,
     threads: countRuns(parts.threads, meters),
     leases: watchLease(parts.leases, meters),
-    log: countEvents(parts.log, meters),
+    eventLog: countEvents(parts.eventLog, meters),
     onClaimed: ({ isTakeover }, { accepted }) => {
       if (isTakeover) meters.takeovers.add({});
       else if (accepted) meters.wait.observe({}, Math.max(0, Date.now() - accepted.at) / 1000);
@@ -206,24 +206,24 @@ function watchLease(leases: WorkerLeases, meters: Meters): WorkerLeases {
   };
 }
 
-function countEvents(log: RunLog, meters: Meters): RunLog {
+function countEvents(eventLog: RunLog, meters: Meters): RunLog {
   const following = (): Disposable => {
     meters.followers.add({}, 1);
     return { [Symbol.dispose]: () => meters.followers.add({}, -1) };
   };
   return {
-    ...log,
-    append: async (runId, after, events) => {
-      await log.append(runId, after, events);
+    ...eventLog,
+    append: async (scope, after, events) => {
+      await eventLog.append(scope, after, events);
       meters.events.add({}, events.length);
     },
     async *follow(runId, after, signal) {
       using _one = following();
-      yield* log.follow(runId, after, signal);
+      yield* eventLog.follow(runId, after, signal);
     },
     end: async (runId, signal) => {
       using _one = following();
-      return await log.end(runId, signal);
+      return await eventLog.end(runId, signal);
     },
   };
 }

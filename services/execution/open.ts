@@ -24,11 +24,11 @@ interface OpenExecutionOptions {
   readonly memory: Memory;
   readonly queue: RunQueue;
   readonly leases: WorkerLeases;
-  readonly log: RunLog;
+  readonly eventLog: RunLog;
   readonly control: RunControl;
   /** Whether runs are driven here, beside being accepted and followed; yes when absent. */
   readonly drives?: boolean;
-  readonly logger: Log;
+  readonly log: Log;
   readonly values: Values<typeof executionSettings>;
   /**
    * How often the sweep looks for runs without a live worker, in milliseconds. Beside other workers the sweep notices a death,
@@ -58,25 +58,25 @@ const bytesPerMiB = 1024 * 1024;
 
 /** Requeues the runs of dead workers, then starts to drive runs. */
 export async function openExecution(options: OpenExecutionOptions): Promise<OpenExecution> {
-  const { graph, threads, memory, queue, leases, log, control, logger, values } = options;
+  const { graph, threads, memory, queue, leases, eventLog, control, log, values } = options;
   const { drives = true, now = Date.now, watchdog = unwatched, health = healthy } = options;
   await using opening = new AsyncDisposableStack();
-  opening.use(log);
+  opening.use(eventLog);
   opening.use(queue);
   opening.use(leases);
   opening.use(control);
   const onSweepError = (error: unknown): void => {
-    logger.error({ err: error }, 'the sweep failed; the next one tries again');
+    log.error({ err: error }, 'the sweep failed; the next one tries again');
   };
   const sweepRuns = createSweep({ threads, queue, leases, waitingMs });
   const sweep = async (worker?: Worker): Promise<void> => {
     const runs = await sweepRuns(worker);
-    if (runs > 0) logger.info({ runs }, 'runs without a worker were enqueued');
+    if (runs > 0) log.info({ runs }, 'runs without a worker were enqueued');
   };
 
   const workerId = newId();
   const lease =
-    graph && drives ? opening.use(await holdLease({ leases, workerId, leaseMs: values.LEASE_MS, logger })) : undefined;
+    graph && drives ? opening.use(await holdLease({ leases, workerId, leaseMs: values.LEASE_MS, log })) : undefined;
   await sweep().catch(onSweepError);
   const worker =
     graph &&
@@ -87,8 +87,8 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
       threads,
       memory,
       queue,
+      eventLog,
       log,
-      logger,
       watchdog,
       lease,
       concurrency: values.RUN_CONCURRENCY,
@@ -99,13 +99,13 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
   if (worker) opening.use(control.onStop(worker.stop));
   opening.use(every(options.sweepMs, async () => sweep(worker), onSweepError));
 
-  const parts = { threads, memory, log, control, worker, graph };
-  opening.use(await openHousekeeping({ ...parts, logger, values, now }));
-  const ends = opening.use(openEndWatch({ ...parts, firstMs: values.LEASE_MS, logger }));
+  const parts = { threads, memory, eventLog, control, worker, graph };
+  opening.use(await openHousekeeping({ ...parts, log, values, now }));
+  const ends = opening.use(openEndWatch({ ...parts, firstMs: values.LEASE_MS, log }));
 
   const opened = opening.move();
   return {
-    execution: createExecution({ ...parts, queue, logger, ends, health, backlog: values.RUN_BACKLOG }),
+    execution: createExecution({ ...parts, queue, log, ends, health, backlog: values.RUN_BACKLOG }),
     drain: async (ms) => {
       await worker?.drain(ms);
     },

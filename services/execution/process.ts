@@ -25,9 +25,7 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
   await using opened = new AsyncDisposableStack();
   const observed = opened.use(await openObservation({ service: 'execution', values, log, file }));
   const { served: around, onStranger, calling } = observed;
-  const watchdog = opened.use(
-    openWatchdog({ limitMs: values.BLOCK_LIMIT_MS, runs: values.RUN_CONCURRENCY, logger: log }),
-  );
+  const watchdog = opened.use(openWatchdog({ limitMs: values.BLOCK_LIMIT_MS, runs: values.RUN_CONCURRENCY, log }));
   const graph = file.agent === undefined ? undefined : await loadAgent(file.agent, file.folder);
   const wire = opened.use(await openWireServer(['execution'], { ...options, around, onStranger }));
   const threads = calling('threads', opened.use(connect('threads', values.THREADS_ADDRESS, options.security)));
@@ -37,7 +35,7 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
   const nats = opened.use(
     await openNats(
       {
-        ...toNatsOptions({ values, name, retention, leaseMs, logger: log }),
+        ...toNatsOptions({ values, name, retention, leaseMs, log }),
         health: observed.health.part('nats'),
       },
       stopping,
@@ -48,7 +46,7 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
   const { execution, drain } = opened.use(
     await openExecution({
       ...observeExecution({ ...nats, graph, threads, watchdog }, { ...observed, slots }),
-      ...{ memory, logger: log, values, drives, health: observed.health },
+      ...{ memory, log, values, drives, health: observed.health },
       sweepMs: values.LEASE_MS / 3,
     }),
   );

@@ -52,15 +52,13 @@ export async function openStandalone(
   await using opened = new AsyncDisposableStack();
   const observed = opened.use(await openObservation({ service: 'standalone', values, log, file }));
   const { registry, spans, health, inProcess } = observed;
-  const watchdog = opened.use(
-    openWatchdog({ limitMs: values.BLOCK_LIMIT_MS, runs: values.RUN_CONCURRENCY, logger: log }),
-  );
+  const watchdog = opened.use(openWatchdog({ limitMs: values.BLOCK_LIMIT_MS, runs: values.RUN_CONCURRENCY, log }));
   const auth = opened.use(await openAuth({ file, config: values, host, log }));
   const graph = file.agent === undefined ? undefined : await loadAgent(file.agent, file.folder);
 
   const { pathOf } = opened.use(openDataFolder(values.DATA_DIR));
   const store = openSqliteThreadStore({ path: pathOf('threads.sqlite'), health: health.part('record') });
-  const threads = inProcess('threads', link(opened.use(openThreads({ store, values, logger: log })).threads));
+  const threads = inProcess('threads', link(opened.use(openThreads({ store, values, log })).threads));
   const memory = inProcess(
     'memory',
     link(
@@ -72,12 +70,12 @@ export async function openStandalone(
     ...{ graph, threads, watchdog },
     queue: openMemoryRunQueue(),
     leases: openMemoryWorkerLeases(),
-    log: openSqliteRunLog({ path: pathOf('execution.sqlite'), health: health.part('events') }),
+    eventLog: openSqliteRunLog({ path: pathOf('execution.sqlite'), health: health.part('events') }),
   };
   const { execution, drain } = opened.use(
     await openExecution({
       ...observeExecution(parts, { registry, spans, slots: values.RUN_CONCURRENCY }),
-      ...{ memory, logger: log, values, sweepMs, health },
+      ...{ memory, log, values, sweepMs, health },
       control: openMemoryRunControl(),
     }),
   );

@@ -35,7 +35,7 @@ async function openAged(keptMinutes: number): Promise<ReturnType<typeof openThre
   const hourMs = 3_600_000;
   for (const [version, at] of [-hourMs, -hourMs, hourMs].entries()) await putVersion(store, version, Date.now() + at);
   const values = { CHECKPOINT_KEEP: 100, CHECKPOINT_TTL: keptMinutes * 60 };
-  return openThreads({ store, values, logger: silentLog, sweepMs: 5 });
+  return openThreads({ store, values, log: silentLog, sweepMs: 5 });
 }
 
 async function putVersion(store: ThreadStore, version: number, at: number): Promise<void> {

@@ -8,7 +8,7 @@ import { createThreads } from './threads.ts';
 interface OpenThreadsOptions {
   readonly store: ThreadStore;
   readonly values: ThreadsValues;
-  readonly logger: Log;
+  readonly log: Log;
   /** Time between two sweeps, in milliseconds; a minute when absent. */
   readonly sweepMs?: number;
 }
@@ -21,7 +21,7 @@ interface OpenedThreads extends AsyncDisposable {
 const minuteMs = 60_000;
 const checkpointsAtOnce = 200;
 
-export function openThreads({ store, values, logger, sweepMs = minuteMs }: OpenThreadsOptions): OpenedThreads {
+export function openThreads({ store, values, log, sweepMs = minuteMs }: OpenThreadsOptions): OpenedThreads {
   const { CHECKPOINT_KEEP: keep, CHECKPOINT_TTL: keptSeconds } = values;
   const sweep = async (): Promise<void> => {
     const time = Date.now() - keptSeconds * 1000;
@@ -31,7 +31,7 @@ export function openThreads({ store, values, logger, sweepMs = minuteMs }: OpenT
     keptSeconds === 0
       ? undefined
       : every(sweepMs, sweep, (error) => {
-          logger.error({ err: error }, 'old checkpoints could not be dropped; the next sweep tries again');
+          log.error({ err: error }, 'old checkpoints could not be dropped; the next sweep tries again');
         });
   return {
     threads: createThreads({ store, keep }),

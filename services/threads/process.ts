@@ -28,7 +28,7 @@ export async function openThreadsProcess(env: Env, stopping: AbortSignal): Promi
     mayHelp: (error) => isServiceError(error, 'Unavailable'),
   });
   health.works();
-  const { threads } = opened.use(openThreads({ store, values, logger: log }));
+  const { threads } = opened.use(openThreads({ store, values, log }));
   wire.provide('threads', threads);
   // Calls under way end before the store closes.
   opened.defer(() => wire[Symbol.asyncDispose]());

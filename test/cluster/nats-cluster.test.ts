@@ -28,8 +28,8 @@ withServerForLong(test, privateNats(), () => {
     await using here = await openNatsWith(env);
     await using there = await openNatsWith(env);
     const total = 300;
-    const following = [here, there].map(async ({ log }) => collect(log));
-    const writing = write(here.log, total);
+    const following = [here, there].map(async ({ eventLog: log }) => collect(log));
+    const writing = write(here.eventLog, total);
     const taken = takeAll(there, total);
     const queueing = enqueueAll(here, total);
     for (const index of [0, 1, 2]) {
@@ -40,7 +40,7 @@ withServerForLong(test, privateNats(), () => {
     await writing;
     await queueing;
     for (const numbers of await Promise.all(following)) t.deepEqual(numbers, range(total + 1));
-    t.deepEqual(await collect(there.log), range(total + 1));
+    t.deepEqual(await collect(there.eventLog), range(total + 1));
     t.is((await taken).size, total);
   });
 
@@ -88,8 +88,8 @@ withServerForLong(test, privateNats(), () => {
     ])[]) {
       await using server = await openNatsCluster({ servers: 1, lines, ...options });
       await using nats = await openNatsWith({ NATS_URL: server.url.replace('://', `://${user}`), ...given });
-      await nats.log.append(scopeOf('r'), 0, [event(1, 'on_chain_end')]);
-      t.is(await nats.log.last('r'), 1);
+      await nats.eventLog.append(scopeOf('r'), 0, [event(1, 'on_chain_end')]);
+      t.is(await nats.eventLog.last('r'), 1);
       if (options.scheme === undefined)
         await t.throwsAsync(openNatsWith({ NATS_URL: server.url.replace('://', '://wrong:wrong@') }), {
           message: /authorization violation/i,
@@ -119,7 +119,7 @@ const openNatsWith = async (env: Readonly<Record<string, string>>, signal?: Abor
       name: 'test',
       retention: 3600,
       leaseMs: 1500,
-      logger: silentLog,
+      log: silentLog,
     }),
     signal,
   );

@@ -181,8 +181,8 @@ withServer(test, privateNats(), () => {
       // One that drives no runs answers no roll call, and is subscribed to it all the same.
       const subscribed = olderPlace.client.connection.subscribe(olderRollCallSubject(prefix));
       await olderPlace.client.flush(5000);
-      await using older = await watchOlderReplicas({ client, prefix, logger: silentLog, checkMs: 20 });
-      await using log = await openNatsRunLog({ streams, retentionMs: 3_600_000, logger: silentLog, older });
+      await using older = await watchOlderReplicas({ client, prefix, log: silentLog, checkMs: 20 });
+      await using log = await openNatsRunLog({ streams, retentionMs: 3_600_000, log: silentLog, older });
       const newest = async (): Promise<string> =>
         (
           await streams.manager.streams.getMessage(streams.names.events, {
@@ -211,14 +211,14 @@ withServer(test, privateNats(), () => {
       await using server = await privateNats().open();
       await using place = await openPlace(server.url, 'old');
       await using log = joined(
-        await openNatsRunLog({ streams: place.streams, retentionMs: 200, logger: silentLog }),
+        await openNatsRunLog({ streams: place.streams, retentionMs: 200, log: silentLog }),
         place,
       );
       await log.append(scopeOf('r'), 0, [...pieces(1, 3), end(4)]);
       t.deepEqual(await collect(log, 'r'), range(1, 4));
       await using later = await openPlace(server.url, 'old');
       await pause(250);
-      await using latecomer = await openNatsRunLog({ streams: later.streams, retentionMs: 200, logger: silentLog });
+      await using latecomer = await openNatsRunLog({ streams: later.streams, retentionMs: 200, log: silentLog });
       t.is(await latecomer.last('r'), 0);
       t.false(await latecomer.isEnded('r'));
       const following = collect(latecomer, 'r');

@@ -202,7 +202,7 @@ withServerForLong(test, privateNats(), () => {
     await using server = await privateNats().open();
     await using place = await openPlace(server.url, 'foreign');
     await using queue = await openQueue(server.url, 'foreign');
-    await using log = await openNatsRunLog({ streams: place.streams, retentionMs: 3_600_000, logger: silentLog });
+    await using log = await openNatsRunLog({ streams: place.streams, retentionMs: 3_600_000, log: silentLog });
     const { runSubject, eventSubject } = place.streams.names;
     const following = log.end('r1', never);
     for (const text of ['', '{', '{}', 'null']) {
@@ -224,8 +224,8 @@ withServerForLong(test, privateNats(), () => {
   test.serial('a replica that has nothing to do costs next to nothing', async (t) => {
     await using server = await privateNats().open();
     await using place = await openPlace(server.url, 'idle');
-    await using queue = await openNatsRunQueue({ streams: place.streams, logger: silentLog, watchMs: 10_000 });
-    await using log = await openNatsRunLog({ streams: place.streams, retentionMs: 3_600_000, logger: silentLog });
+    await using queue = await openNatsRunQueue({ streams: place.streams, log: silentLog, watchMs: 10_000 });
+    await using log = await openNatsRunLog({ streams: place.streams, retentionMs: 3_600_000, log: silentLog });
     const leaving = new AbortController();
     const taking = queue.take(leaving.signal);
     const following = Array.from({ length: 200 }, async (_, index) => log.end(`r${index}`, leaving.signal));
@@ -253,7 +253,7 @@ async function openQueue(
   watchMs = 10_000,
 ): Promise<RunQueue> {
   const place = await openPlace(url, name, settings);
-  return joined(await openNatsRunQueue({ streams: place.streams, logger: silentLog, watchMs }), place);
+  return joined(await openNatsRunQueue({ streams: place.streams, log: silentLog, watchMs }), place);
 }
 
 const run = (owner: string, runId: string): RunnableRun => ({ owner, threadId: `t-${runId}`, runId });

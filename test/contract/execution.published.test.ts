@@ -157,12 +157,12 @@ async function tellAfterDeath(
         return ground.threads.commitStep(request, at);
       },
     },
-    log: {
-      ...ground.log,
+    eventLog: {
+      ...ground.eventLog,
       append: async (scope, after, events) => {
         said.push(...events);
         const stored = events.filter(({ seq }) => seq <= kept);
-        if (stored.length > 0) await ground.log.append(scope, after, stored);
+        if (stored.length > 0) await ground.eventLog.append(scope, after, stored);
         if (isOver(said)) committed.resolve(undefined);
       },
     },
@@ -273,9 +273,9 @@ async function tellAfterLoss(kept: number): Promise<readonly RunEvent[] | undefi
   await using replicas = await openReplicas();
   await using empty = openSqliteRunLog({ path: ':memory:' });
   const ended = Promise.withResolvers<undefined>();
-  let now: RunLog = replicas.log;
+  let now: RunLog = replicas.eventLog;
   const log: RunLog = {
-    ...replicas.log,
+    ...replicas.eventLog,
     last: async (runId) => now.last(runId),
     isEnded: async (runId) => now.isEnded(runId),
     follow: (...given) => now.follow(...given),
@@ -285,7 +285,7 @@ async function tellAfterLoss(kept: number): Promise<readonly RunEvent[] | undefi
       if (events.some(isTerminal)) ended.resolve(undefined);
     },
   };
-  const { execution } = await replicas.open({ graph: everything, through: () => ({ log }) });
+  const { execution } = await replicas.open({ graph: everything, through: () => ({ eventLog: log }) });
   const { runId } = await start(execution, { granularity: 'full', messages: [user('hi', 'input')] });
   await ended.promise;
   return now === empty ? await followAll(execution, runId) : undefined;
@@ -299,7 +299,7 @@ test('once steps are no longer kept, whole messages are published instead', asyn
   });
   const { runId } = await start(execution, { granularity: 'full' });
   const kept = (await followAll(execution, runId)).map(toChunk);
-  t.is(await replicas.log.expire(Date.now() + 1, 10), 1);
+  t.is(await replicas.eventLog.expire(Date.now() + 1, 10), 1);
   const rebuilt = (await followAll(execution, runId)).map(toChunk);
   t.like(rebuilt[0], { event: 'metadata', data: { run_id: runId, rebuilt: true } });
   const newest = new Map(kept.flatMap(({ message }) => (message ? [[message.message_id, message] as const] : [])));
@@ -325,7 +325,7 @@ test('a rebuilt log has the state that the run left, whatever came after it', as
   const run = async (): Promise<string> => (await start(execution, { threadId: 't1', granularity: 'full' })).runId;
   const runIds = [await run(), await run(), await run()];
   const kept = await Promise.all(runIds.map(async (runId) => textsOf(await followAll(execution, runId))));
-  t.is(await replicas.log.expire(Date.now() + 1, 10), 3);
+  t.is(await replicas.eventLog.expire(Date.now() + 1, 10), 3);
   for (const [index, runId] of runIds.entries()) {
     const rebuilt = textsOf(await followAll(execution, runId));
     t.is(rebuilt.at(-1), kept[index]?.at(-1));
@@ -338,7 +338,7 @@ test.serial('rebuilding a log of large events from the record blocks no other wo
   const { execution } = await replicas.open({ graph: boulders });
   const { runId } = await start(execution, { granularity: 'full' });
   const kept = (await followAll(execution, runId)).at(-1)?.data.byteLength;
-  t.is(await replicas.log.expire(Date.now() + 1, 10), 1);
+  t.is(await replicas.eventLog.expire(Date.now() + 1, 10), 1);
   let bytes = 0;
   let last: number | undefined;
   const blockMs = await longestBlockMs(async () => {

@@ -49,7 +49,7 @@ const throughScheduler =
   (scheduler: fc.Scheduler) =>
   (ground: Ground): Partial<Ground> => ({
     threads: inAnyOrder(ground.threads, ['acceptRun', 'claimRun', 'commitStep', 'endRun', 'getRun'], scheduler),
-    log: inAnyOrder(ground.log, ['append'], scheduler),
+    eventLog: inAnyOrder(ground.eventLog, ['append'], scheduler),
     queue: inAnyOrder(ground.queue, ['enqueue'], scheduler),
   });
 

@@ -155,7 +155,7 @@ test('later events of a worker that was taken over reach no follower', async (t)
   const slow = await replicas.open({ graph: steps, through: withoutTaking });
   const { runId } = await start(slow.execution, { messages: [user(gate.name)] });
   await gate.entered;
-  const { log } = replicas;
+  const { eventLog: log } = replicas;
   await slow.loseLease();
   const other = await replicas.open(often);
   const last = await log.last(runId);

@@ -62,7 +62,7 @@ const overGrpc: Via = async (context, service, opened) => {
 async function openServices(
   via: Via,
   { graph, folder, env = {} }: OpenServices,
-): Promise<Services & { die: () => Promise<void>; log: RunLog }> {
+): Promise<Services & { die: () => Promise<void>; eventLog: RunLog }> {
   const opened = new AsyncDisposableStack();
   const pathOf = (name: string): string => (folder === undefined ? ':memory:' : join(folder, name));
   const store = opened.use(openSqliteThreadStore({ path: pathOf('threads.sqlite') }));
@@ -80,8 +80,8 @@ async function openServices(
       leases: openMemoryWorkerLeases(),
       control: openMemoryRunControl(),
       sweepMs: 30_000,
-      log,
-      logger: silentLog,
+      eventLog: log,
+      log: silentLog,
       values: readEnv(executionSettings, env),
     }),
   );
@@ -90,7 +90,7 @@ async function openServices(
     execution,
     threads,
     memory,
-    log,
+    eventLog: log,
     die: async () => opened.disposeAsync(),
     [Symbol.asyncDispose]: async () => {
       await own.drain(1000);
@@ -161,7 +161,7 @@ test('after a death, what ran goes on after its last commit, and what waited is 
 
 test('a log that nobody ended is removed once it is old, and never that of a run that is still open', async (t) => {
   await using services = await openServices(inProcess, { graph: steps });
-  const { execution, log, threads } = services;
+  const { execution, eventLog: log, threads } = services;
   const gate = gates.next();
   const { runId } = await start(execution, { threadId: 't1', messages: [user(gate.name)] });
   await gate.entered;
@@ -169,9 +169,9 @@ test('a log that nobody ended is removed once it is old, and never that of a run
   const later = Date.now() + 60_000;
   t.deepEqual((await log.unended(later)).toSorted(), [runId, 'of-nobody'].toSorted());
 
-  await expireLogs({ log, threads, time: Date.now() - 60_000 });
+  await expireLogs({ eventLog: log, threads, time: Date.now() - 60_000 });
   t.is(await log.last('of-nobody'), 1, 'it is not old yet');
-  await expireLogs({ log, threads, time: later });
+  await expireLogs({ eventLog: log, threads, time: later });
   t.is(await log.last('of-nobody'), 0);
   gate.open();
   const events = await followAll(execution, runId);
@@ -181,7 +181,7 @@ test('a log that nobody ended is removed once it is old, and never that of a run
 
 test('a run whose events are no longer kept is told again from the record', async (t) => {
   await using services = await openServices(inProcess, { graph: steps });
-  const { execution, log } = services;
+  const { execution, eventLog: log } = services;
   const { runId } = await start(execution, { threadId: 't1', messages: [user('plain')] });
   const kept = (await followAll(execution, runId)).map(toChunk);
   t.is(await log.expire(Date.now() + 1, 10), 1);
@@ -222,7 +222,7 @@ test('after a death in the middle of a deletion the thread is absent, and the ne
 
 test('an event log that cannot be written holds up no run', async (t) => {
   const services = await openServices(inProcess, { graph: steps });
-  const { execution, threads, log } = services;
+  const { execution, threads, eventLog: log } = services;
   const gate = gates.next();
   const { runId } = await start(execution, { threadId: 't1', messages: [user(gate.name)] });
   const waiting = await start(execution, { threadId: 't1' });

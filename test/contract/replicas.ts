@@ -24,7 +24,7 @@ export interface Ground {
   readonly memory: Memory;
   readonly queue: RunQueue;
   readonly leases: WorkerLeases;
-  readonly log: RunLog;
+  readonly eventLog: RunLog;
 }
 
 export interface ReplicaOptions {
@@ -61,7 +61,7 @@ export async function openReplicas(): Promise<Replicas> {
     memory: link(memory.memory),
     queue: opening.use(openMemoryRunQueue()),
     leases: opening.use(openMemoryWorkerLeases()),
-    log: opening.use(openSqliteRunLog({ path: ':memory:' })),
+    eventLog: opening.use(openSqliteRunLog({ path: ':memory:' })),
   };
   const opened = opening.move();
   return {
@@ -108,7 +108,7 @@ async function openReplica(
     threads: mortal(seen.threads, isDead),
     memory: seen.memory,
     leases,
-    log: mortal(seen.log, isDead),
+    eventLog: mortal(seen.eventLog, isDead),
     queue: {
       ...queue,
       take: async (signal) =>
@@ -118,7 +118,7 @@ async function openReplica(
           throw error;
         }),
     },
-    logger: silentLog,
+    log: silentLog,
     values: readEnv(executionSettings, { LEASE_MS: '60000', ...env }),
     sweepMs,
     now,

@@ -97,9 +97,9 @@ async function openOverGrpc(store: ThreadStore): Promise<Opened> {
   const ownMemory = opened.use(await openMemory({ path: ':memory:', values: readEnv(memorySettings, {}) }));
   const own = opened.use(
     await openExecution({
-      ...{ graph, threads, memory: ownMemory.memory, logger: silentLog, sweepMs: 1000 },
+      ...{ graph, threads, memory: ownMemory.memory, log: silentLog, sweepMs: 1000 },
       ...{ queue: openMemoryRunQueue(), leases: openMemoryWorkerLeases(), control: openMemoryRunControl() },
-      log: openSqliteRunLog({ path: ':memory:' }),
+      eventLog: openSqliteRunLog({ path: ':memory:' }),
       values: readEnv(executionSettings, {}),
     }),
   );

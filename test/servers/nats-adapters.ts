@@ -31,7 +31,7 @@ const settings: Omit<StreamSettings, 'prefix'> = {
 
 /** Connects to a server at a place of this file; other settings than the tests' usual ones may be given. */
 export async function openPlace(url: string, place: string, given: Partial<StreamSettings> = {}): Promise<Place> {
-  const client = await openNatsClient({ url, name: 'test', logger: silentLog });
+  const client = await openNatsClient({ url, name: 'test', log: silentLog });
   const streams = await createStreams(client, { ...settings, prefix: `${file}-${place}`, ...given });
   return { client, streams, [Symbol.asyncDispose]: async () => client[Symbol.asyncDispose]() };
 }
@@ -54,7 +54,7 @@ const hourMs = 3_600_000;
 
 export async function openLogsOn(url: string, place: string): Promise<RunLog> {
   const opened = await openPlace(url, place);
-  return joined(await openNatsRunLog({ streams: opened.streams, retentionMs: hourMs, logger: silentLog }), opened);
+  return joined(await openNatsRunLog({ streams: opened.streams, retentionMs: hourMs, log: silentLog }), opened);
 }
 
 let queues = 0;
@@ -65,7 +65,7 @@ export async function openQueueOn(url: string): Promise<RunQueue> {
   const cleared = {
     [Symbol.asyncDispose]: async () => clearPlace(opened).then(async () => opened[Symbol.asyncDispose]()),
   };
-  return joined(await openNatsRunQueue({ streams: opened.streams, logger: silentLog, watchMs: 10_000 }), cleared);
+  return joined(await openNatsRunQueue({ streams: opened.streams, log: silentLog, watchMs: 10_000 }), cleared);
 }
 
 /** How long silence must last in tests before it means death, in milliseconds. */

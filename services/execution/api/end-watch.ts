@@ -18,7 +18,7 @@ interface EndWatchOptions extends EndParts {
   readonly worker: Pick<Worker, 'drives'> | undefined;
   /** Time until the record is first read, in milliseconds. It doubles each time. */
   readonly firstMs: number;
-  readonly logger: Log;
+  readonly log: Log;
 }
 
 interface Watched {
@@ -36,7 +36,7 @@ const longest = 16;
 const callTimeoutMs = 30_000;
 
 export function openEndWatch(options: EndWatchOptions): EndWatch {
-  const { threads, worker, firstMs, logger } = options;
+  const { threads, worker, firstMs, log } = options;
   const watched = new Map<string, Watched>();
 
   const check = async (run: Watched): Promise<void> => {
@@ -57,7 +57,7 @@ export function openEndWatch(options: EndWatchOptions): EndWatch {
       await check(run).catch((error: unknown) => {
         // The thread is deleted: its deletion publishes the ends of its runs.
         if (!isServiceError(error, 'NotFound'))
-          logger.warn(
+          log.warn(
             { err: error, runId: run.runId },
             'the record of a followed run could not be read; it is tried again',
           );

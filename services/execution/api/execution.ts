@@ -22,9 +22,9 @@ interface ExecutionOptions {
   readonly threads: Threads;
   readonly memory: Memory;
   readonly queue: RunQueue;
-  readonly log: RunLog;
+  readonly eventLog: RunLog;
   readonly control: RunControl;
-  readonly logger: Log;
+  readonly log: Log;
   /** Absent where this replica accepts runs and drives none. */
   readonly worker: Worker | undefined;
   readonly ends: Pick<EndWatch, 'watch'>;
@@ -36,10 +36,10 @@ interface ExecutionOptions {
 
 /** The execution service: one function for each RPC. */
 export function createExecution(options: ExecutionOptions): Execution {
-  const { threads, logger } = options;
+  const { threads, log } = options;
   const writeState = createStateWriter(threads);
   const started = createStartedRuns();
-  const runAside = createRunAside(logger);
+  const runAside = createRunAside(log);
   const finishStop = createFinishStop({ ...options, runAside });
   const start = createStart({ ...options, started, finishStop, runAside });
   const { wait, follow } = createFollow({ ...options, started });
@@ -75,7 +75,7 @@ export function createExecution(options: ExecutionOptions): Execution {
 
     updateState: async (request, call) =>
       writeState(graphOf(), request, call).catch((error: unknown) => {
-        logThrown(logger, error, request.threadId);
+        logThrown(log, error, request.threadId);
         throw error;
       }),
 
@@ -92,9 +92,9 @@ export function createExecution(options: ExecutionOptions): Execution {
 }
 
 /** A refusal with a cause comes from a reducer that threw. The log has the whole error, the caller only its message. */
-function logThrown(logger: Log, error: unknown, threadId: string): void {
+function logThrown(log: Log, error: unknown, threadId: string): void {
   if (isServiceError(error, 'Invalid') && error.cause !== undefined)
-    logger.warn({ err: error.cause, threadId }, "a reducer threw on a caller's update of the state");
+    log.warn({ err: error.cause, threadId }, "a reducer threw on a caller's update of the state");
 }
 
 const toJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));

@@ -41,19 +41,19 @@ interface Follow {
 }
 
 export function createFollow(options: FollowOptions): Follow {
-  const { threads, log, worker, ends, started } = options;
+  const { threads, eventLog, worker, ends, started } = options;
 
   /**
    * Makes sure that the run's log comes to an end. A run that has ended on record without a last event in its log is published
    * from the record. @throws NotFound for absent and foreign runs alike.
    */
   const prepareLog = async (owner: string, runId: string, call: Call): Promise<void> => {
-    if (started.has(owner, runId) && (worker?.drives(runId) === true || (await log.isEnded(runId)))) return;
+    if (started.has(owner, runId) && (worker?.drives(runId) === true || (await eventLog.isEnded(runId)))) return;
     const run = await threads.getRun({ owner, runId }, call);
     if (!run.end || worker?.drives(runId) === true) return;
     // The worker that ended it is probably about to publish the end.
     const waitMs = run.updatedAt + publishMs - Date.now();
-    if (waitMs > 0) await ended(log, runId, AbortSignal.any([call.signal, AbortSignal.timeout(waitMs)]));
+    if (waitMs > 0) await ended(eventLog, runId, AbortSignal.any([call.signal, AbortSignal.timeout(waitMs)]));
     await publishEnd(options, run);
   };
 
@@ -63,8 +63,8 @@ export function createFollow(options: FollowOptions): Follow {
    * beyond the end of a log is followed by what comes after it.
    */
   const offsetFor = async (runId: string, after: number): Promise<number> => {
-    if (!isOfRebuiltEnd(after) || !(await log.isEnded(runId))) return after;
-    const last = await log.last(runId);
+    if (!isOfRebuiltEnd(after) || !(await eventLog.isEnded(runId))) return after;
+    const last = await eventLog.last(runId);
     return isOfRebuiltEnd(last) && last < after ? 0 : after;
   };
 
@@ -73,7 +73,7 @@ export function createFollow(options: FollowOptions): Follow {
       if (justStarted !== true) await prepareLog(owner, runId, call);
       const leave = ends.watch(owner, runId);
       try {
-        return await log.end(runId, call.signal);
+        return await eventLog.end(runId, call.signal);
       } finally {
         leave();
       }
@@ -84,7 +84,7 @@ export function createFollow(options: FollowOptions): Follow {
       const leave = ends.watch(owner, runId);
       try {
         let isFirst = true;
-        for await (const { scope, events } of log.follow(runId, await offsetFor(runId, after), call.signal)) {
+        for await (const { scope, events } of eventLog.follow(runId, await offsetFor(runId, after), call.signal)) {
           for (const part of inReplies(events)) {
             yield isFirst ? { events: part, scope } : { events: part };
             isFirst = false;
@@ -101,8 +101,8 @@ export function createFollow(options: FollowOptions): Follow {
 const publishMs = 500;
 
 /** Resolves when the run's log has ended, or when the signal fires. */
-const ended = async (log: RunLog, runId: string, signal: AbortSignal): Promise<void> =>
-  log.end(runId, signal).then(
+const ended = async (eventLog: RunLog, runId: string, signal: AbortSignal): Promise<void> =>
+  eventLog.end(runId, signal).then(
     () => undefined,
     () => undefined,
   );

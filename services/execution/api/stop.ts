@@ -7,11 +7,11 @@ import type { RunControl, RunQueue } from '../ports/port.ts';
 export type RunAside = (work: Promise<void>) => Promise<void>;
 
 export const createRunAside =
-  (logger: Log): RunAside =>
+  (log: Log): RunAside =>
   async (work) =>
     work.catch((error: unknown) => {
       // The record has decided. The sweep enqueues what was not enqueued, and followers publish what was not published.
-      logger.warn({ err: error }, 'what follows from a write on record failed; the next sweep repeats it');
+      log.warn({ err: error }, 'what follows from a write on record failed; the next sweep repeats it');
     });
 
 interface StoppedRun {

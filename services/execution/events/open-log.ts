@@ -12,7 +12,7 @@ interface OpenLogOptions {
   readonly owner: string;
   readonly claimed: ClaimedRun;
   readonly threads: Threads;
-  readonly log: RunLog;
+  readonly eventLog: RunLog;
   /** The nodes that the run begins or continues with; none where it cannot begin. */
   readonly nodes: readonly string[];
 }
@@ -23,12 +23,12 @@ interface OpenLogOptions {
  * the other one are Stale.
  */
 export async function openLog(options: OpenLogOptions): Promise<EventWriter> {
-  const { claimed, log } = options;
+  const { claimed, eventLog } = options;
   if (claimed.isTakeover || claimed.attempt > 1) return takeOverLog(options);
   const events = createEventWriter(claimed, 0);
   const list = [...firstEvents(events, claimed), ...startedEvents(events, options)];
   // A log that cannot be written does not delay the run: the append of its last event is awaited and reported.
-  log.append(events.scope, 0, list).catch(() => undefined);
+  eventLog.append(events.scope, 0, list).catch(() => undefined);
   return events;
 }
 
@@ -36,10 +36,10 @@ export async function openLog(options: OpenLogOptions): Promise<EventWriter> {
 const takeoverAttempts = 5;
 
 async function takeOverLog(options: OpenLogOptions): Promise<EventWriter> {
-  const { owner, claimed, threads, log } = options;
+  const { owner, claimed, threads, eventLog } = options;
   const { runId, granularity, step } = claimed;
   for (let attempt = 1; ; attempt++) {
-    const read = await readLog(log, runId);
+    const read = await readLog(eventLog, runId);
     // A log that cannot be read does not delay the run either. No append succeeds behind a number that the log does not reach.
     if (!read) return createEventWriter(claimed, unreachable);
     const { published, after } = read;
@@ -53,7 +53,7 @@ async function takeOverLog(options: OpenLogOptions): Promise<EventWriter> {
       ...missingStepEvents(events, granularity, steps, published),
     ];
     try {
-      await log.append(events.scope, after, [...missing, ...startedEvents(events, options)]);
+      await eventLog.append(events.scope, after, [...missing, ...startedEvents(events, options)]);
       return events;
     } catch (error) {
       if (!isServiceError(error, 'Stale') || attempt === takeoverAttempts) return events;
@@ -65,12 +65,12 @@ const unreachable = 2 ** 40;
 
 /** What the log holds, and its last number; `undefined` when it cannot be read. */
 async function readLog(
-  log: RunLog,
+  eventLog: RunLog,
   runId: string,
 ): Promise<{ readonly published: PublishedEvents; readonly after: number } | undefined> {
   try {
-    const after = await log.last(runId);
-    return { published: await readPublished(log, runId, after), after };
+    const after = await eventLog.last(runId);
+    return { published: await readPublished(eventLog, runId, after), after };
   } catch {
     return undefined;
   }

@@ -25,7 +25,7 @@ import { messageEvents, missingStepEvents } from './step-events.ts';
 
 export interface EndParts {
   readonly threads: Threads;
-  readonly log: RunLog;
+  readonly eventLog: RunLog;
   readonly graph: CompiledGraph | undefined;
 }
 
@@ -39,8 +39,8 @@ const underWay = new WeakMap<RunLog, Map<string, Promise<void>>>();
  * that it wrote is no longer kept. Events of the run's steps that the log lacks come first. Does nothing when the log has ended.
  */
 export async function publishEnd(parts: EndParts, run: Run): Promise<void> {
-  const ends = underWay.get(parts.log) ?? new Map<string, Promise<void>>();
-  underWay.set(parts.log, ends);
+  const ends = underWay.get(parts.eventLog) ?? new Map<string, Promise<void>>();
+  underWay.set(parts.eventLog, ends);
   const known = ends.get(run.runId);
   if (known) return known;
   const publishing = publishMissing(parts, run).finally(() => ends.delete(run.runId));
@@ -49,19 +49,19 @@ export async function publishEnd(parts: EndParts, run: Run): Promise<void> {
 }
 
 async function publishMissing(parts: EndParts, run: Run): Promise<void> {
-  const { log } = parts;
-  if (await log.isEnded(run.runId)) return;
+  const { eventLog } = parts;
+  if (await eventLog.isEnded(run.runId)) return;
   const output = await outputOf(parts.threads, run);
   for (;;) {
-    if (await log.isEnded(run.runId)) return;
-    const after = await log.last(run.runId);
+    if (await eventLog.isEnded(run.runId)) return;
+    const after = await eventLog.last(run.runId);
     const events = createEventWriter(run, after === 0 ? numbersOfEnd : after);
-    const published = await readPublished(log, run.runId, after);
+    const published = await readPublished(eventLog, run.runId, after);
     try {
       // The first append to an empty log names 0; its events begin above the numbers of every log before it.
       let last = after;
       for await (const list of inBatches(endingEvents(parts, events, run, { output, published }))) {
-        await log.append(events.scope, last, list);
+        await eventLog.append(events.scope, last, list);
         last = events.last();
       }
       return;

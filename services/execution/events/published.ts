@@ -46,11 +46,11 @@ export interface PublishedEvents {
 const readTimeoutMs = 30_000;
 
 /** Reads what a run's log holds up to event number `last`. */
-export async function readPublished(log: RunLog, runId: string, last: number): Promise<PublishedEvents> {
+export async function readPublished(eventLog: RunLog, runId: string, last: number): Promise<PublishedEvents> {
   const published = collectPublished();
   if (last === 0) return published;
   const turns = createTurns();
-  for await (const batch of log.follow(runId, 0, AbortSignal.timeout(readTimeoutMs))) {
+  for await (const batch of eventLog.follow(runId, 0, AbortSignal.timeout(readTimeoutMs))) {
     for (const event of batch.events) {
       if (event.seq <= last) published.add(event);
       if (turns.isOver()) await turns.pass();

@@ -25,7 +25,7 @@ export interface DriveOptions {
   readonly memoryUnder: (signal: AbortSignal) => BoundMemory;
   /** Whether the caller runs the tool of this name. */
   readonly isRemote: (tool: string) => boolean;
-  readonly log: RunLog;
+  readonly eventLog: RunLog;
   /** Called with what the agent's code threw where the run continues nevertheless. */
   readonly onFault?: ((fault: CodeFault) => void) | undefined;
   /** Called with the nodes of each step as it begins. */

@@ -4,13 +4,13 @@ import type { DriveOptions } from './progress.ts';
 
 /** Appends the events that `events` wrote last. Resolves when followers may see them. */
 export const append = (
-  { log }: Pick<DriveOptions, 'log'>,
+  { eventLog }: Pick<DriveOptions, 'eventLog'>,
   events: EventWriter,
   list: readonly RunEvent[],
-): Promise<void> => log.append(events.scope, events.last() - list.length, list);
+): Promise<void> => eventLog.append(events.scope, events.last() - list.length, list);
 
 /** Appends events without waiting for it. */
-export function publish(options: Pick<DriveOptions, 'log'>, events: EventWriter, list: readonly RunEvent[]): void {
+export function publish(options: Pick<DriveOptions, 'eventLog'>, events: EventWriter, list: readonly RunEvent[]): void {
   if (list.length === 0) return;
   // A log that cannot be written does not delay the run: the append of its last event is awaited and reported.
   append(options, events, list).catch(() => undefined);

@@ -8,14 +8,14 @@ import { codeOrigin } from './code.ts';
  * origin is logged, too, because no code awaits it. Any other error is thrown again and ends the process, whose own state may be
  * damaged.
  */
-export function catchUncaughtErrors(logger: Log): Disposable {
+export function catchUncaughtErrors(log: Log): Disposable {
   const onRejection = (error: unknown): void => {
-    logger.error({ err: toLogged(error), ...codeOrigin() }, 'a promise that no code awaits was rejected');
+    log.error({ err: toLogged(error), ...codeOrigin() }, 'a promise that no code awaits was rejected');
   };
   const onException = (error: unknown): void => {
     const origin = codeOrigin();
     if (!origin) throw error;
-    logger.error({ err: toLogged(error), ...origin }, 'code of the agent threw an error that nothing catches');
+    log.error({ err: toLogged(error), ...origin }, 'code of the agent threw an error that nothing catches');
   };
   process.on('unhandledRejection', onRejection);
   process.on('uncaughtException', onException);

@@ -23,7 +23,7 @@ interface WatchdogOptions {
   readonly limitMs: number;
   /** Runs at once that a log line can name. */
   readonly runs: number;
-  readonly logger: Log;
+  readonly log: Log;
 }
 
 export type OpenWatchdog = (options: WatchdogOptions) => Watchdog;
@@ -39,13 +39,13 @@ export const unwatched: Watchdog = {
  * longer than the limit is ended with SIGKILL, after a log line that names run and node. Uncaught errors of agents' code are
  * logged, and the process continues. The watching thread starts with the first run.
  */
-export const openWatchdog: OpenWatchdog = ({ limitMs, runs, logger }) => {
+export const openWatchdog: OpenWatchdog = ({ limitMs, runs, log }) => {
   if (!isMainThread) return unwatched;
-  const uncaught = catchUncaughtErrors(logger);
+  const uncaught = catchUncaughtErrors(log);
   let thread: WatchingThread | undefined;
   return {
     watch: async ({ runId, threadId }, work) => {
-      if (limitMs > 0) thread ??= startThread(limitMs, createBoard(runs), logger);
+      if (limitMs > 0) thread ??= startThread(limitMs, createBoard(runs), log);
       const line = thread?.board.take(runId);
       try {
         return await runCode({ runId, threadId }, async () => work((nodes) => line?.write(nodes)));
@@ -65,14 +65,14 @@ interface WatchingThread {
   readonly end: () => Promise<void>;
 }
 
-function startThread(limitMs: number, board: Board, logger: Log): WatchingThread {
+function startThread(limitMs: number, board: Board, log: Log): WatchingThread {
   exposeCodeOrigin();
   const orders: WatchdogOrders = {
     memory: board.memory,
     limitMs,
     tickMs: tickMs(limitMs),
-    lineFields: logger.bindings(),
-    isSilent: !logger.isLevelEnabled('fatal'),
+    lineFields: log.bindings(),
+    isSilent: !log.isLevelEnabled('fatal'),
   };
   const cache = getCompileCacheDir();
   const worker = new Worker(new URL('./thread.ts', import.meta.url), {
@@ -83,7 +83,7 @@ function startThread(limitMs: number, board: Board, logger: Log): WatchingThread
   });
   worker.unref();
   worker.on('error', (error) => {
-    logger.error({ err: error }, 'the watchdog thread has ended: a node that blocks the process is not found any more');
+    log.error({ err: error }, 'the watchdog thread has ended: a node that blocks the process is not found any more');
   });
   const tick = (): void => board.turn(debuggerUrl() !== undefined);
   tick();

@@ -16,7 +16,7 @@ interface ClaimOptions {
   readonly workerId: string;
   readonly graph: CompiledGraph;
   readonly threads: Threads;
-  readonly logger: Log;
+  readonly log: Log;
   readonly active: ActiveRuns;
   readonly cache: ThreadCache;
   readonly ends: RunEnds;
@@ -39,7 +39,7 @@ export const intentOf = (workerId: string, cached: ThreadState | undefined): Cla
 
 /** Claims runs from the queue, and drives those that the record gives to this worker. */
 export function createClaimAndDrive(options: ClaimOptions): ClaimAndDrive {
-  const { workerId, graph, threads, logger, active, cache, ends, requeue, drive, onLastClaim } = options;
+  const { workerId, graph, threads, log, active, cache, ends, requeue, drive, onLastClaim } = options;
 
   const claim = async (
     { owner, threadId, runId, takeoverEpoch }: RunnableRun,
@@ -58,14 +58,14 @@ export function createClaimAndDrive(options: ClaimOptions): ClaimAndDrive {
       settle();
       return;
     }
-    logger.error({ err: error, runId: run.runId }, 'a run could not be claimed; it is requeued');
+    log.error({ err: error, runId: run.runId }, 'a run could not be claimed; it is requeued');
     if (isAway(error)) requeue({ owner: run.owner, threadId: run.threadId, runId: run.runId });
   };
 
   /** The claim has ended the run as failed: publishes that, and enqueues the thread's next run. */
   const publishFailed = async (owner: string, claimed: ClaimedRun): Promise<void> => {
     const { runId, threadId, nextRunId, givenUp } = claimed;
-    logger.error({ runId, threadId, code: givenUp?.code, why: givenUp?.message }, 'a run was ended by its claim');
+    log.error({ runId, threadId, code: givenUp?.code, why: givenUp?.message }, 'a run was ended by its claim');
     await Promise.all([ends.publish(owner, runId), ends.enqueueNext({ owner, threadId }, nextRunId)]);
   };
 

@@ -26,8 +26,8 @@ interface DriveClaimedOptions {
   readonly graph: CompiledGraph;
   readonly threads: Threads;
   readonly memory: Memory;
-  readonly log: RunLog;
-  readonly logger: Log;
+  readonly eventLog: RunLog;
+  readonly log: Log;
   readonly watchdog: Watchdog;
   readonly onClaimed?: ((claimed: ClaimedRun, options: RunOptions) => void) | undefined;
   readonly active: ActiveRuns;
@@ -45,11 +45,11 @@ export type DriveClaimed = (owner: string, claimed: ClaimedRun, cached: ThreadSt
 const publishMs = 5000;
 
 export function createDriveClaimed(options: DriveClaimedOptions): DriveClaimed {
-  const { logger, watchdog, active, cache, contexts, ends, requeue } = options;
+  const { log, watchdog, active, cache, contexts, ends, requeue } = options;
 
   const settle = async (key: ThreadKey, runId: string, { thread, nextRunId, failure }: Driven): Promise<void> => {
     const { owner, threadId } = key;
-    if (failure) logger.warn({ err: failure, runId, threadId, code: failure.code, node: failure.node }, 'a run failed');
+    if (failure) log.warn({ err: failure, runId, threadId, code: failure.code, node: failure.node }, 'a run failed');
     if (thread) cache.set(owner, threadId, thread);
     else cache.forget(owner, threadId);
     await ends.enqueueNext(key, nextRunId);
@@ -62,7 +62,7 @@ export function createDriveClaimed(options: DriveClaimedOptions): DriveClaimed {
       await ends.publish(owner, runId);
       return;
     }
-    logger.error({ err: error, runId, threadId }, 'a run could not be driven');
+    log.error({ err: error, runId, threadId }, 'a run could not be driven');
     // The record was unavailable. It has the committed steps: the run continues from there, and this claim does not count.
     if (isAway(error)) requeue(run);
     else await ends.fail(run);
@@ -116,7 +116,7 @@ interface RunParts {
 }
 
 function toDriveOptions(
-  { graph, threads, log, logger, memory }: DriveClaimedOptions,
+  { graph, threads, eventLog, log, memory }: DriveClaimedOptions,
   { owner, claimed, cached, runOptions, signal }: RunParts,
 ): Omit<DriveOptions, 'onStep'> {
   const { runId, threadId } = claimed;
@@ -124,18 +124,18 @@ function toDriveOptions(
     bindMemory(memory, {
       ...{ owner, threadId, signal: until },
       onAway: (error) => {
-        logger.warn({ err: error, runId, threadId }, 'the memory service is unavailable; a node waits for it');
+        log.warn({ err: error, runId, threadId }, 'the memory service is unavailable; a node waits for it');
       },
     });
   return {
-    ...{ owner, claimed, options: runOptions, graph, threads, cached, log, memoryUnder },
+    ...{ owner, claimed, options: runOptions, graph, threads, cached, eventLog, memoryUnder },
     run: toRunContext(graph, claimed, runOptions, { signal, memory: memoryUnder(signal) }),
     isRemote: remoteTools(graph, runOptions),
     onFault: ({ error, ...where }: CodeFault) => {
-      logger.warn({ err: error, runId, threadId, ...where }, 'code of the agent threw, and the run continues');
+      log.warn({ err: error, runId, threadId, ...where }, 'code of the agent threw, and the run continues');
     },
     onAway: (error) => {
-      logger.warn({ err: error, runId, threadId }, 'the record is unavailable for a commit; it is tried again');
+      log.warn({ err: error, runId, threadId }, 'the record is unavailable for a commit; it is tried again');
     },
   };
 }

@@ -3,7 +3,7 @@ import type { RunLog } from '../ports/port.ts';
 import { openRuns } from './sweep.ts';
 
 interface ExpiringParts {
-  readonly log: RunLog;
+  readonly eventLog: RunLog;
   readonly threads: Pick<Threads, 'listOpenRuns'>;
   /** Milliseconds since 1970. */
   readonly time: number;
@@ -17,13 +17,13 @@ const logsAtOnce = 100;
  * worker died, or their thread was deleted, before the end was published. A run that is still open keeps its log, however old
  * its last event is.
  */
-export async function expireLogs({ log, threads, time }: ExpiringParts): Promise<void> {
-  while ((await log.expire(time, logsAtOnce)) === logsAtOnce);
+export async function expireLogs({ eventLog, threads, time }: ExpiringParts): Promise<void> {
+  while ((await eventLog.expire(time, logsAtOnce)) === logsAtOnce);
   // The record is read after the logs, because a run is open on record before its log begins.
-  const orphans = new Set(await log.unended(time));
+  const orphans = new Set(await eventLog.unended(time));
   if (orphans.size === 0) return;
   for await (const runs of openRuns(threads)) for (const { runId } of runs) orphans.delete(runId);
   const runIds = [...orphans];
   for (let first = 0; first < runIds.length; first += logsAtOnce)
-    await log.drop(runIds.slice(first, first + logsAtOnce));
+    await eventLog.drop(runIds.slice(first, first + logsAtOnce));
 }

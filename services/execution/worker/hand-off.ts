@@ -10,7 +10,7 @@ import type { Lease } from './lease.ts';
 interface HandOffOptions {
   readonly threads: Threads;
   readonly queue: RunQueue;
-  readonly logger: Log;
+  readonly log: Log;
   readonly lease: Pick<Lease, 'release'>;
   readonly active: ActiveRuns;
 }
@@ -25,16 +25,16 @@ const arriveMs = 300;
  * them over at once. `allEnded` resolves when none is under way.
  */
 export async function handOff(options: HandOffOptions, allEnded: Promise<void>): Promise<void> {
-  const { lease, active, logger } = options;
+  const { lease, active, log } = options;
   const left = active.all();
   await lease.release().catch((error: unknown) => {
-    logger.warn({ err: error }, 'the lease could not be released; it expires');
+    log.warn({ err: error }, 'the lease could not be released; it expires');
   });
   active.stopAll(new Error('the worker drains'));
   // The other worker must find what this one has sent already.
   await settledWithin(allEnded, arriveMs);
   await Promise.all(left.map(async (run) => release(options, run)));
-  logger.warn({ runs: left.length }, 'runs under way were handed off');
+  log.warn({ runs: left.length }, 'runs under way were handed off');
 }
 
 /** Releases one run on record, so that its claim does not count. A run that has ended meanwhile needs no release. */

@@ -7,7 +7,7 @@ interface LeaseOptions {
   readonly workerId: string;
   /** How long the worker counts as alive after its last heartbeat, in milliseconds. */
   readonly leaseMs: number;
-  readonly logger: Log;
+  readonly log: Log;
 }
 
 /** One worker's lease, renewed until it is released. Disposing of it only stops the renewal, as a death does. */
@@ -23,10 +23,10 @@ const renewalsPerLease = 3;
  * Keeps a worker's lease by heartbeat. A worker that cannot renew it continues: if another worker takes its runs over, the fence
  * refuses its next commit; if none does, nothing is lost.
  */
-export async function holdLease({ leases, workerId, leaseMs, logger }: LeaseOptions): Promise<Lease> {
+export async function holdLease({ leases, workerId, leaseMs, log }: LeaseOptions): Promise<Lease> {
   const renew = async (): Promise<void> => leases.renew(workerId, leaseMs);
   const warn = (error: unknown): void => {
-    logger.warn({ err: error, workerId }, 'the lease could not be renewed; its runs may be taken over');
+    log.warn({ err: error, workerId }, 'the lease could not be renewed; its runs may be taken over');
   };
   await renew().catch(warn);
   const heartbeat = every(leaseMs / renewalsPerLease, renew, warn);

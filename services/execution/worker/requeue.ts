@@ -14,7 +14,7 @@ interface RequeueOptions {
   readonly workerId: string;
   readonly threads: Threads;
   readonly queue: RunQueue;
-  readonly logger: Log;
+  readonly log: Log;
   readonly active: Pick<ActiveRuns, 'expectClaim' | 'drives'>;
   readonly ends: Pick<RunEnds, 'publish'>;
   /** Fires when the worker drains. The next worker finds the run on record then. */
@@ -37,7 +37,7 @@ const callTimeoutMs = 30_000;
  * growing pause keeps a run cheap that fails each time.
  */
 export function createRequeue(options: RequeueOptions): Requeue {
-  const { workerId, threads, queue, logger, active, ends, signal } = options;
+  const { workerId, threads, queue, log, active, ends, signal } = options;
   const counts = new LRUCache<string, number>({ max: remembered });
 
   const pauseOf = (runId: string): number => {
@@ -64,7 +64,7 @@ export function createRequeue(options: RequeueOptions): Requeue {
       .catch((error: unknown) => {
         const isDecided = isServiceError(error, 'Stale') || isServiceError(error, 'NotFound');
         if (!isDecided && !signal.aborted)
-          logger.error({ err: error, runId: run.runId }, 'a run could not be requeued; the sweep finds it');
+          log.error({ err: error, runId: run.runId }, 'a run could not be requeued; the sweep finds it');
       })
       .finally(done);
   };

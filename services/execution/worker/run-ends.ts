@@ -10,8 +10,8 @@ interface RunEndOptions {
   readonly graph: CompiledGraph;
   readonly threads: Threads;
   readonly queue: RunQueue;
-  readonly log: RunLog;
-  readonly logger: Log;
+  readonly eventLog: RunLog;
+  readonly log: Log;
 }
 
 /** What a worker does when a run has ended, other than by its own last step. */
@@ -27,7 +27,7 @@ export interface RunEnds {
 const callTimeoutMs = 30_000;
 
 export function createRunEnds(options: RunEndOptions): RunEnds {
-  const { threads, queue, logger } = options;
+  const { threads, queue, log } = options;
 
   const publish: RunEnds['publish'] = async (owner, runId) => {
     try {
@@ -37,7 +37,7 @@ export function createRunEnds(options: RunEndOptions): RunEnds {
     } catch (error) {
       // The thread is deleted: its deletion publishes the ends of its runs.
       if (isServiceError(error, 'NotFound')) return;
-      logger.error({ err: error, runId }, 'the end of a run could not be published; its followers get it later');
+      log.error({ err: error, runId }, 'the end of a run could not be published; its followers get it later');
     }
   };
 
@@ -55,7 +55,7 @@ export function createRunEnds(options: RunEndOptions): RunEnds {
         const { nextRunId } = await threads.endRun({ owner, runId, status: 'failed', error }, within(callTimeoutMs));
         await Promise.all([publish(owner, runId), enqueueNext({ owner, threadId }, nextRunId)]);
       } catch (error) {
-        logger.error({ err: error, runId }, 'a run could not be ended; another worker takes it over');
+        log.error({ err: error, runId }, 'a run could not be ended; another worker takes it over');
       }
     },
   };

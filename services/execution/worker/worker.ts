@@ -26,8 +26,8 @@ export interface WorkerOptions {
   readonly threads: Threads;
   readonly memory: Memory;
   readonly queue: RunQueue;
-  readonly log: RunLog;
-  readonly logger: Log;
+  readonly eventLog: RunLog;
+  readonly log: Log;
   readonly watchdog: Watchdog;
   /** The worker's own lease, held before it claims anything. */
   readonly lease: Pick<Lease, 'release'>;
@@ -77,7 +77,7 @@ interface Reservation {
 const retakeMs = 500;
 
 export function createWorker(options: WorkerOptions): Worker {
-  const { workerId, queue, logger } = options;
+  const { workerId, queue, log } = options;
   const slots = createSlots(options.concurrency);
   const cache = createThreadCache(options.threadCacheBytes);
   const active = createActiveRuns();
@@ -98,7 +98,7 @@ export function createWorker(options: WorkerOptions): Worker {
     try {
       await inRequestContext({ ...fromContextHeaders(trace), runId, threadId }, () => claimAndDrive(taken, notLast));
     } catch (error) {
-      logger.error({ err: error, runId }, 'a run could not be claimed or driven');
+      log.error({ err: error, runId }, 'a run could not be claimed or driven');
     } finally {
       slots.release();
     }
@@ -121,7 +121,7 @@ export function createWorker(options: WorkerOptions): Worker {
     ...{ firstMs: retakeMs, maxMs: retakeMs, signal },
     mayHelp: () => true,
     onRetry: (error) => {
-      logger.error({ err: error }, 'no run could be taken from the queue; it is tried again');
+      log.error({ err: error }, 'no run could be taken from the queue; it is tried again');
     },
   };
 

@@ -11,9 +11,9 @@ interface Durability {
 }
 
 /** Logs in one line what the servers promise. @throws ConfigError when that is too little for `strict`. */
-export function checkDurability(logger: Log, { version, replicas, syncIntervalMs }: Durability, strict: boolean): void {
+export function checkDurability(log: Log, { version, replicas, syncIntervalMs }: Durability, strict: boolean): void {
   const synced = syncIntervalMs === undefined ? 'not known' : syncIntervalMs === 0 ? 'always' : `${syncIntervalMs} ms`;
-  logger.info({ nats: version, replicas, syncInterval: synced }, 'durability of queue and events');
+  log.info({ nats: version, replicas, syncInterval: synced }, 'durability of queue and events');
   if (!strict) return;
   const problems = [
     ...(replicas >= strictReplicas ? [] : [`NATS_REPLICAS is ${replicas}, fewer than ${strictReplicas}`]),

@@ -25,7 +25,7 @@ export interface NatsOptions extends NatsClientOptions, StreamSettings {
 /** Everything that the execution service keeps on NATS, over one connection. */
 export interface Nats extends AsyncDisposable {
   readonly queue: RunQueue;
-  readonly log: RunLog;
+  readonly eventLog: RunLog;
   readonly leases: WorkerLeases;
   readonly control: RunControl;
   readonly isConnected: () => boolean;
@@ -41,20 +41,20 @@ const watchMs = 10_000;
  */
 export async function openNats(options: NatsOptions, signal?: AbortSignal): Promise<Nats> {
   await using opened = new AsyncDisposableStack();
-  const { logger } = options;
+  const { log } = options;
   const client = opened.use(await openNatsClient(options, signal));
   const version = client.connection.info?.version ?? '';
   checkVersion(version);
   const streams = await createStreams(client, options);
   const infos = [
-    await untilReady(streams.ensureRuns, logger, signal),
-    await untilReady(streams.ensureEvents, logger, signal),
+    await untilReady(streams.ensureRuns, log, signal),
+    await untilReady(streams.ensureEvents, log, signal),
   ];
   const replicas = Math.min(...infos.map(({ config }) => config.num_replicas));
   const syncIntervalMs = await readSyncInterval(options.monitorUrls);
-  checkDurability(logger, { version, replicas, syncIntervalMs }, options.strict);
+  checkDurability(log, { version, replicas, syncIntervalMs }, options.strict);
   // Also waits for a server that becomes unreachable meanwhile.
-  const ports = opened.use(await untilReady(async () => openPorts(client, streams, options), logger, signal));
+  const ports = opened.use(await untilReady(async () => openPorts(client, streams, options), log, signal));
   const rest = opened.move();
   return { ...ports, isConnected: client.isConnected, [Symbol.asyncDispose]: async () => rest.disposeAsync() };
 }
@@ -64,27 +64,27 @@ type Ports = Omit<Nats, 'isConnected'>;
 /** @throws Unavailable when the server cannot be reached; then nothing is left open. */
 async function openPorts(client: NatsClient, streams: Streams, options: NatsOptions): Promise<Ports> {
   await using opened = new AsyncDisposableStack();
-  const { logger, prefix, retentionMs, leaseMs } = options;
-  const older = opened.use(await watchOlderReplicas({ client, prefix, logger }));
-  const log = opened.use(await openNatsRunLog({ streams, retentionMs, logger, older }));
-  const queue = opened.use(await openNatsRunQueue({ streams, logger, watchMs }));
+  const { log, prefix, retentionMs, leaseMs } = options;
+  const older = opened.use(await watchOlderReplicas({ client, prefix, log }));
+  const eventLog = opened.use(await openNatsRunLog({ streams, retentionMs, log, older }));
+  const queue = opened.use(await openNatsRunQueue({ streams, log, watchMs }));
   const leases = opened.use(await openNatsWorkerLeases({ client, prefix, leaseMs }));
   const control = opened.use(openNatsControl({ client, prefix }));
   const rest = opened.move();
-  return { queue, log, leases, control, [Symbol.asyncDispose]: async () => rest.disposeAsync() };
+  return { queue, eventLog, leases, control, [Symbol.asyncDispose]: async () => rest.disposeAsync() };
 }
 
 const retryMs = 250;
 
 /** Repeats `work` while the servers are still finding one another, as after a start of all of them. */
-async function untilReady<T>(work: () => Promise<T>, logger: Log, signal?: AbortSignal): Promise<T> {
+async function untilReady<T>(work: () => Promise<T>, log: Log, signal?: AbortSignal): Promise<T> {
   let isLogged = false;
   return retry(work, {
     ...steadily(retryMs),
     signal,
     mayHelp: (error) => isNotReady(error) || isServiceError(error, 'Unavailable'),
     onRetry: (error) => {
-      if (!isLogged) logger.warn({ err: error }, 'JetStream is not ready yet; it is tried again');
+      if (!isLogged) log.warn({ err: error }, 'JetStream is not ready yet; it is tried again');
       isLogged = true;
     },
   });

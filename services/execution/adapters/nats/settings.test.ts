@@ -5,7 +5,7 @@ import { natsSettings, toNatsOptions } from './settings.ts';
 
 const silentLog = createLog('test', 'silent');
 
-const parts = { name: 'execution', retention: 3600, leaseMs: 6000, logger: silentLog };
+const parts = { name: 'execution', retention: 3600, leaseMs: 6000, log: silentLog };
 
 test('what is not set has its usual value, and nothing is sent that was not given', (t) => {
   const values = readEnv(natsSettings, { NATS_URL: 'nats://one:4222' });

@@ -42,11 +42,11 @@ interface NatsParts {
   readonly retention: number;
   /** `LEASE_MS`, in milliseconds. */
   readonly leaseMs: number;
-  readonly logger: Log;
+  readonly log: Log;
 }
 
 /** Options of the adapters. @throws ConfigError when settings contradict each other. */
-export function toNatsOptions({ values, name, retention, leaseMs, logger }: NatsParts): NatsOptions {
+export function toNatsOptions({ values, name, retention, leaseMs, log }: NatsParts): NatsOptions {
   if (values.EVENTS_MAX_AGE < retention)
     throw new ConfigError(
       `EVENTS_MAX_AGE must be at least EVENTS_RETENTION (${retention}), not ${values.EVENTS_MAX_AGE}`,
@@ -71,6 +71,6 @@ export function toNatsOptions({ values, name, retention, leaseMs, logger }: Nats
     retentionMs: retention * 1000,
     monitorUrls: values.NATS_MONITOR_URL?.split(',').map((url) => url.trim()) ?? [],
     strict: values.DURABILITY === 'strict',
-    logger,
+    log,
   };
 }

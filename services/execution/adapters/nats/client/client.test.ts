@@ -40,7 +40,7 @@ async function openMute(): Promise<AsyncDisposable & { readonly url: string; rea
 
 test('a request under way when the connection is lost is Unavailable, and a start that waits for NATS continues', async (t) => {
   await using server = await openMute();
-  await using client = await openNatsClient({ url: server.url, name: 'test', logger: silentLog });
+  await using client = await openNatsClient({ url: server.url, name: 'test', log: silentLog });
   const flushing = t.throwsAsync(client.flush(60_000));
   const asking = t.throwsAsync(client.connection.flush());
   server.cut();
@@ -59,7 +59,7 @@ test('a lost connection is reported, and so is the next one', async (t) => {
       if (reports.length === 3) again.resolve(undefined);
     },
   };
-  await using _client = await openNatsClient({ url: server.url, name: 'test', logger: silentLog, health });
+  await using _client = await openNatsClient({ url: server.url, name: 'test', log: silentLog, health });
   t.deepEqual(reports, ['works']);
   server.cut();
   await again.promise;

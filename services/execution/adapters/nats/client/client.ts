@@ -29,7 +29,7 @@ export interface NatsClientOptions {
   readonly tlsCaFile?: string | undefined;
   readonly tlsCertFile?: string | undefined;
   readonly tlsKeyFile?: string | undefined;
-  readonly logger: Log;
+  readonly log: Log;
   /** Gets reports of the connection, lost and regained. */
   readonly health?: PartHealth;
 }
@@ -73,7 +73,7 @@ const drainMs = 2000;
  */
 export async function openNatsClient(options: NatsClientOptions, signal?: AbortSignal): Promise<NatsClient> {
   const settings = await toConnectionOptions(options);
-  const { logger, health = unwatchedPart } = options;
+  const { log, health = unwatchedPart } = options;
   let isLogged = false;
   const connection = await retry(async () => connect(settings), {
     ...steadily(reconnectWaitMs),
@@ -81,12 +81,12 @@ export async function openNatsClient(options: NatsClientOptions, signal?: AbortS
     mayHelp: (error) => !isRefusal(error),
     onRetry: (error) => {
       health.fails(awayReason, error);
-      if (!isLogged) logger.warn({ err: error }, 'NATS cannot be reached yet; it is tried again');
+      if (!isLogged) log.warn({ err: error }, 'NATS cannot be reached yet; it is tried again');
       isLogged = true;
     },
   });
   health.works();
-  return createClient(connection, logger, health);
+  return createClient(connection, log, health);
 }
 
 async function toConnectionOptions(options: NatsClientOptions): Promise<ConnectionOptions> {
@@ -129,7 +129,7 @@ const given = <T extends Record<string, string | undefined>>(values: T): Partial
 
 const awayReason = 'it is away';
 
-function createClient(connection: NatsConnection, logger: Log, health: PartHealth): NatsClient {
+function createClient(connection: NatsConnection, log: Log, health: PartHealth): NatsClient {
   let isConnected = true;
   let closed = false;
   const rejectUnderWay = new Set<(error: Error) => void>();
@@ -154,14 +154,14 @@ function createClient(connection: NatsConnection, logger: Log, health: PartHealt
       if (type === Events.Disconnect) {
         lose();
         if (closed) continue;
-        logger.warn('the connection to NATS is lost; reconnecting');
+        log.warn('the connection to NATS is lost; reconnecting');
         health.fails(awayReason, away());
       } else if (type === Events.Reconnect) {
-        logger.info('the connection to NATS is up again');
+        log.info('the connection to NATS is up again');
         health.works();
         regain();
       } else if (type === Events.Error) {
-        logger.warn({ code: data }, 'NATS reports an error');
+        log.warn({ code: data }, 'NATS reports an error');
       }
     }
   };

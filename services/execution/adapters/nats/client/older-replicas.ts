@@ -6,7 +6,7 @@ import { subjectPrefix } from './streams.ts';
 interface OlderReplicasOptions {
   readonly client: NatsClient;
   readonly prefix: string;
-  readonly logger: Log;
+  readonly log: Log;
   /** How often older replicas are looked for, in milliseconds. */
   readonly checkMs?: number;
 }
@@ -33,7 +33,7 @@ const answerMs = 500;
 export async function watchOlderReplicas({
   client,
   prefix,
-  logger,
+  log,
   checkMs = usualCheckMs,
 }: OlderReplicasOptions): Promise<OlderReplicas> {
   const nothing = new Uint8Array(0);
@@ -44,7 +44,7 @@ export async function watchOlderReplicas({
       () => true,
       (error: unknown) => !isNoResponder(error),
     );
-    if (areThere && !found) logger.debug('all replicas read events in parts');
+    if (areThere && !found) log.debug('all replicas read events in parts');
     areThere = found;
   };
 

@@ -7,7 +7,7 @@ import { sequenceOf, toStored } from './reader.ts';
 
 interface LiveOptions {
   readonly streams: Streams;
-  readonly logger: Log;
+  readonly log: Log;
   /** Whether frames of this run are wanted. */
   readonly wants: (runId: string) => boolean;
   /** Called with each wanted frame once it is stored, in the order of the stream. */
@@ -34,7 +34,7 @@ const flushTimeoutMs = 5000;
 
 /** Subscribes, and creates the stream where it is missing. */
 export async function openLive(options: LiveOptions): Promise<Live> {
-  const { streams, wants, onFrame, isNeeded, logger } = options;
+  const { streams, wants, onFrame, isNeeded, log } = options;
   const { client, names, manager } = streams;
   const closing = new AbortController();
   const sequences = createSequences(options);
@@ -58,7 +58,7 @@ export async function openLive(options: LiveOptions): Promise<Live> {
       await pause(checkMs, closing.signal);
       if (!isNeeded() || !client.isConnected()) continue;
       await check().catch((error: unknown) => {
-        if (!isStreamAway(error)) logger.debug({ err: error }, 'the event stream could not be checked');
+        if (!isStreamAway(error)) log.debug({ err: error }, 'the event stream could not be checked');
       });
     }
   };
@@ -70,7 +70,7 @@ export async function openLive(options: LiveOptions): Promise<Live> {
         receive(message);
       } catch (cause) {
         // Thrown from here, it would end the connection.
-        logger.error({ err: cause }, 'a live event could not be read');
+        log.error({ err: cause }, 'a live event could not be read');
         sequences.addGap(false);
       }
     },
@@ -106,7 +106,7 @@ interface Sequences {
   readonly compare: (stream: StreamState) => void;
 }
 
-function createSequences({ onGap, logger }: Pick<LiveOptions, 'onGap' | 'logger'>): Sequences {
+function createSequences({ onGap, log }: Pick<LiveOptions, 'onGap' | 'log'>): Sequences {
   let gaps = 0;
   /** The last sequence that arrived; -1 before the first comparison. */
   let seen = -1;
@@ -132,7 +132,7 @@ function createSequences({ onGap, logger }: Pick<LiveOptions, 'onGap' | 'logger'
       const isNew = created !== '' && created !== stream.created;
       created = stream.created;
       if (isNew) {
-        logger.warn('the event stream was lost and has been created again');
+        log.warn('the event stream was lost and has been created again');
         seen = 0;
         due = 0;
         addGap(true);

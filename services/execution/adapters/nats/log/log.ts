@@ -18,7 +18,7 @@ interface NatsLogOptions {
   readonly streams: Streams;
   /** How long the events of an ended run are served, in milliseconds. After that the log counts as never written. */
   readonly retentionMs: number;
-  readonly logger: Log;
+  readonly log: Log;
   /** Replicas that cannot read frames in the layout of this version; absent: there are none. */
   readonly older?: Pick<OlderReplicas, 'areThere'>;
 }
@@ -28,7 +28,7 @@ const maxPendingBytes = 64 * 1024 * 1024;
 const closingMs = 5000;
 
 /** Opens the event logs on a stream, and creates the stream where it is missing. */
-export async function openNatsRunLog({ streams, retentionMs, logger, older }: NatsLogOptions): Promise<RunLog> {
+export async function openNatsRunLog({ streams, retentionMs, log, older }: NatsLogOptions): Promise<RunLog> {
   const { client, names } = streams;
   const writerName = randomUUID().slice(0, 8);
   const closed = new AbortController();
@@ -44,7 +44,7 @@ export async function openNatsRunLog({ streams, retentionMs, logger, older }: Na
 
   const live = await openLive({
     streams,
-    logger,
+    log,
     wants: (runId) => tails.get(runId) !== undefined,
     onFrame: (runId, frame) => {
       const tail = tails.of(runId);

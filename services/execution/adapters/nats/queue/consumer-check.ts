@@ -5,7 +5,7 @@ import type { Pulls } from './pulls.ts';
 
 interface ConsumerCheckOptions {
   readonly streams: Streams;
-  readonly logger: Log;
+  readonly log: Log;
   readonly backlog: Pick<Backlog, 'filledLanes'>;
   readonly pulls: Pick<Pulls, 'isOpen'>;
 }
@@ -16,7 +16,7 @@ interface ConsumerCheck {
   readonly check: () => Promise<void>;
 }
 
-export function createConsumerCheck({ streams, logger, backlog, pulls }: ConsumerCheckOptions): ConsumerCheck {
+export function createConsumerCheck({ streams, log, backlog, pulls }: ConsumerCheckOptions): ConsumerCheck {
   /** Lanes that have delivered a run since the last check. */
   let delivered = new Set<number>();
   /** Lanes that delivered nothing before the last check. */
@@ -32,7 +32,7 @@ export function createConsumerCheck({ streams, logger, backlog, pulls }: Consume
       delivered = new Set();
       for (const lane of quiet) {
         if (!silent.has(lane)) continue;
-        logger.warn({ lane }, 'a consumer of the queue delivers nothing; it is created again');
+        log.warn({ lane }, 'a consumer of the queue delivers nothing; it is created again');
         await recreateConsumer(streams.manager, streams.settings, lane);
       }
       silent = quiet;

@@ -13,7 +13,7 @@ import { createTakers } from './takers.ts';
 
 interface NatsQueueOptions {
   readonly streams: Streams;
-  readonly logger: Log;
+  readonly log: Log;
   /** How often consumers are checked while a worker waits for runs, in milliseconds. */
   readonly watchMs: number;
 }
@@ -27,7 +27,7 @@ const pullsPerLease = 2;
 const leaveMs = 1000;
 
 /** Opens the queue on a stream, and creates stream and consumers where they are missing. */
-export async function openNatsRunQueue({ streams, logger, watchMs }: NatsQueueOptions): Promise<RunQueue> {
+export async function openNatsRunQueue({ streams, log, watchMs }: NatsQueueOptions): Promise<RunQueue> {
   const { client, names, settings } = streams;
   const closing = new AbortController();
   const takers = createTakers(() => pullAll());
@@ -71,7 +71,7 @@ export async function openNatsRunQueue({ streams, logger, watchMs }: NatsQueueOp
     // A run that is not taken stays the lane's next one.
     if (left > 0 || !give) filled.add(lane);
     if (!run) {
-      logger.error({ subject: message.subject }, 'a message of the queue is not a run; it is deleted');
+      log.error({ subject: message.subject }, 'a message of the queue is not a run; it is deleted');
       message.respond(term);
     } else if (give) give(toTaken(message, run));
     // Another replica may have a free slot.
@@ -100,7 +100,7 @@ export async function openNatsRunQueue({ streams, logger, watchMs }: NatsQueueOp
     },
   });
 
-  const consumers = createConsumerCheck({ streams, logger, backlog, pulls });
+  const consumers = createConsumerCheck({ streams, log, backlog, pulls });
 
   const put = createPut({
     ...{ streams, backlog, closing: closing.signal },
@@ -121,7 +121,7 @@ export async function openNatsRunQueue({ streams, logger, watchMs }: NatsQueueOp
       await client.connected(closing.signal);
       await streams.ensureRuns();
     } catch (error) {
-      logger.debug({ err: error }, 'the queue could not be created again yet');
+      log.debug({ err: error }, 'the queue could not be created again yet');
     }
     await pullSoon();
   };
@@ -140,7 +140,7 @@ export async function openNatsRunQueue({ streams, logger, watchMs }: NatsQueueOp
   });
   const watching = every(watchMs, watch, (error) => {
     if (isStreamAway(error)) void restore();
-    else logger.debug({ err: error }, 'the consumers of the queue could not be checked');
+    else log.debug({ err: error }, 'the consumers of the queue could not be checked');
   });
 
   return {
