@@ -8,7 +8,7 @@ async function modulesOf(code: string): Promise<readonly string[]> {
     const { registerHooks } = await import('node:module');
     const asked = [];
     registerHooks({ resolve: (name, context, next) => { asked.push(name); return next(name, context); } });
-    const { openGatewayStores, openMemoryStores } = await import('${new URL('./stores.ts', import.meta.url).href}');
+    const { openGatewayStores, openInProcessStores } = await import('${new URL('./stores.ts', import.meta.url).href}');
     const { createLog } = await import('@agent-workflow/kit/log');
     const log = createLog('test', 'silent');
     ${code}
@@ -23,7 +23,7 @@ const isDriver = (name: string): boolean => /^(@redis\/.*|redis)$/.test(name);
 
 test('a single process does not load the driver of Redis', async (t) => {
   const asked = await modulesOf(`
-    await using stores = openMemoryStores();
+    await using stores = openInProcessStores();
     await using same = await openGatewayStores({ config: { REDIS_KEY_PREFIX: '', REDIS_TIMEOUT_MS: 100 }, log });`);
   t.true(asked.length > 10);
   t.deepEqual(asked.filter(isDriver), []);

@@ -1,11 +1,11 @@
 import type { Health } from '@agent-workflow/runtime/health';
 import type { Log } from '@agent-workflow/kit/log';
 import type { Registry } from '@agent-workflow/runtime/metrics';
-import { type Counter, openMemoryCounter, openRedisCounter, withFallback } from './limits/index.ts';
+import { type Counter, openInProcessCounter, openRedisCounter, withFallback } from './limits/index.ts';
 import { measureRedis } from './redis/metrics.ts';
-import { type ReplyCache, openMemoryReplyCache, openRedisReplyCache } from './idempotency/index.ts';
-import { openMemoryTicketStore, openRedisTicketStore, type TicketStore } from './tickets/index.ts';
-import { openMemoryToolStore, openRedisToolStore, type ToolStore } from './tools/index.ts';
+import { type ReplyCache, openInProcessReplyCache, openRedisReplyCache } from './idempotency/index.ts';
+import { openInProcessTicketStore, openRedisTicketStore, type TicketStore } from './tickets/index.ts';
+import { openInProcessToolStore, openRedisToolStore, type ToolStore } from './tools/index.ts';
 import type { StoreConfig } from './redis/settings.ts';
 
 /** Everything that the gateway stores. None of it is a record: what is lost can be made again. */
@@ -28,16 +28,16 @@ interface GatewayStoresOptions {
 /** Opens the stores in Redis, which all replicas share, or in this process when `REDIS_URL` is not set. */
 export async function openGatewayStores({ config, ...rest }: GatewayStoresOptions): Promise<GatewayStores> {
   const { REDIS_URL } = config;
-  return REDIS_URL === undefined ? stores.memory() : stores.redis({ config: { ...config, REDIS_URL }, ...rest });
+  return REDIS_URL === undefined ? stores.inProcess() : stores.redis({ config: { ...config, REDIS_URL }, ...rest });
 }
 
 /** Opens the stores of a gateway that is the only replica. */
-export function openMemoryStores(): GatewayStores {
+export function openInProcessStores(): GatewayStores {
   const opened = new AsyncDisposableStack();
-  const counter = opened.use(openMemoryCounter());
-  const replyCache = opened.use(openMemoryReplyCache());
-  const tickets = opened.use(openMemoryTicketStore());
-  const tools = opened.use(openMemoryToolStore());
+  const counter = opened.use(openInProcessCounter());
+  const replyCache = opened.use(openInProcessReplyCache());
+  const tickets = opened.use(openInProcessTicketStore());
+  const tools = opened.use(openInProcessToolStore());
   return { counter, replyCache, tickets, tools, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
@@ -51,7 +51,7 @@ async function openRedisStores(options: RedisStoresOptions): Promise<GatewayStor
   const opened = new AsyncDisposableStack();
   const connection = opened.use(await openRedis({ ...options, health: options.health?.part('redis') }));
   const redis = options.registry ? measureRedis(connection, options.registry) : connection;
-  const counter = opened.use(withFallback({ shared: openRedisCounter(redis), local: openMemoryCounter() }));
+  const counter = opened.use(withFallback({ shared: openRedisCounter(redis), local: openInProcessCounter() }));
   const replyCache = opened.use(openRedisReplyCache(redis));
   const tickets = opened.use(openRedisTicketStore(redis));
   const tools = opened.use(openRedisToolStore(redis));
@@ -59,4 +59,4 @@ async function openRedisStores(options: RedisStoresOptions): Promise<GatewayStor
 }
 
 /** The registry of stores. Another store is an adapter in each of the four folders, and one line here. */
-const stores = { memory: openMemoryStores, redis: openRedisStores };
+const stores = { inProcess: openInProcessStores, redis: openRedisStores };

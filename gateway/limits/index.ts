@@ -1,7 +1,7 @@
 /** Bounds the requests, failed authentications and open streams of each caller. */
 export { addressOf } from './address.ts';
 export { withFallback } from './fallback.ts';
-export { openMemoryCounter } from './memory.ts';
+export { openInProcessCounter } from './in-process.ts';
 export type { Counter, Rate } from './port.ts';
 export { callerOf, failureRate, requestRate } from './rates.ts';
 export { openRedisCounter } from './redis.ts';

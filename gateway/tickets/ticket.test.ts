@@ -1,11 +1,11 @@
 import test from 'ava';
 import type { TicketGrant, TicketStore } from './port.ts';
-import { openMemoryTicketStore } from './memory.ts';
+import { openInProcessTicketStore } from './in-process.ts';
 import { grantOf, makeTicket } from './ticket.ts';
 
 /** A store that writes down all that it is told. */
 function openNoted(): TicketStore & { readonly told: unknown[] } {
-  const store = openMemoryTicketStore();
+  const store = openInProcessTicketStore();
   const told: unknown[] = [];
   return {
     ...store,

@@ -1,5 +1,6 @@
-import { openMemoryRunQueue, openMemoryWorkerLeases } from '@agent-workflow/execution/adapters/memory/memory';
-import { openMemoryRunControl } from '@agent-workflow/execution/adapters/memory/control';
+import { openInProcessRunQueue } from '@agent-workflow/execution/adapters/in-process/queue';
+import { openInProcessWorkerLeases } from '@agent-workflow/execution/adapters/in-process/leases';
+import { openInProcessRunControl } from '@agent-workflow/execution/adapters/in-process/control';
 import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite/run-log';
 import { loadAgent } from '@agent-workflow/execution/agents/load';
 import { observeExecution } from '@agent-workflow/execution/observed';
@@ -10,7 +11,7 @@ import { openAuth, rulesOf } from '@agent-workflow/gateway/auth/open';
 import { hostOf } from '@agent-workflow/gateway/config';
 import { createReadinessCheck } from '@agent-workflow/gateway/upstream/readiness';
 import { openServer } from '@agent-workflow/gateway/server';
-import { openMemoryStores, type GatewayStores } from '@agent-workflow/gateway/stores';
+import { openInProcessStores, type GatewayStores } from '@agent-workflow/gateway/stores';
 import { openDataFolder } from '@agent-workflow/runtime/sqlite/data-folder';
 import type { Env } from '@agent-workflow/kit/env';
 import { anonymousOwner } from '@agent-workflow/kit/ids';
@@ -44,7 +45,7 @@ interface StandaloneOptions {
  */
 export async function openStandalone(
   env: Env,
-  { openWatchdog = () => unwatched, openStores = openMemoryStores }: StandaloneOptions = {},
+  { openWatchdog = () => unwatched, openStores = openInProcessStores }: StandaloneOptions = {},
 ): Promise<Standalone> {
   const { values, log } = beginProcess('standalone', standaloneSettings, env);
   const file = readServiceFile(values.SERVICE_CONFIG);
@@ -68,15 +69,15 @@ export async function openStandalone(
   );
   const parts = {
     ...{ graph, threads, watchdog },
-    queue: openMemoryRunQueue(),
-    leases: openMemoryWorkerLeases(),
+    queue: openInProcessRunQueue(),
+    leases: openInProcessWorkerLeases(),
     eventLog: openSqliteRunLog({ path: pathOf('execution.sqlite'), health: health.part('events') }),
   };
   const { execution, drain } = opened.use(
     await openExecution({
       ...observeExecution(parts, { registry, spans, slots: values.RUN_CONCURRENCY }),
       ...{ memory, log, values, sweepMs, health },
-      control: openMemoryRunControl(),
+      control: openInProcessRunControl(),
     }),
   );
   // Requests wait for runs: they drain first, and what then still runs has the time that is left.

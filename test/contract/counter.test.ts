@@ -1,5 +1,5 @@
 import test, { type ExecutionContext } from 'ava';
-import { type Counter, openMemoryCounter, openRedisCounter, withFallback } from '@agent-workflow/gateway/limits';
+import { type Counter, openInProcessCounter, openRedisCounter, withFallback } from '@agent-workflow/gateway/limits';
 import { openRedis } from '@agent-workflow/gateway/redis/client';
 import { createLog } from '@agent-workflow/kit/log';
 import { withServer } from '../servers/real-suite.ts';
@@ -12,7 +12,7 @@ const silentLog = createLog('test', 'silent');
 counterContract(test, 'in memory', async () => {
   let time = 1_000_000;
   return {
-    counter: openMemoryCounter({ now: () => time }),
+    counter: openInProcessCounter({ now: () => time }),
     pass: async (ms) => {
       time += ms;
     },
@@ -20,7 +20,7 @@ counterContract(test, 'in memory', async () => {
 });
 
 test('in memory: keys beyond the bound are forgotten, the longest unasked first', async (t) => {
-  await using counter = openMemoryCounter({ maxKeys: 3, now: () => 0 });
+  await using counter = openInProcessCounter({ maxKeys: 3, now: () => 0 });
   const rate = { limit: 1, windowMs: 1000 };
   for (const key of ['a', 'b', 'c']) await counter.take(key, rate);
   await counter.take('a', rate);
@@ -32,7 +32,7 @@ test('in memory: keys beyond the bound are forgotten, the longest unasked first'
 test('in memory: exactly the limit is let through at once, whatever limit and moment', async (t) => {
   for (const limit of [1, 3, 7, 999, 6000, 100_000]) {
     for (const time of [0, 0.1, 86_400_000.7]) {
-      await using counter = openMemoryCounter({ now: () => time });
+      await using counter = openInProcessCounter({ now: () => time });
       let given = 0;
       while ((await counter.take('a', { limit, windowMs: 60_000 })).allowed) given++;
       t.is(given, limit);
@@ -41,14 +41,14 @@ test('in memory: exactly the limit is let through at once, whatever limit and mo
 });
 
 for (const [name, openShared] of [
-  ['with a fallback', (now: () => number) => openMemoryCounter({ now })],
+  ['with a fallback', (now: () => number) => openInProcessCounter({ now })],
   ['with a fallback, alone', openCounterOfNothing],
 ] as const) {
   counterContract(test, name, async () => {
     let time = 1_000_000;
     const now = (): number => time;
     return {
-      counter: withFallback({ shared: await openShared(now), local: openMemoryCounter({ now }) }),
+      counter: withFallback({ shared: await openShared(now), local: openInProcessCounter({ now }) }),
       pass: async (ms) => {
         time += ms;
       },

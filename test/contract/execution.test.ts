@@ -2,8 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
-import { openMemoryRunQueue, openMemoryWorkerLeases } from '@agent-workflow/execution/adapters/memory/memory';
-import { openMemoryRunControl } from '@agent-workflow/execution/adapters/memory/control';
+import { openInProcessRunQueue } from '@agent-workflow/execution/adapters/in-process/queue';
+import { openInProcessWorkerLeases } from '@agent-workflow/execution/adapters/in-process/leases';
+import { openInProcessRunControl } from '@agent-workflow/execution/adapters/in-process/control';
 import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite/run-log';
 import { executionSettings } from '@agent-workflow/execution/config';
 import { expireLogs } from '@agent-workflow/execution/worker/expire-logs';
@@ -76,9 +77,9 @@ async function openServices(
       graph,
       threads,
       memory,
-      queue: openMemoryRunQueue(),
-      leases: openMemoryWorkerLeases(),
-      control: openMemoryRunControl(),
+      queue: openInProcessRunQueue(),
+      leases: openInProcessWorkerLeases(),
+      control: openInProcessRunControl(),
       sweepMs: 30_000,
       eventLog: log,
       log: silentLog,

@@ -1,5 +1,6 @@
-import { openMemoryRunQueue, openMemoryWorkerLeases } from '@agent-workflow/execution/adapters/memory/memory';
-import { openMemoryRunControl } from '@agent-workflow/execution/adapters/memory/control';
+import { openInProcessRunQueue } from '@agent-workflow/execution/adapters/in-process/queue';
+import { openInProcessWorkerLeases } from '@agent-workflow/execution/adapters/in-process/leases';
+import { openInProcessRunControl } from '@agent-workflow/execution/adapters/in-process/control';
 import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite/run-log';
 import { executionSettings } from '@agent-workflow/execution/config';
 import type { CompiledGraph } from '@agent-workflow/graph';
@@ -59,8 +60,8 @@ export async function openReplicas(): Promise<Replicas> {
   const ground: Ground = {
     threads: link(createThreads({ store })),
     memory: link(memory.memory),
-    queue: opening.use(openMemoryRunQueue()),
-    leases: opening.use(openMemoryWorkerLeases()),
+    queue: opening.use(openInProcessRunQueue()),
+    leases: opening.use(openInProcessWorkerLeases()),
     eventLog: opening.use(openSqliteRunLog({ path: ':memory:' })),
   };
   const opened = opening.move();
@@ -104,7 +105,7 @@ async function openReplica(
   };
   const own = await openExecution({
     graph,
-    control: openMemoryRunControl(),
+    control: openInProcessRunControl(),
     threads: mortal(seen.threads, isDead),
     memory: seen.memory,
     leases,

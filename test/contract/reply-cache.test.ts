@@ -1,4 +1,4 @@
-import { openMemoryReplyCache, openRedisReplyCache } from '@agent-workflow/gateway/idempotency';
+import { openInProcessReplyCache, openRedisReplyCache } from '@agent-workflow/gateway/idempotency';
 import test from 'ava';
 import { withServer } from '../servers/real-suite.ts';
 import { redis } from '../servers/redis.ts';
@@ -8,7 +8,7 @@ import { openRedisKeys } from './redis-keys.ts';
 replyCacheContract(test, 'in memory', async () => {
   let time = 1_000_000;
   return {
-    cache: openMemoryReplyCache({ now: () => time }),
+    cache: openInProcessReplyCache({ now: () => time }),
     pass: async (ms) => {
       time += ms;
     },
@@ -16,7 +16,7 @@ replyCacheContract(test, 'in memory', async () => {
 });
 
 test('in memory: replies beyond the bound are forgotten, the longest unasked first', async (t) => {
-  await using cache = openMemoryReplyCache({ maxBytes: 3000 });
+  await using cache = openInProcessReplyCache({ maxBytes: 3000 });
   const reply = { bodyHash: 'hash', replyJson: Buffer.alloc(900) };
   for (const key of ['a', 'b', 'c']) await cache.put(key, reply);
   await cache.get('a');

@@ -1,12 +1,12 @@
 import test from 'ava';
-import { openMemoryRunQueue } from '@agent-workflow/execution/adapters/memory/memory';
+import { openInProcessRunQueue } from '@agent-workflow/execution/adapters/in-process/queue';
 import { createLanes } from '@agent-workflow/execution/adapters/nats/queue/lanes';
 import { openQueueOn } from '../servers/nats-adapters.ts';
 import { nats } from '../servers/nats.ts';
 import { withServer } from '../servers/real-suite.ts';
 import { runQueueContract } from './run-queue.ts';
 
-runQueueContract(test, 'in memory', { open: async () => openMemoryRunQueue() });
+runQueueContract(test, 'in memory', { open: async () => openInProcessRunQueue() });
 
 withServer(test, nats, (server) => {
   runQueueContract(test, 'nats', { open: async () => openQueueOn((await server()).url), apart: ownersApart() });

@@ -1,4 +1,4 @@
-import { openMemoryTicketStore, openRedisTicketStore } from '@agent-workflow/gateway/tickets';
+import { openInProcessTicketStore, openRedisTicketStore } from '@agent-workflow/gateway/tickets';
 import test from 'ava';
 import { withServer } from '../servers/real-suite.ts';
 import { redis } from '../servers/redis.ts';
@@ -8,7 +8,7 @@ import { ticketStoreContract } from './ticket-store.ts';
 ticketStoreContract(test, 'in memory', async () => {
   let time = 1_000_000;
   return {
-    tickets: openMemoryTicketStore({ now: () => time }),
+    tickets: openInProcessTicketStore({ now: () => time }),
     pass: async (ms) => {
       time += ms;
     },
@@ -16,7 +16,7 @@ ticketStoreContract(test, 'in memory', async () => {
 });
 
 test('in memory: tickets beyond the bound are forgotten, the longest unused first', async (t) => {
-  await using tickets = openMemoryTicketStore({ maxTickets: 2 });
+  await using tickets = openInProcessTicketStore({ maxTickets: 2 });
   const grant = { owner: 'u:ada', runId: 'run' };
   for (const hash of ['a', 'b']) await tickets.put(hash, grant);
   t.deepEqual(await tickets.get('a'), grant);

@@ -1,4 +1,4 @@
-import { openMemoryToolStore, openRedisToolStore } from '@agent-workflow/gateway/tools';
+import { openInProcessToolStore, openRedisToolStore } from '@agent-workflow/gateway/tools';
 import test from 'ava';
 import { withServer } from '../servers/real-suite.ts';
 import { redis } from '../servers/redis.ts';
@@ -8,7 +8,7 @@ import { toolStoreContract } from './tool-store.ts';
 toolStoreContract(test, 'memory', async () => {
   let time = 0;
   return {
-    store: openMemoryToolStore({ now: () => time }),
+    store: openInProcessToolStore({ now: () => time }),
     pass: async (ms) => {
       time += ms;
     },

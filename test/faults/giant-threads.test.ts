@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import test, { type ExecutionContext } from 'ava';
-import { openMemoryRunQueue, openMemoryWorkerLeases } from '@agent-workflow/execution/adapters/memory/memory';
-import { openMemoryRunControl } from '@agent-workflow/execution/adapters/memory/control';
+import { openInProcessRunQueue } from '@agent-workflow/execution/adapters/in-process/queue';
+import { openInProcessWorkerLeases } from '@agent-workflow/execution/adapters/in-process/leases';
+import { openInProcessRunControl } from '@agent-workflow/execution/adapters/in-process/control';
 import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite/run-log';
 import { executionSettings } from '@agent-workflow/execution/config';
 import { END, START, StateGraph } from '@agent-workflow/graph';
@@ -98,7 +99,7 @@ async function openOverGrpc(store: ThreadStore): Promise<Opened> {
   const own = opened.use(
     await openExecution({
       ...{ graph, threads, memory: ownMemory.memory, log: silentLog, sweepMs: 1000 },
-      ...{ queue: openMemoryRunQueue(), leases: openMemoryWorkerLeases(), control: openMemoryRunControl() },
+      ...{ queue: openInProcessRunQueue(), leases: openInProcessWorkerLeases(), control: openInProcessRunControl() },
       eventLog: openSqliteRunLog({ path: ':memory:' }),
       values: readEnv(executionSettings, {}),
     }),

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { intervalOf, largestOf, rateStateOf } from './cell-rate.ts';
 import type { Counter, Slot } from './port.ts';
 
-interface MemoryCounterOptions {
+interface InProcessCounterOptions {
   /** Keys whose rate is kept; the least recently used are evicted first. */
   readonly maxKeys?: number;
   /** A monotonic clock, in milliseconds. */
@@ -10,10 +10,10 @@ interface MemoryCounterOptions {
 }
 
 /** A counter in this process. */
-export function openMemoryCounter({
+export function openInProcessCounter({
   maxKeys = 65_536,
   now = () => performance.now(),
-}: MemoryCounterOptions = {}): Counter {
+}: InProcessCounterOptions = {}): Counter {
   const emptyAt = new LRUCache<string, number>({ max: maxKeys });
   const slots = new Map<string, number>();
 

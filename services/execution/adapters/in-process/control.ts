@@ -1,7 +1,7 @@
 import type { RunControl } from '../../ports/port.ts';
 
 /** Passes stops between the parts of one process. */
-export function openMemoryRunControl(): RunControl {
+export function openInProcessRunControl(): RunControl {
   const listeners = new Set<(runId: string) => void>();
   return {
     stop: (runId) => {

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { replyTtlMs, type CachedReply, type ReplyCache } from './port.ts';
 
-interface MemoryReplyCacheOptions {
+interface InProcessReplyCacheOptions {
   /** Bytes of replies in the cache; the least recently used are evicted first. */
   readonly maxBytes?: number;
   /** A monotonic clock, in milliseconds. */
@@ -9,10 +9,10 @@ interface MemoryReplyCacheOptions {
 }
 
 /** A reply cache in this process. */
-export function openMemoryReplyCache({
+export function openInProcessReplyCache({
   maxBytes = 16 * 1024 * 1024,
   now = () => performance.now(),
-}: MemoryReplyCacheOptions = {}): ReplyCache {
+}: InProcessReplyCacheOptions = {}): ReplyCache {
   const replies = new LRUCache<string, { readonly reply: CachedReply; readonly until: number }>({
     maxSize: maxBytes,
     sizeCalculation: ({ reply }, key) => reply.replyJson.byteLength + reply.bodyHash.length + key.length,

@@ -5,13 +5,13 @@ import { toolsTtlMs, type ToolStore } from './port.ts';
 /** Owners whose tools are stored; the least recently used are evicted first. */
 const maxOwners = 10_000;
 
-interface MemoryToolStoreOptions {
+interface InProcessToolStoreOptions {
   /** A monotonic clock, in milliseconds. */
   readonly now?: () => number;
 }
 
 /** Stores tools in this process. */
-export function openMemoryToolStore({ now = () => performance.now() }: MemoryToolStoreOptions = {}): ToolStore {
+export function openInProcessToolStore({ now = () => performance.now() }: InProcessToolStoreOptions = {}): ToolStore {
   const lists = new LRUCache<string, { readonly tools: readonly RemoteTool[]; readonly until: number }>({
     max: maxOwners,
   });

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { ticketMs, type TicketGrant, type TicketStore } from './port.ts';
 
-interface MemoryTicketStoreOptions {
+interface InProcessTicketStoreOptions {
   /** Tickets that are stored; the least recently used are evicted first. */
   readonly maxTickets?: number;
   /** A monotonic clock, in milliseconds. */
@@ -9,10 +9,10 @@ interface MemoryTicketStoreOptions {
 }
 
 /** Stores tickets in this process. */
-export function openMemoryTicketStore({
+export function openInProcessTicketStore({
   maxTickets = 100_000,
   now = () => performance.now(),
-}: MemoryTicketStoreOptions = {}): TicketStore {
+}: InProcessTicketStoreOptions = {}): TicketStore {
   const grants = new LRUCache<string, { readonly grant: TicketGrant; readonly until: number }>({ max: maxTickets });
   return {
     put: (hash, grant) => {

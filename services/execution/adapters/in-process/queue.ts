@@ -1,11 +1,11 @@
-import type { RunnableRun, RunQueue, TakenRun, WorkerLeases } from '../../ports/port.ts';
+import type { RunnableRun, RunQueue, TakenRun } from '../../ports/port.ts';
 
 interface Taker {
   readonly give: (run: RunnableRun) => void;
 }
 
 /** A queue inside the process. The runs that it loses with the process are enqueued again from the record. */
-export function openMemoryRunQueue(): RunQueue {
+export function openInProcessRunQueue(): RunQueue {
   // Maps keep their keys in order of insertion: the first owner has the turn, and its first run is its oldest.
   const lanes = new Map<string, Map<string, RunnableRun>>();
   const takers = new Set<Taker>();
@@ -81,27 +81,3 @@ const epochOf = ({ takeoverEpoch }: RunnableRun): number => takeoverEpoch ?? -1;
 
 /** Runs are delivered once here, so that nothing needs to be settled. */
 const taken = (run: RunnableRun): TakenRun => ({ run, settle: () => undefined });
-
-/** Leases of the workers in this process. They end with the process, as its workers do. */
-export function openMemoryWorkerLeases(): WorkerLeases {
-  const until = new Map<string, number>();
-  return {
-    renew: (workerId, leaseMs) => {
-      // The monotonic clock: one that can be set could end leases or keep dead workers alive.
-      until.set(workerId, performance.now() + leaseMs);
-      return Promise.resolve();
-    },
-
-    release: (workerId) => {
-      until.delete(workerId);
-      return Promise.resolve();
-    },
-
-    isAlive: (workerId) => Promise.resolve((until.get(workerId) ?? -Infinity) > performance.now()),
-
-    [Symbol.asyncDispose]: () => {
-      until.clear();
-      return Promise.resolve();
-    },
-  };
-}
