@@ -13,31 +13,31 @@ let messages = 0;
 const message = (role: Message['role'], ...content: Block[]): Message =>
   deepFreeze({ message_id: `m${String(++messages)}`, role, content, timestamp: '2026-01-01T00:00:00.000Z' });
 const text = (words: string): Block => ({ type: 'text', text: words });
-const said = (words = 'words'): Message => message('user', text(words));
+const userMessage = (words = 'words'): Message => message('user', text(words));
 const calls = (...ids: string[]): Message =>
   message('assistant', ...ids.map((id) => ({ type: 'tool_call', id, name: 'look', args: {} })));
 const results = (...ids: string[]): Message =>
   message('tool', ...ids.map((id) => ({ type: 'tool_result', call_id: id, output: 'seen', is_error: false })));
 
-/** Which of the messages stay, by their places. */
+/** The indexes of the messages that are kept. */
 const keptOf = (context: readonly Message[], keep: number): number[] =>
   splitContext(context, { keep }).kept.map((each) => context.indexOf(each));
 
-test('the newest stay, and the system messages that the context begins with', (t) => {
+test('the newest messages and the system messages at the start are kept', (t) => {
   const system = message('system', text('You are kind.'));
-  t.deepEqual(keptOf([system, said(), said(), said(), said()], 2), [0, 3, 4]);
-  t.deepEqual(keptOf([said(), system, said(), said()], 2), [2, 3]);
+  t.deepEqual(keptOf([system, userMessage(), userMessage(), userMessage(), userMessage()], 2), [0, 3, 4]);
+  t.deepEqual(keptOf([userMessage(), system, userMessage(), userMessage()], 2), [2, 3]);
   t.deepEqual(keptOf([system, message('system', text('You are brief.'))], 1), [0, 1]);
 });
 
-test('a context that is no longer than what stays is left whole', (t) => {
-  const context = [message('system', text('hm')), said(), said()];
+test('a context of no more messages than are kept is left whole', (t) => {
+  const context = [message('system', text('hm')), userMessage(), userMessage()];
   t.deepEqual(splitContext(context, { keep: 2 }), { kept: context, removed: [] });
   t.deepEqual(splitContext([], { keep: 1 }), { kept: [], removed: [] });
 });
 
-test('a message with calls stays with all its results, and goes with all of them', (t) => {
-  const context = [said(), calls('a', 'b'), results('a'), results('b'), said(), said()];
+test('a message with calls is kept or removed together with all results', (t) => {
+  const context = [userMessage(), calls('a', 'b'), results('a'), results('b'), userMessage(), userMessage()];
   for (const [keep, kept] of [
     [1, [5]],
     [2, [4, 5]],
@@ -47,15 +47,15 @@ test('a message with calls stays with all its results, and goes with all of them
     t.deepEqual(keptOf(context, keep), kept);
 });
 
-test('a message with an open call stays, and with it the answers to its other calls', (t) => {
-  const context = [said(), calls('a', 'b'), results('a'), said(), said(), said()];
+test('a message with an open call is kept, with the results of its other calls', (t) => {
+  const context = [userMessage(), calls('a', 'b'), results('a'), userMessage(), userMessage(), userMessage()];
   t.deepEqual(keptOf(context, 1), [1, 2, 5]);
 });
 
-test('ids of calls that are given out again do not tie one turn to another', (t) => {
-  const turn = () => [said(), calls('call_1'), results('call_1'), said()];
+test('a call id that is used again does not connect two turns', (t) => {
+  const turn = () => [userMessage(), calls('call_1'), results('call_1'), userMessage()];
   t.deepEqual(keptOf([...turn(), ...turn(), ...turn()], 3), [9, 10, 11]);
-  t.deepEqual(keptOf([calls('call_1'), said(), calls('call_1'), results('call_1'), said()], 1), [0, 4]);
+  t.deepEqual(keptOf([calls('call_1'), userMessage(), calls('call_1'), results('call_1'), userMessage()], 1), [0, 4]);
 });
 
 /** Conversations as they should be, and anything beside: results of nobody's calls, calls cut off, ids given out again. */
@@ -91,7 +91,7 @@ function callsIn(context: readonly Message[]): { readonly at: number; readonly a
   );
 }
 
-test('what stays and what goes is the whole context in order, and no call is parted from its results', (t) => {
+test('kept and removed messages together are the context in order, and no call is separated from its results', (t) => {
   fc.assert(
     fc.property(contexts, fc.integer({ min: 1, max: 12 }), (context, keep) => {
       const { kept, removed } = splitContext(context, { keep });
@@ -115,33 +115,33 @@ test('what stays and what goes is the whole context in order, and no call is par
   );
 });
 
-test('a conversation without calls keeps exactly the newest', (t) => {
+test('a conversation without calls keeps exactly the newest messages', (t) => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 40 }), fc.integer({ min: 1, max: 50 }), (length, keep) => {
-      const context = Array.from({ length }, () => said());
+      const context = Array.from({ length }, () => userMessage());
       t.deepEqual(splitContext(context, { keep }).kept, context.slice(-keep));
     }),
   );
 });
 
 test('tokens are counted as four bytes of UTF-8 each, rounded up for each message', (t) => {
-  t.is(countTokensApproximately([said('abcd')]), 1);
-  t.is(countTokensApproximately([said('abcde'), said('x'), said('')]), 3);
-  t.is(countTokensApproximately([said('🫖🫖')]), 2);
+  t.is(countTokensApproximately([userMessage('abcd')]), 1);
+  t.is(countTokensApproximately([userMessage('abcde'), userMessage('x'), userMessage('')]), 3);
+  t.is(countTokensApproximately([userMessage('🫖🫖')]), 2);
   const block = { type: 'tool_result', call_id: 'a', output: { tea: 'sencha' } };
   t.is(countTokensApproximately([message('tool', block)]), Math.ceil(JSON.stringify(block).length / 4));
 });
 
-test('a context is over a bound when it has more than that, of messages or of tokens', (t) => {
-  const state = { context: [said('abcd'), said('abcd')] };
+test('a context is over its bounds with more messages or more tokens than a bound', (t) => {
+  const state = { context: [userMessage('abcd'), userMessage('abcd')] };
   t.false(contextExceeds(state, { messages: 2, tokens: 2 }));
   t.true(contextExceeds(state, { messages: 1 }));
   t.true(contextExceeds(state, { messages: 2, tokens: 1 }));
   t.false(contextExceeds(state, {}));
 });
 
-type Heard = (readonly [readonly string[], string])[];
-const shortening = (whenOver: { readonly messages?: number; readonly tokens?: number }, inner: Heard = []) =>
+type Summarized = (readonly [readonly string[], string])[];
+const shortening = (whenOver: { readonly messages?: number; readonly tokens?: number }, inner: Summarized = []) =>
   new StateGraph({ n: field<number>({ type: 'integer', default: 0 }) })
     .addNode(
       'shorten',
@@ -157,20 +157,20 @@ const shortening = (whenOver: { readonly messages?: number; readonly tokens?: nu
     .addEdge(START, 'shorten')
     .compile();
 
-test('a summarising node changes nothing up to its bound, and over it keeps the newest and carries the summary on', async (t) => {
-  const inner: Heard = [];
+test('a summarising node changes nothing up to its bound, and over it keeps the newest messages and extends the summary', async (t) => {
+  const inner: Summarized = [];
   const graph = shortening({ messages: 4 }, inner);
-  const context = [said(), said(), said(), said()];
+  const context = [userMessage(), userMessage(), userMessage(), userMessage()];
   const below = await walk(graph, { context });
   t.deepEqual(below.state.context, context);
   t.is(below.state.values['context_summary'], '');
   t.is(inner.length, 0);
 
-  const fifth = said();
+  const fifth = userMessage();
   const over = await walk(graph, { context: [...context, fifth] });
   t.deepEqual(over.state.context, [context[3], fifth]);
   t.is(over.state.values['context_summary'], '3 gone. ');
-  const more = [said(), said(), said()];
+  const more = [userMessage(), userMessage(), userMessage()];
   const again = await walk(graph, { from: { ...over, next: ['shorten'] }, context: more });
   t.deepEqual(again.state.context, more.slice(1));
   t.is(again.state.values['context_summary'], '3 gone. 3 gone. ');
@@ -180,32 +180,34 @@ test('a summarising node changes nothing up to its bound, and over it keeps the 
   ]);
 });
 
-test('tokens alone may be the bound', async (t) => {
+test('a bound of tokens alone works', async (t) => {
   const graph = shortening({ tokens: 10 });
-  const long = said('x'.repeat(50));
-  t.is((await walk(graph, { context: [said(), said(), said()] })).state.context.length, 3);
-  t.is((await walk(graph, { context: [long, said(), said()] })).state.context.length, 2);
+  const long = userMessage('x'.repeat(50));
+  t.is((await walk(graph, { context: [userMessage(), userMessage(), userMessage()] })).state.context.length, 3);
+  t.is((await walk(graph, { context: [long, userMessage(), userMessage()] })).state.context.length, 2);
 });
 
-test('where nothing may go, nothing is summarised', async (t) => {
-  const { state } = await walk(shortening({ messages: 2 }), { context: [calls('a'), calls('b'), said(), said()] });
+test('nothing is summarised when no message may be removed', async (t) => {
+  const { state } = await walk(shortening({ messages: 2 }), {
+    context: [calls('a'), calls('b'), userMessage(), userMessage()],
+  });
   t.is(state.context.length, 4);
   t.is(state.values['context_summary'], '');
 });
 
-test('bounds that make no sense are refused when the node is made', (t) => {
+test('invalid bounds are refused when the node is made', (t) => {
   const summarize = () => '';
-  for (const [whenOver, keep, says] of [
+  for (const [whenOver, keep, fault] of [
     [{}, 1, 'whenOver of a summarising node names neither messages nor tokens'],
     [{ messages: 10 }, 11, 'keep of a summarising node is 11: it must be a whole number from 1 to 10'],
     [{ messages: 10 }, 0, 'keep of a summarising node is 0: it must be a whole number from 1 to 10'],
     [{ messages: 1.5 }, 1, /^whenOver\.messages of a summarising node is 1\.5: it must be a whole number from 1 to /],
     [{ tokens: -1 }, 1, /^whenOver\.tokens of a summarising node is -1: /],
   ] as const)
-    t.throws(() => summarizeNode({ whenOver, keep, summarize }), { message: says });
+    t.throws(() => summarizeNode({ whenOver, keep, summarize }), { message: fault });
 });
 
-test('whatever is said and shortened, the log is all that was said, and the context and what left it make it up', async (t) => {
+test('the log keeps every message of a shortened conversation, and context and removed messages together are the log', async (t) => {
   const chatter = new StateGraph({})
     .addNode('talk', ({ context }) => ({
       messages: Array.from({ length: context.length % 4 }, (_, index) => ({ content: `reply ${String(index)}` })),
@@ -227,7 +229,7 @@ test('whatever is said and shortened, the log is all that was said, and the cont
       const log: Message[] = [];
       const left = new Set<string>();
       for (const inner of turns) {
-        const input = Array.from({ length: inner }, () => said());
+        const input = Array.from({ length: inner }, () => userMessage());
         log.push(...input);
         state = { ...state, context: [...state.context, ...input] };
         for (const [index, node] of ['talk', 'shorten'].entries()) {

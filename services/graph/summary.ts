@@ -1,15 +1,15 @@
 import { answeredCalls, callsOf, type Block, type Message } from '@agent-workflow/protos/message';
 import type { NodeContext } from './build/context.ts';
 
-/** A context in two: what stays with the model, and what may go. Both are in the order of the context. */
+/** A context in two parts, both in its order: the messages that stay, and those that may be removed from it. */
 export interface SplitContext {
   readonly kept: readonly Message[];
   readonly removed: readonly Message[];
 }
 
 /**
- * Keeps the newest `keep` messages and the system messages that the context begins with. A message that calls tools stays
- * or goes together with their results, so that a few more may stay; one with a call that nobody has answered stays.
+ * Keeps the newest `keep` messages and the system messages at the start of the context. A message with tool calls and the results of
+ * these calls are kept or removed together, so a few more messages may be kept. A message with an unanswered call is kept.
  */
 export function splitContext(context: readonly Message[], { keep }: { readonly keep: number }): SplitContext {
   const begins = context.findIndex(({ role }) => role !== 'system');
@@ -18,7 +18,7 @@ export function splitContext(context: readonly Message[], { keep }: { readonly k
   const { partners, open } = pairCalls(context);
   const stays = new Set(open);
   for (let index = context.length - keep; index < context.length; index++) stays.add(index);
-  // A set goes on to what is added while it is walked: whoever stays has its partners stay.
+  // The iteration of a set reaches what is added during it, so the partners of partners are kept too.
   for (const index of stays) for (const partner of partners.get(index) ?? []) stays.add(partner);
   const isKept = (_: Message, index: number): boolean => index < lead || stays.has(index);
   return {
@@ -28,13 +28,13 @@ export function splitContext(context: readonly Message[], { keep }: { readonly k
 }
 
 interface Pairs {
-  /** Which messages call and answer each other, by their places. */
+  /** The index of each message to the indexes of those that answer its calls, and of those whose calls it answers. */
   readonly partners: ReadonlyMap<number, readonly number[]>;
-  /** The places of messages with a call that nobody has answered. */
+  /** The indexes of messages with an unanswered call. */
   readonly open: ReadonlySet<number>;
 }
 
-/** An answer belongs to the nearest call before it: some models give the ids of their calls out again. */
+/** A result belongs to the nearest call before it with its id, because some models use an id for several calls. */
 function pairCalls(context: readonly Message[]): Pairs {
   const callers = new Map<string, number>();
   const unanswered = new Map<string, number>();
@@ -80,7 +80,7 @@ export interface ContextBounds {
   readonly tokens?: number;
 }
 
-/** Whether the context is over one of the bounds: what a conditional edge to a summarising node asks. */
+/** Whether the context is over one of the bounds. Made for the conditional edge to a summarising node. */
 export const contextExceeds = (
   { context }: { readonly context: readonly Message[] },
   { messages, tokens }: ContextBounds,
@@ -89,13 +89,13 @@ export const contextExceeds = (
   (tokens !== undefined && countTokensApproximately(context) > tokens);
 
 export interface SummarizeOptions {
-  /** The context is left as it is until it is over one of these. */
+  /** The node changes nothing while the context is within all of these bounds. */
   readonly whenOver: ContextBounds;
-  /** How many of the newest messages stay: see {@link splitContext}. */
+  /** How many of the newest messages are kept at least: see {@link splitContext}. */
   readonly keep: number;
   /**
-   * Puts messages that are to leave the context, and the summary of those that left before (`""` when there are none), into
-   * one new summary. It runs in a node: what it emits becomes a message of the thread, and what it throws fails the node.
+   * Makes the new summary from the messages that are removed and the summary so far (`""` when there is none). It runs inside the
+   * node: what it emits becomes a message of the thread, and an error that it throws fails the node.
    */
   readonly summarize: (
     messages: readonly Message[],
@@ -110,16 +110,16 @@ interface Conversation {
   readonly context_summary: string;
 }
 
-/** What it changes. */
+/** The update that a summarising node returns. */
 interface Shortened {
   readonly context_summary: string;
   readonly removed_from_context: readonly string[];
 }
 
 /**
- * Makes a node that keeps the context short: over a bound, it has the oldest messages summarised and takes them out of the
- * context, and `context_summary` becomes their summary. The thread's log keeps every message.
- * @throws Error when a bound or `keep` is out of its own bounds.
+ * Makes a node that keeps the context short. When the context is over a bound, the node removes the oldest messages from it and sets
+ * `context_summary` to a summary of them. The thread's log keeps every message.
+ * @throws Error when a bound or `keep` is no whole number in its range.
  * @example graph.addNode('summarize', summarizeNode({ whenOver: { messages: 60 }, keep: 20, summarize: askModel }))
  */
 export function summarizeNode(

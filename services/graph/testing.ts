@@ -8,7 +8,7 @@ import { deepFreeze, type EngineState } from './state/state.ts';
 import { entryNodes, runStep } from './run/step.ts';
 import type { Step } from './run/super-step.ts';
 
-/** The position of a walk through a graph. */
+/** The result of a walk, from which another walk can continue. */
 export interface Walked {
   readonly state: EngineState;
   /** The nodes of each step. */
@@ -20,18 +20,18 @@ export interface Walked {
 }
 
 export interface WalkOptions extends Partial<Pick<Step, 'answers' | 'isRemote' | 'onChunk' | 'onRestart'>> {
-  /** Goes on from there; absent: from the start. */
+  /** The result of an earlier walk, from which this one continues; absent: it begins at START. */
   readonly from?: Walked;
   /** Messages that are in the context before the first step. */
   readonly context?: readonly Message[];
   readonly run?: Partial<RunContext>;
-  /** Ends the walk after so many steps: 100 unless given. */
+  /** The walk ends after this number of steps: 100 unless given. */
   readonly maxSteps?: number;
 }
 
 /**
- * Runs a graph step by step until it ends or waits, without thread, worker or store: for tests of graphs. The continuation
- * goes through JSON between two steps, as it does in the record.
+ * Runs a graph step by step until it ends or waits for its caller, for tests of graphs: no thread, worker or store is needed. The
+ * continuation is turned into JSON and back between two steps, as the service does it.
  */
 export async function walk(graph: CompiledGraph, options: WalkOptions = {}): Promise<Walked> {
   const { from, context = [], maxSteps = 100, ...hooks } = options;
@@ -65,7 +65,7 @@ const throughJson = (continuation: Continuation | undefined): Continuation | und
 
 const quiet = { isRemote: () => false, onChunk: () => undefined };
 
-/** The context of a run without owner, settings and memory. */
+/** The context of a run without user, config and memories. */
 export const nobody: RunContext = {
   runId: 'run',
   threadId: 'thread',

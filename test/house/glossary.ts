@@ -34,7 +34,12 @@ const replaced: readonly Replaced[] = [
   { name: /\b(give|gives|gave|given|giving) up\b/, use: 'fail' },
   // A tool that looks up an order is what the first example of every agent has.
   { name: /\b(look|looks|looked|looking)\b(?! up\b)/, use: 'sweep' },
-  { name: /\b(carry|carries|carried|carrying)\b/, use: 'continuation' },
+  {
+    name: /\b(carry|carries|carried|carrying)\b/,
+    // A key of the stored JSON.
+    except: /^services\/graph\/run\/continuation\.ts$/,
+    use: 'continuation',
+  },
   {
     name: /\b(weigh|weighs|weighed|weight|weights|heavy)\b/,
     prose: /\b(weigh|weighs|weighed)\b/i,

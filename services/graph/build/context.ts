@@ -1,6 +1,6 @@
 import type { Block } from '@agent-workflow/protos/message';
 
-/** A tool as a model is told of it. */
+/** What a model must know to call a tool. */
 export interface ToolDeclaration {
   readonly name: string;
   readonly description: string;
@@ -18,9 +18,9 @@ export interface MemoryFound {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** The memory service, bound to the owner of the run. */
+/** The memories of the owner of the run. */
 export interface BoundMemory {
-  /** Stores one memory and gives its id. */
+  /** Stores one memory and returns its id. Each call stores a new one. */
   readonly store: (memory: {
     readonly content: string;
     readonly memoryType?: string;
@@ -41,39 +41,39 @@ export interface BoundMemory {
   readonly delete: (id: string) => Promise<void>;
 }
 
-/** What nodes and tools are handed beside the state. */
+/** What nodes and tools get beside the state. */
 export interface RunContext {
   readonly runId: string;
   readonly threadId: string;
   /**
-   * Fires when the run is stopped, when the time of this attempt is over, and when it, or a node beside it, has failed:
-   * pass it on to whatever may take long.
+   * Fires when the run is stopped, when this attempt has failed or has reached its timeout, and when another node of the same step
+   * has failed. Give it to every call that may take long.
    */
   readonly signal: AbortSignal;
   /** The request's `config`. */
   readonly config: Readonly<Record<string, unknown>>;
-  /** Who calls: empty without authentication. */
+  /** The user context: the claims of the caller's token, or what the authentication backend returned. Empty without authentication. */
   readonly user: Readonly<Record<string, unknown>>;
   readonly memory: BoundMemory;
-  /** Every tool that a model may call in this run: the graph's own and those that the caller runs. */
+  /** Every tool that a model may call in this run: the graph's own tools and the caller's remote tools. */
   readonly tools: readonly ToolDeclaration[];
 }
 
 export interface NodeContext extends RunContext {
   readonly node: string;
   readonly step: number;
-  /** The same for every attempt at this node in this step: for services that take such a key. */
+  /** The same for every attempt at this node in this step. Send it to services that accept an idempotency key. */
   readonly idempotencyKey: string;
-  /** Streams a chunk of text, or one block, at once; the chunks of a node become one assistant message. */
+  /** Streams a chunk of text or a block. It is published at once; all chunks of the node together become one assistant message. */
   readonly emit: (chunk: string | Block) => void;
-  /** What the function `interrupt` does, also where the async context is lost. */
+  /** As the function `interrupt`; works also in callbacks that have lost their async context. */
   readonly interrupt: (value: unknown) => unknown;
 }
 
 export interface ToolContext extends RunContext {
   readonly callId: string;
-  /** The same for every attempt at this call: for services that take such a key. */
+  /** The same for every attempt at this call. Send it to services that accept an idempotency key. */
   readonly idempotencyKey: string;
-  /** What the function `interrupt` does, also where the async context is lost. */
+  /** As the function `interrupt`; works also in callbacks that have lost their async context. */
   readonly interrupt: (value: unknown) => unknown;
 }

@@ -2,7 +2,7 @@ import { END, START } from './names.ts';
 import type { Join } from './join.ts';
 
 interface Parts {
-  /** A function, a graph, which has nodes, or else a tool node. */
+  /** Each is a function, a graph (an object with `nodes`) or a tool node. */
   readonly nodes: ReadonlyMap<string, object>;
   readonly edges: ReadonlyMap<string, readonly string[]>;
   readonly joins: readonly Join[];
@@ -46,7 +46,7 @@ function typeOf(id: string, node: object | undefined): string {
 }
 
 function mermaid(ids: readonly string[], edges: readonly Edge[]): string {
-  // Node names are the author's and may hold anything; Mermaid's ids may not, so nodes are numbered and labelled.
+  // A node may have any name, but an id in Mermaid may not: so the ids are numbers, and the names are labels.
   const alias = new Map(ids.map((id, index) => [id, `n${String(index)}`]));
   const label = (id: string): string => id.replaceAll('"', '#quot;');
   return [

@@ -7,10 +7,10 @@ import { remoteTool, tool, toolNode } from './tool.ts';
 const nothing = (): undefined => undefined;
 const draft = (): StateGraph<Record<string, never>> => new StateGraph({}).addNode('a', nothing);
 
-for (const [what, build, says] of [
+for (const [what, build, fault] of [
   ['without a way in', () => draft().compile(), 'no edge leaves START'],
   [
-    'with a node nobody leads to',
+    'with a node to which no edge leads',
     () => draft().addNode('b', nothing).addEdge(START, 'a').compile(),
     'no edge leads to the node "b"',
   ],
@@ -55,7 +55,7 @@ for (const [what, build, says] of [
   ['with a node added twice', () => draft().addNode('a', nothing), 'node "a" is added twice'],
   ['with a node named as START', () => draft().addNode(START, nothing), `"${START}" cannot be the name of a node`],
   [
-    'with a field that is ours',
+    'with a field that has a name of the service',
     () => new StateGraph({ context: field<string>({ type: 'string' }) }),
     'field "context" is the service\'s own name',
   ],
@@ -66,7 +66,7 @@ for (const [what, build, says] of [
   ],
 ] as const) {
   test(`a graph ${what} is refused`, (t) => {
-    t.throws(build, { message: says });
+    t.throws(build, { message: fault });
   });
 }
 
@@ -81,10 +81,10 @@ test('a conditional edge without targets may lead anywhere', (t) => {
 });
 
 test('a compiled graph is drawn with its kinds of node and edge', (t) => {
-  const look = tool({ name: 'look', description: '', parameters: { type: 'object' } }, () => 1);
-  const ask = remoteTool({ name: 'ask', description: '', parameters: { type: 'object' } });
+  const search = tool({ name: 'search', description: '', parameters: { type: 'object' } }, () => 1);
+  const choose = remoteTool({ name: 'choose', description: '', parameters: { type: 'object' } });
   const { drawing, tools } = draft()
-    .addNode('say "hi"', toolNode([look, ask]))
+    .addNode('say "hi"', toolNode([search, choose]))
     .addEdge(START, 'a')
     .addConditionalEdges('a', () => END, ['say "hi"', END])
     .addEdge('say "hi"', 'a')
@@ -107,6 +107,6 @@ test('a compiled graph is drawn with its kinds of node and edge', (t) => {
   );
   t.deepEqual(
     tools.map(({ name }) => name),
-    ['look', 'ask'],
+    ['search', 'choose'],
   );
 });

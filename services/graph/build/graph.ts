@@ -20,21 +20,21 @@ export type AnyNode = NodeFunction<Record<string, never>> | ToolNode | CompiledG
 
 interface ConditionalEdge {
   readonly route: Route<Record<string, never>>;
-  /** Where it may lead; absent: anywhere. */
+  /** The nodes to which it may lead; absent: any node. */
   readonly targets?: readonly string[];
 }
 
 /** A graph that is checked and ready to run. */
 export interface CompiledGraph {
   readonly fields: Readonly<Record<string, FieldSpec<unknown>>>;
-  /** In the order they were added, which is the order in which updates of one step are merged. */
+  /** In the order in which they were added. Updates of one step are merged in this order. */
   readonly nodes: ReadonlyMap<string, AnyNode>;
-  /** How nodes are run that have something to say about it. */
+  /** The policies of the nodes that have one. */
   readonly policies: ReadonlyMap<string, NodePolicy>;
   readonly edges: ReadonlyMap<string, readonly string[]>;
   readonly joins: readonly Join[];
   readonly conditional: ReadonlyMap<string, readonly ConditionalEdge[]>;
-  /** Those of sub-graphs among them. */
+  /** The tools of all tool nodes, those of sub-graphs included. */
   readonly tools: readonly Tool[];
   /** Nodes, edges and a Mermaid drawing. */
   readonly drawing: ReturnType<typeof drawGraph>;
@@ -59,8 +59,8 @@ export class StateGraph<F extends Fields> {
   /**
    * Adds a node: a function of state and context, a {@link toolNode}, or a compiled graph, which is run to its end as one
    * node. A sub-graph shares context and summary, and the fields that both graphs declare: it reads their values, and what
-   * its nodes write to them passes this graph's reducers too, in the order it was written. Its other fields begin anew
-   * each time that it is run.
+   * its nodes write to them passes this graph's reducers too, in the order in which it was written. Its other fields have their
+   * defaults at the start of each run of the sub-graph.
    * @throws Error when the name is taken, or the policy holds a value that is out of bounds.
    */
   addNode(name: string, node: NodeFunction<F> | ToolNode | CompiledGraph, policy: NodePolicy = {}): this {
@@ -72,7 +72,7 @@ export class StateGraph<F extends Fields> {
     return this;
   }
 
-  /** After `from`, go to `to`. After a list, go there when all of its nodes have finished, be it in different steps. */
+  /** The graph goes from `from` to `to`. From a list of nodes it goes to `to` when all of them have finished, in whichever steps. */
   addEdge(from: string | readonly string[], to: string): this {
     if (typeof from === 'string') {
       this.#edges.set(from, [...(this.#edges.get(from) ?? []), to]);
@@ -84,18 +84,18 @@ export class StateGraph<F extends Fields> {
     return this;
   }
 
-  /** After `from`, go where `route` says. `targets` lists where that may be, for the drawing and the check. */
+  /** The graph goes from `from` to what `route` returns. `targets` lists all that it may return, for the drawing and for the checks of {@link compile}. */
   addConditionalEdges(from: string, route: Route<F>, targets?: readonly string[]): this {
     const edge = { route: route as ConditionalEdge['route'], ...(targets ? { targets } : {}) };
     this.#conditional.set(from, [...(this.#conditional.get(from) ?? []), edge]);
     return this;
   }
 
-  /** @throws Error naming the first node, edge, tool or field that cannot stand. */
+  /** Checks the graph. @throws Error naming the first node, edge, tool or field with a fault. */
   compile(): CompiledGraph {
     this.#refuseUnknownEnds();
     this.#refuseUnreachable();
-    this.#refuseStrangers();
+    this.#refuseSharedNames();
     this.#refuseBadSchemas();
     const parts = { nodes: this.#nodes, edges: this.#edges, joins: this.#joins, conditional: this.#conditional };
     return {
@@ -107,7 +107,7 @@ export class StateGraph<F extends Fields> {
     };
   }
 
-  /** Schemas are compiled here, so that a bad one stops the start and not a run. */
+  /** Compiles every schema, so that a bad one stops the start of the process and not a run. */
   #refuseBadSchemas(): void {
     for (const [name, { spec }] of Object.entries(this.#fields)) {
       if (!fieldTypes.includes(spec.type))
@@ -150,8 +150,8 @@ export class StateGraph<F extends Fields> {
     if (lost !== undefined) throw new Error(`no edge leads to the node "${lost}"`);
   }
 
-  /** A field that two graphs share must be the same thing to both. */
-  #refuseStrangers(): void {
+  /** A field that is declared in a sub-graph too must have the same type there, and no node may have a name like a node of a sub-graph. */
+  #refuseSharedNames(): void {
     for (const [name, node] of this.#nodes) {
       if (typeof node === 'function' || !('nodes' in node)) continue;
       const mistaken = [...this.#nodes.keys()].find((other) => other.startsWith(nameWithin(name, '')));
@@ -178,7 +178,7 @@ function checkSchema(schema: JsonSchema, what: string): void {
   }
 }
 
-/** What the graph's nodes are called, as the record is asked with; those of a sub-graph behind its own name: `sub/node`. */
+/** The names of all nodes, those of sub-graphs as `sub/node`, and the nodes that an edge from START leads to. */
 export const nodeNames = (
   graph: CompiledGraph,
 ): { readonly names: readonly string[]; readonly first: readonly string[] } => ({
@@ -195,11 +195,11 @@ const namesIn = ({ nodes }: CompiledGraph): readonly string[] =>
 const firstNodes = ({ edges, conditional }: CompiledGraph): readonly string[] =>
   conditional.has(START) ? [] : [...(edges.get(START) ?? [])].filter((name) => name !== END);
 
-/** Of the places where a thread stands, the graph's own nodes: where its sub-graphs stand is carried beside them. */
+/** Of the next nodes on record, those of the graph itself and those that it does not have. Positions in its sub-graphs are in the continuation. */
 export function ownNodes(graph: CompiledGraph, places: readonly string[]): readonly string[] {
   const known = new Set(nodeNames(graph).names);
   return places.filter((place) => graph.nodes.has(place) || !known.has(place));
 }
 
-/** Names in the state that the service fills itself. */
+/** Names in state and updates that mean something to the service: no field may have one. */
 const reservedFields: ReadonlySet<string> = new Set(['context', 'context_summary', 'messages', 'removed_from_context']);

@@ -10,14 +10,14 @@ const fields = {
 };
 type Graph = StateGraph<typeof fields>;
 const build = (): Graph => new StateGraph(fields);
-const say = (name: string) => (): { seen: string[] } => ({ seen: [name] });
+const seenBy = (name: string) => (): { seen: string[] } => ({ seen: [name] });
 
 test('a join waits for all of its nodes, also when they finish in different steps', async (t) => {
   const graph = build()
-    .addNode('fast', say('fast'))
-    .addNode('slow', say('slow'))
-    .addNode('slower', say('slower'))
-    .addNode('last', say('last'))
+    .addNode('fast', seenBy('fast'))
+    .addNode('slow', seenBy('slow'))
+    .addNode('slower', seenBy('slower'))
+    .addNode('last', seenBy('last'))
     .addEdge(START, 'fast')
     .addEdge(START, 'slow')
     .addEdge('slow', 'slower')
@@ -32,9 +32,9 @@ test('a join waits for all of its nodes, also when they finish in different step
 
 test('a join in a cycle waits for all of its nodes each time', async (t) => {
   const graph = build()
-    .addNode('a', say('a'))
-    .addNode('b', say('b'))
-    .addNode('c', say('c'))
+    .addNode('a', seenBy('a'))
+    .addNode('b', seenBy('b'))
+    .addNode('c', seenBy('c'))
     .addEdge(START, 'a')
     .addEdge(START, 'b')
     .addEdge(['a', 'b'], 'c')
@@ -44,11 +44,11 @@ test('a join in a cycle waits for all of its nodes each time', async (t) => {
   t.deepEqual(steps, [['a', 'b'], ['c'], ['a', 'b'], ['c']]);
 });
 
-test('a node that arrives twice is still one', async (t) => {
+test('a node that finishes twice counts once for a join', async (t) => {
   const graph = build()
-    .addNode('a', say('a'))
-    .addNode('b', say('b'))
-    .addNode('c', say('c'))
+    .addNode('a', seenBy('a'))
+    .addNode('b', seenBy('b'))
+    .addNode('c', seenBy('c'))
     .addEdge(START, 'a')
     .addConditionalEdges('a', ({ seen }) => (seen.length < 3 ? 'a' : 'b'), ['a', 'b'])
     .addEdge(['a', 'b', 'a'], 'c')
@@ -56,11 +56,11 @@ test('a node that arrives twice is still one', async (t) => {
   t.deepEqual((await walk(graph)).steps, [['a'], ['a'], ['a'], ['b'], ['c']]);
 });
 
-test('a join that a branch never reaches does not hold up the end', async (t) => {
+test('a graph ends although a join still waits for a branch that is not taken', async (t) => {
   const graph = build()
-    .addNode('a', say('a'))
-    .addNode('b', say('b'))
-    .addNode('c', say('c'))
+    .addNode('a', seenBy('a'))
+    .addNode('b', seenBy('b'))
+    .addNode('c', seenBy('c'))
     .addConditionalEdges(START, () => 'a', ['a', 'b'])
     .addEdge(['a', 'b'], 'c')
     .compile();
@@ -68,29 +68,29 @@ test('a join that a branch never reaches does not hold up the end', async (t) =>
   t.deepEqual([steps, next, continuation], [[['a']], [], undefined]);
 });
 
-for (const [what, build_, says] of [
+for (const [what, build_, fault] of [
   ['of no node', () => build().addEdge([], 'a'), 'an edge to "a" leaves no node'],
   ['of START', () => build().addEdge([START, 'a'], 'b'), 'an edge to "b" waits for START, which is no node'],
   [
     'of an unknown node',
-    () => build().addNode('a', say('a')).addEdge(START, 'a').addEdge(['a', 'b'], 'a').compile(),
+    () => build().addNode('a', seenBy('a')).addEdge(START, 'a').addEdge(['a', 'b'], 'a').compile(),
     'an edge leaves the unknown node "b"',
   ],
   [
     'to an unknown node',
-    () => build().addNode('a', say('a')).addEdge(START, 'a').addEdge(['a'], 'b').compile(),
+    () => build().addNode('a', seenBy('a')).addEdge(START, 'a').addEdge(['a'], 'b').compile(),
     'an edge from "a" leads to the unknown node "b"',
   ],
 ] as const) {
   test(`a join ${what} is refused`, (t) => {
-    t.throws(build_, { message: says });
+    t.throws(build_, { message: fault });
   });
 }
 
 test('a join is drawn as an edge from each of its nodes', (t) => {
   const graph = build()
-    .addNode('a', say('a'))
-    .addNode('b', say('b'))
+    .addNode('a', seenBy('a'))
+    .addNode('b', seenBy('b'))
     .addEdge(START, 'a')
     .addEdge(START, 'b')
     .addEdge(['a', 'b'], END)
@@ -136,7 +136,7 @@ function graphOf(shape: Shape, delays: readonly number[]): ReturnType<Graph['com
   return graph.compile();
 }
 
-test('a graph comes to the same end however long its nodes take, and joins wait for all', async (t) => {
+test('the end of a graph does not depend on how long its nodes take, and joins wait for all of their nodes', async (t) => {
   await fc.assert(
     fc.asyncProperty(shapes, async (shape) => {
       const [first, second] = await Promise.all(shape.delays.map((delays) => walk(graphOf(shape, delays))));

@@ -1,4 +1,4 @@
-/** An edge that leads on when all of its nodes have finished, in whichever steps. */
+/** An edge from several nodes: the graph follows it when all of them have finished, in whichever steps. */
 export interface Join {
   readonly id: string;
   readonly from: readonly string[];
@@ -7,13 +7,13 @@ export interface Join {
 
 type Arrivals = Readonly<Record<string, readonly string[]>>;
 
-/** A join of these nodes. Its id is made of their names alone, so that arrivals outlive the process. */
+/** A join of these nodes. Its id is made of their names alone, so that stored arrivals fit the graph after a restart. */
 export function createJoin(from: readonly string[], to: string): Join {
   const names = [...new Set(from)];
   return { id: JSON.stringify([...names, to]), from: names, to };
 }
 
-/** Lets nodes arrive at the joins that wait for them: where the complete ones lead, and who has come to the others. */
+/** Adds the nodes that have finished to the joins that wait for them. Returns the nodes to which complete joins lead, and the arrivals at the others. */
 export function arrive(
   joins: readonly Join[],
   before: Arrivals,

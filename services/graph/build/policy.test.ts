@@ -4,20 +4,20 @@ import { START } from './names.ts';
 import { StateGraph } from './graph.ts';
 import { checkPolicy, mayRetry, NodeTimeout, toBackoff, type NodePolicy } from './policy.ts';
 
-test('waits begin at half a second, double, and end at thirty, each drawn at random from 0 on', (t) => {
+test('waits grow from half a second to thirty by doubling, and each is drawn at random from 0 up to that', (t) => {
   t.deepEqual(toBackoff({ maxAttempts: 9 }), { firstMs: 500, maxMs: 30_000, factor: 2, jitter: 1 });
   const own = { maxAttempts: 9, initialDelayMs: 100, maxDelayMs: 1000, factor: 3, jitter: false };
   t.deepEqual(toBackoff(own), { firstMs: 100, maxMs: 1000, factor: 3, jitter: 0 });
 });
 
-test('misuse of the engine is never tried again, whatever the author says', (t) => {
+test('a fault that the engine finds is never tried again, even with a retryOn that allows it', (t) => {
   const always = { maxAttempts: 2, retryOn: () => true };
   t.false(mayRetry(always, new RunFailure('NodeFailed', 'returned no object')));
   t.false(mayRetry(always, new RunFailure('GraphFailed', 'no such node', { cause: new Error() })));
   t.true(mayRetry(always, new RunFailure('NodeFailed', 'failed inside', { cause: new Error() })));
 });
 
-test('the author is asked with what was thrown, also inside a sub-graph', (t) => {
+test('retryOn gets the error that was thrown, also inside a sub-graph', (t) => {
   const asked: unknown[] = [];
   const retry = { maxAttempts: 2, retryOn: (error: unknown) => asked.push(error) > 3 };
   const thrown = new TypeError('no tea');
@@ -30,7 +30,7 @@ test('the author is asked with what was thrown, also inside a sub-graph', (t) =>
   t.is(late.name, 'TimeoutError');
 });
 
-for (const [policy, says] of [
+for (const [policy, fault] of [
   [{ retry: { maxAttempts: 0 } }, 'retry.maxAttempts of node "n" is 0: it must be a whole number from 1 to '],
   [{ retry: { maxAttempts: 1.5 } }, 'retry.maxAttempts of node "n" is 1.5: it must be a whole number'],
   [{ retry: { maxAttempts: 2, initialDelayMs: -1 } }, 'retry.initialDelayMs of node "n" is -1: it must be a number'],
@@ -42,11 +42,11 @@ for (const [policy, says] of [
 ] as const satisfies readonly (readonly [NodePolicy, string])[]) {
   test(`a node under ${JSON.stringify(policy)} is refused`, (t) => {
     const error = t.throws(() => new StateGraph({}).addNode('n', () => undefined, policy));
-    t.true(error.message.startsWith(says), error.message);
+    t.true(error.message.startsWith(fault), error.message);
   });
 }
 
-test('a policy at its bounds is taken', (t) => {
+test('a policy at its bounds is accepted', (t) => {
   const retry = { maxAttempts: 1, initialDelayMs: 0, maxDelayMs: 2 ** 31 - 1, factor: 1 };
   t.notThrows(() => checkPolicy('n', { retry, timeoutMs: 2 ** 31 - 1, recursionLimit: 1000 }));
   t.is(

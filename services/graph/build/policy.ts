@@ -1,7 +1,7 @@
 import type { Backoff } from '@agent-workflow/kit/retry';
 import { RunFailure } from '../state/failure.ts';
 
-/** When a node that failed is tried again, and how long that waits. */
+/** When a failed node is tried again, and after which wait. */
 export interface RetryPolicy {
   /** How often the node is tried in all, the first time included: 1 or more. */
   readonly maxAttempts: number;
@@ -11,11 +11,11 @@ export interface RetryPolicy {
   readonly maxDelayMs?: number;
   /** The factor by which the wait grows from attempt to attempt: 2 unless given, at least 1. */
   readonly factor?: number;
-  /** Whether a wait is drawn at random from 0 up to the delay, so that many who fail at once do not come back at once: true unless given. */
+  /** Whether a wait is drawn at random from 0 up to the delay, so that runs that fail at the same moment do not repeat at the same moment: true unless given. */
   readonly jitter?: boolean;
   /**
-   * Whether to try again after what the node threw; a time that ran out is an error named `TimeoutError`. Unless given,
-   * after every error. Not asked after a stop, nor when the node returned what no node may return: both end it.
+   * Whether to try again after this error. A timeout is an error named `TimeoutError`. Absent: after every error. It is not called
+   * when the run was stopped or when the node returned something invalid, because neither is tried again.
    */
   readonly retryOn?: (error: unknown) => boolean;
 }
@@ -23,13 +23,13 @@ export interface RetryPolicy {
 /** How a node is run. */
 export interface NodePolicy {
   readonly retry?: RetryPolicy;
-  /** How long one attempt may take, in milliseconds. A node that takes longer fails: its signal fires, and what it does later is dropped. */
+  /** How long one attempt may take, in milliseconds. After that the attempt fails: its signal fires, and what it emits or returns later is dropped. */
   readonly timeoutMs?: number;
   /** How often any one node of a sub-graph may run each time that the sub-graph is run, 1 to 1000: 25 unless given. */
   readonly recursionLimit?: number;
 }
 
-/** A node did not settle within its time. */
+/** An attempt at a node did not finish within its timeout. */
 export class NodeTimeout extends Error {
   override readonly name = 'TimeoutError';
 

@@ -3,25 +3,25 @@ import type { ToolContext, ToolDeclaration } from './context.ts';
 type Args = Record<string, unknown>;
 
 /**
- * What becomes of a call that was under way when its step is run again, after a crash or a failed attempt: `safe` makes it
- * again; `once` never does, and answers it as an error where its outcome is not known.
+ * What happens to a tool call when its step runs again after a crash or a failed attempt. `safe`: the call is made again. `once`: it
+ * is made at most once; a call whose outcome is not on record is answered with an error.
  */
 type Replay = 'safe' | 'once';
 
 interface OwnToolDeclaration extends ToolDeclaration {
-  /** `safe` when it is not said. */
+  /** `safe` when absent. */
   readonly replay?: Replay;
 }
 
-/** A tool that runs here, or, without `run`, at the caller. */
+/** A tool. Without `run` it is a remote tool, which the caller of the run executes. */
 export interface Tool extends OwnToolDeclaration {
   readonly run?: (args: Args, context: ToolContext) => unknown;
 }
 
 /**
- * Declares a tool. `parameters` is a JSON Schema; arguments that break it are answered to the model as an error and never
- * reach `run`. What `run` returns is the result, text or any JSON; what it throws is answered as an error. A call may be made
- * more than once, with the same `ctx.idempotencyKey`, unless `replay` is `once`.
+ * Declares a tool. `parameters` is a JSON Schema; when the arguments break it, `run` is not called, and the model gets an
+ * error as the result. What `run` returns, text or any JSON, is the result; when it throws, the result is an error with that message.
+ * Unless `replay` is `once`, a call may be made more than once, each time with the same `ctx.idempotencyKey`.
  * @example tool({ name: 'look_up', description: '…', parameters: { type: 'object', properties: { id: { type: 'string' } } } }, (args) => find(args.id))
  */
 export function tool<const D extends OwnToolDeclaration>(
@@ -31,7 +31,7 @@ export function tool<const D extends OwnToolDeclaration>(
   return { ...declaration, run: run as NonNullable<Tool['run']> };
 }
 
-/** Declares a tool that the caller runs: a run that calls it is interrupted until the result comes. */
+/** Declares a tool that the caller of the run executes. A run that calls it is interrupted until the caller sends the result. */
 export const remoteTool = (declaration: ToolDeclaration): Tool => declaration;
 
 interface JsonTypes {
@@ -56,13 +56,13 @@ type ArgsOf<S> = S extends { readonly properties: infer P }
     : { readonly [K in keyof P]?: ValueOf<P[K]> }
   : Args;
 
-/** A node that runs the calls of the last assistant message. */
+/** A node that runs the tool calls of the last assistant message. */
 export interface ToolNode {
   readonly tools: readonly Tool[];
 }
 
 /**
- * A node that answers the open calls of the last assistant message: its own tools at once and side by side; calls of
- * remote tools wait for the caller.
+ * A node that answers the open tool calls of the last assistant message. It runs its own tools concurrently; calls of remote tools
+ * wait for the caller.
  */
 export const toolNode = (tools: readonly Tool[]): ToolNode => ({ tools });

@@ -3,23 +3,23 @@ import type { AnyNode, CompiledGraph, NodeFunction } from '../build/graph.ts';
 import { isQuestion } from './interrupt.ts';
 import type { Tool } from '../build/tool.ts';
 
-/** Code of the agent that is about to run. */
+/** A function of the agent that is about to run. */
 interface CodeOfAgent {
   readonly kind: 'node' | 'tool';
   readonly name: string;
   readonly context: NodeContext | ToolContext;
 }
 
-/** How it ended. Code that asked a question has not failed. */
+/** How a function of the agent ended. One that interrupts the run with a question has not failed. */
 type Ended = 'ok' | 'asked' | 'failed';
 
-/** Begins something, as a span, for code that is about to run: `run` runs the code, `end` is called with how it ended. */
+/** Called before a function of the agent runs, for example to begin a span. `run` must call the function, `end` gets how it ended. */
 export type BeginCode = (code: CodeOfAgent) => {
   readonly run: <T>(work: () => T) => T;
   readonly end: (how: Ended) => void;
 };
 
-/** The same graph, with something begun and ended around each attempt at its nodes and each call of its tools. */
+/** The same graph, with `begin` called before each attempt at a node and each tool call, and its `end` after it. */
 export function surroundCode(graph: CompiledGraph, begin: BeginCode): CompiledGraph {
   const known = new Map<Tool, Tool>();
   const toolOf = (tool: Tool): Tool => {
@@ -52,7 +52,7 @@ function surroundTool(tool: Tool, begin: BeginCode): Tool {
   return { ...tool, run: (args, context) => watch(begin({ kind: 'tool', name, context }), () => run(args, context)) };
 }
 
-/** Code that returns its value at once still does: only a promise is awaited. */
+/** A function that returns no promise still returns its value synchronously. */
 function watch<T>({ run, end }: ReturnType<BeginCode>, work: () => T): T {
   const fail = (error: unknown): void => end(isQuestion(error) ? 'asked' : 'failed');
   try {

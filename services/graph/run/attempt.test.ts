@@ -15,7 +15,7 @@ const never = (): Promise<undefined> => new Promise(() => undefined);
 const fields = { done: field<number>({ type: 'integer', default: 0 }) };
 type Node = (attempt: number, ctx: NodeContext) => Promise<{ done: number } | undefined> | { done: number } | undefined;
 
-/** A graph of one node that is told the number of its attempt. */
+/** A graph of one node that gets the number of its attempt. */
 function trying(node: Node, policy: NodePolicy): { readonly graph: CompiledGraph; readonly tries: () => number } {
   let tries = 0;
   const graph = new StateGraph(fields)
@@ -34,7 +34,7 @@ const failOf = async (graph: CompiledGraph, options?: WalkOptions): Promise<RunF
   throw new Error('it did not fail as a run does', { cause: error });
 };
 
-test('a node that fails is tried again until it succeeds, and each new beginning is told', async (t) => {
+test('a node that fails is tried again until it succeeds, and each restart is reported', async (t) => {
   const { graph, tries } = trying(
     (attempt) => {
       if (attempt < 3) throw new Error(`no tea ${attempt}`);
@@ -42,17 +42,17 @@ test('a node that fails is tried again until it succeeds, and each new beginning
     },
     { retry: { maxAttempts: 5, ...soon } },
   );
-  const told: unknown[] = [];
-  const { state } = await walk(graph, { onRestart: (...restart) => told.push(restart) });
+  const reported: unknown[] = [];
+  const { state } = await walk(graph, { onRestart: (...restart) => reported.push(restart) });
   t.is(state.values['done'], 3);
   t.is(tries(), 3);
-  t.deepEqual(told, [
+  t.deepEqual(reported, [
     ['n', 2],
     ['n', 3],
   ]);
 });
 
-test('a node that fails every time fails its run with what it said last', async (t) => {
+test('a node that fails every time fails its run with its last error', async (t) => {
   const { graph, tries } = trying(
     (attempt) => {
       throw new Error(`no tea ${attempt}`);
@@ -63,7 +63,7 @@ test('a node that fails every time fails its run with what it said last', async 
   t.is(tries(), 3);
 });
 
-test('an error that the author does not retry on is the last', async (t) => {
+test('a node is not tried again after an error that retryOn refuses', async (t) => {
   const { graph, tries } = trying(
     (attempt) => {
       throw attempt === 1 ? new TypeError('a passing one') : new RangeError('a lasting one');
@@ -74,13 +74,13 @@ test('an error that the author does not retry on is the last', async (t) => {
   t.is(tries(), 2);
 });
 
-test('a node that returns what no node may return is not tried again', async (t) => {
+test('a node that returns something invalid is not tried again', async (t) => {
   const { graph, tries } = trying(() => 'text' as never, { retry: { maxAttempts: 9, ...soon } });
   t.is((await failOf(graph)).message, 'node "n" returned no object of fields');
   t.is(tries(), 1);
 });
 
-test('what a failed attempt emitted is kept nowhere, and the next attempt says it under a new id', async (t) => {
+test('what a failed attempt emitted is dropped, and the message of the next attempt has a new id', async (t) => {
   const { graph } = trying(
     (attempt, ctx) => {
       ctx.emit(`attempt ${attempt}`);
@@ -98,7 +98,7 @@ test('what a failed attempt emitted is kept nowhere, and the next attempt says i
   );
 });
 
-test('a node that does not settle in time is left behind, its signal fires, and nobody hears it any more', async (t) => {
+test('a node that reaches its timeout fails, its signal fires, and what it emits later is dropped', async (t) => {
   let left: NodeContext | undefined;
   const { graph } = trying(
     (_attempt, ctx) => {
@@ -107,26 +107,26 @@ test('a node that does not settle in time is left behind, its signal fires, and 
     },
     { timeoutMs: 20 },
   );
-  const told: unknown[] = [];
-  const failure = await failOf(graph, { onChunk: (_node, chunk) => told.push(chunk) });
+  const reported: unknown[] = [];
+  const failure = await failOf(graph, { onChunk: (_node, chunk) => reported.push(chunk) });
   t.like(failure, { code: 'NodeFailed', node: 'n', message: 'node "n" did not finish within 20 ms' });
   t.true(left?.signal.aborted);
   left?.emit('late');
-  t.deepEqual(told, []);
+  t.deepEqual(reported, []);
 });
 
-test('a time that ran out says so also when the node heeds its signal in words of its own', async (t) => {
+test('a timeout is the reason of the failure also when the node throws another error at its signal', async (t) => {
   const { graph } = trying(
     (_attempt, { signal }) =>
       new Promise((_, reject) => {
-        signal.addEventListener('abort', () => reject(new Error('I was told to stop')));
+        signal.addEventListener('abort', () => reject(new Error('stopped by my signal')));
       }),
     { timeoutMs: 20 },
   );
   t.is((await failOf(graph)).message, 'node "n" did not finish within 20 ms');
 });
 
-test('a time that ran out is tried again, each attempt with a signal of its own', async (t) => {
+test('a node is tried again after a timeout, each attempt with a signal of its own', async (t) => {
   const signals: AbortSignal[] = [];
   const { graph } = trying(
     (attempt, ctx) => {
@@ -142,7 +142,7 @@ test('a time that ran out is tried again, each attempt with a signal of its own'
   );
 });
 
-test('a stop ends an attempt, which is not made again', async (t) => {
+test('a stop ends the attempt, and no other follows', async (t) => {
   const controller = new AbortController();
   const { graph, tries } = trying(
     () => {
@@ -165,7 +165,7 @@ test('a run that was stopped before its step runs no node of it', async (t) => {
 
 const timers = (): number => getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
 
-test.serial('a stop ends the wait between attempts at once, and its timer', async (t) => {
+test.serial('a stop ends the wait between two attempts at once, and leaves no timer', async (t) => {
   const before = timers();
   const controller = new AbortController();
   const reason = new Error('stopped');
@@ -193,7 +193,7 @@ test.serial('no timer outlives its node', async (t) => {
   t.is(timers(), before);
 });
 
-test('when one node fails, those beside it are told by their signals and not tried again', async (t) => {
+test('when a node fails, the signals of the other nodes of the step fire, and those are not tried again', async (t) => {
   let tries = 0;
   let inner: AbortSignal | undefined;
   const graph = new StateGraph({})

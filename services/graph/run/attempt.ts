@@ -6,14 +6,14 @@ interface Attempts {
   readonly policy: NodePolicy;
   /** Ends the attempt under way, and the wait for the next. */
   readonly signal: AbortSignal;
-  /** Called with the number of each attempt after the first, before it begins, and with what the one before it threw. */
+  /** Called before each attempt but the first, with its number and the error of the attempt before. */
   readonly onRestart: (attempt: number, error: unknown) => void;
 }
 
 /**
- * Runs work until an attempt succeeds or the policy allows no more. Each attempt has a signal of its own, which fires when
- * the attempt ends without a result.
- * @throws what the last attempt threw; the signal's reason once that has fired.
+ * Runs `work` until an attempt succeeds or the policy allows no further attempt. Each attempt has its own signal, which fires when
+ * the attempt fails.
+ * @throws the error of the last attempt; the signal's reason when `signal` fires.
  */
 export async function runAttempts<T>(
   { policy, signal, onRestart }: Attempts,
@@ -45,8 +45,8 @@ interface Fence {
 }
 
 /**
- * Runs work under a signal that fires with the outer one, when the time is over, and when the work fails, so that what it
- * left running ends too. Work that ignores the signal goes on, and its result is dropped.
+ * Runs `work` with its own signal. The signal fires with the outer one, at the timeout, and when `work` fails, so that what `work` has
+ * started ends too. When `work` ignores the signal, it continues, and its result is dropped.
  */
 export async function fenced<T>(
   { signal: outer, timeoutMs }: Fence,
@@ -70,11 +70,11 @@ export async function fenced<T>(
   }
 }
 
-/** Runs work until the signal fires: a stopped run ends at once, whether or not its nodes heed the signal. */
+/** Runs `work` until the signal fires. So a stopped run ends at once, even when its nodes ignore the signal. */
 export async function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   let stop = (): void => undefined;
-  // It listens before the work does, because the signal's reason says more than what the work throws at the signal.
+  // The listener is added before `work` can add its own: the signal's reason is a better error than what `work` throws when it fires.
   const aborted = new Promise<never>((_, reject) => {
     stop = () => reject(signal.reason as Error);
     signal.addEventListener('abort', stop, { once: true });

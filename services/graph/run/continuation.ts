@@ -9,7 +9,7 @@ import type { Interrupt } from './interrupt.ts';
 export interface Continuation {
   /** Joins that still wait, each with its nodes that have arrived. */
   readonly joins?: Readonly<Record<string, readonly string[]>>;
-  /** Questions without an answer. */
+  /** Open interrupts: questions without an answer. */
   readonly asking?: readonly PendingInterrupt[];
   /** Positions of sub-graphs that wait for the caller, by node. */
   readonly graphs?: Readonly<Record<string, SubgraphPosition>>;
@@ -24,13 +24,14 @@ export interface PendingInterrupt {
   readonly open: Interrupt;
 }
 
-/** Where a sub-graph goes on. */
+/** The point at which a sub-graph continues. */
 export interface SubgraphPosition {
   readonly nodes: readonly string[];
   /** The number of its own next step. */
   readonly number: number;
-  /** Its fields that the graph around it does not have. */
+  /** Its fields that the graph around it does not declare. */
   readonly values: Readonly<Record<string, unknown>>;
+  /** The continuation inside it, under the key of the stored JSON. */
   readonly carry?: Continuation;
 }
 
@@ -57,7 +58,7 @@ export function openInterrupts(continuation: Continuation | undefined): readonly
   return [...(continuation.asking ?? []).map(({ open }) => open), ...inner];
 }
 
-/** The nodes at which waiting sub-graphs go on, each as `sub-graph/node`. */
+/** The nodes at which waiting sub-graphs continue, each as `sub-graph/node`. */
 export const innerNodes = (continuation: Continuation | undefined): readonly string[] =>
   Object.entries(continuation?.graphs ?? {}).flatMap(([sub, position]) =>
     [...position.nodes, ...innerNodes(position.carry)].map((node) => nameWithin(sub, node)),

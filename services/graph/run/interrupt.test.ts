@@ -15,7 +15,7 @@ const fields = {
 const one = (node: NodeFunction<typeof fields>, policy = {}): CompiledGraph =>
   new StateGraph(fields).addNode('n', node, policy).addEdge(START, 'n').compile();
 
-/** Goes on as a later run does that brings answers. */
+/** Continues a walk with answers, as a later run does. */
 const answer = async (
   graph: CompiledGraph,
   from: Walked,
@@ -23,7 +23,7 @@ const answer = async (
   options: WalkOptions = {},
 ): Promise<Walked> => walk(graph, { run: { runId: 'later' }, ...options, from, answers });
 
-test('a node that asks is stopped there, and gives what it makes of the answer', async (t) => {
+test('a node that asks is interrupted, and runs again with the answer', async (t) => {
   let begun = 0;
   let passed = 0;
   const graph = one((_state, ctx) => {
@@ -45,7 +45,7 @@ test('a node that asks is stopped there, and gives what it makes of the answer',
   t.deepEqual([done.interrupts, done.continuation, done.next], [[], undefined, []]);
 });
 
-test('the same step asks under the same ids, so that a death before its commit changes nothing', async (t) => {
+test('a question has the same id in every attempt at its step, so that a crash before the commit changes nothing', async (t) => {
   const graph = one(() => ({ answers: [interrupt('?')] }));
   t.deepEqual((await walk(graph)).interrupts, (await walk(graph)).interrupts);
 });
@@ -66,7 +66,7 @@ test('several questions of one node are answered in their order, over as many ru
   t.deepEqual(done.state.values['answers'], [1, 2, null]);
 });
 
-test('a question stays open, and its node is not run, until its own answer comes', async (t) => {
+test('a node with an open question does not run until its answer comes', async (t) => {
   let begun = 0;
   const graph = one(() => {
     begun++;
@@ -78,7 +78,7 @@ test('a question stays open, and its node is not run, until its own answer comes
   t.deepEqual([still.waiting, still.next, still.interrupts], [true, ['n'], asked.interrupts]);
 });
 
-test('nodes beside one that asks keep what they gave, and lead on when it is resumed', async (t) => {
+test('other nodes of a step in which one asks keep their results, and their edges are followed when it is resumed', async (t) => {
   const graph = new StateGraph(fields)
     .addNode('asks', () => ({ answers: [interrupt('?')] }))
     .addNode('works', () => ({ answers: ['worked'] }))
@@ -96,7 +96,7 @@ test('nodes beside one that asks keep what they gave, and lead on when it is res
   t.deepEqual(done.state.values['answers'], ['worked', 'yes', 'after', 'both']);
 });
 
-test('of two nodes that ask, each goes on with its own answer when it comes', async (t) => {
+test('of two nodes that ask, each runs again when its own answer comes', async (t) => {
   const graph = new StateGraph(fields)
     .addNode('a', () => ({ answers: ['a', interrupt('a?')] }))
     .addNode('b', () => ({ answers: ['b', interrupt('b?')] }))
@@ -117,7 +117,7 @@ test('of two nodes that ask, each goes on with its own answer when it comes', as
   t.deepEqual(done.state.values['answers'], ['b', 2, 'a', 1]);
 });
 
-test('a node cannot swallow its own question, and is not tried again for it', async (t) => {
+test('a node that catches its question is interrupted all the same, and is not tried again', async (t) => {
   let begun = 0;
   const graph = one(
     () => {
@@ -134,7 +134,7 @@ test('a node cannot swallow its own question, and is not tried again for it', as
   t.deepEqual([asked.waiting, asked.state.values['answers'], begun], [true, [], 1]);
 });
 
-test('what a node asks after a question that has no answer is not asked', async (t) => {
+test('a node asks no second question while its first is open', async (t) => {
   const graph = one(async () => {
     const given = await Promise.allSettled(['first?', 'second?'].map(async (question) => interrupt(question)));
     return { answers: given.map((each) => (each.status === 'fulfilled' ? each.value : 'none')) };
@@ -147,7 +147,7 @@ test('what a node asks after a question that has no answer is not asked', async 
   t.deepEqual(done.state.values['answers'], [1, 2]);
 });
 
-test('ctx.interrupt asks where the async context is lost, and neither asks when the node is over', async (t) => {
+test('ctx.interrupt works where the async context is lost, and throws when the node has ended', async (t) => {
   const bus = new EventEmitter();
   const asked = Promise.withResolvers<undefined>();
   const graph = one(async (_state, ctx) => {
@@ -169,13 +169,13 @@ test('ctx.interrupt asks where the async context is lost, and neither asks when 
   bus.emit('late');
 });
 
-test('a question that is not JSON is a fault of its node', async (t) => {
+test('a question that is not JSON fails its node', async (t) => {
   await t.throwsAsync(walk(one(() => ({ answers: [interrupt(() => 1)] }))), {
     message: 'node "n" failed: interrupt() was given a value that is not JSON',
   });
 });
 
-test('an answer cannot be changed by who reads it', async (t) => {
+test('an answer is frozen', async (t) => {
   const graph = one(() => {
     (interrupt('?') as unknown[]).push('more');
     return undefined;
@@ -193,7 +193,7 @@ const calling = (...names: readonly string[]): Message => ({
   timestamp: '2026-01-01T00:00:00.000Z',
 });
 
-test('a tool that asks leaves its call open, the others are answered once, and the answer ends it', async (t) => {
+test('a tool that asks leaves its call open until the answer comes, and the other calls are made once', async (t) => {
   let drawn = 0;
   const pay = tool(
     { name: 'pay', description: '', parameters: { type: 'object' } },

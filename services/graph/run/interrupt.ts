@@ -4,9 +4,9 @@ import { deepFreeze } from '../state/state.ts';
 
 /** A question that a node asked and nobody has answered. */
 export interface Interrupt {
-  /** The same however often the step is run until it commits. */
+  /** The same in every attempt at the step. */
   readonly id: string;
-  /** The node of the graph that is run; for a node of a sub-graph the one that holds the sub-graph. */
+  /** The node that asks; for a node of a sub-graph, the node that holds the sub-graph. */
   readonly node: string;
   /** What was asked, as JSON. */
   readonly value: unknown;
@@ -16,9 +16,9 @@ export interface Interrupt {
 export interface InterruptScope {
   /** The node that runs, by its name in its own graph. */
   readonly node: string;
-  /** Gives the answer when there is one; otherwise it throws, so that the code ends. */
+  /** Returns the answer when there is one; otherwise it throws, which ends the node. */
   readonly interrupt: (value: unknown) => unknown;
-  /** The question without an answer. It counts also where the code caught what `interrupt` threw. */
+  /** The question without an answer. The run waits for it even when the node caught what `interrupt` threw. */
   readonly open: () => Interrupt | undefined;
   /** Later calls of `interrupt` throw. */
   readonly close: () => void;
@@ -39,10 +39,10 @@ export function interrupt(value: unknown): unknown {
   return scope.interrupt(value);
 }
 
-/** The node whose code is running, or whose timer or promise this is; `undefined` outside of nodes and their tools. */
+/** The node whose code is running, its timers and promises included; `undefined` outside nodes and tools. */
 export const nodeOfCode = (): string | undefined => current.getStore()?.node;
 
-/** Runs work in which {@link interrupt} asks through this scope. */
+/** Runs `work`; calls of {@link interrupt} inside it use this scope. */
 export async function inInterruptScope<T>(scope: InterruptScope, work: () => T | Promise<T>): Promise<T> {
   try {
     return await current.run(scope, work);
@@ -51,7 +51,7 @@ export async function inInterruptScope<T>(scope: InterruptScope, work: () => T |
   }
 }
 
-/** A scope for one run of a node or tool, with the answers to its questions of earlier runs, in their order. */
+/** A scope for one run of a node or tool. `answers` holds the answers to the questions of its earlier runs, in their order. */
 export function createInterruptScope(place: string, node: string, answers: readonly unknown[]): InterruptScope {
   let index = 0;
   let asked: Interrupt | undefined;
@@ -92,7 +92,7 @@ export function readAnswers(
   return only && open.length === 1 ? { [only.id]: resume } : undefined;
 }
 
-/** Ends a node that asked a question. It stays inside the engine. */
+/** Thrown by `interrupt` to end the node that asks. It never leaves the engine. */
 class Interrupted extends Error {
   override readonly name = 'Interrupted';
 
@@ -101,7 +101,7 @@ class Interrupted extends Error {
   }
 }
 
-/** Whether this was thrown by a question, and not by a failure. */
+/** Whether `interrupt` threw this, which is no failure. */
 export const isQuestion = (error: unknown): boolean => error instanceof Interrupted;
 
 function toJson(value: unknown): unknown {

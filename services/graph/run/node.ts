@@ -25,13 +25,13 @@ export async function runNode(step: Step, name: string, takeStep: TakeStep): Pro
   const policy = step.graph.policies.get(name);
   const { signal } = step.run;
   try {
-    if (!policy) return await runOnce(step, name, node, takeStep);
+    if (!policy) return await runAttempt(step, name, node, takeStep);
     const onRestart = (attempt: number, error: unknown): void => {
       step.onFault?.({ node: name, attempt: attempt - 1, error });
       step.onRestart?.(name, attempt);
     };
     return await runAttempts({ policy, signal, onRestart }, async (own) =>
-      runOnce({ ...step, run: runUnder(step, own) }, name, node, takeStep),
+      runAttempt({ ...step, run: runUnder(step, own) }, name, node, takeStep),
     );
   } catch (error) {
     if (signal.aborted) throw error;
@@ -48,11 +48,11 @@ export const runUnder = ({ run, memoryUnder }: Step, signal: AbortSignal): RunCo
   ...(memoryUnder && { memory: memoryUnder(signal) }),
 });
 
-/** The failure with the name of the node, for misuse that was found where the name is not known. */
+/** The failure with the name of the node: the function that found the fault does not know it. */
 const named = (node: string, { code, message, cause }: RunFailure): RunFailure =>
   new RunFailure(code, `node "${node}": ${message}`, { node, cause });
 
-async function runOnce(step: Step, name: string, node: AnyNode, takeStep: TakeStep): Promise<NodeResult> {
+async function runAttempt(step: Step, name: string, node: AnyNode, takeStep: TakeStep): Promise<NodeResult> {
   if (typeof node === 'function') return runFunction(step, name, node);
   return 'nodes' in node ? runSubgraph(step, name, node, takeStep) : runTools(step, name, node);
 }
@@ -73,7 +73,7 @@ async function runFunction(step: Step, name: string, node: NodeFunction<Record<s
     idempotencyKey,
     interrupt: scope.interrupt,
     emit: (chunk) => {
-      // Work that a node left behind must add neither to a finished message nor to one that was dropped.
+      // What a node started and did not await must not add to a message that is finished or dropped.
       if (over || signal.aborted || chunk === '') return;
       step.onChunk(name, draft.add(chunk));
     },
@@ -129,7 +129,7 @@ function toResult(
 
 async function runTools(step: Step, name: string, { tools }: ToolNode): Promise<NodeResult> {
   const open = openCalls(step.state.context);
-  // A call to the caller's tools stays the caller's, whatever tools a later request declares.
+  // A call that was marked as remote stays remote, even when a later request does not declare the tool.
   const here = open.filter(({ type, name: tool }) => type !== 'remote_tool_call' && !step.isRemote(tool));
   const results = await Promise.all(here.map(async (call) => runCall(step, name, tools, call)));
   const messages = results.flatMap(({ message }) => message ?? []);

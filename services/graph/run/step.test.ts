@@ -71,7 +71,7 @@ const resultsOf = ({ delta }: StepResult): Block[] => delta.messages.flatMap(({ 
 
 // Nodes side by side
 
-test('the order in which nodes finish changes nothing in what they come to', async (t) => {
+test('the result of a step does not depend on the order in which its nodes finish', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.shuffledSubarray(['a', 'b', 'c', 'd'], { minLength: 4 }), async (order) => {
       const turns = new Map(order.map((name, index) => [name, index]));
@@ -94,20 +94,20 @@ test('the order in which nodes finish changes nothing in what they come to', asy
   );
 });
 
-test('nodes of one step see the same state, each a context of its own, and one that changes it is named', async (t) => {
+test('nodes of one step read the same state, each with its own copy of the context, and one that changes the copy fails by name', async (t) => {
   const seen: unknown[] = [];
-  const look = (state: { readonly context: readonly Message[] }): undefined => {
+  const read = (state: { readonly context: readonly Message[] }): undefined => {
     seen.push(state.context.length);
     (state.context as Message[]).push(calling());
     return undefined;
   };
-  const graph = build().addNode('a', look).addNode('b', look).addEdge(START, 'a').addEdge(START, 'b').compile();
+  const graph = build().addNode('a', read).addNode('b', read).addEdge(START, 'a').addEdge(START, 'b').compile();
   const error = await t.throwsAsync(stepOf(graph, { context: [calling()] }));
   t.regex(error.message, /^node "[ab]" changed state\.context: state and context are frozen/);
   t.deepEqual(seen, [1, 1]);
 });
 
-test('a node cannot change the state it is given', async (t) => {
+test('a node cannot change the state that it reads', async (t) => {
   const failure = await failureOf(
     one((state) => {
       state.list.push('x');
@@ -119,7 +119,7 @@ test('a node cannot change the state it is given', async (t) => {
 
 // Where it goes on
 
-test('edges lead on once each, in the order of the graph', async (t) => {
+test('each next node is named once, in the order of the graph', async (t) => {
   const nothing = (): undefined => undefined;
   const graph = build()
     .addNode('a', nothing)
@@ -142,7 +142,7 @@ for (const [route, next] of [
   [END, []],
   ['both', ['b', 'c']],
 ] as const) {
-  test(`a conditional edge that says ${route} leads to ${next.join(' and ') || 'the end'}`, async (t) => {
+  test(`a conditional edge that returns ${route} leads to ${next.join(' and ') || 'the end'}`, async (t) => {
     const graph = build()
       .addNode('a', () => ({ route }))
       .addNode('b', () => undefined)
@@ -154,7 +154,7 @@ for (const [route, next] of [
   });
 }
 
-test('a conditional edge that throws, or leads nowhere, is a fault of the graph', async (t) => {
+test('a conditional edge that throws, or leads to no node, fails the graph', async (t) => {
   const routed = (route: () => string): CompiledGraph =>
     build()
       .addNode('a', () => undefined)
@@ -179,7 +179,7 @@ test('a conditional edge that throws, or leads nowhere, is a fault of the graph'
   }
 });
 
-test('a step that names a node the graph does not have is a fault of the graph', async (t) => {
+test('a step with a node that the graph does not have fails the graph', async (t) => {
   t.like(
     await failureOf(
       one(() => undefined),
@@ -189,14 +189,14 @@ test('a step that names a node the graph does not have is a fault of the graph',
   );
 });
 
-// What nodes say
+// Messages of nodes
 
-test('what a node emits is one assistant message of text and blocks, told chunk by chunk', async (t) => {
-  const told: MessageChunk[] = [];
+test('what a node emits is one assistant message of text and blocks, streamed chunk by chunk', async (t) => {
+  const published: MessageChunk[] = [];
   const graph = one((_state, ctx) => {
     for (const chunk of ['a', '', 'b', { type: 'data', data: 1 }, 'c', { type: 'text', text: 'd' }]) ctx.emit(chunk);
   });
-  const { delta, streamed } = await stepOf(graph, { onChunk: (_node, chunk) => told.push(chunk) });
+  const { delta, streamed } = await stepOf(graph, { onChunk: (_node, chunk) => published.push(chunk) });
   const [message, ...others] = delta.messages;
   t.deepEqual(others, []);
   t.is(message?.role, 'assistant');
@@ -207,10 +207,10 @@ test('what a node emits is one assistant message of text and blocks, told chunk 
     { type: 'text', text: 'd' },
   ]);
   t.deepEqual(
-    told.map(({ chunk }) => chunk),
+    published.map(({ chunk }) => chunk),
     ['a', 'b', { type: 'data', data: 1 }, 'c', 'd'],
   );
-  t.true(told.every(({ messageId }) => messageId === message?.message_id));
+  t.true(published.every(({ messageId }) => messageId === message?.message_id));
   t.deepEqual([...streamed], [message?.message_id]);
 });
 
@@ -218,20 +218,20 @@ test('a node that emits nothing adds no message', async (t) => {
   t.deepEqual((await stepOf(one(() => undefined))).delta.messages, []);
 });
 
-test('what is emitted after its node ended is told to nobody and kept nowhere', async (t) => {
-  const told: MessageChunk[] = [];
+test('what is emitted after its node has ended is dropped', async (t) => {
+  const published: MessageChunk[] = [];
   let context: NodeContext | undefined;
   const graph = one((_state, ctx) => {
     context = ctx;
     ctx.emit('in time');
   });
-  const { delta } = await stepOf(graph, { onChunk: (_node, chunk) => told.push(chunk) });
+  const { delta } = await stepOf(graph, { onChunk: (_node, chunk) => published.push(chunk) });
   context?.emit('late');
-  t.is(told.length, 1);
+  t.is(published.length, 1);
   t.is(textOf(delta.messages[0] ?? { content: [] }), 'in time');
 });
 
-test('returned messages are made whole, and one with an id may replace', async (t) => {
+test('returned messages get ids, roles and times, and one with an id may replace a message', async (t) => {
   const { delta } = await stepOf(
     one(() => ({ messages: [{ content: 'x' }, { message_id: 'm', role: 'user', content: [], metadata: { a: 1 } }] })),
   );
@@ -243,7 +243,7 @@ test('returned messages are made whole, and one with an id may replace', async (
   t.true(Object.isFrozen(first?.content));
 });
 
-test('a call of a tool that the caller runs is marked as remote, however it was given', async (t) => {
+test('a call of a tool that the caller runs is marked as remote, emitted or returned', async (t) => {
   const call = { type: 'tool_call', id: 'c1', name: 'ask', args: {} };
   const emitted = await stepOf(
     one((_state, ctx) => {
@@ -258,7 +258,7 @@ test('a call of a tool that the caller runs is marked as remote, however it was 
   for (const result of [emitted, returned]) t.is(resultsOf(result)[0]?.type, 'remote_tool_call');
 });
 
-for (const [what, node, says] of [
+for (const [what, node, message] of [
   [
     'throws',
     () => {
@@ -278,14 +278,14 @@ for (const [what, node, says] of [
   ['returns a text', () => 'x' as never, 'node "n" returned no object of fields'],
 ] as const) {
   test(`a node that ${what} fails its run by name`, async (t) => {
-    t.like(await failureOf(one(node)), { code: 'NodeFailed', node: 'n', message: says });
+    t.like(await failureOf(one(node)), { code: 'NodeFailed', node: 'n', message });
   });
 }
 
-test('of nodes side by side the one that fails is named, and what the others say later is kept nowhere', async (t) => {
+test('the failure of a step names the node that failed, and what the other nodes emit later is dropped', async (t) => {
   const gate = Promise.withResolvers<undefined>();
   let later: Promise<void> | undefined;
-  const told: string[] = [];
+  const published: string[] = [];
   const graph = build()
     .addNode('slow', (_state, ctx) => {
       later = gate.promise.then(() => {
@@ -299,14 +299,14 @@ test('of nodes side by side the one that fails is named, and what the others say
     .addEdge(START, 'slow')
     .addEdge(START, 'bad')
     .compile();
-  const failure = await failureOf(graph, { onChunk: (node) => told.push(node) });
+  const failure = await failureOf(graph, { onChunk: (node) => published.push(node) });
   t.like(failure, { node: 'bad', message: 'node "bad" failed: no tea' });
   gate.resolve(undefined);
   await later;
-  t.deepEqual(told, []);
+  t.deepEqual(published, []);
 });
 
-test('a node that does not heed the signal is left behind', async (t) => {
+test('a step ends without a node that ignores the signal', async (t) => {
   const controller = new AbortController();
   const reason = new Error('stopped');
   const graph = one(() => new Promise<undefined>(() => undefined));
@@ -366,7 +366,7 @@ for (const [returned, output] of [
   });
 }
 
-test('calls of one message run side by side and are answered in their order', async (t) => {
+test('calls of one message run concurrently, and their results are in the order of the calls', async (t) => {
   const arrived = Promise.withResolvers<undefined>();
   const first = tool({ name: 'first', description: '', parameters: { type: 'object' } }, async () => {
     await arrived.promise;
@@ -386,20 +386,20 @@ test('calls of one message run side by side and are answered in their order', as
   );
 });
 
-test('a tool is told its call and a key that stays the same for it', async (t) => {
+test('a tool gets the id of its call, and a key that is the same in each attempt', async (t) => {
   const seen: unknown[] = [];
-  const look = tool({ name: 'look', description: '', parameters: { type: 'object' } }, (_args, ctx) => {
+  const read = tool({ name: 'read', description: '', parameters: { type: 'object' } }, (_args, ctx) => {
     seen.push([ctx.callId, ctx.idempotencyKey, ctx.runId]);
     return '';
   });
-  await stepOf(one(toolNode([look])), { context: [calling(['look'], ['look'])] });
+  await stepOf(one(toolNode([read])), { context: [calling(['read'], ['read'])] });
   t.deepEqual(seen, [
     ['c1', 'run/4/c1', 'run'],
     ['c2', 'run/4/c2', 'run'],
   ]);
 });
 
-test('remote calls wait at their node, and the others are answered meanwhile', async (t) => {
+test('remote calls wait at their node, and the other calls are answered', async (t) => {
   const context = [calling(['ask'], ['sum', { a: 1, b: 2 }])];
   const result = await stepOf(toolGraph, { context, remote: ['ask'] });
   t.true(result.waiting);
@@ -413,7 +413,7 @@ test('remote calls wait at their node, and the others are answered meanwhile', a
   t.deepEqual(again.delta.messages, []);
 });
 
-test('calls that are answered are not called again', async (t) => {
+test('calls with a result are not made again', async (t) => {
   const context = [calling(['sum', { a: 1, b: 2 }])];
   const { delta } = await stepOf(toolGraph, { context });
   const again = await stepOf(toolGraph, { context: [...context, ...delta.messages] });

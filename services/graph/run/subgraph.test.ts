@@ -25,7 +25,7 @@ const userMessage = (words: string): Message => ({
 const around = (inner: CompiledGraph, policy = {}): CompiledGraph =>
   new StateGraph({ list, text }).addNode('sub', inner, policy).addEdge(START, 'sub').compile();
 
-test('a sub-graph reads and writes what both graphs declare, keeps its own, and speaks through the one around it', async (t) => {
+test('a sub-graph reads and writes what both graphs declare, keeps its other fields, and streams under the name of its node', async (t) => {
   const inner = new StateGraph({ list, count })
     .addNode('a', (state, ctx) => {
       ctx.emit(`a saw ${state.list.join()}`);
@@ -46,10 +46,10 @@ test('a sub-graph reads and writes what both graphs declare, keeps its own, and 
     .addEdge('before', 'sub')
     .addEdge('sub', 'after')
     .compile();
-  const told: unknown[] = [];
-  const { state, steps } = await walk(graph, { onChunk: (node, { chunk }) => told.push([node, chunk]) });
+  const reported: unknown[] = [];
+  const { state, steps } = await walk(graph, { onChunk: (node, { chunk }) => reported.push([node, chunk]) });
   t.deepEqual(steps, [['before'], ['sub'], ['after']]);
-  t.deepEqual(told, [['sub', 'a saw before']]);
+  t.deepEqual(reported, [['sub', 'a saw before']]);
   t.deepEqual(state.context.map(textOf), ['a saw before', 'whole']);
   t.deepEqual(state.values, {
     list: ['before', 'a', 'b saw before,a and 1'],
@@ -58,7 +58,7 @@ test('a sub-graph reads and writes what both graphs declare, keeps its own, and 
   });
 });
 
-test('a field without a reducer has the last word of the sub-graph, and two nodes beside each other still may not write it', async (t) => {
+test('a field without a reducer gets the last value that the sub-graph writes, and two nodes of one step still may not write it', async (t) => {
   const inner = new StateGraph({ text })
     .addNode('a', () => ({ text: 'first' }))
     .addNode('b', () => ({ text: 'second' }))
@@ -77,7 +77,7 @@ test('a field without a reducer has the last word of the sub-graph, and two node
   });
 });
 
-test('the fields of its own begin anew each time that a sub-graph is run', async (t) => {
+test('fields that only the sub-graph declares have their defaults at the start of each of its runs', async (t) => {
   const inner = new StateGraph({ list, count })
     .addNode('a', (state) => ({ count: state.count + 1, list: [String(state.count)] }))
     .addEdge(START, 'a')
@@ -90,7 +90,7 @@ test('the fields of its own begin anew each time that a sub-graph is run', async
   t.deepEqual((await walk(graph)).state.values['list'], ['0', '0', '0']);
 });
 
-test('a failure names the node that holds the sub-graph and the one inside', async (t) => {
+test('a failure names the node that holds the sub-graph, and the node inside', async (t) => {
   const inner = new StateGraph({})
     .addNode('a', () => {
       throw new Error('no tea');
@@ -106,7 +106,7 @@ test('a failure names the node that holds the sub-graph and the one inside', asy
   });
 });
 
-test('a sub-graph is tried again as a whole, with what was thrown inside to judge by', async (t) => {
+test('a sub-graph is tried again as a whole, and retryOn gets the error that was thrown inside', async (t) => {
   let tries = 0;
   const inner = new StateGraph({ list })
     .addNode('a', () => ({ list: [`a${tries}`] }))
@@ -117,14 +117,14 @@ test('a sub-graph is tried again as a whole, with what was thrown inside to judg
     .addEdge(START, 'a')
     .addEdge('a', 'b')
     .compile();
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   const retry = { maxAttempts: 2, initialDelayMs: 0, retryOn: (error: unknown) => error instanceof TypeError };
-  const { state } = await walk(around(inner, { retry }), { onRestart: (...restart) => told.push(restart) });
+  const { state } = await walk(around(inner, { retry }), { onRestart: (...restart) => reported.push(restart) });
   t.deepEqual(state.values['list'], ['a1']);
-  t.deepEqual(told, [['sub', 2]]);
+  t.deepEqual(reported, [['sub', 2]]);
 });
 
-test('a sub-graph that takes too long is left behind, its nodes are told, and none of them runs any more', async (t) => {
+test('a sub-graph that reaches its timeout fails, the signals of its nodes fire, and none of them runs any more', async (t) => {
   let seen: AbortSignal | undefined;
   let later = 0;
   const gate = Promise.withResolvers<undefined>();
@@ -162,7 +162,7 @@ test('a cycle in a sub-graph ends at its recursion limit', async (t) => {
   t.is(ran, 3);
 });
 
-test('whatever cycles a sub-graph has, it ends', async (t) => {
+test('a sub-graph with any cycles ends', async (t) => {
   const size = 4;
   const edge = fc.tuple(fc.nat(size - 1), fc.nat(size - 1));
   await fc.assert(
@@ -227,23 +227,23 @@ test('a question inside a sub-graph is asked by the node that holds it, and noth
   t.deepEqual([done.continuation, done.next, done.state.context.length], [undefined, [], 1]);
 });
 
-test('remote calls inside a sub-graph wait for the caller, and it goes on at its tools', async (t) => {
+test('remote calls inside a sub-graph wait for the caller, and the sub-graph continues at its tools', async (t) => {
   const ran: string[] = [];
-  const ask = remoteTool({ name: 'ask', description: '', parameters: { type: 'object' } });
+  const choose = remoteTool({ name: 'choose', description: '', parameters: { type: 'object' } });
   const inner = new StateGraph({})
     .addNode('agent', (state, ctx) => {
       ran.push('agent');
       if (state.context.some(({ role }) => role === 'tool')) ctx.emit('Thanks.');
-      else ctx.emit({ type: 'tool_call', id: 'c1', name: 'ask', args: {} });
+      else ctx.emit({ type: 'tool_call', id: 'c1', name: 'choose', args: {} });
     })
-    .addNode('tools', toolNode([ask]))
+    .addNode('tools', toolNode([choose]))
     .addEdge(START, 'agent')
     .addConditionalEdges('agent', (state) => (callsTools(state) ? 'tools' : END), ['tools', END])
     .addEdge('tools', 'agent')
     .compile();
   const graph = around(inner);
-  t.deepEqual(graph.tools, [ask]);
-  const isRemote = (name: string): boolean => name === 'ask';
+  t.deepEqual(graph.tools, [choose]);
+  const isRemote = (name: string): boolean => name === 'choose';
   const asked = await walk(graph, { isRemote });
   t.deepEqual([asked.waiting, asked.interrupts], [true, []]);
   const result: Message = {
@@ -257,7 +257,7 @@ test('remote calls inside a sub-graph wait for the caller, and it goes on at its
   t.deepEqual([ran, done.next], [['agent', 'agent'], []]);
 });
 
-test('what a sub-graph removes has left the context around it, what it said itself too', async (t) => {
+test('what a sub-graph removes is removed from the context of the outer graph, its own messages included', async (t) => {
   const inner = new StateGraph({})
     .addNode('say', (state) => {
       t.is(state.context.length, 2);
@@ -284,7 +284,7 @@ test('what a sub-graph removes has left the context around it, what it said itse
   t.deepEqual(delta.removed, ['b', delta.messages[0]?.message_id]);
 });
 
-test('a node of a sub-graph that removes what is not there is named with the one that holds it', async (t) => {
+test('the failure of a sub-graph that removes an unknown message names both nodes', async (t) => {
   const inner = new StateGraph({})
     .addNode('tidy', () => ({ removed_from_context: ['gone'] }))
     .addEdge(START, 'tidy')
@@ -297,17 +297,17 @@ test('a node of a sub-graph that removes what is not there is named with the one
   );
 });
 
-test('keys of tools inside a sub-graph say where it stands', async (t) => {
+test('keys of tool calls inside a sub-graph contain its position', async (t) => {
   const keys: string[] = [];
-  const look = tool({ name: 'look', description: '', parameters: { type: 'object' } }, (_args, ctx) => {
+  const read = tool({ name: 'read', description: '', parameters: { type: 'object' } }, (_args, ctx) => {
     keys.push(`${ctx.runId} ${ctx.idempotencyKey}`);
   });
   const inner = new StateGraph({})
     .addNode('call', (_state, ctx) => {
       keys.push(ctx.idempotencyKey);
-      ctx.emit({ type: 'tool_call', id: 'c1', name: 'look', args: {} });
+      ctx.emit({ type: 'tool_call', id: 'c1', name: 'read', args: {} });
     })
-    .addNode('tools', toolNode([look]))
+    .addNode('tools', toolNode([read]))
     .addEdge(START, 'call')
     .addEdge('call', 'tools')
     .compile();
@@ -315,7 +315,7 @@ test('keys of tools inside a sub-graph say where it stands', async (t) => {
   t.deepEqual(keys, ['run/1/sub/1/call', 'run run/1/sub/2/c1']);
 });
 
-test('two graphs that mean different things by one field are refused', (t) => {
+test('a field of two types in a graph and its sub-graph is refused', (t) => {
   const inner = new StateGraph({ text: field<number>({ type: 'number', default: 0 }) })
     .addNode('a', () => undefined)
     .addEdge(START, 'a')
@@ -333,7 +333,7 @@ test('a sub-graph is drawn as one node', (t) => {
   t.deepEqual(around(inner).drawing.nodes[1], { id: 'sub', type: 'graph' });
 });
 
-test('nodes of a sub-graph are known by both names, and only a node of the graph itself is run by it', (t) => {
+test('nodes of a sub-graph are listed behind its name, and only nodes of the graph itself are next nodes', (t) => {
   const deep = new StateGraph({})
     .addNode('c', () => ({}))
     .addEdge(START, 'c')

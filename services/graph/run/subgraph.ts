@@ -10,8 +10,8 @@ const defaultRecursionLimit = 25;
 
 /**
  * Runs a graph to its end as one node of another. What its nodes write to fields that both graphs declare, and their
- * messages, are the output of the node. When it waits for the caller, its position is stored, and it goes on from there.
- * @throws RunFailure naming the node, and in its message the one of the sub-graph that failed.
+ * messages, are the output of the node. When it waits for the caller, its position is stored, and a later run continues there.
+ * @throws RunFailure naming the node; its message names the node of the sub-graph that failed.
  */
 export async function runSubgraph(
   step: Step,
@@ -82,7 +82,7 @@ const toOuter = ({ fields, ...output }: NodeOutput, node: string, around: Compil
   fields: Object.fromEntries(Object.entries(fields).filter(([field]) => isShared(field, around))),
 });
 
-/** Fields that both graphs have are in the state of the outer one; only the others are stored here. */
+/** Fields that both graphs declare are stored in the state of the outer graph; only the others are stored here. */
 function toStored({ state, nodes, number, continuation }: Position, around: CompiledGraph): SubgraphPosition {
   const values = Object.fromEntries(Object.entries(state.values).filter(([field]) => !isShared(field, around)));
   return { nodes, number, values, ...(continuation ? { carry: continuation } : {}) };

@@ -3,7 +3,7 @@ import { END, START } from '../build/names.ts';
 import type { CompiledGraph } from '../build/graph.ts';
 import type { EngineState } from '../state/state.ts';
 
-/** Where edges lead from these nodes, and where joins have led, each once, in the order of the graph. */
+/** The nodes to which the edges from `from` lead, and those in `joined`, each once, in the order of the graph. */
 export function successors(
   graph: CompiledGraph,
   from: readonly string[],
@@ -17,7 +17,7 @@ export function successors(
   return [...graph.nodes.keys()].filter((name) => reached.has(name));
 }
 
-/** The nodes that a run of the graph begins with. */
+/** The nodes with which a run of the graph begins. */
 export const successorsOfStart = (graph: CompiledGraph, state: EngineState): readonly string[] =>
   successors(graph, [START], state);
 

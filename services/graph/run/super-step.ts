@@ -8,33 +8,33 @@ import type { PendingInterrupt, Continuation, SubgraphPosition } from './continu
 import type { Interrupt } from './interrupt.ts';
 import type { ToolCallRecords } from './tool-call-records.ts';
 
-/** One super-step: the nodes that run side by side on one state. */
+/** One super-step: nodes that run concurrently on the same state. */
 export interface Step {
   readonly graph: CompiledGraph;
   readonly nodes: readonly string[];
   readonly number: number;
   readonly state: EngineState;
   readonly run: RunContext;
-  /** The memory service under a signal of its own; absent, calls of it end with the run's. */
+  /** Gives the memory service whose calls end with this signal; absent: they end with the run's signal. */
   readonly memoryUnder?: ((signal: AbortSignal) => BoundMemory) | undefined;
-  /** What the step before gave to continuation. */
+  /** The continuation that the step before returned. */
   readonly continuation?: Continuation | undefined;
-  /** Answers to open interrupts, by their ids; an id that is not open is ignored. */
+  /** Answers to open interrupts, by their ids. Other ids are ignored. */
   readonly answers?: Readonly<Record<string, unknown>> | undefined;
   /** Whether the caller runs the tool of this name. */
   readonly isRemote: (tool: string) => boolean;
   /** Called with every chunk as it is emitted. */
   readonly onChunk: (node: string, chunk: MessageChunk) => void;
   /**
-   * Called when a node that failed begins again; what it emitted before is dropped. `attempt` is 2 for the second attempt.
+   * Called when a failed node begins again; what the failed attempt emitted is dropped. `attempt` is 2 for the second attempt.
    * A node of a sub-graph is reported under the name of the node that holds the sub-graph.
    */
   readonly onRestart?: ((node: string, attempt: number) => void) | undefined;
-  /** Called with what the agent's code threw where that does not fail the step, for the log. */
+  /** Called with an error of the agent's code that does not fail the step, so that it can be logged. */
   readonly onFault?: ((fault: CodeFault) => void) | undefined;
   /** Records of tool calls that may be made at most once; without them such calls may be made again like any other. */
   readonly toolCallRecords?: ToolCallRecords | undefined;
-  /** In a sub-graph: the position of its step in the run, which keys and ids have in place of the run's id. */
+  /** In a sub-graph: the position of its step in the run. Keys and ids begin with it in place of the run's id. */
   readonly within?: string;
 }
 
@@ -47,9 +47,9 @@ export interface StepResult {
   readonly continuation: Continuation | undefined;
   /** Messages that were streamed as they were made. */
   readonly streamed: ReadonlySet<string>;
-  /** Whether a node waits for the caller: the run is interrupted and goes on with `next`. */
+  /** Whether a node waits for the caller: then the run is interrupted, and the next run continues with `next`. */
   readonly waiting: boolean;
-  /** The questions among what it waits for. */
+  /** The open questions; empty when it waits for remote tools alone. */
   readonly interrupts: readonly Interrupt[];
 }
 
@@ -59,13 +59,13 @@ export type TakeStep = (step: Step) => Promise<TakenStep>;
 
 /** The result of one node. */
 export interface NodeResult {
-  /** One, or for a sub-graph one for each node that ran in it. */
+  /** One output; for a sub-graph one for each node that ran in it. */
   readonly outputs: readonly NodeOutput[];
   /** Ids of messages that were streamed as they were made. */
   readonly streamed: readonly string[];
-  /** Whether the run goes on at this node, when its caller has answered. */
+  /** Whether the node waits for the caller and runs again with the answer. */
   readonly waiting: boolean;
   readonly pending?: readonly PendingInterrupt[];
-  /** Of a sub-graph that waits for the caller: where it goes on. */
+  /** Of a sub-graph that waits for the caller: the point at which it continues. */
   readonly position?: SubgraphPosition;
 }

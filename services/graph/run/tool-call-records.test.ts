@@ -64,7 +64,7 @@ const stepOf = async (graph: CompiledGraph, context: Message, records?: ToolCall
 
 const answersOf = ({ delta }: StepResult): Block[] => delta.messages.flatMap(({ content }) => content);
 
-test('a call that may be made once is recorded before it and after it, under the key that the tool is given', async (t) => {
+test('an at-most-once call is recorded before it and after it, under the key that the tool gets', async (t) => {
   const records = keepRecords();
   const seen: string[] = [];
   const send = tool({ name: 'send', ...declaration, replay: 'once' }, ({ to }, ctx) => {
@@ -79,7 +79,7 @@ test('a call that may be made once is recorded before it and after it, under the
   t.deepEqual(records.kept.get('run/2/c1'), { output: { sent: 'Ada' }, isError: false });
 });
 
-test('a result that is known is taken as it is, also when it is an error, and the call is not made', async (t) => {
+test('a recorded result, also an error, is the result of the call, which is not made', async (t) => {
   const records = keepRecords();
   records.kept.set('run/2/c1', { output: { sent: 'before' }, isError: false });
   records.kept.set('run/2/c2', { output: 'no such person', isError: true });
@@ -94,7 +94,7 @@ test('a result that is known is taken as it is, also when it is an error, and th
   t.is(made, 1);
 });
 
-test('a call that was begun and has no recorded result is answered as an error, and never made again', async (t) => {
+test('a call that began and has no recorded result is answered with an error, and never made again', async (t) => {
   const records = keepRecords();
   records.kept.set('run/2/c1', undefined);
   const send = tool({ name: 'send', ...declaration, replay: 'once' }, () => t.fail('it was made again'));
@@ -117,14 +117,14 @@ test('what a tool throws is a result like any other', async (t) => {
   t.deepEqual(second, first);
 });
 
-test('calls of other tools, of unknown ones, and with arguments that do not hold, are not recorded', async (t) => {
+test('calls of other or unknown tools, and calls with invalid arguments, are not recorded', async (t) => {
   const records = keepRecords();
   let made = 0;
   const safe = tool({ name: 'safe', ...declaration, replay: 'safe' }, () => made++);
   const plain = tool({ name: 'plain', ...declaration }, () => made++);
-  const once = tool({ name: 'once', ...declaration, replay: 'once' }, () => made++);
-  const calls = calling(['safe', {}], ['plain', {}], ['nothing', {}], ['once', { to: 5 }]);
-  await stepOf(graphOf(safe, plain, once), calls, records);
+  const recorded = tool({ name: 'recorded', ...declaration, replay: 'once' }, () => made++);
+  const calls = calling(['safe', {}], ['plain', {}], ['nothing', {}], ['recorded', { to: 5 }]);
+  await stepOf(graphOf(safe, plain, recorded), calls, records);
   t.is(made, 2);
   t.deepEqual(records.calls, []);
 });
@@ -135,7 +135,7 @@ test('a call that cannot be recorded is not made, and fails its node', async (t)
   await t.throwsAsync(stepOf(graphOf(send), calling(['send', {}]), records), { message: /the record is away/ });
 });
 
-test('a tool that asks is called again with the answer, whatever it did with the question', async (t) => {
+test('a tool that asks is called again with the answer, even when it caught the question', async (t) => {
   const records = keepRecords();
   let begun = 0;
   const send = tool({ name: 'send', ...declaration, replay: 'once' }, () => {

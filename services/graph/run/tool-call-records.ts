@@ -23,7 +23,7 @@ export interface ToolCallRecords {
  * Makes a call at most once. When an earlier attempt recorded a result, that is the result. When one began the call and
  * recorded no end, the call is not made, and the result is an error that says so.
  */
-export async function callAtMostOnce(
+export async function callByRecord(
   records: ToolCallRecords,
   callKey: string,
   make: () => Promise<CallResult>,

@@ -4,12 +4,12 @@ import type { CallBlock, Message } from '@agent-workflow/protos/message';
 import type { ToolContext } from '../build/context.ts';
 import { messageOf } from '../state/failure.ts';
 import { isQuestion } from './interrupt.ts';
-import { callAtMostOnce, type CallResult, type ToolCallRecords } from './tool-call-records.ts';
+import { callByRecord, type CallResult, type ToolCallRecords } from './tool-call-records.ts';
 import { schemaFault } from '../state/schema.ts';
 import { deepFreeze } from '../state/state.ts';
 import type { Tool } from '../build/tool.ts';
 
-/** What one call is made with. */
+/** The context of one tool call, its records, and where its error goes. */
 interface CallOptions {
   readonly context: ToolContext;
   readonly records?: ToolCallRecords | undefined;
@@ -33,7 +33,7 @@ export async function answerCall(
   const { run } = tool;
   const make = async (): Promise<CallResult> => makeCall(run, call, { context, onError });
   const { output, isError } =
-    tool.replay === 'once' && records ? await callAtMostOnce(records, context.idempotencyKey, make) : await make();
+    tool.replay === 'once' && records ? await callByRecord(records, context.idempotencyKey, make) : await make();
   return toolMessage(call, output, isError);
 }
 
@@ -52,7 +52,7 @@ async function makeCall(
   }
 }
 
-/** What a tool returned, as JSON. What JSON cannot hold is left out here, once, so that every later read has the same value. */
+/** The result of a tool as JSON. Values that JSON does not have are dropped here, so that every later reader gets the same value. */
 function toOutput(output: unknown): unknown {
   const isText = typeof output === 'string';
   if (isText && output.length <= smallCharacters) return output;
@@ -62,9 +62,9 @@ function toOutput(output: unknown): unknown {
   return isText ? output : JSON.parse(json);
 }
 
-/** The size limit of a message, less what stands around the result. A larger result is an answer and fails no run: the model can ask for less. */
+/** The size limit of a message, less the rest of the message. A larger result becomes an error for the model, which can ask for less; it does not fail the run. */
 const maxOutputBytes = sizes.message - 4096;
-/** Texts up to this length are below the limit whatever they hold: JSON writes a character in six bytes at most. */
+/** Texts up to this length are always below the limit, because a character takes at most six bytes in JSON. */
 const smallCharacters = maxOutputBytes / 8;
 
 function toolMessage(call: CallBlock, output: unknown, isError: boolean): Message {

@@ -1,8 +1,8 @@
 import { answeredCalls, isCall, type CallBlock, type Message } from '@agent-workflow/protos/message';
 
 /**
- * The tool calls of a context that nobody has answered, in order. Calls are answered before the conversation goes on, so
- * only the last message that calls anything can have open ones, and what is read is the context's end.
+ * The unanswered tool calls of a context, in order. Calls are answered before the conversation continues, so only the last message with
+ * calls can have unanswered ones, and only the end of the context is read.
  */
 export function openCalls(context: readonly Message[]): readonly CallBlock[] {
   const caller = lastCaller(context);
@@ -11,7 +11,7 @@ export function openCalls(context: readonly Message[]): readonly CallBlock[] {
   return context[caller]?.content.filter(isCall).filter(({ id }) => !answered.has(id)) ?? [];
 }
 
-/** Whether the conversation waits for tools: for a conditional edge after the model. */
+/** Whether the context has unanswered tool calls. Made for the conditional edge after the model. */
 export const callsTools = (state: { readonly context: readonly Message[] }): boolean =>
   openCalls(state.context).length > 0;
 
@@ -21,7 +21,7 @@ export function callingMessage(context: readonly Message[]): Message | undefined
   return caller === undefined ? undefined : context[caller];
 }
 
-/** Only tool messages may stand between a call and its answers: the search ends at the first of another kind. */
+/** Only tool messages stand between a call and its results, so the search ends at the first other message. */
 function lastCaller(context: readonly Message[]): number | undefined {
   for (let at = context.length - 1; at >= 0; at--) {
     const message = context[at];

@@ -17,7 +17,7 @@ export class RunFailure extends Error {
   }
 }
 
-/** An error of the agent's code after which the run goes on: of a tool call, or of an attempt at a node that another follows. */
+/** An error of the agent's code that does not end the run: the error of a tool call, or of an attempt at a node that is tried again. */
 export interface CodeFault {
   readonly node: string;
   readonly tool?: string;
@@ -49,7 +49,7 @@ export function messageOf(error: unknown): string {
   return text.length > maxCharacters ? `${text.slice(0, maxCharacters)} …` : text;
 }
 
-/** The agent's code may throw anything, also what has no text or throws when it is read. */
+/** The agent's code may throw any value, even one whose `toString` throws. */
 function toText(error: unknown): string {
   try {
     return String(error instanceof Error ? error.message : error);

@@ -4,15 +4,15 @@ import { schemaFault, type JsonSchema } from './schema.ts';
 export const fieldTypes = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'any'] as const;
 export type FieldType = (typeof fieldTypes)[number];
 
-/** How a state field looks and how an update changes it. */
+/** The type of a state field, its default, and how an update changes it. */
 export interface FieldSpec<T> {
   readonly type: FieldType;
   readonly description?: string;
-  /** A JSON Schema, of the version that its `$schema` names, that the value must hold to beside its type. */
+  /** A JSON Schema that the value must match beside its type; `$schema` names its version. */
   readonly schema?: JsonSchema;
   readonly default?: T;
   readonly required?: boolean;
-  /** Gives the new value from the current one and an update; without it an update replaces. Must be pure. */
+  /** Makes the new value from the current value and an update. Without a reducer an update replaces the value. Must be pure. */
   readonly reducer?: (current: T, update: T) => T;
 }
 
@@ -26,10 +26,10 @@ export interface Field<T> {
 
 /** A field that is never absent, because it has a default. */
 export function field<T>(spec: FieldSpec<T> & { readonly default: T }): Field<T>;
-/** A field that nodes may find undefined. */
+/** A field that may be undefined when a node reads it. */
 export function field<T>(spec: FieldSpec<T>): Field<T | undefined>;
 export function field<T>(spec: FieldSpec<T>): Field<T> {
-  // The reducer is called with values of this very field only.
+  // The reducer is called with values of this field only.
   return { spec: spec as unknown as FieldSpec<unknown> };
 }
 

@@ -40,7 +40,7 @@ const updates = fc.array(
   { maxLength: 5 },
 );
 
-test('reducers see the updates in the order of the nodes, whatever these are', (t) => {
+test('reducers get the updates in the order of the nodes', (t) => {
   fc.assert(
     fc.property(updates, (given) => {
       const { state, delta } = mergeOutputs(
@@ -62,7 +62,7 @@ test('reducers see the updates in the order of the nodes, whatever these are', (
   );
 });
 
-test('the same outputs give the same state, and the state before stays as it was', (t) => {
+test('the same outputs give the same state, and the state before is not changed', (t) => {
   fc.assert(
     fc.property(updates, (given) => {
       const before = JSON.stringify(empty);
@@ -73,7 +73,7 @@ test('the same outputs give the same state, and the state before stays as it was
   );
 });
 
-test('what is committed is the JSON of what the state holds, for any JSON value', (t) => {
+test('the delta holds the JSON of each value in the state, for any JSON value', (t) => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const { state, delta } = mergeOutputs(specs, empty, [output('a', { any: value })]);
@@ -83,7 +83,7 @@ test('what is committed is the JSON of what the state holds, for any JSON value'
   );
 });
 
-test('the merged state is frozen all the way down, and not what the node still holds', (t) => {
+test('the merged state is deeply frozen, and a copy of what the node returned', (t) => {
   const mine = { deep: [{ n: 1 }] };
   const { state } = mergeOutputs(specs, empty, [output('a', { any: mine })]);
   const held = state.values['any'] as typeof mine;
@@ -92,14 +92,14 @@ test('the merged state is frozen all the way down, and not what the node still h
   t.is(held.deep.length, 1);
 });
 
-test('two nodes that write a field without a reducer in one step are a fault of the graph', (t) => {
+test('two nodes that write a field without a reducer in one step fail the graph', (t) => {
   const failure = failureOf([output('a', { topic: 'x' }), output('b', { topic: 'x' })]);
   t.is(failure.code, 'GraphFailed');
   t.is(failure.message, 'nodes "a" and "b" wrote field "topic" in one step, and it has no reducer');
   t.is(failure.node, 'b');
 });
 
-for (const [field, value, says] of [
+for (const [field, value, fault] of [
   ['topic', 5, 'field "topic" must be a string, not number'],
   ['topic', null, 'field "topic" must be a string, not null'],
   ['count', 1.5, 'field "count" must be an integer, not number'],
@@ -115,12 +115,12 @@ for (const [field, value, says] of [
   test(`${field} of ${typeof value} ${String(value)} is refused, naming field and node`, (t) => {
     const failure = failureOf([output('writer', { [field]: value })]);
     t.is(failure.code, 'NodeFailed');
-    t.is(failure.message, says);
+    t.is(failure.message, fault);
     t.is(failure.node, 'writer');
   });
 }
 
-test('a reducer that throws is named by its field, and its words are kept as the cause', (t) => {
+test('the failure of a reducer names its field and has the error as its cause', (t) => {
   const cause = new Error('inside');
   const broken = field<number>({
     type: 'number',
@@ -133,7 +133,7 @@ test('a reducer that throws is named by its field, and its words are kept as the
   t.is(failure.cause, cause);
 });
 
-test('a field left undefined is not written', (t) => {
+test('a field that is undefined in an update is not written', (t) => {
   const { delta } = mergeOutputs(specs, empty, [output('a', { topic: undefined }), output('b', { topic: 'x' })]);
   t.deepEqual(delta.fields, { topic: '"x"' });
 });
@@ -147,7 +147,7 @@ const messageOf = (id: string): Message => ({
 const talk: EngineState = { ...empty, context: ['a', 'b', 'c'].map(messageOf) };
 const idsOf = (state: EngineState): string[] => state.context.map(({ message_id: id }) => id);
 
-test('what nodes remove leaves the context, each message once, and what they add stays', (t) => {
+test('messages that nodes remove leave the context, and messages that they add stay', (t) => {
   const { state, delta } = mergeOutputs(specs, talk, [
     { ...output('one', {}), removed: ['b', 'a'], messages: [messageOf('d')] },
     { ...output('two', {}), removed: ['a'] },
@@ -161,7 +161,7 @@ test('what nodes remove leaves the context, each message once, and what they add
   );
 });
 
-test('what is added or replaced in the step in which another removes it has left, whatever the order of the nodes', (t) => {
+test('a message that one node removes and another adds or replaces in the same step is removed, in any order of the nodes', (t) => {
   const adding = { ...output('adding', {}), messages: [messageOf('a'), messageOf('d')], mayReplace: true };
   const removing = { ...output('removing', {}), removed: ['a', 'd'] };
   for (const outputs of [
@@ -175,7 +175,7 @@ test('what is added or replaced in the step in which another removes it has left
   }
 });
 
-test('what stays and what was removed is what was there and what was added', (t) => {
+test('kept and removed messages together are the context before and the added messages', (t) => {
   const ids = fc.subarray(['a', 'b', 'c', 'd', 'e']);
   fc.assert(
     fc.property(fc.array(ids, { maxLength: 4 }), (given) => {
@@ -190,13 +190,13 @@ test('what stays and what was removed is what was there and what was added', (t)
   );
 });
 
-test('a step that removes nothing keeps the context that it was given', (t) => {
+test('a step that adds and removes nothing keeps the same context object', (t) => {
   const { state, delta } = mergeOutputs(specs, talk, [{ ...output('a', {}), removed: undefined }, output('b', {})]);
   t.is(state.context, talk.context);
   t.deepEqual(delta.removed, []);
 });
 
-for (const [removed, says] of [
+for (const [removed, fault] of [
   ['a', 'must be an array, not string'],
   [null, 'must be an array, not null'],
   [{ 0: 'a' }, 'must be an array, not object'],
@@ -209,7 +209,7 @@ for (const [removed, says] of [
       instanceOf: RunFailure,
     });
     t.is(failure.code, 'NodeFailed');
-    t.is(failure.message, `removed_from_context of node "tidy" ${says}`);
+    t.is(failure.message, `removed_from_context of node "tidy" ${fault}`);
     t.is(failure.node, 'tidy');
   });
 }

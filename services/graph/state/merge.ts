@@ -4,14 +4,14 @@ import { frozenHint, RunFailure } from './failure.ts';
 import { misfit, type FieldSpec } from './field.ts';
 import { deepFreeze, withMessages, withoutMessages, type EngineState } from './state.ts';
 
-/** What one step changes, as it will be committed. */
+/** What one step changes: the part of it that is committed. */
 export interface Delta {
   /** Changed fields: their new values as JSON text. */
   readonly fields: Readonly<Record<string, string>>;
   readonly messages: readonly Message[];
-  /** Whether one of `messages` may stand in the log already. */
+  /** Whether one of `messages` may have the id of a message in the log, which it then replaces. */
   readonly mayReplace: boolean;
-  /** Ids of messages that leave the context, each once. One that is in `messages` too is only in the log then. */
+  /** Ids of messages that are removed from the context, each once. One that is in `messages` too is added to the log alone. */
   readonly removed: readonly string[];
 }
 
@@ -40,7 +40,7 @@ export const allFields = (fields: Specs): Specs => ({
   context_summary: summary,
 });
 
-/** The values that a thread without any starts from. */
+/** The values of a new thread. */
 export const defaultValues = (fields: Specs): Record<string, unknown> =>
   Object.fromEntries([
     ...Object.entries(fields).flatMap(([name, spec]) =>
@@ -50,8 +50,8 @@ export const defaultValues = (fields: Specs): Record<string, unknown> =>
   ]);
 
 /**
- * Merges what the nodes of one step returned, in the order of `outputs`: the same outputs give the same state, whatever order
- * the nodes finished in.
+ * Merges what the nodes of one step returned, in the order of `outputs`: the same outputs give the same state, in whichever
+ * order the nodes finished.
  */
 export function mergeOutputs(
   fields: Specs,
@@ -65,7 +65,7 @@ export function mergeOutputs(
       if (value === undefined) continue;
       const spec = specOf(fields, name, node);
       const other = writers.get(name);
-      // A sub-graph gives one output for each node that ran in it, in their order: the last one's value counts.
+      // A sub-graph gives one output for each node that ran in it, in their order; the last value counts.
       if (other !== undefined && other !== node && !spec.reducer) {
         throw new RunFailure(
           'GraphFailed',
@@ -94,8 +94,8 @@ export function mergeOutputs(
 const nothing: readonly string[] = [];
 
 /**
- * What the nodes of a step remove, in their order. A message may be removed by several, and by one that stands beside the
- * node that added or replaced it: it has left the context then, whoever finished first.
+ * The ids that the nodes of a step remove, in the order of the nodes. Several nodes may remove the same message, and a node may remove a
+ * message that another node of the same step adds or replaces: it is then removed, in whichever order the nodes finished.
  */
 function removedBy(outputs: readonly NodeOutput[], context: readonly Message[]): readonly string[] {
   if (outputs.every(({ removed }) => removed === undefined)) return nothing;
@@ -159,7 +159,7 @@ function toJsonValue(name: string, value: unknown, node: string | undefined): st
     if (json !== undefined) return checkSize(name, json, node);
   } catch (error) {
     if (error instanceof RunFailure) throw error;
-    // A cycle or a bigint: refused below with all other values that are not JSON.
+    // A cycle or a bigint is refused below, like every other value that is not JSON.
   }
   throw new RunFailure(
     'NodeFailed',
@@ -168,7 +168,7 @@ function toJsonValue(name: string, value: unknown, node: string | undefined): st
   );
 }
 
-/** Refuses a field that is larger than the limit of the whole state before it is copied any further. */
+/** Refuses a field that alone is over the size limit of the state, before it is copied again. */
 function checkSize(name: string, json: string, node: string | undefined): string {
   if (json.length <= sizes.state) return json;
   const what = `field "${name}" has ${json.length} bytes or more, and the size limit of the state is ${sizes.state}`;

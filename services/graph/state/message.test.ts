@@ -5,8 +5,8 @@ import { draftMessage, toMessages } from './message.ts';
 
 const asItIs = (block: Block): Block => block;
 
-test('a message of a node is held to the rules that a message of a caller is held to', (t) => {
-  const cases: [message: unknown, says: string][] = [
+test('the rules for messages of a caller hold for messages of a node', (t) => {
+  const cases: [message: unknown, fault: string][] = [
     [{ content: 'x', role: 42 }, 'messages[0].role must be one of user, assistant, system, tool'],
     [{ content: 5 }, 'messages[0].content must be a string or an array, not number'],
     [{ content: [5] }, 'messages[0].content[0] must be an object, not number'],
@@ -26,14 +26,14 @@ test('a message of a node is held to the rules that a message of a caller is hel
       { content: 'x', message_id: id },
       'messages[0].message_id must not hold a slash or a control character, nor be "." or ".."',
     ]);
-  for (const [message, says] of cases) {
+  for (const [message, fault] of cases) {
     const failure = t.throws(() => toMessages([message], asItIs), { instanceOf: RunFailure });
-    t.is(failure.message, says);
+    t.is(failure.message, fault);
     t.is(failure.code, 'NodeFailed');
   }
 });
 
-test('a block that a node emits is held to the same rules', (t) => {
+test('the same rules hold for a block that a node emits', (t) => {
   const draft = draftMessage(asItIs);
   const failure = t.throws(() => draft.add({ type: 'tool_call', id: '', name: 'b', args: {} }), {
     instanceOf: RunFailure,
@@ -43,7 +43,7 @@ test('a block that a node emits is held to the same rules', (t) => {
   t.regex(t.throws(() => draft.add({ type: 'hologram' })).message, /more than 1000 blocks/);
 });
 
-test('a message of a node gets what it lacks', (t) => {
+test('a message of a node gets the id, role and time that it lacks', (t) => {
   const [message] = toMessages([{ content: 'x', message_id: '0', timestamp: 1_767_323_045, mood: 'good' }], asItIs);
   t.like(message, {
     role: 'assistant',

@@ -6,7 +6,7 @@ import { RunFailure } from './failure.ts';
 import { misfit, type FieldType } from './field.ts';
 import { deepFreeze, type NewMessage } from './state.ts';
 
-/** One streamed part of a message that a node is emitting. */
+/** One streamed part of a message that a node emits. */
 export interface MessageChunk {
   readonly messageId: string;
   readonly role: Message['role'];
@@ -15,7 +15,7 @@ export interface MessageChunk {
 
 /** The assistant message that a node's emitted chunks make. */
 interface MessageDraft {
-  /** @throws RunFailure for what is no chunk, and for one more than a message may have. */
+  /** @throws RunFailure when the value is no chunk, or the message becomes too large. */
   readonly add: (chunk: string | Block) => MessageChunk;
   /** The whole message; `undefined` when nothing was emitted. */
   readonly finish: () => Message | undefined;
@@ -23,7 +23,7 @@ interface MessageDraft {
 
 const emittedChunk = 'the emitted chunk';
 
-/** Chunks that may be emitted in one turn of the event loop: until it turns, each takes some 2 KB of memory, however short it is. */
+/** The most chunks that may be emitted in one turn of the event loop. Each, however short, takes some 2 KB of memory until the turn ends. */
 const maxChunksPerTurn = 50_000;
 const chunksPerCheck = 1000;
 
@@ -61,7 +61,7 @@ export function draftMessage(toBlock: (block: Block) => Block): MessageDraft {
       if (content.length >= sizes.blocks)
         throw new RunFailure('NodeFailed', `the emitted message has more than ${sizes.blocks} blocks`);
       content.push(block);
-      // Text is streamed as text, however it was emitted: the chunks joined are what the message says.
+      // A text block is streamed as its text, so that the joined chunks are the text of the message.
       const isText = block.type === 'text' && typeof block['text'] === 'string';
       return { messageId, role: 'assistant', chunk: isText ? (block['text'] as string) : block };
     },
@@ -74,8 +74,8 @@ export function draftMessage(toBlock: (block: Block) => Block): MessageDraft {
 }
 
 /**
- * Reads an emitted block. Arguments of a tool call come from a model, which may write anything: arguments that are no object
- * are kept, and the tool answers them with an error for the model.
+ * Reads an emitted block. The arguments of a tool call come from a model and may be any JSON: arguments that are no object are kept,
+ * and the result of the call is an error for the model.
  */
 function readEmitted(block: Block): Block {
   const isCall = block.type === 'tool_call' || block.type === 'remote_tool_call';

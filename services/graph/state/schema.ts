@@ -7,7 +7,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 
 type Compiler = Ajv | Ajv2019 | Ajv2020;
 
-// Schemas are written by many hands and libraries: what a validator does not know is passed over, as the standard has it.
+// Unknown keywords are ignored, as the standard requires: schemas come from many authors and libraries.
 const options: Options = { strict: false, allErrors: true, ownProperties: true, addUsedSchema: false, logger: false };
 
 const compilers: Readonly<Record<string, () => Compiler>> = {
@@ -29,7 +29,7 @@ function compilerFor({ $schema = 'https://json-schema.org/draft/2020-12/schema' 
   if (!make) throw new Error(`$schema names "${named}", which is none of ${Object.keys(compilers).join(', ')}`);
   const ajv = make();
   formats.default(ajv);
-  // The pattern of ajv-formats takes the square of a text's length, and more: 4 KB of colons are seconds.
+  // The pattern of ajv-formats takes more than the square of the text's length: 4 KB of colons take seconds.
   ajv.addFormat('url', isUrl);
   made.set(version, ajv);
   return ajv;
@@ -37,7 +37,7 @@ function compilerFor({ $schema = 'https://json-schema.org/draft/2020-12/schema' 
 
 const isUrl = (text: string): boolean => /^(?:https?|ftp):\/\/\S+$/i.test(text) && URL.canParse(text);
 
-/** Makes a schema ready to check with. @throws Error that says why it is no JSON Schema. */
+/** Compiles a schema; the result is kept with the schema. @throws Error with the fault of the schema. */
 export function compileSchema(schema: JsonSchema): ValidateFunction {
   let validate = validators.get(schema);
   if (!validate) {
@@ -47,7 +47,7 @@ export function compileSchema(schema: JsonSchema): ValidateFunction {
   return validate;
 }
 
-/** Why a value breaks a schema; `undefined` when it holds. `name` stands for the value in the sentence. */
+/** Why a value breaks a schema; `undefined` when it matches. The text calls the value `name`. */
 export function schemaFault(schema: JsonSchema, value: unknown, name: string): string | undefined {
   const validate = compileSchema(schema);
   return validate(value) ? undefined : compilerFor(schema).errorsText(validate.errors, { dataVar: name });

@@ -1,13 +1,13 @@
 import type { Message } from '@agent-workflow/protos/message';
 import type { Field, Fields } from './field.ts';
 
-/** What a node reads: its graph's fields, the messages that the model sees, and the summary of those it no longer sees. */
+/** What a node reads: the fields of its graph, the messages that the model sees, and the summary of those that were removed. */
 export type State<F extends Fields> = { readonly [K in keyof F]: F[K] extends Field<infer T> ? T : never } & {
   readonly context: readonly Message[];
   readonly context_summary: string;
 };
 
-/** A message as a node may write it: an id and a time are given when they are absent. */
+/** A message as a node returns it. The service adds an id, the role `assistant` and a time where they are absent. */
 export interface NewMessage {
   readonly message_id?: string;
   readonly role?: Message['role'];
@@ -16,18 +16,18 @@ export interface NewMessage {
   readonly timestamp?: string;
 }
 
-/** What a node gives back: the fields it changes, and whole messages to add. */
+/** What a node returns: the fields that it changes, and whole messages to add. */
 export type Update<F extends Fields> = { readonly [K in keyof F]?: F[K] extends Field<infer T> ? T : never } & {
   readonly messages?: readonly NewMessage[];
   readonly context_summary?: string;
   /**
-   * Ids of messages that the model is to see no more; the thread's log keeps them. Each must be in the context, or among
-   * what this step adds. Results go with the calls that they answer: a call that is left without them is open again.
+   * Ids of messages to remove from the context: the model does not see them any more, the thread's log keeps them. Each must be in the
+   * context or be added in this step. Remove the results of a tool call together with the call: a call without results is open again.
    */
   readonly removed_from_context?: readonly string[];
 };
 
-/** Field values and context between two steps. Everything in it is frozen, so that it can be kept and shared. */
+/** Field values and context between two steps. All of it is frozen, because the next step and the thread cache share it. */
 export interface EngineState {
   /** Declared fields, defaults filled in, and `context_summary`. */
   readonly values: Readonly<Record<string, unknown>>;
@@ -43,14 +43,14 @@ export function deepFreeze<T>(value: T): T {
   return value;
 }
 
-/** Adds messages to a context. With `mayReplace` one whose id is there replaces it in place; without, all ids are new. */
+/** Adds messages to a context. With `mayReplace`, a message whose id is in the context replaces that one in place; otherwise all ids are new. */
 export function withMessages(
   context: readonly Message[],
   messages: readonly Message[],
   mayReplace: boolean,
 ): readonly Message[] {
-  // New ids are the rule, and looking for old ones would make a step cost what the thread is long.
-  // `concat` is many times slower than a spread where the context is frozen.
+  // Most messages have new ids. A search for old ones would make the cost of a step grow with the thread.
+  // `concat` of a frozen array is many times slower than a spread.
   if (!mayReplace) return messages.length === 0 ? context : [...context, ...messages];
   const byId = new Map(messages.map((message) => [message.message_id, message]));
   const replaced = context.map((message) => {
