@@ -1,8 +1,8 @@
-/** What every call carries beside its request. */
+/** What every call has beside its request. */
 export interface Call {
-  /** Milliseconds since 1970 UTC; after it the caller has `Timeout`, whatever becomes of the work. */
+  /** Milliseconds since 1970 UTC. After it the caller gets `Timeout`, also when the work continues. */
   readonly deadline: number;
-  /** Fires when the caller went away or the deadline passed. */
+  /** Fires when the caller goes away or the deadline passes. */
   readonly signal: AbortSignal;
 }
 

@@ -2,16 +2,15 @@ import { textsOf } from './event-parts.ts';
 import type { Repeat, RunEvent, RunScope } from './execution.ts';
 import { fromOldJson } from './old-events.ts';
 
-/** Events of one run that follow each other, and whose they are. */
+/** Consecutive events of one run, and what they share. */
 export interface EventBatch {
   readonly scope: RunScope;
   readonly events: readonly RunEvent[];
 }
 
 /**
- * Events that follow each other in one run's log, as the stores keep them: a line of JSON that says what they are and how long
- * their texts are, and behind it the texts, one after the other. Events that differ in their texts and times alone, as the chunks
- * of one message do, share their place.
+ * The header of consecutive events as the stores keep them: one line of JSON with all but the texts, and the length of each text. After
+ * it come the texts, one after another. Events that differ only in texts and times, for example the chunks of a message, share a place.
  */
 interface Header {
   readonly scope: RunScope;
@@ -21,7 +20,7 @@ interface Header {
 
 type Place = Pick<RunEvent, 'kind' | 'node' | 'step' | 'messageId' | 'role' | 'emitted'>;
 
-/** The lengths of the texts in bytes, -1 where there is none, and which part of the data is repeated. */
+/** Of one event: the index of its place, its time, the lengths of its texts in bytes (-1: no text), and the repeated part of its data. */
 type PackedEvent = readonly [
   place: number,
   at: number,
@@ -33,7 +32,7 @@ type PackedEvent = readonly [
 
 const newline = 0x0a;
 
-/** Packs events; their numbers follow each other, so that the store need keep the first one only. */
+/** Packs events. Their numbers are consecutive, so the store keeps only the first one. */
 export function packEvents({ scope, events }: EventBatch): Uint8Array {
   const places: Place[] = [];
   const packed: PackedEvent[] = [];
@@ -72,7 +71,7 @@ function packedOf(place: number, { at, data, message, state, repeat }: RunEvent)
   return [place, at, data.byteLength, ...texts, ...(repeat ? [offset ?? 0, length ?? 0, target ?? 0] : [])];
 }
 
-/** Unpacks events, whose texts are views of the bytes. `first` is the number of the first one. */
+/** Unpacks events; their texts are views of `bytes`. `first` is the number of the first event. */
 export function unpackEvents(first: number, bytes: Uint8Array): EventBatch {
   const stop = bytes.indexOf(newline);
   const { scope, places, events } = JSON.parse(textOf(bytes.subarray(0, stop))) as Header;
@@ -98,8 +97,8 @@ const textOf = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
 
 /**
- * Reads events that the version before has stored: one JSON text a line, the last of them perhaps without an end of line. Needed as long as `old-events.ts` is; a run's log may
- * hold some of either kind.
+ * Reads events that the version before stored: one line of JSON each, the last line perhaps without its end. Needed as long as
+ * `old-events.ts` is. The log of one run may have batches of both kinds.
  */
 export function fromOldLines(first: number, bytes: Uint8Array): EventBatch {
   const read: ReturnType<typeof fromOldJson>[] = [];

@@ -14,29 +14,29 @@ export const eventKinds = [
 ] as const;
 export type EventKind = (typeof eventKinds)[number];
 
-/** Data in which one part stands at two places: the thread's context does, as `state.context` and as `context`. */
+/** Data in which one part occurs twice: the context of the thread is in it as `state.context` and as `context`. */
 interface RepeatingData {
   readonly before: string;
-  /** What stands at two places. */
+  /** The part that occurs twice. */
   readonly part: string;
-  /** What stands between the two. */
+  /** The text between the two occurrences. */
   readonly between: string;
   readonly after: string;
 }
 
-/** Below this a part is written twice: so little costs nothing. */
+/** A smaller part is stored twice, because it costs little. */
 const repeatedBytes = 64 * 1024;
 
-/** The data of an event as it is stored and sent: a large part stands in it once. */
+/** The data of an event as it is stored and sent: a large part is in it once. */
 export function repeatingData({ before, part, between, after }: RepeatingData): Pick<RunEvent, 'data' | 'repeat'> {
   if (part.length < repeatedBytes) return { data: Buffer.from(`${before}${part}${between}${part}${after}`) };
-  const pieces = [before, part, between, after].map((text) => Buffer.from(text));
-  const [offset = 0, length = 0, gap = 0] = pieces.map(({ byteLength }) => byteLength);
+  const parts = [before, part, between, after].map((text) => Buffer.from(text));
+  const [offset = 0, length = 0, gap = 0] = parts.map(({ byteLength }) => byteLength);
   const repeat: Repeat = { offset, length, target: offset + length + gap };
-  return { data: Buffer.concat(pieces), repeat };
+  return { data: Buffer.concat(parts), repeat };
 }
 
-/** The data of an event as a caller reads it, in views that follow each other: nothing is copied. */
+/** The data of an event as a caller reads it, as consecutive views of its bytes: nothing is copied. */
 export function partsOfData({ data, repeat }: Pick<RunEvent, 'data' | 'repeat'>): readonly Uint8Array[] {
   if (!repeat) return [data];
   const { offset, length, target } = repeat;
@@ -49,12 +49,12 @@ export function textsOf({ data, message, state }: Pick<RunEvent, 'data' | 'messa
   return [data, ...(message ? [message] : []), ...(state ? [state] : [])];
 }
 
-/** What the rest of an event takes beside its JSON texts, at most, in bytes; its names count as they are. */
+/** The most bytes that an event takes beside its JSON texts and its names. */
 const otherBytes = 192;
-/** Bytes that one character of a name can have in JSON. */
+/** The most bytes that one character of a name takes in JSON. */
 const characterBytes = 6;
 
-/** What an event takes in a log or on the wire, at most, in bytes. */
+/** The most bytes that an event takes in a log or on the wire. */
 export function bytesOfEvent({ data, message, state, node, messageId, role }: RunEvent): number {
   const names = (node?.length ?? 0) + (messageId?.length ?? 0) + (role?.length ?? 0);
   const texts = data.byteLength + (message?.byteLength ?? 0) + (state?.byteLength ?? 0);

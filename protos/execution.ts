@@ -5,35 +5,35 @@ import type { RetryRule } from './retry.ts';
 import type { MessageEntry, State } from './threads.ts';
 
 /**
- * Runs the graph. A request never runs it itself: `Start` says yes once the run is on record, and whoever wants to see it
- * follows its numbered event log, from any replica. The lines `retry` are as in threads.proto.
+ * Runs the graph. No request runs it itself: `Start` replies when the run is on record, a worker then runs it, and callers follow the
+ * run's numbered event log from any replica. The lines `retry` are explained in threads.proto.
  */
 export interface Execution {
   /**
    * NotFound when no graph is configured; Invalid, naming the field, when the input does not fit the graph.
-   * `run_id` settles it: a run that is on record is not started again.
+   * A run whose `run_id` is on record is not started again.
    */
   readonly start: (request: StartRequest, call: Call) => Promise<StartReply>;
-  /** The run's last event, as soon as there is one. */
+  /** The run's last event. Waits until there is one. */
   readonly wait: (request: WaitRequest, call: Call) => Promise<RunEvent>;
-  /** Every event after `after`, in order, each once, until the run's last one. */
+  /** Every event after `after`, in order and each once, up to the run's last event. */
   readonly follow: (request: FollowRequest, call: Call) => AsyncIterable<RunEvents>;
   /**
-   * Ends a run at once, also in the middle of a node: from this reply on nothing of it commits. A run that has ended stays as
-   * it ended, and so says the reply.
+   * Ends a run at once, also in the middle of a node: after this reply nothing of the run commits. A run that has ended stays as it
+   * ended, and the reply has that status.
    */
   readonly stopRun: (request: StopRunRequest, call: Call) => Promise<StopRunReply>;
-  /** Invalid, naming the tool, when runs could not be given these tools; NotFound when no graph is configured. */
+  /** Checks whether a run may declare these tools. Invalid, naming the tool, when not; NotFound when no graph is configured. */
   readonly checkTools: (request: CheckToolsRequest, call: Call) => Promise<CheckToolsReply>;
   /** NotFound when no graph is configured. */
   readonly getGraph: (request: GetGraphRequest, call: Call) => Promise<Graph>;
-  /** What fails for now of the parts that the replica stands on. It answers also while they do. */
+  /** The parts that this replica needs and that fail for now. It replies also while they fail. */
   readonly getHealth: (request: GetHealthRequest, call: Call) => Promise<ExecutionHealth>;
-  /** Passes each given field through its reducer, as a node's update would, and gives the whole state. */
+  /** Passes each given field through its reducer, like an update of a node, and returns the whole state. */
   readonly updateState: (request: UpdateStateRequest, call: Call) => Promise<State>;
   /**
-   * Ends the thread's run, forgets its memories and removes its rows, in this order. A failure leaves the thread absent to
-   * every reader; calling again, or the sweeper, goes on where it stopped.
+   * Ends the thread's run, removes its memories and then its rows. After a failure the thread is absent to every reader, and a second
+   * call, or the sweep, continues the deletion.
    */
   readonly deleteThread: (request: DeleteThreadRequest, call: Call) => Promise<DeleteThreadReply>;
 }
@@ -56,33 +56,33 @@ export interface StartRequest {
   readonly requestId: string;
   /** Made by the caller, so that a repeated request can name the same run. */
   readonly runId: string;
-  /** Whether it was made for this request alone, which may be sent again as it is and is the only one that names the run. */
+  /** Whether the id was made for this request: no other request names the run. */
   readonly runIdIsNew?: boolean;
-  /** Absent: a new thread, whose id is made where the request arrives: sent again, it would make another. */
+  /** Absent: the service makes a new thread and its id. The same request again would make another thread. */
   readonly threadId?: string;
-  /** Whether this id, too, was made for this request alone. */
+  /** Whether this id too was made for this request. */
   readonly threadIdIsNew?: boolean;
   readonly threadName?: string;
-  /** A JSON object: the metadata of a thread that is made by this run. */
+  /** A JSON object: the metadata of the thread, when this run makes it. */
   readonly threadMetadataJson?: Uint8Array;
   readonly messages: readonly MessageEntry[];
   /** A JSON object: fields that pass their reducers before the first step. */
   readonly initialStateJson?: Uint8Array;
-  /** A JSON object: handed to the nodes as it came. */
+  /** A JSON object: the config that the nodes get, unchanged. */
   readonly configJson?: Uint8Array;
-  /** A JSON object: who calls, handed to the nodes. Never a token. */
+  /** A JSON object: the user context that the nodes get. It never contains a token. */
   readonly userJson?: Uint8Array;
   readonly tools: readonly RemoteTool[];
   readonly recursionLimit: number;
   readonly granularity: Granularity;
   readonly multitaskStrategy: MultitaskStrategy;
-  /** Any JSON: answers what the thread's interrupted run asked. */
+  /** Any JSON: the answers to the questions of the thread's interrupted run. */
   readonly resumeJson?: Uint8Array;
 }
 
 /** A tool that the caller runs. */
 export interface RemoteTool {
-  /** The tool node it belongs to; empty: every one. */
+  /** The tool node that may call it; empty: every tool node. */
   readonly nodeName: string;
   readonly name: string;
   readonly description: string;
@@ -106,16 +106,16 @@ export interface StartReply {
 export interface WaitRequest {
   readonly owner: string;
   readonly runId: string;
-  /** Whether the caller has only just started it: then the record need not be asked whose it is, and how it stands. */
+  /** Whether the caller has just started the run: then its owner and status need not be read from the record. */
   readonly justStarted?: boolean;
-  /** Set by a gateway that reads events in parts; one of the version before is sent whole chunks: old-events.ts. */
+  /** Set by a gateway that reads events in parts. A gateway of the version before does not set it and gets whole chunks: old-events.ts. */
   readonly eventParts?: boolean;
 }
 
 export interface FollowRequest {
   readonly owner: string;
   readonly runId: string;
-  /** The number of the last event already seen; 0 for all. */
+  /** The number of the last event that the caller has; 0 for all events. */
   readonly after: number;
   /** As in WaitRequest. */
   readonly justStarted?: boolean;
@@ -125,7 +125,7 @@ export interface FollowRequest {
 
 export interface RunEvents {
   readonly events: readonly RunEvent[];
-  /** Whose events they are: in the first reply of a stream. */
+  /** The run of the events; only in the first reply of a stream. */
   readonly scope?: RunScope;
 }
 
@@ -133,19 +133,19 @@ export interface RunEvents {
 export interface RunScope {
   readonly runId: string;
   readonly threadId: string;
-  /** Of the request that started the run. */
+  /** The request that started the run. */
   readonly requestId: string;
   /** Whether the run made its thread. */
   readonly isNewThread: boolean;
 }
 
-/** An event in parts, which are stored and sent beside each other; the gateway puts them into the chunk that a caller reads. */
+/** An event in parts. The gateway makes from them the chunk that a caller reads. */
 export interface RunEvent {
   /** 1 for the first event of a run, then one more each. */
   readonly seq: number;
   /** One of `eventKinds`. */
   readonly kind: string;
-  /** The whole chunk, as the version before this one wrote it. Only between processes of the two versions: old-events.ts. */
+  /** The whole chunk, as the version before this one wrote it. Set only between processes of the two versions: old-events.ts. */
   readonly json?: Uint8Array;
   /** When it happened, in milliseconds since 1970. */
   readonly at: number;
@@ -153,21 +153,21 @@ export interface RunEvent {
   readonly step?: number;
   readonly messageId?: string;
   readonly role?: string;
-  /** Set on a chunk of a message that its node emitted while it ran; everything else is published after the step's commit. */
+  /** Set on a chunk that a node emitted. All other events of a step are published after its commit. */
   readonly emitted?: boolean;
   /** JSON on one line. */
   readonly data: Uint8Array;
-  /** Which part of the data a caller reads a second time. */
+  /** The part of `data` that occurs twice in what a caller reads. */
   readonly repeat?: Repeat;
-  /** JSON on one line: the message that is whole with this event. */
+  /** JSON on one line: the message that this event completes. */
   readonly message?: Uint8Array;
   /** JSON on one line: the fields that the step changed. */
   readonly state?: Uint8Array;
 }
 
 /**
- * A part of some data that belongs at a second place, and stands in it once: the `length` bytes at `offset` are read again
- * before the byte at `target`, which is never inside of the part.
+ * A part of `data` that is stored once and occurs twice in what a caller reads: the `length` bytes at `offset` are inserted again
+ * before the byte at `target`. `target` is not inside the part.
  */
 export interface Repeat {
   readonly offset: number;
@@ -178,14 +178,14 @@ export interface Repeat {
 export interface StopRunRequest {
   readonly owner: string;
   readonly runId: string;
-  /** Of this request, however often it is sent: as in threads.proto. */
+  /** The same in every attempt at this request: see threads.proto. */
   readonly attemptId?: string;
-  /** Of a request that is to be done once: known for a day, and stronger than `attempt_id`. */
+  /** The idempotency key of the request: the effect is made once. It is known for a day, and counts in place of `attempt_id`. */
   readonly onceKey?: string;
 }
 
 export interface StopRunReply {
-  /** How the run ended: stopped, or as it had ended before. */
+  /** The status with which the run ended: `stopped`, or that of an earlier end. */
   readonly status: EndStatus;
   readonly stoppedNow: boolean;
 }
@@ -195,7 +195,7 @@ export type GetGraphRequest = Readonly<Record<string, never>>;
 export interface Graph {
   /** Nodes, edges and a Mermaid drawing: a JSON object. */
   readonly graphJson: Uint8Array;
-  /** Field name to its type, description, default and whether it is required: a JSON object. */
+  /** A JSON object: each field name with its type, description and default, and whether it is required. */
   readonly fieldsJson: Uint8Array;
 }
 
@@ -205,7 +205,7 @@ export interface ExecutionHealth {
   readonly degraded: readonly DegradedPart[];
 }
 
-/** A part that fails for now, and why; the reason names no host and no file. */
+/** A part that fails for now, and the reason, which names no host and no file. */
 export interface DegradedPart {
   readonly name: string;
   readonly reason: string;
@@ -216,18 +216,18 @@ export interface UpdateStateRequest {
   readonly threadId: string;
   /** A JSON object. */
   readonly stateJson: Uint8Array;
-  /** Of a request that is to be done once: known for a day, and stronger than `attempt_id`. */
+  /** The idempotency key of the request: the effect is made once. It is known for a day, and counts in place of `attempt_id`. */
   readonly onceKey?: string;
-  /** Of this request, however often it is sent: as in threads.proto. */
+  /** The same in every attempt at this request: see threads.proto. */
   readonly attemptId?: string;
 }
 
 export interface DeleteThreadRequest {
   readonly owner: string;
   readonly threadId: string;
-  /** Of this request, however often it is sent: as in threads.proto. */
+  /** The same in every attempt at this request: see threads.proto. */
   readonly attemptId?: string;
-  /** Of a request that is to be done once: known for a day, and stronger than `attempt_id`. */
+  /** The idempotency key of the request: the effect is made once. It is known for a day, and counts in place of `attempt_id`. */
   readonly onceKey?: string;
 }
 

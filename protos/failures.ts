@@ -3,8 +3,8 @@ import { isIn } from './lists.ts';
 import type { RunEnd, RunError } from './threads.ts';
 
 /**
- * The codes of failed runs as the version before this one wrote them, into records and between processes. Events say them to this
- * day, because their data reaches the callers as it is.
+ * The codes of failed runs as the version before this one wrote them into records and sent them between processes. Events still have
+ * them, because the data of an event reaches the caller unchanged.
  */
 const spelled: Readonly<Record<FailureCode, string>> = {
   NodeFailed: 'NODE_ERROR',
@@ -17,18 +17,18 @@ const spelled: Readonly<Record<FailureCode, string>> = {
 
 const bySpelling = new Map(failureCodes.map((code) => [spelled[code], code]));
 
-/** The code that a text stands for, whichever version wrote it; `undefined` for one that neither knows. */
+/** The code of a text that either version wrote; `undefined` for a text that neither knows. */
 export const toFailureCode = (text: string): FailureCode | undefined =>
   isIn(failureCodes, text) ? text : bySpelling.get(text);
 
-/** The end of a run as it stands on record: an earlier version of the service may have written it. */
+/** The end of a run on record, which an earlier version of the service may have written. */
 export function toRunEnd(stored: RunEnd): RunEnd {
   const { error } = stored;
   if (!error) return stored;
   return { ...stored, error: { ...error, code: toFailureCode(error.code) ?? 'Internal' } };
 }
 
-/** A failure as the data of its run's last event says it. */
+/** A failure as it is in the data of the run's last event. */
 export const toEventError = (error: RunError): Readonly<Record<string, unknown>> => ({
   ...error,
   code: spelled[error.code],

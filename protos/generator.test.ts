@@ -26,7 +26,7 @@ for (const context of ['threads', 'execution', 'memory'] as const) {
     t.deepEqual(Object.keys(definitionOf(context)).map(methodName), methods);
   });
 
-  test(`${context}.proto uses only what reads the same on both sides of the wire`, (t) => {
+  test(`${context}.proto uses only types with the same values in process and over gRPC`, (t) => {
     const { root } = protobuf.parse(readFileSync(fileOf('proto'), 'utf8'));
     for (const field of fieldsOf(root))
       t.regex(field.type, /^(string|bytes|bool|int64|double|.*[A-Z]\w*)$/, field.fullName);
@@ -39,7 +39,7 @@ const fieldsOf = (space: protobuf.NamespaceBase): protobuf.Field[] =>
     return node instanceof protobuf.Namespace ? fieldsOf(node) : [];
   });
 
-test('a field whose comment names a list that is none is not generated', (t) => {
+test('a field whose comment names an unknown list is not generated', (t) => {
   const source = readFileSync(new URL('./memory.proto', import.meta.url), 'utf8');
   const misspelt = source.replace('list: DistanceMetric', 'list: DistanceMetrics');
   t.throws(() => toTypeScript('memory', misspelt), { message: /distanceMetric: there is no list "DistanceMetrics"/ });

@@ -18,8 +18,7 @@ const scalars: Readonly<Record<string, string>> = {
  * The TypeScript text of a `.proto`, from its name without the ending and its text: each message as an interface, the service as an
  * object of async functions and async iterables, all with their comments, and two tables. One says of each RPC whether a call may be
  * repeated, the other names the fields of each message whose values are of a closed list.
- * @throws Error naming the RPC whose comment does not end in a line that says whether it may be made again, or the field whose
- * comment names a list that is none.
+ * @throws Error naming the RPC whose comment does not end with a mark, or the field whose comment names an unknown list.
  */
 export function toTypeScript(name: string, source: string): string {
   const { root, package: packageName, imports = [] } = parse(source, { alternateCommentMode: true });
@@ -110,7 +109,7 @@ const methodName = ({ name }: protobuf.Method): string => name.charAt(0).toLower
 
 const markPattern = new RegExp(`^retry: (${retries.join('|')})(, takes long)?$`);
 
-/** The last line of an RPC's comment is its mark; what stands above it is text. */
+/** The last line of an RPC's comment is its mark; the lines above are text. */
 function readMark({ fullName, comment: whole }: protobuf.Method): {
   readonly rule: RetryRule;
   readonly text: string | null;

@@ -1,28 +1,27 @@
 import { failureCodes, type FailureCode } from '@agent-workflow/kit/errors';
 
 /**
- * The closed lists that the contexts share: each is written here and nowhere else. A field of a `.proto` whose comment ends in
- * `list: <name>` has the type of that list; where its message enters a process over gRPC its value is checked against the list.
- * Whoever handles the values one by one does so by a `Record` or a `switch` without a default, so that a value added here does
- * not compile until it is handled.
+ * The closed lists that the contexts share. Each is written only here. A field of a `.proto` whose comment ends in `list: <name>` has the
+ * type of that list, and its value is checked against the list when a message arrives over gRPC. Code that handles the values one by
+ * one uses a `Record`, or a `switch` without a default, so that a value that is added here does not compile until it is handled.
  */
 
-/** A run that has not ended waits for its thread or a worker, or is driven by one. */
+/** The statuses of a run that has not ended: `queued` waits for its thread or for a worker, `running` has a worker. */
 export const openStatuses = ['queued', 'running'] as const;
 export type OpenStatus = (typeof openStatuses)[number];
 
-/** How a run can end. An interrupted one has ended, too: the next run on its thread goes on where it stands. */
+/** The statuses of a run that has ended. An interrupted run has ended too: the next run of its thread continues it. */
 export const endStatuses = ['interrupted', 'completed', 'failed', 'stopped'] as const;
 export type EndStatus = (typeof endStatuses)[number];
 
-/** How a run can be ended by others than its worker. */
+/** The statuses with which a run ends when another process than its worker ends it. */
 const imposedEnds = ['failed', 'stopped'] as const satisfies readonly EndStatus[];
 export type ImposedEnd = (typeof imposedEnds)[number];
 
 export const runStatuses = [...openStatuses, ...endStatuses] as const;
 export type RunStatus = (typeof runStatuses)[number];
 
-/** Whether a run of this status has not ended: one that is asked for anew may have ended long ago. */
+/** Whether a run of this status has not ended. */
 export const isOpen = (status: RunStatus): status is OpenStatus =>
   (openStatuses as readonly RunStatus[]).includes(status);
 
@@ -32,11 +31,11 @@ export type { FailureCode };
 export const granularities = ['low', 'partial', 'full'] as const;
 export type Granularity = (typeof granularities)[number];
 
-/** What becomes of a run whose thread another run holds, and of that other run. */
+/** What happens to a run whose thread is held by another run, and to that other run. */
 export const multitaskStrategies = ['enqueue', 'reject', 'interrupt', 'rollback'] as const;
 export type MultitaskStrategy = (typeof multitaskStrategies)[number];
 
-/** What made a version of a thread: a run's input, one of its steps, a direct write, the making of a fork, or a rollback. */
+/** What made a version of a thread: the input of a run, a step, a direct write, a fork, or a rollback. */
 export const checkpointSources = ['input', 'step', 'update', 'fork', 'rollback'] as const;
 export type CheckpointSource = (typeof checkpointSources)[number];
 
@@ -79,8 +78,8 @@ export type ListName = keyof typeof lists;
 export const isIn = <const T extends readonly string[]>(list: T, value: unknown): value is T[number] =>
   (list as readonly unknown[]).includes(value);
 
-/** Of one message: the fields that are of a list, and those that hold messages which have such fields. */
+/** For one message: its fields with a value of a list, and its fields that hold messages with such fields. */
 type ListFields = Readonly<Record<string, ListName | { readonly of: string }>>;
 
-/** The messages of a context that have such fields, by name. */
+/** The messages of a service that have such fields, by name. */
 export type MessageLists = Readonly<Record<string, ListFields>>;

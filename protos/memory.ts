@@ -9,21 +9,18 @@ import type { RetryRule } from './retry.ts';
  * Every time is in milliseconds since 1970 UTC. Every `json` field is UTF-8 JSON text. The lines `retry` are as in threads.proto.
  */
 export interface Memory {
-  /**
-   * The same memory_id again changes nothing and gives the same reply.
-   * `memory_id` settles it.
-   */
+  /** A second call with the same memory_id changes nothing and returns the same reply. */
   readonly store: (request: StoreRequest, call: Call) => Promise<StoreReply>;
-  /** Best first, by the strategy and metric asked for. */
+  /** The best results first, by the strategy and the metric of the request. */
   readonly search: (request: SearchRequest, call: Call) => Promise<SearchReply>;
   readonly get: (request: GetRequest, call: Call) => Promise<MemoryItem>;
   /** Replaces the content, embeds it again, and merges the metadata given. */
   readonly update: (request: UpdateRequest, call: Call) => Promise<MemoryItem>;
-  /** NotFound when it is absent. */
+  /** NotFound when the memory is absent. */
   readonly delete: (request: DeleteRequest, call: Call) => Promise<DeleteReply>;
   /** Newest first. */
   readonly list: (request: ListRequest, call: Call) => Promise<ListReply>;
-  /** Removes all that match, and says which. Invalid when nothing narrows it and `all` is not set. */
+  /** Removes every memory that matches, and returns which. Invalid when the selection is empty and `all` is not set. */
   readonly forget: (request: ForgetRequest, call: Call) => Promise<ForgetReply>;
 }
 
@@ -45,24 +42,24 @@ export interface MemoryItem {
   readonly category: string;
   /** A JSON object. */
   readonly metadataJson: Uint8Array;
-  /** From 0 to 1; 1 where there was no query. */
+  /** From 0 to 1; 1 in a reply without a query. */
   readonly score: number;
   /** A JSON array of numbers. */
   readonly vectorJson: Uint8Array;
-  /** The thread it was stored for; empty when none. */
+  /** The thread with which it was stored; empty when none. */
   readonly threadId: string;
   /** When it was stored or last updated. */
   readonly timestamp: number;
 }
 
-/** What a memory must match; what is absent matches all. */
+/** The conditions that a memory must meet; an absent field sets none. */
 export interface Selection {
   readonly memoryType?: MemoryType;
   readonly category?: string;
   readonly threadId?: string;
   /**
-   * A JSON object: metadata fields by equality, or by {"$gt"|"$gte"|"$lt"|"$lte"|"$ne"|"$in": …}; thread_id, memory_type and
-   * category may stand in it too.
+   * A JSON object: conditions on metadata fields: equality with a value, or {"$gt"|"$gte"|"$lt"|"$lte"|"$ne"|"$in": …}; thread_id,
+   * memory_type and category may be keys too.
    */
   readonly filtersJson?: Uint8Array;
 }
@@ -77,7 +74,10 @@ export interface StoreRequest {
   /** A JSON object. */
   readonly metadataJson: Uint8Array;
   readonly threadId?: string;
-  /** When the owner stored the same with `dedupe` before, in the same type, category and thread, that memory is named instead. */
+  /**
+   * With `dedupe`, when the owner stored the same content before with `dedupe`, in the same type, category and thread: the reply names
+   * that memory, and nothing is stored.
+   */
   readonly dedupe?: boolean;
 }
 
@@ -94,7 +94,7 @@ export interface SearchRequest {
   readonly retrievalStrategy: RetrievalStrategy;
   readonly distanceMetric: DistanceMetric;
   readonly maxTokens: number;
-  /** A JSON object: weights and depth of the strategies that have them. */
+  /** A JSON object: the options of the strategy, for example its weights or its depth. */
   readonly optionsJson?: Uint8Array;
 }
 
@@ -113,20 +113,20 @@ export interface UpdateRequest {
   readonly owner: string;
   readonly memoryId: string;
   readonly content: string;
-  /** A JSON object, merged into the one that stands. */
+  /** A JSON object, merged into the stored one. */
   readonly metadataJson?: Uint8Array;
-  /** Of this request, however often it is sent: as in threads.proto. */
+  /** The same in every attempt at this request: see threads.proto. */
   readonly attemptId?: string;
-  /** Of a request that is to be done once: known for a day, and stronger than `attempt_id`. */
+  /** The idempotency key of the request: the effect is made once. It is known for a day, and counts in place of `attempt_id`. */
   readonly onceKey?: string;
 }
 
 export interface DeleteRequest {
   readonly owner: string;
   readonly memoryId: string;
-  /** Of this request, however often it is sent: as in threads.proto. */
+  /** The same in every attempt at this request: see threads.proto. */
   readonly attemptId?: string;
-  /** Of a request that is to be done once: known for a day, and stronger than `attempt_id`. */
+  /** The idempotency key of the request: the effect is made once. It is known for a day, and counts in place of `attempt_id`. */
   readonly onceKey?: string;
 }
 
@@ -150,18 +150,18 @@ export interface ListReply {
 export interface ForgetRequest {
   readonly owner: string;
   readonly selection: Selection;
-  /** Everything of the owner. */
+  /** Removes every memory of the owner. */
   readonly all: boolean;
-  /** Of this request, however often it is sent: as in threads.proto. */
+  /** The same in every attempt at this request: see threads.proto. */
   readonly attemptId?: string;
-  /** Of a request that is to be done once: known for a day, and stronger than `attempt_id`. */
+  /** The idempotency key of the request: the effect is made once. It is known for a day, and counts in place of `attempt_id`. */
   readonly onceKey?: string;
 }
 
 export interface ForgetReply {
-  /** As many as a page holds. */
+  /** As many as fit into a page. */
   readonly memoryIds: readonly string[];
-  /** How many were removed altogether. */
+  /** How many were removed in all. */
   readonly deletedCount?: number;
 }
 

@@ -1,19 +1,20 @@
 /**
- * The events of version 0.1 as it was before events had parts: each is the whole chunk that a caller reads, as one line of JSON.
+ * Reads and writes the events of version 0.1 as it was before events had parts: each is the whole chunk that a caller reads, in one line
+ * of JSON.
  *
  *     {"event":"on_chain_end","copy":{"from":52,"length":17,"to":70},"data":{…},"message":{…},"state":{…},
  *      "thread_id":"…","run_id":"…","metadata":{"request_id":"…","thread_id":"…","is_new_thread":true,…},"timestamp":"…"}
  *
- * `copy` stands where a large part of the data is read twice: a copy of the `length` bytes at `from` belongs at `to`, both counted
- * from behind the comma that ends it.
+ * `copy` is present when a large part of the data occurs twice: a copy of the `length` bytes at `from` belongs at `to`. Both are counted
+ * from after the comma that ends `copy`.
  *
- * Needed until no process of that version runs beside this one, and the logs that it wrote have expired (`EVENTS_RETENTION`,
- * `EVENTS_MAX_AGE`): the second release after this one can drop this file with all that imports it.
+ * This file is needed until no process of that version runs and the logs that it wrote have expired (`EVENTS_RETENTION`,
+ * `EVENTS_MAX_AGE`). The second release after this one can drop it and everything that imports it.
  */
 import type { EventKind } from './event-parts.ts';
 import type { Execution, RunEvent, RunEvents, RunScope } from './execution.ts';
 
-/** An event, and whose it is. */
+/** An event and its run. */
 interface ScopedEvent {
   readonly scope: RunScope;
   readonly event: RunEvent;
@@ -40,7 +41,7 @@ interface OldChunk {
 
 const dataMember = '"data":';
 
-/** The JSON of a value that came out of JSON: the bytes are those that it was read from. */
+/** The JSON of a value that was parsed from JSON: the same bytes from which it was parsed. */
 const toJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
 /** Reads an event of the version before. */
@@ -49,7 +50,7 @@ export function fromOldJson(seq: number, json: Uint8Array): ScopedEvent {
   const { event: kind, copy, data, message, state, metadata, timestamp, ...ids } = JSON.parse(text) as OldChunk;
   const { request_id: requestId, is_new_thread: isNewThread, node, step, message_id: messageId, role } = metadata;
   const names = Object.keys(metadata);
-  // A chunk that was emitted names its node before its step.
+  // In an emitted chunk the node comes before the step.
   const emitted = kind === 'messages_chunk' && message === undefined && names.indexOf('node') < names.indexOf('step');
   const shift = dataMember.length;
   return {
@@ -71,7 +72,7 @@ export function fromOldJson(seq: number, json: Uint8Array): ScopedEvent {
   };
 }
 
-/** Writes an event as the version before would have. */
+/** Writes an event as the version before does. */
 export function toOldJson(scope: RunScope, event: RunEvent): Uint8Array {
   const { kind, at, data, repeat, message, state } = event;
   const shift = dataMember.length;
@@ -99,7 +100,7 @@ function toOldMetadata(scope: RunScope, { kind, node, step, messageId, role, emi
   };
 }
 
-/** An execution service as a gateway reads it: of a replica of the version before, too. */
+/** An execution service for a gateway: it also reads what a replica of the version before sends. */
 export const readsOldReplicas = (execution: Execution): Execution => ({
   ...execution,
 
@@ -120,7 +121,7 @@ function fromOldBatch(batch: RunEvents): RunEvents {
   return { events: read.map(({ event }) => event), ...(first && 'scope' in first ? { scope: first.scope } : {}) };
 }
 
-/** An execution service as it is served: a gateway of the version before, which asks for no parts, is given whole chunks. */
+/** An execution service as it is served: a gateway of the version before does not ask for parts and gets whole chunks. */
 export const servesOldGateways = (execution: Execution): Execution => ({
   ...execution,
 

@@ -1,6 +1,6 @@
 /**
- * Types of refusals (`details[].type` of an Invalid error) that a caller of the record tells apart: a step whose commit is
- * refused so fails its run with a sentence of its own.
+ * Types of Invalid errors (`details[].type`) of the threads service that the execution service distinguishes: a step whose commit is
+ * refused with one of them fails its run with its own message.
  */
 export const contextTooLarge = 'context_too_large';
 export const stateTooLarge = 'state_too_large';

@@ -6,7 +6,7 @@ import { memoryRetries } from './memory.ts';
 import type { RetryRule } from './retry.ts';
 import { threadsRetries } from './threads.ts';
 
-/** Every RPC of every service by its mark: to change one, or to add an RPC, is a decision that is made here, too. */
+/** Every RPC of every service by its mark. A new RPC, and a new mark, must be written here too. */
 const marks = {
   threads: {
     safe: [
@@ -41,7 +41,7 @@ const tables: Readonly<Record<keyof typeof marks, Readonly<Record<string, RetryR
 };
 
 for (const context of ['threads', 'execution', 'memory'] as const)
-  test(`every RPC of ${context} says whether it may be made again`, (t) => {
+  test(`every RPC of ${context} has the mark that is listed here`, (t) => {
     const found: Record<string, string[]> = {};
     for (const [method, { retry, takesLong }] of Object.entries(tables[context]))
       (found[takesLong ? `${retry}, takes long` : retry] ??= []).push(method);
@@ -51,14 +51,14 @@ for (const context of ['threads', 'execution', 'memory'] as const)
 
 const source = readFileSync(new URL('./memory.proto', import.meta.url), 'utf8');
 
-test('an RPC that does not say whether it may be made again is not generated', (t) => {
+test('an RPC without a mark is not generated', (t) => {
   const without = source.replace(/ *\/\/ retry: safe\n(?= {2}rpc Get\()/, '');
   t.throws(() => toTypeScript('memory', without), { message: /Memory\.Get: the line above it must be `\/\/ retry: / });
   const misspelt = source.replace(/retry: safe\n(?= {2}rpc Get\()/, 'retry: perhaps\n');
   t.throws(() => toTypeScript('memory', misspelt), { message: /Memory\.Get/ });
 });
 
-test('an RPC that may be made again by its attempt needs the id of one in its request', (t) => {
+test('an RPC with the mark attempt needs a field attempt_id in its request', (t) => {
   const wrong = source.replace(/retry: safe\n(?= {2}rpc Get\()/, 'retry: attempt\n');
   t.throws(() => toTypeScript('memory', wrong), { message: /Memory\.Get: .* needs a field .*attempt_id/ });
 });

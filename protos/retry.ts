@@ -1,9 +1,9 @@
 /**
- * Whether a call of an RPC that got no answer may be made again at another replica. Each `rpc` of a `.proto` has the line
- * `// retry: …` above it with one of these words:
- * - `safe`: a second call changes nothing that the first did not;
- * - `attempt`: the request carries `attempt_id`, and the store does the work of one such id once and answers the same again;
- * - `never`: a second call may do the work twice.
+ * Whether a call without an answer may be repeated, also at another replica. Above each `rpc` of a `.proto` is the line `// retry: …`
+ * with one of these words:
+ * - `safe`: a second call changes nothing that the first did not change;
+ * - `attempt`: the request has an `attempt_id`; the store makes the effect of one id once, and gives the same reply again;
+ * - `never`: a second call may make the effect twice.
  */
 export const retries = ['safe', 'attempt', 'never'] as const;
 type Retry = (typeof retries)[number];
@@ -12,8 +12,8 @@ type Retry = (typeof retries)[number];
 export interface RetryRule {
   readonly retry: Retry;
   /**
-   * Whether its answer may take seconds while all is well (`, takes long` behind the word): it is made again only when its
-   * connection is lost or its replica is silent, and never because it is slow.
+   * Whether a good answer may take seconds (`, takes long` after the word). Such a call is repeated when its connection is lost or its
+   * replica is silent, and never because it is slow.
    */
   readonly takesLong: boolean;
 }

@@ -11,7 +11,7 @@ export interface Block {
 export const roles = ['user', 'assistant', 'system', 'tool'] as const;
 type Role = (typeof roles)[number];
 
-/** A message as it stands in the log, in replies and in `state.context`. */
+/** A message of the log, of a reply and of `state.context`. */
 export interface Message {
   readonly message_id: string;
   readonly role: Role;
@@ -31,7 +31,7 @@ export const answeredCalls = (message: Pick<Message, 'content'>): string[] =>
 
 const callTypes: ReadonlySet<string> = new Set(['tool_call', 'remote_tool_call']);
 
-/** A block that asks for a tool: `tool_call` on the server, `remote_tool_call` at the caller. */
+/** A block that calls a tool: `tool_call` one of the server, `remote_tool_call` one of the caller. */
 export interface CallBlock extends Block {
   readonly type: 'tool_call' | 'remote_tool_call';
   readonly id: string;
@@ -70,7 +70,7 @@ interface BlockRule {
 
 const call: BlockRule = { required: { id: 'name', name: 'name', args: 'object' }, optional: { tool_type: 'string' } };
 
-/** The rules of the block types that have any; a block of another type is kept as it came. */
+/** The rules for the known block types. A block of another type is kept unchanged. */
 export const blockRules: Readonly<Record<string, BlockRule>> = {
   text: { required: { text: 'string' }, optional: {} },
   reasoning: {
@@ -87,13 +87,13 @@ export const blockRules: Readonly<Record<string, BlockRule>> = {
 /** The most characters of an identifier. */
 export const maxIdLength = 256;
 
-/** No slash, no control character, and no step of a path: what is named so can be addressed by every client. */
+/** No slash, no control character, and not `.` or `..`, so that every client can put the identifier into a path. */
 export const idPattern = '^(?!\\.{1,2}$)[^/\\u0000-\\u001f\\u007f-\\u009f]+$';
 export const idRule = 'must not hold a slash or a control character, nor be "." or ".."';
 
 const addressable = new RegExp(idPattern, 'u');
 
-/** Why a text cannot be an identifier; `undefined` when it can. */
+/** Why a text is no valid identifier; `undefined` when it is valid. */
 function idFault(id: string): { readonly msg: string; readonly type: string } | undefined {
   if (id === '') return { msg: 'must not be empty', type: 'string_too_short' };
   if (id.length > maxIdLength && Array.from(id.slice(0, 2 * maxIdLength + 1)).length > maxIdLength)
@@ -102,19 +102,19 @@ function idFault(id: string): { readonly msg: string; readonly type: string } | 
   return addressable.test(id) ? undefined : { msg: idRule, type: 'string_pattern_mismatch' };
 }
 
-/** The text of an identifier that came as a text or a number. */
+/** The text of an identifier that was sent as a text or a number. */
 export const idText = (id: string | number): string => (Number.isInteger(id) ? BigInt(id).toString() : String(id));
 
-/** What a message gets where it brings none. */
+/** Makes the id and the time of a message that has none. */
 interface MessageDefaults {
   readonly newId: () => string;
   readonly now: Date;
 }
 
 /**
- * Reads one message, wherever it enters: from a request, as part of a state, from a node. The result has an id, content
- * blocks and an ISO 8601 time in UTC; fields and blocks that no rule names are kept as they came.
- * @throws Invalid at the place of the first fault, below `at`.
+ * Reads one message of a request, of a state, or of a node. The result has an id, content blocks and an ISO 8601 time in UTC. Fields and
+ * blocks without a rule are kept unchanged.
+ * @throws Invalid at the first field with a fault, below `at`.
  */
 export function readMessage(given: unknown, at: Field, { newId, now }: MessageDefaults): Message {
   if (!isObject(given)) throw wrongType(at, 'an object', given, 'object_type');
@@ -133,8 +133,8 @@ export function readMessage(given: unknown, at: Field, { newId, now }: MessageDe
 }
 
 /**
- * Reads one message as it enters the log.
- * @throws Invalid as {@link readMessage}, and for one that is larger than a message may be.
+ * Reads one message for the log.
+ * @throws Invalid as {@link readMessage}, and when the message is over the size limit.
  */
 export function readEntry(given: unknown, at: Field, defaults: MessageDefaults): MessageEntry {
   const message = readMessage(given, at, defaults);
@@ -145,7 +145,7 @@ export function readEntry(given: unknown, at: Field, defaults: MessageDefaults):
 
 const encoder = new TextEncoder();
 
-/** Reads one content block. @throws Invalid at the place of the first fault, below `at`. */
+/** Reads one content block. @throws Invalid at the first field with a fault, below `at`. */
 export function readBlock(given: unknown, at: Field): Block {
   if (!isObject(given)) throw wrongType(at, 'an object', given, 'object_type');
   const { type } = given;
@@ -178,7 +178,7 @@ function without(given: Given, names: readonly string[]): Given {
   return Object.fromEntries(Object.entries(given).filter(([name]) => !names.includes(name)));
 }
 
-/** `undefined` where the id is to be given. */
+/** `undefined` when the message needs a new id. */
 function readId(id: unknown, at: Field): string | undefined {
   if (id === undefined || id === null) return undefined;
   if (typeof id !== 'string' && typeof id !== 'number') throw wrongType(at, 'a string or a number', id);
@@ -190,7 +190,7 @@ function readId(id: unknown, at: Field): string | undefined {
   return text;
 }
 
-/** Beyond these JSON numbers are rounded, so that two different identifiers would become one. */
+/** Larger JSON numbers are rounded, so that two different identifiers would become the same. */
 function refuseRounded(id: number, at: Field): void {
   const { MAX_SAFE_INTEGER: most, MIN_SAFE_INTEGER: least } = Number;
   if (id > most) throw invalid(at, `must be <= ${String(most)}`, 'less_than_equal');
@@ -252,7 +252,7 @@ const wrongType = (at: Field, wanted: string, value: unknown, type = 'type'): Se
 
 const nameOf = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value);
 
-/** A number below this counts seconds since 1970; one above it counts milliseconds. */
+/** A smaller number is a time in seconds since 1970; this and larger numbers are milliseconds. */
 const firstMilliseconds = 100_000_000_000;
 /** The last millisecond of the year 9999. */
 export const lastTime = 253_402_300_799_999;
@@ -261,7 +261,7 @@ export const lastTime = 253_402_300_799_999;
 const iso = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/i;
 const hasOffset = /(?:Z|[+-]\d\d:?\d\d)$/i;
 
-/** A time as ISO 8601 text in UTC; `undefined` where none is given. A text without an offset is in UTC. */
+/** A time as ISO 8601 text in UTC; `undefined` when none is given. A text without an offset is read as UTC. */
 function readTimestamp(given: unknown, at: Field): string | undefined {
   if (given === undefined || given === null) return undefined;
   if (typeof given !== 'string' && typeof given !== 'number') throw wrongType(at, 'a string or a number', given);

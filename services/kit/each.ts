@@ -1,6 +1,6 @@
 /**
- * Does `work` for every item, at most `atOnce` at a time, in order of their beginning. No more are begun after one that failed.
- * @throws what the first failure threw, once those under way have ended.
+ * Calls `work` for every item, in their order, with at most `atOnce` calls at a time. After a failure no further call begins.
+ * @throws the error of the first failure, after the other calls have ended.
  */
 export async function eachOf<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>): Promise<void> {
   const rest = items.values();

@@ -3,7 +3,7 @@ export interface Setting<T> {
   readonly doc: string;
   readonly fallback: T;
   readonly secret?: boolean;
-  /** Whether it must be set: then there is no `fallback` to speak of. */
+  /** Whether it must be set: then `fallback` is not used. */
   readonly isRequired?: boolean;
   readonly read: (text: string) => T | Problem;
 }
@@ -21,7 +21,7 @@ interface SettingOptions {
   readonly secret?: boolean;
 }
 
-/** A text setting; `fallback` may be `undefined` for one that is off unless set. */
+/** A text setting. `fallback` may be `undefined` for a setting that is off unless it is set. */
 export const text = <T extends string | undefined>(
   fallback: T,
   doc: string,
@@ -42,7 +42,7 @@ export const required = (doc: string, options: SettingOptions = {}): Setting<str
   read: (value) => value,
 });
 
-/** A whole number from `min` to `max`, both included; `fallback` may be `undefined` for one that depends on others. */
+/** A whole number from `min` to `max`, both included; `fallback` may be `undefined` for a setting whose default depends on others. */
 export const integer = <T extends number | undefined>(
   fallback: T,
   doc: string,
@@ -64,14 +64,14 @@ export const choice = <const T extends string>(options: readonly T[], fallback: 
   read: (value) => options.find((option) => option === value) ?? { problem: `must be one of ${options.join(', ')}` },
 });
 
-/** Stops the start: every fault of the configuration at once, one line each. */
+/** Stops the start of the process. Its message names every fault of the configuration, one line each. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
 /**
  * Reads the settings from an environment. An empty text counts as not set.
- * @throws ConfigError naming every variable that does not hold.
+ * @throws ConfigError naming every variable with an invalid value.
  */
 export function readEnv<S extends Settings>(settings: S, env: Env): Values<S> {
   const problems: string[] = [];
@@ -90,7 +90,7 @@ export function readEnv<S extends Settings>(settings: S, env: Env): Values<S> {
   return Object.fromEntries(values) as Values<S>;
 }
 
-/** The settings as taken, one `NAME=value` each, with secrets masked: what a start prints. */
+/** The values of the settings with secrets masked, for the log line of the start. Settings without a value are left out. */
 export function printable<S extends Settings>(settings: S, values: Values<S>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(settings)
@@ -99,7 +99,7 @@ export function printable<S extends Settings>(settings: S, values: Values<S>): R
   );
 }
 
-/** The environment of this process: the one place that reads it. */
+/** The environment of this process. No other place reads it. */
 export const processEnv = (): Env => process.env;
 
 const isProblem = (value: unknown): value is Problem =>

@@ -13,7 +13,7 @@ test('an invalid field is named in the message and in the details', (t) => {
   ]);
 });
 
-test('what is away says when to come back, and keeps its cause to itself', (t) => {
+test('an error of something away has a delay for the next attempt, and does not show its cause', (t) => {
   const cause = new Error('ECONNREFUSED 10.0.0.7');
   const error = unavailable('the store is away', cause);
   t.is(error.retryAfterMs, 1000);
@@ -21,12 +21,12 @@ test('what is away says when to come back, and keeps its cause to itself', (t) =
   t.notRegex(JSON.stringify({ message: error.message, details: error.details }), /ECONNREFUSED/);
 });
 
-test('one of our errors passes as it is', (t) => {
+test('a service error stays the same object', (t) => {
   const error = conflict('a run holds the thread');
   t.is(fromUnknown(error), error);
 });
 
-test('anything else becomes Internal, its text only in the cause', (t) => {
+test('any other value becomes Internal, with its text in the cause alone', (t) => {
   for (const thrown of [new TypeError('secret'), 'secret', undefined, { code: 'NotFound', message: 'secret' }]) {
     const error = fromUnknown(thrown);
     t.is(error.code, 'Internal');
@@ -35,7 +35,7 @@ test('anything else becomes Internal, its text only in the cause', (t) => {
   }
 });
 
-test('errors are told apart by code', (t) => {
+test('errors are distinguished by code', (t) => {
   const error = new ServiceError('Stale', 'lost the lease');
   t.true(isServiceError(error));
   t.true(isServiceError(error, 'Stale'));

@@ -35,8 +35,8 @@ export const failureCodes = [
 export type FailureCode = (typeof failureCodes)[number];
 
 /**
- * One thing wrong with a request: `field` is the path to it in the words of the service that refuses, as `["messages", 0, "role"]`;
- * empty for the request as a whole. Where a caller put that field the gateway knows.
+ * One fault of a request. `field` is the path of the field in the request of the service, for example `["messages", 0, "role"]`; it is
+ * empty for the request as a whole. The gateway translates it to the place in the caller's HTTP request.
  */
 export interface ErrorDetail {
   readonly field: readonly (string | number)[];
@@ -44,18 +44,18 @@ export interface ErrorDetail {
   readonly type: string;
 }
 
-/** What an error may carry beside its message. */
+/** The optional parts of an error beside its message. */
 interface ErrorExtras {
   readonly details?: readonly ErrorDetail[];
-  /** Milliseconds after which trying again makes sense. */
+  /** Milliseconds after which another attempt may succeed. */
   readonly retryAfterMs?: number;
-  /** Logged at the edge that answers, never sent. */
+  /** It is logged where the request is answered, and never sent. */
   readonly cause?: unknown;
 }
 
 /**
- * The one error that crosses a port or a service. It is told apart by `code`, never by class, so that a caller sees
- * the same in process and over gRPC. Its message is for the caller: no stack, host or query text may stand in it.
+ * The one error that crosses a port or a service. Callers distinguish errors by `code`, never by class, because only
+ * the code is the same in process and over gRPC. The message is for the caller: it contains no stack, host or query text.
  */
 export class ServiceError extends Error {
   readonly code: ErrorCode;
@@ -74,28 +74,28 @@ export class ServiceError extends Error {
 /** The request makes no sense in the present state. */
 export const badRequest = (message: string): ServiceError => new ServiceError('BadRequest', message);
 
-/** What was asked for is not there, or belongs to someone else: the two are not told apart. */
+/** The object does not exist, or belongs to another owner: the error is the same for both. */
 export const notFound = (message: string): ServiceError => new ServiceError('NotFound', message);
 
-/** Another write came first, or a run holds the thread. */
+/** A concurrent write came first, or a run holds the thread. */
 export const conflict = (message: string): ServiceError => new ServiceError('Conflict', message);
 
-/** The fence refused: another worker holds the run, or it has ended. The caller stops and touches nothing. */
+/** The fence refused the write: another worker holds the run, or the run has ended. The caller must stop without another write. */
 export const stale = (message: string): ServiceError => new ServiceError('Stale', message);
 
 /** A field has the wrong type, range or value. */
 export const invalid = (field: ErrorDetail['field'], msg: string, type = 'value_error'): ServiceError =>
   new ServiceError('Invalid', faultText(field, msg), { details: [{ field, msg, type }] });
 
-/** What is wrong with a field, as one text. */
+/** A field and its fault as one text. */
 export const faultText = (field: ErrorDetail['field'], msg: string): string =>
   field.length === 0 ? msg : `${field.join('.')}: ${msg}`;
 
-/** Something needed is away for now. */
+/** A store or service that the call needs is away for now. */
 export const unavailable = (message: string, cause?: unknown, retryAfterMs = 1000): ServiceError =>
   new ServiceError('Unavailable', message, { cause, retryAfterMs });
 
-/** The deadline passed before the answer was there. */
+/** The deadline passed before there was an answer. */
 export const timeout = (message: string): ServiceError => new ServiceError('Timeout', message);
 
 /** Whether `error` is a {@link ServiceError}, with the given code when one is named. */

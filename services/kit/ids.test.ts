@@ -4,7 +4,7 @@ import { idFrom, newId } from './ids.ts';
 
 const uuidV7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-test('ids are version 7 and say when they were made', (t) => {
+test('ids are version 7 and contain the time at which they were made', (t) => {
   const before = Date.now();
   const id = newId();
   t.regex(id, uuidV7);
@@ -39,7 +39,7 @@ test.serial('ids are increasing also when the clock is set back', (t) => {
   );
 });
 
-test('an id that follows from another is the same wherever it is made, and as old', (t) => {
+test('an id derived from another is the same in every process, and has the same time', (t) => {
   const id = newId();
   const made = idFrom(id, 'thread');
   t.is(idFrom(id, 'thread'), made);

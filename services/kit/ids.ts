@@ -1,9 +1,9 @@
 import { createHash, randomFillSync } from 'node:crypto';
 
 /**
- * A new identifier: UUIDv7, so that ids made later sort later. Those of one process are strictly increasing: within a
- * millisecond they count (RFC 9562, section 6.2, method 1), and no clock set back is followed. Written here because a
- * request makes five of them.
+ * A new identifier: UUIDv7, so that ids made later sort later. Ids of one process are strictly increasing: within a
+ * millisecond a counter orders them (RFC 9562, section 6.2, method 1), and a clock that is set back is ignored. We do not use a library
+ * because a request makes five ids.
  */
 export function newId(): string {
   count(Date.now());
@@ -15,8 +15,8 @@ export function newId(): string {
 }
 
 /**
- * An identifier that follows from another and a word: made by whoever makes it, it is the same. It is as old as the other one,
- * when that tells a time (UUIDv7), and else tells none (UUIDv8).
+ * An identifier derived from another id and a word: every process derives the same. From a UUIDv7 it derives a UUIDv7 with the same
+ * time, from any other id a UUIDv8.
  */
 export function idFrom(id: string, what: string): string {
   const bytes = createHash('sha256').update(`${what}\n${id}`).digest().subarray(0, 16);
@@ -28,7 +28,7 @@ export function idFrom(id: string, what: string): string {
   return [text.slice(0, 8), text.slice(8, 12), text.slice(12, 16), text.slice(16, 20), text.slice(20)].join('-');
 }
 
-/** The owner of what is made without authentication. No user's id can be spelled like it: those begin with `u:`. */
+/** The owner of what is made without authentication. No signed-in user has this key, because theirs begin with `u:`. */
 export const anonymousOwner = 'anon';
 
 /** The owner key of a signed-in user. */
@@ -41,7 +41,7 @@ let lastMs = 0;
 let counter = 0;
 const counterEnd = 0x1000;
 
-/** Sets time and counter for the next id. A counter that is full borrows from the time to come. */
+/** Sets time and counter for the next id. When the counter is full, the time moves one millisecond ahead of the clock. */
 function count(now: number): void {
   if (now <= lastMs && ++counter < counterEnd) return;
   lastMs = Math.max(now, lastMs + 1);
@@ -52,7 +52,7 @@ const randomBytes = 8;
 const pool = Buffer.allocUnsafeSlow(randomBytes * 512);
 let drawn = pool.length;
 
-/** Where the next random bytes stand: they are fetched for many ids at once, and used once. */
+/** The index of the next random bytes. They are fetched for 512 ids together, and each byte is used once. */
 function draw(): number {
   if (drawn === pool.length) {
     randomFillSync(pool);

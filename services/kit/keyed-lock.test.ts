@@ -1,7 +1,7 @@
 import test from 'ava';
 import { createKeyedLock } from './keyed-lock.ts';
 
-test('works of one key are done one after another, in their order, also after one that fails', async (t) => {
+test('functions of one key run one after another, in their order, also after one that fails', async (t) => {
   const lock = createKeyedLock();
   const log: string[] = [];
   const work = (name: string) => async (): Promise<string> => {
@@ -19,7 +19,7 @@ test('works of one key are done one after another, in their order, also after on
   );
 });
 
-test('works of different keys do not wait for each other', async (t) => {
+test('functions of different keys do not wait for each other', async (t) => {
   const lock = createKeyedLock();
   const held = Promise.withResolvers<string>();
   const first = lock('a', () => held.promise);

@@ -1,7 +1,7 @@
-/** Does works of one key one after another, in the order in which they were asked for; those of different keys side by side. */
+/** Runs the functions of one key one after another, in the order of the calls, and functions of different keys concurrently. */
 type KeyedLock = <T>(key: string, work: () => Promise<T>) => Promise<T>;
 
-/** A lock that holds nothing of a key that nobody uses. */
+/** Makes such a lock. It takes no memory for a key that is not in use. */
 export function createKeyedLock(): KeyedLock {
   const lines = new Map<string, Promise<unknown>>();
   return async (key, work) => {

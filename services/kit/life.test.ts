@@ -4,13 +4,13 @@ import type { Readable } from 'node:stream';
 import test from 'ava';
 import { every, settledWithin } from './life.ts';
 
-test('work that settles in time is told from work that does not', async (t) => {
+test('settledWithin distinguishes work that settles in time from work that does not', async (t) => {
   t.true(await settledWithin(Promise.resolve(), 1000));
   t.true(await settledWithin(Promise.reject(new Error('failed')), 1000));
   t.false(await settledWithin(new Promise(() => undefined), 5));
 });
 
-test('a task that is still going is not started again, and disposal waits for it', async (t) => {
+test('a task is not called while it still runs, and disposal waits for it', async (t) => {
   const begun = Promise.withResolvers<undefined>();
   const release = Promise.withResolvers<undefined>();
   let starts = 0;

@@ -1,4 +1,4 @@
-/** Resolves with the name of the first SIGINT or SIGTERM. A second one ends the process at once, as users expect of Ctrl-C. */
+/** Resolves with the name of the first SIGINT or SIGTERM. A second signal ends the process at once, as users expect of Ctrl-C. */
 async function untilSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     const first = (signal: NodeJS.Signals): void => {
@@ -11,7 +11,7 @@ async function untilSignal(): Promise<NodeJS.Signals> {
   });
 }
 
-/** Fires with the first SIGINT or SIGTERM: for what a process does before it has anything to drain. */
+/** A signal that fires at the first SIGINT or SIGTERM; its reason names which. A second SIGINT or SIGTERM ends the process at once. */
 export function stopSignal(): AbortSignal {
   const controller = new AbortController();
   void untilSignal().then((name) => {
@@ -39,7 +39,7 @@ export async function settledWithin(work: Promise<unknown>, ms: number): Promise
   }
 }
 
-/** Calls `task` every `ms` until disposed; one that is still going is not started again, and disposal waits for it. */
+/** Calls `task` every `ms` until disposed, but not while the call before still runs. Disposal waits for a running call. */
 export function every(
   ms: number,
   task: () => Promise<void> | void,

@@ -7,8 +7,8 @@ export type Log = Logger;
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 /**
- * JSON lines on standard output, each with the ids of the work that it is about. Callers log ids, sizes and codes, never
- * contents or tokens; the redaction below is the second lock on that door.
+ * Log lines in JSON on standard output, each with the ids of the request and run that it belongs to. Callers log ids, sizes and codes,
+ * never contents or tokens; the redaction below hides such fields should a caller log them all the same.
  */
 export function createLog(service: string, level: (typeof logLevels)[number]): Log {
   return pino({
@@ -22,7 +22,7 @@ export function createLog(service: string, level: (typeof logLevels)[number]): L
   });
 }
 
-/** What is absent leaves no field. */
+/** The ids of the request context; an absent one has no field in the line. */
 function idsOfWork(): object {
   const own = requestContext();
   return { request_id: own.requestId, run_id: own.runId, thread_id: own.threadId, trace_id: traceIdOf(own) };

@@ -8,7 +8,7 @@ test('an error is logged with its stack and the chain of its causes', (t) => {
   t.regex(logged.stack ?? '', /logged-error\.test\.ts/);
 });
 
-test('an error that stands for several is logged with the first of them, as what a connection to each address of a host met', (t) => {
+test('an error that stands for several is logged with the first of them, as of a connection to each address of a host', (t) => {
   const each = Array.from({ length: 20 }, (_, index) => new Error(`address ${String(index)} refused`));
   const { errors = [] } = toLoggedError(new AggregateError(each, ''));
   t.like(errors, { 0: { message: 'address 0 refused' }, length: 5 });
@@ -19,7 +19,7 @@ test('an error whose name or stack is no text is logged with its message', (t) =
   t.deepEqual(toLoggedError(odd), { type: 'null', message: 'what happened' });
 });
 
-test('however large an error is, what is logged of it is bounded, and has the frames at the end of its stack', (t) => {
+test('the logged part of an error of any size is bounded, and has the frames at the end of its stack', (t) => {
   const logged = toLoggedError(new Error('x'.repeat(10_000_000)));
   t.true(JSON.stringify(logged).length < 64 * 1024);
   t.regex(logged.stack ?? '', /logged-error\.test\.ts/);
@@ -27,7 +27,7 @@ test('however large an error is, what is logged of it is bounded, and has the fr
   t.true(JSON.stringify(toLoggedError(chain)).length < 512 * 1024);
 });
 
-test('what throws when it is read, or is no error, is logged all the same', (t) => {
+test('a value that throws when it is read, or is no error, is logged all the same', (t) => {
   const hostile = new Proxy(new Error('hidden'), {
     get: () => {
       throw new Error('do not look at me');

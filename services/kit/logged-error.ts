@@ -5,17 +5,17 @@ interface LoggedError {
   readonly code?: string;
   readonly stack?: string;
   readonly cause?: LoggedError;
-  /** Of an error that stands for several: the first of them. */
+  /** Of an error that stands for several, as an AggregateError does: the first of them. */
   readonly errors?: readonly LoggedError[];
 }
 
-/** Characters of one text of an error that are logged: its beginning and its end. */
+/** The most characters of one text of an error that are logged; of a longer text the beginning and the end. */
 const maxText = 16 * 1024;
-/** Errors of a chain of causes that are logged, and errors that one stands for: those are logged without their causes. */
+/** How many causes of an error are logged, and how many errors of one that stands for several; the latter without their causes. */
 const maxCauses = 5;
 const maxErrors = 5;
 
-/** An error with the chain of its causes, bounded: code of an agent may throw anything, of any size, also what throws when it is read. */
+/** An error with the chain of its causes, within bounds. An agent may throw any value, of any size, even one whose properties throw. */
 export function toLoggedError(error: unknown, causes = 0): LoggedError {
   try {
     if (!isErrorLike(error)) return { type: typeof error, message: shortened(String(error)) };
@@ -36,7 +36,7 @@ export function toLoggedError(error: unknown, causes = 0): LoggedError {
   }
 }
 
-/** Also what came from another thread, which is no instance of this one's Error. */
+/** An error of another thread counts too, although it is no instance of this thread's Error. */
 const isErrorLike = (error: unknown): error is ErrorLike =>
   typeof error === 'object' && error !== null && 'message' in error && typeof error.message === 'string';
 

@@ -2,25 +2,25 @@ import { sizes } from './sizes.ts';
 
 const envelopeBytes = 4096;
 
-/** What the items of a page may take together; the rest of the page is for what stands around them. */
+/** How many bytes the items of a page may have together. The rest of the page is for the envelope. */
 export const pageBytes = sizes.page - envelopeBytes;
 
 export interface Page<T> {
   readonly items: readonly T[];
-  /** Whether there is more behind these items. */
+  /** Whether there are more items after these. */
   readonly hasMore: boolean;
 }
 
 interface PageBounds<T> {
-  /** At most so many items. */
+  /** The most items. */
   readonly limit: number;
-  /** At most so many bytes, but always one item, so that whoever goes on behind a page gets further. */
+  /** The most bytes of the items together. A page always has one item, so that a caller who reads page by page reaches the end. */
   readonly bytes?: number;
-  /** How many bytes one item takes in a reply. */
+  /** How many bytes an item has in a reply. */
   readonly sizeOf: (item: T) => number;
 }
 
-/** The page that `items` begin with. A list of which more was read than fits has more. */
+/** The first page of `items`. When not all of them fit, there are more. */
 export function toPage<T>(items: readonly T[], { limit, bytes = pageBytes, sizeOf }: PageBounds<T>): Page<T> {
   let left = bytes;
   const full = items.findIndex((item, index) => index >= limit || ((left -= sizeOf(item)) < 0 && index > 0));
@@ -28,8 +28,8 @@ export function toPage<T>(items: readonly T[], { limit, bytes = pageBytes, sizeO
 }
 
 /**
- * Says of a list that is read item by item when enough of it has been read for a page of so many bytes: one item more than
- * fits, and two at least, so that {@link toPage} finds that there is more.
+ * For a list that is read item by item: returns a function that gets the size of each item and returns whether enough items were read
+ * for a page. That is one item more than fits, and at least two, so that {@link toPage} sees that there are more.
  */
 export function createQuota(bytes = Infinity): (size: number) => boolean {
   let left = bytes;

@@ -13,7 +13,7 @@ import {
 
 const traceparent = `00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01`;
 
-test('ids of any text arrive as they were, in visible ASCII on their way', (t) => {
+test('ids of any text are sent in visible ASCII and arrive unchanged', (t) => {
   const ids = fc.record(
     { requestId: fc.string(), runId: fc.string({ unit: 'grapheme' }), threadId: fc.string({ unit: 'binary' }) },
     { requiredKeys: [] },
@@ -27,14 +27,14 @@ test('ids of any text arrive as they were, in visible ASCII on their way', (t) =
   );
 });
 
-test('half a character, which nothing can carry, does not stop the rest', (t) => {
+test('an id with half a surrogate pair does not stop the other ids', (t) => {
   t.deepEqual(fromContextHeaders(toContextHeaders({ runId: 'r', threadId: 'a\ud800b' })), {
     runId: 'r',
     threadId: 'a\ufffdb',
   });
 });
 
-test('a trace arrives as it was; one that breaks the standard is left out, with its state', (t) => {
+test('a trace arrives unchanged; one that breaks the standard is left out, with its state', (t) => {
   const own = { traceparent, tracestate: 'vendor=1' };
   t.deepEqual(fromContextHeaders(toContextHeaders(own)), own);
   const broken = [
@@ -53,11 +53,11 @@ test('a trace arrives as it was; one that breaks the standard is left out, with 
     t.deepEqual(readTraceContext({ traceparent, tracestate }), { traceparent }, tracestate);
 });
 
-test('what cannot be decoded is left out, and the rest stands', (t) => {
+test('an id that cannot be decoded is left out, and the others arrive', (t) => {
   t.deepEqual(fromContextHeaders({ 'x-run-id': '%', 'x-thread-id': 'a%20b', traceparent: 'no' }), { threadId: 'a b' });
 });
 
-test('work has its request context to its end, and leaves the one around it as it was', async (t) => {
+test('work has its request context to its end, and the outer context stays', async (t) => {
   t.deepEqual(requestContext(), {});
   const later = inRequestContext({ runId: 'a' }, async () => {
     await Promise.resolve();

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** What is known of the request that the running code works for. Each log line has these ids, and each call to another service passes them on. */
+/** The ids and the trace of the request for which the running code works. Each log line has these ids, and each call to another service sends them. */
 export interface RequestContext {
   readonly requestId?: string | undefined;
   readonly runId?: string | undefined;
@@ -13,10 +13,10 @@ export interface RequestContext {
 const current = new AsyncLocalStorage<RequestContext>();
 const empty: RequestContext = {};
 
-/** The context of the running code; empty in the loops that the process runs for itself. */
+/** The context of the running code; empty in the background loops of the process. */
 export const requestContext = (): RequestContext => current.getStore() ?? empty;
 
-/** Runs `work` in this context, which replaces the one around it. Timers and promises that the work leaves behind keep it. */
+/** Runs `work` in this context, which replaces the outer one. Timers and promises that the work does not await keep it. */
 export const inRequestContext = <T>(own: RequestContext, work: () => T): T => current.run(own, work);
 
 /** A context as headers of a request, a run or a message: names in lower case, values in visible ASCII. */
@@ -55,7 +55,7 @@ export function fromContextHeaders(headers: ContextHeaders): RequestContext {
   return own;
 }
 
-/** Ids are any text, those of a trace are written as the standard says. */
+/** Our ids may be any text and are encoded; the ids of a trace have the form of the standard. */
 const isOurs = (key: keyof RequestContext): boolean => !key.startsWith('trace');
 
 function decoded(value: string): string | undefined {
@@ -69,7 +69,7 @@ function decoded(value: string): string | undefined {
 const validParent = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 const validState = /^[\x20-\x7e]{1,512}$/;
 
-/** The trace that headers name; nothing of it where `traceparent` is not valid, as the standard has it. */
+/** The trace that headers name. It is empty when `traceparent` is not valid, as the standard requires. */
 export function readTraceContext({
   traceparent,
   tracestate,
@@ -78,7 +78,7 @@ export function readTraceContext({
   return { traceparent, ...(typeof tracestate === 'string' && validState.test(tracestate) && { tracestate }) };
 }
 
-/** The context of a call: the requests of all services name their run and thread in these two fields. */
+/** The context with the run and thread that a request names. Requests of all services have these two fields. */
 export function withIds(
   own: RequestContext,
   request: { readonly runId?: unknown; readonly threadId?: unknown },
@@ -93,7 +93,7 @@ const idOr = (known: string | undefined, given: unknown): string | undefined =>
 
 const fieldOf: Readonly<Record<string, string>> = { runId: 'run_id', threadId: 'thread_id', workerId: 'worker_id' };
 
-/** A log line with its ids under the names that they have there. */
+/** The fields of a log line, ids under their names in the log. */
 export const toFields = (line: object): Record<string, unknown> =>
   Object.fromEntries(Object.entries(line).map(([name, value]) => [fieldOf[name] ?? name, value as unknown]));
 

@@ -55,7 +55,7 @@ test(
   'closed',
 );
 
-test('the last of so many attempts throws its own error', async (t) => {
+test('when the last attempt fails, its error is thrown', async (t) => {
   const { work, attempts } = failing(9);
   await t.throwsAsync(retry(work, { ...quick, maxAttempts: 3 }), { message: 'attempt 3' });
   t.is(attempts(), 3);
@@ -74,7 +74,7 @@ test('a signal that fires ends the wait with its reason', async (t) => {
   t.is(attempts(), 1);
 });
 
-test('the result of an attempt counts also when the signal fires meanwhile', async (t) => {
+test('the result of an attempt counts also when the signal fires during it', async (t) => {
   const stopping = new AbortController();
   const open = async (): Promise<string> => {
     stopping.abort(new Error('stopped'));
@@ -83,7 +83,7 @@ test('the result of an attempt counts also when the signal fires meanwhile', asy
   t.is(await retry(open, { ...quick, signal: stopping.signal }), 'opened');
 });
 
-test('any thrown value is given to the caller as it was thrown, and tried again like any other', async (t) => {
+test('any thrown value is retried, and reaches the caller unchanged', async (t) => {
   for (const thrown of [new TypeError('a fault of the code'), 'no error', undefined]) {
     let attempts = 0;
     const work = (): Promise<never> => {
@@ -100,7 +100,7 @@ test('any thrown value is given to the caller as it was thrown, and tried again 
   }
 });
 
-test('a wait grows by its factor up to its bound, and its share of chance only shortens it', (t) => {
+test('a wait grows by its factor up to its maximum, and its random share only shortens it', (t) => {
   const whole = { firstMs: 100, maxMs: 1000, jitter: 0 };
   t.deepEqual(
     [1, 2, 3, 4, 5].map((attempt) => backoffMs(whole, attempt)),

@@ -60,10 +60,10 @@ export async function retry<T>(work: (attempt: number) => Promise<T>, options: R
     await pause(ms, signal);
     return true;
   };
-  // p-retry neither waits nor sees the signal: its waits have no jitter once they reach their bound, and it drops the result
-  // of an attempt that succeeds after the signal fired, with whatever that opened. Its errors are wrapped, because it takes a
-  // TypeError for a fault that no attempt mends, and an agent's code may throw one, or what is no error.
-  const tryOnce = async (attempt: number): Promise<T> => {
+  // p-retry does not wait and does not get the signal: its waits have no jitter once they reach their maximum, and it drops the
+  // result of an attempt that succeeds after the signal fires, so what that attempt opened would stay open. Errors are wrapped, because
+  // p-retry does not retry after a TypeError or a value that is no error, and the code of an agent may throw either.
+  const runAttempt = async (attempt: number): Promise<T> => {
     try {
       return await work(attempt);
     } catch (error) {
@@ -71,7 +71,7 @@ export async function retry<T>(work: (attempt: number) => Promise<T>, options: R
     }
   };
   try {
-    return await pRetry(tryOnce, {
+    return await pRetry(runAttempt, {
       retries: maxAttempts - 1,
       minTimeout: 0,
       shouldRetry: ({ error, attemptNumber }) => waitForNext(error.cause, attemptNumber),
@@ -81,7 +81,7 @@ export async function retry<T>(work: (attempt: number) => Promise<T>, options: R
   }
 }
 
-/** What an attempt threw. */
+/** Wraps what an attempt threw. */
 class Failed extends Error {
   constructor(cause: unknown) {
     super('an attempt failed', { cause });

@@ -2,8 +2,8 @@ const KiB = 1024;
 const MiB = 1024 * KiB;
 
 /**
- * Every bound on what one thing may weigh, in bytes of JSON unless named otherwise. They are checked before a write,
- * because a store answers a too large one late and unclearly (Cassandra with a timeout).
+ * Every size limit, in bytes of JSON unless the comment names another unit. Limits are checked before a write, because a store
+ * refuses a write that is too large late and unclearly (Cassandra with a timeout).
  */
 export const sizes = {
   /** Default of `MAX_BODY_BYTES`: one request body. */
@@ -15,37 +15,37 @@ export const sizes = {
   /** What one step adds: changed fields and messages together. */
   step: 3 * MiB,
   /**
-   * The messages of a thread that its model sees, each with one byte for what separates it from the next; the message log
-   * itself has no bound. Steps and direct writes fill a context up to this.
+   * The context of a thread: the messages that the model sees, each counted with one byte for its separator. Steps and direct writes
+   * are refused above this. The message log has no limit.
    */
   context: 8 * MiB,
-  /** A context together with the input of the run that is claimed: one body more, so that the graph can still summarise. */
+  /** A context together with the input of the claimed run: the limit is higher by one body, so that the graph can still summarise. */
   contextWithInput: 12 * MiB,
   /** All messages of one request, as they are stored: ids and times are added to what the body holds. */
   input: 5 * MiB,
   /** `context_summary`. */
   summary: 256 * KiB,
-  /** One page of a list: what does not fit is on the next page. */
+  /** One page of a list; what does not fit is on the next page. */
   page: 4 * MiB,
-  /** `metadata` of a thread, of a checkpoint, `config` of a request, and the claims of whoever sent it: each. */
+  /** `metadata` of a thread, of a checkpoint, `config` of a request, and the claims of the caller: each. */
   metadata: 256 * KiB,
-  /** `config` as nodes see it: that of the request, with the claims of whoever sent it. */
+  /** `config` as nodes see it: that of the request merged with the claims of the caller. */
   config: 512 * KiB,
   /** The tools of one run together: those of its request and those that were set up. */
   toolsTogether: 1 * MiB,
   /** `resume`: the answer to what a run asked. */
   resume: 1 * MiB,
-  /** What the engine keeps between two steps: joins, questions and their answers, places of sub-graphs. */
+  /** The continuation between two steps: joins, questions and their answers, positions of sub-graphs. */
   progress: 3 * MiB,
-  /** What one change of a thread overwrites: kept, so that the change can be undone. */
+  /** The undo record of one change of a thread: what the change overwrote. */
   undo: 12 * MiB,
   /** What one change of a thread writes together with what it overwrites: Cassandra takes no batch of more than 16 MiB. */
   change: 15 * MiB,
-  /** Ids and names of the tool calls that wait for an answer, of nodes that come next, of open questions: each list. */
+  /** The list of open tool calls, the list of next nodes, and the list of open questions: each. */
   waiting: 256 * KiB,
   /** The content of one memory, its metadata, and the query of a search: each. */
   memory: 64 * KiB,
-  /** One gRPC message, either way: more than the bounds of the largest add up to. */
+  /** One gRPC message, in either direction: more than the sum of the limits of the largest request. */
   rpc: 32 * MiB,
   /** Runs that may wait on one thread (a count). */
   queuedRuns: 1000,
@@ -53,7 +53,7 @@ export const sizes = {
   url: 8 * KiB,
   /** Request line and headers together, in bytes. */
   headers: 16 * KiB,
-  /** Levels of nesting of a request's JSON: far below what a recursive walk further in could overflow on (a count). */
+  /** Levels of nesting of a request's JSON: far fewer than would overflow the stack of a recursive function (a count). */
   depth: 128,
   /** Keys of all objects in a request's JSON together (a count). */
   keys: 100_000,

@@ -4,7 +4,7 @@ import { executionSettings } from '@agent-workflow/execution/config';
 import { memorySettings } from '@agent-workflow/memory/config';
 import { threadsSettings } from '@agent-workflow/threads/config';
 
-/** What the one process reads from the environment: every part's settings, and where the data lives. */
+/** The settings of the standalone process: those of every part, and the data folder. */
 export const standaloneSettings = {
   DATA_DIR: text('.data', 'Folder of the data; `:memory:` keeps nothing'),
   ...gatewaySettings,

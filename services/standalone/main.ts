@@ -1,6 +1,6 @@
 import { enableCompileCache } from 'node:module';
 
-// Compiled code is kept between starts: everything below is imported after this, so that it is found there.
+// Keeps compiled code between starts. The imports below come after this call, because only those are kept.
 enableCompileCache();
 
 const { runProcess } = await import('@agent-workflow/runtime/process');

@@ -1,4 +1,4 @@
-// Runs before everything else, on whatever Node is there: so it is plain JavaScript without imports.
+// Runs before everything else, on any version of Node: so it is plain JavaScript without imports.
 const needed = [24, 12];
 const found = process.versions.node.split('.').map(Number);
 

@@ -20,7 +20,7 @@ for (const version of ['24.12.0', '25.0.0', process.versions.node]) {
   });
 }
 
-/** Runs the preflight on this Node, which says that it is another. */
+/** Runs the preflight on this Node, with another number in `process.versions`. */
 function runOn(version: string): SpawnSyncReturns<string> {
   const disguise = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } });`;
   const disguised = ['--import', `data:text/javascript,${encodeURIComponent(disguise)}`, preflight];

@@ -28,20 +28,20 @@ import { standaloneSettings } from './config.ts';
 
 /** The whole service in this process. Disposing of it drains: running requests finish, within `DRAIN_SECONDS`. */
 interface Standalone extends RunningProcess {
-  /** Where it listens. */
+  /** The address on which it listens. */
   readonly url: string;
 }
 
 interface StandaloneOptions {
-  /** For whoever has the process for itself. */
+  /** Opens the watchdog; absent: none. A test that shares its process with others opens none. */
   readonly openWatchdog?: OpenWatchdog;
-  /** Where the edge keeps what it keeps; in this process unless told. */
+  /** Opens the stores of the gateway; absent: they are in this process's memory. */
   readonly openStores?: () => Promise<GatewayStores> | GatewayStores;
 }
 
 /**
  * Opens gateway and services on the SQLite files of `DATA_DIR`, and listens.
- * @throws ConfigError for whatever of environment, `service.json`, agent or data folder does not hold.
+ * @throws ConfigError when the environment, `service.json`, the agent or the data folder has a fault.
  */
 export async function openStandalone(
   env: Env,
@@ -80,10 +80,10 @@ export async function openStandalone(
       control: openInProcessRunControl(),
     }),
   );
-  // Requests wait for runs: they drain first, and what then still runs has the time that is left.
+  // Requests wait for runs, so requests drain first. Runs that are still under way then have the rest of the time.
   let drainUntil = 0;
   opened.defer(() => drain(Math.max(minDrainMs, drainUntil - Date.now())));
-  const open = `${auth.summary}${file.auth === null ? '' : `; ${await sayAnonymous(threads)}`}`;
+  const open = `${auth.summary}${file.auth === null ? '' : `; ${await countAnonymousThreads(threads)}`}`;
   const stores = opened.use(await openStores());
   const app = createApp({
     threads,
@@ -101,21 +101,21 @@ export async function openStandalone(
 
   opened.use(observed.serving());
   const everything = opened.move();
-  const says = [open, ...observed.says, `Agent Workflow Service listens on ${server.url}`];
-  return { url: server.url, says, [Symbol.asyncDispose]: () => everything.disposeAsync() };
+  const lines = [open, ...observed.says, `Agent Workflow Service listens on ${server.url}`];
+  return { url: server.url, says: lines, [Symbol.asyncDispose]: () => everything.disposeAsync() };
 }
 
-/** How often runs are looked for that this process has lost, in milliseconds: those of the one before are found at the start. */
+/** How often the sweep looks for runs without a worker, in milliseconds. Runs of an earlier process are found at the start. */
 const sweepMs = 30_000;
 
-/** Time that runs without a waiting request have to reach their next commit, in milliseconds. */
+/** How long runs for which no request waits may take to reach their next commit, in milliseconds. */
 const minDrainMs = 500;
 
-/** How many threads are left from when nobody had to sign in: no signed-in user reaches them. */
-async function sayAnonymous(threads: Threads): Promise<string> {
+/** A line with the number of threads that were made without authentication. No signed-in user can read them. */
+async function countAnonymousThreads(threads: Threads): Promise<string> {
   const page = await threads.listThreads({ owner: anonymousOwner, limit: 1000, offset: 0 }, within(startMs));
   return `anonymous threads: ${page.cursor ? 'more than ' : ''}${page.threads.length}`;
 }
 
-/** Time that the record has to answer at the start, in milliseconds. */
+/** The timeout of a call to the threads service at the start, in milliseconds. */
 const startMs = 30_000;

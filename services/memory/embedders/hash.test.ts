@@ -5,7 +5,7 @@ import { hashEmbedder } from './hash.ts';
 
 const embed = async (...texts: string[]): Promise<Float32Array[]> => hashEmbedder.embed(texts, within(1000));
 const dot = (a: Float32Array, b: Float32Array): number => a.reduce((sum, value, i) => sum + value * (b[i] ?? 0), 0);
-const nearness = async (a: string, b: string): Promise<number> => {
+const cosine = async (a: string, b: string): Promise<number> => {
   const [first, second] = await embed(a, b);
   return dot(first ?? new Float32Array(), second ?? new Float32Array());
 };
@@ -22,9 +22,9 @@ test('any text that is not blank has a vector of length 1', async (t) => {
 
 test('texts are nearer the more words, or parts of words, they share', async (t) => {
   const question = 'what is the colour of her bicycle';
-  t.true((await nearness(question, 'her bicycle has a green colour')) > 0.3);
-  t.true((await nearness(question, 'bicycles and colours')) > (await nearness(question, 'soup with leek')) + 0.1);
-  t.true((await nearness('北京的冬天很冷', '北京很冷')) > (await nearness('北京的冬天很冷', '今晚吃面条')) + 0.2);
+  t.true((await cosine(question, 'her bicycle has a green colour')) > 0.3);
+  t.true((await cosine(question, 'bicycles and colours')) > (await cosine(question, 'soup with leek')) + 0.1);
+  t.true((await cosine('北京的冬天很冷', '北京很冷')) > (await cosine('北京的冬天很冷', '今晚吃面条')) + 0.2);
 });
 
 test('case, width and accents composed either way make no difference', async (t) => {

@@ -71,7 +71,7 @@ export function createLocks(weaviate: Weaviate, collection: string): Locks {
 
   const take = async (key: string): Promise<string> => {
     const contended = unavailable('the memory is being changed by others');
-    const tryOnce = async (): Promise<string> => {
+    const tryToTake = async (): Promise<string> => {
       const own = randomUUID();
       await weaviate.create(intentOf(key, own));
       const alone = await isAlone(key, own).catch(async (error: unknown) => {
@@ -82,7 +82,7 @@ export function createLocks(weaviate: Weaviate, collection: string): Locks {
       await weaviate.removeMany(scope, [own]);
       throw contended;
     };
-    return retry(tryOnce, {
+    return retry(tryToTake, {
       ...{ firstMs: 12, maxMs: 600, jitter: 0.7 },
       deadline: Date.now() + waitMs,
       mayHelp: (error) => error === contended,

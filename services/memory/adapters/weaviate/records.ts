@@ -104,14 +104,14 @@ const writeAgainMs = 1000;
 
 /** Adds an object; `false` when its id exists. An object with the same stamp was written by an earlier attempt of this call. */
 async function putNew(weaviate: Weaviate, object: NewObject): Promise<boolean> {
-  const tryOnce = async (): Promise<boolean> => {
+  const writeNew = async (): Promise<boolean> => {
     if (await weaviate.create(object)) return true;
     const isOwn = (await weaviate.find(object, object.id))?.properties['stamp'] === object.properties['stamp'];
     await replaceTorn(weaviate, object);
     return isOwn;
   };
   const waits = { firstMs: 150, maxMs: 150, deadline: Date.now() + writeAgainMs };
-  return retry(tryOnce, { ...waits, mayHelp: () => true });
+  return retry(writeNew, { ...waits, mayHelp: () => true });
 }
 
 /**

@@ -7,9 +7,9 @@ test('the stamp of an update names its request, also after repairs', (t) => {
   const stamp = requestStamp('u:ada', request);
   const named = requestOfStamp(stamp);
   t.is(named?.until, 1500);
-  const once = repairStamp('e1', stamp);
-  t.deepEqual([requestOfStamp(once), requestOfStamp(repairStamp('e2', once))], [named, named]);
-  t.deepEqual([isRepaired('e1', once), isRepaired('e2', once), isRepaired('e1', stamp)], [true, false, false]);
+  const repaired = repairStamp('e1', stamp);
+  t.deepEqual([requestOfStamp(repaired), requestOfStamp(repairStamp('e2', repaired))], [named, named]);
+  t.deepEqual([isRepaired('e1', repaired), isRepaired('e2', repaired), isRepaired('e1', stamp)], [true, false, false]);
 });
 
 test('the stamp of another write names none', (t) => {
