@@ -13,7 +13,9 @@ import { surroundCode, type BeginCode } from '@agent-workflow/graph/run/around';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import { executionMetrics } from './metrics.ts';
 import type { RunOptions } from './record/run-options.ts';
-import type { RunLog, RunQueue, WorkerLeases } from './ports/port.ts';
+import type { WorkerLeases } from './ports/leases.ts';
+import type { RunLog } from './ports/log.ts';
+import type { RunQueue } from './ports/queue.ts';
 import type { Watchdog } from './watchdog/watchdog.ts';
 
 /** The parts of the execution service that are measured and traced. */

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import test from 'ava';
 import { openNats, type Nats } from '@agent-workflow/execution/adapters/nats/nats';
 import { natsSettings, toNatsOptions } from '@agent-workflow/execution/adapters/nats/settings';
-import type { RunLog } from '@agent-workflow/execution/ports/port';
+import type { RunLog } from '@agent-workflow/execution/ports/log';
 import { ConfigError, readEnv } from '@agent-workflow/kit/env';
 import { createLog } from '@agent-workflow/kit/log';
 import { never } from '@agent-workflow/protos/call';

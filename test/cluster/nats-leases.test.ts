@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import test from 'ava';
 import { openNatsControl } from '@agent-workflow/execution/adapters/nats/control';
 import { openNatsWorkerLeases } from '@agent-workflow/execution/adapters/nats/leases';
-import type { WorkerLeases } from '@agent-workflow/execution/ports/port';
+import type { WorkerLeases } from '@agent-workflow/execution/ports/leases';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { joined, openPlace } from '../servers/nats-adapters.ts';
 import { privateNats } from '../servers/nats.ts';

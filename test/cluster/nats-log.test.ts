@@ -10,7 +10,7 @@ import {
 import { toOldJson } from '@agent-workflow/protos/old-events';
 import { openNatsRunLog } from '@agent-workflow/execution/adapters/nats/log/log';
 import { eventSubjectOf } from '@agent-workflow/execution/adapters/nats/log/reader';
-import type { RunLog } from '@agent-workflow/execution/ports/port';
+import type { RunLog } from '@agent-workflow/execution/ports/log';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { createLog } from '@agent-workflow/kit/log';
 import { never } from '@agent-workflow/protos/call';

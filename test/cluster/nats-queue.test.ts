@@ -4,7 +4,7 @@ import { createLanes, bulkSize } from '@agent-workflow/execution/adapters/nats/q
 import { openNatsRunQueue } from '@agent-workflow/execution/adapters/nats/queue/queue';
 import { openNatsRunLog } from '@agent-workflow/execution/adapters/nats/log/log';
 import { allLanes } from '@agent-workflow/execution/adapters/nats/client/streams';
-import type { RunnableRun, RunQueue } from '@agent-workflow/execution/ports/port';
+import type { RunnableRun, RunQueue } from '@agent-workflow/execution/ports/queue';
 import { createLog } from '@agent-workflow/kit/log';
 import { never } from '@agent-workflow/protos/call';
 import { joined, openPlace } from '../servers/nats-adapters.ts';

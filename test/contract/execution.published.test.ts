@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava';
 import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite/run-log';
 import { END, field, START, StateGraph, textOf, type CompiledGraph } from '@agent-workflow/graph';
-import { isTerminal, type RunLog } from '@agent-workflow/execution/ports/port';
+import { isTerminal, type RunLog } from '@agent-workflow/execution/ports/log';
 import { within } from '@agent-workflow/protos/call';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import { granularities, type Granularity } from '@agent-workflow/protos/lists';

@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava';
 import { END, field, START, StateGraph, textOf } from '@agent-workflow/graph';
-import type { RunQueue } from '@agent-workflow/execution/ports/port';
+import type { RunQueue } from '@agent-workflow/execution/ports/queue';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { Run, Threads } from '@agent-workflow/protos/threads';

@@ -10,7 +10,7 @@ import { executionSettings } from '@agent-workflow/execution/config';
 import { expireLogs } from '@agent-workflow/execution/worker/expire-logs';
 import { END, field, START, StateGraph, textOf } from '@agent-workflow/graph';
 import { openExecution } from '@agent-workflow/execution/open';
-import type { RunLog } from '@agent-workflow/execution/ports/port';
+import type { RunLog } from '@agent-workflow/execution/ports/log';
 import { readEnv } from '@agent-workflow/kit/env';
 import { createLog } from '@agent-workflow/kit/log';
 import { memorySettings } from '@agent-workflow/memory/config';

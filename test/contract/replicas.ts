@@ -5,7 +5,9 @@ import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite/run-
 import { executionSettings } from '@agent-workflow/execution/config';
 import type { CompiledGraph } from '@agent-workflow/graph';
 import { openExecution } from '@agent-workflow/execution/open';
-import type { RunLog, RunQueue, WorkerLeases } from '@agent-workflow/execution/ports/port';
+import type { WorkerLeases } from '@agent-workflow/execution/ports/leases';
+import type { RunLog } from '@agent-workflow/execution/ports/log';
+import type { RunQueue } from '@agent-workflow/execution/ports/queue';
 import { readEnv } from '@agent-workflow/kit/env';
 import { createLog } from '@agent-workflow/kit/log';
 import { memorySettings } from '@agent-workflow/memory/config';

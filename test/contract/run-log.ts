@@ -5,7 +5,7 @@ import { isServiceError } from '@agent-workflow/kit/errors';
 import { never } from '@agent-workflow/protos/call';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { EventBatch } from '@agent-workflow/protos/event-pack';
-import { isTerminal, type RunLog } from '@agent-workflow/execution/ports/port';
+import { isTerminal, type RunLog } from '@agent-workflow/execution/ports/log';
 import type { EventKind } from '@agent-workflow/protos/event-parts';
 import { chunkText, eventOf, scopeOf } from '../events.ts';
 import { until } from '../until.ts';

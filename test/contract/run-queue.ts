@@ -1,7 +1,7 @@
 import type { ExecutionContext, TestFn } from 'ava';
 import fc from 'fast-check';
 import { never } from '@agent-workflow/protos/call';
-import type { RunnableRun, RunQueue } from '@agent-workflow/execution/ports/port';
+import type { RunnableRun, RunQueue } from '@agent-workflow/execution/ports/queue';
 
 /** Names of owners. */
 type Owners = readonly [string, string, string, string];

@@ -1,5 +1,5 @@
 import type { ExecutionContext, TestFn } from 'ava';
-import type { WorkerLeases } from '@agent-workflow/execution/ports/port';
+import type { WorkerLeases } from '@agent-workflow/execution/ports/leases';
 
 /** Leases as two replicas see them; disposed of together. */
 export interface SharedLeases extends AsyncDisposable {

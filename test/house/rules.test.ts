@@ -100,7 +100,7 @@ const rules: readonly Rule[] = [
     files: /\/port\.ts$|\/ports\//,
     imports: /^(?!\/protos\/|\/services\/\w+\/ports\/)/,
     example: [
-      'services/execution/ports/port.ts',
+      'services/execution/ports/log.ts',
       `import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';`,
     ],
   },
@@ -110,7 +110,7 @@ const rules: readonly Rule[] = [
     except: tests,
     imports:
       /^\/(?!services\/graph\/|services\/kit\/(errors|ids|retry|sizes)$|protos\/message$)|^(?!\/|ajv|node:(async_hooks|timers))/,
-    example: ['services/graph/run/step.ts', `import type { RunLog } from '@agent-workflow/execution/ports/port';`],
+    example: ['services/graph/run/step.ts', `import type { RunLog } from '@agent-workflow/execution/ports/log';`],
   },
   {
     title: 'what uses memories takes the ports that it needs, and leaves their sum to what opens a store',
@@ -118,6 +118,14 @@ const rules: readonly Rule[] = [
     except: /^services\/memory\/(stores\.ts$|adapters\/\w+\/(adapter|store|health)\.ts$)|\.test\.ts$/,
     imports: /^\/services\/memory\/ports\/store$/,
     example: ['services/memory/api/parts.ts', `import type { MemoryStore } from '../ports/store.ts';`],
+  },
+  {
+    title:
+      'what uses the record takes the ports that it needs, and leaves their sum to what opens a store or serves it whole',
+    files: /^services\/threads\//,
+    except: /^services\/threads\/((stores|open|threads)\.ts$|adapters\/\w+\/(configure|store)\.ts$)|\.test\.ts$/,
+    imports: /^\/services\/threads\/ports\/store$/,
+    example: ['services/threads/api/runs.ts', `import type { ThreadStore } from '../ports/store.ts';`],
   },
   {
     title: 'the memory service picks its store and its embedder from their registries',

@@ -8,7 +8,9 @@ import {
   type Streams,
   type StreamSettings,
 } from '@agent-workflow/execution/adapters/nats/client/streams';
-import type { RunLog, RunQueue, WorkerLeases } from '@agent-workflow/execution/ports/port';
+import type { WorkerLeases } from '@agent-workflow/execution/ports/leases';
+import type { RunLog } from '@agent-workflow/execution/ports/log';
+import type { RunQueue } from '@agent-workflow/execution/ports/queue';
 import { createLog } from '@agent-workflow/kit/log';
 
 const silentLog = createLog('test', 'silent');

@@ -4,7 +4,7 @@ import { within, type Call } from '@agent-workflow/protos/call';
 import type { DeleteThreadRequest } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type { StoppedRun, ThreadKey, Threads } from '@agent-workflow/protos/threads';
-import type { RunControl } from '../ports/port.ts';
+import type { RunControl } from '../ports/control.ts';
 import { publishEnd, type EndParts } from '../events/publish-end.ts';
 import type { Worker } from '../worker/worker.ts';
 

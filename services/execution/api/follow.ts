@@ -4,7 +4,7 @@ import type { FollowRequest, RunEvent, RunEvents, WaitRequest } from '@agent-wor
 import { LRUCache } from 'lru-cache';
 import { publishEnd, type EndParts } from '../events/publish-end.ts';
 import { isOfRebuiltEnd } from '../ports/log-numbers.ts';
-import type { RunLog } from '../ports/port.ts';
+import type { RunLog } from '../ports/log.ts';
 import type { Worker } from '../worker/worker.ts';
 import type { EndWatch } from './end-watch.ts';
 

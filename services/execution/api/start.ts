@@ -5,7 +5,7 @@ import type { Call } from '@agent-workflow/protos/call';
 import type { StartReply, StartRequest } from '@agent-workflow/protos/execution';
 import type { Threads } from '@agent-workflow/protos/threads';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
-import type { RunnableRun, RunQueue } from '../ports/port.ts';
+import type { RunnableRun, RunQueue } from '../ports/queue.ts';
 import type { Worker } from '../worker/worker.ts';
 import { refuseTools, toAcceptRequest, traceOfRequest } from './accept-request.ts';
 import type { StartedRuns } from './follow.ts';

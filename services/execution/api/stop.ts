@@ -1,7 +1,8 @@
 import type { Log } from '@agent-workflow/kit/log';
 import type { Call } from '@agent-workflow/protos/call';
 import { publishEnd, type EndParts } from '../events/publish-end.ts';
-import type { RunControl, RunQueue } from '../ports/port.ts';
+import type { RunControl } from '../ports/control.ts';
+import type { RunQueue } from '../ports/queue.ts';
 
 /** Does work that follows from a write on record. Its failure does not change the reply, and is logged. */
 export type RunAside = (work: Promise<void>) => Promise<void>;

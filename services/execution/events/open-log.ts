@@ -3,7 +3,7 @@ import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
 import type { ClaimedRun, Threads } from '@agent-workflow/protos/threads';
 import { listSteps } from '../record/committed-step.ts';
 import { numbersOfClaim } from '../ports/log-numbers.ts';
-import type { RunLog } from '../ports/port.ts';
+import type { RunLog } from '../ports/log.ts';
 import { createEventWriter, type EventWriter } from './event-writer.ts';
 import { readPublished, type PublishedEvents } from './published.ts';
 import { missingStepEvents } from './step-events.ts';

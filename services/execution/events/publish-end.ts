@@ -15,7 +15,7 @@ import { listSteps, type CommittedStep } from '../record/committed-step.ts';
 import { fromJson } from '../record/run-options.ts';
 import { fromState } from '../record/thread-state.ts';
 import { numbersOfEnd } from '../ports/log-numbers.ts';
-import type { RunLog } from '../ports/port.ts';
+import type { RunLog } from '../ports/log.ts';
 import { createEventWriter, type EventWriter } from './event-writer.ts';
 import { shownAt } from './granularity.ts';
 import { firstEvents } from './open-log.ts';

@@ -2,7 +2,7 @@ import { createTurns } from '@agent-workflow/kit/turns';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { Block, Message } from '@agent-workflow/protos/message';
 import { fromJson } from '../record/run-options.ts';
-import type { RunLog } from '../ports/port.ts';
+import type { RunLog } from '../ports/log.ts';
 
 /** How much of one message a log holds. */
 export interface PublishedMessage {

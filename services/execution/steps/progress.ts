@@ -9,7 +9,7 @@ import type { Added } from '../record/added.ts';
 import type { RunOptions } from '../record/run-options.ts';
 import type { StateSize } from '../record/state-size.ts';
 import type { ThreadState } from '../record/thread-state.ts';
-import type { RunLog } from '../ports/port.ts';
+import type { RunLog } from '../ports/log.ts';
 
 /** What one claimed run is driven with. */
 export interface DriveOptions {

@@ -1,4 +1,4 @@
-import type { RunnableRun } from '../ports/port.ts';
+import type { RunnableRun } from '../ports/queue.ts';
 
 /** A run with the epoch of this worker's claim, from which another worker may take it over. */
 export type ActiveRun = RunnableRun & Required<Pick<RunnableRun, 'takeoverEpoch'>>;

@@ -5,7 +5,7 @@ import { nodeNames, type CompiledGraph } from '@agent-workflow/graph/build/graph
 import type { ClaimedRun, ClaimIntent, Threads } from '@agent-workflow/protos/threads';
 import { isAway } from '../record/away.ts';
 import type { ThreadState } from '../record/thread-state.ts';
-import type { RunnableRun, TakenRun } from '../ports/port.ts';
+import type { RunnableRun, TakenRun } from '../ports/queue.ts';
 import type { ActiveRuns } from './active-runs.ts';
 import type { DriveClaimed } from './drive-claimed.ts';
 import type { Requeue } from './requeue.ts';

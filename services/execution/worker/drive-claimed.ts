@@ -15,7 +15,7 @@ import type { ThreadState } from '../record/thread-state.ts';
 import { bindMemory } from '../steps/bound-memory.ts';
 import { driveRun, type Driven } from '../steps/drive.ts';
 import type { DriveOptions } from '../steps/progress.ts';
-import type { RunLog } from '../ports/port.ts';
+import type { RunLog } from '../ports/log.ts';
 import type { Watchdog } from '../watchdog/watchdog.ts';
 import type { ActiveRuns } from './active-runs.ts';
 import type { Requeue } from './requeue.ts';

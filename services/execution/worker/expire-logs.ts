@@ -1,5 +1,5 @@
 import type { Threads } from '@agent-workflow/protos/threads';
-import type { RunLog } from '../ports/port.ts';
+import type { RunLog } from '../ports/log.ts';
 import { openRuns } from './sweep.ts';
 
 interface ExpiringParts {

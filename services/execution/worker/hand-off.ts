@@ -3,7 +3,7 @@ import { settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import { within } from '@agent-workflow/protos/call';
 import type { Threads } from '@agent-workflow/protos/threads';
-import type { RunQueue } from '../ports/port.ts';
+import type { RunQueue } from '../ports/queue.ts';
 import type { ActiveRun, ActiveRuns } from './active-runs.ts';
 import type { Lease } from './lease.ts';
 

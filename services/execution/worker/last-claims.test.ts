@@ -1,6 +1,6 @@
 import test from 'ava';
 import { createLastClaims } from './last-claims.ts';
-import type { RunnableRun } from '../ports/port.ts';
+import type { RunnableRun } from '../ports/queue.ts';
 
 const run = (runId: string): RunnableRun => ({ owner: 'u:ada', threadId: `thread of ${runId}`, runId });
 

@@ -1,4 +1,4 @@
-import type { RunnableRun } from '../ports/port.ts';
+import type { RunnableRun } from '../ports/queue.ts';
 
 /**
  * Takes runs that have one claim left, and drives them one after another. Their workers died while these runs were under way,

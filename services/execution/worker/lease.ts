@@ -1,6 +1,6 @@
 import { every } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
-import type { WorkerLeases } from '../ports/port.ts';
+import type { WorkerLeases } from '../ports/leases.ts';
 
 interface LeaseOptions {
   readonly leases: WorkerLeases;

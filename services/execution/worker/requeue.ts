@@ -6,7 +6,7 @@ import { within } from '@agent-workflow/protos/call';
 import type { ThreadKey, Threads } from '@agent-workflow/protos/threads';
 import { LRUCache } from 'lru-cache';
 import { whileAway } from '../record/away.ts';
-import type { RunQueue } from '../ports/port.ts';
+import type { RunQueue } from '../ports/queue.ts';
 import type { ActiveRuns } from './active-runs.ts';
 import type { RunEnds } from './run-ends.ts';
 

@@ -4,7 +4,8 @@ import { within } from '@agent-workflow/protos/call';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import type { ThreadKey, Threads } from '@agent-workflow/protos/threads';
 import { publishEnd } from '../events/publish-end.ts';
-import type { RunLog, RunQueue } from '../ports/port.ts';
+import type { RunLog } from '../ports/log.ts';
+import type { RunQueue } from '../ports/queue.ts';
 
 interface RunEndOptions {
   readonly graph: CompiledGraph;

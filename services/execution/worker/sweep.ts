@@ -1,7 +1,8 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { within } from '@agent-workflow/protos/call';
 import type { Run, Threads } from '@agent-workflow/protos/threads';
-import type { RunnableRun, RunQueue, WorkerLeases } from '../ports/port.ts';
+import type { WorkerLeases } from '../ports/leases.ts';
+import type { RunnableRun, RunQueue } from '../ports/queue.ts';
 import type { Worker } from './worker.ts';
 
 interface SweepParts {

@@ -1,4 +1,4 @@
-import type { RunControl } from '../../ports/port.ts';
+import type { RunControl } from '../../ports/control.ts';
 
 /** Passes stops between the parts of one process. */
 export function openInProcessRunControl(): RunControl {

@@ -1,4 +1,4 @@
-import type { WorkerLeases } from '../../ports/port.ts';
+import type { WorkerLeases } from '../../ports/leases.ts';
 
 /** Leases of the workers in this process. They end with the process, as its workers do. */
 export function openInProcessWorkerLeases(): WorkerLeases {

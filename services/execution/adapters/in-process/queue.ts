@@ -1,4 +1,4 @@
-import type { RunnableRun, RunQueue, TakenRun } from '../../ports/port.ts';
+import type { RunnableRun, RunQueue, TakenRun } from '../../ports/queue.ts';
 
 interface Taker {
   readonly give: (run: RunnableRun) => void;

@@ -1,4 +1,4 @@
-import type { RunControl } from '../../ports/port.ts';
+import type { RunControl } from '../../ports/control.ts';
 import type { NatsClient } from './client/client.ts';
 import { subjectPrefix } from './client/streams.ts';
 

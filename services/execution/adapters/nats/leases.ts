@@ -1,5 +1,5 @@
 import { createInbox, type NatsError, type Msg } from 'nats';
-import type { WorkerLeases } from '../../ports/port.ts';
+import type { WorkerLeases } from '../../ports/leases.ts';
 import { called, fromNatsError, type NatsClient } from './client/client.ts';
 import { rollCallSubject } from './client/older-replicas.ts';
 import { subjectPrefix } from './client/streams.ts';

@@ -1,7 +1,10 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import type { Log } from '@agent-workflow/kit/log';
 import { retry } from '@agent-workflow/kit/retry';
-import type { RunControl, RunLog, RunQueue, WorkerLeases } from '../../ports/port.ts';
+import type { RunControl } from '../../ports/control.ts';
+import type { WorkerLeases } from '../../ports/leases.ts';
+import type { RunLog } from '../../ports/log.ts';
+import type { RunQueue } from '../../ports/queue.ts';
 import { isNotReady, openNatsClient, steadily, type NatsClient, type NatsClientOptions } from './client/client.ts';
 import { openNatsControl } from './control.ts';
 import { checkDurability, checkVersion, readSyncInterval } from './durability.ts';

@@ -3,7 +3,7 @@ import { isServiceError, notFound, stale, unavailable, type ServiceError } from 
 import { bytesOfEvent } from '@agent-workflow/protos/event-parts';
 import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
 import { fromOldLines, packEvents, unpackEvents, type EventBatch } from '@agent-workflow/protos/event-pack';
-import { isTerminal, type RunLog } from '../../ports/port.ts';
+import { isTerminal, type RunLog } from '../../ports/log.ts';
 
 const migrations = [
   `CREATE TABLE events (

@@ -2,7 +2,7 @@ import { bytesOfEvent } from '@agent-workflow/protos/event-parts';
 import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
 import { toOldJson } from '@agent-workflow/protos/old-events';
 import type { EventBatch } from '@agent-workflow/protos/event-pack';
-import { isTerminal } from '../../../ports/port.ts';
+import { isTerminal } from '../../../ports/log.ts';
 import { toBatch, toBody, type Frame, type Layout, type StoredFrame } from './frame.ts';
 
 /** One append that waits to be written. */

@@ -2,7 +2,7 @@ import { notFound } from '@agent-workflow/kit/errors';
 import { pause } from '@agent-workflow/kit/retry';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { EventBatch } from '@agent-workflow/protos/event-pack';
-import { isTerminal } from '../../../ports/port.ts';
+import { isTerminal } from '../../../ports/log.ts';
 import { called } from '../client/client.ts';
 import { createJoiner, joinBatches, type StoredFrame } from './frame.ts';
 import { pageBytes, type Reader } from './reader.ts';

@@ -3,7 +3,7 @@ import { isServiceError, unavailable } from '@agent-workflow/kit/errors';
 import { settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import { beginsLog } from '../../../ports/log-numbers.ts';
-import type { RunLog } from '../../../ports/port.ts';
+import type { RunLog } from '../../../ports/log.ts';
 import type { OlderReplicas } from '../client/older-replicas.ts';
 import type { Streams } from '../client/streams.ts';
 import { createFollow } from './follow.ts';

@@ -1,5 +1,5 @@
 import { headers as createHeaders, type Msg, type MsgHdrs } from 'nats';
-import type { RunnableRun } from '../../../ports/port.ts';
+import type { RunnableRun } from '../../../ports/queue.ts';
 
 const ownerHeader = 'agent-owner';
 /** Names of trace headers begin with it, so that none is mistaken for a header of the server. */

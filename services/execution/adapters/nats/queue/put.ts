@@ -1,6 +1,6 @@
 import { unavailable } from '@agent-workflow/kit/errors';
 import { retry } from '@agent-workflow/kit/retry';
-import type { RunnableRun } from '../../../ports/port.ts';
+import type { RunnableRun } from '../../../ports/queue.ts';
 import { steadily } from '../client/client.ts';
 import { hashOf, isStreamAway, type Streams } from '../client/streams.ts';
 import type { Backlog } from './backlog.ts';

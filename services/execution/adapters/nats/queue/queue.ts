@@ -2,7 +2,7 @@ import { every, settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import { pause } from '@agent-workflow/kit/retry';
 import type { Msg } from 'nats';
-import type { RunnableRun, RunQueue, TakenRun } from '../../../ports/port.ts';
+import type { RunnableRun, RunQueue, TakenRun } from '../../../ports/queue.ts';
 import { isStreamAway, type Streams } from '../client/streams.ts';
 import { createBacklog } from './backlog.ts';
 import { createConsumerCheck } from './consumer-check.ts';

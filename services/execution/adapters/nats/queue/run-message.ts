@@ -1,5 +1,5 @@
 import type { Msg } from 'nats';
-import type { RunnableRun } from '../../../ports/port.ts';
+import type { RunnableRun } from '../../../ports/queue.ts';
 import { readTrace } from './headers.ts';
 
 /** A run as the payload of its message; its trace is in the headers. */

@@ -1,4 +1,4 @@
-import type { TakenRun } from '../../../ports/port.ts';
+import type { TakenRun } from '../../../ports/queue.ts';
 
 /** Those that wait to take a run, in the order in which they came. */
 interface Takers {

@@ -1,0 +1,15 @@
+/**
+ * Which workers are alive. A worker renews its lease by heartbeat. A worker whose lease has expired counts as dead, and its runs
+ * may be taken over. It may be alive nevertheless: the epoch on the record keeps it from committing then.
+ *
+ * Every call settles within a time that the adapter bounds. It is Unavailable when the answer is not known. A worker that cannot
+ * renew its lease continues, and a replica that cannot ask takes no runs over.
+ */
+export interface WorkerLeases extends AsyncDisposable {
+  /** The worker counts as alive for `leaseMs` milliseconds from now. */
+  readonly renew: (workerId: string, leaseMs: number) => Promise<void>;
+  /** Releases the lease: the worker's runs may be taken over at once. Does nothing for a worker without a lease. */
+  readonly release: (workerId: string) => Promise<void>;
+  /** Whether the worker has renewed its lease, which has neither expired nor been released; false for an unknown worker. */
+  readonly isAlive: (workerId: string) => Promise<boolean>;
+}
