@@ -180,8 +180,8 @@ for (const name of names) {
     let place = 100;
     const frames = toDrafts([entry(0, events.slice(0, 4)), entry(4, events.slice(4))], 48 * 1024, 'lines').map(
       (draft) => {
-        const head = draft.part > 1 ? ++place - draft.part + 1 : (++place, 0);
-        return Buffer.from(toPayload({ ...draft, head, origin: 7, writer: 'abcd1234' })).toString();
+        const firstSliceSeq = draft.slice > 1 ? ++place - draft.slice + 1 : (++place, 0);
+        return Buffer.from(toPayload({ ...draft, firstSliceSeq, origin: 7, writer: 'abcd1234' })).toString();
       },
     );
     t.deepEqual(

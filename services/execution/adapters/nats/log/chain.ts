@@ -6,8 +6,20 @@ import { follows } from '../../../ports/log-numbers.ts';
 import { isWrongLastSequence, steadily, type NatsClient } from '../client/client.ts';
 import { isStreamAway } from '../client/streams.ts';
 import { fromStored, joinDrafts, type Draft } from './drafts.ts';
-import { lastWhole, toPayload, type Frame, type StoredFrame } from './frame.ts';
+import { endsLog, lastWhole, toPayload, type Frame, type StoredFrame } from './frame.ts';
 import { nothingStored, type LogPosition } from './position.ts';
+
+/*
+ * How one writer adds frames to a run's log, also when the stream is lost meanwhile.
+ *
+ * Each frame names the sequence of the run's frame before it in the stream, and NATS refuses a frame that does not follow the
+ * last one. So of two writers only one can continue a log, and a frame whose outcome is not known can be sent again.
+ * A stream that NATS has lost is created again, empty (`recreateStream`). A writer keeps the newest frames of its log (`keptFrames`;
+ * of a log that another writer began, once `keepEarlier` has read them). From these it puts back what the stream has lost, in one
+ * frame: before its next frame (`withLost`), or when the loss is noticed and it has nothing to write (`putBack`). A log of which
+ * not everything is kept, or which does not fit into one frame, is not put back: its writer gets Stale, and the log is rebuilt
+ * from the record.
+ */
 
 export interface ChainOptions {
   readonly client: NatsClient;
@@ -18,14 +30,19 @@ export interface ChainOptions {
   /** Reads the position of the log's end, as the stream's leader has it. */
   readonly readPosition: () => Promise<LogPosition>;
   /** Creates the stream again when it is missing, and notices when it is a new one. */
-  readonly restoreStream: () => Promise<void>;
-  /** Keeps the frames that other writers have written up to this position, so that they can be put back with later ones. */
-  readonly recall: (position: LogPosition) => Promise<void>;
+  readonly recreateStream: () => Promise<void>;
+  /** Reads and keeps the frames that other writers have written up to this position: they can be put back with later ones. */
+  readonly keepEarlier: (position: LogPosition) => Promise<void>;
   /** The newest frames above an event number, to be put back when the stream has lost them. */
-  readonly kept: (last: number) => readonly StoredFrame[];
+  readonly keptFrames: (last: number) => readonly StoredFrame[];
   readonly onStored: (frame: StoredFrame, batch: EventBatch) => void;
   readonly closing: AbortSignal;
 }
+
+/** The result of writing one frame: its sequence in the stream, or the end of a log that has lost what this writer wrote before. */
+type Put =
+  | { readonly storedAt: number; readonly lostBehind?: undefined }
+  | { readonly storedAt?: undefined; readonly lostBehind: LogPosition };
 
 /** The frames of one writer, each of which names the sequence of the one before it. */
 interface Chain {
@@ -43,65 +60,65 @@ interface Chain {
 const retryMs = 100;
 
 export function createChain(options: ChainOptions, frameBytes: number): Chain {
-  const { runId, writer, kept, onStored, closing } = options;
-  const { publish, recover, readPosition } = createPublisher(options);
-  const lostFrames = createLostFrames({ runId, kept, frameBytes });
+  const { runId, writer, keptFrames, onStored, closing } = options;
+  const { publish, waitForNats, readPosition } = createPublisher(options);
+  const lostFrames = createLostFrames({ runId, keptFrames, frameBytes });
   let position: LogPosition | undefined;
 
-  /**
-   * Writes a frame behind the log's end, once: whenever it is not known whether it was stored, the stream is asked. Resolves with
-   * its sequence, or with the position of the log's end when the stream has lost what this writer wrote before.
-   */
-  const putOne = async (draft: Draft, head: number): Promise<number | LogPosition> => {
+  /** Writes a frame behind the log's end, once: whenever it is not known whether it was stored, the stream is read. */
+  const putOne = async (draft: Draft, firstSliceSeq: number): Promise<Put> => {
     for (;;) {
       const before = (position ??= nothingStored);
       try {
-        return await publish(draft, before, head);
+        return { storedAt: await publish(draft, before, firstSliceSeq) };
       } catch (error) {
         if (!(error instanceof Refused && error.isWrongSequence)) {
-          await recover(error);
+          await waitForNats(error);
           await pause(retryMs, closing);
         }
       }
       const found = await readPosition();
-      if (found.seq === before.seq) continue;
-      if (found.frame && isSame(found.frame, draft) && found.frame.writer === writer) return found.seq;
-      if (found.seq < before.seq && (!found.frame || found.frame.writer === writer)) {
-        await options.restoreStream().catch(nothing);
-        return found;
+      if (found.streamSeq === before.streamSeq) continue;
+      if (found.frame && isSame(found.frame, draft) && found.frame.writer === writer)
+        return { storedAt: found.streamSeq };
+      if (found.streamSeq < before.streamSeq && (!found.frame || found.frame.writer === writer)) {
+        await options.recreateStream().catch(nothing);
+        return { lostBehind: found };
       }
-      if (!follows(found.last, draft.first) || found.ended || draft.part > 1) throw staleError(runId);
+      if (!follows(found.last, draft.first) || found.ended || draft.slice > 1) throw staleError(runId);
       position = found;
     }
   };
 
-  const addStored = (draft: Draft, seq: number, head: number): void => {
+  const addStored = (draft: Draft, streamSeq: number, firstSliceSeq: number): void => {
     const origin = position?.origin ?? 0;
-    const frame: StoredFrame = { ...draft, seq, head, origin, writer, at: Date.now() };
-    position = { seq, last: lastWhole(frame), ended: draft.ended && draft.part === draft.parts, origin, frame };
+    const frame: StoredFrame = { ...draft, streamSeq, firstSliceSeq, origin, writer, at: Date.now() };
+    position = { streamSeq, last: lastWhole(frame), ended: endsLog(frame), origin, frame };
     onStored(frame, draft.batch);
     for (const entry of draft.entries) entry.done();
   };
 
-  const putAll = async (drafts: readonly Draft[]): Promise<void> => {
-    let list = drafts;
-    let head = 0;
-    for (let index = 0; index < list.length; index++) {
-      const draft = list[index];
-      if (!draft) break;
-      if (draft.part === 1) head = 0;
-      const put = await putOne(draft, head);
-      if (typeof put === 'number') {
-        addStored(draft, put, head);
-        if (draft.part === 1) head = put;
-        continue;
+  /** Writes frames in order. Resolves with those that are left to write when the stream has lost what was written before. */
+  const putUntilLoss = async (drafts: readonly Draft[]): Promise<readonly Draft[]> => {
+    let firstSliceSeq = 0;
+    for (const [index, draft] of drafts.entries()) {
+      if (draft.slice === 1) firstSliceSeq = 0;
+      const { storedAt, lostBehind } = await putOne(draft, firstSliceSeq);
+      if (lostBehind) {
+        // A large event is written again from its first slice on.
+        const rebuilt = lostFrames.withLost(lostBehind.last, drafts.slice(index - draft.slice + 1, index + 1));
+        position = lostBehind;
+        return [...rebuilt, ...drafts.slice(index + 1)];
       }
-      // A large event is written again from its first part on.
-      const lost = lostFrames.withLost(put.last, list.slice(index - draft.part + 1, index + 1));
-      list = [...lost, ...list.slice(index + 1)];
-      index = -1;
-      position = put;
+      addStored(draft, storedAt, firstSliceSeq);
+      if (draft.slice === 1) firstSliceSeq = storedAt;
     }
+    return [];
+  };
+
+  const putAll = async (drafts: readonly Draft[]): Promise<void> => {
+    let left = drafts;
+    while (left.length > 0) left = await putUntilLoss(left);
   };
 
   const isAt = (last: number): boolean => position?.last === last && !position.ended;
@@ -115,7 +132,7 @@ export function createChain(options: ChainOptions, frameBytes: number): Chain {
       if (isAt(last)) return true;
       position = await readPosition();
       if (!isAt(last)) return false;
-      if (last > 0) await options.recall(position).catch(nothing);
+      if (last > 0) await options.keepEarlier(position).catch(nothing);
       return true;
     },
 
@@ -133,7 +150,7 @@ export function createChain(options: ChainOptions, frameBytes: number): Chain {
     putBack: async () => {
       const before = position;
       const found = await readPosition();
-      if (!before || found.frame || found.seq >= before.seq) return;
+      if (!before || found.frame || found.streamSeq >= before.streamSeq) return;
       // A log that cannot be put back whole is not put back at all: later appends are Stale.
       position = found;
       await putAll([lostFrames.between(found.last, before.last + 1)]);
@@ -148,7 +165,7 @@ export const staleError = (runId: string): Error =>
   stale(`the log of run "${runId}" was lost, or has been continued by another worker`);
 
 interface LostFrames {
-  /** The lost frames above event number `last`, followed by a draft, or by the parts of a large event up to the next one. */
+  /** The lost frames above event number `last`, followed by a draft, or by the slices of a large event up to the next one. */
   readonly withLost: (last: number, drafts: readonly Draft[]) => readonly Draft[];
   /** The lost frames of the events above `last` and below `next`, as one. */
   readonly between: (last: number, next: number) => Draft;
@@ -161,9 +178,9 @@ interface LostFrames {
  */
 function createLostFrames({
   runId,
-  kept,
+  keptFrames,
   frameBytes,
-}: Pick<ChainOptions, 'runId' | 'kept'> & { readonly frameBytes: number }): LostFrames {
+}: Pick<ChainOptions, 'runId' | 'keptFrames'> & { readonly frameBytes: number }): LostFrames {
   const inOneFrame = (drafts: readonly Draft[]): Draft => {
     const joined = joinDrafts(drafts, frameBytes);
     if (!joined) throw staleError(runId);
@@ -172,7 +189,7 @@ function createLostFrames({
 
   /** @throws Stale when not all of them are kept: a log has no gap. */
   const lostBetween = (last: number, next: number): readonly Draft[] => {
-    const frames = kept(last).filter((frame) => frame.first > last && frame.last < next);
+    const frames = keptFrames(last).filter((frame) => frame.first > last && frame.last < next);
     let end = last;
     for (const frame of frames) {
       if (!follows(end, frame.first)) throw staleError(runId);
@@ -187,9 +204,9 @@ function createLostFrames({
       const [first] = drafts;
       if (!first) return [];
       const lost = lostBetween(last, first.first);
-      if (first.parts === 1) return [inOneFrame([...lost, ...drafts])];
-      // Followers see nothing of a large event before its last part is stored.
-      if (drafts.length === first.parts) throw staleError(runId);
+      if (first.slices === 1) return [inOneFrame([...lost, ...drafts])];
+      // Followers see nothing of a large event before its last slice is stored.
+      if (drafts.length === first.slices) throw staleError(runId);
       return [...(lost.length > 0 ? [inOneFrame(lost)] : []), ...drafts];
     },
 
@@ -199,9 +216,9 @@ function createLostFrames({
 
 interface Publisher {
   /** Stores a frame behind a position. Resolves with its sequence. @throws Refused, NatsError, Unavailable */
-  readonly publish: (draft: Draft, behind: LogPosition, head: number) => Promise<number>;
+  readonly publish: (draft: Draft, behind: LogPosition, firstSliceSeq: number) => Promise<number>;
   /** Waits until NATS can be asked again. @throws Unavailable when another attempt cannot help, or the log is closed. */
-  readonly recover: (error: unknown) => Promise<void>;
+  readonly waitForNats: (error: unknown) => Promise<void>;
   /** Reads the position of the log's end, and repeats that while NATS is unavailable. */
   readonly readPosition: () => Promise<LogPosition>;
 }
@@ -209,20 +226,20 @@ interface Publisher {
 function createPublisher(options: ChainOptions): Publisher {
   const { client, subject, writer, closing } = options;
 
-  const recover = async (error: unknown): Promise<void> => {
+  const waitForNats = async (error: unknown): Promise<void> => {
     const isFinal = error instanceof Refused && !error.mayPass;
     if (isFinal || closing.aborted) throw unavailable('the event log cannot be written right now', error);
-    if (isStreamAway(error)) await options.restoreStream().catch(nothing);
+    if (isStreamAway(error)) await options.recreateStream().catch(nothing);
     await client.connected(closing);
   };
 
   return {
-    recover,
+    waitForNats,
 
-    publish: async (draft, { seq, origin }, head) => {
+    publish: async (draft, { streamSeq, origin }, firstSliceSeq) => {
       const headers = createHeaders();
-      headers.set('Nats-Expected-Last-Subject-Sequence', String(seq));
-      const reply = await client.request(subject, toPayload({ ...draft, head, origin, writer }), { headers });
+      headers.set('Nats-Expected-Last-Subject-Sequence', String(streamSeq));
+      const reply = await client.request(subject, toPayload({ ...draft, firstSliceSeq, origin, writer }), { headers });
       const { error, seq: stored } = reply.json<PublishReply>();
       if (error || stored === undefined) throw new Refused(error);
       return stored;
@@ -233,13 +250,13 @@ function createPublisher(options: ChainOptions): Publisher {
         ...steadily(retryMs),
         signal: closing,
         mayHelp: () => true,
-        onRetry: recover,
+        onRetry: waitForNats,
       }),
   };
 }
 
-const isSame = (found: Frame, { first, last, part, parts }: Draft): boolean =>
-  found.first === first && found.last === last && found.part === part && found.parts === parts;
+const isSame = (found: Frame, { first, last, slice, slices }: Draft): boolean =>
+  found.first === first && found.last === last && found.slice === slice && found.slices === slices;
 
 interface PublishReply {
   readonly seq?: number;

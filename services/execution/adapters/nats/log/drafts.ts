@@ -14,7 +14,7 @@ export interface Entry extends EventBatch {
 }
 
 /** A frame that waits to be written, and the appends that it completes. */
-export interface Draft extends Pick<Frame, 'layout' | 'first' | 'last' | 'part' | 'parts' | 'ended' | 'body'> {
+export interface Draft extends Pick<Frame, 'layout' | 'first' | 'last' | 'slice' | 'slices' | 'ended' | 'body'> {
   readonly batch: EventBatch;
   readonly entries: readonly Entry[];
 }
@@ -60,7 +60,7 @@ export function toDrafts(batch: readonly Entry[], maxBytes: number, layout: Layo
       const size = bytesOfEvent(event) + (layout === 'lines' ? bytesOfScope(scope) : 0);
       if (bytes + size > maxBytes) close();
       if (size > maxBytes) {
-        drafts.push(...partDrafts({ scope, events: [event] }, maxBytes, layout));
+        drafts.push(...sliceDrafts({ scope, events: [event] }, maxBytes, layout));
         continue;
       }
       events.push(event);
@@ -85,20 +85,20 @@ function wholeDraft(batch: EventBatch, entries: readonly Entry[], layout: Layout
   const { events } = batch;
   const [first, last] = [events[0]?.seq ?? 0, events.at(-1)?.seq ?? 0];
   return {
-    ...{ layout, first, last, part: 1, parts: 1, ended: endsRun(batch) },
+    ...{ layout, first, last, slice: 1, slices: 1, ended: endsRun(batch) },
     ...{ body: toBody(batch, layout), batch, entries },
   };
 }
 
-/** One event, with a frame for each part of its bytes. */
-function partDrafts(batch: EventBatch, maxBytes: number, layout: Layout): Draft[] {
+/** One event, with a frame for each slice of its bytes. */
+function sliceDrafts(batch: EventBatch, maxBytes: number, layout: Layout): Draft[] {
   const [first] = batch.events;
   if (!first) return [];
   const { seq } = first;
   const body = layout === 'parts' ? toBody(batch, layout) : toOldJson(batch.scope, first);
-  const parts = Math.ceil(body.byteLength / maxBytes);
-  return Array.from({ length: parts }, (_, index) => ({
-    ...{ layout, first: seq, last: seq, part: index + 1, parts, ended: isTerminal(first) },
+  const slices = Math.ceil(body.byteLength / maxBytes);
+  return Array.from({ length: slices }, (_, index) => ({
+    ...{ layout, first: seq, last: seq, slice: index + 1, slices, ended: isTerminal(first) },
     ...{ body: body.subarray(index * maxBytes, (index + 1) * maxBytes), batch, entries: [] },
   }));
 }
@@ -112,15 +112,15 @@ function completeWith(drafts: Draft[], entry: Entry): void {
 
 /** A stored frame, to be written again. */
 export const fromStored = (frame: StoredFrame): Draft => {
-  const { layout, first, last, part, parts, ended, body } = frame;
-  return { layout, first, last, part, parts, ended, body, batch: toBatch(frame), entries: [] };
+  const { layout, first, last, slice, slices, ended, body } = frame;
+  return { layout, first, last, slice, slices, ended, body, batch: toBatch(frame), entries: [] };
 };
 
 /** Joins drafts of whole events that follow one another; `undefined` when the result is larger than a frame. */
 export function joinDrafts(drafts: readonly Draft[], maxBytes: number): Draft | undefined {
   const [first] = drafts;
   const last = drafts.at(-1);
-  if (!first || !last || drafts.some(({ parts }) => parts > 1)) return undefined;
+  if (!first || !last || drafts.some(({ slices }) => slices > 1)) return undefined;
   const batch = { ...last.batch, events: drafts.flatMap((draft) => draft.batch.events) };
   const body = toBody(batch, last.layout);
   if (body.byteLength > maxBytes) return undefined;

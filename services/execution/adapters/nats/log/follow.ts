@@ -32,7 +32,7 @@ export function createFollow({ reader, sync, closing }: FollowOptions): Follow {
   const readPage = async (tail: Tail, from: number, signal: AbortSignal): Promise<readonly StoredFrame[]> => {
     for (let attempt = 0; attempt < lagRetries; attempt++) {
       const frames = await repeat(async () => reader.page(tail.subject, from, pageBytes), signal);
-      if (frames.length > 0 || tail.seq < from) return frames;
+      if (frames.length > 0 || tail.streamSeq < from) return frames;
       await pause(retryMs, signal);
     }
     const frame = await repeat(async () => reader.next(tail.subject, from), signal);
@@ -41,10 +41,10 @@ export function createFollow({ reader, sync, closing }: FollowOptions): Follow {
 
   /** Compares a tail again with the stream, where nothing was found of its log. Resolves with whether the tail was outdated. */
   const wasOutdated = async (tail: Tail, signal: AbortSignal): Promise<boolean> => {
-    const { seq, last, renewals } = tail;
+    const { streamSeq, last, streamLosses } = tail;
     invalidate(tail);
     await repeat(async () => refresh(tail), signal);
-    return tail.seq !== seq || tail.last !== last || tail.renewals !== renewals;
+    return tail.streamSeq !== streamSeq || tail.last !== last || tail.streamLosses !== streamLosses;
   };
 
   /** Resolves when the tail may have changed. @throws the signal's reason when it fires first. */
@@ -53,12 +53,12 @@ export function createFollow({ reader, sync, closing }: FollowOptions): Follow {
     if (isFresh(tail)) await called(tail.waiting, signal);
   };
 
-  /** Reads the last event from its first part on. */
+  /** Reads the last event from its first slice on. */
   const readEnd = async (tail: Tail, signal: AbortSignal): Promise<RunEvent> => {
     const join = createJoiner();
     const last = await repeat(async () => reader.last(tail.subject), signal);
-    let from = last?.part === 1 ? last.seq : (last?.head ?? 0);
-    while (last && from <= last.seq) {
+    let from = last?.slice === 1 ? last.streamSeq : (last?.firstSliceSeq ?? 0);
+    while (last && from <= last.streamSeq) {
       const frames = await readPage(tail, from, signal);
       const end = joinBatches(frames.map(join))?.events.at(-1);
       if (end && isTerminal(end)) return end;
@@ -101,7 +101,7 @@ export function createFollow({ reader, sync, closing }: FollowOptions): Follow {
   };
 }
 
-const sequenceAfter = (frames: readonly StoredFrame[]): number => (frames.at(-1)?.seq ?? 0) + 1;
+const sequenceAfter = (frames: readonly StoredFrame[]): number => (frames.at(-1)?.streamSeq ?? 0) + 1;
 
 /** The offset of one follower: the number of the last event that it has, and the sequence in the stream to continue from. */
 interface Cursor {
@@ -119,7 +119,7 @@ function createCursor(tail: Tail, after: number): Cursor {
   let join = createJoiner();
   let at = after;
   let next = 0;
-  let { renewals } = tail;
+  let { streamLosses } = tail;
   /** The offset at which the log was searched from its beginning, because its next event was not found. */
   let searchedAt = -1;
 
@@ -133,8 +133,8 @@ function createCursor(tail: Tail, after: number): Cursor {
     from: () => Math.max(next, tail.origin + 1),
 
     renew: () => {
-      if (tail.renewals === renewals) return;
-      ({ renewals } = tail);
+      if (tail.streamLosses === streamLosses) return;
+      ({ streamLosses } = tail);
       moveTo(0);
     },
 
@@ -143,7 +143,7 @@ function createCursor(tail: Tail, after: number): Cursor {
       const last = batch?.events.at(-1);
       at = last?.seq ?? at;
       // The follower has all frames of the log, unless the kept ones end before its last event.
-      if (last && at === tail.last) moveTo(tail.seq + 1);
+      if (last && at === tail.last) moveTo(tail.streamSeq + 1);
       return batch;
     },
 
@@ -159,7 +159,7 @@ function createCursor(tail: Tail, after: number): Cursor {
       }
       // Events that are gone from the stream are skipped.
       at = frames.length === 0 ? Math.max(at, tail.last) : (events.at(-1)?.seq ?? at);
-      next = Math.max(next, frames.length === 0 ? tail.seq + 1 : sequenceAfter(frames));
+      next = Math.max(next, frames.length === 0 ? tail.streamSeq + 1 : sequenceAfter(frames));
       return batch;
     },
   };

@@ -42,7 +42,7 @@ for (const layout of ['parts', 'lines'] as const)
         t.true(drafts.every(({ body }) => body.byteLength <= maxBytes + sharedBytes));
         const join = createJoiner();
         const joined = drafts.flatMap(
-          (draft) => join(fromPayload(toPayload({ ...draft, head: 0, origin: 0, writer: 'w' })))?.events ?? [],
+          (draft) => join(fromPayload(toPayload({ ...draft, firstSliceSeq: 0, origin: 0, writer: 'w' })))?.events ?? [],
         );
         const plain = (list: readonly RunEvent[]): unknown =>
           list.map(({ data, message, ...rest }) => [rest, String(data), String(message)]);
@@ -51,7 +51,7 @@ for (const layout of ['parts', 'lines'] as const)
     );
   });
 
-test('parts that a dead writer left incomplete are dropped', (t) => {
+test('slices that a dead writer left incomplete are dropped', (t) => {
   const large = event(2, 'x'.repeat(1000));
   const entry = (after: number, events: RunEvent[]): Entry => ({
     scope,
@@ -65,7 +65,7 @@ test('parts that a dead writer left incomplete are dropped', (t) => {
   const again = toDrafts([entry(2, [event(3, 'y'.repeat(1000))])], maxBytes, 'parts');
   const join = createJoiner();
   const frames = [first, second, ...other, second, ...again].flatMap((draft) => (draft ? [draft] : []));
-  const events = frames.flatMap((draft) => join({ ...draft, head: 0, origin: 0, writer: 'w' })?.events ?? []);
+  const events = frames.flatMap((draft) => join({ ...draft, firstSliceSeq: 0, origin: 0, writer: 'w' })?.events ?? []);
   t.deepEqual(
     events.map(({ seq }) => seq),
     [2, 3],

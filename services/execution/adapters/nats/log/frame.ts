@@ -3,13 +3,13 @@ import { fromOldLines, packEvents, unpackEvents, type EventBatch } from '@agent-
 import { beginsLog } from '../../../ports/log-numbers.ts';
 
 /**
- * The layout of a frame's events. `parts`: as `event-pack.ts` packs them. `lines`: one line of JSON each, as replicas of the
- * version before write and read them; needed as long as `old-events.ts` of the protos is.
+ * The layout of a frame's events. `parts`: as `event-pack.ts` packs them, the fields of each event apart. `lines`: one line of
+ * JSON each, as replicas of the version before write and read them; needed as long as `old-events.ts` of the protos is.
  */
 export type Layout = 'parts' | 'lines';
 
 /**
- * The content of one message of the stream: whole events of a run, or a part of one event that is too large for a message. The
+ * The content of one message of the stream: whole events of a run, or a slice of one event that is too large for a message. The
  * first line holds the numbers below; the rest is the body.
  */
 export interface Frame {
@@ -17,13 +17,13 @@ export interface Frame {
   /** Numbers of the first and last event. */
   readonly first: number;
   readonly last: number;
-  /** The number of the part, from 1, and of all parts of the event; 1 of 1 for whole events. */
-  readonly part: number;
-  readonly parts: number;
-  /** Whether its last event ends the run. */
+  /** The number of the slice, from 1, and of all slices of the event; 1 of 1 for whole events. */
+  readonly slice: number;
+  readonly slices: number;
+  /** Whether its last event ends the run, in each slice of that event: `endsLog` says whether the log ends with this frame. */
   readonly ended: boolean;
-  /** The sequence of the event's first part in the stream; 0 in that part, and in frames of whole events. */
-  readonly head: number;
+  /** The sequence of the event's first slice in the stream; 0 in that slice, and in frames of whole events. */
+  readonly firstSliceSeq: number;
   /** The log begins behind this sequence of the stream; 0 unless an older log of the run is before it. */
   readonly origin: number;
   /** The name of its writer. */
@@ -33,7 +33,8 @@ export interface Frame {
 
 /** A frame and its sequence in the stream. */
 export interface StoredFrame extends Frame {
-  readonly seq: number;
+  /** Its sequence in the stream. The numbers of events are `first` and `last`. */
+  readonly streamSeq: number;
   /** When it was stored, in milliseconds since 1970 by the server's clock. */
   readonly at: number;
 }
@@ -41,14 +42,15 @@ export interface StoredFrame extends Frame {
 const newline = 0x0a;
 const newlineBytes = Buffer.from('\n');
 
-export function toPayload({ layout, first, last, part, parts, ended, head, origin, writer, body }: Frame): Uint8Array {
+export function toPayload(frame: Frame): Uint8Array {
+  const { layout, first, last, slice, slices, ended, firstSliceSeq, origin, writer, body } = frame;
   const fields = [
     first,
     last,
-    part,
-    parts,
+    slice,
+    slices,
     ended ? 1 : 0,
-    head,
+    firstSliceSeq,
     origin,
     writer,
     ...(layout === 'parts' ? [layout] : []),
@@ -60,18 +62,18 @@ export function toPayload({ layout, first, last, part, parts, ended, head, origi
 export function fromPayload(payload: Uint8Array): Frame {
   const stop = payload.indexOf(newline);
   const fields = Buffer.from(payload.buffer, payload.byteOffset, Math.max(0, stop)).toString('latin1').split(' ');
-  const [first = 0, last = 0, part = 0, parts = 0, ended = 0, head = 0, origin = 0] = fields.map(Number);
+  const [first = 0, last = 0, slice = 0, slices = 0, ended = 0, firstSliceSeq = 0, origin = 0] = fields.map(Number);
   const [writer = '', layout = 'lines', ...more] = fields.slice(numberCount);
-  if (writer === '' || more.length > 0 || part < 1 || !isLayout(layout))
+  if (writer === '' || more.length > 0 || slice < 1 || !isLayout(layout))
     throw new Error('a message of the event stream is not a frame');
   return {
     layout,
     first,
     last,
-    part,
-    parts,
+    slice,
+    slices,
     ended: ended === 1,
-    head,
+    firstSliceSeq,
     origin,
     writer,
     body: payload.subarray(stop + 1),
@@ -81,6 +83,10 @@ export function fromPayload(payload: Uint8Array): Frame {
 const numberCount = 7;
 
 const isLayout = (text: string): text is Layout => text === 'parts' || text === 'lines';
+
+/** Whether the log ends with this frame. */
+export const endsLog = ({ ended, slice, slices }: Pick<Frame, 'ended' | 'slice' | 'slices'>): boolean =>
+  ended && slice === slices;
 
 /** Events as one body. */
 export const toBody = (batch: EventBatch, layout: Layout): Uint8Array =>
@@ -92,24 +98,24 @@ export const toBody = (batch: EventBatch, layout: Layout): Uint8Array =>
 export const toBatch = ({ layout, first, body }: Pick<Frame, 'layout' | 'first' | 'body'>): EventBatch =>
   (layout === 'parts' ? unpackEvents : fromOldLines)(first, body);
 
-/** Joins the parts of a large event as they arrive. Parts that a dead writer left incomplete are dropped. */
+/** Joins the slices of a large event as they arrive. Slices that a dead writer left incomplete are dropped. */
 export function createJoiner(): (frame: Frame) => EventBatch | undefined {
   let first = 0;
-  let parts: Uint8Array[] = [];
+  let bodies: Uint8Array[] = [];
   return (frame) => {
-    if (frame.parts === 1) {
-      parts = [];
+    if (frame.slices === 1) {
+      bodies = [];
       return toBatch(frame);
     }
-    if (frame.part === 1) {
+    if (frame.slice === 1) {
       first = frame.first;
-      parts = [];
+      bodies = [];
     }
-    if (frame.first !== first || frame.part !== parts.length + 1) return undefined;
-    parts.push(frame.body);
-    if (parts.length < frame.parts) return undefined;
-    const body = Buffer.concat(parts);
-    parts = [];
+    if (frame.first !== first || frame.slice !== bodies.length + 1) return undefined;
+    bodies.push(frame.body);
+    if (bodies.length < frame.slices) return undefined;
+    const body = Buffer.concat(bodies);
+    bodies = [];
     return toBatch({ ...frame, body });
   };
 }
@@ -121,8 +127,8 @@ export function joinBatches(batches: readonly (EventBatch | undefined)[]): Event
   return first && (some.length === 1 ? first : { scope: first.scope, events: some.flatMap(({ events }) => events) });
 }
 
-/** The number of the last whole event up to a frame. The event of a part is whole with its last part. */
-export function lastWhole({ first, last, part, parts }: Frame): number {
-  if (part === parts) return last;
+/** The number of the last whole event up to a frame. The event of a slice is whole with its last slice. */
+export function lastWhole({ first, last, slice, slices }: Frame): number {
+  if (slice === slices) return last;
   return beginsLog(first) ? 0 : first - 1;
 }

@@ -26,7 +26,7 @@ export interface Live extends AsyncDisposable {
   /** How often frames may have been missed. */
   readonly gaps: () => number;
   /** Creates a missing stream again. */
-  readonly restore: () => Promise<void>;
+  readonly recreateStream: () => Promise<void>;
 }
 
 const checkMs = 2000;
@@ -45,12 +45,12 @@ export async function openLive(options: LiveOptions): Promise<Live> {
     if (wants(runId)) onFrame(runId, toStored(message));
   };
 
-  const restore = async (): Promise<void> => sequences.compare(await streams.ensureEvents());
+  const recreateStream = async (): Promise<void> => sequences.compare(await streams.ensureEvents());
 
   const check = async (): Promise<void> => {
     const info = await readStream(manager, names.events);
     if (info) sequences.compare(info);
-    else await restore();
+    else await recreateStream();
   };
 
   const watch = async (): Promise<void> => {
@@ -76,13 +76,13 @@ export async function openLive(options: LiveOptions): Promise<Live> {
     },
   });
   await client.flush(flushTimeoutMs);
-  await restore();
+  await recreateStream();
   const reconnects = client.onReconnect(() => sequences.addGap(false));
   const watching = watch().catch(() => undefined);
 
   return {
     gaps: sequences.gaps,
-    restore,
+    recreateStream,
     [Symbol.asyncDispose]: async () => {
       closing.abort();
       reconnects[Symbol.dispose]();

@@ -82,13 +82,13 @@ export async function openNatsRunLog({ streams, retentionMs, log, older }: NatsL
       subject,
       writer: writerName,
       readPosition: async () => sync.readPosition(subject),
-      restoreStream: live.restore,
-      recall: async (position) => {
+      recreateStream: live.recreateStream,
+      keepEarlier: async (position) => {
         if (beginsLog(tail.recent[0]?.first ?? 0)) return;
         tails.addAllFrames(tail, await readWhole(reader, subject, position, maxRecentBytes));
       },
-      kept: (last) => recentFrames(tail, last),
-      onStored: (frame, batch) => tails.addFrame(tail, frame, frame.parts === 1 ? batch : undefined),
+      keptFrames: (last) => recentFrames(tail, last),
+      onStored: (frame, batch) => tails.addFrame(tail, frame, frame.slices === 1 ? batch : undefined),
       layout: () => (older?.areThere() === true ? 'lines' : 'parts'),
       count,
       closing,

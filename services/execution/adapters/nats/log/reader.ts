@@ -37,7 +37,7 @@ export function createReader(client: NatsClient, { events }: StreamNames): Reade
     if (error?.err_code === noMessage) return undefined;
     if (error || !message) throw streamAway(error?.description);
     const payload = Buffer.from(message.data ?? '', 'base64');
-    return { ...fromPayload(payload), seq: message.seq, at: Date.parse(message.time) };
+    return { ...fromPayload(payload), streamSeq: message.seq, at: Date.parse(message.time) };
   };
 
   return {
@@ -63,25 +63,25 @@ export const pageBytes = 128 * 1024;
 /** The sequences that a log lies between, and the number of its last event. */
 interface Extent {
   readonly origin: number;
-  readonly seq: number;
+  readonly streamSeq: number;
   readonly last: number;
 }
 
-/** All frames of a log; none when they are larger than `maxBytes`, or not all there, or hold parts of events. */
+/** All frames of a log; none when they are larger than `maxBytes`, or not all there, or hold slices of events. */
 export async function readWhole(
   { page }: Reader,
   subject: string,
-  { origin, seq, last }: Extent,
+  { origin, streamSeq, last }: Extent,
   maxBytes: number,
 ): Promise<readonly StoredFrame[]> {
   const frames: StoredFrame[] = [];
   let bytes = 0;
   let end = 0;
-  for (let from = origin + 1; from <= seq; from = (frames.at(-1)?.seq ?? seq) + 1) {
-    const read = (await page(subject, from, pageBytes)).filter((frame) => frame.seq <= seq);
+  for (let from = origin + 1; from <= streamSeq; from = (frames.at(-1)?.streamSeq ?? streamSeq) + 1) {
+    const read = (await page(subject, from, pageBytes)).filter((frame) => frame.streamSeq <= streamSeq);
     for (const frame of read) {
       bytes += frame.body.byteLength;
-      if (frame.parts > 1 || !follows(end, frame.first) || bytes > maxBytes) return [];
+      if (frame.slices > 1 || !follows(end, frame.first) || bytes > maxBytes) return [];
       end = frame.last;
     }
     if (read.length === 0) return [];
@@ -93,7 +93,7 @@ export async function readWhole(
 /** A message that the server republished or returned, with its sequence and time in the headers. */
 export const toStored = (message: Msg): StoredFrame => ({
   ...fromPayload(message.data),
-  seq: sequenceOf(message),
+  streamSeq: sequenceOf(message),
   at: Date.parse(message.headers?.get('Nats-Time-Stamp') ?? ''),
 });
 

@@ -11,7 +11,7 @@ import type { Tail } from './tail.ts';
 interface LogSyncOptions {
   readonly streams: Streams;
   readonly reader: Reader;
-  readonly live: Pick<Live, 'gaps' | 'restore'>;
+  readonly live: Pick<Live, 'gaps' | 'recreateStream'>;
   readonly retentionMs: number;
   readonly closing: AbortSignal;
 }
@@ -46,14 +46,14 @@ export function createLogSync({ streams, reader, live, retentionMs, closing }: L
   /** Reads the position of the log's end, unless newer frames arrive meanwhile. */
   const sync = async (tail: Tail): Promise<void> => {
     const gap = live.gaps();
-    const { seq } = tail;
+    const { streamSeq } = tail;
     const found = await readPosition(tail.subject);
-    if (tail.seq === seq || found.seq > tail.seq) adopt(tail, found);
+    if (tail.streamSeq === streamSeq || found.streamSeq > tail.streamSeq) adopt(tail, found);
     tail.syncedAtGap = gap;
   };
 
-  const restoreIfAway = async (error: unknown): Promise<void> => {
-    if (isStreamAway(error)) await live.restore().catch(() => undefined);
+  const recreateIfAway = async (error: unknown): Promise<void> => {
+    if (isStreamAway(error)) await live.recreateStream().catch(() => undefined);
   };
 
   return {
@@ -72,7 +72,7 @@ export function createLogSync({ streams, reader, live, retentionMs, closing }: L
       try {
         await tail.syncing;
       } catch (error) {
-        await restoreIfAway(error);
+        await recreateIfAway(error);
         throw fromNatsError(error);
       }
     },
@@ -84,16 +84,16 @@ export function createLogSync({ streams, reader, live, retentionMs, closing }: L
         mayHelp: mayPass,
         onRetry: async (error) => {
           closing.throwIfAborted();
-          await restoreIfAway(error);
+          await recreateIfAway(error);
           await client.connected(signal);
         },
       }),
   };
 }
 
-function adopt(tail: Tail, { seq, last, ended, origin }: LogPosition): void {
-  if (tail.seq !== seq || !ended) tail.end = undefined;
-  tail.seq = seq;
+function adopt(tail: Tail, { streamSeq, last, ended, origin }: LogPosition): void {
+  if (tail.streamSeq !== streamSeq || !ended) tail.end = undefined;
+  tail.streamSeq = streamSeq;
   tail.last = last;
   tail.ended = ended;
   tail.origin = origin;

@@ -1,7 +1,7 @@
 import { bytesOfEvent } from '@agent-workflow/protos/event-parts';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { EventBatch } from '@agent-workflow/protos/event-pack';
-import { joinBatches, lastWhole, toBatch, type StoredFrame } from './frame.ts';
+import { endsLog, joinBatches, lastWhole, toBatch, type StoredFrame } from './frame.ts';
 
 /** The end of one run's log as far as it is known here, while the log is written or followed, and some time longer. */
 export interface Tail {
@@ -10,9 +10,9 @@ export interface Tail {
   /** The count of gaps when the tail was last compared with the stream. Below the present count it may have missed frames. */
   syncedAtGap: number;
   /** Sequence of the run's last frame in the stream; 0 when there is none. */
-  seq: number;
+  streamSeq: number;
   /** How often the stream was lost. Sequences from before are void. */
-  renewals: number;
+  streamLosses: number;
   /** Number of the last whole event. */
   last: number;
   ended: boolean;
@@ -41,8 +41,8 @@ export const createTail = (runId: string, subject: string): Tail => ({
   runId,
   subject,
   syncedAtGap: -1,
-  seq: 0,
-  renewals: 0,
+  streamSeq: 0,
+  streamLosses: 0,
   last: 0,
   ended: false,
   end: undefined,
@@ -61,15 +61,15 @@ export const maxRecentBytes = 512 * 1024;
 
 /** Adds a stored frame, unless the tail has it. Returns by how many bytes the kept frames grew. */
 export function addFrame(tail: Tail, frame: StoredFrame, batch?: EventBatch): number {
-  if (frame.seq <= tail.seq) return 0;
+  if (frame.streamSeq <= tail.streamSeq) return 0;
   const before = tail.recentBytes;
-  tail.seq = frame.seq;
+  tail.streamSeq = frame.streamSeq;
   tail.last = lastWhole(frame);
   tail.origin = frame.origin;
-  tail.ended = frame.ended && frame.part === frame.parts;
-  if (frame.parts === 1 && (tail.followers > 0 || tail.written)) remember(tail, frame, batch);
+  tail.ended = endsLog(frame);
+  if (frame.slices === 1 && (tail.followers > 0 || tail.written)) remember(tail, frame, batch);
   else dropFrames(tail);
-  tail.end = tail.ended && frame.parts === 1 ? toKept((batch ?? toBatch(frame)).events.at(-1)) : undefined;
+  tail.end = tail.ended && frame.slices === 1 ? toKept((batch ?? toBatch(frame)).events.at(-1)) : undefined;
   wake(tail);
   return tail.recentBytes - before;
 }

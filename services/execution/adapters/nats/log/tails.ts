@@ -90,8 +90,8 @@ export function createTails(subjectOf: (runId: string) => string, isWriting: (ru
 
     resetSequences: () => {
       for (const tail of tails.values()) {
-        tail.seq = 0;
-        tail.renewals++;
+        tail.streamSeq = 0;
+        tail.streamLosses++;
         // Only a writer puts its frames back. For other tails the new stream may hold another log.
         if (!tail.written) clear(tail);
         wake(tail);
