@@ -7,13 +7,14 @@ import { mergeOutputs, type NodeOutput } from '@agent-workflow/graph/state/merge
 import type { EngineState } from '@agent-workflow/graph/state/state';
 import { fromProgress } from '../record/progress.ts';
 import { claimedState } from '../record/thread-state.ts';
-import type { DriveOptions, Progress } from './progress.ts';
+import type { DriveOptions } from './drive-options.ts';
+import type { RunState } from './run-state.ts';
 
 /**
  * Where a claimed run begins or continues.
  * @throws RunFailure when its input does not fit the thread.
  */
-export function begin({ claimed, graph, options, cached }: DriveOptions): Progress {
+export function begin({ claimed, graph, runOptions, cached }: DriveOptions): RunState {
   const { added, visits, continuation } = fromProgress(claimed);
   const thread = claimedState(graph, claimed, cached);
   const [unmatched] = claimed.unmatchedAnswers;
@@ -22,12 +23,14 @@ export function begin({ claimed, graph, options, cached }: DriveOptions): Progre
   if (claimed.resumeUnmatched)
     throw new RunFailure('BadRequest', 'resume: answers no question that the thread has open');
   // The first commit of an earlier claim has stored the initial state already.
-  const fields = claimed.step === 0 ? options.initialState : {};
+  const fields = claimed.step === 0 ? runOptions.initialState : {};
   const given = { node: 'initial_state', fields, messages: [], mayReplace: false };
   const { state, delta } = mergeInitial(graph, thread.state, given);
   const nodes = claimed.next.length > 0 ? ownNodes(graph, claimed.next) : entryNodes(graph, state);
   const answers =
-    claimed.step === 0 && 'resume' in options ? readAnswers(openInterrupts(continuation), options.resume) : undefined;
+    claimed.step === 0 && 'resume' in runOptions
+      ? readAnswers(openInterrupts(continuation), runOptions.resume)
+      : undefined;
   return { state, size: thread.size, nodes, step: claimed.step, pending: delta, added, visits, continuation, answers };
 }
 

@@ -4,7 +4,8 @@ import { openLog } from '../events/open-log.ts';
 import { begin } from './begin.ts';
 import { failRun, type FailedRun } from './fail-run.ts';
 import { finishStep, type EndedRun } from './finish-step.ts';
-import type { DriveOptions, Progress } from './progress.ts';
+import type { DriveOptions } from './drive-options.ts';
+import type { RunState } from './run-state.ts';
 import { runNodes } from './run-nodes.ts';
 
 /** A run that was driven to its end. A failed one leaves no `thread` that could be cached. */
@@ -23,22 +24,22 @@ export async function driveRun(options: DriveOptions): Promise<Driven> {
   return driveSteps(options, await openLog({ ...options, nodes: first.nodes }), first);
 }
 
-async function driveSteps(options: DriveOptions, events: EventWriter, first: Progress): Promise<Driven> {
-  let progress = first;
+async function driveSteps(options: DriveOptions, events: EventWriter, first: RunState): Promise<Driven> {
+  let runState = first;
   try {
     for (;;) {
-      const result = await runNodes(options, events, progress);
-      const finished = await finishStep(options, events, progress, result);
+      const result = await runNodes(options, events, runState);
+      const finished = await finishStep(options, events, runState, result);
       if ('ended' in finished) return finished.ended;
-      ({ progress } = finished);
+      ({ runState } = finished);
     }
   } catch (error) {
-    if (!(error instanceof RunFailure) || options.run.signal.aborted) throw error;
-    return failRun(options, events, progress, error);
+    if (!(error instanceof RunFailure) || options.runContext.signal.aborted) throw error;
+    return failRun(options, events, runState, error);
   }
 }
 
-function beginOrFailure(options: DriveOptions): Progress | RunFailure {
+function beginOrFailure(options: DriveOptions): RunState | RunFailure {
   try {
     return begin(options);
   } catch (error) {

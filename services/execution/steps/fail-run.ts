@@ -2,7 +2,8 @@ import { toEventError } from '@agent-workflow/protos/failures';
 import { RunFailure } from '@agent-workflow/graph/state/failure';
 import type { EventWriter } from '../events/event-writer.ts';
 import { commitStep, openCallsOf, type StepCommit } from './commit-step.ts';
-import { countVisits, emptyDelta, type DriveOptions, type Progress } from './progress.ts';
+import type { DriveOptions } from './drive-options.ts';
+import { countVisits, emptyDelta, type RunState } from './run-state.ts';
 import { append } from './publish.ts';
 
 /** A run that has failed, with its failure on record. */
@@ -13,20 +14,20 @@ export interface FailedRun {
   readonly published: Promise<void>;
 }
 
-/** Commits a failure as the end of the run, then publishes it. `progress` is absent when the run could not begin. */
+/** Commits a failure as the end of the run, then publishes it. `runState` is absent when the run could not begin. */
 export async function failRun(
   options: DriveOptions,
   events: EventWriter,
-  progress: Progress | undefined,
+  runState: RunState | undefined,
   failure: RunFailure,
 ): Promise<FailedRun> {
   const { code, message, node } = failure;
   const error = { code, message, ...(node === undefined ? {} : { node }) };
   const at = Date.now();
-  const visits = progress ? countVisits(progress) : new Map<string, number>();
+  const visits = runState ? countVisits(runState) : new Map<string, number>();
   const iterations = Math.max(0, ...visits.values());
   const end = { status: 'failed', iterations, recursionLimitReached: false, error } as const;
-  const { reply } = await commitFailure(options, progress, { end, at });
+  const { reply } = await commitFailure(options, runState, { end, at });
   const last = events.write('error', toEventError(error), node === undefined ? {} : { node }, { at });
   const published = append(options, events, [last]);
   return { failure, published, ...(reply.nextRunId === undefined ? {} : { nextRunId: reply.nextRunId }) };
@@ -34,17 +35,17 @@ export async function failRun(
 
 /** The last commit of a failed run. It keeps the changes that came with the input, unless these are too large. */
 async function commitFailure(
-  { owner, claimed, threads, run: { signal }, onAway }: DriveOptions,
-  progress: Progress | undefined,
+  { owner, claimed, threads, runContext: { signal }, onAway }: DriveOptions,
+  runState: RunState | undefined,
   ended: Pick<StepCommit, 'end' | 'at'>,
 ): ReturnType<typeof commitStep> {
   const common = { owner, claimed, threads, signal, onAway, openInterrupts: [], ...ended };
-  if (!progress) {
+  if (!runState) {
     // A run that could not begin leaves the thread as its claim found it.
     const { next, openCalls, step } = claimed;
     return commitStep({ ...common, ...notRead, ran: { step, nodes: [] }, delta: emptyDelta, next, openCalls });
   }
-  const { pending, state, size, step } = progress;
+  const { pending, state, size, step } = runState;
   // No node of the step has ended: the `error` event stands for this commit alone.
   const rest = {
     ...common,

@@ -13,7 +13,8 @@ import type { StateSize } from '../record/state-size.ts';
 import { fromState, type ThreadState } from '../record/thread-state.ts';
 import { commitStep, openCallsOf } from './commit-step.ts';
 import { addedBy, nextAfterEnd, outcomeOf, toRunEnd } from './outcome-of-step.ts';
-import { countVisits, emptyDelta, type DriveOptions, type Progress } from './progress.ts';
+import type { DriveOptions } from './drive-options.ts';
+import { countVisits, emptyDelta, type RunState } from './run-state.ts';
 import { append, publish } from './publish.ts';
 
 /** A run that has ended, with its last commit on record. */
@@ -26,18 +27,19 @@ export interface EndedRun {
 }
 
 /** Either the run's next step, or its end. */
-type Finished = { readonly progress: Progress } | { readonly ended: EndedRun };
+type Finished = { readonly runState: RunState } | { readonly ended: EndedRun };
 
 /** Commits a step that has run, then publishes it. */
 export async function finishStep(
   options: DriveOptions,
   events: EventWriter,
-  progress: Progress,
+  runState: RunState,
   result: StepResult,
 ): Promise<Finished> {
-  const visits = countVisits(progress);
-  const outcome = outcomeOf(progress, result, { visits, recursionLimit: options.options.recursionLimit });
-  const delta = joinDeltas(progress.pending, result.delta);
+  const ran = { step: runState.step, nodes: runState.nodes };
+  const visits = countVisits(runState);
+  const outcome = outcomeOf(runState, result, { visits, recursionLimit: options.runOptions.recursionLimit });
+  const delta = joinDeltas(runState.pending, result.delta);
   const at = Date.now();
   const next = outcome ? nextAfterEnd(outcome, result) : result.next;
   const { owner, claimed, threads, onAway } = options;
@@ -45,20 +47,20 @@ export async function finishStep(
     owner,
     claimed,
     threads,
-    signal: options.run.signal,
+    signal: options.runContext.signal,
     onAway,
-    ran: progress,
+    ran,
     delta,
     next,
     openCalls: openCallsOf(result.state),
     openInterrupts: result.interrupts.map(({ id }) => id),
-    sizeBefore: progress.size,
+    sizeBefore: runState.size,
     context: result.state.context,
     at,
     ...(outcome ? { end: toRunEnd(outcome) } : {}),
     ...(next.length === 0 ? {} : { progressJson: toProgressJson(visits, result.continuation) }),
   });
-  const committed = toCommitted(progress, delta, result.state, at);
+  const committed = toCommitted(ran, delta, result.state, at);
   const list = stepEvents(events, claimed.granularity, committed, publishedWhileRunning(result));
   const thread = reply.rejoined ? await readState(options) : { version: reply.version, state: result.state, size };
   if (outcome) {
@@ -68,13 +70,13 @@ export async function finishStep(
   }
   publish(options, events, list);
   return {
-    progress: {
+    runState: {
       state: thread.state,
       size: thread.size,
       nodes: result.next,
-      step: progress.step + 1,
+      step: runState.step + 1,
       pending: emptyDelta,
-      added: addedBy(progress, result),
+      added: addedBy(runState, result),
       visits,
       continuation: result.continuation,
       answers: undefined,

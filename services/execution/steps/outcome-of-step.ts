@@ -5,13 +5,13 @@ import { withMessages } from '@agent-workflow/graph/state/state';
 import type { StepResult } from '@agent-workflow/graph/run/super-step';
 import type { Outcome } from '../events/outcome.ts';
 import { keepNewest, type Added } from '../record/added.ts';
-import type { Progress } from './progress.ts';
+import type { RunState } from './run-state.ts';
 
 /** How the run ends with this step; `undefined` when it continues. */
 export function outcomeOf(
-  progress: Progress,
+  runState: RunState,
   result: StepResult,
-  { visits, recursionLimit }: { readonly visits: Progress['visits']; readonly recursionLimit: number },
+  { visits, recursionLimit }: { readonly visits: RunState['visits']; readonly recursionLimit: number },
 ): Outcome | undefined {
   const recursionLimitReached =
     !result.waiting && result.next.some((node) => (visits.get(node) ?? 0) >= recursionLimit);
@@ -24,13 +24,13 @@ export function outcomeOf(
     interrupts,
     iterations: Math.max(...visits.values()),
     recursionLimitReached,
-    added: addedBy(progress, result),
+    added: addedBy(runState, result),
     state: result.state,
   };
 }
 
 /** The messages that the run has added so far, as the thread has them. A message that replaced an older one is none of them. */
-export function addedBy({ added, state }: Progress, { delta: { messages, mayReplace } }: StepResult): Added {
+export function addedBy({ added, state }: RunState, { delta: { messages, mayReplace } }: StepResult): Added {
   if (!mayReplace) return keepNewest([...added.messages, ...messages], added);
   const own = new Set(added.messages.map(({ message_id: id }) => id));
   const older = new Set(state.context.map(({ message_id: id }) => id).filter((id) => !own.has(id)));

@@ -1,6 +1,6 @@
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { EventWriter } from '../events/event-writer.ts';
-import type { DriveOptions } from './progress.ts';
+import type { DriveOptions } from './drive-options.ts';
 
 /** Appends the events that `events` wrote last. Resolves when followers may see them. */
 export const append = (

@@ -3,7 +3,8 @@ import { runStep } from '@agent-workflow/graph/run/step';
 import type { StepResult } from '@agent-workflow/graph/run/super-step';
 import type { EventWriter } from '../events/event-writer.ts';
 import { isMemoryAway } from './bound-memory.ts';
-import type { DriveOptions, Progress } from './progress.ts';
+import type { DriveOptions } from './drive-options.ts';
+import type { RunState } from './run-state.ts';
 import { publish } from './publish.ts';
 import { createToolCallRecords } from './tool-call-records.ts';
 
@@ -11,9 +12,9 @@ import { createToolCallRecords } from './tool-call-records.ts';
  * Runs the nodes of one step, and publishes what they emit.
  * @throws RunFailure when a node fails; the store's own error when a store is the reason.
  */
-export async function runNodes(options: DriveOptions, events: EventWriter, progress: Progress): Promise<StepResult> {
-  const { graph, run } = options;
-  const { nodes, step } = progress;
+export async function runNodes(options: DriveOptions, events: EventWriter, runState: RunState): Promise<StepResult> {
+  const { graph, runContext } = options;
+  const { nodes, step } = runState;
   options.onStep(nodes);
   // The beginning of the first step was published when the log was opened.
   if (step !== options.claimed.step) {
@@ -27,20 +28,20 @@ export async function runNodes(options: DriveOptions, events: EventWriter, progr
     graph,
     nodes,
     number: step,
-    state: progress.state,
-    run,
+    state: runState.state,
+    run: runContext,
     memoryUnder: options.memoryUnder,
-    continuation: progress.continuation,
-    answers: progress.answers,
+    continuation: runState.continuation,
+    answers: runState.answers,
     isRemote: options.isRemote,
     toolCallRecords: records,
     onFault: options.onFault,
     onRestart: (node, attempt) => {
       const data = { node, step, status: 'restarted', attempt };
-      if (!run.signal.aborted) publish(options, events, [events.write('on_chain_stream', data, { node, step })]);
+      if (!runContext.signal.aborted) publish(options, events, [events.write('on_chain_stream', data, { node, step })]);
     },
     onChunk: (node, chunk) => {
-      if (!run.signal.aborted) publish(options, events, [events.chunk(node, step, chunk)]);
+      if (!runContext.signal.aborted) publish(options, events, [events.chunk(node, step, chunk)]);
     },
   });
   return running.catch((error: unknown) => {

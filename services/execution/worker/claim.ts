@@ -82,11 +82,13 @@ export function createClaimAndDrive(options: ClaimOptions): ClaimAndDrive {
       return;
     }
     taken.settle();
+    // The record refused the claim, because it would be the run's last one; nothing was claimed.
     if (claimed.lastClaim) {
       answered();
       onLastClaim(taken.run);
       return;
     }
+    // With `givenUp` the record ended the run instead of giving it to this worker.
     const driven = claimed.givenUp ? publishFailed(owner, claimed) : drive(owner, claimed, cached);
     // Only now: `drive` has counted the run as driven, so that it is active without a gap.
     answered();

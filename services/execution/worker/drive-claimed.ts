@@ -14,7 +14,7 @@ import { bytesOfState } from '../record/state-size.ts';
 import type { ThreadState } from '../record/thread-state.ts';
 import { bindMemory } from '../steps/bound-memory.ts';
 import { driveRun, type Driven } from '../steps/drive.ts';
-import type { DriveOptions } from '../steps/progress.ts';
+import type { DriveOptions } from '../steps/drive-options.ts';
 import type { RunLog } from '../ports/log.ts';
 import type { Watchdog } from '../watchdog/watchdog.ts';
 import type { ActiveRuns } from './active-runs.ts';
@@ -128,8 +128,8 @@ function toDriveOptions(
       },
     });
   return {
-    ...{ owner, claimed, options: runOptions, graph, threads, cached, eventLog, memoryUnder },
-    run: toRunContext(graph, claimed, runOptions, { signal, memory: memoryUnder(signal) }),
+    ...{ owner, claimed, runOptions, graph, threads, cached, eventLog, memoryUnder },
+    runContext: toRunContext(graph, claimed, runOptions, { signal, memory: memoryUnder(signal) }),
     isRemote: remoteTools(graph, runOptions),
     onFault: ({ error, ...where }: CodeFault) => {
       log.warn({ err: error, runId, threadId, ...where }, 'code of the agent threw, and the run continues');

@@ -1,0 +1,30 @@
+import type { BoundMemory, RunContext } from '@agent-workflow/graph/build/context';
+import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
+import type { CodeFault } from '@agent-workflow/graph/state/failure';
+import type { ClaimedRun, Threads } from '@agent-workflow/protos/threads';
+import type { RunOptions } from '../record/run-options.ts';
+import type { ThreadState } from '../record/thread-state.ts';
+import type { RunLog } from '../ports/log.ts';
+
+/** What one claimed run is driven with. */
+export interface DriveOptions {
+  readonly owner: string;
+  readonly claimed: ClaimedRun;
+  readonly runOptions: RunOptions;
+  readonly graph: CompiledGraph;
+  readonly threads: Threads;
+  /** The thread state that the claim was made with. */
+  readonly cached: ThreadState | undefined;
+  readonly runContext: RunContext;
+  /** The memory service, whose calls end with this signal. */
+  readonly memoryUnder: (signal: AbortSignal) => BoundMemory;
+  /** Whether the caller runs the tool of this name. */
+  readonly isRemote: (tool: string) => boolean;
+  readonly eventLog: RunLog;
+  /** Called with what the agent's code threw where the run continues nevertheless. */
+  readonly onFault?: ((fault: CodeFault) => void) | undefined;
+  /** Called with the nodes of each step as it begins. */
+  readonly onStep: (nodes: readonly string[]) => void;
+  /** Called when the record is unavailable for a commit, which then waits. */
+  readonly onAway: (error: unknown) => void;
+}
