@@ -273,7 +273,10 @@ export interface ReleaseRunRequest {
 
 export type ReleaseRunReply = Readonly<Record<string, never>>;
 
-/** Everything a worker needs to go on with a run. */
+/**
+ * The result of a claim. With `last_claim` the run was not claimed and nothing changed. With `given_up` it was ended instead of
+ * claimed. Otherwise the worker has it, and this is everything that it needs to go on with the run.
+ */
 export interface ClaimedRun {
   readonly runId: string;
   readonly threadId: string;

@@ -20,12 +20,12 @@ export async function runAttempts<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const { retry: rule, timeoutMs } = policy;
-  if (!rule) return fenced({ signal, timeoutMs }, work);
+  if (!rule) return underOwnSignal({ signal, timeoutMs }, work);
   let failure: unknown;
   return retry(
     (attempt) => {
       if (attempt > 1) onRestart(attempt, failure);
-      return fenced({ signal, timeoutMs }, work);
+      return underOwnSignal({ signal, timeoutMs }, work);
     },
     {
       ...toBackoff(rule),
@@ -39,7 +39,8 @@ export async function runAttempts<T>(
   );
 }
 
-interface Fence {
+/** What ends a work before it is done. */
+interface WorkLimits {
   readonly signal: AbortSignal;
   readonly timeoutMs?: number | undefined;
 }
@@ -48,8 +49,8 @@ interface Fence {
  * Runs `work` with its own signal. The signal fires with the outer one, at the timeout, and when `work` fails, so that what `work` has
  * started ends too. When `work` ignores the signal, it continues, and its result is dropped.
  */
-export async function fenced<T>(
-  { signal: outer, timeoutMs }: Fence,
+export async function underOwnSignal<T>(
+  { signal: outer, timeoutMs }: WorkLimits,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const controller = new AbortController();

@@ -1,4 +1,4 @@
-import { fenced, unlessAborted } from './attempt.ts';
+import { underOwnSignal, unlessAborted } from './attempt.ts';
 import { openInterrupts, toContinuation, type Continuation, type SubgraphPosition } from './continuation.ts';
 import { arrive } from '../build/join.ts';
 import { mergeOutputs } from '../state/merge.ts';
@@ -42,7 +42,7 @@ async function runNodes(step: Step): Promise<readonly NodeResult[]> {
   const [only] = step.nodes;
   if (only !== undefined && step.nodes.length === 1)
     return [await unlessAborted(signal, async () => runNode(step, only, takeStep))];
-  return fenced({ signal }, async (own) => {
+  return underOwnSignal({ signal }, async (own) => {
     const inner = { ...step, run: runUnder(step, own) };
     return Promise.all(step.nodes.map(async (name) => runNode(inner, name, takeStep)));
   });

@@ -3,7 +3,7 @@ import { refuseOverwriting, withCheckpoint } from '../history/undo.ts';
 import type { Decision, Snapshot } from '../ports/changes.ts';
 import { refuseMessages, refuseMetadata } from '../record/bounds.ts';
 import { placeMessages } from '../record/place.ts';
-import { knownSize, refuseGrowth, type SizePlaces } from '../record/size.ts';
+import { requireSize, refuseGrowth, type SizePlaces } from '../record/size.ts';
 import { answersIn, directWrite, withoutCalls, writableHead } from '../state/writable.ts';
 
 /** Where the messages are in the request. */
@@ -27,7 +27,7 @@ export function decideAddMessages(
     at: now,
     ...(metadata === undefined ? {} : { metadata }),
   });
-  refuseGrowth(knownSize(head), change.head.size, inRequest);
+  refuseGrowth(requireSize(head), change.head.size, inRequest);
   refuseOverwriting(change, inRequest.messages);
   return { change, reply: { version } };
 }

@@ -21,8 +21,8 @@ export class UnmeasuredSize extends ServiceError {
   }
 }
 
-/** @throws UnmeasuredSize when the head does not hold it. */
-export function knownSize({ size }: Pick<Head, 'size'>): ThreadSize {
+/** The thread's size. @throws UnmeasuredSize when the head does not hold it: the thread is measured and the change decided again (`measure.ts`). */
+export function requireSize({ size }: Pick<Head, 'size'>): ThreadSize {
   if (!size) throw new UnmeasuredSize();
   return size;
 }

@@ -9,7 +9,7 @@ import type { Change, Decision, Snapshot } from '../ports/changes.ts';
 import type { Head, RunRecord } from '../ports/record.ts';
 import type { Undone } from '../history/overlay.ts';
 import { newHead } from '../record/head.ts';
-import { knownSize } from '../record/size.ts';
+import { requireSize } from '../record/size.ts';
 import { claim, goneNode, matchesInterrupts, waitsAtGone } from './claim.ts';
 import { endRun } from './commit.ts';
 import { rollBack, type Rollback } from './rollback.ts';
@@ -82,10 +82,12 @@ function begin(
   run: RunRecord,
   now: number,
 ): Decision<AcceptRunReply> {
-  knownSize(snapshot.head);
+  // The claim below cannot say without the size whether the context is too large.
+  requireSize(snapshot.head);
   const head: Head = { ...snapshot.head, updatedAt: now, newestRun: run.runId, activeRun: run.runId, claims: 0 };
   const { messages: input, hasNewInput } = request;
   const worker = request.claim?.workerId ?? '';
+  // Also a run that a worker claims later is claimed here, for trial: what that claim would refuse, the acceptance refuses.
   const { change, reply, refusal } = claim({ head, run, input, hasNewInput, worker, snapshot, now });
   if (refusal !== undefined) throw invalid(['messages'], refusal, contextTooLarge);
   if (!request.claim) return beginQueued(request, snapshot.head, run, now);

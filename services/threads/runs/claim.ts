@@ -12,7 +12,7 @@ import type {
 import { fromInput, toJson } from '../record/json.ts';
 import type { Change, Decision, Snapshot } from '../ports/changes.ts';
 import type { Head, RunRecord } from '../ports/record.ts';
-import { knownSize, refusalToBegin } from '../record/size.ts';
+import { requireSize, refusalToBegin } from '../record/size.ts';
 import { refusalToOverwrite, withCheckpoint } from '../history/undo.ts';
 import { endRun } from './commit.ts';
 import { placeMessages } from '../record/place.ts';
@@ -20,7 +20,11 @@ import { placeMessages } from '../record/place.ts';
 /** After so many claims without a commit the run fails. */
 const maxClaims = 3;
 
-/** Gives a run that holds its thread to a worker. The input in the reply's `appended` enters the log with this change. */
+/**
+ * Gives a run that holds its thread to a worker; the input in the reply's `appended` enters the log with this change. There are
+ * two other results. With `lastClaim` in the reply nothing changes: the claim would be the run's last, and `notLast` refuses
+ * that one. With `givenUp` the run has ended as failed instead of being claimed.
+ */
 export function decideClaim(request: ClaimRunRequest, snapshot: Snapshot, now: number): Decision<ClaimedRun> {
   const { head } = snapshot;
   const run = snapshot.runs.get(request.runId);
@@ -31,7 +35,7 @@ export function decideClaim(request: ClaimRunRequest, snapshot: Snapshot, now: n
   if (head.claims === maxClaims - 1 && request.notLast)
     return { reply: { ...replyOf(run, head, head), lastClaim: true } };
   const { workerId: worker } = request;
-  const size = knownSize(head);
+  const size = requireSize(head);
   const hasBegun = head.foundVersion !== undefined && !run.input;
   if (hasBegun) {
     const refusal = refusalToBegin(size);

@@ -3,7 +3,7 @@ import type { CommitStepReply, CommitStepRequest, RunEnd } from '@agent-workflow
 import type { Decision, Snapshot } from '../ports/changes.ts';
 import type { Head, LogEntry, RunRecord } from '../ports/record.ts';
 import { refuseStep } from '../record/bounds.ts';
-import { knownSize, refuseGrowth, type SizePlaces } from '../record/size.ts';
+import { requireSize, refuseGrowth, type SizePlaces } from '../record/size.ts';
 import { refuseOverwriting, withCheckpoint } from '../history/undo.ts';
 import { placeMessages, rejoins } from '../record/place.ts';
 
@@ -62,7 +62,7 @@ export function decideCommit(request: CommitStepRequest, snapshot: Snapshot): De
   const info = { source: 'step', runId, step, nodes: request.nodes, at } as const;
   const sized = withCheckpoint(change, head, snapshot, info);
   if (messages.length > 0 || Object.keys(request.fields).length > 0)
-    refuseGrowth(knownSize(head), sized.head.size, stepWrite);
+    refuseGrowth(requireSize(head), sized.head.size, stepWrite);
   refuseOverwriting(sized, stepWrite.messages);
   return {
     change: sized,

@@ -4,7 +4,7 @@ import type { Decision, Snapshot } from '../ports/changes.ts';
 import type { Head } from '../ports/record.ts';
 import { refuseMessages, refuseSummary } from '../record/bounds.ts';
 import { placeMessages } from '../record/place.ts';
-import { knownSize, refuseGrowth, type SizePlaces } from '../record/size.ts';
+import { requireSize, refuseGrowth, type SizePlaces } from '../record/size.ts';
 import { answersIn, directWrite, versionConflict, withoutCalls, writableHead } from './writable.ts';
 
 /** Where a state write's messages and fields are in its request. */
@@ -30,7 +30,7 @@ export function decideWriteState(
     ...directWrite,
     at: now,
   });
-  refuseGrowth(knownSize(head), change.head.size, inStateWrite);
+  refuseGrowth(requireSize(head), change.head.size, inStateWrite);
   refuseOverwriting(change, inStateWrite.messages);
   return { change, reply: { head: change.head } };
 }
