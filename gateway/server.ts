@@ -7,6 +7,7 @@ import type { Log } from '@agent-workflow/kit/log';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { App } from './app.ts';
 import type { GatewayConfig } from './config.ts';
+import { refusalOfUnread } from './http/envelope.ts';
 import { safeHeaders } from './middleware/security.ts';
 import { drain } from './replies/events.ts';
 
@@ -108,10 +109,7 @@ function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
     'the request is not valid HTTP',
   ];
   const requestId = randomUUIDv7();
-  const body = JSON.stringify({
-    error: { code, message, details: [] },
-    metadata: { message, request_id: requestId, timestamp: new Date().toISOString() },
-  });
+  const body = refusalOfUnread({ code, message }, requestId);
   socket.end(
     `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n` +
       `X-Request-Id: ${requestId}\r\nCache-Control: no-store\r\n${safeLines}Content-Length: ${String(Buffer.byteLength(body))}\r\n\r\n${body}`,

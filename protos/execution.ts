@@ -106,7 +106,10 @@ export interface StartReply {
 export interface WaitRequest {
   readonly owner: string;
   readonly runId: string;
-  /** Whether the caller has just started the run: then its owner and status need not be read from the record. */
+  /**
+   * Whether this request has just started the run: then its owner and status are not read from the record. To be set for no other run:
+   * the owner is not checked.
+   */
   readonly justStarted?: boolean;
   /** Set by a gateway that reads events in parts. A gateway of the version before does not set it and gets whole chunks: old-events.ts. */
   readonly eventParts?: boolean;

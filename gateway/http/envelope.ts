@@ -31,10 +31,16 @@ export function writeDataParts(ctx: Context, data: JsonParts, status: number): v
 }
 
 /** Writes the error envelope. */
-export function writeRefusal(ctx: Context, { status, code, message, details = [] }: Refusal): void {
-  const error = JSON.stringify({ code, message, details });
-  writeJson(ctx, status, `{"error":${error},"metadata":${metadata(ctx, JSON.stringify(message))}}`);
+export function writeRefusal(ctx: Context, refusal: Refusal): void {
+  writeJson(ctx, refusal.status, refusalJson(refusal, metadata(ctx, JSON.stringify(refusal.message))));
 }
+
+/** The error envelope for a request that never became one, as malformed HTTP. */
+export const refusalOfUnread = (refusal: Omit<Refusal, 'status'>, requestId: string): string =>
+  refusalJson(refusal, metadataOf(JSON.stringify(refusal.message), requestId));
+
+const refusalJson = ({ code, message, details = [] }: Omit<Refusal, 'status'>, metadataJson: string): string =>
+  `{"error":${JSON.stringify({ code, message, details })},"metadata":${metadataJson}}`;
 
 /** Writes JSON text without the envelope. */
 export function writeJson(ctx: Context, status: number, json: string): void {
@@ -44,5 +50,8 @@ export function writeJson(ctx: Context, status: number, json: string): void {
 
 function metadata({ state }: Context, message: string): string {
   const more = state.replyMetadata === undefined ? '' : `,${JSON.stringify(state.replyMetadata).slice(1, -1)}`;
-  return `{"message":${message},"request_id":${JSON.stringify(state.requestId)},"timestamp":${nowText()}${more}}`;
+  return metadataOf(message, state.requestId, more);
 }
+
+const metadataOf = (message: string, requestId: string, more = ''): string =>
+  `{"message":${message},"request_id":${JSON.stringify(requestId)},"timestamp":${nowText()}${more}}`;

@@ -10,7 +10,7 @@ export interface WireDetail {
   readonly type: string;
 }
 
-/** A fault that the gateway itself found, with its location in the request. */
+/** A fault whose location in the request is known already: the gateway found it, or a service of version 0.1 sent the location. */
 interface LocatedDetail extends ErrorDetail {
   readonly loc: Loc;
 }
@@ -56,7 +56,6 @@ export function locOf(field: ErrorDetail['field']): Loc {
   return [...(location ?? [first]), ...rest.map((step) => names?.[String(step)] ?? step)];
 }
 
-/** A service of the previous version sends the location itself. */
 const isLocated = (detail: ErrorDetail): detail is LocatedDetail => 'loc' in detail;
 
 const toWireDetail = (detail: ErrorDetail): WireDetail => ({
@@ -77,10 +76,7 @@ export function toWireError({ message, details }: ServiceError): {
 }
 
 /** A fault with a location that the gateway itself knows. */
-export const located = (detail: WireDetail): ErrorDetail => {
-  const { loc, msg, type } = detail;
-  return { field: loc, loc, msg, type } satisfies LocatedDetail as ErrorDetail;
-};
+export const located = ({ loc, msg, type }: WireDetail): LocatedDetail => ({ field: loc, loc, msg, type });
 
 /** `Invalid` for a value at `loc` of the wrong type, range or kind. */
 export const invalidAt = (loc: Loc, msg: string, type = 'value_error'): ServiceError =>

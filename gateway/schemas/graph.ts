@@ -39,7 +39,13 @@ export const RunInput = record('RunRequest', {
   initial_state: Type.Optional(JsonObject),
   config: Type.Optional(RunConfig),
   recursion_limit: Type.Integer({ minimum: 1, maximum: 1000, default: 25 }),
-  response_granularity: Type.Optional(words(granularities)),
+  response_granularity: Type.Optional(
+    words(granularities, {
+      description:
+        'What the events and the result show: `low` the messages, `partial` also the state and its context, `full` also the ' +
+        'summary. Without it `/v1/graph/invoke` is `full`; `/v1/graph/stream` and `/v1/runs` are `low`',
+    }),
+  ),
   tools: Type.Optional(Tools),
   /** The answers to the open interrupts of the thread's interrupted run. */
   resume: Type.Optional(Json),

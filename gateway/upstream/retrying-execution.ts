@@ -71,7 +71,7 @@ function createRetries({ signal, deadline }: Call): Retries {
       if (failures === 0) failingSince = performance.now();
       const pauseMs = Math.min(firstPauseMs * 2 ** failures++, maxPauseMs);
       const isTooLate = performance.now() - failingSince > retryMs || Date.now() + pauseMs > deadline;
-      if (signal.aborted || isTooLate || !isAway(error)) throw error;
+      if (signal.aborted || isTooLate || !mayBeServedElsewhere(error)) throw error;
       await delay(pauseMs, undefined, { signal }).catch(() => {
         throw error;
       });
@@ -80,4 +80,5 @@ function createRetries({ signal, deadline }: Call): Retries {
 }
 
 /** A replica that ends cancels its calls: its callers get `Cancelled`, although none of them disconnected. */
-const isAway = (error: unknown): boolean => isServiceError(error, 'Unavailable') || isServiceError(error, 'Cancelled');
+const mayBeServedElsewhere = (error: unknown): boolean =>
+  isServiceError(error, 'Unavailable') || isServiceError(error, 'Cancelled');

@@ -5,7 +5,8 @@ import type { StartRequest } from '@agent-workflow/protos/execution';
 import { answeredCalls, type Message } from '@agent-workflow/protos/message';
 import type { AcceptRunRequest } from '@agent-workflow/protos/threads';
 import { nodeNames, type CompiledGraph } from '@agent-workflow/graph/build/graph';
-import { fromJson, toOptionsJson } from '../record/run-options.ts';
+import { fromJson } from '../record/json.ts';
+import { toOptionsJson } from '../record/run-options.ts';
 import { refuseInitialState, splitInitialState } from './update-state.ts';
 
 /** What the record accepts a run with. @throws Invalid naming the field that the graph or a size limit refuses. */

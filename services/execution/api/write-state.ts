@@ -5,7 +5,7 @@ import type { Call } from '@agent-workflow/protos/call';
 import type { UpdateStateRequest } from '@agent-workflow/protos/execution';
 import type { State, Threads } from '@agent-workflow/protos/threads';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
-import { fromJson } from '../record/run-options.ts';
+import { fromJson } from '../record/json.ts';
 import { applyUpdate } from './update-state.ts';
 
 /** Writes state for a caller. */

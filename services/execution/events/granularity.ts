@@ -1,5 +1,6 @@
 import type { Granularity } from '@agent-workflow/protos/lists';
 
+/** What a granularity can show or hide. Messages, errors and the ends of runs are always shown. */
 interface Shown {
   /** The state with the context, and what each step changed of them. */
   readonly state: boolean;

@@ -24,7 +24,10 @@ type RunIdentity = Pick<ClaimedRun, 'runId' | 'threadId' | 'requestId' | 'granul
 export const inOrder = (fields: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(fields).toSorted(([one], [other]) => (one < other ? -1 : 1)));
 
-/** The result of invoke, which is also the data of a run's last event. */
+/**
+ * The result of invoke, which is also the data of a run's last event: the fields of `first`, the state, the fields of `last`, in this
+ * order. Neither `first` nor `last` is empty, because the event writer joins their JSON texts.
+ */
 export interface InvokeResult {
   readonly first: Readonly<Record<string, unknown>>;
   /** Replies show it with the context among its fields and once more beside them. Absent at granularity `low`. */

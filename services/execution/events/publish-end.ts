@@ -12,7 +12,7 @@ import type { Interrupt } from '@agent-workflow/graph/run/interrupt';
 import type { EngineState } from '@agent-workflow/graph/state/state';
 import { keepNewest, nothingAdded } from '../record/added.ts';
 import { listSteps, type CommittedStep } from '../record/committed-step.ts';
-import { fromJson } from '../record/run-options.ts';
+import { fromJson } from '../record/json.ts';
 import { fromState } from '../record/thread-state.ts';
 import { numbersOfEnd } from '../ports/log-numbers.ts';
 import type { RunLog } from '../ports/log.ts';

@@ -1,7 +1,7 @@
 import { createTurns } from '@agent-workflow/kit/turns';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { Block, Message } from '@agent-workflow/protos/message';
-import { fromJson } from '../record/run-options.ts';
+import { fromJson } from '../record/json.ts';
 import type { RunLog } from '../ports/log.ts';
 
 /** How much of one message a log holds. */

@@ -1,7 +1,7 @@
 import { pageBytes } from '@agent-workflow/kit/pages';
 import type { Message } from '@agent-workflow/protos/message';
 import type { ClaimedRun } from '@agent-workflow/protos/threads';
-import { fromJson } from './run-options.ts';
+import { fromJson } from './json.ts';
 
 /** The messages that a run has added, as far as its reply shows them. */
 export interface Added {

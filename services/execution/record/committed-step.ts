@@ -4,7 +4,7 @@ import type { Message } from '@agent-workflow/protos/message';
 import type { RunStep, Threads } from '@agent-workflow/protos/threads';
 import type { Delta } from '@agent-workflow/graph/state/merge';
 import { withMessages, type EngineState } from '@agent-workflow/graph/state/state';
-import { fromJson } from './run-options.ts';
+import { fromJson } from './json.ts';
 
 /** The number of a step and the nodes that ran in it. */
 export interface StepNodes {

@@ -1,7 +1,7 @@
 import type { ClaimedRun } from '@agent-workflow/protos/threads';
 import type { Continuation } from '@agent-workflow/graph/run/continuation';
 import { addedBefore, type Added } from './added.ts';
-import { fromJson } from './run-options.ts';
+import { fromJson } from './json.ts';
 
 /** What an earlier claim of the run left on record. */
 interface EarlierProgress {

@@ -1,5 +1,6 @@
 import type { RequestContext } from '@agent-workflow/kit/request-context';
 import type { StartRequest } from '@agent-workflow/protos/execution';
+import { fromJson } from './json.ts';
 
 /** The options of a run. Its record keeps them from acceptance to the last claim. */
 export interface RunOptions {
@@ -28,10 +29,6 @@ interface RemoteToolOption {
 }
 
 type JsonObject = Readonly<Record<string, unknown>>;
-
-/** The value of JSON bytes. */
-export const fromJson = (json: Uint8Array): unknown =>
-  JSON.parse(Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString());
 
 /** What is stored beside the request. */
 interface OptionsParts {

@@ -3,7 +3,7 @@ import type { Message } from '@agent-workflow/protos/message';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import { defaultValues } from '@agent-workflow/graph/state/merge';
 import { deepFreeze, withMessages, type EngineState } from '@agent-workflow/graph/state/state';
-import { fromJson } from './run-options.ts';
+import { fromJson } from './json.ts';
 import type { StateSize } from './state-size.ts';
 
 /** A thread's state at one version, parsed for the engine. */

@@ -4,7 +4,7 @@ import { isIn, memoryTypes, retrievalStrategies } from '@agent-workflow/protos/l
 import type { Memory } from '@agent-workflow/protos/memory';
 import { within } from '@agent-workflow/protos/call';
 import type { BoundMemory } from '@agent-workflow/graph/build/context';
-import { fromJson } from '../record/run-options.ts';
+import { fromJson } from '../record/json.ts';
 import { isAway, whileAway } from '../record/away.ts';
 
 /** How long one call may take before the memory service counts as unavailable, in milliseconds. */

@@ -1,7 +1,7 @@
 import { within } from '@agent-workflow/protos/call';
 import type { ClaimedRun, Threads } from '@agent-workflow/protos/threads';
 import type { ToolCallRecord, ToolCallRecords } from '@agent-workflow/graph/run/tool-call-records';
-import { fromJson } from '../record/run-options.ts';
+import { fromJson } from '../record/json.ts';
 
 interface ToolCallRecordOptions {
   readonly threads: Threads;

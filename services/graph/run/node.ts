@@ -10,28 +10,28 @@ import { draftMessage, toMessages } from '../state/message.ts';
 import { withInterrupts } from './tool-call-records.ts';
 import { NodeTimeout } from '../build/policy.ts';
 import type { NewMessage } from '../state/state.ts';
-import type { NodeResult, Step, TakeStep } from './super-step.ts';
+import type { NodeResult, Step, RunStep } from './super-step.ts';
 import { runSubgraph } from './subgraph.ts';
 import type { Tool, ToolNode } from '../build/tool.ts';
 import { answerCall } from './tools.ts';
 
 /**
- * Runs one node of a step under its policy. `takeStep` runs the steps of a sub-graph.
+ * Runs one node of a step under its policy. `runStep` runs the steps of a sub-graph.
  * @throws RunFailure naming the node.
  */
-export async function runNode(step: Step, name: string, takeStep: TakeStep): Promise<NodeResult> {
+export async function runNode(step: Step, name: string, runStep: RunStep): Promise<NodeResult> {
   const node = step.graph.nodes.get(name);
   if (!node) throw new RunFailure('GraphFailed', `the graph has no node "${name}"`, { node: name });
   const policy = step.graph.policies.get(name);
   const { signal } = step.run;
   try {
-    if (!policy) return await runAttempt(step, name, node, takeStep);
+    if (!policy) return await runAttempt(step, name, node, runStep);
     const onRestart = (attempt: number, error: unknown): void => {
       step.onFault?.({ node: name, attempt: attempt - 1, error });
       step.onRestart?.(name, attempt);
     };
     return await runAttempts({ policy, signal, onRestart }, async (own) =>
-      runAttempt({ ...step, run: runUnder(step, own) }, name, node, takeStep),
+      runAttempt({ ...step, run: runUnder(step, own) }, name, node, runStep),
     );
   } catch (error) {
     if (signal.aborted) throw error;
@@ -52,9 +52,9 @@ export const runUnder = ({ run, memoryUnder }: Step, signal: AbortSignal): RunCo
 const named = (node: string, { code, message, cause }: RunFailure): RunFailure =>
   new RunFailure(code, `node "${node}": ${message}`, { node, cause });
 
-async function runAttempt(step: Step, name: string, node: AnyNode, takeStep: TakeStep): Promise<NodeResult> {
+async function runAttempt(step: Step, name: string, node: AnyNode, runStep: RunStep): Promise<NodeResult> {
   if (typeof node === 'function') return runFunction(step, name, node);
-  return 'nodes' in node ? runSubgraph(step, name, node, takeStep) : runTools(step, name, node);
+  return 'nodes' in node ? runSubgraph(step, name, node, runStep) : runTools(step, name, node);
 }
 
 async function runFunction(step: Step, name: string, node: NodeFunction<Record<string, never>>): Promise<NodeResult> {

@@ -3,19 +3,16 @@ import { openInterrupts, toContinuation, type Continuation, type SubgraphPositio
 import { arrive } from '../build/join.ts';
 import { mergeOutputs } from '../state/merge.ts';
 import { runNode, runUnder } from './node.ts';
-import { successors, successorsOfStart } from './successors.ts';
-import type { NodeResult, Step, StepResult, TakenStep } from './super-step.ts';
+import { successors } from './successors.ts';
+import type { NodeResult, Step, StepWithOutputs } from './super-step.ts';
 
-/** The nodes that a run begins with. */
-export const entryNodes = successorsOfStart;
+export { entryNodes } from './successors.ts';
 
 /**
  * Runs the nodes of a step concurrently and merges what they return.
  * @throws RunFailure naming the node; the signals of the step's other nodes fire, and their results are dropped.
  */
-export const runStep: (step: Step) => Promise<StepResult> = takeStep;
-
-async function takeStep(step: Step): Promise<TakenStep> {
+export async function runStep(step: Step): Promise<StepWithOutputs> {
   const results = await runNodes(step);
   const outputs = results.flatMap((result) => result.outputs);
   const { state, delta } = mergeOutputs(step.graph.fields, step.state, outputs);
@@ -41,10 +38,10 @@ async function runNodes(step: Step): Promise<readonly NodeResult[]> {
   const { signal } = step.run;
   const [only] = step.nodes;
   if (only !== undefined && step.nodes.length === 1)
-    return [await unlessAborted(signal, async () => runNode(step, only, takeStep))];
+    return [await unlessAborted(signal, async () => runNode(step, only, runStep))];
   return underOwnSignal({ signal }, async (own) => {
     const inner = { ...step, run: runUnder(step, own) };
-    return Promise.all(step.nodes.map(async (name) => runNode(inner, name, takeStep)));
+    return Promise.all(step.nodes.map(async (name) => runNode(inner, name, runStep)));
   });
 }
 

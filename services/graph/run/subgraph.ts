@@ -3,8 +3,8 @@ import { RunFailure } from '../state/failure.ts';
 import type { CompiledGraph } from '../build/graph.ts';
 import { defaultValues, type NodeOutput } from '../state/merge.ts';
 import { deepFreeze, type EngineState } from '../state/state.ts';
-import { successorsOfStart } from './successors.ts';
-import type { NodeResult, Step, TakeStep, TakenStep } from './super-step.ts';
+import { entryNodes } from './successors.ts';
+import type { NodeResult, Step, RunStep, StepWithOutputs } from './super-step.ts';
 
 const defaultRecursionLimit = 25;
 
@@ -17,7 +17,7 @@ export async function runSubgraph(
   step: Step,
   name: string,
   graph: CompiledGraph,
-  takeStep: TakeStep,
+  runStep: RunStep,
 ): Promise<NodeResult> {
   const outputs: NodeOutput[] = [];
   const streamed: string[] = [];
@@ -25,7 +25,7 @@ export async function runSubgraph(
   let position = enter(step, name, graph);
   while (position.nodes.length > 0) {
     count(position.nodes);
-    const result = await namingNode(name, takeStep(innerStep(step, name, graph, position)));
+    const result = await namingNode(name, runStep(innerStep(step, name, graph, position)));
     outputs.push(...result.outputs.map((output) => toOuter(output, name, step.graph)));
     streamed.push(...result.streamed);
     position = {
@@ -53,7 +53,7 @@ function enter({ state: outer, continuation, graph: around }: Step, name: string
   const values = { ...defaultValues(graph.fields), ...stored?.values, ...Object.fromEntries(shared) };
   const state = { values: deepFreeze(values), context: outer.context };
   if (stored) return { state, nodes: stored.nodes, number: stored.number, continuation: stored.carry };
-  return { state, nodes: successorsOfStart(graph, state), number: 1, continuation: undefined };
+  return { state, nodes: entryNodes(graph, state), number: 1, continuation: undefined };
 }
 
 function innerStep(
@@ -103,7 +103,7 @@ function countVisits(limit: number, node: string): (nodes: readonly string[]) =>
   };
 }
 
-async function namingNode(node: string, taken: Promise<TakenStep>): Promise<TakenStep> {
+async function namingNode(node: string, taken: Promise<StepWithOutputs>): Promise<StepWithOutputs> {
   try {
     return await taken;
   } catch (error) {

@@ -18,7 +18,7 @@ export function successors(
 }
 
 /** The nodes with which a run of the graph begins. */
-export const successorsOfStart = (graph: CompiledGraph, state: EngineState): readonly string[] =>
+export const entryNodes = (graph: CompiledGraph, state: EngineState): readonly string[] =>
   successors(graph, [START], state);
 
 function routed(graph: CompiledGraph, name: string, { values, context }: EngineState): string[] {

@@ -53,9 +53,9 @@ export interface StepResult {
   readonly interrupts: readonly Interrupt[];
 }
 
-/** The result of a step with the output of each of its nodes. */
-export type TakenStep = StepResult & { readonly outputs: readonly NodeOutput[] };
-export type TakeStep = (step: Step) => Promise<TakenStep>;
+/** The result of a step with the output of each of its nodes, which the node that holds a sub-graph needs. */
+export type StepWithOutputs = StepResult & { readonly outputs: readonly NodeOutput[] };
+export type RunStep = (step: Step) => Promise<StepWithOutputs>;
 
 /** The result of one node. */
 export interface NodeResult {

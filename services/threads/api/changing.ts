@@ -6,7 +6,14 @@ import type { ThreadKey } from '../ports/record.ts';
 import { createSizedChange } from '../record/measure.ts';
 import { decideRepeatable, type Decide, type Outcome } from '../record/repeats.ts';
 
-/** How the calls of the service change threads. */
+/**
+ * How the calls of the service change threads. Around the decision of a call are, from the outside in:
+ * - `replyOnRequest` gives one reply, whether it was made now or kept from the same request before;
+ * - `changeOnRequest` looks for the request among those that were applied (`decideRepeatable`), because a caller may repeat it;
+ * - `createSizedChange` measures a thread whose size is not known, and decides again;
+ * - `store.change` reads a snapshot, decides, writes if the thread is as it was read, and otherwise starts again;
+ * - `pruned` adds to the decided change which old versions to drop.
+ */
 export interface Changing {
   /** Makes a change whose repetition does no harm. */
   readonly change: ThreadChanges['change'];

@@ -26,6 +26,7 @@ export function createRunCalls({ store, changing, now }: RunCallsOptions): RunCa
   return {
     acceptRun: async (request) => {
       const key = keyOf(request);
+      // The store gathers anew at each attempt: what an earlier attempt gathered is void.
       let undone = gatherUndos();
       const reads = {
         runs: [request.runId],

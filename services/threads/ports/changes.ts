@@ -81,10 +81,10 @@ export interface Reads {
   /** A run that the change is likely to make: a store may read ahead what it needs to know about it. */
   readonly newRun?: {
     readonly runId: string;
-    /** Whether its id was made for this change: then no record has it yet. */
+    /** Whether its id was made for this change: then no record has it yet, and a store need not look. Only a speed-up. */
     readonly isNew: boolean;
   };
-  /** Whether the thread's id was made for this change: then no record has it, unless the change is made a second time. */
+  /** Whether the thread's id was made for this change: then no record has it, unless the change is made a second time. A speed-up, too. */
   readonly isNewThread?: boolean;
   /** The run that holds the thread, whatever its id. */
   readonly activeRun?: boolean;
