@@ -64,3 +64,7 @@ export const sizes = {
   /** Tools that one request declares (a count). */
   tools: 256,
 } as const;
+
+/** The bound of a run's options: the sum of the bounds of their parts, which are checked where a run is started. */
+export const runOptionsBytes =
+  sizes.state + sizes.config + sizes.metadata + sizes.toolsTogether + sizes.resume + 64 * 1024;

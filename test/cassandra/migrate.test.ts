@@ -1,23 +1,25 @@
 import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import { openCassandraThreadStore } from '@agent-workflow/threads/adapters/cassandra/store';
-import { migrateCassandra, type MigrateOptions } from '@agent-workflow/threads/adapters/cassandra/migrate';
+import { migrateCassandra } from '@agent-workflow/threads/adapters/cassandra/migrate';
 import { migrations } from '@agent-workflow/threads/adapters/cassandra/schema';
 import { openClient } from '../servers/cassandra-keyspace.ts';
 import { cassandra } from '../servers/cassandra.ts';
 import { openCqlProxy } from '../servers/cql-proxy.ts';
 import { withServer } from '../servers/real-suite.ts';
 
+type Options = Parameters<typeof migrateCassandra>[0];
+
 withServer(test, cassandra, (server) => {
   const keyspace = `migrate_${randomBytes(6).toString('hex')}`;
-  const place = async (): Promise<MigrateOptions> => {
+  const place = async (): Promise<Options> => {
     const { contactPoints, localDataCenter } = await server();
     const replication = { [localDataCenter]: 1 };
     return { contactPoints, localDataCenter, keyspace, replication, requestTimeoutMs: 10_000, waitMs: 20_000 };
   };
 
   const ask = async (
-    { contactPoints, localDataCenter }: MigrateOptions,
+    { contactPoints, localDataCenter }: Options,
     cql: string,
     params: unknown[] = [],
   ): Promise<readonly Row[]> => {

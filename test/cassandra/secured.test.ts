@@ -3,10 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import test from 'ava';
 import { auth } from 'cassandra-driver';
 import { migrateCassandra } from '@agent-workflow/threads/adapters/cassandra/migrate';
-import {
-  openCassandraThreadStore,
-  type CassandraThreadStoreOptions,
-} from '@agent-workflow/threads/adapters/cassandra/store';
+import { openCassandraThreadStore } from '@agent-workflow/threads/adapters/cassandra/store';
 import { newHead, owner, put } from '../contract/thread-rows.ts';
 import { openClient } from '../servers/cassandra-keyspace.ts';
 import { privateCassandra, type Cassandra } from '../servers/cassandra.ts';
@@ -68,7 +65,7 @@ withServer(test, secured, (launched) => {
     const { caFile } = options.tls;
     const stranger = await tlsOf(foreign);
     const noPassword = { ...limits, contactPoints, localDataCenter, keyspace: 'secured', tls: options.tls };
-    const wrong: readonly [RegExp, CassandraThreadStoreOptions][] = [
+    const wrong: readonly [RegExp, Parameters<typeof openCassandraThreadStore>[0]][] = [
       [/password are incorrect/, { ...options, credentials: { ...credentials, password: 'guessed' } }],
       [/requires authentication/, noPassword],
       [/alert certificate required/, { ...options, tls: { caFile } }],

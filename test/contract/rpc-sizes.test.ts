@@ -2,7 +2,7 @@ import test from 'ava';
 import { createEventWriter } from '@agent-workflow/execution/events/event-writer';
 import { toInvokeResult, type Outcome } from '@agent-workflow/execution/events/outcome';
 import { pageBytes } from '@agent-workflow/kit/pages';
-import { sizes } from '@agent-workflow/kit/sizes';
+import { runOptionsBytes, sizes } from '@agent-workflow/kit/sizes';
 import type { RemoteTool, RunEvent, StartRequest } from '@agent-workflow/protos/execution';
 import type { Message } from '@agent-workflow/protos/message';
 import type {
@@ -18,7 +18,6 @@ import type {
   WriteStateRequest,
 } from '@agent-workflow/protos/threads';
 import { definitionOf } from '@agent-workflow/protos/wire/definitions';
-import { optionsBytes } from '@agent-workflow/threads/record/bounds';
 
 /** Every field is there: one that is new to a message has no sample here until it is given its bound. */
 type Whole<T> = { readonly [K in keyof T]-?: NonNullable<T[K]> };
@@ -56,7 +55,7 @@ const end: Whole<RunEnd> = {
 const claimed: Whole<ClaimedRun> = {
   ...{ runId: id, threadId: id, requestId: id, granularity: 'partial', isNewThread: true, workerId: id },
   ...{ epoch: large, step: large, attempt: large, previousVersion: large, version: large },
-  optionsJson: json(optionsBytes),
+  optionsJson: json(runOptionsBytes),
   state,
   appended: [...input, ...openCalls].map(() => ({ messageId: id, json: new Uint8Array() })),
   ...{ next: ids, openCalls, unmatchedAnswers: ids },
@@ -76,7 +75,7 @@ const accept: Whole<AcceptRunRequest> = {
   ...{ granularity: 'partial', multitaskStrategy: 'interrupt', runIdIsNew: true, threadIdIsNew: true },
   metadataJson: json(sizes.metadata),
   ...{ messages: input, answers: ids, hasNewInput: true },
-  optionsJson: json(optionsBytes),
+  optionsJson: json(runOptionsBytes),
   ...{ claim: { workerId: id, knownVersion: large }, resume: { keys: ids }, nodes: { names: ids, first: ids } },
 };
 

@@ -13,7 +13,7 @@ import type { RunningProcess } from '@agent-workflow/runtime/process';
 import { connect } from '@agent-workflow/protos/wire/connect';
 import { within } from '@agent-workflow/protos/call';
 import { openStandalone } from '@agent-workflow/standalone/standalone';
-import { threadsMetrics } from '@agent-workflow/threads/adapters/cassandra/metrics';
+import { cassandraMetrics } from '@agent-workflow/threads/adapters/cassandra/metrics';
 import { postgresMetrics } from '@agent-workflow/threads/adapters/postgres/metrics';
 import { openThreadsProcess } from '@agent-workflow/threads/process';
 import { manifestsOf } from '../chart/render.ts';
@@ -26,7 +26,11 @@ const parts: Readonly<Record<string, Metrics>> = {
   all: { ...processMetrics, ...healthMetrics, ...callMetrics },
   gateway: { ...gatewayMetrics(endpoints), ...redisMetrics },
   execution: executionMetrics,
-  threads: { ...threadsMetrics, postgresRequests: postgresMetrics.requests, postgresSeconds: postgresMetrics.seconds },
+  threads: {
+    ...cassandraMetrics,
+    postgresRequests: postgresMetrics.requests,
+    postgresSeconds: postgresMetrics.seconds,
+  },
   memory: memoryMetrics,
 };
 const namesOf = (metrics: Metrics): string[] => Object.values(metrics).map(({ name }) => name);

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { migratePostgres, type MigrateOptions } from '@agent-workflow/threads/adapters/postgres/migrate';
+import { migratePostgres } from '@agent-workflow/threads/adapters/postgres/migrate';
 import { migrations } from '@agent-workflow/threads/adapters/postgres/schema';
 import { openPostgresThreadStore } from '@agent-workflow/threads/adapters/postgres/store';
 import { newSchemaName, openClient } from '../servers/postgres-schema.ts';
@@ -7,7 +7,7 @@ import { postgres } from '../servers/postgres.ts';
 import { withServer } from '../servers/real-suite.ts';
 
 withServer(test, postgres, (server) => {
-  const place = async (): Promise<MigrateOptions & { readonly deadlineMs: number }> => {
+  const place = async (): Promise<Parameters<typeof migratePostgres>[0] & { readonly deadlineMs: number }> => {
     const limits = { requestTimeoutMs: 20_000, deadlineMs: 20_000, waitMs: 30_000, connections: 1 };
     return { ...(await server()), ...limits, schema: newSchemaName() };
   };

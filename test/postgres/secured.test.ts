@@ -4,15 +4,14 @@ import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import test from 'ava';
 import { migratePostgres } from '@agent-workflow/threads/adapters/postgres/migrate';
-import {
-  openPostgresThreadStore,
-  type PostgresThreadStoreOptions,
-} from '@agent-workflow/threads/adapters/postgres/store';
+import { openPostgresThreadStore } from '@agent-workflow/threads/adapters/postgres/store';
 import { newHead, owner, put } from '../contract/thread-rows.ts';
 import { openAuthority, type Authority } from '../servers/certificates.ts';
 import { postgresPassword, privatePostgres, type Postgres } from '../servers/postgres.ts';
 import type { Launcher, Private } from '../servers/real.ts';
 import { withServer } from '../servers/real-suite.ts';
+
+type Options = Parameters<typeof openPostgresThreadStore>[0];
 
 const key = { owner, threadId: 'secured' };
 
@@ -53,7 +52,7 @@ withServer(test, secured, (launched) => {
     const passwordFile = join(tmpdir(), randomUUID());
     await writeFile(passwordFile, `${postgresPassword}\n`, { mode: 0o600 });
     const tls = await tlsOf(authority);
-    const options: PostgresThreadStoreOptions = { ...reach, password: postgresPassword, tls };
+    const options: Options = { ...reach, password: postgresPassword, tls };
     await migratePostgres({ ...options, waitMs: 60_000 });
     {
       await using store = await openPostgresThreadStore({ ...reach, passwordFile, tls });
@@ -64,7 +63,7 @@ withServer(test, secured, (launched) => {
     }
 
     const other = await tlsOf(foreign);
-    const wrong: readonly [RegExp, PostgresThreadStoreOptions][] = [
+    const wrong: readonly [RegExp, Options][] = [
       [/password authentication failed/, { ...options, password: 'guessed' }],
       [/password must be|SASL|no password/i, { ...reach, tls }],
       [/no pg_hba.conf entry/, { ...reach, password: postgresPassword }],

@@ -67,6 +67,27 @@ withServer(test, postgres, (server) => {
     );
   });
 
+  test('a thread of many rows is purged in transactions of a bounded size, whole, and alone', async (t) => {
+    await using schema = await openOwn();
+    let transactions = 0;
+    await using store = await schema.open({ onRequest: ({ kind }) => (transactions += kind === 'change' ? 1 : 0) });
+    const other = { owner, threadId: 'other' };
+    await put(store, { head: newHead, messages: [entry(0)] }, other);
+    const messages = Array.from({ length: 1200 }, (_, position) => entry(position));
+    await put(store, { head: { ...newHead, nextPosition: 1200 }, messages, fields: { a: bytes('1') } });
+    await put(store, { head: { ...newHead, version: 2, deleting: true }, checkpoint: checkpoint(1) });
+    transactions = 0;
+    await store.purge(key);
+    t.is(transactions, 3);
+    t.is(await store.getHead(key), undefined);
+    await using client = await openClient(schema.options);
+    for (const table of ['threads', 'messages'])
+      t.is((await client.query(`SELECT 1 FROM ${table}`)).rowCount, 1, `${table}: those of the other thread`);
+    for (const table of ['fields', 'checkpoints'])
+      t.is((await client.query(`SELECT 1 FROM ${table}`)).rowCount, 0, table);
+    t.truthy(await store.getMessage(other, 'm0'));
+  });
+
   test('replicas that sweep at once drop each checkpoint once, and leave a thread that is being written alone', async (t) => {
     await using schema = await openOwn();
     const replicas = await Promise.all([schema.open(), schema.open(), schema.open()]);

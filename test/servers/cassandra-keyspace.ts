@@ -1,17 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { Client, type ClientOptions } from 'cassandra-driver';
 import { migrateCassandra } from '@agent-workflow/threads/adapters/cassandra/migrate';
-import {
-  openCassandraThreadStore,
-  type CassandraThreadStoreOptions,
-} from '@agent-workflow/threads/adapters/cassandra/store';
+import { openCassandraThreadStore } from '@agent-workflow/threads/adapters/cassandra/store';
 import type { ThreadStore } from '@agent-workflow/threads/ports/store';
 import type { Cassandra } from './cassandra.ts';
 
+type StoreOptions = Parameters<typeof openCassandraThreadStore>[0];
+
 /** A migrated keyspace of one's own on a real Cassandra; disposal drops it. */
 export interface Keyspace extends AsyncDisposable {
-  readonly options: CassandraThreadStoreOptions;
-  readonly open: (options?: Partial<CassandraThreadStoreOptions>) => Promise<ThreadStore>;
+  readonly options: StoreOptions;
+  readonly open: (options?: Partial<StoreOptions>) => Promise<ThreadStore>;
 }
 
 export async function openKeyspace({ contactPoints, localDataCenter }: Cassandra): Promise<Keyspace> {

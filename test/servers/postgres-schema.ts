@@ -1,17 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { migratePostgres } from '@agent-workflow/threads/adapters/postgres/migrate';
-import {
-  openPostgresThreadStore,
-  type PostgresThreadStoreOptions,
-} from '@agent-workflow/threads/adapters/postgres/store';
+import { openPostgresThreadStore } from '@agent-workflow/threads/adapters/postgres/store';
 import type { ThreadStore } from '@agent-workflow/threads/ports/store';
 import type { Postgres } from './postgres.ts';
 
+type StoreOptions = Parameters<typeof openPostgresThreadStore>[0];
+
 /** A migrated schema of one's own on a real PostgreSQL; disposal drops it. */
 export interface Schema extends AsyncDisposable {
-  readonly options: PostgresThreadStoreOptions;
-  readonly open: (options?: Partial<PostgresThreadStoreOptions>) => Promise<ThreadStore>;
+  readonly options: StoreOptions;
+  readonly open: (options?: Partial<StoreOptions>) => Promise<ThreadStore>;
 }
 
 export const newSchemaName = (): string => `threads_${randomBytes(6).toString('hex')}`;
@@ -31,14 +30,14 @@ export async function openSchema({ host, port, username, password, database }: P
 }
 
 /** Drops schemas of one database in one statement: dropping them one after another takes longer than a server waits for its users. */
-export async function dropSchemas(all: readonly PostgresThreadStoreOptions[]): Promise<void> {
+export async function dropSchemas(all: readonly StoreOptions[]): Promise<void> {
   const [first] = all;
   if (!first) return;
   await using client = await openClient(first);
   await client.query(`DROP SCHEMA ${all.map(({ schema }) => schema).join(', ')} CASCADE`);
 }
 
-type Reach = Pick<PostgresThreadStoreOptions, 'host' | 'port' | 'username' | 'password' | 'database' | 'schema'>;
+type Reach = Pick<StoreOptions, 'host' | 'port' | 'username' | 'password' | 'database' | 'schema'>;
 
 /** A driver's client whose statements are about the schema, and that is closed with its scope. */
 export async function openClient({

@@ -1,5 +1,5 @@
 import { invalid, type ErrorDetail } from '@agent-workflow/kit/errors';
-import { sizes } from '@agent-workflow/kit/sizes';
+import { runOptionsBytes, sizes } from '@agent-workflow/kit/sizes';
 import type { AcceptRunRequest, CommitStepRequest, MessageEntry } from '@agent-workflow/protos/threads';
 
 type Field = ErrorDetail['field'];
@@ -34,7 +34,7 @@ export function refuseSummary(fields: Readonly<Record<string, Uint8Array>>, at: 
 export function refuseAcceptance({ messages, metadataJson, optionsJson }: AcceptRunRequest): void {
   refuseMessages(messages, ['messages']);
   refuseMetadata(metadataJson, ['config', 'metadata']);
-  refuseOver(optionsJson.byteLength, optionsBytes, []);
+  refuseOver(optionsJson.byteLength, runOptionsBytes, []);
 }
 
 /** What a step leaves in the head of its thread. Its worker has held itself to the same bounds. */
@@ -48,7 +48,3 @@ export function refuseStep({ fields, progressJson, openCalls, openInterrupts, ne
 }
 
 const bytesOf = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-
-/** The bound of a run's options: the sum of the bounds of their parts, which the caller of the acceptance has checked. */
-export const optionsBytes =
-  sizes.state + sizes.config + sizes.metadata + sizes.toolsTogether + sizes.resume + 64 * 1024;

@@ -43,14 +43,14 @@ export function createMakeChange(options: ChangeOptions): ThreadChanges['change'
       const sight = isUnseen
         ? nothingSeen
         : await persist(() => readSight(session, key, reads, isSerial), attempts, until);
-      const made = attempts.settle(sight.seen) ?? (await tryOnce({ key, decide, sight, attempts, ahead }));
+      const made = attempts.settle(sight.seen) ?? (await tryChange({ key, decide, sight, attempts, ahead }));
       if (made) return made;
       isSerial = true;
       await pauseBetweenTries(tries, until);
     }
   };
 
-  const tryOnce = async <T>({ key, decide, sight, attempts, ahead }: Try<T>): Promise<Made<T> | undefined> => {
+  const tryChange = async <T>({ key, decide, sight, attempts, ahead }: Try<T>): Promise<Made<T> | undefined> => {
     const { seen, snapshot, isSteady } = sight;
     const decision = conclude(() => decide(snapshot), isSteady);
     if (!decision?.change) return isSteady ? decision : undefined;

@@ -1,6 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { auth, Client, errors, policies, types, type ClientOptions } from 'cassandra-driver';
 import { unavailable } from '@agent-workflow/kit/errors';
+import type { SentRequest } from '@agent-workflow/runtime/requests';
+import { loadTls, type TlsFiles } from '@agent-workflow/runtime/tls-files';
 import { searchOneAtATime } from './control.ts';
 
 export interface CassandraPlace {
@@ -9,14 +10,8 @@ export interface CassandraPlace {
   readonly localDataCenter: string;
   readonly keyspace: string;
   readonly credentials?: { readonly username: string; readonly password: string };
-  /** Files in PEM form. Present, even when empty: connections are encrypted and the server's certificate is checked. */
-  readonly tls?: {
-    readonly caFile?: string;
-    readonly certFile?: string;
-    readonly keyFile?: string;
-    /** What the server's certificate is for, when it is not the address of each node. */
-    readonly serverName?: string;
-  };
+  /** Present, even when empty: connections are encrypted and the server's certificate is checked. */
+  readonly tls?: TlsFiles;
   /** How long one request waits for its answer, in milliseconds. */
   readonly requestTimeoutMs: number;
 }
@@ -45,12 +40,9 @@ interface PageOptions {
   readonly from?: string | undefined;
 }
 
-/** One request to the server: for metrics, and for the table of costs. */
-export interface SentStatement {
-  readonly kind: 'read' | 'serial read' | 'write' | 'conditional write';
+/** One request to the server: for metrics, and for the table of costs. A conditional write may be lost. */
+export interface SentStatement extends SentRequest<'read' | 'serial read' | 'write' | 'conditional write'> {
   readonly cql: string;
-  /** How it ended: `lost` is a conditional write that another came before. It never rejects. */
-  readonly answered: Promise<'ok' | 'lost' | 'failed'>;
 }
 
 /**
@@ -204,7 +196,7 @@ async function connect(place: CassandraPlace, options: Pick<ClientOptions, 'keys
     contactPoints: [...contactPoints],
     localDataCenter,
     ...(credentials && { authProvider: new auth.PlainTextAuthProvider(credentials.username, credentials.password) }),
-    ...(tls && { sslOptions: await readTls(tls) }),
+    ...(tls && { sslOptions: await loadTls(tls) }),
     encoding: { useBigIntAsLong: true },
     queryOptions: { consistency: localQuorum, serialConsistency: localSerial },
     // The default waits up to ten minutes before it tries a host again.
@@ -228,14 +220,6 @@ async function connect(place: CassandraPlace, options: Pick<ClientOptions, 'keys
     await client.shutdown();
     return refuse(error);
   }
-}
-
-async function readTls({ caFile, certFile, keyFile, serverName }: NonNullable<CassandraPlace['tls']>): Promise<object> {
-  const read = async (name: string, file: string | undefined): Promise<object> =>
-    file === undefined ? {} : { [name]: await readFile(file) };
-  const parts = await Promise.all([read('ca', caFile), read('cert', certFile), read('key', keyFile)]);
-  const named = serverName === undefined ? {} : { servername: serverName };
-  return { rejectUnauthorized: true, ...named, ...parts[0], ...parts[1], ...parts[2] };
 }
 
 /** The driver's types do not say that what only writes has none. */

@@ -1,8 +1,9 @@
 import type { Log } from '@agent-workflow/kit/log';
 import type { PartHealth } from '@agent-workflow/runtime/health';
 import type { Registry } from '@agent-workflow/runtime/metrics';
+import { observeRequests } from '@agent-workflow/runtime/requests';
 import type { ThreadStore } from '../../ports/store.ts';
-import type { SentStatement } from './client.ts';
+import { cassandraMetrics } from './metrics.ts';
 import { readCassandra, type CassandraValues } from './settings.ts';
 
 interface Watching {
@@ -28,13 +29,7 @@ export function configureCassandra(values: CassandraValues) {
 
     opener: async ({ checkpointTtl, log, health, registry }: Watching): Promise<() => Promise<ThreadStore>> => {
       const { openCassandraThreadStore } = await import('./store.ts');
-      const { countStatements, watchStatements } = await import('./metrics.ts');
-      const count = registry && countStatements(registry);
-      const watch = watchStatements(health);
-      const onRequest = (statement: SentStatement): void => {
-        count?.(statement);
-        watch(statement);
-      };
+      const onRequest = observeRequests({ health, meters: registry?.make(cassandraMetrics) });
       const onError = (error: unknown): void => {
         log.error({ err: error }, 'a write beside a call failed; a later write or sweep repairs it');
       };

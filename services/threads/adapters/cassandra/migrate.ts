@@ -4,7 +4,7 @@ import { pause, retry } from '@agent-workflow/kit/retry';
 import { openSchemaSession, type CassandraPlace, type SchemaSession } from './client.ts';
 import { migrations } from './schema.ts';
 
-export interface MigrateOptions extends CassandraPlace {
+interface MigrateOptions extends CassandraPlace {
   /** Data centre to number of replicas, for a keyspace that is not there yet. */
   readonly replication: Readonly<Record<string, number>>;
   /** How long to wait for another process that migrates, and for a cluster that does not answer, in milliseconds. */
@@ -24,7 +24,7 @@ export interface MigrateOptions extends CassandraPlace {
  */
 export async function migrateCassandra(options: MigrateOptions): Promise<number> {
   const turn: Turn = { holder: randomUUID(), until: Date.now() + options.waitMs };
-  return retry(() => migrateOnce(options, turn), {
+  return retry(() => migrateNow(options, turn), {
     ...{ firstMs: retryPauseMs, maxMs: retryPauseMs, jitter: 0 },
     deadline: turn.until,
     mayHelp: (error) => isServiceError(error, 'Unavailable'),
@@ -41,7 +41,7 @@ interface Turn {
   readonly until: number;
 }
 
-async function migrateOnce(options: MigrateOptions, turn: Turn): Promise<number> {
+async function migrateNow(options: MigrateOptions, turn: Turn): Promise<number> {
   await makeKeyspace(options);
   await using session = await openSchemaSession(options, options.keyspace);
   await makeTables(session, options.keyspace);

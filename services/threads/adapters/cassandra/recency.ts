@@ -232,7 +232,7 @@ const dropHour = 'DELETE FROM hours_by_owner USING TIMESTAMP ? WHERE owner = ? A
 /** So many hours are left alone, that clocks may differ. */
 const hoursOfDoubt = 2;
 
-/** Removes an hour that every thread has left. Whoever writes into it again does so later, and announces it again. */
+/** Removes an hour that every thread has left. A process that writes into it again does so later, and announces it again. */
 async function prune(session: Session, owner: string, hour: number, now: number): Promise<void> {
   if (hour > hourOf(now) - hoursOfDoubt) return;
   const params = [owner, long(hour)];

@@ -28,7 +28,7 @@ export function createRollOver({ session, sizes, newStamp, inLine }: RollOverOpt
   const rolling = new Set<string>();
 
   /** @returns whether there is nothing more to do. */
-  const rollOnce = async (key: ThreadKey): Promise<boolean> => {
+  const rollSome = async (key: ThreadKey): Promise<boolean> => {
     const { head, layout } = await readHead(session, key, true);
     if (!head || head.deleting || !layout || !isOverfull(layout, sizes)) return true;
     const copied = await copy(session, key, layout, boundaryOf(layout, sizes));
@@ -44,7 +44,7 @@ export function createRollOver({ session, sizes, newStamp, inLine }: RollOverOpt
       if (rolling.has(name)) return;
       rolling.add(name);
       try {
-        for (let tries = 0; tries < maxTries; tries += 1) if (await rollOnce(key)) return;
+        for (let tries = 0; tries < maxTries; tries += 1) if (await rollSome(key)) return;
       } finally {
         rolling.delete(name);
       }

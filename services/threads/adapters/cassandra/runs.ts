@@ -13,7 +13,7 @@ import { kinds } from './schema.ts';
 /** The runs of a thread are in its partition; the table `run_by_id` names the thread of each run. */
 export interface Runs {
   /** Which thread a run is of, for {@link Runs.announce}. */
-  readonly lookAhead: (owner: string, run: NonNullable<Reads['newRun']>) => Ahead;
+  readonly readAhead: (owner: string, run: NonNullable<Reads['newRun']>) => Ahead;
   /** Before the change is written that makes the runs. @throws Conflict when one of them is another thread's. */
   readonly announce: (key: ThreadKey, runs: readonly RunRecord[], ahead: Ahead) => Promise<Announcement>;
   readonly get: (owner: string, runId: string) => Promise<RunRecord | undefined>;
@@ -71,7 +71,7 @@ export function createRuns(session: Session): Runs {
   };
 
   return {
-    lookAhead: async (owner, { runId, isNew }) => ({
+    readAhead: async (owner, { runId, isNew }) => ({
       runId,
       threadId: isNew ? undefined : await threadOf(owner, runId),
     }),

@@ -1,8 +1,9 @@
 import test from 'ava';
 import { ConfigError, readEnv } from '@agent-workflow/kit/env';
-import { cassandraSettings, readCassandra, type CassandraReach } from './settings.ts';
+import { cassandraSettings, readCassandra } from './settings.ts';
 
-const read = (env: Record<string, string>): CassandraReach => readCassandra(readEnv(cassandraSettings, env));
+const read = (env: Record<string, string>): ReturnType<typeof readCassandra> =>
+  readCassandra(readEnv(cassandraSettings, env));
 
 test('without settings a node of this machine is meant, and three replicas in its data centre', (t) => {
   const reach = read({});

@@ -1,4 +1,5 @@
 import { ConfigError, integer, text, type Settings, type Values } from '@agent-workflow/kit/env';
+import { readTlsFiles, type TlsFiles } from '@agent-workflow/runtime/tls-files';
 
 /** How the threads service reaches its record in a cluster. */
 export const cassandraSettings = {
@@ -34,17 +35,12 @@ export const cassandraSettings = {
 export type CassandraValues = Values<typeof cassandraSettings>;
 
 /** The settings in the words of the adapter, which knows of no environment. */
-export interface CassandraReach {
+interface CassandraReach {
   readonly contactPoints: readonly string[];
   readonly localDataCenter: string;
   readonly keyspace: string;
   readonly credentials?: { readonly username: string; readonly password: string };
-  readonly tls?: {
-    readonly caFile: string;
-    readonly certFile?: string;
-    readonly keyFile?: string;
-    readonly serverName?: string;
-  };
+  readonly tls?: TlsFiles;
   readonly requestTimeoutMs: number;
   readonly deadlineMs: number;
   /** Data centre to number of replicas. */
@@ -54,24 +50,22 @@ export interface CassandraReach {
 /** @throws ConfigError naming every setting that does not hold with the others. */
 export function readCassandra(values: CassandraValues): CassandraReach {
   const replication = readReplication(values.CASSANDRA_REPLICATION, values.CASSANDRA_LOCAL_DATACENTER);
-  const problems = [...problemsOf(values), ...(replication ? [] : [`CASSANDRA_REPLICATION ${replicationRule}`])];
+  const { tls, problems: ofTls } = readTlsFiles('CASSANDRA', {
+    caFile: values.CASSANDRA_TLS_CA_FILE,
+    certFile: values.CASSANDRA_TLS_CERT_FILE,
+    keyFile: values.CASSANDRA_TLS_KEY_FILE,
+    serverName: values.CASSANDRA_TLS_SERVER_NAME,
+  });
+  const ofReplication = replication ? [] : [`CASSANDRA_REPLICATION ${replicationRule}`];
+  const problems = [...problemsOf(values), ...ofTls, ...ofReplication];
   if (!replication || problems.length > 0) throw new ConfigError(problems.join('\n'));
-  const { CASSANDRA_USERNAME: username, CASSANDRA_PASSWORD: password, CASSANDRA_TLS_CA_FILE: caFile } = values;
-  const { CASSANDRA_TLS_CERT_FILE: certFile, CASSANDRA_TLS_KEY_FILE: keyFile } = values;
-  const { CASSANDRA_TLS_SERVER_NAME: serverName } = values;
+  const { CASSANDRA_USERNAME: username, CASSANDRA_PASSWORD: password } = values;
   return {
     contactPoints: pointsOf(values),
     localDataCenter: values.CASSANDRA_LOCAL_DATACENTER,
     keyspace: values.CASSANDRA_KEYSPACE,
     ...(username !== undefined && password !== undefined && { credentials: { username, password } }),
-    ...(caFile !== undefined && {
-      tls: {
-        caFile,
-        ...(certFile !== undefined && { certFile }),
-        ...(keyFile !== undefined && { keyFile }),
-        ...(serverName !== undefined && { serverName }),
-      },
-    }),
+    ...(tls && { tls }),
     requestTimeoutMs: values.CASSANDRA_REQUEST_TIMEOUT_MS,
     deadlineMs: values.CASSANDRA_DEADLINE_MS,
     replication,
@@ -87,8 +81,7 @@ const pointsOf = ({ CASSANDRA_CONTACT_POINTS: points }: CassandraValues): string
     .filter((point) => point !== '');
 
 function problemsOf(values: CassandraValues): string[] {
-  const { CASSANDRA_USERNAME: user, CASSANDRA_PASSWORD: password, CASSANDRA_TLS_CA_FILE: ca } = values;
-  const { CASSANDRA_TLS_CERT_FILE: cert, CASSANDRA_TLS_KEY_FILE: key, CASSANDRA_TLS_SERVER_NAME: name } = values;
+  const { CASSANDRA_USERNAME: user, CASSANDRA_PASSWORD: password } = values;
   return [
     ...(pointsOf(values).length > 0 ? [] : ['CASSANDRA_CONTACT_POINTS must name a node']),
     ...(/^[a-z][a-z0-9_]{0,47}$/.test(values.CASSANDRA_KEYSPACE)
@@ -97,11 +90,6 @@ function problemsOf(values: CassandraValues): string[] {
     ...((user === undefined) === (password === undefined)
       ? []
       : ['CASSANDRA_USERNAME and CASSANDRA_PASSWORD must be set together']),
-    ...((cert === undefined) === (key === undefined)
-      ? []
-      : ['CASSANDRA_TLS_CERT_FILE and CASSANDRA_TLS_KEY_FILE must be set together']),
-    ...(cert !== undefined && ca === undefined ? ['CASSANDRA_TLS_CERT_FILE needs CASSANDRA_TLS_CA_FILE'] : []),
-    ...(name !== undefined && ca === undefined ? ['CASSANDRA_TLS_SERVER_NAME needs CASSANDRA_TLS_CA_FILE'] : []),
   ];
 }
 

@@ -18,7 +18,7 @@ import { readHead } from './snapshot.ts';
 import { createSweeps } from './sweeps.ts';
 import { createTicks } from './times.ts';
 
-export interface CassandraThreadStoreOptions extends CassandraPlace {
+interface CassandraThreadStoreOptions extends CassandraPlace {
   /** How long one call is tried, in milliseconds, when its outcome is in doubt or others write the same thread. */
   readonly deadlineMs: number;
   /** Seconds after which a checkpoint is gone; 0 is never. */
@@ -60,7 +60,7 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
 
   const change = createMakeChange({
     ...{ session, inLine, deadlineMs, sizes, checkpointTtl, tick, newStamp },
-    ahead: (key, { newRun }) => (newRun ? runs.lookAhead(key.owner, newRun).catch(() => undefined) : nothingAhead),
+    ahead: (key, { newRun }) => (newRun ? runs.readAhead(key.owner, newRun).catch(() => undefined) : nothingAhead),
     before: async (key, plan, ahead) => {
       const isListed = plan.listing === 'put' || plan.listing === 'refresh';
       const notes = [

@@ -1,8 +1,9 @@
 import { conflict } from '@agent-workflow/kit/errors';
 import type { Change } from '../../ports/changes.ts';
 import type { AppliedRequest, Checkpoint, LogEntry, RunRecord, ThreadKey, ToolCallRecord } from '../../ports/record.ts';
+import { toList } from '../../record/sql-rows.ts';
 import type { Param, Transaction } from './client.ts';
-import { hashOf, headValues, runValues, toList } from './rows.ts';
+import { hashOf, headValues, runValues } from './rows.ts';
 import type { FoundThread } from './snapshot.ts';
 
 /** Writes a change to the thread that was found and is locked, or makes the thread. Resolves when every statement has succeeded. */

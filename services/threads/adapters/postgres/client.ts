@@ -2,6 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { DatabaseError, Pool, types, type PoolClient, type PoolConfig, type QueryResult } from 'pg';
 import { isServiceError, ServiceError, unavailable } from '@agent-workflow/kit/errors';
 import { retry, type Backoff } from '@agent-workflow/kit/retry';
+import type { SentRequest } from '@agent-workflow/runtime/requests';
+import { loadTls, type TlsFiles } from '@agent-workflow/runtime/tls-files';
+import type { Row } from '../../record/sql-rows.ts';
 import { fromText, toText } from './texts.ts';
 
 /** Where a PostgreSQL server is, and how it is used. */
@@ -15,31 +18,18 @@ export interface PostgresReach {
   readonly password?: string;
   /** Read at every new connection, so that a changed password is used without a restart. Takes the place of `password`. */
   readonly passwordFile?: string;
-  /** Files in PEM form. Present: connections are encrypted and the server's certificate is checked. */
-  readonly tls?: {
-    readonly caFile: string;
-    readonly certFile?: string;
-    readonly keyFile?: string;
-    /** The name in the server's certificate, when it is not `host`. */
-    readonly serverName?: string;
-  };
+  /** Present: connections are encrypted and the server's certificate is checked. */
+  readonly tls?: TlsFiles;
   /** The most connections that this process opens. */
   readonly connections: number;
   /** How long one statement, and the wait for a connection, may take, in milliseconds. */
   readonly requestTimeoutMs: number;
 }
 
-/** A row by the names of its columns. */
-export type Row = Readonly<Record<string, unknown>>;
-
 export type Param = string | number | boolean | Uint8Array | null | readonly string[] | readonly number[];
 
-/** One statement outside of a transaction, or one transaction: for metrics and health. */
-export interface SentRequest {
-  readonly kind: 'read' | 'change';
-  /** How it ended: `lost` is a transaction that another one came before; it is tried again. Never rejects. */
-  readonly answered: Promise<'ok' | 'lost' | 'failed'>;
-}
+/** One statement outside of a transaction, or one transaction, which may be lost to another one. */
+type Sent = SentRequest<'read' | 'change'>;
 
 /**
  * The statements of one transaction. They are sent without waiting for each other's answers and run in the order of the calls, so
@@ -52,7 +42,7 @@ export interface Transaction {
 }
 
 /** What the work of a transaction came to. */
-export interface Outcome<T> {
+interface Outcome<T> {
   readonly reply: T;
   /** Whether anything was written: then it is committed, and rolled back otherwise, which needs no sync of the disk. */
   readonly isWritten: boolean;
@@ -82,17 +72,17 @@ interface TransactionOptions {
 export interface SessionOptions {
   /** How long one transaction is tried, in milliseconds. */
   readonly deadlineMs: number;
-  readonly onRequest?: ((request: SentRequest) => void) | undefined;
+  readonly onRequest?: ((request: Sent) => void) | undefined;
 }
 
 /** Opens a pool of connections; none is made before the first statement. */
 export async function openSession(reach: PostgresReach, { deadlineMs, onRequest }: SessionOptions): Promise<Session> {
   const pool = createPool(await toPoolConfig(reach));
-  const watched = <T>(kind: SentRequest['kind'], sent: Promise<T>): Promise<T> => {
+  const watched = <T>(kind: Sent['kind'], sent: Promise<T>): Promise<T> => {
     onRequest?.({ kind, answered: outcomeOf(sent) });
     return sent;
   };
-  const tryOnce = async <T>(work: Work<T>, options: TransactionOptions, deadline: number): Promise<T> => {
+  const tryTransaction = async <T>(work: Work<T>, options: TransactionOptions, deadline: number): Promise<T> => {
     try {
       return await watched('change', attempt(pool, work, options));
     } catch (error) {
@@ -108,9 +98,11 @@ export async function openSession(reach: PostgresReach, { deadlineMs, onRequest 
     transaction: async (work, options = {}) => {
       const deadline = Date.now() + deadlineMs;
       const mayHelp = (error: unknown): boolean => error instanceof LostAttempt;
-      return retry(() => tryOnce(work, options, deadline), { ...soon, deadline, mayHelp }).catch((error: unknown) => {
-        throw error instanceof LostAttempt ? toUnavailable(error) : error;
-      });
+      return retry(() => tryTransaction(work, options, deadline), { ...soon, deadline, mayHelp }).catch(
+        (error: unknown) => {
+          throw error instanceof LostAttempt ? toUnavailable(error) : error;
+        },
+      );
     },
 
     [Symbol.asyncDispose]: () => pool.end(),
@@ -122,8 +114,8 @@ type Work<T> = (transaction: Transaction) => Promise<Outcome<T>>;
 /** A pool whose broken connections leave it without ending the process. */
 function createPool(config: PoolConfig): Pool {
   const pool = new Pool(config);
-  // Without a listener the error of a connection that breaks would be thrown where nobody catches it. Whoever uses the connection gets
-  // the error from its statement; an idle connection is replaced at the next use.
+  // Without a listener the error of a connection that breaks would be thrown where nobody catches it. The statement that uses the
+  // connection gets the error; an idle connection is replaced at the next use.
   pool.on('error', ignore);
   pool.on('connect', (client) => {
     client.on('error', ignore);
@@ -151,7 +143,7 @@ async function toPoolConfig(reach: PostgresReach): Promise<PoolConfig> {
     database,
     user: username,
     password: passwordFile === undefined ? (password ?? '') : () => readPassword(passwordFile),
-    ssl: tls ? await readTls(tls) : false,
+    ssl: tls ? await loadTls(tls) : false,
     max: reach.connections,
     idleTimeoutMillis: idleMs,
     connectionTimeoutMillis: requestTimeoutMs,
@@ -177,17 +169,6 @@ const readPassword = async (file: string): Promise<string> => {
     throw unavailable('the password of the record of threads cannot be read', error);
   }
 };
-
-async function readTls(tls: NonNullable<PostgresReach['tls']>): Promise<NonNullable<PoolConfig['ssl']>> {
-  const { caFile, certFile, keyFile, serverName } = tls;
-  return {
-    rejectUnauthorized: true,
-    ca: await readFile(caFile),
-    ...(certFile !== undefined && { cert: await readFile(certFile) }),
-    ...(keyFile !== undefined && { key: await readFile(keyFile) }),
-    ...(serverName !== undefined && { servername: serverName }),
-  };
-}
 
 /** Object ids of the types that the tables use. */
 const oids = { bytea: 17, int8: 20, text: 25, numeric: 1700 };
@@ -218,7 +199,7 @@ const toParams = (params: readonly Param[]): unknown[] =>
 
 const rowsOf = ({ rows }: { readonly rows: readonly Row[] }): readonly Row[] => rows;
 
-const outcomeOf = async (sent: Promise<unknown>): SentRequest['answered'] =>
+const outcomeOf = async (sent: Promise<unknown>): Sent['answered'] =>
   sent.then(
     () => 'ok',
     (error: unknown) => {
@@ -344,7 +325,7 @@ function isOfConnection(error: unknown): boolean {
   return codesOfConnection.has(code) || code.startsWith('08') || ['FATAL', 'PANIC'].includes(error.severity ?? '');
 }
 
-/** The driver throws plain errors of its own, told apart by their text, and passes those of sockets through with their code. */
+/** The driver throws plain errors of its own, which differ by their text, and passes those of sockets through with their code. */
 const isOfDriver = (error: Error): boolean =>
   ('code' in error && typeof error.code === 'string') ||
   /^(Connection terminated|Client has encountered|Client was closed|Query read timeout|timeout e|timeout expired|The server does not support SSL|SASL)/.test(

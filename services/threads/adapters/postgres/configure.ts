@@ -1,8 +1,9 @@
 import type { Log } from '@agent-workflow/kit/log';
 import type { PartHealth } from '@agent-workflow/runtime/health';
 import type { Registry } from '@agent-workflow/runtime/metrics';
+import { observeRequests } from '@agent-workflow/runtime/requests';
 import type { ThreadStore } from '../../ports/store.ts';
-import type { SentRequest } from './client.ts';
+import { postgresMetrics } from './metrics.ts';
 import { readPostgres, type PostgresValues } from './settings.ts';
 
 interface Watching {
@@ -26,13 +27,7 @@ export function configurePostgres(values: PostgresValues) {
 
     opener: async ({ health, registry }: Watching): Promise<() => Promise<ThreadStore>> => {
       const { openPostgresThreadStore } = await import('./store.ts');
-      const { countRequests, watchRequests } = await import('./metrics.ts');
-      const count = registry && countRequests(registry);
-      const watch = watchRequests(health);
-      const onRequest = (request: SentRequest): void => {
-        count?.(request);
-        watch(request);
-      };
+      const onRequest = observeRequests({ health, meters: registry?.make(postgresMetrics) });
       return () => openPostgresThreadStore({ ...reach, onRequest });
     },
 

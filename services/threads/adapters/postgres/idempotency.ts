@@ -1,6 +1,7 @@
 import type { IdempotencyRecord, IdempotencyRecords, NewIdempotencyRecord } from '../../ports/idempotency.ts';
-import type { Row, Session, Transaction } from './client.ts';
-import { hashOf, optional } from './rows.ts';
+import { optional, type Row } from '../../record/sql-rows.ts';
+import type { Session, Transaction } from './client.ts';
+import { hashOf } from './rows.ts';
 
 /** The records of idempotent requests. */
 export const createIdempotency = ({ query, transaction }: Session): IdempotencyRecords => ({

@@ -1,19 +1,18 @@
 import type { ThreadHistory } from '../../ports/history.ts';
 import type { ThreadLists } from '../../ports/lists.ts';
 import { checkpointBytes, messageBytes, runBytes, threadBytes, undoBytes } from '../../record/row-sizes.ts';
-import type { Param, Row, Session } from './client.ts';
-import { pageOf, undoPage } from './pages.ts';
 import {
   checkpointColumns,
   runColumns,
   take,
-  threadColumns,
   toCheckpointRow,
   toLogEntry,
   toRunRow,
-  toThreadRow,
-  toUndoRow,
-} from './rows.ts';
+  type Row,
+} from '../../record/sql-rows.ts';
+import type { Param, Session } from './client.ts';
+import { pageOf, undoPage } from './pages.ts';
+import { threadColumns, toThreadRow, toUndoRow } from './rows.ts';
 import { ofThread } from './snapshot.ts';
 
 /** Pages of lists. Sizes that a statement computes are at most those of `record/row-sizes.ts`, which end the page. */

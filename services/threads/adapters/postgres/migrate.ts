@@ -3,7 +3,7 @@ import { retry } from '@agent-workflow/kit/retry';
 import { openSession, type PostgresReach, type Session } from './client.ts';
 import { migrations } from './schema.ts';
 
-export interface MigrateOptions extends PostgresReach {
+interface MigrateOptions extends PostgresReach {
   /** How long to wait for a server that does not answer and for another process that migrates, in milliseconds. */
   readonly waitMs: number;
   readonly onStep?: (text: string) => void;
@@ -20,7 +20,7 @@ export interface MigrateOptions extends PostgresReach {
  */
 export async function migratePostgres(options: MigrateOptions): Promise<number> {
   const deadline = Date.now() + options.waitMs;
-  return retry(() => migrateOnce(options, deadline), {
+  return retry(() => migrateNow(options, deadline), {
     ...{ firstMs: retryMs, maxMs: retryMs, jitter: 0, deadline },
     mayHelp: (error) => isServiceError(error, 'Unavailable'),
     ...(options.onRetry && { onRetry: options.onRetry }),
@@ -29,7 +29,7 @@ export async function migratePostgres(options: MigrateOptions): Promise<number> 
 
 const retryMs = 1000;
 
-async function migrateOnce(options: MigrateOptions, until: number): Promise<number> {
+async function migrateNow(options: MigrateOptions, until: number): Promise<number> {
   await using session = await openSession(options, { deadlineMs: 0 });
   for (;;) {
     const { version, isDone } = await step(session, options.schema, Math.max(1, until - Date.now()));

@@ -1,7 +1,8 @@
 import type { ThreadReads } from '../../ports/reads.ts';
 import type { LogEntry, MeasuredSize, ThreadKey } from '../../ports/record.ts';
-import type { Row, Session } from './client.ts';
-import { toFields, toHead, toLogEntry, toPlacedEntry, toRun } from './rows.ts';
+import { toLogEntry, toRun, type Row } from '../../record/sql-rows.ts';
+import type { Session } from './client.ts';
+import { toFields, toHead, toPlacedEntry } from './rows.ts';
 import { isInContext, ofThread } from './snapshot.ts';
 
 /** What is read of one thread. Each is one statement, so that it shows one moment. */

@@ -1,51 +1,15 @@
 import { createHash } from 'node:crypto';
-import { createQuota } from '@agent-workflow/kit/pages';
-import { toRunEnd } from '@agent-workflow/protos/failures';
-import type { CheckpointSource, Granularity, OpenStatus, RunStatus } from '@agent-workflow/protos/lists';
-import type { OpenCall, RunEnd } from '@agent-workflow/protos/threads';
+import type { OpenStatus } from '@agent-workflow/protos/lists';
+import type { OpenCall } from '@agent-workflow/protos/threads';
 import type { UndoRow } from '../../ports/changes.ts';
-import type { CheckpointRow } from '../../ports/history.ts';
-import type { RunRow, ThreadRow } from '../../ports/lists.ts';
-import type { Head, LogEntry, PlacedEntry, RunRecord, ThreadKey } from '../../ports/record.ts';
+import type { ThreadRow } from '../../ports/lists.ts';
+import type { Head, PlacedEntry, RunRecord } from '../../ports/record.ts';
 import type { OpenRun } from '../../ports/sweeps.ts';
-import type { Param, Row } from './client.ts';
-
-/** The rows up to the page's limit in bytes. The statement has applied `limit`, and reads hardly more bytes than this keeps. */
-export function take<T>(
-  rows: readonly Row[],
-  toItem: (row: Row) => T,
-  sizeOf: (item: T) => number,
-  bytes?: number,
-): T[] {
-  const isEnough = createQuota(bytes);
-  const items: T[] = [];
-  for (const row of rows) {
-    const item = toItem(row);
-    items.push(item);
-    if (isEnough(sizeOf(item))) break;
-  }
-  return items;
-}
+import { fromList, optional, toList, toLogEntry, toRunRow, type Row } from '../../record/sql-rows.ts';
+import type { Param } from './client.ts';
 
 /** Names a text of any length in a key. */
 export const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 32);
-
-const noList = '[]';
-export const toList = (items: readonly unknown[]): string => (items.length === 0 ? noList : JSON.stringify(items));
-const fromList = (json: unknown): readonly unknown[] =>
-  json === noList ? [] : (JSON.parse(json as string) as unknown[]);
-
-/** A column as an optional key: null is absent. */
-export const optional = <K extends string, V>(key: K, value: V | null): Partial<Record<K, V>> =>
-  (value === null ? {} : { [key]: value }) as Partial<Record<K, V>>;
-
-export const toKey = (row: Row): ThreadKey => ({ owner: row['owner'] as string, threadId: row['thread_id'] as string });
-
-export const toLogEntry = (row: Row): LogEntry => ({
-  position: row['position'] as number,
-  messageId: row['message_id'] as string,
-  json: row['json'] as Uint8Array,
-});
 
 /** The row says by `is_in_context` whether the message is part of the context. */
 export const toPlacedEntry = (row: Row): PlacedEntry => ({
@@ -60,19 +24,6 @@ export const toUndoRow = (row: Row): UndoRow => ({
 
 export const toFields = (rows: readonly Row[]): Record<string, Uint8Array> =>
   Object.fromEntries(rows.map((row) => [row['name'] as string, row['json'] as Uint8Array]));
-
-export const checkpointColumns = 'version, source, run_id, step, nodes, next, at, metadata';
-
-export const toCheckpointRow = (row: Row): CheckpointRow => ({
-  version: row['version'] as number,
-  source: row['source'] as CheckpointSource,
-  ...optional('runId', row['run_id'] as string | null),
-  ...optional('step', row['step'] as number | null),
-  nodes: fromList(row['nodes']) as readonly string[],
-  next: fromList(row['next']) as readonly string[],
-  at: row['at'] as number,
-  ...optional('metadata', row['metadata'] as Uint8Array | null),
-});
 
 export const threadColumns = 'thread_id, name, metadata, created_at, updated_at, newest_run, version';
 
@@ -157,34 +108,6 @@ export const runValues = (run: RunRecord): Readonly<Record<string, Param>> => ({
   resume: run.resume ? toList(run.resume) : null,
   output_from: run.outputFrom ?? null,
   output_to: run.outputTo ?? null,
-});
-
-export const toRun = (row: Row): RunRecord => ({
-  ...toRunRow(row),
-  options: row['options'] as Uint8Array,
-  ...optional('input', row['input'] as Uint8Array | null),
-  answers: fromList(row['answers']) as readonly string[],
-  hasNewInput: row['has_new_input'] as boolean,
-  ...(row['resume'] !== null && { resume: fromList(row['resume']) as readonly string[] }),
-  ...optional('outputFrom', row['output_from'] as number | null),
-  ...optional('outputTo', row['output_to'] as number | null),
-});
-
-/** The columns of {@link toRunRow}. */
-export const runColumns =
-  'run_id, thread_id, request_id, status, granularity, is_new_thread, created_at, updated_at, resumes, "end"';
-
-export const toRunRow = (row: Row): RunRow => ({
-  runId: row['run_id'] as string,
-  threadId: row['thread_id'] as string,
-  requestId: row['request_id'] as string,
-  status: row['status'] as RunStatus,
-  granularity: row['granularity'] as Granularity,
-  isNewThread: row['is_new_thread'] as boolean,
-  createdAt: row['created_at'] as number,
-  updatedAt: row['updated_at'] as number,
-  ...optional('resumes', row['resumes'] as string | null),
-  ...optional('end', row['end'] === null ? null : toRunEnd(JSON.parse(row['end'] as string) as RunEnd)),
 });
 
 export const toOpenRun = (row: Row): OpenRun => ({ ...toRunRow(row), owner: row['owner'] as string });

@@ -1,4 +1,5 @@
 import { ConfigError, integer, text, type Settings, type Values } from '@agent-workflow/kit/env';
+import { readTlsFiles } from '@agent-workflow/runtime/tls-files';
 import type { PostgresReach } from './client.ts';
 
 /** How the threads service reaches its record on PostgreSQL. */
@@ -39,17 +40,21 @@ export const postgresSettings = {
 export type PostgresValues = Values<typeof postgresSettings>;
 
 /** The settings in the words of the adapter. */
-export interface ConfiguredPostgres extends PostgresReach {
+interface ConfiguredPostgres extends PostgresReach {
   readonly deadlineMs: number;
 }
 
 /** @throws ConfigError naming every setting that does not hold with the others. */
 export function readPostgres(values: PostgresValues): ConfiguredPostgres {
-  const problems = problemsOf(values);
+  const { tls, problems: ofTls } = readTlsFiles('POSTGRES', {
+    caFile: values.POSTGRES_TLS_CA_FILE,
+    certFile: values.POSTGRES_TLS_CERT_FILE,
+    keyFile: values.POSTGRES_TLS_KEY_FILE,
+    serverName: values.POSTGRES_TLS_SERVER_NAME,
+  });
+  const problems = [...problemsOf(values), ...ofTls];
   if (problems.length > 0) throw new ConfigError(problems.join('\n'));
-  const { POSTGRES_PASSWORD: password, POSTGRES_PASSWORD_FILE: passwordFile, POSTGRES_TLS_CA_FILE: caFile } = values;
-  const { POSTGRES_TLS_CERT_FILE: certFile, POSTGRES_TLS_KEY_FILE: keyFile } = values;
-  const { POSTGRES_TLS_SERVER_NAME: serverName } = values;
+  const { POSTGRES_PASSWORD: password, POSTGRES_PASSWORD_FILE: passwordFile } = values;
   return {
     host: values.POSTGRES_HOST,
     port: values.POSTGRES_PORT,
@@ -58,14 +63,7 @@ export function readPostgres(values: PostgresValues): ConfiguredPostgres {
     username: values.POSTGRES_USERNAME,
     ...(password !== undefined && { password }),
     ...(passwordFile !== undefined && { passwordFile }),
-    ...(caFile !== undefined && {
-      tls: {
-        caFile,
-        ...(certFile !== undefined && { certFile }),
-        ...(keyFile !== undefined && { keyFile }),
-        ...(serverName !== undefined && { serverName }),
-      },
-    }),
+    ...(tls && { tls }),
     connections: values.POSTGRES_CONNECTIONS,
     requestTimeoutMs: values.POSTGRES_REQUEST_TIMEOUT_MS,
     deadlineMs: values.POSTGRES_DEADLINE_MS,
@@ -73,8 +71,7 @@ export function readPostgres(values: PostgresValues): ConfiguredPostgres {
 }
 
 function problemsOf(values: PostgresValues): string[] {
-  const { POSTGRES_PASSWORD: password, POSTGRES_PASSWORD_FILE: file, POSTGRES_TLS_CA_FILE: ca } = values;
-  const { POSTGRES_TLS_CERT_FILE: cert, POSTGRES_TLS_KEY_FILE: key, POSTGRES_TLS_SERVER_NAME: name } = values;
+  const { POSTGRES_PASSWORD: password, POSTGRES_PASSWORD_FILE: file } = values;
   return [
     ...(/^[a-z][a-z0-9_]{0,47}$/.test(values.POSTGRES_SCHEMA)
       ? []
@@ -82,10 +79,5 @@ function problemsOf(values: PostgresValues): string[] {
     ...(password !== undefined && file !== undefined
       ? ['POSTGRES_PASSWORD and POSTGRES_PASSWORD_FILE must not both be set']
       : []),
-    ...((cert === undefined) === (key === undefined)
-      ? []
-      : ['POSTGRES_TLS_CERT_FILE and POSTGRES_TLS_KEY_FILE must be set together']),
-    ...(cert !== undefined && ca === undefined ? ['POSTGRES_TLS_CERT_FILE needs POSTGRES_TLS_CA_FILE'] : []),
-    ...(name !== undefined && ca === undefined ? ['POSTGRES_TLS_SERVER_NAME needs POSTGRES_TLS_CA_FILE'] : []),
   ];
 }

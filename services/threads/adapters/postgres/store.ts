@@ -11,7 +11,7 @@ import { migrations } from './schema.ts';
 import { lockThread } from './snapshot.ts';
 import { createSweeps } from './sweeps.ts';
 
-export type PostgresThreadStoreOptions = PostgresReach & SessionOptions;
+type PostgresThreadStoreOptions = PostgresReach & SessionOptions;
 
 /**
  * Opens the record on a PostgreSQL server whose schema has been migrated. Every write is on the server's disk when it resolves.

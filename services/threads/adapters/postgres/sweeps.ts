@@ -2,19 +2,17 @@ import { openStatuses } from '@agent-workflow/protos/lists';
 import type { ThreadKey } from '../../ports/record.ts';
 import type { ThreadSweeps } from '../../ports/sweeps.ts';
 import { runBytes } from '../../record/row-sizes.ts';
+import { runColumns, take, toKey } from '../../record/sql-rows.ts';
 import type { Session } from './client.ts';
 import { pageOf } from './pages.ts';
-import { runColumns, take, toKey, toOpenRun } from './rows.ts';
+import { toOpenRun } from './rows.ts';
 
 /** The statuses of runs that have not ended, as SQL. */
 const open = openStatuses.map((status) => `'${status}'`).join(', ');
 
-/** How long one statement of a purge may take: a thread of 100,000 messages is deleted in one. */
-const purgeMs = 60_000;
-
 /** What goes through the threads of every owner. Several replicas do it at once, and none waits for another. */
 export function createSweeps(session: Session): ThreadSweeps {
-  const { query, transaction } = session;
+  const { query } = session;
   return {
     listOpenRuns: async ({ after = '', ...limits }) => {
       const page = pageOf({
@@ -35,22 +33,7 @@ export function createSweeps(session: Session): ThreadSweeps {
 
     expireCheckpoints: (time, limit) => expireCheckpoints(session, time, limit),
 
-    purge: ({ owner, threadId }: ThreadKey) =>
-      transaction(
-        async ({ query: select, write }) => {
-          const [row] = await select(
-            'SELECT ref FROM threads WHERE owner = $1 AND thread_id = $2 AND deleting FOR UPDATE',
-            [owner, threadId],
-          );
-          if (!row) return { isWritten: false, reply: undefined };
-          const tables = ['fields', 'messages', 'checkpoints', 'tool_calls', 'applied', 'runs', 'threads'];
-          await Promise.all(
-            tables.map((table) => write(`DELETE FROM ${table} WHERE ref = $1`, [row['ref'] as number])),
-          );
-          return { isWritten: true, reply: undefined };
-        },
-        { statementTimeoutMs: purgeMs },
-      ),
+    purge: (key) => purge(session, key),
   };
 }
 
@@ -105,3 +88,43 @@ const expireOfThread = ({ transaction }: Session, ref: number, time: number, lim
     ]);
     return { isWritten: true, reply: dropped };
   });
+
+/** How long one statement of a purge may take, in milliseconds. Nobody waits for a thread that is being deleted. */
+const purgeMs = 60_000;
+
+/** Rows that one transaction of a purge deletes: with the largest messages they take 1 GiB. */
+const purgedAtOnce = 500;
+
+/** The tables with the rows of a thread. Its runs go last: a deletion that is begun again finds those that are still there. */
+const tablesOfThread = ['messages', 'checkpoints', 'fields', 'tool_calls', 'applied', 'runs'];
+
+/**
+ * Deletes the rows of a thread in transactions of a bounded size, and the thread's own row in the last one. The thread stays marked
+ * until then, so that a purge which is interrupted goes on with the next sweep.
+ */
+async function purge({ transaction }: Session, { owner, threadId }: ThreadKey): Promise<void> {
+  const dropSome = (): Promise<boolean> =>
+    transaction(
+      async ({ query, write }) => {
+        const [row] = await query(
+          'SELECT ref FROM threads WHERE owner = $1 AND thread_id = $2 AND deleting FOR UPDATE',
+          [owner, threadId],
+        );
+        if (!row) return { isWritten: false, reply: true };
+        const ref = row['ref'] as number;
+        let dropped = 0;
+        for (const table of tablesOfThread) {
+          if (dropped === purgedAtOnce) break;
+          dropped += await write(
+            `DELETE FROM ${table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM ${table} WHERE ref = $1 LIMIT $2))`,
+            [ref, purgedAtOnce - dropped],
+          );
+        }
+        const isDone = dropped < purgedAtOnce;
+        if (isDone) await write('DELETE FROM threads WHERE ref = $1', [ref]);
+        return { isWritten: true, reply: isDone };
+      },
+      { statementTimeoutMs: purgeMs },
+    );
+  while (!(await dropSome()));
+}

@@ -2,8 +2,9 @@ import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 import { conflict } from '@agent-workflow/kit/errors';
 import type { Change } from '../../ports/changes.ts';
 import type { AppliedRequest, RunRecord, ThreadKey, ToolCallRecord } from '../../ports/record.ts';
+import { toList } from '../../record/sql-rows.ts';
 import { putCheckpoint } from './checkpoints.ts';
-import { fromHead, headColumns, toList } from './rows.ts';
+import { fromHead, headColumns } from './rows.ts';
 import type { ContextRef, HeadRow } from './snapshot.ts';
 
 /** Writes a change to the thread that is known, or makes the thread. */

@@ -1,8 +1,8 @@
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 import type { UndoRow } from '../../ports/changes.ts';
 import type { Checkpoint } from '../../ports/record.ts';
+import { take, toList } from '../../record/sql-rows.ts';
 import { undoBytes } from '../../record/row-sizes.ts';
-import { take, toList } from './rows.ts';
 
 interface Range {
   readonly above: number;

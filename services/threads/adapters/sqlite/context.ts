@@ -3,7 +3,7 @@ import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 import type { ContextPage } from '../../ports/reads.ts';
 import type { LogEntry, MeasuredSize, ThreadKey } from '../../ports/record.ts';
 import { sizeOfFields } from '../../record/size.ts';
-import { toLogEntry } from './rows.ts';
+import { toLogEntry } from '../../record/sql-rows.ts';
 import { ofContext, selectFields, selectHead, type ContextRef } from './snapshot.ts';
 
 interface NewestPage {

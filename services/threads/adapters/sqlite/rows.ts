@@ -1,62 +1,15 @@
 import type { StatementSync } from 'node:sqlite';
-import { createQuota } from '@agent-workflow/kit/pages';
-import { toRunEnd } from '@agent-workflow/protos/failures';
-import type { CheckpointSource, Granularity, OpenStatus, RunStatus } from '@agent-workflow/protos/lists';
-import type { OpenCall, RunEnd } from '@agent-workflow/protos/threads';
-import type { CheckpointRow } from '../../ports/history.ts';
-import type { RunRow, ThreadRow } from '../../ports/lists.ts';
-import type { Head, LogEntry, PlacedEntry, RunRecord, ThreadKey } from '../../ports/record.ts';
-
-/** The rows of a list as far as its limits go; `limit` is the statement's own. */
-export function take<R, T>(rows: Iterable<R>, toItem: (row: R) => T, sizeOf: (item: T) => number, bytes?: number): T[] {
-  const items: T[] = [];
-  const isEnough = createQuota(bytes);
-  for (const row of rows) {
-    const item = toItem(row);
-    items.push(item);
-    if (isEnough(sizeOf(item))) break;
-  }
-  return items;
-}
-
-/** A row by the names of its columns. */
-export type Row = Record<string, unknown>;
-
-const noList = '[]';
-export const toList = (items: readonly unknown[]): string => (items.length === 0 ? noList : JSON.stringify(items));
-const fromList = (json: unknown): readonly unknown[] =>
-  json === noList ? [] : (JSON.parse(json as string) as unknown[]);
-
-export const toLogEntry = (row: Row): LogEntry => ({
-  position: row['position'] as number,
-  messageId: row['message_id'] as string,
-  json: row['json'] as Uint8Array,
-});
+import type { OpenStatus } from '@agent-workflow/protos/lists';
+import type { OpenCall } from '@agent-workflow/protos/threads';
+import type { ThreadRow } from '../../ports/lists.ts';
+import type { Head, PlacedEntry } from '../../ports/record.ts';
+import { fromList, toList, toLogEntry, type Row } from '../../record/sql-rows.ts';
 
 /** An entry of a thread whose context has this number. */
 export const toPlacedEntry = (row: Row, contextNumber: number): PlacedEntry => ({
   ...toLogEntry(row),
   inContext: row['in_context'] === contextNumber,
 });
-
-export const toKey = (row: Row): ThreadKey => ({ owner: row['owner'] as string, threadId: row['thread_id'] as string });
-
-export const toCheckpointRow = (row: Row): CheckpointRow => ({
-  version: row['version'] as number,
-  source: row['source'] as CheckpointSource,
-  ...optional('runId', row['run_id'] as string | null),
-  ...optional('step', row['step'] as number | null),
-  nodes: fromList(row['nodes']) as readonly string[],
-  next: fromList(row['next']) as readonly string[],
-  at: row['at'] as number,
-  ...optional('metadata', row['metadata'] as Uint8Array | null),
-});
-
-/** A column as an optional key: SQLite's null is our absent. */
-export const optional = <K extends string, V extends string | number | Uint8Array | RunEnd>(
-  key: K,
-  value: V | null,
-): Partial<Record<K, V>> => (value === null ? {} : { [key]: value }) as Partial<Record<K, V>>;
 
 export const listed = 'thread_id, name, metadata, created_at, updated_at, newest_run, version';
 
@@ -192,31 +145,3 @@ export function toHead(row: HeadColumns): Head {
   if (fieldBytes !== null && contextBytes !== null) head.size = { fields: fieldBytes, context: contextBytes };
   return head;
 }
-
-export const toRun = (row: Row): RunRecord => ({
-  ...toRunRow(row),
-  options: row['options'] as Uint8Array,
-  ...optional('input', row['input'] as Uint8Array | null),
-  answers: fromList(row['answers']) as readonly string[],
-  hasNewInput: row['has_new_input'] === 1,
-  ...(row['resume'] === null ? {} : { resume: fromList(row['resume']) as readonly string[] }),
-  ...optional('outputFrom', row['output_from'] as number | null),
-  ...optional('outputTo', row['output_to'] as number | null),
-});
-
-/** The columns of {@link toRunRow}: they stand before the large ones, which SQLite then need not read. */
-export const runColumns =
-  'run_id, thread_id, request_id, status, granularity, is_new_thread, created_at, updated_at, resumes, "end"';
-
-export const toRunRow = (row: Row): RunRow => ({
-  runId: row['run_id'] as string,
-  threadId: row['thread_id'] as string,
-  requestId: row['request_id'] as string,
-  status: row['status'] as RunStatus,
-  granularity: row['granularity'] as Granularity,
-  isNewThread: row['is_new_thread'] === 1,
-  createdAt: row['created_at'] as number,
-  updatedAt: row['updated_at'] as number,
-  ...optional('resumes', row['resumes'] as string | null),
-  ...optional('end', row['end'] === null ? null : toRunEnd(JSON.parse(row['end'] as string) as RunEnd)),
-});

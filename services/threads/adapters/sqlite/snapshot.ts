@@ -1,8 +1,9 @@
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 import type { Reads, Snapshot, UndoSink } from '../../ports/changes.ts';
 import type { Head, PlacedEntry, RunRecord, ThreadKey, ToolCallKey } from '../../ports/record.ts';
+import { optional, toRun } from '../../record/sql-rows.ts';
 import { iterateUndos } from './checkpoints.ts';
-import { arraysOf, optional, selectedHead, toHead, toPlacedEntry, toRun, type HeadColumns } from './rows.ts';
+import { arraysOf, selectedHead, toHead, toPlacedEntry, type HeadColumns } from './rows.ts';
 
 export interface HeadRow extends ContextRef {
   readonly head: Head;

@@ -1,0 +1,65 @@
+import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
+import type { ThreadHistory } from '../../ports/history.ts';
+import type { ThreadLists } from '../../ports/lists.ts';
+import { checkpointBytes, messageBytes, runBytes, threadBytes } from '../../record/row-sizes.ts';
+import { checkpointColumns, runColumns, take, toCheckpointRow, toLogEntry, toRunRow } from '../../record/sql-rows.ts';
+import { selectUndos } from './checkpoints.ts';
+import { arraysOf, listed, toThreadRow, type ListedRow } from './rows.ts';
+import { selectRef } from './snapshot.ts';
+
+/** Pages of lists. */
+export function createLists(db: Sqlite): ThreadLists & ThreadHistory {
+  const { prepare } = db;
+  return {
+    listThreads: (owner, { limit, offset = 0, after, bytes }) => {
+      const rows = after
+        ? arraysOf(
+            prepare(
+              `SELECT ${listed} FROM threads WHERE owner = ? AND deleting = 0 AND (updated_at, thread_id) < (?, ?)
+               ORDER BY updated_at DESC, thread_id DESC LIMIT ? OFFSET ?`,
+            ),
+          ).iterate(owner, after.updatedAt, after.threadId, limit, offset)
+        : arraysOf(
+            prepare(
+              `SELECT ${listed} FROM threads WHERE owner = ? AND deleting = 0
+               ORDER BY updated_at DESC, thread_id DESC LIMIT ? OFFSET ?`,
+            ),
+          ).iterate(owner, limit, offset);
+      // Rows are arrays here, which the types of node:sqlite do not know.
+      return Promise.resolve(take(rows, (row) => toThreadRow(row as unknown as ListedRow), threadBytes, bytes));
+    },
+
+    listRuns: (key, { limit, offset = 0, after, bytes }) => {
+      const { createdAt, runId } = after ?? { createdAt: Number.MAX_SAFE_INTEGER, runId: '' };
+      const rows = prepare(
+        `SELECT ${runColumns} FROM runs
+         WHERE ref = (SELECT ref FROM threads WHERE owner = ? AND thread_id = ?) AND (created_at, run_id) < (?, ?)
+         ORDER BY created_at DESC, run_id DESC LIMIT ? OFFSET ?`,
+      ).iterate(key.owner, key.threadId, createdAt, runId, limit, offset);
+      return Promise.resolve(take(rows, toRunRow, runBytes, bytes));
+    },
+
+    listMessages: (key, { limit, offset = 0, after = -1, below = Number.MAX_SAFE_INTEGER, bytes }) => {
+      const rows = prepare(
+        `SELECT position, message_id, json FROM messages
+         WHERE ref = (SELECT ref FROM threads WHERE owner = ? AND thread_id = ?) AND position > ? AND position < ?
+         ORDER BY position LIMIT ? OFFSET ?`,
+      ).iterate(key.owner, key.threadId, after, below, limit, offset);
+      return Promise.resolve(take(rows, toLogEntry, messageBytes, bytes));
+    },
+
+    listCheckpoints: (key, { limit, offset = 0, below = Number.MAX_SAFE_INTEGER, bytes }) => {
+      const rows = prepare(
+        `SELECT ${checkpointColumns} FROM checkpoints
+         WHERE ref = (SELECT ref FROM threads WHERE owner = ? AND thread_id = ?) AND version < ?
+         ORDER BY version DESC LIMIT ? OFFSET ?`,
+      ).iterate(key.owner, key.threadId, below, limit, offset);
+      return Promise.resolve(take(rows, toCheckpointRow, checkpointBytes, bytes));
+    },
+
+    listUndos: (key, { above, below = Number.MAX_SAFE_INTEGER, limit, bytes }) => {
+      const ref = selectRef(db, key);
+      return Promise.resolve(ref === undefined ? [] : selectUndos(db, ref, { above, below, limit }, bytes));
+    },
+  };
+}

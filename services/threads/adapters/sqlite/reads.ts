@@ -1,0 +1,66 @@
+import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
+import type { ThreadReads } from '../../ports/reads.ts';
+import { toRun } from '../../record/sql-rows.ts';
+import { measure, newestOfContext } from './context.ts';
+import { toPlacedEntry } from './rows.ts';
+import { selectContextRef, selectFields, selectHead, selectRef } from './snapshot.ts';
+
+/** What is read of one thread. */
+export function createReads(db: Sqlite): ThreadReads {
+  const { prepare } = db;
+  return {
+    getHead: (key) => Promise.resolve(selectHead(db, key)?.head),
+
+    getState: (key, maxBytes = Infinity) => {
+      const of = selectContextRef(db, key);
+      if (of === undefined) return Promise.resolve({ fields: {}, context: [], isTruncated: false });
+      const { entries, bottom } = newestOfContext(db, of, { maxBytes });
+      return Promise.resolve({
+        fields: selectFields(db, of.ref),
+        context: entries.map(({ json }) => json),
+        isTruncated: bottom > 0,
+      });
+    },
+
+    measure: (key) => measure(db, key),
+
+    getFields: (key) => {
+      const ref = selectRef(db, key);
+      return Promise.resolve(ref === undefined ? {} : selectFields(db, ref));
+    },
+
+    listContext: (key, page) => {
+      const of = selectContextRef(db, key);
+      if (of === undefined) return Promise.resolve({ entries: [], bottom: 0 });
+      const { entries, bottom } = newestOfContext(db, of, page);
+      if (entries.length > 0 || bottom === 0) return Promise.resolve({ entries, bottom });
+      return Promise.resolve(newestOfContext(db, of, { ...page, maxBytes: Infinity, limit: 1 }));
+    },
+
+    getEntries: (key, positions) => {
+      const of = selectContextRef(db, key);
+      if (of === undefined) return Promise.resolve([]);
+      const one = prepare('SELECT position, message_id, json, in_context FROM messages WHERE ref = ? AND position = ?');
+      const ordered = positions.toSorted((a, b) => a - b);
+      return Promise.resolve(
+        ordered.flatMap((position) => {
+          const row = one.get(of.ref, position);
+          return row ? [toPlacedEntry(row, of.contextNumber)] : [];
+        }),
+      );
+    },
+
+    getMessage: (key, messageId) => {
+      const row = prepare(
+        `SELECT json FROM messages
+         WHERE ref = (SELECT ref FROM threads WHERE owner = ? AND thread_id = ?) AND message_id = ?`,
+      ).get(key.owner, key.threadId, messageId);
+      return Promise.resolve(row?.['json'] as Uint8Array | undefined);
+    },
+
+    getRun: (owner, runId) => {
+      const row = prepare('SELECT * FROM runs WHERE owner = ? AND run_id = ?').get(owner, runId);
+      return Promise.resolve(row && toRun(row));
+    },
+  };
+}

@@ -1,0 +1,84 @@
+import { createQuota } from '@agent-workflow/kit/pages';
+import { toRunEnd } from '@agent-workflow/protos/failures';
+import type { CheckpointSource, Granularity, RunStatus } from '@agent-workflow/protos/lists';
+import type { RunEnd } from '@agent-workflow/protos/threads';
+import type { CheckpointRow } from '../ports/history.ts';
+import type { RunRow } from '../ports/lists.ts';
+import type { LogEntry, RunRecord, ThreadKey } from '../ports/record.ts';
+
+/** A row of a table by the names of its columns. The stores that keep tables name them alike. */
+export type Row = Readonly<Record<string, unknown>>;
+
+/** The rows up to the page's limit in bytes; the statement has applied the limit in rows. */
+export function take<R, T>(rows: Iterable<R>, toItem: (row: R) => T, sizeOf: (item: T) => number, bytes?: number): T[] {
+  const items: T[] = [];
+  const isEnough = createQuota(bytes);
+  for (const row of rows) {
+    const item = toItem(row);
+    items.push(item);
+    if (isEnough(sizeOf(item))) break;
+  }
+  return items;
+}
+
+const noList = '[]';
+export const toList = (items: readonly unknown[]): string => (items.length === 0 ? noList : JSON.stringify(items));
+export const fromList = (json: unknown): readonly unknown[] =>
+  json === noList ? [] : (JSON.parse(json as string) as unknown[]);
+
+/** A column as an optional key: null is absent. */
+export const optional = <K extends string, V>(key: K, value: V | null): Partial<Record<K, V>> =>
+  (value === null ? {} : { [key]: value }) as Partial<Record<K, V>>;
+
+export const toKey = (row: Row): ThreadKey => ({ owner: row['owner'] as string, threadId: row['thread_id'] as string });
+
+export const toLogEntry = (row: Row): LogEntry => ({
+  position: row['position'] as number,
+  messageId: row['message_id'] as string,
+  json: row['json'] as Uint8Array,
+});
+
+/** The columns of {@link toCheckpointRow}. */
+export const checkpointColumns = 'version, source, run_id, step, nodes, next, at, metadata';
+
+export const toCheckpointRow = (row: Row): CheckpointRow => ({
+  version: row['version'] as number,
+  source: row['source'] as CheckpointSource,
+  ...optional('runId', row['run_id'] as string | null),
+  ...optional('step', row['step'] as number | null),
+  nodes: fromList(row['nodes']) as readonly string[],
+  next: fromList(row['next']) as readonly string[],
+  at: row['at'] as number,
+  ...optional('metadata', row['metadata'] as Uint8Array | null),
+});
+
+/** A truth value as a store has it: PostgreSQL a boolean, SQLite 1 or 0. */
+const toBoolean = (value: unknown): boolean => value === true || value === 1;
+
+export const toRun = (row: Row): RunRecord => ({
+  ...toRunRow(row),
+  options: row['options'] as Uint8Array,
+  ...optional('input', row['input'] as Uint8Array | null),
+  answers: fromList(row['answers']) as readonly string[],
+  hasNewInput: toBoolean(row['has_new_input']),
+  ...(row['resume'] === null ? {} : { resume: fromList(row['resume']) as readonly string[] }),
+  ...optional('outputFrom', row['output_from'] as number | null),
+  ...optional('outputTo', row['output_to'] as number | null),
+});
+
+/** The columns of {@link toRunRow}: they stand before the large ones, which SQLite then need not read. */
+export const runColumns =
+  'run_id, thread_id, request_id, status, granularity, is_new_thread, created_at, updated_at, resumes, "end"';
+
+export const toRunRow = (row: Row): RunRow => ({
+  runId: row['run_id'] as string,
+  threadId: row['thread_id'] as string,
+  requestId: row['request_id'] as string,
+  status: row['status'] as RunStatus,
+  granularity: row['granularity'] as Granularity,
+  isNewThread: toBoolean(row['is_new_thread']),
+  createdAt: row['created_at'] as number,
+  updatedAt: row['updated_at'] as number,
+  ...optional('resumes', row['resumes'] as string | null),
+  ...optional('end', row['end'] === null ? null : toRunEnd(JSON.parse(row['end'] as string) as RunEnd)),
+});
