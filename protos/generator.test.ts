@@ -20,10 +20,9 @@ for (const context of ['threads', 'execution', 'memory'] as const) {
 
   test(`every method of ${context} can be called over gRPC`, (t) => {
     const text = readFileSync(fileOf('ts'), 'utf8');
-    const service = new RegExp(`^export interface ${context}\\b.*?^}`, 'ims').exec(text)?.[0] ?? '';
-    const methods = [...service.matchAll(/^ {2}readonly (\w+): \(/gm)].map(([, name]) => name);
+    const methods = [...text.matchAll(/^ {2}readonly (\w+): \(/gm)].map(([, name]) => name);
     t.true(methods.length > 0);
-    t.deepEqual(Object.keys(definitionOf(context)).map(methodName), methods);
+    t.deepEqual(Object.keys(definitionOf(context)).map(methodName).toSorted(), methods.toSorted());
   });
 
   test(`${context}.proto uses only types with the same values in process and over gRPC`, (t) => {
@@ -45,4 +44,25 @@ test('a field whose comment names an unknown list is not generated', (t) => {
   t.throws(() => toTypeScript('memory', misspelt), { message: /distanceMetric: there is no list "DistanceMetrics"/ });
   const wrong = source.replace('  int64 limit = 4;', '  // list: MemoryType\n  int64 limit = 4;');
   t.throws(() => toTypeScript('memory', wrong), { message: /SearchRequest\.limit: only a string/ });
+});
+
+test('a service is divided into the parts that its comments name, and no method is left outside', (t) => {
+  const source = (...marks: readonly string[]): string => `syntax = "proto3";
+    package tea.v1;
+    service Tea {
+      // Boils water.
+      ${marks[0]}// retry: safe
+      rpc Boil(Water) returns (Water);
+      ${marks[1]}// retry: never
+      rpc Pour(Water) returns (Water);
+    }
+    message Water { string cup = 1; }`;
+  const text = toTypeScript('tea', source('// part: Kettle\n', '// part: Pot\n'));
+  t.regex(text, /^export interface Kettle \{\n {2}\/\*\* Boils water\. \*\/\n {2}readonly boil: [^}]*;\n\}$/m);
+  t.regex(text, /^export interface Pot \{\n {2}readonly pour: [^}]*;\n\}$/m);
+  t.regex(text, /^export interface Tea extends Kettle, Pot \{\n\}$/m);
+  t.regex(toTypeScript('tea', source('', '')), /^export interface Tea \{\n[^}]*boil[^}]*pour[^}]*\}$/m);
+  t.throws(() => toTypeScript('tea', source('// part: Kettle\n', '')), {
+    message: /Tea\.Pour: a line `\/\/ part: ` must name the part of Tea/,
+  });
 });

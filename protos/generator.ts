@@ -16,8 +16,8 @@ const scalars: Readonly<Record<string, string>> = {
 
 /**
  * The TypeScript text of a `.proto`, from its name without the ending and its text: each message as an interface, the service as an
- * object of async functions and async iterables, all with their comments, and two tables. One says of each RPC whether a call may be
- * repeated, the other names the fields of each message whose values are of a closed list.
+ * object of async functions and async iterables, with an interface for each part, all with their comments, and two tables. One says
+ * of each RPC whether a call may be repeated, the other names the fields of each message whose values are of a closed list.
  * @throws Error naming the RPC whose comment does not end with a mark, or the field whose comment names an unknown list.
  */
 export function toTypeScript(name: string, source: string): string {
@@ -84,14 +84,32 @@ const textOf = (field: Field): string | null => {
   return lines.length === 0 ? null : lines.join('\n');
 };
 
+/** An interface for each part of the service, and one of all its methods. */
 function renderService(service: protobuf.Service): string {
-  const methods = service.methodsArray.map((method) => {
-    const reply = shortName(method.responseType);
-    const result = method.responseStream ? `AsyncIterable<${reply}>` : `Promise<${reply}>`;
-    return `${comment(readMark(method).text, '  ')}  readonly ${methodName(method)}: (request: ${shortName(method.requestType)}, call: Call) => ${result};\n`;
-  });
-  return `${comment(service.comment)}export interface ${service.name} {\n${methods.join('')}}\n\n${renderRules(service)}`;
+  const { name, methodsArray: methods } = service;
+  const parts = Map.groupBy(methods, (method) => readMark(method).part);
+  const outside = parts.get(undefined) ?? [];
+  const named = [...parts.keys()].filter((part) => part !== undefined);
+  const [first] = outside;
+  if (first && named.length > 0)
+    throw new Error(`${first.fullName}: a line \`// part: \` must name the part of ${name} that it belongs to`);
+  const interfaces = named.map(
+    (part) =>
+      `${comment(`A part of {@link ${name}}.`)}export interface ${part} {\n${renderMethods(parts.get(part) ?? [])}}\n\n`,
+  );
+  const bases = named.length === 0 ? '' : ` extends ${named.join(', ')}`;
+  const whole = `${comment(service.comment)}export interface ${name}${bases} {\n${renderMethods(outside)}}\n`;
+  return `${interfaces.join('')}${whole}\n${renderRules(service)}`;
 }
+
+const renderMethods = (methods: readonly protobuf.Method[]): string =>
+  methods
+    .map((method) => {
+      const reply = shortName(method.responseType);
+      const result = method.responseStream ? `AsyncIterable<${reply}>` : `Promise<${reply}>`;
+      return `${comment(readMark(method).text, '  ')}  readonly ${methodName(method)}: (request: ${shortName(method.requestType)}, call: Call) => ${result};\n`;
+    })
+    .join('');
 
 function renderRules(service: protobuf.Service): string {
   const rules = service.methodsArray.map((method) => {
@@ -109,9 +127,12 @@ const methodName = ({ name }: protobuf.Method): string => name.charAt(0).toLower
 
 const markPattern = new RegExp(`^retry: (${retries.join('|')})(, takes long)?$`);
 
-/** The last line of an RPC's comment is its mark; the lines above are text. */
+const partPattern = /^part: (\w+)$/;
+
+/** The last line of an RPC's comment is its retry rule; the line before it may name its part. What stands above is text. */
 function readMark({ fullName, comment: whole }: protobuf.Method): {
   readonly rule: RetryRule;
+  readonly part: string | undefined;
   readonly text: string | null;
 } {
   const lines = whole?.split('\n') ?? [];
@@ -122,7 +143,9 @@ function readMark({ fullName, comment: whole }: protobuf.Method): {
     );
   }
   const rule = { retry: mark[1] as RetryRule['retry'], takesLong: mark[2] !== undefined };
-  return { rule, text: lines.length === 1 ? null : lines.slice(0, -1).join('\n') };
+  const [, part] = partPattern.exec(lines.at(-2) ?? '') ?? [];
+  const text = lines.slice(0, part === undefined ? -1 : -2);
+  return { rule, part, text: text.length === 0 ? null : text.join('\n') };
 }
 
 function hasAttemptId(method: protobuf.Method): boolean {

@@ -12,18 +12,8 @@ import type {
 } from './lists.ts';
 import type { RetryRule } from './retry.ts';
 
-/**
- * The record: threads with their state, messages and runs. Whoever answers keeps three promises: a reply means that
- * the write is durable, each call happens whole or not at all, and a thread of another owner is a thread that is absent.
- *
- * Every time is in milliseconds since 1970 UTC. Every `json` field is UTF-8 JSON text.
- *
- * The line `retry` above a method says whether a caller that does not know the outcome of a call may send it again, at
- * another replica too. `safe`: always; it reads, or what the request names settles it. `attempt`: when both carry the same
- * `attempt_id`, which the caller makes for the first and which no other request has. The record keeps that id with what the
- * call wrote, in the same write: the effect is made once, and the second is given the reply of the first. `never`: not at all.
- */
-export interface Threads {
+/** A part of {@link Threads}. */
+export interface RunCalls {
   /**
    * Stores a run, making its thread when needed, and gives it the thread or a place in the thread's queue. The same
    * run_id again changes nothing and gives the same reply. With `claim` an idle thread's run is claimed in the same write.
@@ -37,7 +27,7 @@ export interface Threads {
    */
   readonly claimRun: (request: ClaimRunRequest, call: Call) => Promise<ClaimedRun>;
   /**
-   * Gives a run back that this worker drives: from this reply on it commits nothing more of it, and whoever claims it goes on
+   * Gives a run back that this worker drives: from this reply on it commits nothing more of it, and the next claim goes on
    * at the step after its last commit. The claim does not count. Stale when the run is not this worker's.
    */
   readonly releaseRun: (request: ReleaseRunRequest, call: Call) => Promise<ReleaseRunReply>;
@@ -48,6 +38,10 @@ export interface Threads {
   readonly commitStep: (request: CommitStepRequest, call: Call) => Promise<CommitStepReply>;
   /** Ends a run without its worker: from this reply on, nothing that worker commits is taken. An ended run stays as it ended. */
   readonly endRun: (request: EndRunRequest, call: Call) => Promise<EndRunReply>;
+}
+
+/** A part of {@link Threads}. */
+export interface RunReadCalls {
   readonly getRun: (request: GetRunRequest, call: Call) => Promise<Run>;
   /** The runs of a thread, newest first. */
   readonly listRuns: (request: ListRunsRequest, call: Call) => Promise<ListRunsReply>;
@@ -59,6 +53,10 @@ export interface Threads {
    * well into one: ask on from the step behind its last, until none comes.
    */
   readonly listRunSteps: (request: ListRunStepsRequest, call: Call) => Promise<ListRunStepsReply>;
+}
+
+/** A part of {@link Threads}. */
+export interface ToolRecordCalls {
   /**
    * Notes that a tool call which may be made only once is about to be made, behind the same fence as a commit; Stale when the
    * step is no longer this worker's. Says how far an earlier attempt came.
@@ -69,11 +67,27 @@ export interface Threads {
    * The fence stands, and the same call key takes the same result.
    */
   readonly noteToolResult: (request: NoteToolResultRequest, call: Call) => Promise<NoteToolResultReply>;
+}
+
+/** A part of {@link Threads}. */
+export interface SweepCalls {
   /** Runs of every owner that have not ended, in an order that pages follow. */
   readonly listOpenRuns: (request: ListOpenRunsRequest, call: Call) => Promise<ListOpenRunsReply>;
+  /** Threads of every owner that nothing has changed since a time, and that no run holds. */
+  readonly listIdle: (request: ListIdleRequest, call: Call) => Promise<ListIdleReply>;
+  /** Threads of every owner that are marked deleting and not yet gone. */
+  readonly listDeleting: (request: ListDeletingRequest, call: Call) => Promise<ListDeletingReply>;
+}
+
+/** A part of {@link Threads}. */
+export interface ThreadReadCalls {
   readonly getThread: (request: GetThreadRequest, call: Call) => Promise<Thread>;
   /** Most recently updated first. */
   readonly listThreads: (request: ListThreadsRequest, call: Call) => Promise<ListThreadsReply>;
+}
+
+/** A part of {@link Threads}. */
+export interface DeletionCalls {
   /**
    * Marks the thread deleting: from this reply on it is NotFound everywhere, and its run is ended. NotFound when absent;
    * a thread that is marked already is marked again, so that an interrupted deletion can go on.
@@ -84,10 +98,10 @@ export interface Threads {
    * It removes a thread only while that is marked deleting.
    */
   readonly finishDelete: (request: FinishDeleteRequest, call: Call) => Promise<FinishDeleteReply>;
-  /** Threads of every owner that nothing has changed since a time, and that no run holds. */
-  readonly listIdle: (request: ListIdleRequest, call: Call) => Promise<ListIdleReply>;
-  /** Threads of every owner that are marked deleting and not yet gone. */
-  readonly listDeleting: (request: ListDeletingRequest, call: Call) => Promise<ListDeletingReply>;
+}
+
+/** A part of {@link Threads}. */
+export interface StateCalls {
   readonly getState: (request: GetStateRequest, call: Call) => Promise<State>;
   /**
    * Writes fields and messages as given (their reducers have been applied). Conflict while a run holds the thread, or when
@@ -96,6 +110,10 @@ export interface Threads {
   readonly writeState: (request: WriteStateRequest, call: Call) => Promise<State>;
   /** Clears every field and the context; the message log stays. Conflict while a run holds the thread. */
   readonly clearState: (request: ClearStateRequest, call: Call) => Promise<ClearStateReply>;
+}
+
+/** A part of {@link Threads}. */
+export interface MessageCalls {
   /** Oldest first. */
   readonly listMessages: (request: ListMessagesRequest, call: Call) => Promise<ListMessagesReply>;
   readonly getMessage: (request: GetMessageRequest, call: Call) => Promise<GetMessageReply>;
@@ -103,6 +121,15 @@ export interface Threads {
   readonly addMessages: (request: AddMessagesRequest, call: Call) => Promise<AddMessagesReply>;
   /** Removes one message from log and context. Conflict while a run holds the thread. */
   readonly deleteMessage: (request: DeleteMessageRequest, call: Call) => Promise<DeleteMessageReply>;
+  /**
+   * Removes the messages of the context whose tool calls nobody answered, with what answered the others of their calls; a
+   * run that waits for such a call is no longer waited for. Conflict while a run holds the thread.
+   */
+  readonly fixThread: (request: FixThreadRequest, call: Call) => Promise<FixThreadReply>;
+}
+
+/** A part of {@link Threads}. */
+export interface HistoryCalls {
   /** The versions of a thread that can be had again, newest first. */
   readonly listCheckpoints: (request: ListCheckpointsRequest, call: Call) => Promise<ListCheckpointsReply>;
   /** The state as it was at a checkpoint. NotFound when it is not kept. */
@@ -113,22 +140,48 @@ export interface Threads {
    * `new_thread_id` settles it.
    */
   readonly forkThread: (request: ForkThreadRequest, call: Call) => Promise<Thread>;
-  /**
-   * Removes the messages of the context whose tool calls nobody answered, with what answered the others of their calls; a
-   * run that waits for such a call is no longer waited for. Conflict while a run holds the thread.
-   */
-  readonly fixThread: (request: FixThreadRequest, call: Call) => Promise<FixThreadReply>;
+}
+
+/** A part of {@link Threads}. */
+export interface IdempotencyCalls {
   /**
    * Puts a request that is to be done once on record, and says how far an earlier one with its key came. Invalid when that
    * one had another body.
    */
   readonly beginOnce: (request: BeginOnceRequest, call: Call) => Promise<BeginOnceReply>;
   /**
-   * Keeps the reply for whoever sends the request again, or says that it may be done then.
+   * Keeps the reply for a caller that sends the request again, or says that it may be done then.
    * All replies that are kept under one key say the same.
    */
   readonly endOnce: (request: EndOnceRequest, call: Call) => Promise<EndOnceReply>;
 }
+
+/**
+ * The record: threads with their state, messages and runs. The service keeps three promises: a reply means that
+ * the write is durable, each call happens whole or not at all, and a thread of another owner is a thread that is absent.
+ *
+ * Every time is in milliseconds since 1970 UTC. Every `json` field is UTF-8 JSON text.
+ *
+ * The line `retry` above a method says whether a caller that does not know the outcome of a call may send it again, at
+ * another replica too. `safe`: always; it reads, or what the request names settles it. `attempt`: when both carry the same
+ * `attempt_id`, which the caller makes for the first and which no other request has. The record keeps that id with what the
+ * call wrote, in the same write: the effect is made once, and the second is given the reply of the first. `never`: not at all.
+ *
+ * The line `part` names the part of the calls that a method belongs to, by what callers need: each caller asks for the parts
+ * that it uses.
+ */
+export interface Threads
+  extends
+    RunCalls,
+    RunReadCalls,
+    ToolRecordCalls,
+    SweepCalls,
+    ThreadReadCalls,
+    DeletionCalls,
+    StateCalls,
+    MessageCalls,
+    HistoryCalls,
+    IdempotencyCalls {}
 
 /** Which calls of {@link Threads} may be made again. */
 export const threadsRetries: Readonly<Record<keyof Threads, RetryRule>> = {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { fromUnknown, isServiceError, ServiceError } from '@agent-workflow/kit/errors';
 import { within, type Call } from '@agent-workflow/protos/call';
-import type { BeginOnceReply, Threads } from '@agent-workflow/protos/threads';
+import type { BeginOnceReply, IdempotencyCalls, RunReadCalls, ThreadReadCalls } from '@agent-workflow/protos/threads';
 import type { Context } from '../http/context.ts';
 import type { EndpointRequest, RunStream } from '../http/endpoint.ts';
 import { invalidAt } from '../http/fields.ts';
@@ -17,11 +17,14 @@ type Work = (attempt: Attempt) => Promise<Reply> | Reply;
 /** Does the work of a request with an idempotency key, or gives the reply to an earlier request with that key. */
 export type RunIdempotently = (ctx: Context, idempotent: IdempotentRequest, call: Call, work: Work) => Promise<Reply>;
 
+/** The calls that keep and find the reply of a request. */
+type KeptRequests = IdempotencyCalls & Pick<RunReadCalls, 'getRun'> & Pick<ThreadReadCalls, 'getThread'>;
+
 /**
  * Does work once for each key. A repeated request gets the reply of the first one, also while the first is under way. The
  * record of the keys is the threads service's; the requests under way in this process and the cache only save calls to it.
  */
-export function createIdempotency(threads: Threads, cache: ReplyCache): RunIdempotently {
+export function createIdempotency(threads: KeptRequests, cache: ReplyCache): RunIdempotently {
   const underWay = new Map<string, { readonly bodyHash: string; readonly reply: Promise<Reply> }>();
   const runFirst = createAttempts(threads, cache);
 
@@ -44,7 +47,7 @@ export function createIdempotency(threads: Threads, cache: ReplyCache): RunIdemp
 }
 
 /** Does the work of requests whose key no other request of this process uses at the moment. */
-function createAttempts(threads: Threads, cache: ReplyCache): RunIdempotently {
+function createAttempts(threads: KeptRequests, cache: ReplyCache): RunIdempotently {
   /**
    * Puts the key on record. When another gateway has put it there and has no reply yet, this waits for the reply, for
    * `maxWaitMs` at most: that gateway may have died.

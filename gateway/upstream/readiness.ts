@@ -3,7 +3,7 @@ import type { Degraded, Health } from '@agent-workflow/runtime/health';
 import { within, type Call } from '@agent-workflow/protos/call';
 import type { Execution } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
-import type { Threads } from '@agent-workflow/protos/threads';
+import type { SweepCalls } from '@agent-workflow/protos/threads';
 
 /** Checks the services behind the gateway. */
 export interface ReadinessCheck {
@@ -15,7 +15,7 @@ export interface ReadinessCheck {
 }
 
 export interface ReadinessCheckOptions {
-  readonly threads: Pick<Threads, 'listOpenRuns'>;
+  readonly threads: Pick<SweepCalls, 'listOpenRuns'>;
   readonly health: Health;
   /** Services of other processes, which are called; those of this process report their failures themselves. */
   readonly remote?: { readonly execution: Pick<Execution, 'getHealth'>; readonly memory: Pick<Memory, 'get'> };

@@ -9,7 +9,7 @@ import { createRunCalls } from './api/runs.ts';
 import { createStateCalls } from './api/state.ts';
 import { createSweepCalls } from './api/sweeps.ts';
 import { createThreadReadCalls } from './api/threads.ts';
-import { createToolCallCalls } from './api/tool-calls.ts';
+import { createToolRecordCalls } from './api/tool-records.ts';
 import { threadsSettings } from './config.ts';
 import type { ThreadStore } from './ports/store.ts';
 import { createStateReader } from './state/read.ts';
@@ -30,7 +30,7 @@ export function createThreads({
   return {
     ...createRunCalls({ store, changing, now }),
     ...createRunReadCalls(store),
-    ...createToolCallCalls(changing),
+    ...createToolRecordCalls(changing),
     ...createStateCalls({ store, states, changing, now }),
     ...createMessageCalls({ store, changing, now }),
     ...createHistoryCalls(store, now),

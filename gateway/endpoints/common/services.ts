@@ -1,7 +1,14 @@
 import type { Log } from '@agent-workflow/kit/log';
 import type { Execution } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
-import type { Threads } from '@agent-workflow/protos/threads';
+import type {
+  HistoryCalls,
+  IdempotencyCalls,
+  MessageCalls,
+  RunReadCalls,
+  StateCalls,
+  ThreadReadCalls,
+} from '@agent-workflow/protos/threads';
 import type { Static, TSchema } from 'typebox';
 import type { Endpoint, Handler, Route, Row } from '../../http/endpoint.ts';
 import type { RequestConfig } from '../../http/settings.ts';
@@ -11,7 +18,8 @@ import type { ReadinessCheck } from '../../upstream/readiness.ts';
 
 /** What handlers use. */
 export interface Services {
-  readonly threads: Threads;
+  /** The gateway reads runs; it neither drives nor ends them. */
+  readonly threads: RunReadCalls & ThreadReadCalls & StateCalls & MessageCalls & HistoryCalls & IdempotencyCalls;
   readonly execution: Execution;
   readonly memory: Memory;
   /** For `/readyz`. */

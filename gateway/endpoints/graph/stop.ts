@@ -1,5 +1,5 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
-import type { Threads } from '@agent-workflow/protos/threads';
+import type { IdempotencyCalls, ThreadReadCalls } from '@agent-workflow/protos/threads';
 import type { Static } from 'typebox';
 import type { EndpointRequest } from '../../http/endpoint.ts';
 import { jsonBytes, jsonText } from '../../http/json.ts';
@@ -38,7 +38,7 @@ export const stopThread = endpoint({
 /** The running run of the thread; for a repeated idempotent request, the one that was running at the first attempt. */
 async function runToStop(
   request: EndpointRequest<unknown, Static<typeof StopInput>>,
-  threads: Threads,
+  threads: ThreadReadCalls & IdempotencyCalls,
 ): Promise<string | undefined> {
   const { owner, input, call, idempotency, newId } = request;
   const { activeRunId } = await threads.getThread({ owner, threadId: threadOf(input) }, call());

@@ -3,12 +3,13 @@ import { isServiceError } from '@agent-workflow/kit/errors';
 import { within, type Call } from '@agent-workflow/protos/call';
 import type { DeleteThreadRequest } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
-import type { StoppedRun, ThreadKey, Threads } from '@agent-workflow/protos/threads';
+import type { DeletionCalls, StoppedRun, SweepCalls, ThreadKey, ThreadReadCalls } from '@agent-workflow/protos/threads';
 import type { RunControl } from '../ports/control.ts';
 import { publishEnd, type EndParts } from '../events/publish-end.ts';
 import type { Worker } from '../worker/worker.ts';
 
 export interface DeleteParts extends EndParts {
+  readonly threads: EndParts['threads'] & ThreadReadCalls & DeletionCalls & SweepCalls;
   readonly memory: Memory;
   readonly control: RunControl;
   readonly worker: Worker | undefined;
@@ -33,7 +34,7 @@ export async function deleteThread(parts: DeleteParts, request: DeleteThreadRequ
 }
 
 /** Whether a thread exists under this id again: then an earlier call of the same request has deleted the one that was meant. */
-async function isThere(threads: Threads, key: ThreadKey, call: Call): Promise<boolean> {
+async function isThere(threads: ThreadReadCalls, key: ThreadKey, call: Call): Promise<boolean> {
   try {
     await threads.getThread(key, call);
     return true;

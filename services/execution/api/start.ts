@@ -3,7 +3,7 @@ import { idFrom } from '@agent-workflow/kit/ids';
 import { toContextHeaders, requestContext } from '@agent-workflow/kit/request-context';
 import type { Call } from '@agent-workflow/protos/call';
 import type { StartReply, StartRequest } from '@agent-workflow/protos/execution';
-import type { Threads } from '@agent-workflow/protos/threads';
+import type { RunCalls } from '@agent-workflow/protos/threads';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import type { RunnableRun, RunQueue } from '../ports/queue.ts';
 import type { Worker } from '../worker/worker.ts';
@@ -12,7 +12,7 @@ import type { StartedRuns } from './follow.ts';
 import type { FinishStop, RunAside } from './stop.ts';
 
 interface StartOptions {
-  readonly threads: Threads;
+  readonly threads: RunCalls;
   readonly queue: RunQueue;
   /** Absent where this replica accepts runs and drives none. */
   readonly worker: Worker | undefined;

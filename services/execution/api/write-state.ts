@@ -3,7 +3,7 @@ import { createKeyedLock } from '@agent-workflow/kit/keyed-lock';
 import { retry, type Backoff } from '@agent-workflow/kit/retry';
 import type { Call } from '@agent-workflow/protos/call';
 import type { UpdateStateRequest } from '@agent-workflow/protos/execution';
-import type { State, Threads } from '@agent-workflow/protos/threads';
+import type { State, StateCalls } from '@agent-workflow/protos/threads';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import { fromJson } from '../record/json.ts';
 import { applyUpdate } from './update-state.ts';
@@ -17,7 +17,7 @@ type WriteState = (graph: CompiledGraph, request: UpdateStateRequest, call: Call
  * write reads again after a random pause, until its caller's deadline is near. Each refusal means that the write of another
  * replica was made, and each replica makes one at a time.
  */
-export function createStateWriter(threads: Pick<Threads, 'getState' | 'writeState'>): WriteState {
+export function createStateWriter(threads: Pick<StateCalls, 'getState' | 'writeState'>): WriteState {
   const oneAtATime = createKeyedLock();
 
   const write = async (graph: CompiledGraph, request: UpdateStateRequest, call: Call): Promise<State> => {

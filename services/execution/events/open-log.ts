@@ -1,6 +1,6 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
-import type { ClaimedRun, Threads } from '@agent-workflow/protos/threads';
+import type { ClaimedRun, RunReadCalls } from '@agent-workflow/protos/threads';
 import { listSteps } from '../record/committed-step.ts';
 import { numbersOfClaim } from '../ports/log-numbers.ts';
 import type { RunLog } from '../ports/log.ts';
@@ -11,7 +11,7 @@ import { missingStepEvents } from './step-events.ts';
 interface OpenLogOptions {
   readonly owner: string;
   readonly claimed: ClaimedRun;
-  readonly threads: Threads;
+  readonly threads: RunReadCalls;
   readonly eventLog: RunLog;
   /** The nodes that the run begins or continues with; none where it cannot begin. */
   readonly nodes: readonly string[];

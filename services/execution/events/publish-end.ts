@@ -6,7 +6,7 @@ import { toEventError } from '@agent-workflow/protos/failures';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { EndStatus, RunStatus } from '@agent-workflow/protos/lists';
 import type { Message } from '@agent-workflow/protos/message';
-import type { Run, RunError, State, Threads } from '@agent-workflow/protos/threads';
+import type { HistoryCalls, Run, RunError, RunReadCalls, State, StateCalls } from '@agent-workflow/protos/threads';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import type { Interrupt } from '@agent-workflow/graph/run/interrupt';
 import type { EngineState } from '@agent-workflow/graph/state/state';
@@ -24,7 +24,7 @@ import { readPublished, type PublishedEvents } from './published.ts';
 import { messageEvents, missingStepEvents } from './step-events.ts';
 
 export interface EndParts {
-  readonly threads: Threads;
+  readonly threads: RunReadCalls & StateCalls & HistoryCalls;
   readonly eventLog: RunLog;
   readonly graph: CompiledGraph | undefined;
 }
@@ -150,7 +150,7 @@ interface Output {
 }
 
 /** Empty when the thread is gone. */
-async function outputOf(threads: Threads, { owner, runId, status }: Run): Promise<Output> {
+async function outputOf(threads: RunReadCalls, { owner, runId, status }: Run): Promise<Output> {
   try {
     const messages = await listAdded(threads, { owner, runId });
     const steps = await listSteps(threads, { owner, runId, fromStep: 0 });
@@ -164,7 +164,7 @@ async function outputOf(threads: Threads, { owner, runId, status }: Run): Promis
 }
 
 /** The messages that the run added, as the thread has them now. */
-async function listAdded(threads: Threads, run: Pick<Run, 'owner' | 'runId'>): Promise<readonly Message[]> {
+async function listAdded(threads: RunReadCalls, run: Pick<Run, 'owner' | 'runId'>): Promise<readonly Message[]> {
   const turns = createTurns();
   const added: Message[] = [];
   for (let cursor: string | undefined; ;) {
@@ -219,7 +219,7 @@ async function stateOf({ threads, graph }: EndParts, run: Run): Promise<EngineSt
 /** How many checkpoints back the run's last one is searched. */
 const checkpointsSearched = 100;
 
-async function keptState(threads: Threads, { owner, threadId, runId }: Run): Promise<State> {
+async function keptState(threads: StateCalls & HistoryCalls, { owner, threadId, runId }: Run): Promise<State> {
   const key = { owner, threadId };
   const call = within(callTimeoutMs);
   const { checkpoints } = await threads.listCheckpoints({ ...key, limit: checkpointsSearched, offset: 0 }, call);

@@ -1,7 +1,7 @@
 import { createTurns } from '@agent-workflow/kit/turns';
 import { within } from '@agent-workflow/protos/call';
 import type { Message } from '@agent-workflow/protos/message';
-import type { RunStep, Threads } from '@agent-workflow/protos/threads';
+import type { RunReadCalls, RunStep } from '@agent-workflow/protos/threads';
 import type { Delta } from '@agent-workflow/graph/state/merge';
 import { withMessages, type EngineState } from '@agent-workflow/graph/state/state';
 import { fromJson } from './json.ts';
@@ -53,7 +53,7 @@ const callTimeoutMs = 30_000;
 
 /** The run's committed steps from `fromStep` on, as far as the record keeps them. */
 export async function listSteps(
-  threads: Threads,
+  threads: RunReadCalls,
   { owner, runId, fromStep }: { readonly owner: string; readonly runId: string; readonly fromStep: number },
 ): Promise<readonly CommittedStep[]> {
   const turns = createTurns();

@@ -9,8 +9,8 @@ import type {
   CommitStepReply,
   MessageEntry,
   OpenCall,
+  RunCalls,
   RunEnd,
-  Threads,
 } from '@agent-workflow/protos/threads';
 import { openCalls } from '@agent-workflow/graph/state/calls';
 import { RunFailure } from '@agent-workflow/graph/state/failure';
@@ -24,7 +24,7 @@ import type { StepNodes } from '../record/committed-step.ts';
 export interface StepCommit {
   readonly owner: string;
   readonly claimed: ClaimedRun;
-  readonly threads: Threads;
+  readonly threads: RunCalls;
   /** The step, and the nodes that ran in it. */
   readonly ran: StepNodes;
   readonly delta: Delta;

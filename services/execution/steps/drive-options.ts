@@ -1,7 +1,7 @@
 import type { BoundMemory, RunContext } from '@agent-workflow/graph/build/context';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import type { CodeFault } from '@agent-workflow/graph/state/failure';
-import type { ClaimedRun, Threads } from '@agent-workflow/protos/threads';
+import type { ClaimedRun, RunCalls, RunReadCalls, StateCalls, ToolRecordCalls } from '@agent-workflow/protos/threads';
 import type { RunOptions } from '../record/run-options.ts';
 import type { ThreadState } from '../record/thread-state.ts';
 import type { RunLog } from '../ports/log.ts';
@@ -12,7 +12,7 @@ export interface DriveOptions {
   readonly claimed: ClaimedRun;
   readonly runOptions: RunOptions;
   readonly graph: CompiledGraph;
-  readonly threads: Threads;
+  readonly threads: RunCalls & RunReadCalls & StateCalls & ToolRecordCalls;
   /** The thread state that the claim was made with. */
   readonly cached: ThreadState | undefined;
   readonly runContext: RunContext;

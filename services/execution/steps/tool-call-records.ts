@@ -1,10 +1,10 @@
 import { within } from '@agent-workflow/protos/call';
-import type { ClaimedRun, Threads } from '@agent-workflow/protos/threads';
+import type { ClaimedRun, ToolRecordCalls } from '@agent-workflow/protos/threads';
 import type { ToolCallRecord, ToolCallRecords } from '@agent-workflow/graph/run/tool-call-records';
 import { fromJson } from '../record/json.ts';
 
 interface ToolCallRecordOptions {
-  readonly threads: Threads;
+  readonly threads: ToolRecordCalls;
   readonly owner: string;
   readonly claimed: ClaimedRun;
   readonly step: number;

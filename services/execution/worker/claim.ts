@@ -2,7 +2,7 @@ import { fromUnknown } from '@agent-workflow/kit/errors';
 import type { Log } from '@agent-workflow/kit/log';
 import { within } from '@agent-workflow/protos/call';
 import { nodeNames, type CompiledGraph } from '@agent-workflow/graph/build/graph';
-import type { ClaimedRun, ClaimIntent, Threads } from '@agent-workflow/protos/threads';
+import type { ClaimIntent, ClaimedRun, RunCalls } from '@agent-workflow/protos/threads';
 import { isAway } from '../record/away.ts';
 import type { ThreadState } from '../record/thread-state.ts';
 import type { RunnableRun, TakenRun } from '../ports/queue.ts';
@@ -15,7 +15,7 @@ import type { ThreadCache } from './thread-cache.ts';
 interface ClaimOptions {
   readonly workerId: string;
   readonly graph: CompiledGraph;
-  readonly threads: Threads;
+  readonly threads: RunCalls;
   readonly log: Log;
   readonly active: ActiveRuns;
   readonly cache: ThreadCache;

@@ -3,7 +3,14 @@ import { settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import { inRequestContext, readTraceContext, type RequestContext } from '@agent-workflow/kit/request-context';
 import type { Memory } from '@agent-workflow/protos/memory';
-import type { ClaimedRun, ThreadKey, Threads } from '@agent-workflow/protos/threads';
+import type {
+  ClaimedRun,
+  RunCalls,
+  RunReadCalls,
+  StateCalls,
+  ThreadKey,
+  ToolRecordCalls,
+} from '@agent-workflow/protos/threads';
 import type { ByteBudget } from '@agent-workflow/runtime/budget';
 import type { BoundMemory, RunContext } from '@agent-workflow/graph/build/context';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
@@ -24,7 +31,7 @@ import type { ThreadCache } from './thread-cache.ts';
 
 interface DriveClaimedOptions {
   readonly graph: CompiledGraph;
-  readonly threads: Threads;
+  readonly threads: RunCalls & RunReadCalls & StateCalls & ToolRecordCalls;
   readonly memory: Memory;
   readonly eventLog: RunLog;
   readonly log: Log;

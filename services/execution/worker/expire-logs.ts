@@ -1,10 +1,10 @@
-import type { Threads } from '@agent-workflow/protos/threads';
+import type { SweepCalls } from '@agent-workflow/protos/threads';
 import type { RunLog } from '../ports/log.ts';
 import { openRuns } from './sweep.ts';
 
 interface ExpiringParts {
   readonly eventLog: RunLog;
-  readonly threads: Pick<Threads, 'listOpenRuns'>;
+  readonly threads: Pick<SweepCalls, 'listOpenRuns'>;
   /** Milliseconds since 1970. */
   readonly time: number;
 }

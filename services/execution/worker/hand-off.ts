@@ -2,13 +2,13 @@ import { isServiceError } from '@agent-workflow/kit/errors';
 import { settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import { within } from '@agent-workflow/protos/call';
-import type { Threads } from '@agent-workflow/protos/threads';
+import type { RunCalls } from '@agent-workflow/protos/threads';
 import type { RunQueue } from '../ports/queue.ts';
 import type { ActiveRun, ActiveRuns } from './active-runs.ts';
 import type { Lease } from './lease.ts';
 
 interface HandOffOptions {
-  readonly threads: Threads;
+  readonly threads: RunCalls;
   readonly queue: RunQueue;
   readonly log: Log;
   readonly lease: Pick<Lease, 'release'>;

@@ -3,7 +3,7 @@ import { isServiceError } from '@agent-workflow/kit/errors';
 import { newId } from '@agent-workflow/kit/ids';
 import type { Log } from '@agent-workflow/kit/log';
 import { within } from '@agent-workflow/protos/call';
-import type { ThreadKey, Threads } from '@agent-workflow/protos/threads';
+import type { RunCalls, RunReadCalls, ThreadKey } from '@agent-workflow/protos/threads';
 import { LRUCache } from 'lru-cache';
 import { whileAway } from '../record/away.ts';
 import type { RunQueue } from '../ports/queue.ts';
@@ -12,7 +12,7 @@ import type { RunEnds } from './run-ends.ts';
 
 interface RequeueOptions {
   readonly workerId: string;
-  readonly threads: Threads;
+  readonly threads: RunCalls & RunReadCalls;
   readonly queue: RunQueue;
   readonly log: Log;
   readonly active: Pick<ActiveRuns, 'expectClaim' | 'drives'>;

@@ -2,14 +2,14 @@ import { isServiceError } from '@agent-workflow/kit/errors';
 import type { Log } from '@agent-workflow/kit/log';
 import { within } from '@agent-workflow/protos/call';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
-import type { ThreadKey, Threads } from '@agent-workflow/protos/threads';
+import type { HistoryCalls, RunCalls, RunReadCalls, StateCalls, ThreadKey } from '@agent-workflow/protos/threads';
 import { publishEnd } from '../events/publish-end.ts';
 import type { RunLog } from '../ports/log.ts';
 import type { RunQueue } from '../ports/queue.ts';
 
 interface RunEndOptions {
   readonly graph: CompiledGraph;
-  readonly threads: Threads;
+  readonly threads: RunCalls & RunReadCalls & StateCalls & HistoryCalls;
   readonly queue: RunQueue;
   readonly eventLog: RunLog;
   readonly log: Log;

@@ -1,12 +1,12 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { within } from '@agent-workflow/protos/call';
-import type { Run, Threads } from '@agent-workflow/protos/threads';
+import type { Run, SweepCalls } from '@agent-workflow/protos/threads';
 import type { WorkerLeases } from '../ports/leases.ts';
 import type { RunnableRun, RunQueue } from '../ports/queue.ts';
 import type { Worker } from './worker.ts';
 
 interface SweepParts {
-  readonly threads: Threads;
+  readonly threads: SweepCalls;
   readonly queue: RunQueue;
   readonly leases: WorkerLeases;
   /** How often a waiting run is enqueued again, in case the queue lost it, in milliseconds. */
@@ -62,7 +62,7 @@ export function createSweep(parts: SweepParts): (worker: OwnWorker) => Promise<n
 }
 
 /** Every run that has not ended, page by page. */
-export async function* openRuns(threads: Pick<Threads, 'listOpenRuns'>): AsyncGenerator<readonly Run[]> {
+export async function* openRuns(threads: Pick<SweepCalls, 'listOpenRuns'>): AsyncGenerator<readonly Run[]> {
   for (let cursor: string | undefined; ;) {
     const page = await threads.listOpenRuns(
       { limit: runsAtOnce, ...(cursor === undefined ? {} : { cursor }) },

@@ -5,7 +5,16 @@ import { fromContextHeaders, inRequestContext } from '@agent-workflow/kit/reques
 import { retry, type RetryOptions } from '@agent-workflow/kit/retry';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import type { Memory } from '@agent-workflow/protos/memory';
-import type { ClaimedRun, ClaimIntent, ThreadKey, Threads } from '@agent-workflow/protos/threads';
+import type {
+  ClaimIntent,
+  ClaimedRun,
+  HistoryCalls,
+  RunCalls,
+  RunReadCalls,
+  StateCalls,
+  ThreadKey,
+  ToolRecordCalls,
+} from '@agent-workflow/protos/threads';
 import type { RunOptions } from '../record/run-options.ts';
 import type { RunLog } from '../ports/log.ts';
 import type { RunQueue, TakenRun } from '../ports/queue.ts';
@@ -24,7 +33,7 @@ import { createThreadCache } from './thread-cache.ts';
 export interface WorkerOptions {
   readonly workerId: string;
   readonly graph: CompiledGraph;
-  readonly threads: Threads;
+  readonly threads: RunCalls & RunReadCalls & StateCalls & HistoryCalls & ToolRecordCalls;
   readonly memory: Memory;
   readonly queue: RunQueue;
   readonly eventLog: RunLog;

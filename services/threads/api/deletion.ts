@@ -1,7 +1,7 @@
 import { eachOf } from '@agent-workflow/kit/each';
 import { isServiceError, notFound } from '@agent-workflow/kit/errors';
 import { requestOf } from '@agent-workflow/protos/repeats';
-import type { BeginDeleteReply, StoppedRun, Threads } from '@agent-workflow/protos/threads';
+import type { BeginDeleteReply, DeletionCalls, StoppedRun } from '@agent-workflow/protos/threads';
 import type { IdempotencyRecords } from '../ports/idempotency.ts';
 import type { ThreadReads } from '../ports/reads.ts';
 import type { Head, ThreadKey } from '../ports/record.ts';
@@ -11,8 +11,6 @@ import type { StateReader } from '../state/read.ts';
 import type { Changing } from './changing.ts';
 import { keyOf } from './found.ts';
 import { beginOrFind } from './idempotency.ts';
-
-type DeletionCalls = Pick<Threads, 'beginDelete' | 'finishDelete'>;
 
 interface DeletionCallsOptions {
   readonly store: ThreadReads & ThreadSweeps & IdempotencyRecords;

@@ -1,11 +1,9 @@
-import type { Threads } from '@agent-workflow/protos/threads';
+import type { HistoryCalls } from '@agent-workflow/protos/threads';
 import { getCheckpoint, listCheckpoints } from '../history/checkpoints.ts';
 import { createForks, type ForkStore } from '../history/fork.ts';
 import { toThread } from '../lists/lists.ts';
 import { refuseMetadata } from '../record/bounds.ts';
 import { keyOf, liveHead } from './found.ts';
-
-type HistoryCalls = Pick<Threads, 'listCheckpoints' | 'getCheckpoint' | 'forkThread'>;
 
 export function createHistoryCalls(store: ForkStore, now: () => number): HistoryCalls {
   const forks = createForks(store, now);

@@ -1,8 +1,6 @@
 import { invalid } from '@agent-workflow/kit/errors';
-import type { Threads } from '@agent-workflow/protos/threads';
+import type { IdempotencyCalls } from '@agent-workflow/protos/threads';
 import type { IdempotencyRecord, IdempotencyRecords, NewIdempotencyRecord } from '../ports/idempotency.ts';
-
-type IdempotencyCalls = Pick<Threads, 'beginOnce' | 'endOnce'>;
 
 /** How long a request is remembered by its key, in milliseconds. */
 const keptMs = 24 * 60 * 60 * 1000;

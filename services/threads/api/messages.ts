@@ -1,5 +1,5 @@
 import { notFound } from '@agent-workflow/kit/errors';
-import type { FixThreadRequest, Threads } from '@agent-workflow/protos/threads';
+import type { FixThreadRequest, MessageCalls } from '@agent-workflow/protos/threads';
 import { listMessages } from '../lists/lists.ts';
 import { decideAddMessages } from '../messages/add.ts';
 import { decideDeleteMessage } from '../messages/delete.ts';
@@ -9,8 +9,6 @@ import type { ThreadReads } from '../ports/reads.ts';
 import { isVersionConflict } from '../state/writable.ts';
 import type { Changing } from './changing.ts';
 import { idsOf, keyOf, liveHead } from './found.ts';
-
-type MessageCalls = Pick<Threads, 'listMessages' | 'getMessage' | 'addMessages' | 'deleteMessage' | 'fixThread'>;
 
 /** How often a thread that changes meanwhile is fixed again. */
 const fixAttempts = 5;

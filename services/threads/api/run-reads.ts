@@ -1,12 +1,10 @@
-import type { Threads } from '@agent-workflow/protos/threads';
+import type { RunReadCalls } from '@agent-workflow/protos/threads';
 import { listRunMessages, listRuns, toRun } from '../lists/lists.ts';
 import type { ThreadHistory } from '../ports/history.ts';
 import type { ThreadLists } from '../ports/lists.ts';
 import type { ThreadReads } from '../ports/reads.ts';
 import { listRunSteps } from '../runs/steps.ts';
 import { keyOf, knownRun, liveHead } from './found.ts';
-
-type RunReadCalls = Pick<Threads, 'getRun' | 'listRuns' | 'listRunMessages' | 'listRunSteps'>;
 
 export const createRunReadCalls = (store: ThreadReads & ThreadLists & ThreadHistory): RunReadCalls => ({
   getRun: async ({ owner, runId }) => {

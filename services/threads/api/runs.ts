@@ -1,4 +1,4 @@
-import type { ClaimedRun, State, Threads } from '@agent-workflow/protos/threads';
+import type { ClaimedRun, RunCalls, State } from '@agent-workflow/protos/threads';
 import { gatherUndos } from '../history/overlay.ts';
 import type { ThreadLists } from '../ports/lists.ts';
 import type { ThreadReads } from '../ports/reads.ts';
@@ -12,8 +12,6 @@ import { decideRelease } from '../runs/release.ts';
 import { claimedState } from '../state/read.ts';
 import type { Changing } from './changing.ts';
 import { idsOf, keyOf, knownRun } from './found.ts';
-
-type RunCalls = Pick<Threads, 'acceptRun' | 'claimRun' | 'releaseRun' | 'commitStep' | 'endRun'>;
 
 interface RunCallsOptions {
   readonly store: ThreadReads & ThreadLists;

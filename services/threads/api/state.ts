@@ -1,5 +1,5 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
-import type { State, Threads } from '@agent-workflow/protos/threads';
+import type { State, StateCalls } from '@agent-workflow/protos/threads';
 import { getCheckpoint } from '../history/checkpoints.ts';
 import type { ThreadHistory } from '../ports/history.ts';
 import type { ThreadReads } from '../ports/reads.ts';
@@ -8,8 +8,6 @@ import type { StateReader } from '../state/read.ts';
 import { decideClearState, decideWriteState } from '../state/write.ts';
 import type { Changing } from './changing.ts';
 import { idsOf, keyOf, liveHead } from './found.ts';
-
-type StateCalls = Pick<Threads, 'getState' | 'writeState' | 'clearState'>;
 
 interface StateCallsOptions {
   readonly store: ThreadReads & ThreadHistory;

@@ -1,13 +1,11 @@
 import { pageBytes, toPage } from '@agent-workflow/kit/pages';
-import type { Threads } from '@agent-workflow/protos/threads';
+import type { SweepCalls } from '@agent-workflow/protos/threads';
 import { withoutFork } from '../history/fork.ts';
 import { toRun } from '../lists/lists.ts';
 import type { ThreadReads } from '../ports/reads.ts';
 import type { ThreadKey } from '../ports/record.ts';
 import type { ThreadSweeps } from '../ports/sweeps.ts';
 import { keyBytes, runBytes } from '../record/row-sizes.ts';
-
-type SweepCalls = Pick<Threads, 'listOpenRuns' | 'listIdle' | 'listDeleting'>;
 
 export const createSweepCalls = (store: ThreadReads & ThreadSweeps, now: () => number): SweepCalls => ({
   listOpenRuns: async ({ limit, cursor }) => {

@@ -1,10 +1,8 @@
-import type { Threads } from '@agent-workflow/protos/threads';
+import type { ThreadReadCalls } from '@agent-workflow/protos/threads';
 import { listThreads, toThread } from '../lists/lists.ts';
 import type { ThreadLists } from '../ports/lists.ts';
 import type { ThreadReads } from '../ports/reads.ts';
 import { liveHead } from './found.ts';
-
-type ThreadReadCalls = Pick<Threads, 'getThread' | 'listThreads'>;
 
 export const createThreadReadCalls = (store: ThreadReads & ThreadLists): ThreadReadCalls => ({
   getThread: async (key) => {

@@ -1,11 +1,9 @@
-import type { NoteToolStartedReply, Threads } from '@agent-workflow/protos/threads';
+import type { NoteToolStartedReply, ToolRecordCalls } from '@agent-workflow/protos/threads';
 import { decideToolResult, decideToolStarted } from '../runs/tool-calls.ts';
 import type { Changing } from './changing.ts';
 import { keyOf } from './found.ts';
 
-type ToolCallCalls = Pick<Threads, 'noteToolStarted' | 'noteToolResult'>;
-
-export const createToolCallCalls = ({ change, changeOnRequest }: Changing): ToolCallCalls => ({
+export const createToolRecordCalls = ({ change, changeOnRequest }: Changing): ToolRecordCalls => ({
   noteToolStarted: async (request) => {
     const { runId, callKey } = request;
     const reads = { toolCall: { runId, callKey } };
