@@ -4,14 +4,11 @@ import { link } from '@agent-workflow/protos/wire/link';
 import type { ThreadStore } from '@agent-workflow/threads/ports/store';
 import { createThreads } from '@agent-workflow/threads/threads';
 import { assistant, call, finishedTurn, owner, thread1, user } from './thread-calls.ts';
+import type { TestedStore } from './thread-stores/tested.ts';
 import { happening, openStory } from './thread-story.ts';
 
 /** What a record promises of the size of a thread that stands in its head. */
-export function threadSizesContract(
-  test: TestFn,
-  name: string,
-  { open, stories }: { readonly open: () => Promise<ThreadStore>; readonly stories: number },
-): void {
+export function threadSizesContract(test: TestFn, { name, openPart: open, sizeStories: stories }: TestedStore): void {
   test(`${name}: whatever happens to a thread, its head holds the size of its fields and context`, async (t) => {
     t.timeout(120_000);
     await fc.assert(

@@ -5,6 +5,7 @@ import { conflict } from '@agent-workflow/kit/errors';
 import type { Change } from '@agent-workflow/threads/ports/changes';
 import type { AppliedRequest, RunRecord } from '@agent-workflow/threads/ports/record';
 import type { ThreadStore } from '@agent-workflow/threads/ports/store';
+import type { TestedStore } from './thread-stores/tested.ts';
 import { threadStorePastContract } from './thread-store-past.ts';
 import {
   bytes,
@@ -23,23 +24,10 @@ import {
   textsOf,
 } from './thread-rows.ts';
 
-interface ThreadStorePlaces {
-  /** Opens the store of a place; every place is empty at first. */
-  readonly open: (place: string) => Promise<ThreadStore>;
-  /** Whether a place still holds what was written when it is opened again. */
-  readonly keeps: boolean;
-  /** Whether checkpoints, and requests that are to be done once, go by themselves when they are old: then nothing is asked to drop them. */
-  readonly ages?: boolean;
-}
-
 let places = 0;
 
 /** What any record of threads must promise, whatever keeps it. */
-export function threadStoreContract(
-  test: TestFn,
-  name: string,
-  { open, keeps, ages = false }: ThreadStorePlaces,
-): void {
+export function threadStoreContract(test: TestFn, { name, open, keeps, ages }: TestedStore): void {
   const newPlace = (): string => `threads-${String((places += 1))}`;
   const check = (title: string, body: (t: ExecutionContext, store: ThreadStore) => Promise<void>): void => {
     test(`${name}: ${title}`, async (t) => {

@@ -36,7 +36,7 @@ import {
   twoCalls,
   user,
 } from './thread-calls.ts';
-import { usualScale, type OpenThreads, type Scale } from './threads-open.ts';
+import type { OpenThreads, Scale } from './threads-open.ts';
 import { threadsPagesContract } from './threads-pages.ts';
 import { threadsPastContract } from './threads-past.ts';
 import { threadsRepeatsContract } from './threads-repeats.ts';
@@ -44,7 +44,7 @@ import { threadsRacesContract } from './threads-races.ts';
 import { threadsSizesContract } from './threads-sizes.ts';
 
 /** What the record promises to whoever speaks to it, in process or over a wire. `open` gives an empty one each time. */
-export function threadsContract(test: TestFn, name: string, open: OpenThreads, scale: Scale = usualScale): void {
+export function threadsContract(test: TestFn, name: string, open: OpenThreads, scale: Scale): void {
   const check = (title: string, body: (t: ExecutionContext, threads: Threads) => Promise<void>): void => {
     test(`${name}: ${title}`, async (t) => {
       await using threads = await open();
