@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { openRedis } from '@agent-workflow/gateway/redis/client';
 import { createLog } from '@agent-workflow/kit/log';
-import { openKeyspace } from './cassandra-keyspace.ts';
+import { openKeyspace, type Keyspace } from './cassandra-keyspace.ts';
 import { cassandra, privateCassandra, type Cassandra } from './cassandra.ts';
 import { clearPlace, openPlace } from './nats-adapters.ts';
 import { nats, privateNats, type Nats } from './nats.ts';
+import { openSchema } from './postgres-schema.ts';
+import { postgres } from './postgres.ts';
 import { privateRedis, redis, type Redis } from './redis.ts';
 import type { RunOptions } from './real-process.ts';
 import type { Launcher, Private } from './real.ts';
@@ -37,17 +39,44 @@ export interface WholePrivateGround extends PrivateGround {
   readonly weaviate: Private<Weaviate>;
 }
 
+/** The server that holds the record, by the value of `THREAD_STORE`. */
+export type RecordServer = 'cassandra' | 'postgres';
+
+/** A migrated place of the cluster's own on the server of the record. */
+const openRecord: Readonly<Record<RecordServer, () => Promise<Ground>>> = {
+  cassandra: async () => {
+    await using opened = new AsyncDisposableStack();
+    const server = opened.use(await cassandra.open());
+    const keyspace = await inTurn(() => openKeyspace(server));
+    opened.defer(() => inTurn(async () => keyspace[Symbol.asyncDispose]()));
+    const place = opened.move();
+    return { env: cassandraEnv(server, keyspace), [Symbol.asyncDispose]: () => place.disposeAsync() };
+  },
+  postgres: async () => {
+    await using opened = new AsyncDisposableStack();
+    const { host, port, username, password, database } = opened.use(await postgres.open());
+    const { options } = opened.use(await openSchema({ host, port, username, database, ...(password && { password }) }));
+    const place = opened.move();
+    return {
+      env: {
+        ...{ THREAD_STORE: 'postgres', POSTGRES_HOST: host, POSTGRES_PORT: String(port), POSTGRES_USERNAME: username },
+        ...{ POSTGRES_DATABASE: database, POSTGRES_SCHEMA: options.schema },
+        ...(password !== undefined && { POSTGRES_PASSWORD: password }),
+      },
+      [Symbol.asyncDispose]: () => place.disposeAsync(),
+    };
+  },
+};
+
 /** On the servers that all tests share. Disposal removes what the cluster has left there. */
-export async function openGround(): Promise<Ground> {
+export async function openGround(recordServer: RecordServer = 'cassandra'): Promise<Ground> {
   await using opened = new AsyncDisposableStack();
-  const [record, bus, edge] = await Promise.all([cassandra.open(), nats.open(), redis.open()]);
+  const [record, bus, edge] = await Promise.all([openRecord[recordServer](), nats.open(), redis.open()]);
   for (const server of [record, bus, edge]) opened.use(server);
-  const keyspace = await inTurn(() => openKeyspace(record));
-  opened.defer(() => inTurn(async () => keyspace[Symbol.asyncDispose]()));
   const prefix = `cluster-${randomBytes(6).toString('hex')}`;
   opened.defer(() => clearStreams(bus, prefix));
   opened.defer(() => clearKeys(edge, `${prefix}:`));
-  const env = toEnv({ record, bus, edge, keyspace: keyspace.options.keyspace, prefix });
+  const env = { ...record.env, ...toEnv({ bus, edge, prefix }) };
   const everything = opened.move();
   return { env, [Symbol.asyncDispose]: () => everything.disposeAsync() };
 }
@@ -76,7 +105,7 @@ export async function openPrivateGround(options: Pick<RunOptions, 'isForMeasurin
       .then((server) => opened.use(server)),
   ]);
   const keyspace = await openKeyspace(record);
-  const env = toEnv({ record, bus, edge, keyspace: keyspace.options.keyspace, prefix: 'cluster' });
+  const env = { ...cassandraEnv(record, keyspace), ...toEnv({ bus, edge, prefix: 'cluster' }) };
   const everything = opened.move();
   return {
     ...{ env, cassandra: record, nats: bus, redis: edge },
@@ -100,18 +129,22 @@ export async function openWholePrivateGround(): Promise<WholePrivateGround> {
   };
 }
 
+const cassandraEnv = (
+  { contactPoints, localDataCenter }: Cassandra,
+  { options }: Keyspace,
+): Readonly<Record<string, string>> => ({
+  CASSANDRA_CONTACT_POINTS: contactPoints.join(','),
+  CASSANDRA_LOCAL_DATACENTER: localDataCenter,
+  CASSANDRA_KEYSPACE: options.keyspace,
+});
+
 interface Places {
-  readonly record: Cassandra;
   readonly bus: Nats;
   readonly edge: Redis;
-  readonly keyspace: string;
   readonly prefix: string;
 }
 
-const toEnv = ({ record, bus, edge, keyspace, prefix }: Places): Record<string, string> => ({
-  CASSANDRA_CONTACT_POINTS: record.contactPoints.join(','),
-  CASSANDRA_LOCAL_DATACENTER: record.localDataCenter,
-  CASSANDRA_KEYSPACE: keyspace,
+const toEnv = ({ bus, edge, prefix }: Places): Readonly<Record<string, string>> => ({
   NATS_URL: bus.url,
   NATS_PREFIX: prefix,
   REDIS_URL: edge.url,

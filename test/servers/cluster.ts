@@ -6,6 +6,7 @@ import {
   openWholePrivateGround,
   type Ground,
   type PrivateGround,
+  type RecordServer,
   type WholePrivateGround,
 } from './cluster-ground.ts';
 import { createReplica, type Replica, type ReplicaEnd } from './cluster-replica.ts';
@@ -21,6 +22,8 @@ export interface ClusterOptions {
   readonly memories?: number;
   /** What every process is told, beside where the others are. */
   readonly env?: Readonly<Record<string, string>>;
+  /** What holds the record of a cluster on shared servers; Cassandra when absent. */
+  readonly record?: RecordServer;
   /** Adds to `service.json`. */
   readonly service?: Readonly<Record<string, unknown>>;
   /** The root of an earlier version, with its packages: the cluster is started of that, each process with that version's agent. */
@@ -56,7 +59,7 @@ const token = 'known-to-the-processes-of-one-test';
 /** Starts a cluster on servers that all tests share. Resolves once every process serves; disposal kills them all. */
 export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   await using opened = new AsyncDisposableStack();
-  const ground = opened.use(await openGround());
+  const ground = opened.use(await openGround(options.record));
   const cluster = opened.use(await openClusterOn(ground, options));
   const everything = opened.move();
   return { ...cluster, [Symbol.asyncDispose]: () => everything.disposeAsync() };
