@@ -47,7 +47,7 @@ interface StoreMigration {
   readonly log: Log;
 }
 
-/** The registry: a store is a folder of `adapters/`, a line here, and a test file that runs the contract suites on it. */
+/** The registry: a store is a folder of `adapters/`, a line here, and a line in the list of stores that the contract suites run on. */
 const threadStores = {
   cassandra: { settings: cassandraSettings, configure: configureCassandra },
   postgres: { settings: postgresSettings, configure: configurePostgres },

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import test from 'ava';
 import type { Threads } from '@agent-workflow/protos/threads';
-import type { SentStatement } from '@agent-workflow/threads/adapters/cassandra/client';
+import type { SentStatement } from '@agent-workflow/threads/adapters/cassandra/client/client';
 import { createThreads } from '@agent-workflow/threads/threads';
 import { link } from '@agent-workflow/protos/wire/link';
 import {

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { openSession, type SentStatement } from '@agent-workflow/threads/adapters/cassandra/client';
-import { createJournal, type Journal, type Noted } from '@agent-workflow/threads/adapters/cassandra/journal';
+import { openSession, type SentStatement } from '@agent-workflow/threads/adapters/cassandra/client/client';
+import { createJournal, type Journal, type Noted } from '@agent-workflow/threads/adapters/cassandra/sweeps/journal';
 import { openKeyspace } from '../servers/cassandra-keyspace.ts';
 import { cassandra } from '../servers/cassandra.ts';
 import { withServer } from '../servers/real-suite.ts';

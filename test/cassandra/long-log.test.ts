@@ -1,8 +1,8 @@
 import test, { type ExecutionContext } from 'ava';
 import type { LogEntry, ThreadKey } from '@agent-workflow/threads/ports/record';
 import type { ThreadStore } from '@agent-workflow/threads/ports/store';
-import { kinds } from '@agent-workflow/threads/adapters/cassandra/schema';
-import type { SentStatement } from '@agent-workflow/threads/adapters/cassandra/client';
+import { kinds } from '@agent-workflow/threads/adapters/cassandra/rows/schema';
+import type { SentStatement } from '@agent-workflow/threads/adapters/cassandra/client/client';
 import { bytes, entry, newHead, owner, positionsOf, put, text } from '../contract/thread-rows.ts';
 import { openClient, openKeyspace, type Keyspace } from '../servers/cassandra-keyspace.ts';
 import { cassandra } from '../servers/cassandra.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import test from 'ava';
 import { openCassandraThreadStore } from '@agent-workflow/threads/adapters/cassandra/store';
 import { migrateCassandra } from '@agent-workflow/threads/adapters/cassandra/migrate';
-import { migrations } from '@agent-workflow/threads/adapters/cassandra/schema';
+import { migrations } from '@agent-workflow/threads/adapters/cassandra/rows/schema';
 import { openClient } from '../servers/cassandra-keyspace.ts';
 import { cassandra } from '../servers/cassandra.ts';
 import { openCqlProxy } from '../servers/cql-proxy.ts';

@@ -1,6 +1,6 @@
 import test from 'ava';
 import type { Client } from 'cassandra-driver';
-import type { SentStatement } from '@agent-workflow/threads/adapters/cassandra/client';
+import type { SentStatement } from '@agent-workflow/threads/adapters/cassandra/client/client';
 import type { ThreadKey } from '@agent-workflow/threads/ports/record';
 import type { ThreadStore } from '@agent-workflow/threads/ports/store';
 import { newHead, put } from '../contract/thread-rows.ts';

@@ -1,9 +1,9 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { retry } from '@agent-workflow/kit/retry';
 import type { IdempotencyRecord, IdempotencyRecords, NewIdempotencyRecord } from '../../ports/idempotency.ts';
-import { betweenTries } from './change.ts';
-import type { Row, Session } from './client.ts';
-import { long, toBlob, toReply } from './rows.ts';
+import { betweenTries } from './change/change.ts';
+import type { Row, Session } from './client/client.ts';
+import { long, toBlob, toReply } from './rows/rows.ts';
 
 interface IdempotencyOptions {
   readonly session: Session;

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { isServiceError, ServiceError, unavailable } from '@agent-workflow/kit/errors';
 import { pause, retry } from '@agent-workflow/kit/retry';
-import { openSchemaSession, type CassandraPlace, type SchemaSession } from './client.ts';
-import { migrations } from './schema.ts';
+import { openSchemaSession, type CassandraPlace, type SchemaSession } from './client/client.ts';
+import { migrations } from './rows/schema.ts';
 
 interface MigrateOptions extends CassandraPlace {
   /** Data centre to number of replicas, for a keyspace that is not there yet. */

@@ -1,12 +1,12 @@
 import type { ThreadKey } from '../../ports/record.ts';
-import { pauseBetweenTries, tryBatch } from './change.ts';
-import type { Session } from './client.ts';
-import { inTurn } from './log.ts';
-import type { Recency } from './recency.ts';
-import { long, type Layout } from './rows.ts';
+import { pauseBetweenTries, tryBatch } from './change/change.ts';
+import type { Session } from './client/client.ts';
+import { inTurn } from './rows/log.ts';
+import type { Recency } from './lists/recency.ts';
+import { long, type Layout } from './rows/rows.ts';
 import type { Runs } from './runs.ts';
-import { kinds } from './schema.ts';
-import { readHead } from './snapshot.ts';
+import { kinds } from './rows/schema.ts';
+import { readHead } from './change/snapshot.ts';
 
 interface PurgeOptions {
   readonly session: Session;

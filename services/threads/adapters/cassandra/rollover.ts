@@ -1,12 +1,12 @@
 import type { ThreadKey } from '../../ports/record.ts';
-import { tryBatch, type InLine } from './change.ts';
-import type { Row, Session, Statement } from './client.ts';
-import { chunksOf, inTurn, isUntouched, pagesOf } from './log.ts';
-import { headRow, type PlanOptions, type SegmentSizes } from './plan.ts';
-import { long, nothing, positionOf, type Layout } from './rows.ts';
-import { kinds } from './schema.ts';
+import { tryBatch, type InLine } from './change/change.ts';
+import type { Row, Session, Statement } from './client/client.ts';
+import { chunksOf, inTurn, isUntouched, pagesOf } from './rows/log.ts';
+import { headRow, type PlanOptions, type SegmentSizes } from './change/plan.ts';
+import { long, nothing, positionOf, type Layout } from './rows/rows.ts';
+import { kinds } from './rows/schema.ts';
 import { dropSegments } from './purge.ts';
-import { readHead } from './snapshot.ts';
+import { readHead } from './change/snapshot.ts';
 
 /**
  * Moves the older part of a long log from the thread's partition to segments. Rows are copied first, each under the time at which it

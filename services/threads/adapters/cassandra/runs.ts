@@ -4,11 +4,11 @@ import type { Reads } from '../../ports/changes.ts';
 import type { PageLimits, RunMark, RunRow } from '../../ports/lists.ts';
 import type { RunRecord, ThreadKey } from '../../ports/record.ts';
 import { runBytes } from '../../record/row-sizes.ts';
-import type { Ahead } from './change.ts';
-import type { Announcement, Session, Statement } from './client.ts';
-import { chunksOf, inTurn } from './log.ts';
-import { long, toRun, toRunRow } from './rows.ts';
-import { kinds } from './schema.ts';
+import type { Ahead } from './change/change.ts';
+import type { Announcement, Session, Statement } from './client/client.ts';
+import { chunksOf, inTurn } from './rows/log.ts';
+import { long, toRun, toRunRow } from './rows/rows.ts';
+import { kinds } from './rows/schema.ts';
 
 /** The runs of a thread are in its partition; the table `run_by_id` names the thread of each run. */
 export interface Runs {

@@ -3,20 +3,21 @@ import { unavailable } from '@agent-workflow/kit/errors';
 import { retry } from '@agent-workflow/kit/retry';
 import type { ThreadKey } from '../../ports/record.ts';
 import type { ThreadStore } from '../../ports/store.ts';
-import { betweenTries, createLines, createMakeChange } from './change.ts';
-import { openSession, type SentStatement, type CassandraPlace } from './client.ts';
+import { betweenTries, createLines, createMakeChange } from './change/change.ts';
+import { openSession, type SentStatement, type CassandraPlace } from './client/client.ts';
+import { createHistory } from './history.ts';
 import { createIdempotency } from './idempotency.ts';
-import type { Plan, SegmentSizes } from './plan.ts';
+import type { Plan, SegmentSizes } from './change/plan.ts';
 import { purge } from './purge.ts';
 import { createReading } from './reads.ts';
-import { createRecency } from './recency.ts';
-import { createRefreshes } from './refreshes.ts';
+import { createRecency } from './lists/recency.ts';
+import { createRefreshes } from './lists/refreshes.ts';
 import { createRollOver } from './rollover.ts';
 import { createRuns } from './runs.ts';
-import { migrations } from './schema.ts';
-import { readHead } from './snapshot.ts';
-import { createSweeps } from './sweeps.ts';
-import { createTicks } from './times.ts';
+import { migrations } from './rows/schema.ts';
+import { readHead } from './change/snapshot.ts';
+import { createSweeps } from './sweeps/sweeps.ts';
+import { createTicks } from './rows/times.ts';
 
 interface CassandraThreadStoreOptions extends CassandraPlace {
   /** How long one call is tried, in milliseconds, when its outcome is in doubt or others write the same thread. */
@@ -49,6 +50,7 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
 
   const runs = createRuns(session);
   const reading = createReading({ session, deadlineMs });
+  const history = createHistory(session);
   const recency = createRecency({ session, now, aside });
   const rollOver = createRollOver({ session, sizes, newStamp, inLine });
   const requests = createIdempotency({ session, newStamp, deadlineMs });
@@ -107,8 +109,8 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
     listMessages: (key, page) => hold(() => reading.listMessages(key, page)),
     listContext: (key, page) => hold(() => reading.listContext(key, page)),
     getEntries: (key, positions) => hold(() => reading.getEntries(key, positions)),
-    listCheckpoints: (key, page) => hold(() => reading.listCheckpoints(key, page)),
-    listUndos: (key, page) => hold(() => reading.listUndos(key, page)),
+    listCheckpoints: (key, page) => hold(() => history.listCheckpoints(key, page)),
+    listUndos: (key, page) => hold(() => history.listUndos(key, page)),
     getMessage: (key, messageId) => hold(() => reading.getMessage(key, messageId)),
     listOpenRuns: (page) => hold(() => sweeps.listOpenRuns(page)),
     listIdle: (time, limit) => hold(() => sweeps.listIdle(time, limit)),

@@ -1,11 +1,11 @@
 import { isServiceError, unavailable } from '@agent-workflow/kit/errors';
 import { createKeyedLock } from '@agent-workflow/kit/keyed-lock';
 import { backoffMs, pause, retry, type Backoff } from '@agent-workflow/kit/retry';
-import type { Decision, Reads, Snapshot, ThreadChanges } from '../../ports/changes.ts';
-import type { ThreadKey } from '../../ports/record.ts';
-import type { Session, Statement } from './client.ts';
+import type { Decision, Reads, Snapshot, ThreadChanges } from '../../../ports/changes.ts';
+import type { ThreadKey } from '../../../ports/record.ts';
+import type { Session, Statement } from '../client/client.ts';
 import { plan, type Plan, type PlanOptions } from './plan.ts';
-import { stampsKept, type Seen } from './rows.ts';
+import { stampsKept, type Seen } from '../rows/rows.ts';
 import { readSight, nothingSeen, type Sight } from './snapshot.ts';
 
 interface ChangeOptions extends PlanOptions {

@@ -1,12 +1,12 @@
 import { types } from 'cassandra-driver';
-import type { Reads, Snapshot, UndoSink } from '../../ports/changes.ts';
-import type { PlacedEntry, RunRecord, ThreadKey, ToolCallRecord } from '../../ports/record.ts';
-import type { Row, Session, Statement } from './client.ts';
-import { chunksOf, pagesOf, readAt, inTurn } from './log.ts';
+import type { Reads, Snapshot, UndoSink } from '../../../ports/changes.ts';
+import type { PlacedEntry, RunRecord, ThreadKey, ToolCallRecord } from '../../../ports/record.ts';
+import type { Row, Session, Statement } from '../client/client.ts';
+import { chunksOf, pagesOf, readAt, inTurn } from '../rows/log.ts';
 import { contextPositions, toolCallId } from './plan.ts';
-import { absent, fromBlob, long, nothing, toResult, toRun, toSeen, toUndo, type Seen } from './rows.ts';
-import { kinds } from './schema.ts';
-import { within } from './ranges.ts';
+import { absent, fromBlob, long, nothing, toResult, toRun, toSeen, toUndo, type Seen } from '../rows/rows.ts';
+import { kinds } from '../rows/schema.ts';
+import { within } from '../rows/ranges.ts';
 
 /** What a decision is made from, and the head that its change is to replace. */
 export interface Sight {

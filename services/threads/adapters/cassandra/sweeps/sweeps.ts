@@ -1,14 +1,14 @@
 import { createQuota } from '@agent-workflow/kit/pages';
 import { isOpen } from '@agent-workflow/protos/lists';
-import type { PageLimits, RunRow } from '../../ports/lists.ts';
-import type { ThreadKey } from '../../ports/record.ts';
-import type { OpenRun } from '../../ports/sweeps.ts';
-import { runBytes } from '../../record/row-sizes.ts';
-import type { Announcement, Session } from './client.ts';
+import type { PageLimits, RunRow } from '../../../ports/lists.ts';
+import type { ThreadKey } from '../../../ports/record.ts';
+import type { OpenRun } from '../../../ports/sweeps.ts';
+import { runBytes } from '../../../record/row-sizes.ts';
+import type { Announcement, Session } from '../client/client.ts';
 import { createJournal, type Journal, type Noted } from './journal.ts';
-import { chunksOf, inTurn } from './log.ts';
-import type { Plan } from './plan.ts';
-import type { Seen } from './rows.ts';
+import { chunksOf, inTurn } from '../rows/log.ts';
+import type { Plan } from '../change/plan.ts';
+import type { Seen } from '../rows/rows.ts';
 
 /** Finds open runs, threads to be purged and idle threads across all owners. */
 interface Sweeps {

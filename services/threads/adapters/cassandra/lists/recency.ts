@@ -1,14 +1,23 @@
 import { types } from 'cassandra-driver';
 import { createQuota } from '@agent-workflow/kit/pages';
 import { sizes } from '@agent-workflow/kit/sizes';
-import type { PageLimits, RecencyMark, ThreadRow } from '../../ports/lists.ts';
-import type { Head, ThreadKey } from '../../ports/record.ts';
-import { threadBytes } from '../../record/row-sizes.ts';
-import type { Announcement, Row, Session, Statement } from './client.ts';
-import { inTurn, pagesOf } from './log.ts';
-import { fromListed, long, nothing, toBlob, toListed, toListedMetadata, type Layout, type Listed } from './rows.ts';
-import { readHead } from './snapshot.ts';
-import { hourOf, hourOfSlot, slotOf } from './times.ts';
+import type { PageLimits, RecencyMark, ThreadRow } from '../../../ports/lists.ts';
+import type { Head, ThreadKey } from '../../../ports/record.ts';
+import { threadBytes } from '../../../record/row-sizes.ts';
+import type { Announcement, Row, Session, Statement } from '../client/client.ts';
+import { inTurn, pagesOf } from '../rows/log.ts';
+import {
+  fromListed,
+  long,
+  nothing,
+  toBlob,
+  toListed,
+  toListedMetadata,
+  type Layout,
+  type Listed,
+} from '../rows/rows.ts';
+import { readHead } from '../change/snapshot.ts';
+import { hourOf, hourOfSlot, slotOf } from '../rows/times.ts';
 
 /**
  * The list of an owner's threads by recency. A thread has a row in the slot of its last update; a move to a later slot leaves an

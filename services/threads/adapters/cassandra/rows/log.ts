@@ -1,7 +1,7 @@
 import { sizes } from '@agent-workflow/kit/sizes';
-import type { ContextPage } from '../../ports/reads.ts';
-import type { LogEntry, ThreadKey } from '../../ports/record.ts';
-import type { Row, Session, Statement } from './client.ts';
+import type { ContextPage } from '../../../ports/reads.ts';
+import type { LogEntry, ThreadKey } from '../../../ports/record.ts';
+import type { Row, Session, Statement } from '../client/client.ts';
 import { isGone, long, positionOf, toEntry, type Layout } from './rows.ts';
 import { kinds } from './schema.ts';
 import { bridged, takeNewest, within, type Range, type Ranges } from './ranges.ts';

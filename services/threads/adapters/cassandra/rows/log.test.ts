@@ -1,5 +1,5 @@
 import test from 'ava';
-import type { Row, Session, Statement } from './client.ts';
+import type { Row, Session, Statement } from '../client/client.ts';
 import { readNewest } from './log.ts';
 import type { Layout } from './rows.ts';
 

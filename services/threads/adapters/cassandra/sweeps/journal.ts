@@ -1,8 +1,8 @@
-import type { ThreadKey } from '../../ports/record.ts';
-import type { Announcement, Session } from './client.ts';
-import { createRecent } from './recency.ts';
-import { pagesOf } from './log.ts';
-import { long, toKey } from './rows.ts';
+import type { ThreadKey } from '../../../ports/record.ts';
+import type { Announcement, Session } from '../client/client.ts';
+import { createRecent } from '../lists/recency.ts';
+import { pagesOf } from '../rows/log.ts';
+import { long, toKey } from '../rows/rows.ts';
 
 /** A note of something that sweeps check until it is over. */
 export interface Noted extends ThreadKey {

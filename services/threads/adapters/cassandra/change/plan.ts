@@ -1,7 +1,7 @@
 import { types } from 'cassandra-driver';
-import type { Change } from '../../ports/changes.ts';
-import type { Head, LogEntry, RunRecord, ThreadKey } from '../../ports/record.ts';
-import type { Statement } from './client.ts';
+import type { Change } from '../../../ports/changes.ts';
+import type { Head, LogEntry, RunRecord, ThreadKey } from '../../../ports/record.ts';
+import type { Statement } from '../client/client.ts';
 import {
   fromCheckpoint,
   fromHead,
@@ -14,10 +14,10 @@ import {
   toBlob,
   type Layout,
   type Seen,
-} from './rows.ts';
-import { kinds } from './schema.ts';
-import { positionsIn, subtract, toRanges, union, type Ranges } from './ranges.ts';
-import { hourOf, slotOf } from './times.ts';
+} from '../rows/rows.ts';
+import { kinds } from '../rows/schema.ts';
+import { positionsIn, subtract, toRanges, union, type Ranges } from '../rows/ranges.ts';
+import { hourOf, slotOf } from '../rows/times.ts';
 
 /** How logs are cut into segments. */
 export interface SegmentSizes {

@@ -1,10 +1,10 @@
 import { toRunEnd } from '@agent-workflow/protos/failures';
 import { types } from 'cassandra-driver';
-import type { UndoRow } from '../../ports/changes.ts';
-import type { CheckpointRow } from '../../ports/history.ts';
-import type { RunRow, ThreadRow } from '../../ports/lists.ts';
-import type { Checkpoint, Head, LogEntry, MeasuredSize, RunRecord, ThreadKey } from '../../ports/record.ts';
-import type { Row } from './client.ts';
+import type { UndoRow } from '../../../ports/changes.ts';
+import type { CheckpointRow } from '../../../ports/history.ts';
+import type { RunRow, ThreadRow } from '../../../ports/lists.ts';
+import type { Checkpoint, Head, LogEntry, MeasuredSize, RunRecord, ThreadKey } from '../../../ports/record.ts';
+import type { Row } from '../client/client.ts';
 import { decode, encode, type Ranges } from './ranges.ts';
 
 /** What only the adapter knows of a thread: where its rows are. It is part of the head's row. */
