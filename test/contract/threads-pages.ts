@@ -19,7 +19,7 @@ import {
   thread1,
   user,
 } from './thread-calls.ts';
-import type { OpenThreads, Scale } from './threads-open.ts';
+import type { OpenThreads, Scale } from './thread-stores/threads-open.ts';
 
 /** A page of any list: names of its items, how many bytes they take, and where the list goes on. */
 interface Walked {

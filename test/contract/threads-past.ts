@@ -33,7 +33,7 @@ import {
   user,
 } from './thread-calls.ts';
 import { happening, openStory, rememberThread, type Memory } from './thread-story.ts';
-import type { OpenThreads, Scale } from './threads-open.ts';
+import type { OpenThreads, Scale } from './thread-stores/threads-open.ts';
 
 /** A fork takes as long as filling the thread did, give or take: what else is tested may delay the one and not the other. */
 const maxForkRatio = 8;

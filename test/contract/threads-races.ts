@@ -21,7 +21,7 @@ import {
   thread1,
 } from './thread-calls.ts';
 import { newModel, threadCommand } from './thread-model.ts';
-import type { OpenThreads, Scale } from './threads-open.ts';
+import type { OpenThreads, Scale } from './thread-stores/threads-open.ts';
 
 /** What the record promises when many want the same thread: who has it, who is told what, and what nobody may do twice. */
 export function threadsRacesContract(

@@ -24,7 +24,7 @@ import {
   twoCalls,
   user,
 } from './thread-calls.ts';
-import type { OpenThreads, Scale } from './threads-open.ts';
+import type { OpenThreads, Scale } from './thread-stores/threads-open.ts';
 
 /** How a request names itself: by an attempt of its caller, or by the key of a request that is done once. */
 interface Naming {

@@ -16,7 +16,7 @@ import {
   thread1,
   user,
 } from './thread-calls.ts';
-import type { OpenThreads } from './threads-open.ts';
+import type { OpenThreads } from './thread-stores/threads-open.ts';
 
 /** What the record promises of sizes: what may grow to where, and what is refused by name beyond that. */
 export function threadsSizesContract(test: TestFn, name: string, { open }: { readonly open: OpenThreads }): void {

@@ -36,7 +36,7 @@ import {
   twoCalls,
   user,
 } from './thread-calls.ts';
-import type { OpenThreads, Scale } from './threads-open.ts';
+import type { OpenThreads, Scale } from './thread-stores/threads-open.ts';
 import { threadsPagesContract } from './threads-pages.ts';
 import { threadsPastContract } from './threads-past.ts';
 import { threadsRepeatsContract } from './threads-repeats.ts';

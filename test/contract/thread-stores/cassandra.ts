@@ -4,9 +4,9 @@ import type { ThreadStore } from '@agent-workflow/threads/ports/store';
 import { cassandra } from '../../servers/cassandra.ts';
 import { openKeyspace, type Keyspace } from '../../servers/cassandra-keyspace.ts';
 import { withServer } from '../../servers/real-suite.ts';
-import { storeApart } from '../apart.ts';
-import type { Scale } from '../threads-open.ts';
-import { createTurns, inTurns } from '../turns.ts';
+import { storeApart } from './apart.ts';
+import type { Scale } from './threads-open.ts';
+import { createTurns, inTurns } from './turns.ts';
 import type { WithStore } from './tested.ts';
 
 /**

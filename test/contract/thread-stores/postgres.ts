@@ -4,9 +4,9 @@ import type { ThreadStore } from '@agent-workflow/threads/ports/store';
 import { postgres } from '../../servers/postgres.ts';
 import { dropSchemas, openSchema, type Schema } from '../../servers/postgres-schema.ts';
 import { withServer } from '../../servers/real-suite.ts';
-import { storeApart } from '../apart.ts';
-import type { Scale } from '../threads-open.ts';
-import { createTurns, inTurns } from '../turns.ts';
+import { storeApart } from './apart.ts';
+import type { Scale } from './threads-open.ts';
+import { createTurns, inTurns } from './turns.ts';
 import type { WithStore } from './tested.ts';
 
 /** The full number of stories and races is played on the embedded record: here each costs several round trips for every change. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite/store';
 import type { ThreadStore } from '@agent-workflow/threads/ports/store';
-import { usualScale } from '../threads-open.ts';
+import { usualScale } from './threads-open.ts';
 import type { WithStore } from './tested.ts';
 
 /** SQLite in memory and in files. */

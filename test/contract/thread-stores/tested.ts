@@ -1,6 +1,6 @@
 import type { TestFn } from 'ava';
 import type { ThreadStore } from '@agent-workflow/threads/ports/store';
-import type { Scale } from '../threads-open.ts';
+import type { Scale } from './threads-open.ts';
 
 /** A store as the contract suites take it, set up in one way. */
 export interface TestedStore {
