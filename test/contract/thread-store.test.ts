@@ -3,9 +3,11 @@ import { threadStores } from './thread-stores/list.ts';
 import { threadSizesContract } from './thread-sizes.ts';
 import { threadStoreContract } from './thread-store.ts';
 
-for (const { withStore } of threadStores) {
-  withStore(test, (store) => {
-    threadStoreContract(test, store);
-    threadSizesContract(test, store);
-  });
+for (const { isEmbedded, withStore } of threadStores) {
+  if (isEmbedded) {
+    withStore(test, (store) => {
+      threadStoreContract(test, store);
+      threadSizesContract(test, store);
+    });
+  }
 }

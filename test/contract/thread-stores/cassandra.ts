@@ -46,7 +46,7 @@ export const withCassandra: WithStore = (test, suite) => {
         return { ...part, [Symbol.asyncDispose]: () => Promise.resolve() };
       });
       return {
-        open: async (place: string) => storeApart(await openStore(), place),
+        open: inTurns(takeTurn, async (place) => storeApart(await openStore(), place)),
         openPart: () => openPart(randomUUID()),
       };
     };
