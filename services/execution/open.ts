@@ -104,11 +104,11 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
 
   const parts = { threads, memory, eventLog, control, worker, graph };
   opening.use(await openHousekeeping({ ...parts, log, values, now }));
-  const ends = opening.use(openEndWatch({ ...parts, firstMs: values.LEASE_MS, log }));
+  const endWatch = opening.use(openEndWatch({ ...parts, firstMs: values.LEASE_MS, log }));
 
   const opened = opening.move();
   return {
-    execution: createExecution({ ...parts, queue, log, ends, health, backlog: values.RUN_BACKLOG }),
+    execution: createExecution({ ...parts, queue, log, endWatch, health, backlog: values.RUN_BACKLOG }),
     drain: async (ms) => {
       await worker?.drain(ms);
     },

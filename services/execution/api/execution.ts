@@ -29,7 +29,7 @@ interface ExecutionOptions {
   readonly log: Log;
   /** Absent where this replica accepts runs and drives none. */
   readonly worker: Worker | undefined;
-  readonly ends: Pick<EndWatch, 'watch'>;
+  readonly endWatch: Pick<EndWatch, 'watch'>;
   /** The health of the process. */
   readonly health: Pick<Health, 'degraded'>;
   /** Runs that may wait in the queue; while so many do, no more are accepted. */

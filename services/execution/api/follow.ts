@@ -30,7 +30,7 @@ export function createStartedRuns(): StartedRuns {
 
 interface FollowOptions extends EndParts {
   readonly worker: Pick<Worker, 'drives'> | undefined;
-  readonly ends: Pick<EndWatch, 'watch'>;
+  readonly endWatch: Pick<EndWatch, 'watch'>;
   readonly started: Pick<StartedRuns, 'has'>;
 }
 
@@ -41,7 +41,7 @@ interface Follow {
 }
 
 export function createFollow(options: FollowOptions): Follow {
-  const { threads, eventLog, worker, ends, started } = options;
+  const { threads, eventLog, worker, endWatch, started } = options;
 
   /**
    * Makes sure that the run's log comes to an end. A run that has ended on record without a last event in its log is published
@@ -71,7 +71,7 @@ export function createFollow(options: FollowOptions): Follow {
   return {
     wait: async ({ runId, owner, justStarted }, call) => {
       if (justStarted !== true) await prepareLog(owner, runId, call);
-      const leave = ends.watch(owner, runId);
+      const leave = endWatch.watch(owner, runId);
       try {
         return await eventLog.end(runId, call.signal);
       } finally {
@@ -81,7 +81,7 @@ export function createFollow(options: FollowOptions): Follow {
 
     async *follow({ owner, runId, after, justStarted }, call) {
       if (justStarted !== true) await prepareLog(owner, runId, call);
-      const leave = ends.watch(owner, runId);
+      const leave = endWatch.watch(owner, runId);
       try {
         let isFirst = true;
         for await (const { scope, events } of eventLog.follow(runId, await offsetFor(runId, after), call.signal)) {

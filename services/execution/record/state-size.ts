@@ -1,4 +1,7 @@
-/** The byte sizes of a thread's state as JSON. */
+/**
+ * About how many bytes a thread's state has as JSON: some count the commas between the messages, or their ids, and some do not. It
+ * bounds what a worker holds in memory and what a step may add; the record counts on its own.
+ */
 export interface StateSize {
   /** All messages of the context. */
   readonly messages: number;

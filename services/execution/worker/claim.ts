@@ -71,27 +71,27 @@ export function createClaimAndDrive(options: ClaimOptions): ClaimAndDrive {
 
   return async (taken, notLast) => {
     const { owner, threadId, runId } = taken.run;
-    const answered = active.expectClaim(runId);
+    const claimSettled = active.expectClaim(runId);
     const cached = cache.get(owner, threadId);
     let claimed: ClaimedRun;
     try {
       claimed = await claim(taken.run, { notLast, cached });
     } catch (error) {
-      answered();
+      claimSettled();
       handleError(error, taken);
       return;
     }
     taken.settle();
     // The record refused the claim, because it would be the run's last one; nothing was claimed.
     if (claimed.lastClaim) {
-      answered();
+      claimSettled();
       onLastClaim(taken.run);
       return;
     }
     // With `givenUp` the record ended the run instead of giving it to this worker.
     const driven = claimed.givenUp ? publishFailed(owner, claimed) : drive(owner, claimed, cached);
     // Only now: `drive` has counted the run as driven, so that it is active without a gap.
-    answered();
+    claimSettled();
     await driven;
   };
 }

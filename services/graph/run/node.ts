@@ -58,10 +58,10 @@ async function runAttempt(step: Step, name: string, node: AnyNode, runStep: RunS
 }
 
 async function runFunction(step: Step, name: string, node: NodeFunction<Record<string, never>>): Promise<NodeResult> {
-  const turn = answersFor({ node: name }, step.continuation, step.answers);
-  if ('waits' in turn) return waiting(name, [turn.waits]);
+  const given = answersFor({ node: name }, step.continuation, step.answers);
+  if ('waits' in given) return waiting(name, [given.waits]);
   const idempotencyKey = keyOf(step, name);
-  const scope = createInterruptScope(idempotencyKey, name, turn.answers);
+  const scope = createInterruptScope(idempotencyKey, name, given.answers);
   const toBlock = (block: Block): Block => markRemote(block, step.isRemote);
   const draft = draftMessage(toBlock);
   const { signal } = step.run;
@@ -91,7 +91,7 @@ async function runFunction(step: Step, name: string, node: NodeFunction<Record<s
     over = true;
   }
   const open = scope.open();
-  if (open) return waiting(name, [{ node: name, answers: turn.answers, open }]);
+  if (open) return waiting(name, [{ node: name, answers: given.answers, open }]);
   return toResult(name, update ?? {}, draft.finish(), toBlock);
 }
 
@@ -143,16 +143,16 @@ async function runCall(
   tools: readonly Tool[],
   call: CallBlock,
 ): Promise<{ readonly message?: Message; readonly pending?: PendingInterrupt }> {
-  const turn = answersFor({ node, call: call.id }, step.continuation, step.answers);
-  if ('waits' in turn) return { pending: turn.waits };
+  const given = answersFor({ node, call: call.id }, step.continuation, step.answers);
+  if ('waits' in given) return { pending: given.waits };
   const idempotencyKey = keyOf(step, call.id);
-  const scope = createInterruptScope(idempotencyKey, node, turn.answers);
+  const scope = createInterruptScope(idempotencyKey, node, given.answers);
   const context: ToolContext = { ...step.run, callId: call.id, idempotencyKey, interrupt: scope.interrupt };
   const records = step.toolCallRecords && withInterrupts(step.toolCallRecords, scope);
   const onError = (error: unknown): void => step.onFault?.({ node, tool: call.name, callId: call.id, error });
   const message = await inInterruptScope(scope, () => answerCall(tools, call, { context, records, onError }));
   const open = scope.open();
-  return open ? { pending: { node, call: call.id, answers: turn.answers, open } } : { message };
+  return open ? { pending: { node, call: call.id, answers: given.answers, open } } : { message };
 }
 
 /** The result of a node that waits for the caller: no fields, and of messages only its answers to calls. */

@@ -69,7 +69,7 @@ export function addFrame(tail: Tail, frame: StoredFrame, batch?: EventBatch): nu
   tail.ended = endsLog(frame);
   if (frame.slices === 1 && (tail.followers > 0 || tail.written)) remember(tail, frame, batch);
   else dropFrames(tail);
-  tail.end = tail.ended && frame.slices === 1 ? toKept((batch ?? toBatch(frame)).events.at(-1)) : undefined;
+  tail.end = tail.ended && frame.slices === 1 ? copyOf((batch ?? toBatch(frame)).events.at(-1)) : undefined;
   wake(tail);
   return tail.recentBytes - before;
 }
@@ -115,7 +115,7 @@ export function shrink(tail: Tail): void {
 }
 
 /** A copy that does not keep the received buffer in memory. */
-const toKept = (event: RunEvent | undefined): RunEvent | undefined =>
+const copyOf = (event: RunEvent | undefined): RunEvent | undefined =>
   event && {
     ...event,
     data: Buffer.from(event.data),

@@ -32,12 +32,12 @@ export function createTails(subjectOf: (runId: string) => string, isWriting: (ru
 
   const isIdle = (tail: Tail): boolean => tail.listeners === 0 && !isWriting(tail.runId);
 
-  const drop = (tail: Tail): void => {
+  const shrinkTail = (tail: Tail): void => {
     keptBytes -= tail.recentBytes;
     shrink(tail);
   };
 
-  const clear = (tail: Tail): void => {
+  const dropFramesOf = (tail: Tail): void => {
     keptBytes -= tail.recentBytes;
     dropFrames(tail);
   };
@@ -45,7 +45,7 @@ export function createTails(subjectOf: (runId: string) => string, isWriting: (ru
   const dropOldest = (): void => {
     for (const tail of tails.values()) {
       if (keptBytes <= maxKeptBytes) return;
-      drop(tail);
+      shrinkTail(tail);
     }
   };
 
@@ -60,7 +60,7 @@ export function createTails(subjectOf: (runId: string) => string, isWriting: (ru
     for (const [runId, tail] of tails) {
       if (tails.size <= maxIdle || checks-- === 0) return;
       tails.delete(runId);
-      if (isIdle(tail)) drop(tail);
+      if (isIdle(tail)) shrinkTail(tail);
       else tails.set(runId, tail);
     }
   };
@@ -82,10 +82,10 @@ export function createTails(subjectOf: (runId: string) => string, isWriting: (ru
     addFrame: (tail, frame, batch) => grow(addFrame(tail, frame, batch)),
     addAllFrames: (tail, frames) => grow(addAllFrames(tail, frames)),
 
-    dropFrames: clear,
+    dropFrames: dropFramesOf,
 
     release: (tail) => {
-      if (isIdle(tail)) drop(tail);
+      if (isIdle(tail)) shrinkTail(tail);
     },
 
     resetSequences: () => {
@@ -93,7 +93,7 @@ export function createTails(subjectOf: (runId: string) => string, isWriting: (ru
         tail.streamSeq = 0;
         tail.streamLosses++;
         // Only a writer puts its frames back. For other tails the new stream may hold another log.
-        if (!tail.written) clear(tail);
+        if (!tail.written) dropFramesOf(tail);
         wake(tail);
       }
     },
