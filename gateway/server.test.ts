@@ -7,7 +7,7 @@ import test from 'ava';
 import Koa from 'koa';
 import type { App } from './app.ts';
 import type { RequestState } from './http/context.ts';
-import { drain } from './replies/events.ts';
+import { endStreams } from './replies/events.ts';
 import { openServer, type HttpServer } from './server.ts';
 
 const silentLog = createLog('test', 'silent');
@@ -39,7 +39,7 @@ test('a stream that is left is told to end, and ends whole', async (t) => {
   app.use((ctx) => {
     ctx.respond = false;
     ctx.res.write('first\n');
-    ctx.app.once(drain, () => ctx.res.end('last\n'));
+    ctx.app.once(endStreams, () => ctx.res.end('last\n'));
   });
   const server = await open(app, 0);
   const outgoing = request(server.url).end();

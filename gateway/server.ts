@@ -9,7 +9,7 @@ import type { App } from './app.ts';
 import type { GatewayConfig } from './config.ts';
 import { refusalOfUnread } from './http/envelope.ts';
 import { safeHeaders } from './middleware/security.ts';
-import { drain } from './replies/events.ts';
+import { endStreams } from './replies/events.ts';
 
 /** The listening HTTP server. Disposal drains it. */
 export interface HttpServer extends AsyncDisposable {
@@ -64,7 +64,7 @@ interface DrainOptions {
   readonly log: Log;
 }
 
-/** The time in which streams end after `drain`, in milliseconds. */
+/** The time in which streams end after `endStreams`, in milliseconds. */
 const endStreamsMs = 1000;
 
 async function drainServer({ server, app, graceMs, log }: DrainOptions): Promise<void> {
@@ -76,7 +76,7 @@ async function drainServer({ server, app, graceMs, log }: DrainOptions): Promise
   }, 50);
   try {
     if (await settledWithin(closed, graceMs)) return;
-    app.emit(drain);
+    app.emit(endStreams);
     if (await settledWithin(closed, endStreamsMs)) return;
     log.warn('connections closed at the end of draining: their requests did not end in time');
     server.closeAllConnections();

@@ -12,6 +12,7 @@ import { healthz } from './health/healthz.ts';
 import { openApi } from './health/openapi.ts';
 import { ping } from './health/ping.ts';
 import { readyz } from './health/readyz.ts';
+// The folder `memories/` serves the paths `/v1/store`: the resource is `store` there, in authorization and in the rows.
 import { deleteMemory } from './memories/delete.ts';
 import { forgetMemories } from './memories/forget.ts';
 import { getMemory } from './memories/get.ts';

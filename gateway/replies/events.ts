@@ -19,7 +19,7 @@ const headDelayMs = 100;
 const stalledMs = 5 * 60_000;
 
 /** The event of the application that ends its streams; their readers resume at another replica. */
-export const drain = 'drain';
+export const endStreams = 'end-streams';
 
 interface EventsOptions {
   readonly config: Pick<RequestConfig, 'STREAM_COMMENT_SECONDS'>;
@@ -60,17 +60,17 @@ interface Pipe extends Disposable {
 
 function openPipe(ctx: Context, { type, comment: idle }: Framing, { config, abort }: EventsOptions): Pipe {
   const { res, app } = ctx;
-  let drained = false;
+  let isEnding = false;
   let isWithinEvent = false;
   const begin = (): void => {
     if (!res.headersSent) sendHead(ctx, 200, ['Content-Type', type, ...streamHeaders]);
   };
-  const onDrain = (): void => {
-    drained = true;
+  const onEndStreams = (): void => {
+    isEnding = true;
     abort();
   };
-  app.once(drain, onDrain);
-  const head = setTimeout(() => {
+  app.once(endStreams, onEndStreams);
+  const headTimer = setTimeout(() => {
     begin();
     res.flushHeaders();
   }, headDelayMs);
@@ -90,11 +90,11 @@ function openPipe(ctx: Context, { type, comment: idle }: Framing, { config, abor
       begin();
       res.end();
     },
-    isOver: () => drained || res.destroyed,
+    isOver: () => isEnding || res.destroyed,
     [Symbol.dispose]: () => {
-      clearTimeout(head);
+      clearTimeout(headTimer);
       clearInterval(comment);
-      app.off(drain, onDrain);
+      app.off(endStreams, onEndStreams);
     },
   };
 }

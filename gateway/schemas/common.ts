@@ -15,7 +15,7 @@ export const nullable = <T extends TSchema>(schema: T) =>
   Type.Unsafe<Static<T> | null>({ anyOf: [schema, { type: 'null' }] });
 
 /** An object, which may have further fields. `title` is its name in the OpenAPI document. */
-export const record = <P extends TProperties>(title: string, properties: P) => Type.Object(properties, { title });
+export const objectOf = <P extends TProperties>(title: string, properties: P) => Type.Object(properties, { title });
 
 /** Ids that follow these rules can be part of a path. */
 const idRules = { maxLength: maxIdLength, format: 'well-formed' };
@@ -63,7 +63,7 @@ export const paging = { offset: Offset, limit: limitOf(100), cursor: Type.Option
 
 export const Timestamp = Type.String({ format: 'date-time' });
 
-export const ResponseMetadata = record('ResponseMetadata', {
+export const ResponseMetadata = objectOf('ResponseMetadata', {
   message: Type.String(),
   request_id: Type.String(),
   timestamp: Timestamp,
@@ -76,12 +76,12 @@ export const ResponseMetadata = record('ResponseMetadata', {
   ),
 });
 
-export const ErrorBody = record('Error', {
+export const ErrorBody = objectOf('Error', {
   error: Type.Object({
     code: Type.String(),
     message: Type.String(),
     details: Type.Array(
-      record('ErrorDetail', {
+      objectOf('ErrorDetail', {
         loc: Type.Array(Type.Unsafe<string | number>({ type: ['string', 'integer'] })),
         msg: Type.String(),
         type: Type.String(),
@@ -91,4 +91,4 @@ export const ErrorBody = record('Error', {
   metadata: ResponseMetadata,
 });
 
-export const Done = record('Done', { success: Type.Boolean() });
+export const Done = objectOf('Done', { success: Type.Boolean() });

@@ -2,11 +2,11 @@ import { sizes } from '@agent-workflow/kit/sizes';
 import { eventKinds } from '@agent-workflow/protos/event-parts';
 import { endStatuses, granularities, multitaskStrategies } from '@agent-workflow/protos/lists';
 import { Type, type Static } from 'typebox';
-import { BodyId, JsonObject, record, Json, ResponseMetadata, words } from './common.ts';
+import { BodyId, JsonObject, objectOf, Json, ResponseMetadata, words } from './common.ts';
 import { Message, RunMessages } from './messages.ts';
 
 /** `config` of a run. The service reads these fields; nodes see all fields. */
-const RunConfig = record('RunConfig', {
+const RunConfig = objectOf('RunConfig', {
   thread_id: Type.Optional(BodyId),
   thread_name: Type.Optional(Type.String({ maxLength: 1024 })),
   metadata: Type.Optional(JsonObject),
@@ -15,7 +15,7 @@ const RunConfig = record('RunConfig', {
 });
 
 /** A tool that the caller runs. */
-const Tool = record('RemoteTool', {
+const Tool = objectOf('RemoteTool', {
   node_name: Type.Optional(Type.String()),
   name: Type.String({ minLength: 1, maxLength: 256 }),
   description: Type.Optional(Type.String()),
@@ -25,8 +25,8 @@ const Tool = record('RemoteTool', {
 const Tools = Type.Array(Tool, { maxItems: sizes.tools });
 
 /** The tools that the caller runs, for all its later runs. */
-export const SetupInput = record('SetupRequest', { tools: Tools });
-export const SetUp = record('SetUp', {
+export const SetupInput = objectOf('SetupRequest', { tools: Tools });
+export const SetUp = objectOf('SetUp', {
   success: Type.Boolean(),
   message: Type.String(),
   registered_tools: Type.Integer(),
@@ -34,7 +34,7 @@ export const SetUp = record('SetUp', {
 });
 
 /** The body of invoke and stream. */
-export const RunInput = record('RunRequest', {
+export const RunInput = objectOf('RunRequest', {
   messages: RunMessages,
   initial_state: Type.Optional(JsonObject),
   config: Type.Optional(RunConfig),
@@ -52,9 +52,9 @@ export const RunInput = record('RunRequest', {
 });
 export type RunInput = Static<typeof RunInput>;
 
-export const GraphReply = record('Graph', {
+export const GraphReply = objectOf('Graph', {
   graph: Json,
-  info: record('GraphInfo', {
+  info: objectOf('GraphInfo', {
     node_count: Type.Integer(),
     edge_count: Type.Integer(),
     checkpointer: Type.Boolean(),
@@ -69,9 +69,9 @@ export const GraphReply = record('Graph', {
     state_type: Type.String(),
     state_fields: Type.Array(Type.String()),
   }),
-  nodes: Type.Array(record('GraphNode', { id: Type.String(), name: Type.String(), type: Type.String() })),
+  nodes: Type.Array(objectOf('GraphNode', { id: Type.String(), name: Type.String(), type: Type.String() })),
   edges: Type.Array(
-    record('GraphEdge', {
+    objectOf('GraphEdge', {
       id: Type.String(),
       source: Type.String(),
       target: Type.String(),
@@ -80,10 +80,10 @@ export const GraphReply = record('Graph', {
   ),
 });
 
-export const StateSchema = record('StateSchema', {
+export const StateSchema = objectOf('StateSchema', {
   fields: Type.Unsafe<Record<string, unknown>>({
     type: 'object',
-    additionalProperties: record('FieldSchema', {
+    additionalProperties: objectOf('FieldSchema', {
       type: Type.String(),
       description: Type.Optional(Type.String()),
       default: Type.Optional(Json),
@@ -95,7 +95,7 @@ export const StateSchema = record('StateSchema', {
   required: Type.Array(Type.String()),
 });
 
-export const InvokeResult = record('InvokeResult', {
+export const InvokeResult = objectOf('InvokeResult', {
   messages: Type.Array(Message),
   all_messages: Type.Array(Message),
   all_messages_truncated: Type.Optional(
@@ -113,11 +113,13 @@ export const InvokeResult = record('InvokeResult', {
     is_new_thread: Type.Boolean(),
     status: words(endStatuses),
     resumes: Type.Optional(Type.String()),
-    interrupts: Type.Optional(Type.Array(record('Interrupt', { id: Type.String(), node: Type.String(), value: Json }))),
+    interrupts: Type.Optional(
+      Type.Array(objectOf('Interrupt', { id: Type.String(), node: Type.String(), value: Json })),
+    ),
   }),
 });
 
-export const StreamChunk = record('StreamChunk', {
+export const StreamChunk = objectOf('StreamChunk', {
   event: words(eventKinds),
   data: Json,
   thread_id: Type.String(),

@@ -1,11 +1,11 @@
 import { Type } from 'typebox';
-import { record } from './common.ts';
+import { objectOf } from './common.ts';
 
 /** The reply of `/readyz`. */
-export const Readiness = record('Readiness', {
+export const Readiness = objectOf('Readiness', {
   status: Type.Literal('ready'),
   degraded: Type.Array(
-    record('DegradedPart', {
+    objectOf('DegradedPart', {
       name: Type.String({
         description:
           '`threads`, `execution`, `memory`, `redis`, and `nats` when the execution service says so; in one process `record`, `events`, `memory`',

@@ -1,11 +1,11 @@
 import { distanceMetrics, memoryTypes, retrievalStrategies } from '@agent-workflow/protos/lists';
 import { Type, type Static } from 'typebox';
-import { BodyId, Done, Id, JsonObject, limitOf, paged, paging, record, Timestamp, words } from './common.ts';
+import { BodyId, Done, Id, JsonObject, limitOf, paged, paging, objectOf, Timestamp, words } from './common.ts';
 
 const MemoryType = words(memoryTypes, { title: 'MemoryType' });
 
 /** `config` of the store's routes: further keys are allowed. */
-export const MemoryConfig = record('MemoryConfig', { thread_id: Type.Optional(BodyId) });
+export const MemoryConfig = objectOf('MemoryConfig', { thread_id: Type.Optional(BodyId) });
 export type MemoryConfig = Static<typeof MemoryConfig>;
 
 const context = { config: Type.Optional(MemoryConfig), options: Type.Optional(JsonObject) };
@@ -15,7 +15,7 @@ const Category = Type.String({ maxLength: 256 });
 export const MemoryParams = Type.Object({ memory_id: Id });
 export const MemoryInput = Type.Object(context);
 
-export const StoreMemory = record('StoreMemoryRequest', {
+export const StoreMemory = objectOf('StoreMemoryRequest', {
   content: Content,
   memory_type: MemoryType,
   category: Category,
@@ -23,13 +23,13 @@ export const StoreMemory = record('StoreMemoryRequest', {
   ...context,
 });
 
-export const UpdateMemory = record('UpdateMemoryRequest', {
+export const UpdateMemory = objectOf('UpdateMemoryRequest', {
   content: Content,
   metadata: Type.Optional(JsonObject),
   ...context,
 });
 
-export const SearchMemories = record('SearchMemoryRequest', {
+export const SearchMemories = objectOf('SearchMemoryRequest', {
   query: Type.String({ minLength: 1 }),
   memory_type: Type.Optional(MemoryType),
   category: Type.Optional(Category),
@@ -42,16 +42,16 @@ export const SearchMemories = record('SearchMemoryRequest', {
   ...context,
 });
 
-export const ListMemories = record('ListMemoriesRequest', { ...context, ...paging });
+export const ListMemories = objectOf('ListMemoriesRequest', { ...context, ...paging });
 
-export const ForgetMemories = record('ForgetMemoriesRequest', {
+export const ForgetMemories = objectOf('ForgetMemoriesRequest', {
   memory_type: Type.Optional(MemoryType),
   category: Type.Optional(Category),
   filters: Type.Optional(JsonObject),
   ...context,
 });
 
-const MemoryResult = record('MemoryResult', {
+const MemoryResult = objectOf('MemoryResult', {
   id: Type.String(),
   content: Type.String(),
   score: Type.Number({ minimum: 0, maximum: 1 }),
@@ -64,16 +64,16 @@ const MemoryResult = record('MemoryResult', {
   timestamp: Timestamp,
 });
 
-export const StoredMemory = record('StoredMemory', { memory_id: Type.String() });
-export const OneMemory = record('OneMemory', { memory: MemoryResult });
-export const UpdatedMemory = record('UpdatedMemory', { memory: MemoryResult, success: Done.properties.success });
-export const FoundMemories = record('FoundMemories', { results: Type.Array(MemoryResult) });
-export const MemoryList = record('MemoryList', {
+export const StoredMemory = objectOf('StoredMemory', { memory_id: Type.String() });
+export const OneMemory = objectOf('OneMemory', { memory: MemoryResult });
+export const UpdatedMemory = objectOf('UpdatedMemory', { memory: MemoryResult, success: Done.properties.success });
+export const FoundMemories = objectOf('FoundMemories', { results: Type.Array(MemoryResult) });
+export const MemoryList = objectOf('MemoryList', {
   memories: Type.Array(MemoryResult),
   total: Type.Integer({ minimum: 0 }),
   ...paged,
 });
-export const Forgotten = record('ForgottenMemories', {
+export const Forgotten = objectOf('ForgottenMemories', {
   deleted_count: Type.Integer({ minimum: 0 }),
   memory_ids: Type.Array(Type.String()),
   success: Done.properties.success,

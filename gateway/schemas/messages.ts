@@ -1,7 +1,7 @@
 import { sizes } from '@agent-workflow/kit/sizes';
 import { blockRules, lastTime, roles, type BlockFieldType } from '@agent-workflow/protos/message';
 import { Type, type Static } from 'typebox';
-import { Done, Id, JsonObject, NewId, paged, paging, record, Timestamp, words } from './common.ts';
+import { Done, Id, JsonObject, NewId, paged, paging, objectOf, Timestamp, words } from './common.ts';
 
 /** The JSON Schema of each type that a field of a block may have. */
 const fieldSchemas: Readonly<Record<BlockFieldType, object>> = {
@@ -45,7 +45,7 @@ const NewTimestamp = Type.Unsafe<string | number>({
 });
 
 /** A message as a caller sends it. */
-export const NewMessage = record('NewMessage', {
+export const NewMessage = objectOf('NewMessage', {
   message_id: Type.Optional(NewId),
   role: words(roles),
   content: Type.Unsafe<string | Static<typeof Block>[]>({
@@ -66,7 +66,7 @@ const NewMessages = Type.Array(NewMessage, { minItems: 1, maxItems: sizes.messag
 export const RunMessages = Type.Array(NewMessage, { maxItems: sizes.messages });
 
 /** A message of the log. */
-export const Message = record('Message', {
+export const Message = objectOf('Message', {
   message_id: Type.String(),
   role: words(roles),
   content: Type.Array(Block),
@@ -79,15 +79,15 @@ export const MessageParams = Type.Object({ thread_id: Id, message_id: Id });
 
 export const MessagesQuery = Type.Object({ search: Type.Optional(Type.String()), ...paging });
 
-export const AddMessages = record('AddMessagesRequest', {
+export const AddMessages = objectOf('AddMessagesRequest', {
   messages: NewMessages,
   config: Type.Optional(JsonObject),
   metadata: Type.Optional(JsonObject),
 });
 
-export const MessageList = record('MessageList', { messages: Type.Array(Message), ...paged });
-export const OneMessage = record('OneMessage', { ...Message.properties, message: Message });
-export const AddedMessages = record('AddedMessages', {
+export const MessageList = objectOf('MessageList', { messages: Type.Array(Message), ...paged });
+export const OneMessage = objectOf('OneMessage', { ...Message.properties, message: Message });
+export const AddedMessages = objectOf('AddedMessages', {
   messages: Type.Array(Message),
   success: Done.properties.success,
   message: Type.String(),

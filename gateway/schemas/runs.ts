@@ -1,17 +1,17 @@
 import { runStatuses } from '@agent-workflow/protos/lists';
 import { Type } from 'typebox';
-import { BodyId, Id, paged, paging, record, Timestamp, words } from './common.ts';
+import { BodyId, Id, paged, paging, objectOf, Timestamp, words } from './common.ts';
 
 export const RunParams = Type.Object({ run_id: Id });
 
 /** The reply when a run is accepted. */
-export const AcceptedRun = record('AcceptedRun', {
+export const AcceptedRun = objectOf('AcceptedRun', {
   run_id: Type.String(),
   thread_id: Type.String(),
   status: words(runStatuses),
 });
 
-export const Run = record('Run', {
+export const Run = objectOf('Run', {
   run_id: Type.String(),
   thread_id: Type.String(),
   status: words(runStatuses),
@@ -21,11 +21,11 @@ export const Run = record('Run', {
   iterations: Type.Optional(Type.Integer()),
   recursion_limit_reached: Type.Optional(Type.Boolean()),
   error: Type.Optional(
-    record('RunError', { code: Type.String(), message: Type.String(), node: Type.Optional(Type.String()) }),
+    objectOf('RunError', { code: Type.String(), message: Type.String(), node: Type.Optional(Type.String()) }),
   ),
 });
 
-export const RunList = record('RunList', { runs: Type.Array(Run), ...paged });
+export const RunList = objectOf('RunList', { runs: Type.Array(Run), ...paged });
 
 export const RunsQuery = Type.Object({ ...paging });
 
@@ -41,7 +41,7 @@ export const StreamQuery = Type.Object({
 });
 
 /** A ticket for the stream of one run. */
-export const RunTicket = record('RunTicket', { ticket: Type.String(), expires_at: Timestamp });
+export const RunTicket = objectOf('RunTicket', { ticket: Type.String(), expires_at: Timestamp });
 
 const stopped = {
   success: Type.Boolean(),
@@ -50,16 +50,16 @@ const stopped = {
   message: Type.String(),
 };
 
-export const StoppedRun = record('StoppedRun', stopped);
-export const StoppedThread = record('StoppedThread', { ...stopped, thread_id: Type.String() });
+export const StoppedRun = objectOf('StoppedRun', stopped);
+export const StoppedThread = objectOf('StoppedThread', { ...stopped, thread_id: Type.String() });
 
 /** The thread whose run is to be stopped. */
-export const StopInput = record('StopRequest', {
+export const StopInput = objectOf('StopRequest', {
   thread_id: Type.Optional(BodyId),
-  config: Type.Optional(record('StopConfig', { thread_id: Type.Optional(BodyId) })),
+  config: Type.Optional(objectOf('StopConfig', { thread_id: Type.Optional(BodyId) })),
 });
 
-export const FixedThread = record('FixedThread', {
+export const FixedThread = objectOf('FixedThread', {
   success: Type.Boolean(),
   message: Type.String(),
   removed_count: Type.Integer(),

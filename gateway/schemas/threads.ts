@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { BodyId, Id, Json, JsonObject, nullable, paged, paging, record, Timestamp } from './common.ts';
+import { BodyId, Id, Json, JsonObject, nullable, paged, paging, objectOf, Timestamp } from './common.ts';
 
 export const ThreadParams = Type.Object({ thread_id: Id });
 
@@ -9,9 +9,9 @@ export const ThreadsQuery = Type.Object({ search: Type.Optional(Type.String()), 
 export const DeleteInput = Type.Object({ config: Type.Optional(JsonObject), options: Type.Optional(JsonObject) });
 
 /** `config` of the routes of one thread; further keys are allowed. */
-const ThreadConfig = record('ThreadConfig', { thread_id: Type.Optional(BodyId) });
+const ThreadConfig = objectOf('ThreadConfig', { thread_id: Type.Optional(BodyId) });
 
-export const UpdateState = record('UpdateStateRequest', { config: ThreadConfig, state: JsonObject });
+export const UpdateState = objectOf('UpdateStateRequest', { config: ThreadConfig, state: JsonObject });
 
 const threadFields = {
   thread_id: Type.String(),
@@ -23,13 +23,13 @@ const threadFields = {
   run_id: nullable(Type.String()),
 };
 
-const ThreadItem = record('ThreadItem', threadFields);
-export const ThreadList = record('ThreadList', { threads: Type.Array(ThreadItem), ...paged });
-export const ThreadDetails = record('ThreadDetails', {
+const ThreadItem = objectOf('ThreadItem', threadFields);
+export const ThreadList = objectOf('ThreadList', { threads: Type.Array(ThreadItem), ...paged });
+export const ThreadDetails = objectOf('ThreadDetails', {
   ...threadFields,
   thread_data: Type.Object({ thread: ThreadItem }),
 });
-export const ThreadState = record('ThreadState', {
+export const ThreadState = objectOf('ThreadState', {
   state: Type.Unsafe<Record<string, unknown>>({
     type: 'object',
     properties: { context: { type: 'array' }, context_summary: { type: 'string' } },
