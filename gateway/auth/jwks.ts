@@ -39,7 +39,7 @@ export function openJwks(options: JwksOptions): Jwks {
   let fetching: Promise<void> | undefined;
 
   const pauseMs = (): number => (keys.size > 0 ? cooldownMs : Math.min(cooldownMs, retryMs));
-  const fetchOnce = async (): Promise<void> => {
+  const fetchKeys = async (): Promise<void> => {
     try {
       keys = await readKeys(options, life.signal);
       staleAt = now() + maxAgeMs;
@@ -54,7 +54,7 @@ export function openJwks(options: JwksOptions): Jwks {
       fetching = undefined;
     }
   };
-  const refresh = (): Promise<void> => (fetching ??= fetchOnce());
+  const refresh = (): Promise<void> => (fetching ??= fetchKeys());
   /** Fetches the set for an unknown key, at most once per cool-down. */
   const refreshForUnknown = async (): Promise<void> => {
     if (now() >= nextFetchAt) {

@@ -10,25 +10,25 @@ const maxDiscardedBytes = 64 * 1024 * 1024;
 const nothing = (): Promise<void> => Promise.resolve();
 
 /**
- * Reads the body, a JSON object of at most `maxBytes`; the bytes are counted while they are read. `state.body` stays `undefined`
- * for an empty body.
- * @throws TooLarge, BadRequest; a wrong content type is answered with 415 here.
+ * Reads bodies, JSON objects of at most `maxBytes`, into `state.body`; the bytes are counted while they are read. `state.body` stays
+ * `undefined` for an empty body.
+ * @returns whether the request goes on: one with a wrong content type has been answered with 415.
+ * @throws TooLarge, BadRequest
  */
-export function jsonBody(maxBytes: number): Middleware {
+export function bodyReader(maxBytes: number): (ctx: Context) => Promise<boolean> {
   let parser: Promise<Middleware> | undefined;
-  return async (ctx, next) => {
-    if (hasBody(ctx)) {
-      const refused = refusedType(ctx);
-      if (refused) {
-        writeRefusal(ctx, { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE', message: refused });
-        return;
-      }
-      const parse = await (parser ??= openParser(maxBytes));
-      await parse(ctx, nothing);
-      ctx.state.bodyReservation?.resize(takeLength(ctx));
-      ctx.state.body = objectOf(ctx);
+  return async (ctx) => {
+    if (!hasBody(ctx)) return true;
+    const refused = refusedType(ctx);
+    if (refused) {
+      writeRefusal(ctx, { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE', message: refused });
+      return false;
     }
-    await next();
+    const parse = await (parser ??= openParser(maxBytes));
+    await parse(ctx, nothing);
+    ctx.state.bodyReservation?.resize(takeLength(ctx));
+    ctx.state.body = objectOf(ctx);
+    return true;
   };
 }
 

@@ -24,7 +24,7 @@ export interface RequestState {
   bodyReservation?: Reservation;
   params: unknown;
   input: unknown;
-  /** The row that the request matched; only where metrics or spans need it. */
+  /** The row that the request matched: for metrics and spans. */
   route?: { readonly name: string; readonly path: string; readonly isStream: boolean };
   /** Further entries of the reply's `metadata`, beside message, request id and timestamp. */
   replyMetadata?: Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 import { fromUnknown, ServiceError, type ErrorCode } from '@agent-workflow/kit/errors';
 import { writeRefusal } from './envelope.ts';
-import type { Context, Middleware } from './context.ts';
+import type { Context } from './context.ts';
 import { toWireError } from './fields.ts';
 import { HttpRefusal } from './http-refusal.ts';
 
@@ -36,16 +36,8 @@ const byHttpCode = new Map(Object.entries(answers).map(([code, [, httpCode]]) =>
 /** The error code of a name in the error envelope; `Internal` for an unknown name. */
 export const errorOf = (httpCode: string): ErrorCode => byHttpCode.get(httpCode) ?? 'Internal';
 
-/** Answers errors thrown by later steps with the error envelope. Causes are only logged. */
-export const errors: Middleware = async (ctx, next) => {
-  try {
-    await next();
-  } catch (thrown) {
-    refuse(ctx, thrown);
-  }
-};
-
-function refuse(ctx: Context, thrown: unknown): void {
+/** Answers what a step of the request threw with the error envelope. Causes are only logged. */
+export function refuse(ctx: Context, thrown: unknown): void {
   const error = ctx.res.destroyed ? new ServiceError('Cancelled', 'the caller disconnected') : toError(thrown);
   ctx.state.error = error;
   if (ctx.headerSent) return;

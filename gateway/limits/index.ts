@@ -6,4 +6,4 @@ export type { Counter, Rate } from './port.ts';
 export { callerOf, failureRate, requestRate } from './rates.ts';
 export { openRedisCounter } from './redis.ts';
 export { limitSettings, requestsOf } from './settings.ts';
-export { boundedStreams } from './streams.ts';
+export { streamSlots } from './streams.ts';

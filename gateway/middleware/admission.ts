@@ -1,6 +1,6 @@
 import { createByteBudget } from '@agent-workflow/runtime/budget';
 import { unavailable, type ServiceError } from '@agent-workflow/kit/errors';
-import type { Context, Middleware, Reservation } from '../http/context.ts';
+import type { Context, Reservation } from '../http/context.ts';
 
 interface AdmissionOptions {
   /** The bound on the bytes of all bodies and large replies together. */
@@ -16,7 +16,7 @@ interface AdmissionOptions {
 /** Bounds the bytes of requests and replies in this process. Each counts until the reply has been sent. */
 export interface Admission {
   /** Refuses a body that would exceed the bound. It runs before the body is read. @throws Unavailable */
-  readonly body: Middleware;
+  readonly reserveBody: (ctx: Context) => void;
   /**
    * Counts the size of a large reply.
    * @throws Unavailable when it would exceed the bound and `mayRefuse` is set: a request that changed nothing can be repeated.
@@ -64,10 +64,9 @@ export function createAdmission({ limit, maxBody, callerOf, stalledMs = 30_000 }
   };
 
   return {
-    body: (ctx, next) => {
+    reserveBody: (ctx) => {
       const bytes = bytesOfBody(ctx, maxBody);
       if (bytes > 0) ctx.state.bodyReservation = reserve(ctx, bytes, true);
-      return next();
     },
     reply: (ctx, size, mayRefuse) => {
       if (size < largeReply) return;

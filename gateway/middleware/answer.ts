@@ -1,6 +1,6 @@
 import type { Log } from '@agent-workflow/kit/log';
 import { within } from '@agent-workflow/protos/call';
-import type { Context, Middleware } from '../http/context.ts';
+import type { Context } from '../http/context.ts';
 import { changes, takesIdempotencyKey, type Endpoint, type EndpointRequest } from '../http/endpoint.ts';
 import { writeData, writeDataParts, writeJson } from '../http/envelope.ts';
 import { sizeOf } from '../http/json.ts';
@@ -20,12 +20,12 @@ export interface AnswerOptions {
   readonly admission: Admission;
 }
 
-/** The last step of every row: calls its handler and writes the reply. */
-export function answer<Services>(
+/** The last step of an endpoint: calls its handler and writes the reply. */
+export function answerer<Services>(
   row: Endpoint<Services>,
   services: Services,
   { config, log, runIdempotently, feeds, admission }: AnswerOptions,
-): Middleware {
+): (ctx: Context) => Promise<void> {
   const { handle, answer: kind, status, startsRun = false, takesLastEventId = false } = row;
   const takesKey = takesIdempotencyKey(row);
   const isRead = !changes(row);

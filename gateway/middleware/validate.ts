@@ -1,5 +1,5 @@
 import type { Method, Row } from '../http/endpoint.ts';
-import type { Context, Middleware } from '../http/context.ts';
+import type { Context } from '../http/context.ts';
 import { nullRemover } from '../http/nulls.ts';
 import { readQuery } from '../http/query.ts';
 import { validator, type Source } from '../http/validator.ts';
@@ -12,11 +12,11 @@ const fromBody = (): Source => 'body';
  * Checks path parameters and input against the row's schemas, fills in defaults, and puts both into `ctx.state` for the handler.
  * `null` for a field that may be absent is removed.
  */
-export function validation({ params, input }: Row, method: Method): Middleware {
+export function inputChecker({ params, input }: Row, method: Method): (ctx: Context) => void {
   const checkParams = params && validator(params);
   const checkInput = input && validator(input);
   const removeNulls = input && nullRemover(input);
-  return (ctx, next) => {
+  return (ctx) => {
     if (checkParams) {
       ctx.state.params = (ctx as Context & { readonly params: unknown }).params;
       checkParams(ctx.state.params, fromPath);
@@ -26,7 +26,6 @@ export function validation({ params, input }: Row, method: Method): Middleware {
       removeNulls?.(ctx.state.input);
       checkInput(ctx.state.input, sourceFor(ctx, method));
     }
-    return next();
   };
 }
 

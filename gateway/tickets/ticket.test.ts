@@ -3,15 +3,15 @@ import type { TicketGrant, TicketStore } from './port.ts';
 import { openInProcessTicketStore } from './in-process.ts';
 import { grantOf, makeTicket } from './ticket.ts';
 
-/** A store that writes down all that it is told. */
-function openNoted(): TicketStore & { readonly told: unknown[] } {
+/** A store that writes down all that is put into it. */
+function openNoted(): TicketStore & { readonly puts: unknown[] } {
   const store = openInProcessTicketStore();
-  const told: unknown[] = [];
+  const puts: unknown[] = [];
   return {
     ...store,
-    told,
+    puts,
     put: (hash, grant) => {
-      told.push(hash, grant);
+      puts.push(hash, grant);
       return store.put(hash, grant);
     },
   };
@@ -23,7 +23,7 @@ test('a ticket lets in to what it was made for, again and again, and what resemb
   await using store = openNoted();
   const { text } = await makeTicket(store, ada);
   for (let used = 0; used < 3; used++) t.deepEqual(await grantOf(store, text), ada);
-  for (const other of ['', text.slice(1), `${text}=`, text.toUpperCase(), ` ${text}`, String(store.told[0])])
+  for (const other of ['', text.slice(1), `${text}=`, text.toUpperCase(), ` ${text}`, String(store.puts[0])])
     t.is(await grantOf(store, other), undefined, other);
 });
 
@@ -40,10 +40,10 @@ test('a ticket is 256 bits that no other is, fit for an address as it stands, an
   for (let at = 0; at < 42; at++) t.true(new Set(tickets.map(({ text }) => text[at])).size > 50, String(at));
 });
 
-test('the store is never told the ticket', async (t) => {
+test('the store is never puts the ticket', async (t) => {
   await using store = openNoted();
   const { text } = await makeTicket(store, ada);
-  const told = JSON.stringify(store.told);
-  t.false(told.includes(text));
-  t.false(told.includes(Buffer.from(text, 'base64url').toString('hex')));
+  const puts = JSON.stringify(store.puts);
+  t.false(puts.includes(text));
+  t.false(puts.includes(Buffer.from(text, 'base64url').toString('hex')));
 });

@@ -3,7 +3,7 @@ import { sizes } from '@agent-workflow/kit/sizes';
 import {
   contextHeaderNames,
   fromContextHeaders,
-  inRequestContext,
+  requestContexts,
   withIds,
   type RequestContext,
 } from '@agent-workflow/kit/request-context';
@@ -46,7 +46,7 @@ export interface ServeOptions {
   /** Runs around each call that was admitted, in the request context of its caller. */
   readonly around?: AroundCall;
   /** Told of each call that was not let in. */
-  readonly onStranger?: () => void;
+  readonly onUnknownCaller?: () => void;
 }
 
 /** One call as it came in. */
@@ -87,18 +87,18 @@ export async function serve(services: Partial<Services>, options: ServeOptions):
  * @throws when the address cannot be taken.
  */
 export async function openWireServer(contexts: readonly Context[], options: ServeOptions): Promise<WireServer> {
-  const { security = {}, onFailure, onStranger = ignore, around = justDo } = options;
+  const { security = {}, onFailure, onUnknownCaller = ignore, around = justDo } = options;
   const server = new Server(serverOptions);
   const provided = new Map<Context, Methods>();
   const isLetIn = createGuard(security);
   for (const context of contexts)
-    addService(server, { context, provided: () => provided.get(context), isLetIn, onFailure, onStranger, around });
+    addService(server, { context, provided: () => provided.get(context), isLetIn, onFailure, onUnknownCaller, around });
   const health = createHealth(contexts);
   health.service.addToServer(server);
 
   let draining: Promise<void> | undefined;
   await using opened = new AsyncDisposableStack();
-  const healthPort = await tellHealth(health, options, opened);
+  const healthPort = await openHealthPort(health, options, opened);
   const port = await bind(server, `${options.host}:${String(options.port)}`, toServerCredentials(security));
   // The health is told until the last call is over: what drains is alive.
   opened.defer(() => drain(server, options.drainMs));
@@ -122,7 +122,7 @@ export async function openWireServer(contexts: readonly Context[], options: Serv
 /** How long whoever asks for the health may hold up the end, in milliseconds. */
 const healthDrainMs = 100;
 
-async function tellHealth(
+async function openHealthPort(
   { service }: Health,
   { host, healthPort }: ServeOptions,
   opened: AsyncDisposableStack,
@@ -181,7 +181,7 @@ function methodsOf(context: Context, service: object): Methods {
   return methods;
 }
 
-interface Served extends Required<Pick<ServeOptions, 'onFailure' | 'onStranger' | 'around'>> {
+interface Served extends Required<Pick<ServeOptions, 'onFailure' | 'onUnknownCaller' | 'around'>> {
   readonly context: Context;
   readonly provided: () => Methods | undefined;
   readonly isLetIn: (metadata: Metadata) => boolean;
@@ -191,7 +191,7 @@ const ignore = (): void => undefined;
 
 const justDo: AroundCall = (_call, work) => work();
 
-function addService(server: Server, { context, provided, isLetIn, onFailure, onStranger, around }: Served): void {
+function addService(server: Server, { context, provided, isLetIn, onFailure, onUnknownCaller, around }: Served): void {
   const definition = definitionOf(context);
   const handlers = Object.entries(definition).map(([rpc, described]): [string, UntypedHandleCall] => {
     const { path, responseStream, responseSerialize: serialize } = described;
@@ -213,7 +213,7 @@ function addService(server: Server, { context, provided, isLetIn, onFailure, onS
       if (known.message === startingMessage) metadata.set(notBegunKey, 'starting');
       return { code, details, metadata };
     };
-    const answers = { method, refuse, isLetIn, onStranger };
+    const answers = { method, refuse, isLetIn, onUnknownCaller };
     return [rpc, responseStream ? streaming({ ...answers, serialize }) : unary(answers)];
   });
   server.addService(serialized(definition), Object.fromEntries(handlers));
@@ -241,20 +241,20 @@ interface Answers {
   readonly method: Method;
   readonly refuse: (error: unknown) => Partial<StatusObject>;
   readonly isLetIn: (metadata: Metadata) => boolean;
-  readonly onStranger: () => void;
+  readonly onUnknownCaller: () => void;
 }
 
 /** To a caller who is not one of ours: a status of gRPC's own, because none of our errors is meant for it. */
-const stranger: Partial<StatusObject> = { code: status.UNAUTHENTICATED, details: 'the caller is not known' };
+const unknownCaller: Partial<StatusObject> = { code: status.UNAUTHENTICATED, details: 'the caller is not known' };
 
-function unary({ method, refuse, isLetIn, onStranger }: Answers): handleUnaryCall<object, object> {
+function unary({ method, refuse, isLetIn, onUnknownCaller }: Answers): handleUnaryCall<object, object> {
   return (call, answer) => {
     if (!isLetIn(call.metadata)) {
-      onStranger();
-      answer(stranger);
+      onUnknownCaller();
+      answer(unknownCaller);
       return;
     }
-    inRequestContext(contextOfCall(call), () => {
+    requestContexts.run(contextOfCall(call), () => {
       const reply = method(call.request, callOf(call)) as Promise<object>;
       reply.then(
         (value) => {
@@ -273,15 +273,15 @@ interface StreamAnswers extends Answers {
 }
 
 function streaming(answers: StreamAnswers): handleServerStreamingCall<object, Buffer> {
-  const { method, refuse, isLetIn, onStranger, serialize } = answers;
+  const { method, refuse, isLetIn, onUnknownCaller, serialize } = answers;
   return (stream) => {
     if (!isLetIn(stream.metadata)) {
-      onStranger();
-      stream.emit('error', stranger);
+      onUnknownCaller();
+      stream.emit('error', unknownCaller);
       return;
     }
     const context = callOf(stream);
-    inRequestContext(contextOfCall(stream), () => {
+    requestContexts.run(contextOfCall(stream), () => {
       const items = method(stream.request, context) as AsyncIterable<object>;
       writeAll(items, stream, { serialize, signal: context.signal }).then(
         () => {

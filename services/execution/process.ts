@@ -24,10 +24,10 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
   const options = toGrpcOptions(values, log);
   await using opened = new AsyncDisposableStack();
   const observed = opened.use(await openObservation({ service: 'execution', values, log, file }));
-  const { served: around, onStranger, calling } = observed;
+  const { served: around, onUnknownCaller, calling } = observed;
   const watchdog = opened.use(openWatchdog({ limitMs: values.BLOCK_LIMIT_MS, runs: values.RUN_CONCURRENCY, log }));
   const graph = file.agent === undefined ? undefined : await loadAgent(file.agent, file.folder);
-  const wire = opened.use(await openWireServer(['execution'], { ...options, around, onStranger }));
+  const wire = opened.use(await openWireServer(['execution'], { ...options, around, onUnknownCaller }));
   const threads = calling('threads', opened.use(connect('threads', values.THREADS_ADDRESS, options.security)));
   const memory = calling('memory', opened.use(connect('memory', values.MEMORY_ADDRESS, options.security)));
   const { EVENTS_RETENTION: retention, LEASE_MS: leaseMs } = values;

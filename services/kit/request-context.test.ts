@@ -2,7 +2,7 @@ import test from 'ava';
 import fc from 'fast-check';
 import {
   fromContextHeaders,
-  inRequestContext,
+  requestContexts,
   readTraceContext,
   toContextHeaders,
   requestContext,
@@ -59,9 +59,9 @@ test('an id that cannot be decoded is left out, and the others arrive', (t) => {
 
 test('work has its request context to its end, and the outer context stays', async (t) => {
   t.deepEqual(requestContext(), {});
-  const later = inRequestContext({ runId: 'a' }, async () => {
+  const later = requestContexts.run({ runId: 'a' }, async () => {
     await Promise.resolve();
-    const inner = await inRequestContext({ runId: 'b' }, async () =>
+    const inner = await requestContexts.run({ runId: 'b' }, async () =>
       Promise.resolve().then(() => requestContext().runId),
     );
     return [inner, requestContext().runId];

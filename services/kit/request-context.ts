@@ -10,14 +10,15 @@ export interface RequestContext {
   readonly tracestate?: string | undefined;
 }
 
-const current = new AsyncLocalStorage<RequestContext>();
+/**
+ * `requestContexts.run(context, work)` runs work in a context, which replaces the one around it. Timers and promises that the work
+ * leaves behind keep it.
+ */
+export const requestContexts = new AsyncLocalStorage<RequestContext>();
 const empty: RequestContext = {};
 
 /** The context of the running code; empty in the background loops of the process. */
-export const requestContext = (): RequestContext => current.getStore() ?? empty;
-
-/** Runs `work` in this context, which replaces the outer one. Timers and promises that the work does not await keep it. */
-export const inRequestContext = <T>(own: RequestContext, work: () => T): T => current.run(own, work);
+export const requestContext = (): RequestContext => requestContexts.getStore() ?? empty;
 
 /** A context as headers of a request, a run or a message: names in lower case, values in visible ASCII. */
 type ContextHeaders = Readonly<Record<string, string>>;

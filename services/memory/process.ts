@@ -16,12 +16,12 @@ export async function openMemoryProcess(env: Env, stopping: AbortSignal): Promis
   const { values, log } = beginProcess('memory', memoryProcessSettings, env);
   await using opened = new AsyncDisposableStack();
   const observed = opened.use(await openObservation({ service: 'memory', values, log }));
-  const { served: around, onStranger } = observed;
+  const { served: around, onUnknownCaller } = observed;
   const measure = measureMemory(observed.registry);
   const embedder = openEmbedder(values, measure.embedder);
   // The server is disposed first, so that its calls end before their store closes.
   const stores = opened.use(new AsyncDisposableStack());
-  const wire = opened.use(await openWireServer(['memory'], { ...toGrpcOptions(values, log), around, onStranger }));
+  const wire = opened.use(await openWireServer(['memory'], { ...toGrpcOptions(values, log), around, onUnknownCaller }));
   const store = stores.use(await chooseStore(values).open({ embedder, log, health: observed.health, stopping }));
   const memory = createMemories({ store, embedder, halfLifeDays: values.RELEVANCE_HALF_LIFE_DAYS });
   wire.provide('memory', measure.memory(memory));

@@ -22,24 +22,24 @@ const numbers: Numbers = {
   },
 };
 
-function heard(): { readonly service: Numbers; readonly ends: readonly string[] } {
+function observedNumbers(): { readonly service: Numbers; readonly ends: readonly string[] } {
   const ends: string[] = [];
   const around = createAround({
     kind: 'server',
-    hear: (method) => (code, isStream) => void ends.push(`${method} ${code}${isStream ? ' stream' : ''}`),
+    observe: (method) => (code, isStream) => void ends.push(`${method} ${code}${isStream ? ' stream' : ''}`),
   });
   return { service: surround('numbers', numbers, around), ends };
 }
 
-test('each call is heard of once, with how it ended, and answers as it would have', async (t) => {
-  const { service, ends } = heard();
+test('each call is observed once, with how it ended, and answers as it would have', async (t) => {
+  const { service, ends } = observedNumbers();
   t.deepEqual(await service.double({ number: 2 }), { number: 4 });
   await t.throwsAsync(service.double({ number: -1 }), { code: 'Invalid' });
   t.deepEqual(ends, ['numbers.double ok', 'numbers.double Invalid']);
 });
 
 test('a stream that fails has its items first, each made in the context of its request', async (t) => {
-  const { service, ends } = heard();
+  const { service, ends } = observedNumbers();
   const items: object[] = [];
   await t.throwsAsync(
     async () => {
@@ -55,7 +55,7 @@ test('a stream that fails has its items first, each made in the context of its r
 });
 
 test('a stream that its reader leaves has ended well, and ends the service’s own', async (t) => {
-  const { service, ends } = heard();
+  const { service, ends } = observedNumbers();
   for await (const _item of service.count({ runId: 'r' })) break;
   t.deepEqual(ends, ['numbers.count ok stream']);
 });

@@ -1,7 +1,7 @@
 import { errorCodes, fromUnknown } from '@agent-workflow/kit/errors';
 import { counter, histogram, type Registry } from './metrics.ts';
 import type { Span, SpanKind, Spans } from './spans.ts';
-import { inRequestContext, requestContext, withIds } from '@agent-workflow/kit/request-context';
+import { requestContexts, requestContext, withIds } from '@agent-workflow/kit/request-context';
 
 type Result = Promise<object> | AsyncIterable<object>;
 
@@ -29,43 +29,43 @@ export const callMetrics = {
     { method: methods },
     [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60],
   ),
-  strangers: counter('agent_workflow_strangers_total', 'Calls refused because their caller is not known'),
+  unknownCallers: counter('agent_workflow_strangers_total', 'Calls refused because their caller is not known'),
 };
 
-/** Hears of each call, and then how it ended: `ok`, or the code of its error. */
-type HearCall = (method: string) => (code: string, isStream: boolean) => void;
+/** Called when a call begins, and what it gives when the call has ended: with `ok`, or the code of its error. */
+type ObserveCall = (method: string) => (code: string, isStream: boolean) => void;
 
 /** Counts the calls that this process serves. */
-export function countCalls(registry: Registry): { readonly hear: HearCall; readonly onStranger: () => void } {
-  const { calls, seconds, strangers } = registry.make(callMetrics);
+export function countCalls(registry: Registry): { readonly observe: ObserveCall; readonly onUnknownCaller: () => void } {
+  const { calls, seconds, unknownCallers } = registry.make(callMetrics);
   return {
-    hear: (method) => {
+    observe: (method) => {
       const start = performance.now();
       return (code, isStream) => {
         calls.add({ method, code });
         if (!isStream) seconds.observe({ method }, (performance.now() - start) / 1000);
       };
     },
-    onStranger: () => strangers.add({}),
+    onUnknownCaller: () => unknownCallers.add({}),
   };
 }
 
 interface AroundParts {
   readonly kind: SpanKind;
   readonly spans?: Spans | undefined;
-  readonly hear?: HearCall | undefined;
+  readonly observe?: ObserveCall | undefined;
 }
 
 /** Runs a call in its caller's request context with the ids that its request names, counts it and makes it a span. */
-export function createAround({ kind, spans, hear }: AroundParts): AroundCall {
+export function createAround({ kind, spans, observe }: AroundParts): AroundCall {
   return ({ method, request }, work) =>
-    inRequestContext(withIds(requestContext(), request), () => {
+    requestContexts.run(withIds(requestContext(), request), () => {
       const span = spans?.begin(method, { kind });
-      const heard = hear?.(method);
-      if (!span && !heard) return work();
+      const observed = observe?.(method);
+      if (!span && !observed) return work();
       const end = (code: string, isStream: boolean): void => {
         span?.end(code === 'ok' ? undefined : code);
-        heard?.(code, isStream);
+        observed?.(code, isStream);
       };
       return watch(span ? span.run(work) : work(), { span, end });
     });
@@ -91,7 +91,7 @@ function watch(result: Result, watched: Watched): Result {
 /** Each item is made within the span; leaving the stream early is no error. */
 function watchStream(stream: AsyncIterable<object>, { span, end }: Watched): AsyncIterable<object> {
   const own = requestContext();
-  const within = <T>(work: () => T): T => (span ? span.run(work) : inRequestContext(own, work));
+  const within = <T>(work: () => T): T => (span ? span.run(work) : requestContexts.run(own, work));
   const iterator = within(() => stream[Symbol.asyncIterator]());
   let isOver = false;
   const over = (code: string): void => {

@@ -34,12 +34,12 @@ interface Observation extends AsyncDisposable {
   readonly registry: Registry | undefined;
   /** Absent: no traces are made. */
   readonly spans: Spans | undefined;
-  /** How the parts do that the process stands on: told to the log, in metrics, and in the body of `/readyz`. */
+  /** How the parts do that the process stands on: shown in the log, in metrics, and in the body of `/readyz`. */
   readonly health: Health;
   /** Around each call that the process serves to others. */
   readonly served: AroundCall;
-  /** Told of each call that was refused because its caller is not known. */
-  readonly onStranger: () => void;
+  /** Called for each call that was refused because its caller is not known. */
+  readonly onUnknownCaller: () => void;
   /** A service of another process, with a span around each call that is made to it. */
   readonly calling: <S extends object>(context: string, service: S) => S;
   /** A service of this same process, with all that is done around calls that are served. */
@@ -72,7 +72,7 @@ export async function openObservation({ service, values, log, file }: Observatio
   const listening =
     registry &&
     opened.use(await openMetricsPort({ host, port, registry, isReady: () => isReady, degraded: health.degraded }));
-  const served = createAround({ kind: 'server', spans, hear: counted?.hear });
+  const served = createAround({ kind: 'server', spans, observe: counted?.observe });
   const calls = createAround({ kind: 'client', spans });
   const everything = opened.move();
   return {
@@ -80,7 +80,7 @@ export async function openObservation({ service, values, log, file }: Observatio
     spans,
     health,
     served,
-    onStranger: () => counted?.onStranger(),
+    onUnknownCaller: () => counted?.onUnknownCaller(),
     calling: (context, other) => (spans ? surround(context, other, calls) : other),
     inProcess: (context, own) => ((spans ?? registry) ? surround(context, own, served) : own),
     serving: () => {

@@ -1,7 +1,7 @@
 import type * as otel from '@opentelemetry/api';
 import type { Context, DiagLogger, Span as OtelSpan, SpanKind as OtelKind, Tracer } from '@opentelemetry/api';
 import { ConfigError } from '@agent-workflow/kit/env';
-import { inRequestContext, requestContext, type RequestContext } from '@agent-workflow/kit/request-context';
+import { requestContexts, requestContext, type RequestContext } from '@agent-workflow/kit/request-context';
 
 export type SpanKind = 'internal' | 'server' | 'client' | 'consumer';
 
@@ -13,7 +13,7 @@ interface SpanOptions {
   readonly attributes?: Attributes;
 }
 
-/** One piece of work in a trace. */
+/** One unit of work in a trace. */
 export interface Span {
   /** Does work within it: spans that begin there are its children, and calls pass its request context on. */
   readonly run: <T>(work: () => T) => T;
@@ -36,7 +36,7 @@ interface SpansOptions {
   readonly service: string;
   /** Where the collector listens for OTLP over HTTP; `/v1/traces` is added. */
   readonly endpoint: string;
-  /** Told when spans could not be sent, at most once a minute: they are lost. */
+  /** Called when spans could not be sent, at most once a minute: they are lost. */
   readonly onLost: (error: unknown) => void;
 }
 
@@ -53,7 +53,7 @@ export async function openSpans({ service, endpoint, onLost }: SpansOptions): Pr
     throw new ConfigError('OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https address');
   const api = await import('@opentelemetry/api');
   const sdk = await loadSdk();
-  api.diag.setLogger(tellLost(onLost), { logLevel: api.DiagLogLevel.ERROR, suppressOverrideMessage: true });
+  api.diag.setLogger(lostSpansLogger(onLost), { logLevel: api.DiagLogLevel.ERROR, suppressOverrideMessage: true });
   // One for all services of this process: it is theirs together whose code runs.
   api.context.setGlobalContextManager(new sdk.AsyncLocalStorageContextManager().enable());
   const named = sdk.resourceFromAttributes({ 'service.name': `agent-workflow-${service}` });
@@ -94,7 +94,7 @@ async function loadSdk() {
 
 const quietMs = 60_000;
 
-function tellLost(onLost: SpansOptions['onLost']): DiagLogger {
+function lostSpansLogger(onLost: SpansOptions['onLost']): DiagLogger {
   let told = -Infinity;
   const tell = (...said: unknown[]): void => {
     if (performance.now() - told < quietMs) return;
@@ -124,7 +124,7 @@ function createSpans(api: Api, tracer: Tracer): Omit<Spans, typeof Symbol.asyncD
     const below = { ...own, traceparent: toTraceparent(span) };
     const inside = api.trace.setSpan(parent, span).setValue(inStep, below.traceparent);
     return {
-      run: (work) => api.context.with(inside, () => inRequestContext(below, work)),
+      run: (work) => api.context.with(inside, () => requestContexts.run(below, work)),
       rename: (better) => void span.updateName(better),
       set: (more) => void span.setAttributes(more),
       end: (error) => {

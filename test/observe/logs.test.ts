@@ -1,6 +1,6 @@
 import test from 'ava';
 import { ServiceError } from '@agent-workflow/kit/errors';
-import { inRequestContext, requestContext, type RequestContext } from '@agent-workflow/kit/request-context';
+import { requestContexts, requestContext, type RequestContext } from '@agent-workflow/kit/request-context';
 import { within } from '@agent-workflow/protos/call';
 import type { Memory } from '@agent-workflow/protos/memory';
 import { connect } from '@agent-workflow/protos/wire/connect';
@@ -49,7 +49,7 @@ test('a failure in another service is logged there with the ids of the request a
   await using client = connect('memory', server.address);
   const own = { requestId: 'asked by ada', runId: 'rún/1', traceparent: headers.traceparent };
   const request = { owner: 'u:ada', memoryId: 'm', threadId: 'held' };
-  await inRequestContext(own, () => t.throwsAsync(client.get(request, within(5000)), { code: 'Internal' }));
+  await requestContexts.run(own, () => t.throwsAsync(client.get(request, within(5000)), { code: 'Internal' }));
   await t.throwsAsync(client.get({ owner: 'u:ada', memoryId: 'm' }, within(5000)), { code: 'Internal' });
   t.deepEqual(told, [own, {}]);
 });

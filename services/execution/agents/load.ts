@@ -1,5 +1,5 @@
 import { inFile, loadExport, misnamed } from '@agent-workflow/runtime/load';
-import { runCode } from '../watchdog/code.ts';
+import { codeOrigins } from '../watchdog/code.ts';
 import { isCompiledGraph, type CompiledGraph } from '@agent-workflow/graph/build/graph';
 
 /**
@@ -9,7 +9,7 @@ import { isCompiledGraph, type CompiledGraph } from '@agent-workflow/graph/build
  */
 export async function loadAgent(location: string, folder: string): Promise<CompiledGraph> {
   const named = { what: 'agent', location, folder };
-  const graph = await runCode({}, async () => loadExport(named));
+  const graph = await codeOrigins.run({}, async () => loadExport(named));
   if (isCompiledGraph(graph)) return graph;
   const name = location.slice(location.lastIndexOf(':') + 1);
   throw misnamed(named, `"${name}" is not a compiled graph (is .compile() missing?)${inFile(named, name)}`);

@@ -43,7 +43,6 @@ export function createExecution(options: ExecutionOptions): Execution {
   const started = createStartedRuns();
   const runAside = createRunAside(log);
   const finishStop = createFinishStop({ ...options, runAside });
-  const start = createStart({ ...options, started, finishStop, runAside });
   const { wait, follow } = createFollow({ ...options, started });
 
   const graphOf = (): CompiledGraph => {
@@ -52,7 +51,7 @@ export function createExecution(options: ExecutionOptions): Execution {
   };
 
   return {
-    start: async (request, call) => start(graphOf(), request, call),
+    start: createStart({ ...options, graphOf, started, finishStop, runAside }),
     wait,
     follow,
 

@@ -1,8 +1,7 @@
 import { unavailable } from '@agent-workflow/kit/errors';
 import { idFrom } from '@agent-workflow/kit/ids';
 import { toContextHeaders, requestContext } from '@agent-workflow/kit/request-context';
-import type { Call } from '@agent-workflow/protos/call';
-import type { StartReply, StartRequest } from '@agent-workflow/protos/execution';
+import type { Execution, StartReply } from '@agent-workflow/protos/execution';
 import type { RunCalls } from '@agent-workflow/protos/threads';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import type { RunnableRun, RunQueue } from '../ports/queue.ts';
@@ -12,6 +11,8 @@ import type { StartedRuns } from './follow.ts';
 import type { FinishStop, RunAside } from './stop.ts';
 
 interface StartOptions {
+  /** @throws NotFound when no agent is configured. */
+  readonly graphOf: () => CompiledGraph;
   readonly threads: RunCalls;
   readonly queue: RunQueue;
   /** Absent where this replica accepts runs and drives none. */
@@ -23,12 +24,11 @@ interface StartOptions {
   readonly runAside: RunAside;
 }
 
-/** Accepts a run. Its thread's idle state and a free slot here let the same write claim it for this replica's worker. */
-type Start = (graph: CompiledGraph, request: StartRequest, call: Call) => Promise<StartReply>;
-
-export function createStart(options: StartOptions): Start {
-  const { threads, queue, worker, backlog, started, finishStop, runAside } = options;
-  return async (graph, request, call) => {
+/** Accepts runs. A thread's idle state and a free slot here let the same write claim the run for this replica's worker. */
+export function createStart(options: StartOptions): Execution['start'] {
+  const { graphOf, threads, queue, worker, backlog, started, finishStop, runAside } = options;
+  return async (request, call) => {
+    const graph = graphOf();
     const { owner, runId } = request;
     refuseTools(graph, request);
     if (queue.waiting() >= backlog) throw unavailable(`${String(backlog)} runs wait already, which is the limit`);

@@ -2,14 +2,15 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { nodeOfCode } from '@agent-workflow/graph/run/interrupt';
 import { originSymbol, type CodeOrigin } from './origin.ts';
 
-const current = new AsyncLocalStorage<CodeOrigin>();
-
-/** Runs code of this origin. The timers, promises and listeners that it leaves behind have the same origin. */
-export const runCode = <T>(origin: CodeOrigin, work: () => T): T => current.run(origin, work);
+/**
+ * `codeOrigins.run(origin, work)` runs code of this origin. The timers, promises and listeners that it leaves behind have the same
+ * origin.
+ */
+export const codeOrigins = new AsyncLocalStorage<CodeOrigin>();
 
 /** The origin of the code that runs just now; `undefined` for code that is not an agent's. */
 export function codeOrigin(): CodeOrigin | undefined {
-  const origin = current.getStore();
+  const origin = codeOrigins.getStore();
   const node = nodeOfCode();
   return origin && (node === undefined ? origin : { ...origin, node });
 }

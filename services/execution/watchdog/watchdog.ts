@@ -3,7 +3,7 @@ import { getCompileCacheDir } from 'node:module';
 import { isMainThread, Worker } from 'node:worker_threads';
 import type { Log } from '@agent-workflow/kit/log';
 import { createBoard, type Board } from './board.ts';
-import { exposeCodeOrigin, runCode } from './code.ts';
+import { codeOrigins, exposeCodeOrigin } from './code.ts';
 import { catchUncaughtErrors } from './uncaught-errors.ts';
 import type { WatchdogOrders } from './thread.ts';
 
@@ -48,7 +48,7 @@ export const openWatchdog: OpenWatchdog = ({ limitMs, runs, log }) => {
       if (limitMs > 0) thread ??= startThread(limitMs, createBoard(runs), log);
       const line = thread?.board.take(runId);
       try {
-        return await runCode({ runId, threadId }, async () => work((nodes) => line?.write(nodes)));
+        return await codeOrigins.run({ runId, threadId }, async () => work((nodes) => line?.write(nodes)));
       } finally {
         line?.free();
       }

@@ -1,7 +1,7 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
-import { inRequestContext, readTraceContext, type RequestContext } from '@agent-workflow/kit/request-context';
+import { requestContexts, readTraceContext, type RequestContext } from '@agent-workflow/kit/request-context';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type {
   ClaimedRun,
@@ -89,7 +89,7 @@ export function createDriveClaimed(options: DriveClaimedOptions): DriveClaimed {
     const runOptions = fromOptionsJson(claimed.optionsJson);
     options.onClaimed?.(claimed, runOptions);
     const driveOptions = toDriveOptions(options, { owner, claimed, cached, runOptions, signal });
-    await inRequestContext(contextOfRun(claimed, runOptions), async () => {
+    await requestContexts.run(contextOfRun(claimed, runOptions), async () => {
       try {
         const driven = await watchdog.watch({ runId, threadId }, async (onStep) =>
           driveRun({ ...driveOptions, onStep }),

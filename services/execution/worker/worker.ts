@@ -1,7 +1,7 @@
 import { createByteBudget } from '@agent-workflow/runtime/budget';
 import { settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
-import { fromContextHeaders, inRequestContext } from '@agent-workflow/kit/request-context';
+import { fromContextHeaders, requestContexts } from '@agent-workflow/kit/request-context';
 import { retry, type RetryOptions } from '@agent-workflow/kit/retry';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import type { Memory } from '@agent-workflow/protos/memory';
@@ -106,7 +106,7 @@ export function createWorker(options: WorkerOptions): Worker {
   const handle = async (taken: TakenRun, notLast: boolean): Promise<void> => {
     const { runId, threadId, trace = {} } = taken.run;
     try {
-      await inRequestContext({ ...fromContextHeaders(trace), runId, threadId }, () => claimAndDrive(taken, notLast));
+      await requestContexts.run({ ...fromContextHeaders(trace), runId, threadId }, () => claimAndDrive(taken, notLast));
     } catch (error) {
       log.error({ err: error, runId }, 'a run could not be claimed or driven');
     } finally {

@@ -89,8 +89,8 @@ function openFile({ path, durability, migrations, health }: SqliteOptions, openi
   );
   const group = createGroupCommit({
     prepare: plain,
-    refusal: () => log?.refusal(),
-    fault: () => presence?.recentFault(),
+    refusal: log?.refusal ?? none,
+    fault: presence?.recentFault ?? none,
     onRefused: (error) => condition.fails('write', error),
     onWritten: log?.settle ?? resolveAll,
   });
@@ -115,6 +115,8 @@ function cached(prepare: (sql: string) => StatementSync): (sql: string) => State
     return statement;
   };
 }
+
+const none = (): undefined => undefined;
 
 function resolveAll(writes: readonly { readonly resolve: () => void }[]): void {
   for (const write of writes) write.resolve();

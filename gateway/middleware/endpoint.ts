@@ -1,0 +1,56 @@
+import type { Access, Authorize } from '../http/access.ts';
+import { bodyReader } from '../http/body.ts';
+import type { Context } from '../http/context.ts';
+import type { Endpoint, Route } from '../http/endpoint.ts';
+import type { RequestConfig } from '../http/settings.ts';
+import { answerer, type AnswerOptions } from './answer.ts';
+import { checkAccess } from './authorize.ts';
+import type { GatewayMeters } from './metrics.ts';
+import { inputChecker } from './validate.ts';
+
+interface EndpointOptions<Services> extends AnswerOptions {
+  readonly config: RequestConfig;
+  readonly services: Services;
+  /** Absent: every caller may do everything. */
+  readonly authorize: Authorize | undefined;
+  /** Takes a slot for a stream of the caller. */
+  readonly takeStreamSlot: (ctx: Context) => Promise<void>;
+  /** Absent: nothing is measured. */
+  readonly meters: GatewayMeters | undefined;
+}
+
+/** Handles the requests that match a route of this row. The order of its steps is the order in which a request can be refused. */
+export function endpointSteps<Services>(
+  row: Endpoint<Services>,
+  { method, path }: Route,
+  options: EndpointOptions<Services>,
+): (ctx: Context) => Promise<void> {
+  const { authorize, admission, takeStreamSlot, meters } = options;
+  const access: Access | undefined = authorize && row.access;
+  const isStream = row.answer === 'events';
+  const route = { name: row.name, path, isStream };
+  const readBody = row.input && method !== 'GET' ? bodyReader(options.config.MAX_BODY_BYTES) : undefined;
+  const checkInput = inputChecker(row, method);
+  const answer = answerer(row, options.services, options);
+
+  return async (ctx) => {
+    ctx.state.route = route;
+    if (authorize && access) await checkAccess(ctx, authorize, access);
+    if (readBody) {
+      admission.reserveBody(ctx);
+      if (!(await readBody(ctx))) return;
+    }
+    checkInput(ctx);
+    if (!isStream) {
+      await answer(ctx);
+      return;
+    }
+    await takeStreamSlot(ctx);
+    meters?.streamsOpen.add({}, 1);
+    try {
+      await answer(ctx);
+    } finally {
+      meters?.streamsOpen.add({}, -1);
+    }
+  };
+}
