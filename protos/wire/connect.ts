@@ -5,7 +5,7 @@ import { definitionOf, methodName, retryRuleOf, type Context, type Services } fr
 import { createInflow, type Inflow } from './flow.ts';
 import { createHedgeBudget } from './hedge-budget.ts';
 import { unavailable } from '@agent-workflow/kit/errors';
-import { refusal } from './leash.ts';
+import { refusal } from './call-limit.ts';
 import { withCheckedReplies } from './listed.ts';
 import { watchReplicas } from './replica-watch.ts';
 import { toMetadata, type WireSecurity } from './security.ts';
@@ -15,7 +15,7 @@ import { awaitReply, translate, withRequestContext, type Outgoing } from './unar
 /**
  * The service of a context as served at `address` (`host:port`, whose every address is used in turn, or a gRPC target such
  * as `ipv4:10.0.0.1:50051,10.0.0.2:50051`), shown what `security` says. It connects when first called. The ids and
- * the trace of whoever calls go along with each call. Disposal closes it: later calls are `Unavailable`.
+ * the trace of the request context go along with each call. Disposal closes it: later calls are `Unavailable`.
  */
 export function connect<C extends Context>(
   context: C,

@@ -1,7 +1,7 @@
 import { fromUnknown, type ServiceError } from '@agent-workflow/kit/errors';
 import type { Call } from '../call.ts';
 import { freeze } from './freeze.ts';
-import { createLeash, refusal, type Leash } from './leash.ts';
+import { limitCall, refusal, type CallLimit } from './call-limit.ts';
 
 /** A method of any service, seen from outside: what it returns says whether it streams. */
 export type Method = (request: object, call: Call) => Promise<object> | AsyncIterable<object>;
@@ -23,25 +23,25 @@ function callMethod(method: Method, request: object, call: Call): Promise<object
   const refused = refusal(call);
   if (refused) return fail(refused);
   freeze(request);
-  const leash = createLeash(call);
+  const limit = limitCall(call);
   try {
-    const result = method(request, leash.call);
-    return Symbol.asyncIterator in result ? followStream(result, leash) : awaitReply(result, leash);
+    const result = method(request, limit.call);
+    return Symbol.asyncIterator in result ? followStream(result, limit) : awaitReply(result, limit);
   } catch (error) {
     return fail(fromUnknown(error));
   }
 }
 
-function awaitReply(reply: Promise<object>, leash: Leash): Promise<object> {
+function awaitReply(reply: Promise<object>, limit: CallLimit): Promise<object> {
   return new Promise((resolve, reject) => {
-    leash.hold(reject);
+    limit.hold(reject);
     reply.then(
       (value) => {
-        leash.release();
+        limit.release();
         resolve(value);
       },
       (error: unknown) => {
-        leash.release();
+        limit.release();
         reject(fromUnknown(error));
       },
     );
@@ -53,17 +53,17 @@ type Next = IteratorResult<object, undefined>;
 const done: Next = { done: true, value: undefined };
 
 /** An iterator that can be left, or cut, while the service's own is still waiting for its next item. */
-function followStream(source: AsyncIterable<object>, leash: Leash): AsyncIterable<object> {
+function followStream(source: AsyncIterable<object>, limit: CallLimit): AsyncIterable<object> {
   let iterator: AsyncIterator<object> | undefined;
   let over: ServiceError | true | undefined;
   let waiting: ((error: ServiceError) => void) | undefined;
 
   const finish = (): void => {
     over = true;
-    leash.release();
+    limit.release();
   };
   const endSource = (): void => {
-    // Nobody listens any more: what the service's clean-up throws has no one to tell, as over gRPC.
+    // The reader has left: what the service's clean-up throws has no receiver, as over gRPC.
     iterator?.return?.().catch(() => undefined);
   };
   const cut = (error: ServiceError): void => {
@@ -74,7 +74,7 @@ function followStream(source: AsyncIterable<object>, leash: Leash): AsyncIterabl
     waiting(error);
   };
   const start = (): AsyncIterator<object> => {
-    leash.hold(cut);
+    limit.hold(cut);
     return source[Symbol.asyncIterator]();
   };
 
@@ -104,7 +104,7 @@ function followStream(source: AsyncIterable<object>, leash: Leash): AsyncIterabl
   const leave = (): Promise<Next> => {
     if (!over) {
       over = true;
-      leash.leave();
+      limit.leave();
       endSource();
     }
     return Promise.resolve(done);

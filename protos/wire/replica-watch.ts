@@ -4,7 +4,7 @@ import { spreadBy, type Tried } from './spread.ts';
 /**
  * Finds replicas that have stopped answering, sooner than keepalive does: while calls wait at a replica it is asked for its
  * health, and one that says nothing for a second is silent until it answers. Nothing is dropped for it: a silent replica may be
- * a busy one. New calls go elsewhere while they can, and calls that wait there are told, so that they can be made elsewhere too.
+ * a busy one. New calls go elsewhere while they can, and the callbacks of calls that wait there are called, so that they can be made elsewhere too.
  * Disposal, before the client is closed, cancels its probes: one at a silent replica would keep the connection open.
  */
 export interface ReplicaWatch extends Disposable {
@@ -19,7 +19,7 @@ export interface ReplicaWatch extends Disposable {
 }
 
 /** How often it is looked which calls still wait, in milliseconds. */
-const lookMs = 250;
+const checkEveryMs = 250;
 /** How long after one probe the next begins at the soonest, in milliseconds. */
 const probeEveryMs = 500;
 /** A replica that has not answered a probe for so long is silent, in milliseconds. */
@@ -30,7 +30,7 @@ const probeMs = 10_000;
 interface Replica {
   /** What to call for each call that waits there, with the time at which it came. */
   readonly waiting: Map<() => void, number>;
-  readonly look: NodeJS.Timeout;
+  readonly timer: NodeJS.Timeout;
   probedAt: number;
   probe: ClientUnaryCall | undefined;
 }
@@ -55,7 +55,7 @@ export function watchReplicas(client: Client): ReplicaWatch {
       });
     }, silentMs);
     // Whatever comes is an answer, and where the connection is lost nothing waits there any more.
-    const sent = ask(client, tried, probeMs, () => {
+    const sent = checkHealth(client, tried, probeMs, () => {
       clearTimeout(late);
       replica.probe = undefined;
       silent.delete(address);
@@ -63,24 +63,24 @@ export function watchReplicas(client: Client): ReplicaWatch {
     replica.probe = sent;
   };
 
-  const look = (address: string): void => {
+  const check = (address: string): void => {
     const replica = replicas.get(address);
     if (!replica || replica.probe) return;
     if (replica.waiting.size === 0) {
-      clearInterval(replica.look);
+      clearInterval(replica.timer);
       replicas.delete(address);
       return;
     }
     const now = performance.now();
     const [oldest = now] = replica.waiting.values();
-    if (now - oldest >= lookMs && now - replica.probedAt >= probeEveryMs) probe(address, replica);
+    if (now - oldest >= checkEveryMs && now - replica.probedAt >= probeEveryMs) probe(address, replica);
   };
 
   const replicaAt = (address: string): Replica => {
     const known = replicas.get(address);
     if (known) return known;
-    const timer = setInterval(look, lookMs, address).unref();
-    const replica: Replica = { waiting: new Map(), look: timer, probedAt: -Infinity, probe: undefined };
+    const timer = setInterval(check, checkEveryMs, address).unref();
+    const replica: Replica = { waiting: new Map(), timer, probedAt: -Infinity, probe: undefined };
     replicas.set(address, replica);
     return replica;
   };
@@ -96,11 +96,11 @@ export function watchReplicas(client: Client): ReplicaWatch {
     isAnotherThere: (address) =>
       new Promise((resolve) => {
         const tried: Tried = { addresses: new Set([address]), mustDiffer: true, silent };
-        ask(client, tried, silentMs, resolve);
+        checkHealth(client, tried, silentMs, resolve);
       }),
     [Symbol.dispose]: () => {
       for (const replica of replicas.values()) {
-        clearInterval(replica.look);
+        clearInterval(replica.timer);
         replica.probe?.cancel();
       }
       replicas.clear();
@@ -112,7 +112,7 @@ const healthCheck = '/grpc.health.v1.Health/Check';
 const nothing = Buffer.alloc(0);
 
 /** Asks the health of a server; gives whether it answered. A closed client, whose calls may still wait, asks nobody. */
-function ask(
+function checkHealth(
   client: Client,
   tried: Tried,
   ms: number,

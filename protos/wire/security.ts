@@ -22,7 +22,7 @@ export interface WireSecurity {
 export interface TlsFiles {
   readonly certificate: string;
   readonly key: string;
-  /** The authorities whose certificates are believed, of whoever is called and whoever calls. */
+  /** The authorities whose certificates are believed, of servers and of clients. */
   readonly authorities: string;
   /** How often they are read again, in milliseconds. */
   readonly refreshMs?: number;
@@ -61,7 +61,7 @@ export function toMetadata({ token }: WireSecurity): Metadata {
   return metadata;
 }
 
-/** Whether a call may come in: says so in a time that tells nothing of the tokens but how many there are. */
+/** Whether a call may come in: decided in a time that depends on nothing of the tokens but how many there are. */
 export function createGuard({ token, alsoTaken = [] }: WireSecurity): (metadata: Metadata) => boolean {
   if (token === undefined) return () => true;
   const expected = [token, ...alsoTaken].map((good) => digest(`Bearer ${good}`));

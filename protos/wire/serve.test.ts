@@ -30,16 +30,16 @@ const idle: Execution = {
 
 const addressOf = ({ port }: { readonly port: number }): string => `127.0.0.1:${String(port)}`;
 
-test('a failure that is ours is told to the server with its cause, not to the caller', async (t) => {
-  const told: ServiceError[] = [];
+test('a failure that is ours is reported to the server with its cause, not to the caller', async (t) => {
+  const failures: ServiceError[] = [];
   const getGraph = (): Promise<never> => Promise.reject(new Error('the inside'));
   await using server = await serve(
     { execution: { ...idle, getGraph } },
-    { ...options, onFailure: (error) => told.push(error) },
+    { ...options, onFailure: (error) => failures.push(error) },
   );
   await using client = connect('execution', addressOf(server));
   await t.throwsAsync(client.getGraph({}, within(5000)), { code: 'Internal', message: /our side/ });
-  t.is((told[0]?.cause as Error).message, 'the inside');
+  t.is((failures[0]?.cause as Error).message, 'the inside');
 });
 
 async function freePort(): Promise<number> {
@@ -193,7 +193,7 @@ async function healthOf(t: ExecutionContext, port: number, name: string): Promis
   });
 }
 
-test('the health is told at a port of its own to whoever asks, and nothing else is', async (t) => {
+test('the health is failures at a port of its own to whoever asks, and nothing else is', async (t) => {
   const server = await openWireServer(['execution'], { ...options, security: { token: 'shown' }, healthPort: 0 });
   const port = server.healthPort ?? 0;
   t.not(port, server.port);

@@ -33,19 +33,19 @@ export interface ServeOptions {
   /** 0 takes a free one. */
   readonly port: number;
   /**
-   * A further port that tells the health and nothing else, to whoever asks and without TLS: a kubelet has no certificate to show.
+   * A further port that answers health checks alone, of every caller and without TLS: a kubelet has no certificate to show.
    * 0 takes a free one; absent: none.
    */
   readonly healthPort?: number;
   /** How long calls under way may take to finish once the server is disposed. */
   readonly drainMs: number;
-  /** Who may call; absent: whoever reaches the port. */
+  /** Who may call; absent: every process that reaches the port. */
   readonly security?: WireSecurity;
-  /** Told of every failure that is ours, with its cause, which the caller never gets. */
+  /** Called for every failure that is ours, with its cause, which the caller never gets. */
   readonly onFailure: (error: ServiceError, method: string) => void;
   /** Runs around each call that was admitted, in the request context of its caller. */
   readonly around?: AroundCall;
-  /** Told of each call that was not let in. */
+  /** Called for each call that was refused because its caller is not known. */
   readonly onUnknownCaller?: () => void;
 }
 
@@ -62,7 +62,7 @@ type AroundCall = (call: ServedCall, work: () => ReturnType<Method>) => ReturnTy
 /** Disposal drains: no new calls, those under way get `drainMs` to finish, then they are cut. Once more waits for the same. */
 export interface WireServer extends AsyncDisposable {
   readonly port: number;
-  /** Where the health is told without TLS, if it is. */
+  /** Where health checks are answered without TLS, if they are. */
   readonly healthPort?: number;
   /** Where it listens: `host:port`. */
   readonly address: string;
@@ -100,7 +100,7 @@ export async function openWireServer(contexts: readonly Context[], options: Serv
   await using opened = new AsyncDisposableStack();
   const healthPort = await openHealthPort(health, options, opened);
   const port = await bind(server, `${options.host}:${String(options.port)}`, toServerCredentials(security));
-  // The health is told until the last call is over: what drains is alive.
+  // Health checks are answered until the last call is over: what drains is alive.
   opened.defer(() => drain(server, options.drainMs));
   const everything = opened.move();
   return {
@@ -119,7 +119,7 @@ export async function openWireServer(contexts: readonly Context[], options: Serv
   };
 }
 
-/** How long whoever asks for the health may hold up the end, in milliseconds. */
+/** How long a health check may delay the end, in milliseconds. */
 const healthDrainMs = 100;
 
 async function openHealthPort(
@@ -299,12 +299,12 @@ type Incoming = ServerUnaryCall<object, object> | ServerWritableStream<object, o
 
 /** Whose work a call is: as its caller says, and as its request names it. */
 function contextOfCall({ metadata, request }: Incoming): RequestContext {
-  const carried: Record<string, string> = {};
+  const headers: Record<string, string> = {};
   for (const name of contextHeaderNames) {
     const [value] = metadata.get(name);
-    if (typeof value === 'string') carried[name] = value;
+    if (typeof value === 'string') headers[name] = value;
   }
-  return withIds(fromContextHeaders(carried), request);
+  return withIds(fromContextHeaders(headers), request);
 }
 
 function callOf(call: Incoming): Call {

@@ -15,7 +15,7 @@ export interface Tried {
   readonly silent?: ReadonlySet<string>;
   /** The one address where it is to go. */
   readonly only?: string;
-  /** Told where each attempt goes. */
+  /** Called with the address of each attempt. */
   readonly onPick?: (address: string) => void;
 }
 

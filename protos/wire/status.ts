@@ -1,7 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import { errorCodes, ServiceError, type ErrorCode, type ErrorDetail } from '@agent-workflow/kit/errors';
 
-/** How each of our codes is told to gRPC: its status. The exact code travels beside it. */
+/** The status of gRPC for each of our codes. The exact code travels beside it. */
 const statusOf: Readonly<Record<ErrorCode, status>> = {
   BadRequest: status.FAILED_PRECONDITION,
   Unauthenticated: status.UNAUTHENTICATED,
@@ -34,7 +34,7 @@ const foreign: Readonly<Partial<Record<status, readonly [ErrorCode, string]>>> =
   [status.ABORTED]: ['Conflict', 'another write came first'],
   [status.OUT_OF_RANGE]: ['BadRequest', 'the request was refused'],
   [status.UNAVAILABLE]: ['Unavailable', 'a needed service is away'],
-  // Between services: it is this process that is not let in, and not whoever asked it.
+  // Between services: it is this process that is not let in, and not its caller.
   [status.UNAUTHENTICATED]: ['Unavailable', 'a needed service is away'],
 };
 

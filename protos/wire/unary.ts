@@ -13,7 +13,7 @@ import {
 import type { Call } from '../call.ts';
 import type { RetryRule } from '../retry.ts';
 import type { HedgeBudget } from './hedge-budget.ts';
-import { refusal } from './leash.ts';
+import { refusal } from './call-limit.ts';
 import type { ReplicaWatch } from './replica-watch.ts';
 import { spreadBy, type Tried } from './spread.ts';
 import { errorKey, fromStatus, notBegunKey } from './status.ts';
@@ -186,13 +186,13 @@ const whenConnected = ({ client, call: { deadline } }: Outgoing, isOver: () => b
   new Promise((resolve) => {
     const channel = client.getChannel();
     const until = Math.min(deadline, Date.now() + connectMs);
-    const look = (late?: Error): void => {
+    const check = (late?: Error): void => {
       const state = channel.getConnectivityState(false);
       if (late || isOver() || state === connectivityState.SHUTDOWN) resolve(false);
       else if (state === connectivityState.READY) resolve(true);
-      else channel.watchConnectivityState(channel.getConnectivityState(true), until, look);
+      else channel.watchConnectivityState(channel.getConnectivityState(true), until, check);
     };
-    look();
+    check();
   });
 
 /** A failure of gRPC as the error that was sent or meant; a closed client throws an error of another kind. */

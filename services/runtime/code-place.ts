@@ -14,7 +14,7 @@ interface LoadedFiles {
 
 /**
  * Where the code stands that threw while a module was loaded: in the module itself where its stack leads there, else in
- * what it imports. `undefined` when nothing tells.
+ * what it imports. `undefined` when it cannot be found.
  */
 export async function placeOfError(error: unknown, loaded: LoadedFiles): Promise<CodePlace | undefined> {
   if (!(error instanceof Error)) return undefined;
@@ -108,15 +108,15 @@ const maxChecks = 20;
 /** Node keeps the place of a syntax error in a module of JavaScript to itself, but names it when asked to check the file. */
 async function placeInSyntax({ message }: Error, { files }: LoadedFiles): Promise<CodePlace | undefined> {
   for (const file of files.toReversed().slice(0, maxChecks)) {
-    const said = await checkSyntax(file);
-    if (said.includes(message)) return placeAtTop(said);
+    const output = await checkSyntax(file);
+    if (output.includes(message)) return placeAtTop(output);
   }
   return undefined;
 }
 
 async function checkSyntax(file: string): Promise<string> {
   return new Promise((done) => {
-    execFile(process.execPath, ['--check', file], { timeout: checkMs }, (_error, _out, said) => done(said));
+    execFile(process.execPath, ['--check', file], { timeout: checkMs }, (_error, _out, errors) => done(errors));
   });
 }
 

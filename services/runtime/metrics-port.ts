@@ -36,18 +36,18 @@ export async function openMetricsPort({
 }: MetricsPortOptions): Promise<MetricsPort> {
   const answer: RequestListener = ({ url = '', method }, response) => {
     const path = url.split('?')[0] ?? '';
-    const say = (status: number, text: string, type = 'text/plain; charset=utf-8'): void => {
+    const reply = (status: number, text: string, type = 'text/plain; charset=utf-8'): void => {
       response.writeHead(status, { 'Content-Type': type, 'Cache-Control': 'no-store' }).end(text);
     };
-    if (method !== 'GET' && method !== 'HEAD') say(405, 'only GET\n');
-    else if (path === '/livez') say(200, 'live\n');
+    if (method !== 'GET' && method !== 'HEAD') reply(405, 'only GET\n');
+    else if (path === '/livez') reply(200, 'live\n');
     else if (path === '/readyz')
-      say(isReady() ? 200 : 503, `${isReady() ? 'ready' : 'not ready'}\n${linesOf(degraded())}`);
-    else if (path !== '/metrics') say(404, 'metrics are at /metrics\n');
+      reply(isReady() ? 200 : 503, `${isReady() ? 'ready' : 'not ready'}\n${linesOf(degraded())}`);
+    else if (path !== '/metrics') reply(404, 'metrics are at /metrics\n');
     else
       registry.read().then(
-        ({ type, text }) => say(200, text, type),
-        () => say(500, 'the metrics could not be read\n'),
+        ({ type, text }) => reply(200, text, type),
+        () => reply(500, 'the metrics could not be read\n'),
       );
   };
   const server = createServer(answer);

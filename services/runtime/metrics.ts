@@ -60,7 +60,7 @@ type Instrument<M> =
 
 export type Instruments<M extends Metrics> = { readonly [Name in keyof M]: Instrument<M[Name]> };
 
-/** The metrics of one process, which whoever reads them finds under their names. */
+/** The metrics of one process, under the names that monitoring reads. */
 export interface Registry {
   /** Makes each metric; to be called once for each. */
   readonly make: <M extends Metrics>(metrics: M) => Instruments<M>;

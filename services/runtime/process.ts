@@ -107,7 +107,7 @@ interface GrpcOptions {
 }
 
 /**
- * @throws ConfigError when whoever reaches the port would be let in, and it is open to more than this machine.
+ * @throws ConfigError when calls would be accepted without credentials on a port that is open to more than this machine.
  */
 export function toGrpcOptions(
   values: Values<typeof grpcSettings & typeof securitySettings & typeof processSettings>,
@@ -120,8 +120,8 @@ export function toGrpcOptions(
   const onFailure = (error: Error, method: string): void => {
     log.error({ err: error, method }, 'a call failed');
   };
-  const told = healthPort === undefined ? {} : { healthPort };
-  return { host, port, ...told, drainMs: values.DRAIN_SECONDS * 1000, security, onFailure };
+  const health = healthPort === undefined ? {} : { healthPort };
+  return { host, port, ...health, drainMs: values.DRAIN_SECONDS * 1000, security, onFailure };
 }
 
 const loopback = new Set(['127.0.0.1', 'localhost', '::1']);
@@ -146,7 +146,7 @@ export function beginProcess<S extends Settings & typeof processSettings>(
 
 /**
  * The life of a process: opens it, says that it serves, waits for SIGINT or SIGTERM, and drains. A configuration that does
- * not hold is said in a line each, and so are an address that is taken and a store that cannot be used: the exit code is 1 then. `open` is told by its signal when the process is to stop before it has begun.
+ * not hold is said in a line each, and so are an address that is taken and a store that cannot be used: the exit code is 1 then. The signal of `open` fires when the process is to stop before it has begun.
  */
 export async function runProcess(open: (env: Env, stopping: AbortSignal) => Promise<RunningProcess>): Promise<void> {
   const stopping = stopSignal();

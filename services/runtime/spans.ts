@@ -95,14 +95,14 @@ async function loadSdk() {
 const quietMs = 60_000;
 
 function lostSpansLogger(onLost: SpansOptions['onLost']): DiagLogger {
-  let told = -Infinity;
-  const tell = (...said: unknown[]): void => {
-    if (performance.now() - told < quietMs) return;
-    told = performance.now();
-    onLost(said.map(String).join(' '));
+  let reportedAt = -Infinity;
+  const report = (...parts: unknown[]): void => {
+    if (performance.now() - reportedAt < quietMs) return;
+    reportedAt = performance.now();
+    onLost(parts.map(String).join(' '));
   };
   const ignore = (): void => undefined;
-  return { error: tell, warn: ignore, info: ignore, debug: ignore, verbose: ignore };
+  return { error: report, warn: ignore, info: ignore, debug: ignore, verbose: ignore };
 }
 
 type Api = typeof otel;

@@ -2,7 +2,7 @@ import { ServiceError, timeout } from '@agent-workflow/kit/errors';
 import { never, type Call } from '../call.ts';
 
 /** Holds one call to its deadline and its caller. */
-export interface Leash {
+export interface CallLimit {
   /** What the handler is given. Its signal is made when it is first read: most handlers never look. */
   readonly call: Call;
   /** Starts the clock; `onEnd` is called at most once, with `Timeout` or `Cancelled`. */
@@ -23,8 +23,8 @@ export function refusal({ deadline, signal }: Call): ServiceError | undefined {
   return deadline <= Date.now() ? late() : undefined;
 }
 
-/** The leash of a call that {@link refusal} let through. */
-export function createLeash({ deadline, signal }: Call): Leash {
+/** The limit of a call that {@link refusal} let through. */
+export function limitCall({ deadline, signal }: Call): CallLimit {
   let controller: AbortController | undefined;
   let ended: ServiceError | undefined;
   let onEnd: ((error: ServiceError) => void) | undefined;
