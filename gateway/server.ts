@@ -8,7 +8,6 @@ import { sizes } from '@agent-workflow/kit/sizes';
 import type { App } from './app.ts';
 import type { GatewayConfig } from './config.ts';
 import { refusalOfUnread } from './http/envelope.ts';
-import { refusalOfUnread } from './http/envelope.ts';
 import { safeHeaders } from './http/head.ts';
 import { endStreams } from './replies/events.ts';
 
