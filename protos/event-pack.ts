@@ -1,4 +1,3 @@
-import { textsOf } from './event-parts.ts';
 import type { Repeat, RunEvent, RunScope } from './execution.ts';
 import { fromOldJson } from './old-events.ts';
 
@@ -36,15 +35,19 @@ const newline = 0x0a;
 export function packEvents({ scope, events }: EventBatch): Uint8Array {
   const places: Place[] = [];
   const packed: PackedEvent[] = [];
+  const texts: Uint8Array[] = [];
   let last: RunEvent | undefined;
   for (const event of events) {
     if (!last || !isSamePlace(last, event)) places.push(placeOf(event));
     packed.push(packedOf(places.length - 1, event));
+    texts.push(event.data);
+    if (event.message) texts.push(event.message);
+    if (event.state) texts.push(event.state);
     last = event;
   }
   const { runId, threadId, requestId, isNewThread } = scope;
   const header: Header = { scope: { runId, threadId, requestId, isNewThread }, places, events: packed };
-  return Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), ...events.flatMap(textsOf)]);
+  return Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), ...texts]);
 }
 
 const isSamePlace = (one: Place, other: Place): boolean =>

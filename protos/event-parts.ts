@@ -43,12 +43,6 @@ export function partsOfData({ data, repeat }: Pick<RunEvent, 'data' | 'repeat'>)
   return [data.subarray(0, target), data.subarray(offset, offset + length), data.subarray(target)];
 }
 
-/** The JSON texts of an event, as they are stored. */
-export function textsOf({ data, message, state }: Pick<RunEvent, 'data' | 'message' | 'state'>): readonly Uint8Array[] {
-  if (!message && !state) return [data];
-  return [data, ...(message ? [message] : []), ...(state ? [state] : [])];
-}
-
 /** The most bytes that an event takes beside its JSON texts and its names. */
 const otherBytes = 192;
 /** The most bytes that one character of a name takes in JSON. */

@@ -14,18 +14,20 @@ export interface Position {
 export interface Chunk {
   /** In bytes. */
   readonly size: number;
-  /** The encoded bytes. A part of a large event is encoded by the first call; later calls give the same buffer while it is in use. */
-  readonly bytes: () => Buffer;
-  /** Whether it refers to the event in memory and has no buffer of its own. */
-  readonly isView: () => boolean;
-  /** Encodes it into a buffer of its own and drops the reference to the event. */
-  readonly detach: () => void;
+  /** The encoded bytes, or a view of the event in memory from which they are encoded when they are needed. */
+  content: Buffer | EventView;
   readonly from: Position;
   readonly to: Position;
   /** The numbers of the events in it, whole or in part, in order. */
   readonly seqs: readonly number[];
   /** Where each of these events ends in the bytes; the end of the bytes for an event that continues in the next chunk. */
   readonly ends: readonly number[];
+}
+
+/** A part of a large event in memory, without a buffer of its own. */
+interface EventView {
+  /** Encodes the part. Later calls give the same buffer while it is in use. */
+  readonly encode: () => Buffer;
 }
 
 interface ChunkOptions {
@@ -95,8 +97,12 @@ function join({ tail }: Framing, after: number, parts: readonly Part[], size: nu
     ends.push(end);
   }
   return {
-    ...{ size, bytes: () => bytes, isView: () => false, detach: () => undefined },
-    ...{ from: { after, offset: 0 }, to: { after: seqs.at(-1) ?? after, offset: 0 }, seqs, ends },
+    size,
+    content: bytes,
+    from: { after, offset: 0 },
+    to: { after: seqs.at(-1) ?? after, offset: 0 },
+    seqs,
+    ends,
   };
 }
 
@@ -110,35 +116,23 @@ function split({ framing, chunkBytes }: ChunkOptions, after: number, { event, he
   for (let start = 0; start < size; start += chunkBytes) {
     const end = Math.min(start + chunkBytes, size);
     const to = end === size ? { after: seq, offset: 0 } : { after, offset: end, seq };
-    chunks.push({ ...createView(sources, start, end), from, to, seqs: [seq], ends: [end - start] });
+    const content = createView(sources, start, end);
+    chunks.push({ size: end - start, content, from, to, seqs: [seq], ends: [end - start] });
     from = to;
   }
   return chunks;
 }
 
-/** The bytes from `start` to `end` of the joined sources. They are copied when they are needed, and cached while they are in use. */
-function createView(
-  sources: readonly Uint8Array[],
-  start: number,
-  end: number,
-): Pick<Chunk, 'size' | 'bytes' | 'isView' | 'detach'> {
-  let from: readonly Uint8Array[] | undefined = sources;
+/** The bytes from `start` to `end` of the joined sources. */
+function createView(sources: readonly Uint8Array[], start: number, end: number): EventView {
   let made: WeakRef<Buffer> | undefined;
-  let own: Buffer | undefined;
-  const bytes = (): Buffer => {
-    const known = own ?? made?.deref();
-    if (known) return known;
-    const encoded = copyOf(from ?? [], start, end);
-    made = new WeakRef(encoded);
-    return encoded;
-  };
   return {
-    size: end - start,
-    bytes,
-    isView: () => own === undefined,
-    detach: () => {
-      own = bytes();
-      from = undefined;
+    encode: () => {
+      const known = made?.deref();
+      if (known) return known;
+      const encoded = copyOf(sources, start, end);
+      made = new WeakRef(encoded);
+      return encoded;
     },
   };
 }

@@ -1,6 +1,5 @@
 import { fromUnknown, ServiceError, unavailable } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
-import { textsOf } from '@agent-workflow/protos/event-parts';
 import type { Execution, FollowRequest, RunEvent, RunEvents } from '@agent-workflow/protos/execution';
 import { locate, toChunks, type Chunk, type Position } from './chunks.ts';
 import type { Framing } from './framing.ts';
@@ -102,7 +101,7 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
     let passed = 0;
     for (const { readers, chunk } of feed.chunks) {
       if (readers > 0) break;
-      if (!chunk.isView()) count(feed, -chunk.size);
+      if (Buffer.isBuffer(chunk.content)) count(feed, -chunk.size);
       passed++;
     }
     if (passed === 0) return;
@@ -174,7 +173,7 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
     feed.batchBytes = batchBytes;
     for (const chunk of chunks) {
       feed.chunks.push({ chunk, readers: feed.readers.size });
-      if (!chunk.isView()) count(feed, chunk.size);
+      if (Buffer.isBuffer(chunk.content)) count(feed, chunk.size);
     }
     closeIdleFeeds(feed);
   };
@@ -182,8 +181,8 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
   /** Releases the batch that was read last. Chunks of it that slower readers still need get buffers of their own. */
   const dropBatch = (feed: Feed): void => {
     for (const { chunk } of feed.chunks) {
-      if (!chunk.isView()) continue;
-      chunk.detach();
+      if (Buffer.isBuffer(chunk.content)) continue;
+      chunk.content = chunk.content.encode();
       count(feed, chunk.size);
     }
     count(feed, -feed.batchBytes);
@@ -273,7 +272,7 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
       trim(feed);
       if (start === undefined) return undefined;
       state.position = chunk.to;
-      const bytes = chunk.bytes();
+      const bytes = Buffer.isBuffer(chunk.content) ? chunk.content : chunk.content.encode();
       return { bytes: start === 0 ? bytes : bytes.subarray(start), isWhole: chunk.to.offset === 0 };
     };
 
@@ -366,8 +365,10 @@ const sharedBufferBytes = 128 * 1024;
 function memoryOf(events: readonly RunEvent[]): number {
   let bytes = 0;
   let last: ArrayBufferLike | undefined;
-  for (const event of events) {
-    for (const { buffer, byteLength } of textsOf(event)) {
+  for (const { data, message, state } of events) {
+    for (const text of [data, message, state]) {
+      if (!text) continue;
+      const { buffer, byteLength } = text;
       // Events of one buffer are consecutive.
       if (buffer.byteLength <= sharedBufferBytes) bytes += byteLength;
       else if (buffer !== last) bytes += buffer.byteLength;

@@ -17,7 +17,7 @@ test('every chunk is one line', (t) => {
         data: jsonBytes(value),
       }));
       const chunks = toChunks({ framing: ndjson, toStreamChunk, runId: 'r', after: 0, chunkBytes: 1024 }, events);
-      const lines = Buffer.concat(chunks.map(({ bytes }) => bytes()))
+      const lines = Buffer.concat(chunks.map(({ content }) => (Buffer.isBuffer(content) ? content : content.encode())))
         .toString()
         .split('\n');
       t.is(lines.pop(), '');

@@ -18,7 +18,7 @@ const events = fc
 const toSse = (runId: string, given: readonly RunEvent[], chunkBytes = 1024): string =>
   Buffer.concat(
     toChunks({ framing: sse, toStreamChunk: createStreamChunks(scope), runId, after: 0, chunkBytes }, given).map(
-      ({ bytes }) => bytes(),
+      ({ content }) => (Buffer.isBuffer(content) ? content : content.encode()),
     ),
   ).toString();
 

@@ -30,6 +30,15 @@ const beforeState = Buffer.from(',"state":');
 
 type MetadataFields = Pick<RunEvent, 'kind' | 'node' | 'step' | 'messageId' | 'role' | 'emitted'>;
 
+/** Without the data of the event, which would stay in memory with it. */
+const metadataFieldsOf = ({
+  data: _data,
+  repeat: _repeat,
+  message: _message,
+  state: _state,
+  ...fields
+}: RunEvent): MetadataFields => fields;
+
 /** Consecutive chunks of one message differ only in data and timestamp: the rest is encoded once. */
 export function createStreamChunks(scope: RunScope): ToStreamChunk {
   const ids = `,"thread_id":${JSON.stringify(scope.threadId)},"run_id":${JSON.stringify(scope.runId)},"metadata":`;
@@ -42,22 +51,23 @@ export function createStreamChunks(scope: RunScope): ToStreamChunk {
   const afterParts = (event: RunEvent): Buffer => {
     const isSame = last !== undefined && hasSameMetadata(last, event);
     if (isSame && event.at === lastAt) return after;
-    if (!isSame) beforeTime = `${ids}${metadataOf(scope, event)},"timestamp":`;
-    last = event;
+    if (!isSame) {
+      last = metadataFieldsOf(event);
+      beforeTime = `${ids}${metadataOf(scope, event)},"timestamp":`;
+    }
     lastAt = event.at;
     after = Buffer.from(`${beforeTime}${timeText(event.at)}}`);
     return after;
   };
 
   return (event) => {
-    const { kind, message, state } = event;
-    const parts: readonly Uint8Array[] = [
-      beginnings[kind as EventKind],
-      ...partsOfData(event),
-      ...(message ? [beforeMessage, message] : []),
-      ...(state ? [beforeState, state] : []),
-      afterParts(event),
-    ];
+    const { kind, data, repeat, message, state } = event;
+    const parts: Uint8Array[] = [beginnings[kind as EventKind]];
+    if (repeat) parts.push(...partsOfData(event));
+    else parts.push(data);
+    if (message) parts.push(beforeMessage, message);
+    if (state) parts.push(beforeState, state);
+    parts.push(afterParts(event));
     return { parts, size: parts.reduce((sum, { byteLength }) => sum + byteLength, 0) };
   };
 }

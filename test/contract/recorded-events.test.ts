@@ -53,7 +53,9 @@ const { scope, at, logs } = recorded;
 const streamOf = (name: 'sse' | 'ndjson', of: RunScope, events: readonly RunEvent[]): string => {
   const framing = { sse, ndjson }[name];
   const options = { framing, toStreamChunk: createStreamChunks(of), runId: of.runId, after: 0, chunkBytes: 64 * 1024 };
-  return Buffer.concat(toChunks(options, events).map(({ bytes }) => bytes())).toString();
+  return Buffer.concat(
+    toChunks(options, events).map(({ content }) => (Buffer.isBuffer(content) ? content : content.encode())),
+  ).toString();
 };
 
 function holdsStreams(t: ExecutionContext, name: LogName, of: RunScope, events: readonly RunEvent[]): void {

@@ -112,6 +112,10 @@ const replyBytes = 256 * 1024;
 
 /** Divides a batch into replies of bounded size; a larger event is a reply of its own. */
 function* inReplies(batch: readonly RunEvent[]): Generator<readonly RunEvent[]> {
+  if (batch.length === 1) {
+    yield batch;
+    return;
+  }
   let start = 0;
   let bytes = 0;
   for (const [index, event] of batch.entries()) {

@@ -2,12 +2,12 @@ import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { EventWriter } from '../events/event-writer.ts';
 import type { DriveOptions } from './drive-options.ts';
 
-/** Appends the events that `events` wrote last. Resolves when followers may see them. */
+/** Appends events that `events` wrote, at least one, after those that it wrote before them. Resolves when followers may see them. */
 export const append = (
   { eventLog }: Pick<DriveOptions, 'eventLog'>,
   events: EventWriter,
   list: readonly RunEvent[],
-): Promise<void> => eventLog.append(events.scope, events.last() - list.length, list);
+): Promise<void> => eventLog.append(events.scope, (list[0]?.seq ?? Infinity) - 1, list);
 
 /** Appends events without waiting for it. */
 export function publish(options: Pick<DriveOptions, 'eventLog'>, events: EventWriter, list: readonly RunEvent[]): void {

@@ -51,6 +51,8 @@ interface Tail {
   recentBytes: number;
   /** Appended and not part of a write yet. */
   pending: RunEvent[];
+  /** Their bytes. */
+  pendingBytes: number;
   /** The events that are being written; they stay until the file has them. */
   batch: Batch | undefined;
   /** Whether a write is under way, or waits to be tried again. */
@@ -69,6 +71,9 @@ interface Tail {
 
 /** Events of one run that are written together. */
 interface Batch extends EventBatch {
+  readonly bytes: number;
+  /** Whether the last of them ends the log. */
+  readonly isLast: boolean;
   readonly stored: Tail['stored'];
 }
 
@@ -102,6 +107,8 @@ interface SqliteRunLogOptions extends Pick<SqliteOptions, 'path' | 'health'> {
 export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteRunLogOptions): RunLog {
   const db = openSqlite({ path, durability: 'normal', migrations, health });
   const { prepare } = db;
+  const insert = prepare('INSERT INTO events (run_id, first, last, bytes, layout) VALUES (?, ?, ?, ?, ?)');
+  const insertUnended = prepare('INSERT OR IGNORE INTO unended (run_id, at) VALUES (?, ?)');
   const openedAt = Date.now();
   const tails = new Map<string, Tail>();
   /** Live runs without followers, whose events wait to be written. */
@@ -141,6 +148,7 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
       recent: [],
       recentBytes: 0,
       pending: [],
+      pendingBytes: 0,
       batch: undefined,
       scheduled: false,
       refusedAt: undefined,
@@ -160,39 +168,37 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
   };
 
   const takeBatch = (tail: Tail, scope: RunScope): Batch => {
-    const batch = { scope, events: tail.pending, stored: tail.stored };
+    // No event is appended to a closed log: the end is the last of the pending events.
+    const batch = {
+      ...{ scope, events: tail.pending, stored: tail.stored },
+      ...{ bytes: tail.pendingBytes, isLast: tail.closed },
+    };
     tail.pending = [];
+    tail.pendingBytes = 0;
     tail.stored = undefined;
     return batch;
   };
 
   const writeRow = (runId: string, batch: Batch): void => {
     const first = batch.events[0]?.seq ?? 0;
-    const end = batch.events.at(-1);
-    prepare('INSERT INTO events (run_id, first, last, bytes, layout) VALUES (?, ?, ?, ?, ?)').run(
-      runId,
-      first,
-      end?.seq ?? 0,
-      packEvents(batch),
-      layoutOfParts,
-    );
-    if (end && isTerminal(end)) {
+    const last = batch.events.at(-1)?.seq ?? 0;
+    insert.run(runId, first, last, packEvents(batch), layoutOfParts);
+    if (batch.isLast) {
       prepare('INSERT INTO ends (at, run_id) VALUES (?, ?)').run(Date.now(), runId);
       prepare('DELETE FROM unended WHERE run_id = ?').run(runId);
-    } else prepare('INSERT OR IGNORE INTO unended (run_id, at) VALUES (?, ?)').run(runId, Date.now());
+    } else insertUnended.run(runId, Date.now());
   };
 
   const publish = (runId: string, tail: Tail): void => {
-    const { events = [], stored } = tail.batch ?? {};
+    const { events = [], bytes = 0, isLast = false, stored } = tail.batch ?? {};
     tail.batch = undefined;
     tail.scheduled = false;
     tail.refusedAt = undefined;
-    waitingBytes -= bytesOf(events);
-    const end = events.at(-1);
-    remember(tail, events);
-    if (end && isTerminal(end)) {
+    waitingBytes -= bytes;
+    remember(tail, events, bytes);
+    if (isLast) {
       tail.ended = true;
-      tail.end = kept(end);
+      tail.end = kept(events.at(-1));
     }
     tail.writing = tail.pending.length > 0;
     for (const wake of tail.waiting) wake();
@@ -205,7 +211,7 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
   const abandon = (runId: string, tail: Tail, error: unknown): ServiceError => {
     const failure = unavailable('the event log cannot be written right now', error);
     tail.failure = failure;
-    waitingBytes -= bytesOf(tail.pending) + bytesOf(tail.batch?.events ?? []);
+    waitingBytes -= tail.pendingBytes + (tail.batch?.bytes ?? 0);
     if (tails.get(runId) === tail) tails.delete(runId);
     refused.delete(runId);
     unfollowed.delete(runId);
@@ -214,6 +220,7 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
     tail.stored?.reject(failure);
     tail.batch = undefined;
     tail.pending = [];
+    tail.pendingBytes = 0;
     return failure;
   };
 
@@ -338,7 +345,9 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
       tail.closed = end !== undefined && isTerminal(end);
       tail.writing = true;
       tail.pending.push(...events);
-      waitingBytes += bytesOf(events);
+      const bytes = bytesOf(events);
+      tail.pendingBytes += bytes;
+      waitingBytes += bytes;
       tail.stored ??= Promise.withResolvers();
       const { promise } = tail.stored;
       if (refused.size > 0 && waitingBytes > maxWaitingBytes) {
@@ -366,7 +375,7 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
           if (batch && end) {
             at = end.seq;
             yield batch;
-            if (isTerminal(end)) return;
+            if (tail.ended && at >= tail.last) return;
           } else if (tail.ended) {
             return;
           } else {
@@ -442,9 +451,9 @@ const kept = (event: RunEvent | undefined): RunEvent | undefined =>
   event && bytesOfEvent(event) <= maxRecentBytes ? event : undefined;
 
 /** Adds the newest events, and drops the oldest ones above the bounds. */
-function remember(tail: Tail, events: readonly RunEvent[]): void {
+function remember(tail: Tail, events: readonly RunEvent[], newBytes: number): void {
   const all = tail.recent.length === 0 ? [...events] : tail.recent.concat(events);
-  let bytes = tail.recentBytes + bytesOf(events);
+  let bytes = tail.recentBytes + newBytes;
   let first = 0;
   for (; all.length - first > recentEvents || bytes > maxRecentBytes; first++) {
     const oldest = all[first];
