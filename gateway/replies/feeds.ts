@@ -18,7 +18,7 @@ export interface Feeds {
   readonly bufferedBytes: () => number;
 }
 
-export interface Reader extends Disposable {
+interface Reader extends Disposable {
   /**
    * Waits for the next bytes; `undefined` after the terminal event. Call it when the bytes before were written.
    * @throws what the execution service throws; `Cancelled` when the caller has disconnected.
@@ -32,7 +32,7 @@ export interface StreamBytes {
   readonly isWhole: boolean;
 }
 
-export interface FeedBounds {
+interface FeedBounds {
   /** The largest chunk that is written to a socket at once. */
   readonly chunkBytes: number;
   /** What one feed buffers for slower readers, beside the batch of events that was read last. */

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import test from 'ava';
-import { openNats, type Nats } from '@agent-workflow/execution/adapters/nats/nats';
+import { openNats } from '@agent-workflow/execution/adapters/nats/nats';
 import { natsSettings, toNatsOptions } from '@agent-workflow/execution/adapters/nats/settings';
 import type { RunLog } from '@agent-workflow/execution/ports/log';
 import { ConfigError, readEnv } from '@agent-workflow/kit/env';
@@ -111,6 +111,8 @@ withServerForLong(test, privateNats(), () => {
     },
   );
 });
+
+type Nats = Awaited<ReturnType<typeof openNats>>;
 
 const openNatsWith = async (env: Readonly<Record<string, string>>, signal?: AbortSignal): Promise<Nats> =>
   openNats(

@@ -3,10 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import test from 'ava';
-import {
-  olderRollCallSubject,
-  watchOlderReplicas,
-} from '@agent-workflow/execution/adapters/nats/client/older-replicas';
+import { watchOlderReplicas } from '@agent-workflow/execution/adapters/nats/client/older-replicas';
 import { toOldJson } from '@agent-workflow/protos/old-events';
 import { openNatsRunLog } from '@agent-workflow/execution/adapters/nats/log/log';
 import { eventSubjectOf } from '@agent-workflow/execution/adapters/nats/log/reader';
@@ -179,7 +176,7 @@ withServer(test, privateNats(), () => {
       const { client, streams } = place;
       const { prefix } = streams.settings;
       // One that drives no runs answers no roll call, and is subscribed to it all the same.
-      const subscribed = olderPlace.client.connection.subscribe(olderRollCallSubject(prefix));
+      const subscribed = olderPlace.client.connection.subscribe(`${prefix}.rollcall`);
       await olderPlace.client.flush(5000);
       await using older = await watchOlderReplicas({ client, prefix, log: silentLog, checkMs: 20 });
       await using log = await openNatsRunLog({ streams, retentionMs: 3_600_000, log: silentLog, older });

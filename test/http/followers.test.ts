@@ -1,4 +1,4 @@
-import { createFeeds, type FeedBounds, type Reader } from '@agent-workflow/gateway/replies/feeds';
+import { createFeeds, type Feeds } from '@agent-workflow/gateway/replies/feeds';
 import { ndjson } from '@agent-workflow/gateway/replies/ndjson';
 import { sse } from '@agent-workflow/gateway/replies/sse';
 import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite/run-log';
@@ -51,7 +51,10 @@ function openLog(t: ExecutionContext) {
 
 const request = (after = 0): FollowRequest => ({ owner, runId, after });
 
-async function readAll(reader: Reader, pause: () => Promise<void> = () => Promise.resolve()): Promise<string> {
+async function readAll(
+  reader: ReturnType<Feeds['open']>,
+  pause: () => Promise<void> = () => Promise.resolve(),
+): Promise<string> {
   const parts: Uint8Array[] = [];
   for (let taken = await reader.next(); taken; taken = await reader.next()) {
     // Copied: what a socket has sent is not held either.
@@ -126,7 +129,7 @@ test('an event that is a part of a larger read is kept at the cost of all of tha
   t.is(feeds.bufferedBytes(), 0);
 });
 
-const tiny: FeedBounds = { chunkBytes: 50, feedBytes: 200, totalBytes: 600 };
+const tiny = { chunkBytes: 50, feedBytes: 200, totalBytes: 600 };
 
 test('every reader has every event once and in order, wherever it begins and however slow it is', async (t) => {
   const pace = fc.record({ after: fc.nat(12), turns: fc.nat(6), framing: fc.constantFrom(sse, ndjson) });

@@ -70,7 +70,7 @@ for (const [what, location] of [
   });
 }
 
-for (const [location, says] of [
+for (const [location, reason] of [
   ['agent.js', 'must be written <module>:<object>'],
   [':graph', 'must be written <module>:<object>'],
   ['agent.js:', 'must be written <module>:<object>'],
@@ -102,7 +102,7 @@ for (const [location, says] of [
 ] as const) {
   test.serial(`${JSON.stringify(location)} is refused with one line that says why`, async (t) => {
     const error = await t.throwsAsync(loadAgent(location, folder), { instanceOf: ConfigError });
-    t.is(error.message, `agent ${JSON.stringify(location)}: ${says}`);
+    t.is(error.message, `agent ${JSON.stringify(location)}: ${reason}`);
   });
 }
 

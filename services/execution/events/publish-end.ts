@@ -82,7 +82,7 @@ async function* endingEvents(
   yield [await lastEvent(parts, events, run, output)];
 }
 
-/** `rebuilt` tells followers that the log has numbers of its own and lacks the chunks that were streamed. */
+/** `rebuilt` shows followers that the log has numbers of its own and lacks the chunks that were streamed. */
 function* missingEvents(
   events: EventWriter,
   run: Run,

@@ -16,11 +16,11 @@ export function outcomeOf(
   const recursionLimitReached =
     !result.waiting && result.next.some((node) => (visits.get(node) ?? 0) >= recursionLimit);
   if (!result.waiting && !recursionLimitReached && result.next.length > 0) return undefined;
-  const asksCaller =
+  const waitsForCaller =
     !recursionLimitReached && openCalls(result.state.context).some(({ type }) => type === 'remote_tool_call');
   const interrupts = recursionLimitReached ? [] : result.interrupts;
   return {
-    status: asksCaller || interrupts.length > 0 ? 'interrupted' : 'completed',
+    status: waitsForCaller || interrupts.length > 0 ? 'interrupted' : 'completed',
     interrupts,
     iterations: Math.max(...visits.values()),
     recursionLimitReached,

@@ -26,7 +26,7 @@ export interface NatsOptions extends NatsClientOptions, StreamSettings {
 }
 
 /** Everything that the execution service keeps on NATS, over one connection. */
-export interface Nats extends AsyncDisposable {
+interface Nats extends AsyncDisposable {
   readonly queue: RunQueue;
   readonly eventLog: RunLog;
   readonly leases: WorkerLeases;

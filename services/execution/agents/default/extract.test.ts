@@ -10,13 +10,16 @@ const message = (role: Message['role'], text: string): Message => ({
 });
 
 test('the first sentence of each thing that the user said is a line, behind the lines of before', (t) => {
-  const said = [
+  const messages = [
     message('user', 'I live in Porto. It rains.'),
     message('assistant', 'I see.'),
     message('user', ' version 1.5 is out\nand more'),
     message('user', ''),
   ];
-  t.is(extractSummary(said, '- user: hello'), '- user: hello\n- user: I live in Porto.\n- user: version 1.5 is out');
+  t.is(
+    extractSummary(messages, '- user: hello'),
+    '- user: hello\n- user: I live in Porto.\n- user: version 1.5 is out',
+  );
 });
 
 test('a long sentence is cut between two characters', (t) => {

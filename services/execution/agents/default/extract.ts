@@ -3,10 +3,10 @@ import { textOf, type Message } from '@agent-workflow/graph';
 const linesKept = 40;
 const charactersOfLine = 120;
 
-/** Summarises without a model: a line for each thing that the user said, its first sentence; the oldest lines are let go. */
+/** Summarises without a model: the first sentence of each message of the user is a line; the oldest lines are dropped. */
 export function extractSummary(messages: readonly Message[], previousSummary: string): string {
-  const said = messages.filter(({ role }) => role === 'user').map((message) => firstSentence(textOf(message)));
-  const lines = said.filter((sentence) => sentence !== '').map((sentence) => `- user: ${sentence}`);
+  const sentences = messages.filter(({ role }) => role === 'user').map((message) => firstSentence(textOf(message)));
+  const lines = sentences.filter((sentence) => sentence !== '').map((sentence) => `- user: ${sentence}`);
   const before = previousSummary === '' ? [] : previousSummary.split('\n');
   return [...before, ...lines].slice(-linesKept).join('\n');
 }

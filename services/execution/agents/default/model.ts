@@ -13,18 +13,18 @@ const answerTimeoutMs = 300_000;
 
 /** A brain that asks a model, through any API that speaks OpenAI's chat completions. Its words and calls stream through. */
 export function createModelBrain(access: ModelAccess): Brain {
-  const ask = createAsk(access);
+  const stream = createAnswers(access);
   return {
     think: async (state, ctx) => {
       const tools = toModelTools(ctx.tools);
-      await ask({ messages: toModelMessages(state), ...(tools.length > 0 && { tools }) }, ctx);
+      await stream({ messages: toModelMessages(state), ...(tools.length > 0 && { tools }) }, ctx);
     },
     summarize: async (messages, previousSummary, { signal }) => {
       const words: string[] = [];
       const emit = (chunk: unknown): void => {
         if (typeof chunk === 'string') words.push(chunk);
       };
-      await ask({ messages: toSummaryQuestion(messages, previousSummary) }, { signal, emit });
+      await stream({ messages: toSummaryQuestion(messages, previousSummary) }, { signal, emit });
       // An empty answer of the model must not empty the summary.
       return words.join('').trim() || extractSummary(messages, previousSummary);
     },
@@ -36,7 +36,7 @@ type Question = Pick<OpenAI.ChatCompletionCreateParamsStreaming, 'messages' | 't
 /** Where the answer goes, and the signal that ends it. */
 type AnswerTo = Pick<NodeContext, 'signal' | 'emit'>;
 
-function createAsk(access: ModelAccess): (question: Question, answerTo: AnswerTo) => Promise<void> {
+function createAnswers(access: ModelAccess): (question: Question, answerTo: AnswerTo) => Promise<void> {
   let client: Promise<OpenAI> | undefined;
   return async (question, answerTo) => {
     client ??= connect(access);
@@ -74,7 +74,7 @@ async function relay(chunks: AsyncIterable<Chunk>, { emit }: AnswerTo): Promise<
     for (const part of parts ?? []) addPart(calls, part);
     finished ||= Boolean(choice.finish_reason);
   }
-  // A connection that is cut between two events ends the stream like any other end: only the reason tells.
+  // A connection that is cut between two events ends the stream like any other end: only the finish reason shows the difference.
   if (!finished) throw new Error('the stream ended before the answer did');
   for (const call of calls.values()) emit(toBlock(call));
 }
@@ -101,7 +101,7 @@ const toBlock = ({ id, name, json }: CallDraft) => ({
   tool_type: 'function',
 });
 
-/** What is no JSON stays text, which the tool's schema refuses: the model is told, and may try again. */
+/** What is no JSON stays text, which the tool's schema refuses: the model gets the error, and may try again. */
 function readArgs(json: string): unknown {
   try {
     return JSON.parse(json === '' ? '{}' : json);

@@ -13,9 +13,9 @@ import { readTurn } from './turn.ts';
  */
 export const offlineBrain: Brain = {
   think: async (state, ctx) => {
-    const { said, results } = readTurn(state.context);
+    const { text, results } = readTurn(state.context);
     if (results.length > 0) return speak(results.map(phraseResult).join('\n'), ctx);
-    const { words, calls, userName } = planReply(said, { userName: state.user_name, tools: ctx.tools });
+    const { words, calls, userName } = planReply(text, { userName: state.user_name, tools: ctx.tools });
     await speak(words, ctx);
     for (const call of calls) ctx.emit({ type: 'tool_call', id: randomUUID(), tool_type: 'function', ...call });
     return userName === state.user_name ? undefined : { user_name: userName };

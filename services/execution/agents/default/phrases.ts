@@ -24,7 +24,7 @@ const phrases: Readonly<Record<string, (result: ToolResult) => string>> = {
 const charactersOfQuestion = 2000;
 const maxFacts = 20;
 
-/** The nearest there is may still have nothing to do with the question: only what shares the most of its words is told. */
+/** The nearest there is may still have nothing to do with the question: only the facts that share the most words with it are given. */
 function phraseFacts(question: string, found: readonly string[]): string {
   const facts = [...new Set(found)].map((fact) => ({ fact, shared: countShared(question, fact) ?? 1 }));
   const most = Math.max(1, ...facts.map(({ shared }) => shared));

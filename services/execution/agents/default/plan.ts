@@ -8,9 +8,9 @@ interface Plan {
   readonly userName: string;
 }
 
-/** Plans a reply to each sentence of what was said. */
-export function planReply(said: string, known: Known): Plan {
-  const steps = toSteps(said.trim(), known);
+/** Plans a reply to each sentence of the text. */
+export function planReply(text: string, known: Known): Plan {
+  const steps = toSteps(text.trim(), known);
   return {
     words: [...new Set(steps.flatMap(({ words }) => words ?? []))].join(' '),
     calls: steps.flatMap(({ call }) => call ?? []),
@@ -18,10 +18,10 @@ export function planReply(said: string, known: Known): Plan {
   };
 }
 
-function toSteps(said: string, known: Known): readonly Step[] {
-  if (said === '') return [{ words: greeting(known) }];
-  const toolCall = readToolCall(said, known);
-  return toolCall ? [toolCall] : sentencesOf(said).map((sentence) => readSentence(sentence, known));
+function toSteps(text: string, known: Known): readonly Step[] {
+  if (text === '') return [{ words: greeting(known) }];
+  const toolCall = readToolCall(text, known);
+  return toolCall ? [toolCall] : sentencesOf(text).map((sentence) => readSentence(sentence, known));
 }
 
 /** The last reader understands everything. */
@@ -38,8 +38,8 @@ const maxSentences = 100;
 
 const joint = /(?<=[.!?])\s+|\n+|,? and (?=what|how|who|when|where|which|tell|remember|calculate)/i;
 
-const sentencesOf = (said: string): readonly string[] =>
-  said
+const sentencesOf = (text: string): readonly string[] =>
+  text
     .split(joint, maxSentences)
     .map((sentence) => sentence.trim())
     .filter((sentence) => sentence !== '');

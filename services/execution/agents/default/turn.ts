@@ -9,8 +9,8 @@ export interface ToolResult {
 
 /** What the conversation has come to. */
 interface Turn {
-  /** What the user said since the agent last spoke. */
-  readonly said: string;
+  /** The text of the user since the last message of the agent. */
+  readonly text: string;
   /** What the calls gave that the agent made last, when nobody has spoken since. */
   readonly results: readonly ToolResult[];
 }
@@ -19,9 +19,9 @@ interface Turn {
 export function readTurn(context: readonly Message[]): Turn {
   const last = context.findLastIndex(({ role }) => role === 'assistant');
   const since = context.slice(last + 1);
-  const said = since.filter(({ role }) => role === 'user').map(textOf);
-  if (said.length > 0) return { said: said.join('\n'), results: [] };
-  return { said: '', results: answersTo(context[last]?.content.filter(isCall) ?? [], since) };
+  const texts = since.filter(({ role }) => role === 'user').map(textOf);
+  if (texts.length > 0) return { text: texts.join('\n'), results: [] };
+  return { text: '', results: answersTo(context[last]?.content.filter(isCall) ?? [], since) };
 }
 
 function answersTo(calls: readonly CallBlock[], messages: readonly Message[]): readonly ToolResult[] {

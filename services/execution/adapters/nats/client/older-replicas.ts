@@ -23,7 +23,7 @@ export interface OlderReplicas extends AsyncDisposable {
 export const rollCallSubject = (prefix: string): string => `${subjectPrefix(prefix)}rollcall.parts`;
 
 /** Every replica of the version before subscribes to this subject, in any role, and no replica of this version does. */
-export const olderRollCallSubject = (prefix: string): string => `${subjectPrefix(prefix)}rollcall`;
+const olderRollCallSubject = (prefix: string): string => `${subjectPrefix(prefix)}rollcall`;
 
 const usualCheckMs = 2000;
 /** Only workers answer. Other replicas of that version stay silent, but they are subscribers, so the server reports none missing. */

@@ -25,7 +25,7 @@ export interface ChainOptions {
   readonly client: NatsClient;
   readonly runId: string;
   readonly subject: string;
-  /** Names this writer in its frames: tells them from those of another replica. */
+  /** The name of this writer in its frames, which differ by it from those of other replicas. */
   readonly writer: string;
   /** Reads the position of the log's end, as the stream's leader has it. */
   readonly readPosition: () => Promise<LogPosition>;

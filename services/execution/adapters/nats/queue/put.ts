@@ -56,12 +56,12 @@ export function createPut({ streams, backlog, closing, onPut }: PutOptions): Put
     const signal = AbortSignal.any([closing, AbortSignal.timeout(putMs)]);
     const { lane, other, isBulk } = laneOf(run.owner);
     let failure: unknown;
-    const putOnce = async (): Promise<void> => {
+    const attempt = async (): Promise<void> => {
       // When runs arrive in bulk, one that is put again may wait in the other lane of its owner.
       if ((isBulk || !isCalm()) && (await waitsIn(other, run))) return;
       await publish(lane, run);
     };
-    await retry(putOnce, {
+    await retry(attempt, {
       ...steadily(retryMs),
       signal,
       mayHelp: () => true,
