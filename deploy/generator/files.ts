@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { format, resolveConfig } from 'prettier';
 import { chartSchemas } from './chart-schemas.ts';
 import { root } from './settings.ts';
+import { settingReaders } from './setting-readers.ts';
 import { settingsPage } from './settings-page.ts';
 
 /** A file that is written from the code. */
@@ -11,12 +12,20 @@ interface GeneratedFile {
   readonly text: string;
 }
 
-/** Every file below `deploy/` that is written from the code. */
+/** Every file that is written from the settings of the code. */
 export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
   const schemas = Object.entries(await chartSchemas()).map(async ([chart, schema]): Promise<GeneratedFile> => {
     const path = `deploy/charts/${chart}/values.schema.json`;
-    const style = await resolveConfig(join(root, path));
-    return { path, text: await format(JSON.stringify(schema, null, 2), { ...style, parser: 'json' }) };
+    return { path, text: await formatted(path, JSON.stringify(schema, null, 2)) };
   });
-  return [{ path: 'deploy/settings.md', text: await settingsPage() }, ...(await Promise.all(schemas))];
+  const readers = 'services/runtime/setting-readers.ts';
+  return [
+    { path: 'deploy/settings.md', text: await settingsPage() },
+    { path: readers, text: await formatted(readers, await settingReaders()) },
+    ...(await Promise.all(schemas)),
+  ];
 }
+
+/** In the style that `npm run format` asks for. */
+const formatted = async (path: string, text: string): Promise<string> =>
+  format(text, { ...(await resolveConfig(join(root, path))), filepath: path });

@@ -47,7 +47,8 @@ const introduction = `# Settings
 \`npm run docs\` writes this page from the code; a test compares the two.
 
 A setting is an environment variable. An empty value counts as unset. A value that is not accepted stops the start, and the
-message names every such variable at once. At start each process logs the settings that it took, secrets masked.
+message names every such variable at once. At start each process logs the settings that it took, secrets masked,
+and warns in one line of variables that have no effect on it: settings of other processes, and names that resemble a setting.
 
 \`npm start\` is the process \`standalone\`. In a cluster the processes are \`gateway\`, \`threads\`, \`execution\` and \`memory\`; the
 [charts](README.md) set addresses, ports and certificates themselves and take the rest below \`config\` of each part.

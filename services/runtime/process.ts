@@ -18,6 +18,7 @@ import { ServiceError } from '@agent-workflow/kit/errors';
 import { stopSignal } from '@agent-workflow/kit/life';
 import { createLog, logLevels, type Log } from '@agent-workflow/kit/log';
 import { observeSettings } from './observe.ts';
+import { unreadSettings } from './unread-settings.ts';
 
 /** What every process reads from the environment. */
 export const processSettings = {
@@ -141,6 +142,10 @@ export function beginProcess<S extends Settings & typeof processSettings>(
   const values = readEnv(settings, env);
   const log = createLog(service, (values as Values<typeof processSettings>).LOG_LEVEL);
   log.info({ config: printable(settings, values) }, 'configured');
+  // A command reads some settings of the service that it belongs to, as `threads-migrate` of `threads`, and shares its environment.
+  const [kind = service] = service.split('-', 1);
+  const variables = unreadSettings(kind, env);
+  if (variables.length > 0) log.warn({ variables }, 'environment variables without effect');
   return { values, log };
 }
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { settingReaders } from '@agent-workflow/runtime/setting-readers';
 import {
   openGround,
   openPrivateGround,
@@ -153,12 +154,16 @@ function replicaOf({ kind, index, port, env, options: { earlier, onLine, onEnd }
     name: `${kind} ${index + 1}`,
     address: `127.0.0.1:${port}`,
     entry: entryOf(thisVersion, kind),
-    env: { ...env, [kind === 'gateway' ? 'PORT' : 'GRPC_PORT']: String(port) },
+    env: { ...readBy(kind, env), [kind === 'gateway' ? 'PORT' : 'GRPC_PORT']: String(port) },
     ...(earlier !== undefined && earlierEnv ? { earlier: { entry: entryOf(earlier, kind), env: earlierEnv } } : {}),
     ...(onLine ? { onLine } : {}),
     ...(onEnd ? { onEnd } : {}),
   });
 }
+
+/** Without the settings that only other kinds of processes read: a process warns of those. */
+const readBy = (kind: Kind, env: Placed['env']): Placed['env'] =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => settingReaders[name]?.includes(kind) ?? true));
 
 const thisVersion = fileURLToPath(new URL('../..', import.meta.url));
 

@@ -1,0 +1,76 @@
+import type { Env } from '@agent-workflow/kit/env';
+import { settingReaders } from './setting-readers.ts';
+
+type Readers = Readonly<Record<string, readonly string[]>>;
+
+/**
+ * The variables of an environment that look like settings and have no effect on a process of this kind, one text each:
+ * settings of other kinds, and names that resemble a setting. Values are not part of the texts.
+ */
+export function unreadSettings(kind: string, env: Env, known: Readers = settingReaders): string[] {
+  return Object.entries(env).flatMap(([name, value]) => {
+    if (value === undefined || value === '') return [];
+    const readers = Object.hasOwn(known, name) ? known[name] : undefined;
+    if (readers?.includes(kind)) return [];
+    if (readers) return [`${name}: only ${readers.join(', ')} reads it, and this process is ${kind}`];
+    const meant = resembled(name, known);
+    return meant === undefined ? [] : [`${name}: no such setting; ${meant}`];
+  });
+}
+
+/** What a name that is no setting seems to mean; `undefined` where it resembles no setting. */
+function resembled(name: string, known: Readers): string | undefined {
+  const upper = name.toUpperCase();
+  if (upper.length < shortest || upper.length > longest) return undefined;
+  const names = Object.keys(known);
+  const near = names.find((one) => {
+    const allowed = upper.length < twoMistakesFrom || one[0] !== upper[0] ? 1 : 2;
+    return mistakes(one, upper, allowed) <= allowed;
+  });
+  if (near !== undefined) return `${near} is one`;
+  const longer = names.find((one) => one.startsWith(upper));
+  if (longer !== undefined) return `${longer} is one`;
+  const [family = ''] = upper.split('_', 1);
+  const isOfFamily = families.has(family) && upper.length > family.length && !ofKubernetes.test(upper);
+  return isOfFamily ? `settings that begin with ${family}_ are listed in deploy/settings.md` : undefined;
+}
+
+/** Shorter names resemble too much: every environment has HOME, which is two letters from HOST. */
+const shortest = 4;
+/** And only with the same first letter: SSL_CERT_FILE, of OpenSSL, is two letters from TLS_CERT_FILE. */
+const twoMistakesFrom = 8;
+const longest = 64;
+
+/** The servers of a cluster. Other first words, as of `OPENAI_…` and `OTEL_…`, also begin the variables of other programs. */
+const families = new Set(['CASSANDRA', 'POSTGRES', 'NATS', 'REDIS', 'WEAVIATE']);
+
+/** What Kubernetes sets for each service of a namespace: `NATS_PORT_4222_TCP_ADDR`, `NATS_SERVICE_HOST`. */
+const ofKubernetes = /_(?:PORT|PORT_\d+_(?:TCP|UDP)(?:_[A-Z]+)?|SERVICE_(?:HOST|PORT(?:_[A-Z\d_]+)?))$/;
+
+/**
+ * How many letters are too many, missing, different or exchanged with their neighbour (the distance of Damerau and
+ * Levenshtein, restricted to adjacent letters). More than `limit` where the lengths already differ by more.
+ */
+function mistakes(a: string, b: string, limit: number): number {
+  if (Math.abs(a.length - b.length) > limit) return limit + 1;
+  let before: number[] = [];
+  let above = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= a.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= b.length; column++) {
+      const isSame = a[row - 1] === b[column - 1];
+      const isExchanged = row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
+      current.push(
+        Math.min(
+          (above[column] ?? 0) + 1,
+          (current[column - 1] ?? 0) + 1,
+          (above[column - 1] ?? 0) + (isSame ? 0 : 1),
+          isExchanged ? (before[column - 2] ?? 0) + 1 : Infinity,
+        ),
+      );
+    }
+    before = above;
+    above = current;
+  }
+  return above[b.length] ?? 0;
+}
