@@ -7,9 +7,9 @@ export async function until(
   holds: () => Promise<boolean> | boolean,
   { timeoutMs = 30_000 }: { readonly timeoutMs?: number } = {},
 ): Promise<void> {
-  const giveUpAt = Date.now() + timeoutMs;
+  const deadline = Date.now() + timeoutMs;
   while (!(await holds())) {
-    if (Date.now() > giveUpAt)
+    if (Date.now() > deadline)
       throw new Error(`the condition did not hold within ${timeoutMs} ms: ${holds.toString()}`);
     await wait(pauseMs);
   }

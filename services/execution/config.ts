@@ -23,7 +23,7 @@ export const executionSettings = {
   ),
   LEASE_MS: integer(
     6000,
-    'Milliseconds that a worker is thought alive after it was last heard of; when they are over, others take its runs over',
+    'Milliseconds that a worker counts as alive after its last heartbeat; then others take over its runs',
     { min: 500, max: 600_000 },
   ),
   THREAD_TTL: integer(0, 'Seconds after which a thread that nothing has changed is deleted; 0 keeps it for ever', {

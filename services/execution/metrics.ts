@@ -18,7 +18,7 @@ export const executionMetrics = {
   ),
   takeovers: counter(
     'agent_workflow_run_takeovers_total',
-    'Claims of a run that another claim had before: after a death, or handed over',
+    'Claims of a run that another claim had before: after a death, or handed off',
   ),
   driving: gauge('agent_workflow_runs_driving', 'Runs that this process drives'),
   slots: gauge('agent_workflow_run_slots', 'Runs that this process may drive at once'),
@@ -30,7 +30,7 @@ export const executionMetrics = {
   ),
   seconds: histogram(
     'agent_workflow_run_seconds',
-    'Time from the claim of a run until this process let go of it',
+    'Time from the claim of a run until this process released it',
     {},
     runSeconds,
   ),

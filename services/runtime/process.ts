@@ -23,7 +23,7 @@ import { unreadSettings } from './unread-settings.ts';
 /** What every process reads from the environment. */
 export const processSettings = {
   LOG_LEVEL: choice(logLevels, 'info', 'Least level that is logged'),
-  DRAIN_SECONDS: integer(10, 'Seconds that running requests have left when the process is told to stop', {
+  DRAIN_SECONDS: integer(10, 'Seconds that running requests have left after the signal to stop', {
     max: 86_400,
   }),
   ...observeSettings,
@@ -37,7 +37,7 @@ export const grpcSettings = {
   }),
   HEALTH_PORT: integer(
     undefined,
-    'Port that tells the health of a service of a cluster and nothing else, without TLS, for probes that have no certificate; unset, only `GRPC_PORT` tells it',
+    'Port that serves the health of a service of a cluster and nothing else, without TLS, for probes that have no certificate; unset, only `GRPC_PORT` serves it',
     { max: 65_535 },
   ),
 } satisfies Settings;

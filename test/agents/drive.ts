@@ -13,7 +13,7 @@ import { openMemory } from '@agent-workflow/memory/open';
 export interface Turn {
   readonly messages: readonly Message[];
   /** The text that the agent said, message by message. */
-  readonly said: readonly string[];
+  readonly reply: readonly string[];
   /** What was streamed, chunk by chunk. */
   readonly chunks: readonly unknown[];
   readonly values: Readonly<Record<string, unknown>>;
@@ -31,7 +31,7 @@ interface TurnOptions {
 /** A conversation with the agent, on a memory of its own. */
 export interface Conversation extends AsyncDisposable {
   readonly memory: BoundMemory;
-  readonly say: (text: string, options?: TurnOptions) => Promise<Turn>;
+  readonly send: (text: string, options?: TurnOptions) => Promise<Turn>;
   /** Answers the caller's tools: results by call id. */
   readonly answer: (results: Readonly<Record<string, unknown>>, options?: TurnOptions) => Promise<Turn>;
 }
@@ -73,13 +73,13 @@ export async function converse(brain: Brain, { summarizeOver = 60 }: ConverseOpt
       messages.push(...result.delta.messages);
       ({ state, next, waiting } = result);
     }
-    const said = messages.filter(({ role }) => role === 'assistant').map(textOf);
-    return { messages, said, chunks, values: state.values, context: state.context, waiting };
+    const reply = messages.filter(({ role }) => role === 'assistant').map(textOf);
+    return { messages, reply, chunks, values: state.values, context: state.context, waiting };
   };
 
   return {
     memory,
-    say: async (text, options = {}) => run(message('user', [{ type: 'text', text }]), 'start', options),
+    send: async (text, options = {}) => run(message('user', [{ type: 'text', text }]), 'start', options),
     answer: async (results, options = {}) => run(message('tool', toBlocks(results)), 'tools', options),
     [Symbol.asyncDispose]: async () => opened[Symbol.asyncDispose](),
   };

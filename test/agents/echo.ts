@@ -5,9 +5,9 @@ export const graph = new StateGraph({
   turns: field<number>({ type: 'number', description: 'Turns so far', default: 0, reducer: (sum, more) => sum + more }),
 })
   .addNode('echo', ({ context }, { emit }) => {
-    const said = context.at(-1);
+    const last = context.at(-1);
     emit('you said ');
-    emit(said ? textOf(said) : 'nothing');
+    emit(last ? textOf(last) : 'nothing');
     return { turns: 1 };
   })
   .addEdge(START, 'echo')

@@ -94,20 +94,20 @@ const throwing: Readonly<Record<string, Node>> = {
   },
 };
 
-const strays: Readonly<Record<string, Node>> = {
+const uncaught: Readonly<Record<string, Node>> = {
   'leaves a timer that throws': () => {
     setTimeout(() => {
-      throw new Error('stray of a timer');
+      throw new Error('uncaught error of a timer');
     }, 1);
     return {};
   },
   'leaves a promise that rejects': () => {
     void delay(1).then(() => {
-      throw new Error('stray of a promise');
+      throw new Error('uncaught error of a promise');
     });
     return {};
   },
-  'leaves a stray that throws nothing': () => {
+  'leaves a timer that throws nothing': () => {
     setTimeout(() => {
       // eslint-disable-next-line @typescript-eslint/only-throw-error
       throw undefined;
@@ -161,7 +161,7 @@ const returning: Readonly<Record<string, Node>> = {
   'fails in a reducer': () => ({ hostile: 1 }),
 };
 
-const heavy: Readonly<Record<string, Node>> = {
+const large: Readonly<Record<string, Node>> = {
   'makes a huge state': () => ({ note: huge() }),
   'makes a huge message': () => ({ messages: [{ content: huge() }] }),
   'makes a huge block': () => ({ messages: [{ content: [{ type: 'data', data: huge() }] }] }),
@@ -200,7 +200,7 @@ const heavy: Readonly<Record<string, Node>> = {
 const enough = 3;
 
 /** Every way to misbehave, by its name: the input says which one a run takes. */
-export const ways = { ...throwing, ...strays, ...blocking, ...returning, ...heavy };
+export const ways = { ...throwing, ...uncaught, ...blocking, ...returning, ...large };
 
 /** A run that behaves: says so at each of its steps, and waits at the gate in the midst of it. */
 const behaves: Node = async ({ count }, context) => {
@@ -253,5 +253,5 @@ for (const [name, node] of Object.entries(ways)) built.addNode(name, node).addEd
 export const graph = built.compile();
 
 setTimeout(() => {
-  throw new Error('stray of the module');
+  throw new Error('uncaught error of the module');
 }, 1);

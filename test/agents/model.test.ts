@@ -23,8 +23,8 @@ async function withModel(
 
 test("the model's words stream through", async (t) => {
   const { talk, server } = await withModel(t, {}, { text: 'Good day to you.' });
-  const { said, chunks } = await talk.say('Hello');
-  t.deepEqual(said, ['Good day to you.']);
+  const { reply, chunks } = await talk.send('Hello');
+  t.deepEqual(reply, ['Good day to you.']);
   t.deepEqual(chunks, ['Good', ' day', ' to', ' you.']);
   const [request] = server.requests;
   t.is(request?.authorization, `Bearer ${apiKey}`);
@@ -49,8 +49,8 @@ test('calls made at once are run, and the model is told their results', async (t
     },
     { text: 'It is 42.' },
   );
-  const { said, messages } = await talk.say('What is 6 * 7? And I like sencha.');
-  t.deepEqual(said, ['Let me see.', 'It is 42.']);
+  const { reply, messages } = await talk.send('What is 6 * 7? And I like sencha.');
+  t.deepEqual(reply, ['Let me see.', 'It is 42.']);
   t.is(messages.length, 4);
   t.deepEqual(server.requests[1]?.body.messages.slice(2), [
     {
@@ -83,7 +83,7 @@ test('arguments that are no JSON, or break the schema, are told to the model', a
     },
     { text: 'Sorry.' },
   );
-  await talk.say('?');
+  await talk.send('?');
   t.deepEqual(
     server.requests[1]?.body.messages.slice(-2).map(({ content }) => content),
     ['Error: arguments must be object', "Error: arguments must have required property 'expression'"],
@@ -98,11 +98,11 @@ test("the model may call the caller's tools, and reads their results", async (t)
     { text: 'You are in Porto.' },
   );
   const remoteTools = [{ name: 'get_location', description: 'Where the user is', parameters: { type: 'object' } }];
-  const asked = await talk.say('Where am I?', { remoteTools });
+  const asked = await talk.send('Where am I?', { remoteTools });
   t.true(asked.waiting);
   t.like(asked.messages[0]?.content[0], { type: 'remote_tool_call', id: 'where', name: 'get_location' });
   const answered = await talk.answer({ where: { city: 'Porto' } }, { remoteTools });
-  t.deepEqual(answered.said, ['You are in Porto.']);
+  t.deepEqual(answered.reply, ['You are in Porto.']);
   t.is(server.requests[0]?.body.tools?.at(-1)?.function.name, 'get_location');
   t.deepEqual(server.requests[1]?.body.messages.at(-1), {
     role: 'tool',
@@ -120,11 +120,11 @@ const failures: readonly (readonly [title: string, replies: readonly ScriptedRep
   ['a stream that ends early', [{ breaksOff: 'stream' }], /the model broke off its answer$/],
 ];
 
-for (const [title, replies, says] of failures) {
+for (const [title, replies, expected] of failures) {
   test(`${title} fails the node without a word of the key or the address`, async (t) => {
     const { talk, server } = await withModel(t, {}, ...replies);
-    const error = await t.throwsAsync(talk.say('Hello'), { message: /^node "agent" failed: / });
-    t.regex(error.message, says);
+    const error = await t.throwsAsync(talk.send('Hello'), { message: /^node "agent" failed: / });
+    t.regex(error.message, expected);
     t.notRegex(inspect(error, { depth: 10 }), /secret|127\.0\.0\.1/);
     t.is(server.requests.length, replies.length);
   });
@@ -132,7 +132,7 @@ for (const [title, replies, says] of failures) {
 
 test('a model that is busy for a moment is asked again', async (t) => {
   const { talk, server } = await withModel(t, {}, { status: 429 }, { text: 'Here I am.' });
-  t.deepEqual((await talk.say('Hello')).said, ['Here I am.']);
+  t.deepEqual((await talk.send('Hello')).reply, ['Here I am.']);
   t.is(server.requests.length, 2);
 });
 
@@ -140,7 +140,7 @@ test('a model that cannot be reached fails the node', async (t) => {
   const server = await startOpenaiChat([]);
   await server[Symbol.asyncDispose]();
   await using talk = await converse(createModelBrain({ baseUrl: server.baseUrl, apiKey, model: 'small-1' }));
-  const error = await t.throwsAsync(talk.say('Hello'));
+  const error = await t.throwsAsync(talk.send('Hello'));
   t.is(error.message, 'node "agent" failed: the model cannot be reached: check OPENAI_BASE_URL');
   t.notRegex(inspect(error, { depth: 10 }), /secret|127\.0\.0\.1/);
 });
@@ -148,10 +148,10 @@ test('a model that cannot be reached fails the node', async (t) => {
 test('a model is asked for the summary of a long conversation, and reads it from then on', async (t) => {
   const replies = ['One.', 'Two.', ' They greeted. ', 'Three.', 'Four.'].map((text) => ({ text }));
   const { talk, server } = await withModel(t, { summarizeOver: 4 }, ...replies);
-  await talk.say('first');
-  await talk.say('second');
-  const { said, chunks, values, messages } = await talk.say('third');
-  t.deepEqual(said, ['Three.']);
+  await talk.send('first');
+  await talk.send('second');
+  const { reply, chunks, values, messages } = await talk.send('third');
+  t.deepEqual(reply, ['Three.']);
   t.deepEqual(chunks, ['Three.']);
   t.is(messages.length, 1);
   t.is(values['context_summary'], 'They greeted.');
@@ -167,20 +167,20 @@ test('a model is asked for the summary of a long conversation, and reads it from
     { role: 'user', content: 'third' },
   ]);
   t.regex(String(server.requests[3]?.body.messages[0]?.content), /What was said before: They greeted\.$/);
-  await talk.say('fourth');
+  await talk.send('fourth');
   t.is(server.requests.length, 5);
 });
 
 test('a model that gives no summary does not cost the thread what it was about', async (t) => {
   const { talk } = await withModel(t, { summarizeOver: 2 }, { text: 'One.' }, { text: '' }, { text: 'Two.' });
-  await talk.say('I like sencha');
-  t.is((await talk.say('second')).values['context_summary'], '- user: I like sencha');
+  await talk.send('I like sencha');
+  t.is((await talk.send('second')).values['context_summary'], '- user: I like sencha');
 });
 
 test('a model that fails to sum up fails the node that asked it', async (t) => {
   const { talk } = await withModel(t, { summarizeOver: 2 }, { text: 'One.' }, { status: 401 });
-  await talk.say('first');
-  await t.throwsAsync(talk.say('second'), {
+  await talk.send('first');
+  await t.throwsAsync(talk.send('second'), {
     message: 'node "summarize" failed: the model refused the key (401): check OPENAI_API_KEY',
   });
 });
@@ -188,13 +188,13 @@ test('a model that fails to sum up fails the node that asked it', async (t) => {
 test('a stop hangs up on the model in the middle of its answer', async (t) => {
   const { talk, server } = await withModel(t, {}, { breaksOff: 'never' });
   const stop = new AbortController();
-  const told = talk.say('Hello', {
+  const turn = talk.send('Hello', {
     signal: stop.signal,
     onChunk: () => {
       stop.abort();
     },
   });
-  await t.throwsAsync(told, { name: 'AbortError' });
+  await t.throwsAsync(turn, { name: 'AbortError' });
   await server.abandoned;
   t.is(server.requests.length, 1);
 });

@@ -1,6 +1,6 @@
 import { END, START, StateGraph, callsTools, tool, toolNode } from '@agent-workflow/graph';
 
-const look = tool(
+const search = tool(
   { name: 'look', description: 'Looks in the memory', parameters: { type: 'object', properties: {} } },
   async (_args, { memory }) => (await memory.search('what was said')).map(({ content }) => content),
 );
@@ -15,7 +15,7 @@ export const graph = new StateGraph({})
     await memory.store({ content: 'this was said' });
     emit({ type: 'tool_call', id: 'call-1', name: 'look', args: {} });
   })
-  .addNode('tools', toolNode([look]))
+  .addNode('tools', toolNode([search]))
   .addEdge(START, 'keep')
   .addConditionalEdges('keep', (state) => (callsTools(state) ? 'tools' : END), ['tools', END])
   .addEdge('tools', 'keep')

@@ -33,8 +33,8 @@ export const graph = new StateGraph({
 })
   .addNode('work', async (state, { emit }) => {
     const step = stepsDone(state);
-    for (const piece of ['step', ' ', String(step)]) {
-      emit(piece);
+    for (const chunk of ['step', ' ', String(step)]) {
+      emit(chunk);
       await delay(Math.random() * 8);
     }
     if (step % 2 === 1 && step < stepsPerRun - 1)

@@ -57,7 +57,7 @@ async function costOf(
       ours: total / parts,
     })),
     ...perCall(({ counts }) => counts)
-      .filter(([, total]) => total / steps >= leastTold)
+      .filter(([, total]) => total / steps >= leastPrinted)
       .map(([name, total]) => ({
         name: `  ${name}, per ${agent === 'echo' ? 'invoke' : 'step'}`,
         unit: '',
@@ -67,7 +67,7 @@ async function costOf(
 }
 
 /** What happens more seldom than this a call is left out of the table. */
-const leastTold = 0.02;
+const leastPrinted = 0.02;
 
 interface Change extends Snapshot {
   readonly ms: number;

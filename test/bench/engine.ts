@@ -14,8 +14,8 @@ const rounds = 15;
  */
 export async function engine({ seconds }: Bench): Promise<Figure[]> {
   const graph = counting();
-  const few = await standing(graph, 10);
-  const many = await standing(graph, 1000);
+  const few = await stateAfter(graph, 10);
+  const many = await stateAfter(graph, 1000);
   const sliceMs = (seconds * 1000) / rounds / 2;
   for (const state of [few, many]) await perStep(graph, state, sliceMs);
   const measured: [number, number][] = [];
@@ -42,10 +42,10 @@ const counting = (): CompiledGraph =>
     .addConditionalEdges('agent', (state) => (state.count < 0 ? END : 'agent'), ['agent', END])
     .compile();
 
-type Standing = readonly EngineState[];
+type States = readonly EngineState[];
 
 /** The state of a thread of so many messages, as the claim gives it and as a step leaves it. */
-async function standing(graph: CompiledGraph, length: number): Promise<Standing> {
+async function stateAfter(graph: CompiledGraph, length: number): Promise<States> {
   const message = (index: number): Message => ({
     message_id: String(index),
     role: index % 2 === 0 ? 'user' : 'assistant',
@@ -59,7 +59,7 @@ async function standing(graph: CompiledGraph, length: number): Promise<Standing>
 }
 
 /** The microseconds that one step takes, measured for so long. */
-async function perStep(graph: CompiledGraph, states: Standing, ms: number): Promise<number> {
+async function perStep(graph: CompiledGraph, states: States, ms: number): Promise<number> {
   const start = performance.now();
   let steps = 0;
   do {

@@ -51,7 +51,7 @@ export async function openCaller(port: number): Promise<Caller> {
 }
 
 /** One request on a new connection, with the text of its reply. */
-export async function callOnce(port: number, request: Buffer): Promise<Reply> {
+export async function sendOne(port: number, request: Buffer): Promise<Reply> {
   using caller = await openCaller(port);
   return await caller.send(request, { keep: true });
 }
@@ -137,16 +137,16 @@ function createCounter(
 ): { count: (data: Buffer) => void; marks: () => number; firstMs: () => number } {
   let marks = 0;
   let firstMs = 0;
-  let carry: Buffer = Buffer.alloc(0);
+  let rest: Buffer = Buffer.alloc(0);
   return {
     count: (data) => {
-      const bytes = carry.length === 0 ? data : Buffer.concat([carry, data]);
+      const bytes = rest.length === 0 ? data : Buffer.concat([rest, data]);
       let from = 0;
       for (let at = bytes.indexOf(mark); at !== -1; at = bytes.indexOf(mark, from)) {
         if (marks++ === 0) firstMs = performance.now() - start;
         from = at + mark.length;
       }
-      carry = bytes.subarray(Math.max(from, bytes.length - mark.length + 1));
+      rest = bytes.subarray(Math.max(from, bytes.length - mark.length + 1));
     },
     marks: () => marks,
     firstMs: () => firstMs,

@@ -1,5 +1,5 @@
 import { median } from './figure.ts';
-import { callOnce, openCaller, type Caller, type Watch } from './load.ts';
+import { sendOne, openCaller, type Caller, type Watch } from './load.ts';
 import type { BareKoa, Server } from './servers.ts';
 
 /** What every group measures with. */
@@ -34,7 +34,7 @@ export async function sideBySide(
   requests: Requests,
   measure: (port: number, requests: Requests, seconds: number) => Promise<number>,
 ): Promise<SideBySide> {
-  const { type, body } = await callOnce(service.port, requests(0));
+  const { type, body } = await sendOne(service.port, requests(0));
   await bare.answer({ type, body });
   const slice = seconds / rounds;
   for (const { port } of [service, bare]) await measure(port, requests, slice);

@@ -1,5 +1,5 @@
 import { atMost, type Figure } from './figure.ts';
-import { callOnce, toRequest } from './load.ts';
+import { sendOne, toRequest } from './load.ts';
 import { p50, prepare, sideBySide, type Bench } from './measure.ts';
 import { startService } from './servers.ts';
 
@@ -34,7 +34,7 @@ export async function memories(bench: Bench): Promise<Figure[]> {
 }
 
 async function checkSearch(port: number): Promise<void> {
-  const reply = JSON.parse((await callOnce(port, search(0))).body) as { data: { results: { vector: number[] }[] } };
+  const reply = JSON.parse((await sendOne(port, search(0))).body) as { data: { results: { vector: number[] }[] } };
   const { results } = reply.data;
   if (results.length !== 10 || !results.every(({ vector }) => vector.length > 0))
     throw new Error(`a search gave ${results.length} results, or some without a vector`);

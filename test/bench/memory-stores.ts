@@ -83,7 +83,7 @@ async function search(memory: Memory, { strategy, metric = 'cosine', filters }: 
 }
 
 const megabytes = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(0)} MiB`;
-const say = (text: string): void => {
+const print = (text: string): void => {
   process.stdout.write(`${text}\n`);
 };
 
@@ -94,7 +94,7 @@ async function measure(name: string, store: MemoryStore): Promise<void> {
     await store.load(await Promise.all(Array.from({ length: size }, async (_, n) => toMemory(from + n))));
   }
   const seconds = (performance.now() - begun) / 1000;
-  say(`${name}: ${String(count)} memories loaded in ${seconds.toFixed(0)} s`);
+  print(`${name}: ${String(count)} memories loaded in ${seconds.toFixed(0)} s`);
   const memory = createMemories({ store, embedder: hashEmbedder, halfLifeDays: 30 });
   for (const kind of kinds) {
     const times: number[] = [];
@@ -105,9 +105,9 @@ async function measure(name: string, store: MemoryStore): Promise<void> {
     }
     times.sort((a, b) => a - b);
     const at = (share: number): string => (times[Math.floor(times.length * share)] ?? NaN).toFixed(1).padStart(8);
-    say(`${name.padEnd(9)} ${kind.name.padEnd(22)} p50 ${at(0.5)} ms   p99 ${at(0.99)} ms`);
+    print(`${name.padEnd(9)} ${kind.name.padEnd(22)} p50 ${at(0.5)} ms   p99 ${at(0.99)} ms`);
   }
-  say(`${name}: the service's process holds ${megabytes(process.memoryUsage.rss())}`);
+  print(`${name}: the service's process holds ${megabytes(process.memoryUsage.rss())}`);
 }
 
 /** The resident memory of the Weaviate that listens on a port. */
@@ -116,8 +116,8 @@ function weaviateMemory(port: string): string {
     try {
       const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
       if (!command.includes('weaviate') || !command.split('\0').includes(port)) continue;
-      const said = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-      if (said !== undefined) return megabytes(Number(said) * 1024);
+      const resident = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+      if (resident !== undefined) return megabytes(Number(resident) * 1024);
     } catch {
       // It ended meanwhile.
     }
@@ -129,7 +129,7 @@ function weaviateMemory(port: string): string {
   await using server = await privateWeaviate().open();
   await using store = await openTestStore({ url: server.url, embedder: hashEmbedder, requestTimeoutMs: 60_000 });
   await measure('Weaviate', store);
-  say(`Weaviate itself holds ${weaviateMemory(new URL(server.url).port)}`);
+  print(`Weaviate itself holds ${weaviateMemory(new URL(server.url).port)}`);
 }
 const folder = await mkdtemp(join(tmpdir(), 'memory-bench-'));
 {

@@ -62,7 +62,7 @@ export async function startService({ agent, profileTo }: ServiceOptions = {}): P
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  const port = await portSaid(child);
+  const port = await printedPort(child);
   return {
     port,
     pid: pidOf(child),
@@ -95,7 +95,7 @@ function writeConfig(folder: string, agent: string): string {
   return path;
 }
 
-async function portSaid(child: ChildProcess): Promise<number> {
+async function printedPort(child: ChildProcess): Promise<number> {
   if (child.stdout)
     for await (const line of createInterface({ input: child.stdout })) {
       const port = /listens on http:\/\/.*:(\d+)$/.exec(line)?.[1];
@@ -113,9 +113,9 @@ function pidOf({ pid }: ChildProcess): number {
   return pid;
 }
 
-async function end(child: ChildProcess, ask: () => void): Promise<void> {
+async function end(child: ChildProcess, requestEnd: () => void): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = once(child, 'exit');
-  ask();
+  requestEnd();
   await exited;
 }

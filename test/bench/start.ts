@@ -1,5 +1,5 @@
 import { atMost, median, type Figure } from './figure.ts';
-import { callOnce, toRequest } from './load.ts';
+import { sendOne, toRequest } from './load.ts';
 import type { Bench } from './measure.ts';
 import { residentMiB } from './process-counters.ts';
 import { startBareKoa, startService, type Server } from './servers.ts';
@@ -30,7 +30,7 @@ interface Started {
 async function timeStart(open: () => Promise<Server>): Promise<Started> {
   const begin = performance.now();
   await using server = await open();
-  await callOnce(server.port, pingRequest);
+  await sendOne(server.port, pingRequest);
   const seconds = (performance.now() - begin) / 1000;
   return { seconds, mebibytes: residentMiB(server.pid) ?? Number.NaN };
 }

@@ -61,7 +61,7 @@ export async function playHistory(options: HistoryOptions): Promise<History> {
   const runIdAt = (index: number): string => `${key.threadId}-r${index}`;
 
   const insist = async <T>(work: () => Promise<T>): Promise<Answer<T>> => {
-    const until = performance.now() + giveUpMs;
+    const until = performance.now() + timeoutMs;
     for (let failures = 0; ; failures += 1) {
       const begun = performance.now();
       try {
@@ -164,7 +164,7 @@ export async function playHistory(options: HistoryOptions): Promise<History> {
 const refusals: readonly ErrorCode[] = ['Stale', 'NotFound', 'Conflict'];
 const retryMs = 20;
 /** A call that fails for so long is not made again: nothing is away for as long. */
-const giveUpMs = 90_000;
+const timeoutMs = 90_000;
 
 type Answer<T> =
   | { readonly value: T; readonly refused?: undefined; readonly failures: number }
@@ -224,9 +224,9 @@ function faultsOfLog(log: readonly string[], { messages, accepted }: History): s
 function faultsOfOrder(log: readonly string[], { messages, accepted }: History): string[] {
   const places = new Map(log.map((id, index) => [id, index]));
   const placed = messages.flatMap((asked) => ({ ...asked, place: places.get(asked.messageId) ?? -1 }));
-  const standing = placed.filter(({ place }) => place >= 0);
-  const swapped = standing.flatMap((first) =>
-    standing
+  const present = placed.filter(({ place }) => place >= 0);
+  const swapped = present.flatMap((first) =>
+    present
       .filter(({ from, place }) => first.to < from && first.place > place)
       .map(({ messageId }) => `${first.messageId} was acknowledged before ${messageId} and stands behind it`),
   );
@@ -241,9 +241,11 @@ function faultsOfOrder(log: readonly string[], { messages, accepted }: History):
 
 function faultsOfEnds(runs: ReadonlyMap<string, Run>, { accepted, ends }: History): string[] {
   return accepted.flatMap((runId) => {
-    const told = new Set(ends.filter((end) => end.runId === runId).map(({ status }) => status));
+    const statuses = new Set(ends.filter((end) => end.runId === runId).map(({ status }) => status));
     const known = runs.get(runId)?.status ?? 'absent';
-    return told.size === 1 && told.has(known) ? [] : [`${runId} is ${known}, told was ${[...told].join(' and ')}`];
+    return statuses.size === 1 && statuses.has(known)
+      ? []
+      : [`${runId} is ${known}, told was ${[...statuses].join(' and ')}`];
   });
 }
 

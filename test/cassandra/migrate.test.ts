@@ -18,7 +18,7 @@ withServer(test, cassandra, (server) => {
     return { contactPoints, localDataCenter, keyspace, replication, requestTimeoutMs: 10_000, waitMs: 20_000 };
   };
 
-  const ask = async (
+  const migrateAt = async (
     { contactPoints, localDataCenter }: Options,
     cql: string,
     params: unknown[] = [],
@@ -31,13 +31,13 @@ withServer(test, cassandra, (server) => {
     return result.rows ?? [];
   };
 
-  test.after.always(async () => ask(await place(), `DROP KEYSPACE IF EXISTS ${keyspace}`));
+  test.after.always(async () => migrateAt(await place(), `DROP KEYSPACE IF EXISTS ${keyspace}`));
 
   test.serial('whoever migrates at once with others finds the whole schema, and each step is made once', async (t) => {
     const options = await place();
     // The first one makes the keyspace: two that make one at once may disagree about it for a moment.
     await migrateCassandra(options);
-    await ask(options, `TRUNCATE ${options.keyspace}.schema_version`);
+    await migrateAt(options, `TRUNCATE ${options.keyspace}.schema_version`);
     const steps: string[] = [];
     const versions = await Promise.all(
       [1, 2, 3].map(() => migrateCassandra({ ...options, onStep: (text) => void steps.push(text) })),
@@ -51,14 +51,14 @@ withServer(test, cassandra, (server) => {
     async (t) => {
       const options = await place();
       await migrateCassandra(options);
-      await ask(options, `TRUNCATE ${options.keyspace}.schema_version`);
-      await ask(options, `DROP TABLE ${options.keyspace}.once`);
-      await ask(
+      await migrateAt(options, `TRUNCATE ${options.keyspace}.schema_version`);
+      await migrateAt(options, `DROP TABLE ${options.keyspace}.once`);
+      await migrateAt(
         options,
         `INSERT INTO ${options.keyspace}.migration_lock (id, holder) VALUES (0, uuid()) IF NOT EXISTS USING TTL 2`,
       );
       t.is(await migrateCassandra(options), migrations.length);
-      const tables = await ask(options, 'SELECT table_name FROM system_schema.tables WHERE keyspace_name = ?', [
+      const tables = await migrateAt(options, 'SELECT table_name FROM system_schema.tables WHERE keyspace_name = ?', [
         options.keyspace,
       ]);
       t.true(tables.some((row) => row['table_name'] === 'once'));
@@ -70,21 +70,21 @@ withServer(test, cassandra, (server) => {
     async (t) => {
       const options = await place();
       await migrateCassandra(options);
-      await ask(
+      await migrateAt(
         options,
         `INSERT INTO ${options.keyspace}.migration_lock (id, holder) VALUES (0, uuid()) IF NOT EXISTS`,
       );
       const held = await t.throwsAsync<Error & { code?: string }>(migrateCassandra({ ...options, waitMs: 300 }));
       t.is(held.code, 'Unavailable');
-      await ask(options, `DELETE FROM ${options.keyspace}.migration_lock WHERE id = 0 IF EXISTS`);
-      await ask(options, `INSERT INTO ${options.keyspace}.schema_version (id, version) VALUES (0, 1000)`);
+      await migrateAt(options, `DELETE FROM ${options.keyspace}.migration_lock WHERE id = 0 IF EXISTS`);
+      await migrateAt(options, `INSERT INTO ${options.keyspace}.schema_version (id, version) VALUES (0, 1000)`);
       await t.throwsAsync(migrateCassandra(options), { message: /version 1000/ });
     },
   );
 
   test('a migration goes on when the server answers again, and keeps the lock that it took without an answer', async (t) => {
     const options = { ...(await place()), keyspace: `${keyspace}_away` };
-    t.teardown(async () => ask(options, `DROP KEYSPACE IF EXISTS ${options.keyspace}`));
+    t.teardown(async () => migrateAt(options, `DROP KEYSPACE IF EXISTS ${options.keyspace}`));
     await using proxy = await openCqlProxy(options.contactPoints[0] ?? '');
     const failures: unknown[] = [];
     // Of what is prepared, the third statement takes the lock.

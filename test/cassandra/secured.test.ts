@@ -63,15 +63,15 @@ withServer(test, secured, (launched) => {
     t.true(rows.some((row) => row['username'] === credentials.username && row['ssl_enabled'] === true));
 
     const { caFile } = options.tls;
-    const stranger = await tlsOf(foreign);
+    const foreignTls = await tlsOf(foreign);
     const noPassword = { ...limits, contactPoints, localDataCenter, keyspace: 'secured', tls: options.tls };
     const wrong: readonly [RegExp, Parameters<typeof openCassandraThreadStore>[0]][] = [
       [/password are incorrect/, { ...options, credentials: { ...credentials, password: 'guessed' } }],
       [/requires authentication/, noPassword],
       [/alert certificate required/, { ...options, tls: { caFile } }],
-      [/SSL alert/, { ...options, tls: { ...stranger, caFile } }],
+      [/SSL alert/, { ...options, tls: { ...foreignTls, caFile } }],
       [/altnames/, { ...options, tls: { ...options.tls, serverName: 'cassandra.example' } }],
-      [/unable to verify/, { ...options, tls: { ...options.tls, caFile: stranger.caFile } }],
+      [/unable to verify/, { ...options, tls: { ...options.tls, caFile: foreignTls.caFile } }],
     ];
     await using named = await openCassandraThreadStore({
       ...options,

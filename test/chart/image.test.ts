@@ -26,8 +26,11 @@ test.serial(
     const { folder, size } = await image();
     t.log(size);
     const page = await readFile(join(root, 'deploy/README.md'), 'utf8');
-    const told = Number(/(\d+) MB on top of the base/.exec(page)?.[1]);
-    t.true(Math.abs(Number(/^\d+/.exec(size)?.[0]) - told) <= 10, `${size}; deploy/README.md says ${String(told)} MB`);
+    const stated = Number(/(\d+) MB on top of the base/.exec(page)?.[1]);
+    t.true(
+      Math.abs(Number(/^\d+/.exec(size)?.[0]) - stated) <= 10,
+      `${size}; deploy/README.md says ${String(stated)} MB`,
+    );
     const files = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
     const names = files.map(({ parentPath, name }) => join(parentPath, name).slice(folder.length + 1));
     for (const unwanted of [

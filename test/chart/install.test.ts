@@ -87,20 +87,20 @@ async function live(t: ExecutionContext, stay: Stay): Promise<void> {
   const level = part === 'standalone' ? 'config.LOG_LEVEL=debug' : `${part}.config.LOG_LEVEL=debug`;
 
   await helm(stay, 'install', ['demo', ...chart, '--wait']);
-  const installed = await lookAt(plane.api, namespace);
+  const installed = await inspect(plane.api, namespace);
   t.true(installed.deployments.length > 0);
   t.deepEqual(await unreadyIn(plane.api, namespace), []);
   t.is(installed.levelOf(`demo-${part}`), undefined);
 
   await helm(stay, 'upgrade', ['demo', ...chart, '--wait', '--set', level]);
-  const upgraded = await lookAt(plane.api, namespace);
+  const upgraded = await inspect(plane.api, namespace);
   t.is(upgraded.levelOf(`demo-${part}`), 'debug');
   t.not(upgraded.checksumOf(`demo-${part}`), installed.checksumOf(`demo-${part}`), 'its pods are made anew');
   if (part === 'gateway')
     t.is(upgraded.checksumOf('demo-memory'), installed.checksumOf('demo-memory'), 'those of other parts stay');
 
   await helm(stay, 'rollback', ['demo', '1', '--wait']);
-  const back = await lookAt(plane.api, namespace);
+  const back = await inspect(plane.api, namespace);
   t.is(back.levelOf(`demo-${part}`), undefined);
   t.is(back.checksumOf(`demo-${part}`), installed.checksumOf(`demo-${part}`));
 
@@ -127,7 +127,7 @@ interface Deployment extends Manifest {
   readonly status?: { readonly readyReplicas?: number };
 }
 
-async function lookAt(
+async function inspect(
   api: KubeApi,
   namespace: string,
 ): Promise<{
@@ -172,7 +172,7 @@ const kinds: Readonly<Record<string, string>> = {
 async function unreadyIn(api: KubeApi, namespace: string): Promise<readonly string[]> {
   const deadline = performance.now() + 30_000;
   while (true) {
-    const { deployments } = await lookAt(api, namespace);
+    const { deployments } = await inspect(api, namespace);
     const unready = deployments.filter(({ spec, status }) => (status?.readyReplicas ?? 0) !== (spec.replicas ?? 1));
     if (unready.length === 0 || performance.now() > deadline) return unready.map(({ metadata }) => metadata.name);
     await delay(100);
@@ -265,6 +265,6 @@ async function may(api: KubeApi, wish: Wish): Promise<boolean> {
     kind: 'SubjectAccessReview',
     spec: { user: 'installer', resourceAttributes: wish },
   };
-  const { status } = await api.ask<{ readonly status: { readonly allowed: boolean } }>(path, review);
+  const { status } = await api.post<{ readonly status: { readonly allowed: boolean } }>(path, review);
   return status.allowed;
 }

@@ -11,7 +11,7 @@ export interface KubeApi {
   /** @throws Error with what the API says of it. */
   readonly create: (path: string, object: object) => Promise<void>;
   /** What is answered to an object that is only a question. */
-  readonly ask: <T>(path: string, object: object) => Promise<T>;
+  readonly post: <T>(path: string, object: object) => Promise<T>;
 }
 
 /** The answer of the API server about a kind that was just defined. */
@@ -49,6 +49,6 @@ export function createKubeApi({ server, token }: { readonly server: string; read
     create: async (path, object) => {
       await good('POST', path, object);
     },
-    ask: async <T>(path: string, object: object) => JSON.parse(await good('POST', path, object)) as T,
+    post: async <T>(path: string, object: object) => JSON.parse(await good('POST', path, object)) as T,
   };
 }

@@ -47,7 +47,7 @@ export async function readUpgrade(drainSeconds?: number): Promise<Upgrade> {
 export function upgradeOf(manifests: readonly Manifest[]): Upgrade {
   const jobs = manifests
     .filter(({ kind, metadata }) => kind === 'Job' && isBeforeUpgrade(metadata.annotations))
-    .toSorted((a, b) => weightOf(a) - weightOf(b));
+    .toSorted((a, b) => hookOrderOf(a) - hookOrderOf(b));
   return { jobs: jobs.map(({ metadata }) => metadata.name), rolls: rollsOf(manifests) };
 }
 
@@ -56,7 +56,7 @@ type Annotations = Manifest['metadata']['annotations'];
 const isBeforeUpgrade = (annotations: Annotations = {}): boolean =>
   annotations['helm.sh/hook']?.split(',').includes('pre-upgrade') === true;
 
-const weightOf = ({ metadata }: Manifest): number => Number(metadata.annotations?.['helm.sh/hook-weight'] ?? 0);
+const hookOrderOf = ({ metadata }: Manifest): number => Number(metadata.annotations?.['helm.sh/hook-weight'] ?? 0);
 
 interface Strategy {
   readonly strategy: { readonly rollingUpdate?: { readonly maxUnavailable: number; readonly maxSurge: number } };

@@ -37,9 +37,9 @@ withServer(test, privateNats(), () => {
     t.true(isServiceError(await t.throwsAsync(worker.renew('w1', leaseMs)), 'Unavailable'));
     await pause(leaseMs);
     await server.restart();
-    const asking = heldOnceBack(observer);
+    const asking = isHeldAfterReturn(observer);
     await pause(leaseMs / 3);
-    await renewOnceBack(worker);
+    await renewAfterReturn(worker);
     t.true(await asking);
     t.true(await observer.isAlive('w1'));
   });
@@ -66,12 +66,12 @@ withServer(test, privateNats(), () => {
     const controls = [one, two].map(({ client, streams }) =>
       openNatsControl({ client, prefix: streams.settings.prefix }),
     );
-    const heard: string[] = [];
-    for (const [index, control] of controls.entries()) control.onStop((runId) => heard.push(`${index} ${runId}`));
+    const received: string[] = [];
+    for (const [index, control] of controls.entries()) control.onStop((runId) => received.push(`${index} ${runId}`));
     await Promise.all([one, two].map(async ({ client }) => client.flush(1000)));
     controls[0]?.stop('r1');
-    while (heard.length < 2) await pause(5);
-    t.deepEqual(heard.toSorted(), ['0 r1', '1 r1']);
+    while (received.length < 2) await pause(5);
+    t.deepEqual(received.toSorted(), ['0 r1', '1 r1']);
     for (const control of controls) await control[Symbol.asyncDispose]();
   });
 });
@@ -82,7 +82,7 @@ async function openLeases(url: string): Promise<WorkerLeases> {
   return joined(await openNatsWorkerLeases({ client: place.client, prefix, leaseMs }), place);
 }
 
-async function heldOnceBack(leases: WorkerLeases): Promise<boolean> {
+async function isHeldAfterReturn(leases: WorkerLeases): Promise<boolean> {
   for (;;) {
     try {
       return await leases.isAlive('w1');
@@ -92,7 +92,7 @@ async function heldOnceBack(leases: WorkerLeases): Promise<boolean> {
   }
 }
 
-async function renewOnceBack(leases: WorkerLeases): Promise<void> {
+async function renewAfterReturn(leases: WorkerLeases): Promise<void> {
   for (;;) {
     try {
       await leases.renew('w1', leaseMs);

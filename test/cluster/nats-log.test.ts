@@ -67,8 +67,8 @@ withServer(test, privateNats(), () => {
         await using log = await openLogsOn(server.url, 'lost');
         await using elsewhere = await openLogsOn(server.url, 'lost');
         const following = [log, elsewhere].map(async (each) => collect(each, 'r'));
-        await log.append(scopeOf('r'), 0, pieces(1, 40));
-        await log.append(scopeOf('idle'), 0, pieces(1, 5));
+        await log.append(scopeOf('r'), 0, chunksOf(1, 40));
+        await log.append(scopeOf('idle'), 0, chunksOf(1, 5));
         const writing = writeSlowly(log, 'r', 300, 40);
         await pause(150);
         await lose(server, place);
@@ -93,8 +93,8 @@ withServer(test, privateNats(), () => {
       await using dead = await openLogsOn(server.url, 'taken');
       await using log = await openLogsOn(server.url, 'taken');
       const text = 'x'.repeat(120 * 1024);
-      for (const seq of range(1, frames)) await dead.append(scopeOf('r'), seq - 1, [piece(seq, text)]);
-      await log.append(scopeOf('r'), await log.last('r'), [piece(frames + 1)]);
+      for (const seq of range(1, frames)) await dead.append(scopeOf('r'), seq - 1, [chunkOf(seq, text)]);
+      await log.append(scopeOf('r'), await log.last('r'), [chunkOf(frames + 1)]);
       await place.streams.manager.streams.delete(place.streams.names.events);
       const appending = log.append(scopeOf('r'), frames + 1, [end(frames + 2)]);
       await using later = await openLogsOn(server.url, 'taken');
@@ -106,7 +106,7 @@ withServer(test, privateNats(), () => {
       }
       t.true(isServiceError(await t.throwsAsync(appending), 'Stale'));
       t.is(await log.last('r'), 0);
-      await log.append(scopeOf('r'), 0, [piece(1), end(2)]);
+      await log.append(scopeOf('r'), 0, [chunkOf(1), end(2)]);
       t.deepEqual(await collect(later, 'r'), [1, 2]);
     });
   }
@@ -115,7 +115,7 @@ withServer(test, privateNats(), () => {
     await using server = await privateNats().open();
     await using place = await openPlace(server.url, 'idle');
     await using log = await openLogsOn(server.url, 'idle');
-    for (const seq of range(1, 20)) await log.append(scopeOf('r'), seq - 1, [piece(seq)]);
+    for (const seq of range(1, 20)) await log.append(scopeOf('r'), seq - 1, [chunkOf(seq)]);
     t.is(await messagesOf(place, 'r'), 20);
     await place.streams.manager.streams.delete(place.streams.names.events);
     await using later = await openLogsOn(server.url, 'idle');
@@ -133,14 +133,14 @@ withServer(test, privateNats(), () => {
       await using way = await openStallingProxy(portOf(old));
       await using before = await openLogsOn(old.url, 'moved');
       await using elsewhere = await openLogsOn(`nats://127.0.0.1:${way.port}`, 'moved');
-      for (const run of range(1, 30)) await before.append(scopeOf(`other-${run}`), 0, [piece(1)]);
-      for (const seq of range(1, 4)) await before.append(scopeOf('r'), seq - 1, [piece(seq)]);
+      for (const run of range(1, 30)) await before.append(scopeOf(`other-${run}`), 0, [chunkOf(1)]);
+      for (const seq of range(1, 4)) await before.append(scopeOf('r'), seq - 1, [chunkOf(seq)]);
       const following = listen(elsewhere, 'r');
       await following.reaches(4);
       await using log = await openLogsOn(made.url, 'moved');
-      for (const seq of range(1, 4)) await log.append(scopeOf('r'), seq - 1, [piece(seq)]);
-      await log.append(scopeOf('r'), 4, [piece(5), end(6)]);
-      for (const run of range(1, 60)) await log.append(scopeOf(`other-${run}`), 0, [piece(1)]);
+      for (const seq of range(1, 4)) await log.append(scopeOf('r'), seq - 1, [chunkOf(seq)]);
+      await log.append(scopeOf('r'), 4, [chunkOf(5), end(6)]);
+      for (const run of range(1, 60)) await log.append(scopeOf(`other-${run}`), 0, [chunkOf(1)]);
       way.turnTo(portOf(made));
       await old.kill();
       t.deepEqual(await following.done, range(1, 6));
@@ -151,11 +151,11 @@ withServer(test, privateNats(), () => {
     await using server = await privateNats().open();
     await using before = await openLogsOn(server.url, 'stale');
     await using after = await openLogsOn(server.url, 'stale');
-    await before.append(scopeOf('r'), 0, pieces(1, 3));
+    await before.append(scopeOf('r'), 0, chunksOf(1, 3));
     t.is(await after.last('r'), 3);
-    await after.append(scopeOf('r'), 3, pieces(4, 5));
-    t.true(isServiceError(await t.throwsAsync(before.append(scopeOf('r'), 3, pieces(4, 4))), 'Stale'));
-    t.true(isServiceError(await t.throwsAsync(before.append(scopeOf('r'), 4, pieces(5, 5))), 'Stale'));
+    await after.append(scopeOf('r'), 3, chunksOf(4, 5));
+    t.true(isServiceError(await t.throwsAsync(before.append(scopeOf('r'), 3, chunksOf(4, 4))), 'Stale'));
+    t.true(isServiceError(await t.throwsAsync(before.append(scopeOf('r'), 4, chunksOf(5, 5))), 'Stale'));
     await after.append(scopeOf('r'), 5, [end(6)]);
     t.deepEqual(await collect(before, 'r'), range(1, 6));
     // Both at once: one is.
@@ -189,13 +189,13 @@ withServer(test, privateNats(), () => {
       const collected = collect(elsewhere, 'r');
 
       t.true(older.areThere());
-      await log.append(scopeOf('r'), 0, [piece(1)]);
+      await log.append(scopeOf('r'), 0, [chunkOf(1)]);
       const [head, line] = (await newest()).split('\n');
       t.is(head?.split(' ').length, 8);
-      t.is(line, Buffer.from(toOldJson(scopeOf('r'), piece(1))).toString());
+      t.is(line, Buffer.from(toOldJson(scopeOf('r'), chunkOf(1))).toString());
       subscribed.unsubscribe();
       await until(() => !older.areThere());
-      await log.append(scopeOf('r'), 1, [piece(2), end(3)]);
+      await log.append(scopeOf('r'), 1, [chunkOf(2), end(3)]);
       t.regex(await newest(), /^2 3 1 1 1 0 0 \w{8} parts\n\{"scope":/);
       t.deepEqual(await collected, [1, 2, 3]);
       t.deepEqual(await collect(log, 'r'), [1, 2, 3]);
@@ -211,7 +211,7 @@ withServer(test, privateNats(), () => {
         await openNatsRunLog({ streams: place.streams, retentionMs: 200, log: silentLog }),
         place,
       );
-      await log.append(scopeOf('r'), 0, [...pieces(1, 3), end(4)]);
+      await log.append(scopeOf('r'), 0, [...chunksOf(1, 3), end(4)]);
       t.deepEqual(await collect(log, 'r'), range(1, 4));
       await using later = await openPlace(server.url, 'old');
       await pause(250);
@@ -219,7 +219,7 @@ withServer(test, privateNats(), () => {
       t.is(await latecomer.last('r'), 0);
       t.false(await latecomer.isEnded('r'));
       const following = collect(latecomer, 'r');
-      await latecomer.append(scopeOf('r'), 0, [...pieces(1, 1), end(2)]);
+      await latecomer.append(scopeOf('r'), 0, [...chunksOf(1, 1), end(2)]);
       t.deepEqual(await following, [1, 2]);
       t.deepEqual(await collect(latecomer, 'r'), [1, 2]);
     },
@@ -228,7 +228,7 @@ withServer(test, privateNats(), () => {
   test.serial('while the server is away reading is refused in time, and writing waits', async (t) => {
     await using server = await privateNats().open();
     await using log = await openLogsOn(server.url, 'away');
-    await log.append(scopeOf('r'), 0, pieces(1, 2));
+    await log.append(scopeOf('r'), 0, chunksOf(1, 2));
     await server.kill();
     await pause(50);
     const started = performance.now();
@@ -248,7 +248,7 @@ withServer(test, privateNats(), () => {
     const text = 'x'.repeat(4096);
     const slow = log.follow('r', 0, never)[Symbol.asyncIterator]();
     const first = slow.next();
-    await log.append(scopeOf('r'), 0, [piece(1, text)]);
+    await log.append(scopeOf('r'), 0, [chunkOf(1, text)]);
     await first;
     const before = usedBytes();
     const total = 24_000;
@@ -256,7 +256,7 @@ withServer(test, privateNats(), () => {
       await log.append(
         scopeOf('r'),
         seq - 1,
-        range(seq, Math.min(seq + 99, total - 1)).map((each) => piece(each, text)),
+        range(seq, Math.min(seq + 99, total - 1)).map((each) => chunkOf(each, text)),
       );
     await log.append(scopeOf('r'), total - 1, [end(total)]);
     // What is on its way through the sockets goes; what is held for the follower would not.
@@ -279,16 +279,16 @@ withServer(test, privateNats(), () => {
     await using log = await openLogsOn(server.url, 'quick');
     await using elsewhere = await openLogsOn(server.url, 'quick');
     const runs = range(1, 20).map((index) => `r${index}`);
-    const saidAt = new Map<string, number[]>(runs.map((run) => [run, []]));
+    const printedAt = new Map<string, number[]>(runs.map((run) => [run, []]));
     const delays: number[] = [];
     const following = runs.map(async (run) => {
-      const said = saidAt.get(run) ?? [];
+      const times = printedAt.get(run) ?? [];
       let count = 0;
       for await (const batch of elsewhere.follow(run, 0, never)) {
         const now = performance.now();
         for (const { seq } of batch.events) {
           t.is(seq, ++count);
-          delays.push(now - (said[seq] ?? now));
+          delays.push(now - (times[seq] ?? now));
         }
       }
       return count;
@@ -302,8 +302,8 @@ withServer(test, privateNats(), () => {
       for (const run of runs) {
         for (let index = 1; index <= perTick; index++) {
           const seq = tick * perTick + index;
-          (saidAt.get(run) ?? [])[seq] = performance.now();
-          log.append(scopeOf(run), seq - 1, [piece(seq)]).catch((error: unknown) => t.fail(String(error)));
+          (printedAt.get(run) ?? [])[seq] = performance.now();
+          log.append(scopeOf(run), seq - 1, [chunkOf(seq)]).catch((error: unknown) => t.fail(String(error)));
         }
       }
       const due = started + (tick + 1) * tickMs;
@@ -340,7 +340,7 @@ async function messagesOf({ streams: { manager, names } }: Place, run: string): 
 async function writeSlowly(log: RunLog, run: string, total: number, from = 0): Promise<void> {
   const appends: Promise<void>[] = [];
   for (let seq = from + 1; seq <= total; seq++) {
-    appends.push(log.append(scopeOf(run), seq - 1, [piece(seq)]));
+    appends.push(log.append(scopeOf(run), seq - 1, [chunkOf(seq)]));
     if (seq % 3 === 0) await pause(2);
     if (seq % 50 === 0) await Promise.all(appends);
   }
@@ -382,9 +382,9 @@ async function collect(log: RunLog, run: string, upTo = Infinity): Promise<numbe
   return numbers;
 }
 
-const piece = (seq: number, text = `piece ${seq}`): RunEvent => eventOf(seq, 'messages_chunk', text);
+const chunkOf = (seq: number, text = `piece ${seq}`): RunEvent => eventOf(seq, 'messages_chunk', text);
 const end = (seq: number): RunEvent => eventOf(seq, 'on_chain_end', {});
-const pieces = (first: number, last: number): RunEvent[] => range(first, last).map((seq) => piece(seq));
+const chunksOf = (first: number, last: number): RunEvent[] => range(first, last).map((seq) => chunkOf(seq));
 const range = (first: number, last: number): number[] =>
   Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index);
 

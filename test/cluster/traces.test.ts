@@ -2,7 +2,7 @@ import test from 'ava';
 import { withCluster } from '../servers/cluster-suite.ts';
 import type { ClusterOptions } from '../servers/cluster.ts';
 import { openCollector, type Collector } from '../servers/collector.ts';
-import { isOneTraceOfAll, streamOnce } from '../observe/trace.ts';
+import { isOneTraceOfAll, streamRun } from '../observe/trace.ts';
 
 let collector: Collector | undefined;
 test.after.always(() => collector?.[Symbol.asyncDispose]());
@@ -16,7 +16,7 @@ const options = async (): Promise<ClusterOptions> => {
 withCluster(test, options, (cluster) => {
   test('one streamed request is one trace in the spans of four processes, from its caller to the last commit', async (t) => {
     const [url = ''] = cluster().urls;
-    const traced = await streamOnce(url);
+    const traced = await streamRun(url);
     const { gateways, executions, threads, memories, replicas } = cluster();
     t.is(new Set(replicas.map(({ pid }) => pid())).size, 4);
     // What ends sends its last spans.

@@ -120,12 +120,12 @@ withServer(test, redis, (server) => {
     const connections = [keys.redis, await keys.replica(), await keys.replica()];
     const counters = connections.map((connection) => openRedisCounter(connection, { now: () => 0 }));
     const rate = { limit: 20, windowMs: 60_000 };
-    const asks = Array.from({ length: 30 }, (_, index) => counters[index % 3]).filter(
+    const takes = Array.from({ length: 30 }, (_, index) => counters[index % 3]).filter(
       (counter) => counter !== undefined,
     );
-    const taken = await Promise.all(asks.map((counter) => counter.take('a', rate)));
+    const taken = await Promise.all(takes.map((counter) => counter.take('a', rate)));
     t.is(taken.filter(({ allowed }) => allowed).length, 20);
-    const slots = await Promise.all(asks.map((counter) => counter.acquire('a', 20)));
+    const slots = await Promise.all(takes.map((counter) => counter.acquire('a', 20)));
     t.is(slots.filter((slot) => slot !== undefined).length, 20);
     await slots.find((slot) => slot !== undefined)?.release();
     t.not(await counters[2]?.acquire('a', 20), undefined);
@@ -134,10 +134,10 @@ withServer(test, redis, (server) => {
 
   const leaseMs = 2000;
   /** How long something may take on a slow machine, in milliseconds. */
-  const patienceMs = 10_000;
+  const timeoutMs = 10_000;
   const until = async (t: ExecutionContext, isSo: () => Promise<boolean>): Promise<void> => {
     const begin = performance.now();
-    while (!(await isSo())) t.true(performance.now() - begin < patienceMs);
+    while (!(await isSo())) t.true(performance.now() - begin < timeoutMs);
     t.pass();
   };
   const heldBy = async ({ redis: connection }: RedisKeys, name: string): Promise<number> => {

@@ -58,7 +58,7 @@ export function counterContract(test: TestFn, name: string, open: (t: ExecutionC
   });
 
   check('looking takes nothing and tells whether one would be given', async (t, { counter }) => {
-    for (let looked = 0; looked < 20; looked++)
+    for (let round = 0; round < 20; round++)
       t.like(await counter.take('a', rate, 0), { allowed: true, remaining: 5, retryAfterMs: 0 });
     await takeAll(counter, 'a', rate);
     t.like(await counter.take('a', rate, 0), { allowed: false, remaining: 0 });
@@ -82,7 +82,7 @@ export function counterContract(test: TestFn, name: string, open: (t: ExecutionC
       const { counter, pass } = opened;
       let key = 0;
       const steps = fc.array(
-        fc.record({ ms: fc.integer({ min: 0, max: 400 }), asks: fc.integer({ min: 0, max: 8 }) }),
+        fc.record({ ms: fc.integer({ min: 0, max: 400 }), takes: fc.integer({ min: 0, max: 8 }) }),
         {
           maxLength: 25,
         },
@@ -92,10 +92,10 @@ export function counterContract(test: TestFn, name: string, open: (t: ExecutionC
         const name = String(key++);
         const given: number[] = [];
         let now = 0;
-        for (const { ms, asks } of script) {
+        for (const { ms, takes } of script) {
           await pass(ms);
           now += ms;
-          for (let ask = 0; ask < asks; ask++) if ((await counter.take(name, each)).allowed) given.push(now);
+          for (let take = 0; take < takes; take++) if ((await counter.take(name, each)).allowed) given.push(now);
         }
         for (const start of given) {
           const inWindow = given.filter((time) => time >= start && time < start + each.windowMs).length;

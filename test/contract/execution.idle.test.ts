@@ -72,7 +72,7 @@ test('a thread is not idle while a run holds it, nor after somebody wrote to it'
   await gate.entered;
   await endOf(execution, (await start(execution, { threadId: 'written' })).runId);
   await endOf(execution, (await start(execution, { threadId: 'left' })).runId);
-  let looked = 0;
+  let sweeps = 0;
   // Written to between the moment that it is listed and the moment that it would go.
   await replicas.open({
     ...later(1.1 * hourMs),
@@ -81,13 +81,13 @@ test('a thread is not idle while a run holds it, nor after somebody wrote to it'
         ...threads,
         getThread: async (key, at) => {
           const thread = await threads.getThread(key, at);
-          looked++;
+          sweeps++;
           return key.threadId === 'written' ? { ...thread, updatedAt: thread.updatedAt + 2 * hourMs } : thread;
         },
       },
     }),
   });
-  while ((await isThere(replicas, 'left')) || looked < 2) await turn();
+  while ((await isThere(replicas, 'left')) || sweeps < 2) await turn();
   t.deepEqual(await Promise.all(['held', 'written'].map(async (id) => isThere(replicas, id))), [true, true]);
   gate.open();
   t.is((await endOf(execution, held.runId)).event, 'on_chain_end');

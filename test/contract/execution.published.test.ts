@@ -21,7 +21,7 @@ const everything = new StateGraph({
   turns,
 })
   .addNode('draft', (_state, ctx) => {
-    for (const piece of ['Gre', 'en "', 'tea"\n']) ctx.emit(piece);
+    for (const chunk of ['Gre', 'en "', 'tea"\n']) ctx.emit(chunk);
     ctx.emit({ type: 'reasoning', text: 'why not' });
     return { zeal: 'z', apple: 'a', turns: 1, messages: [{ message_id: `note ${ctx.runId}`, content: 'a note' }] };
   })
@@ -81,13 +81,13 @@ const failingAtOnce = new StateGraph({ turns })
   .addEdge(START, 'only')
   .compile();
 
-const isPiece = ({ event, message }: Chunk): boolean => event === 'messages_chunk' && !message;
+const isPartOfText = ({ event, message }: Chunk): boolean => event === 'messages_chunk' && !message;
 const statusOf = ({ event, data }: Chunk): unknown =>
   event === 'on_chain_stream' ? (data as { status: string }).status : undefined;
 
 /** What is derived from the record alone: the same bytes, whoever says it. */
 const isDerived = (chunk: Chunk): boolean =>
-  !isPiece(chunk) &&
+  !isPartOfText(chunk) &&
   chunk.event !== 'metadata' &&
   chunk.event !== 'on_chain_start' &&
   statusOf(chunk) !== 'started' &&
@@ -115,10 +115,10 @@ function holdsShape(t: ExecutionContext, events: readonly RunEvent[], what: stri
     const before = chunks.slice(0, chunks.indexOf(chunk));
     // A message that is told again, because it was replaced, begins anew behind the last time.
     const since = before.findLastIndex(({ message }) => message?.message_id === id) + 1;
-    const said = before.slice(since).filter(({ metadata }) => metadata.message_id === id);
-    t.is(said.map(({ data }) => (typeof data === 'string' ? data : '')).join(''), textOf(chunk.message), what);
+    const parts = before.slice(since).filter(({ metadata }) => metadata.message_id === id);
+    t.is(parts.map(({ data }) => (typeof data === 'string' ? data : '')).join(''), textOf(chunk.message), what);
     t.deepEqual(
-      said.map(({ data }) => data).filter((data) => typeof data !== 'string'),
+      parts.map(({ data }) => data).filter((data) => typeof data !== 'string'),
       chunk.message.content.filter(({ type }) => type !== 'text'),
       what,
     );
@@ -139,12 +139,12 @@ const forgetSteps = ({ threads }: Ground): Partial<Ground> => ({
 });
 
 /** Runs a worker to its death, with a log that keeps `kept` of its events; gives what it would have said, and what another made of it. */
-async function tellAfterDeath(
+async function publishAfterDeath(
   { graph, granularity, commits, areStepsForgotten = false }: Scene,
   kept: number,
-): Promise<{ readonly said: readonly RunEvent[]; readonly told: readonly RunEvent[] }> {
+): Promise<{ readonly ofDead: readonly RunEvent[]; readonly ofNext: readonly RunEvent[] }> {
   await using replicas = await openReplicas();
-  const said: RunEvent[] = [];
+  const ofDead: RunEvent[] = [];
   const committed = Promise.withResolvers<undefined>();
   let left = commits;
   const through = (ground: Ground): Partial<Ground> => ({
@@ -160,10 +160,10 @@ async function tellAfterDeath(
     eventLog: {
       ...ground.eventLog,
       append: async (scope, after, events) => {
-        said.push(...events);
+        ofDead.push(...events);
         const stored = events.filter(({ seq }) => seq <= kept);
         if (stored.length > 0) await ground.eventLog.append(scope, after, stored);
-        if (isOver(said)) committed.resolve(undefined);
+        if (isOver(ofDead)) committed.resolve(undefined);
       },
     },
     ...withoutTaking(ground),
@@ -182,8 +182,8 @@ async function tellAfterDeath(
   await committed.promise;
   dying.kill();
   const other = await replicas.open({ graph, ...(areStepsForgotten ? { through: forgetSteps } : {}) });
-  const told = await followAll(other.execution, runId);
-  return { said, told };
+  const ofNext = await followAll(other.execution, runId);
+  return { ofDead, ofNext };
 }
 
 const stepOf = (metadata: Chunk['metadata']): unknown => (metadata as { step?: number }).step;
@@ -198,31 +198,31 @@ for (const granularity of granularities) {
   ] as const) {
     test(`a ${granularity} log cut at any event continues after a death behind ${what} commit as if no worker had died`, async (t) => {
       const scene = { graph, granularity, commits };
-      const { length } = (await tellAfterDeath(scene, Infinity)).said;
+      const { length } = (await publishAfterDeath(scene, Infinity)).ofDead;
       t.true(length >= 4);
       for (let kept = 0; kept <= length; kept++) {
-        const { said, told } = await tellAfterDeath(scene, kept);
+        const { ofDead, ofNext } = await publishAfterDeath(scene, kept);
         const title = `${String(kept)} of ${String(length)} events were kept`;
-        holdsShape(t, told, title);
+        holdsShape(t, ofNext, title);
         // What nobody but the record has to tell says so.
-        t.is((toChunk(told[0]).data as { rebuilt?: boolean }).rebuilt, kept === 0 ? true : undefined, title);
-        t.deepEqual(textsOf(told).slice(0, kept), textsOf(said).slice(0, kept), title);
-        const expected = textsOf(said.filter((event) => isDerived(toChunk(event))));
-        const actual = textsOf(told.filter((event) => isDerived(toChunk(event))));
+        t.is((toChunk(ofNext[0]).data as { rebuilt?: boolean }).rebuilt, kept === 0 ? true : undefined, title);
+        t.deepEqual(textsOf(ofNext).slice(0, kept), textsOf(ofDead).slice(0, kept), title);
+        const expected = textsOf(ofDead.filter((event) => isDerived(toChunk(event))));
+        const actual = textsOf(ofNext.filter((event) => isDerived(toChunk(event))));
         t.deepEqual(actual.slice(0, expected.length), expected, title);
-        const end = toChunk(told.at(-1));
+        const end = toChunk(ofNext.at(-1));
         t.is(end.event, graph === everything ? 'on_chain_end' : 'error', title);
-        if (graph === everything) holdsEnd(t, end, told, title);
+        if (graph === everything) holdsEnd(t, end, ofNext, title);
       }
     });
   }
 }
 
-/** The run ended as an undisturbed one does, whoever said so. */
-function holdsEnd(t: ExecutionContext, { data }: Chunk, told: readonly RunEvent[], what: string): void {
+/** The run ended as an undisturbed one does, whichever worker ended it. */
+function holdsEnd(t: ExecutionContext, { data }: Chunk, events: readonly RunEvent[], what: string): void {
   const { all_messages: added, state, context, summary } = data as Record<string, unknown>;
   const texts = (added as Chunk['message'][]).map((message) => textOf(message ?? { content: [] }));
-  t.deepEqual(texts, ['Green "tea"\n', 'another note', 'on the left', 'said again', 'done'], what);
+  t.deepEqual(texts, ['Green "tea"\n', 'another note', 'on the left', 'ofDead again', 'done'], what);
   const ids = (list: unknown): unknown => (list as { message_id: string }[]).map(({ message_id: id }) => id);
   const inContext = (added as { message_id: string }[]).map(({ message_id: id }) => id).slice(2);
   if (state !== undefined) {
@@ -230,22 +230,22 @@ function holdsEnd(t: ExecutionContext, { data }: Chunk, told: readonly RunEvent[
     t.deepEqual(ids(context), ['input', ...inContext], what);
   }
   if (summary !== undefined) t.is(summary, 'in short', what);
-  t.is(new Set(told.map(({ seq }) => seq)).size, told.length, what);
+  t.is(new Set(events.map(({ seq }) => seq)).size, events.length, what);
 }
 
 for (const granularity of ['low', 'full'] as const) {
   test(`a ${granularity} log cut at any event is ended without an event twice once the steps are no longer kept`, async (t) => {
     const scene = { graph: everything, granularity, commits: 3 };
-    const { length } = (await tellAfterDeath(scene, Infinity)).said;
+    const { length } = (await publishAfterDeath(scene, Infinity)).ofDead;
     for (let kept = 0; kept < length; kept++) {
-      const { told } = await tellAfterDeath({ ...scene, areStepsForgotten: true }, kept);
-      const chunks = told.map(toChunk);
+      const { ofNext } = await publishAfterDeath({ ...scene, areStepsForgotten: true }, kept);
+      const chunks = ofNext.map(toChunk);
       const whole = chunks.flatMap(({ message }) => message ?? []);
       // Of one that was replaced, what it said first is no longer on record: its second text stands behind pieces of the first.
       for (const message of whole.filter(({ message_id: id }) => !id.startsWith('note '))) {
-        const pieces = chunks.filter(({ metadata }) => metadata.message_id === message.message_id);
-        const said = pieces.map(({ data }) => (typeof data === 'string' ? data : '')).join('');
-        t.is(said, textOf(message), `${String(kept)} of ${String(length)} events were kept`);
+        const parts = chunks.filter(({ metadata }) => metadata.message_id === message.message_id);
+        const joined = parts.map(({ data }) => (typeof data === 'string' ? data : '')).join('');
+        t.is(joined, textOf(message), `${String(kept)} of ${String(length)} events were kept`);
       }
       t.is(new Set(whole.map(({ message_id: id }) => id)).size, 5);
       t.is(chunks.at(-1)?.event, 'on_chain_end');
@@ -254,22 +254,22 @@ for (const granularity of ['low', 'full'] as const) {
 }
 
 test('a log that is lost at any event while its worker lives is rebuilt from the record at its end', async (t) => {
-  const { length } = (await tellAfterDeath({ graph: everything, granularity: 'full', commits: 3 }, Infinity)).said;
+  const { length } = (await publishAfterDeath({ graph: everything, granularity: 'full', commits: 3 }, Infinity)).ofDead;
   let kept = 1;
-  for (let told = await tellAfterLoss(kept); told; told = await tellAfterLoss(++kept)) {
+  for (let ofNext = await publishAfterLoss(kept); ofNext; ofNext = await publishAfterLoss(++kept)) {
     const title = `${String(kept)} events were lost`;
-    holdsShape(t, told, title);
-    t.like(toChunk(told[0]), { event: 'metadata', data: { rebuilt: true } }, title);
-    holdsEnd(t, toChunk(told.at(-1)), told, title);
-    t.is(told.filter(isTerminal).length, 1, title);
+    holdsShape(t, ofNext, title);
+    t.like(toChunk(ofNext[0]), { event: 'metadata', data: { rebuilt: true } }, title);
+    holdsEnd(t, toChunk(ofNext.at(-1)), ofNext, title);
+    t.is(ofNext.filter(isTerminal).length, 1, title);
     // Whoever comes back with a number of before has seen less than that, whatever stood under it.
-    t.true((told[0]?.seq ?? 0) > length, title);
+    t.true((ofNext[0]?.seq ?? 0) > length, title);
   }
   t.true(kept > 20);
 });
 
 /** Loses a run's log behind `kept` events; gives what is told in the end. `undefined`: the worker had nothing left to say. */
-async function tellAfterLoss(kept: number): Promise<readonly RunEvent[] | undefined> {
+async function publishAfterLoss(kept: number): Promise<readonly RunEvent[] | undefined> {
   await using replicas = await openReplicas();
   await using empty = openSqliteRunLog({ path: ':memory:' });
   const ended = Promise.withResolvers<undefined>();

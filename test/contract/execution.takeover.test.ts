@@ -139,10 +139,10 @@ test('a worker held between step and commit past its lease is refused when anoth
   ]);
   t.deepEqual(wholeOf(chunks), ['first', 'second']);
   // What the dead attempt said is there, under an id that no whole message has.
-  const pieces = chunks.filter(
+  const parts = chunks.filter(
     ({ event, message, metadata }) => event === 'messages_chunk' && !message && metadata.node === 'second',
   );
-  t.is(new Set(pieces.map(({ metadata }) => metadata.message_id)).size, 2);
+  t.is(new Set(parts.map(({ metadata }) => metadata.message_id)).size, 2);
   t.deepEqual(
     (await followAll(slow.execution, runId)).map(({ seq }) => seq),
     events.map(({ seq }) => seq),
@@ -220,20 +220,20 @@ test('runs of a live worker are not taken over, however often others sweep', asy
   const { runId } = await start(living.execution, { messages: [user(gate.name)] });
   await gate.entered;
   const { epoch } = await runOf(replicas.threads, runId);
-  let looks = 0;
+  let sweeps = 0;
   await replicas.open({
     ...often,
     through: ({ threads }) => ({
       threads: {
         ...threads,
         listOpenRuns: async (request, at) => {
-          looks++;
+          sweeps++;
           return threads.listOpenRuns(request, at);
         },
       },
     }),
   });
-  await until(() => looks > 50);
+  await until(() => sweeps > 50);
   t.is((await runOf(replicas.threads, runId)).epoch, epoch);
   gate.open();
   t.is(resultOf(await endOf(living.execution, runId)).meta.status, 'completed');

@@ -241,7 +241,7 @@ test('an event log that cannot be written holds up no run', async (t) => {
 test('after a restart a run sees the shortened context, and the log is whole', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'execution-'));
   t.teardown(async () => rm(folder, { recursive: true }));
-  const say = async ({ execution }: Services, text: string): Promise<string> => {
+  const sendText = async ({ execution }: Services, text: string): Promise<string> => {
     const { runId } = await start(execution, { threadId: 't1', messages: [user(text)] });
     return resultOf(await endOf(execution, runId))
       .messages.map(textOf)
@@ -249,11 +249,11 @@ test('after a restart a run sees the shortened context, and the log is whole', a
   };
   {
     await using services = await openServices(inProcess, { graph: shortening, folder });
-    for (const text of ['a', 'b', 'c']) await say(services, text);
+    for (const text of ['a', 'b', 'c']) await sendText(services, text);
   }
   await using services = await openServices(inProcess, { graph: shortening, folder });
   t.deepEqual(await contextOf(services.threads, 't1'), ['c', 'saw 5']);
-  t.is(await say(services, 'd'), 'saw 3');
+  t.is(await sendText(services, 'd'), 'saw 3');
   t.deepEqual((await logOf(services.threads, 't1')).map(textOf), [
     'a',
     'saw 1',
@@ -314,8 +314,8 @@ test('messages that have left the context take no room among the states that are
   };
   await using services = await openServices(watching, { graph: forgetting, env: { HOT_STATE_MB: '1' } });
   const { execution, threads } = services;
-  const heavy = ['a', 'b', 'c'].map((text) => user(text.repeat(400_000)));
-  for (const messages of [heavy, [user('d')], [user('e')]]) {
+  const large = ['a', 'b', 'c'].map((text) => user(text.repeat(400_000)));
+  for (const messages of [large, [user('d')], [user('e')]]) {
     const { runId } = await start(execution, { threadId: 't1', messages });
     await endOf(execution, runId);
   }

@@ -226,7 +226,7 @@ export function executionContract(
 
   check(
     'threads whose states outgrow the memory for them keep them all the same',
-    heavyState,
+    largeState,
     async (t, { execution, threads }) => {
       const ids = Array.from({ length: 8 }, (_, index) => `t${String(index)}`);
       await Promise.all(
@@ -380,7 +380,7 @@ export function executionContract(
 
   check(
     'fields that are too heavy together fail the node that made them so, and those before are kept',
-    tooHeavyTogether,
+    tooLargeTogether,
     async (t, { execution, threads }) => {
       const { data } = await endOf(execution, (await start(execution, { threadId: 't1' })).runId);
       t.like(data, { code: 'NODE_ERROR', node: 'second' });
@@ -392,7 +392,7 @@ export function executionContract(
 
   check(
     'a message that is too heavy fails its node with the bound in the message',
-    tooHeavy,
+    tooLarge,
     async (t, { execution }) => {
       const { data } = await endOf(execution, (await start(execution)).runId);
       t.like(data, { code: 'NODE_ERROR', node: 'heavy' });
@@ -802,17 +802,17 @@ export function executionContract(
       const { runId } = await start(execution, { threadId: 't1', granularity, messages: input });
       const events = await followAll(execution, runId);
       for (const each of [before, events]) holdsOrder(t, each, granularity);
-      const told = (list: readonly RunEvent[], event: string): unknown[] =>
+      const chunksOf = (list: readonly RunEvent[], event: string): unknown[] =>
         list.map(toChunk).flatMap((chunk) => (chunk.event === event ? [chunk.data] : []));
       const chunks = (added: readonly Message[], ...removed: string[][]): unknown[] =>
         granularity === 'low'
           ? []
           : [{ messages: added, removed: [] }, ...removed.map((ids) => ({ messages: [], removed: ids }))];
       const replies = (list: readonly RunEvent[]): readonly Message[] => resultOf(toChunk(list.at(-1))).all_messages;
-      t.deepEqual(told(before, 'context_chunk'), chunks(replies(before)));
+      t.deepEqual(chunksOf(before, 'context_chunk'), chunks(replies(before)));
       const gone = ['a', replies(before)[0]?.message_id ?? '', 'b', 'c'];
-      t.deepEqual(told(events, 'context_chunk'), chunks(replies(events), gone));
-      t.deepEqual(told(events, 'summary_chunk'), granularity === 'full' ? ['a, saw 1, b, c'] : []);
+      t.deepEqual(chunksOf(events, 'context_chunk'), chunks(replies(events), gone));
+      t.deepEqual(chunksOf(events, 'summary_chunk'), granularity === 'full' ? ['a, saw 1, b, c'] : []);
     });
 
   check('what is said and removed in one step is in the log alone, warm or read', asides, async (t, services) => {
@@ -1006,13 +1006,13 @@ function holdsOrder(t: ExecutionContext, events: readonly RunEvent[], granularit
 
 /** What is streamed of each message is its text, and each is there whole exactly once, after its pieces. */
 function holdsMessages(t: ExecutionContext, chunks: readonly Chunk[], messages: readonly Message[]): void {
-  const told = chunks.filter(({ event }) => event === 'messages_chunk');
+  const chunksOf = chunks.filter(({ event }) => event === 'messages_chunk');
   t.deepEqual(
-    told.flatMap(({ message }) => message ?? []),
+    chunksOf.flatMap(({ message }) => message ?? []),
     messages,
   );
   for (const message of messages) {
-    const mine = told.filter(({ metadata }) => metadata.message_id === message.message_id);
+    const mine = chunksOf.filter(({ metadata }) => metadata.message_id === message.message_id);
     t.is(mine.map(({ data }) => (typeof data === 'string' ? data : '')).join(''), textOf(message));
     t.deepEqual(
       mine.flatMap(({ data }) => (typeof data === 'string' ? [] : [data])),
@@ -1026,8 +1026,8 @@ function holdsMessages(t: ExecutionContext, chunks: readonly Chunk[], messages: 
     t.true(mine.every(({ metadata }) => metadata.role === message.role));
   }
   t.is(
-    told.length,
-    told.filter(({ metadata }) => messages.some((each) => each.message_id === metadata.message_id)).length,
+    chunksOf.length,
+    chunksOf.filter(({ metadata }) => messages.some((each) => each.message_id === metadata.message_id)).length,
   );
 }
 
@@ -1092,7 +1092,7 @@ const echo = new StateGraph({ turns })
 /** Characters of which one field may hold as many, and two may not. */
 const halfState = 1_200_000;
 
-const tooHeavyTogether = new StateGraph({
+const tooLargeTogether = new StateGraph({
   one: field<string>({ type: 'string', default: '' }),
   two: field<string>({ type: 'string', default: '' }),
 })
@@ -1103,14 +1103,14 @@ const tooHeavyTogether = new StateGraph({
   .addEdge('second', END)
   .compile();
 
-const heavyState = new StateGraph({ turns, ballast: field<string>({ type: 'string', default: '' }) })
+const largeState = new StateGraph({ turns, ballast: field<string>({ type: 'string', default: '' }) })
   .addNode('grow', ({ turns: count }) => ({ turns: 1, ballast: String(count).repeat(300_000) }))
   .addEdge(START, 'grow')
   .compile();
 
 const talkative = new StateGraph({ turns, topic: field<string>({ type: 'string', default: '' }) })
   .addNode('draft', (_state, ctx) => {
-    for (const piece of ['Gre', 'en "', 'tea"\n', '🫖']) ctx.emit(piece);
+    for (const chunk of ['Gre', 'en "', 'tea"\n', '🫖']) ctx.emit(chunk);
     ctx.emit({ type: 'reasoning', text: 'why not' });
     ctx.emit({ type: 'text', text: ' and more' });
     return { topic: 'tea', turns: 1, messages: [{ role: 'assistant', content: 'A second message.' }] };
@@ -1172,7 +1172,7 @@ const failing = new StateGraph({ topic: field<string>({ type: 'string', default:
   .addEdge('first', 'second')
   .compile();
 
-const tooHeavy = new StateGraph({})
+const tooLarge = new StateGraph({})
   .addNode('heavy', () => ({ messages: [{ role: 'assistant', content: 'x'.repeat(3 * 1024 * 1024) }] }))
   .addEdge(START, 'heavy')
   .compile();
@@ -1206,14 +1206,14 @@ const locate = remoteTool({ name: 'locate', description: 'Where', parameters: { 
 const withTools = new StateGraph({ turns })
   .addNode('agent', async (state, ctx) => {
     await passGate(state.context, ctx);
-    const said = lastUser(state.context);
+    const lastText = lastUser(state.context);
     const results = state.context
       .slice(state.context.findLastIndex(({ role }) => role === 'user'))
       .flatMap(({ content }) => content.filter(({ type }) => type === 'tool_result'));
     if (results.length > 0) ctx.emit(`result ${results.map((block) => String(block['output'])).join(' ')}`);
-    else if (!said.startsWith('call ')) ctx.emit(`you said ${said}`);
+    else if (!lastText.startsWith('call ')) ctx.emit(`you said ${lastText}`);
     else {
-      for (const [index, name] of said.split(' ').slice(1).entries())
+      for (const [index, name] of lastText.split(' ').slice(1).entries())
         ctx.emit({ type: 'tool_call', id: `c${String(index + 1)}`, name, args: { a: 2 }, tool_type: 'function' });
     }
     return { turns: 1 };

@@ -9,7 +9,7 @@ import { withServerForLong } from '../servers/real-suite.ts';
 import { openTestStore } from '../servers/weaviate-collections.ts';
 import { weaviate } from '../servers/weaviate.ts';
 import {
-  lookAtAll,
+  searchAll,
   metrics,
   notesOf,
   queriesOf,
@@ -113,7 +113,7 @@ withServerForLong(test, weaviate, (server) => {
         const found = (await subject.memory.search(toRequest(owner, query), call)).results;
         const byWords =
           query.strategy === 'hybrid' ? await wordsOf(subject.store, owner, query) : new Map<string, number>();
-        const expected = lookAtAll({ query, vector: [...vector], all, byWords, now });
+        const expected = searchAll({ query, vector: [...vector], all, byWords, now });
         table.note(query, subject.name, recall(found, expected, query));
         answers.push([...found]);
       }

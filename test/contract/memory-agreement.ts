@@ -185,7 +185,7 @@ interface Asked {
 }
 
 /** Every memory that passes, with its score, in the order of the strategy: by looking at each of them. */
-export function lookAtAll(asked: Asked): Scored[] {
+export function searchAll(asked: Asked): Scored[] {
   const { query, all, vector } = asked;
   const near = new Map(all.map((known) => [known.memoryId, similarity[query.metric](vector, known.vector)]));
   const scores = query.strategy === 'graph_traversal' ? walk(asked, near) : blended(asked, near);

@@ -69,15 +69,15 @@ const broken: Readonly<Record<string, readonly [gives: Behaviour, said: string]>
   ],
 };
 
-for (const [what, [gives, said]] of Object.entries(broken)) {
+for (const [what, [gives, message]] of Object.entries(broken)) {
   test(`an embedder that gives ${what}: 422 at the text, and nothing is stored, changed or found`, async (t) => {
     const { send, embeddings, kept } = await open(t);
     const [{ id }] = ((await send('GET', root)).body.data as { memories: [{ id: string }] }).memories;
     embeddings.behave(gives);
-    t.is(refused(t, await send('POST', root, note), ['body', 'content']), said);
-    t.is(refused(t, await send('POST', root, { ...note, options: { dedupe: true } }), ['body', 'content']), said);
-    t.is(refused(t, await send('PUT', `${root}/${id}`, { content: 'changed' }), ['body', 'content']), said);
-    t.is(refused(t, await send('POST', '/v1/store/search', { query: 'cab' }), ['body', 'query']), said);
+    t.is(refused(t, await send('POST', root, note), ['body', 'content']), message);
+    t.is(refused(t, await send('POST', root, { ...note, options: { dedupe: true } }), ['body', 'content']), message);
+    t.is(refused(t, await send('PUT', `${root}/${id}`, { content: 'changed' }), ['body', 'content']), message);
+    t.is(refused(t, await send('POST', '/v1/store/search', { query: 'cab' }), ['body', 'query']), message);
     t.deepEqual(await kept(), ['a bad cab']);
 
     embeddings.behave({ kind: 'answer' });

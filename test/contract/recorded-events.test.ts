@@ -96,7 +96,7 @@ const runs: Readonly<Record<LogName, { granularity: Granularity; context: readon
 function write(name: LogName): readonly RunEvent[] {
   const { granularity, context, fails = false } = runs[name];
   const events = createEventWriter(scope, 0);
-  const told = (id: string) => (id === 'm-1' ? { characters: 9, blocks: 1, whole: false } : nothingPublished);
+  const publishedOf = (id: string) => (id === 'm-1' ? { characters: 9, blocks: 1, whole: false } : nothingPublished);
   const message = { messageId: 'm-1', role: 'assistant' } as const;
   const first = {
     ...{ step: 0, nodes: ['agent'], at, fields: { order: '42', context_summary: 'so far ü' } },
@@ -115,7 +115,7 @@ function write(name: LogName): readonly RunEvent[] {
     events.write('on_chain_stream', { node: 'agent', step: 0, status: 'started' }, { node: 'agent', step: 0 }, { at }),
     { ...events.chunk('agent', 0, { ...message, chunk: 'It is\non ' }), at },
     { ...events.chunk('agent', 0, { ...message, chunk: picture }), at },
-    ...stepEvents(events, granularity, first, { message: told, has: () => false }),
+    ...stepEvents(events, granularity, first, { message: publishedOf, has: () => false }),
     ...stepEvents(events, granularity, second, { message: () => nothingPublished, has: () => false }),
     fails
       ? events.write('error', error, { node: 'agent' }, { at })

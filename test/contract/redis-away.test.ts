@@ -16,7 +16,7 @@ const timeoutMs = 5000;
 /** Where commands do get no answer, they are given up so soon that a test can wait for it, in milliseconds. */
 const shortMs = 1000;
 /** What a recovery may take on a slow machine, in milliseconds. */
-const patienceMs = 20_000;
+const recoveryMs = 20_000;
 
 const tool = (name: string): RemoteTool => ({ nodeName: '', name, description: '', parametersJson: Buffer.from('{}') });
 const namesOf = async (stores: GatewayStores, owner: string): Promise<string[]> =>
@@ -76,14 +76,14 @@ const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(res
 async function until(t: ExecutionContext, isSo: () => Promise<boolean>): Promise<void> {
   const begin = performance.now();
   while (!(await isSo().catch(() => false))) {
-    if (performance.now() - begin > patienceMs) throw new Error(`not so after ${String(patienceMs)} ms`);
+    if (performance.now() - begin > recoveryMs) throw new Error(`not so after ${String(recoveryMs)} ms`);
     await turn();
   }
   t.pass();
 }
 
 /** What was published before is heard when this resolves: whoever asks Redis is answered behind it. */
-const heardOf = ({ tickets }: GatewayStores): Promise<unknown> => tickets.get('probe');
+const probeTickets = ({ tickets }: GatewayStores): Promise<unknown> => tickets.get('probe');
 
 const untilBack = (t: ExecutionContext, stores: GatewayStores): Promise<void> =>
   until(t, async () => {
@@ -185,15 +185,15 @@ withServer(test, privateRedis(), () => {
     await using server = await privateRedis().open();
     const [one, other] = [await openReplica(t, server), await openReplica(t, server)];
     await one.tools.put('u:ada', [tool('first')]);
-    await heardOf(other);
+    await probeTickets(other);
     for (const owner of ['u:ada', 'u:bob']) await other.tools.get(owner);
     await one.tools.put('u:ada', [tool('second')]);
     await one.tools.put('u:eve', [tool('hers')]);
-    await heardOf(other);
+    await probeTickets(other);
     t.deepEqual(await namesOf(other, 'u:ada'), ['second']);
     t.deepEqual(await namesOf(other, 'u:eve'), ['hers']);
     await one.tools.put('u:eve', [tool('hers, anew')]);
-    await heardOf(other);
+    await probeTickets(other);
 
     await server.kill();
     await isAway(t, () => one.tools.put('u:ada', []));
@@ -211,10 +211,10 @@ withServer(test, privateRedis(), () => {
     t.deepEqual(await namesOf(other, 'u:ada'), ['third'], 'the others were there to hear of it');
     t.deepEqual(await namesOf(other, 'u:eve'), ['hers, anew']);
 
-    await heardOf(other);
+    await probeTickets(other);
     t.deepEqual(await namesOf(other, 'u:ada'), ['third']);
     await one.tools.put('u:eve', [tool('hers, once more')]);
-    await heardOf(other);
+    await probeTickets(other);
     await server.kill();
     t.deepEqual(await namesOf(other, 'u:ada'), ['third']);
     await isAway(t, () => other.tools.get('u:eve'));
@@ -226,7 +226,7 @@ withServer(test, privateRedis(), () => {
     const one = await openReplica(t, server);
     const other = await openReplica(t, { url: urlOf(proxy), timeout: shortMs });
     await one.tools.put('u:ada', [tool('first')]);
-    await heardOf(other);
+    await probeTickets(other);
     t.deepEqual(await namesOf(other, 'u:ada'), ['first']);
     proxy.stall();
     await t.throwsAsync(other.tickets.get('a'));
@@ -380,8 +380,8 @@ withServer(test, privateRedis(), () => {
       await operator.send('CONFIG', 'SET', 'requirepass', 'pass-nobody-may-log').catch(() => undefined);
       await untilBack(t, right);
     }
-    const said = lines.map((line) => line.split(' ').slice(0, 3).join(' '));
-    t.deepEqual(said, ['redis is away', 'redis is back', 'redis is away', 'redis is back']);
+    const commands = lines.map((line) => line.split(' ').slice(0, 3).join(' '));
+    t.deepEqual(commands, ['redis is away', 'redis is back', 'redis is away', 'redis is back']);
     t.notRegex(lines.join('\n'), /nobody-may-log/);
   });
 });

@@ -41,7 +41,7 @@ withServer(test, redis, (server) => {
       await using authority = await openAuthority();
       const files = await authority.sign('redis');
       await using tls = await openTls(Number(new URL((await server()).url).port), files);
-      const ask = async (scheme: string): Promise<unknown> => {
+      const get = async (scheme: string): Promise<unknown> => {
         const config = {
           REDIS_URL: `${scheme}://localhost:${String(tls.port)}`,
           REDIS_KEY_PREFIX: '',
@@ -50,14 +50,14 @@ withServer(test, redis, (server) => {
         await using connection = await openRedis({ config, log: silentLog });
         return await connection.send('PING');
       };
-      t.true(isServiceError(await t.throwsAsync(ask('rediss')), 'Unavailable'), 'its authority is not known');
+      t.true(isServiceError(await t.throwsAsync(get('rediss')), 'Unavailable'), 'its authority is not known');
       const trusted = getCACertificates();
       setDefaultCACertificates([...trusted, await readFile(files.authorities, 'utf8')]);
       t.teardown(() => {
         setDefaultCACertificates(trusted);
       });
-      t.is(await ask('rediss'), 'PONG');
-      t.true(isServiceError(await t.throwsAsync(ask('redis')), 'Unavailable'), 'nothing is told in the clear');
+      t.is(await get('rediss'), 'PONG');
+      t.true(isServiceError(await t.throwsAsync(get('redis')), 'Unavailable'), 'nothing is told in the clear');
     },
   );
 });

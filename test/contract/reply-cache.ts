@@ -2,7 +2,7 @@ import type { ExecutionContext, TestFn } from 'ava';
 import { replyTtlMs, type CachedReply, type ReplyCache } from '@agent-workflow/gateway/idempotency';
 
 /** An empty cache, and its clock. */
-interface OpenOnceCache {
+interface OpenedReplyCache {
   readonly cache: ReplyCache;
   /** Lets so many milliseconds of the cache's own time pass. */
   readonly pass: (ms: number) => Promise<void>;
@@ -20,9 +20,9 @@ const reply = (value: unknown, bodyHash = 'hash'): CachedReply => ({
 export function replyCacheContract(
   test: TestFn,
   name: string,
-  open: (t: ExecutionContext) => Promise<OpenOnceCache>,
+  open: (t: ExecutionContext) => Promise<OpenedReplyCache>,
 ): void {
-  const check = (title: string, body: (t: ExecutionContext, opened: OpenOnceCache) => Promise<void>): void => {
+  const check = (title: string, body: (t: ExecutionContext, opened: OpenedReplyCache) => Promise<void>): void => {
     test(`${name}: ${title}`, async (t) => {
       const opened = await open(t);
       await using cache = opened.cache;

@@ -10,7 +10,7 @@ import type { EventKind } from '@agent-workflow/protos/event-parts';
 import { chunkText, eventOf, scopeOf } from '../events.ts';
 import { until } from '../until.ts';
 
-export interface RunLogPlaces {
+interface RunLogPlaces {
   /** Opens the logs of a place; every place is empty at first. */
   readonly open: (place: string) => Promise<RunLog>;
   /** Whether a place still holds what was written when it is opened again. */
@@ -24,7 +24,7 @@ export interface RunLogPlaces {
 let places = 0;
 
 /** Numbers that were told before a log that is told again. */
-const told = numbersOfClaim(3);
+const ofThirdClaim = numbersOfClaim(3);
 
 /** What any keeper of event logs must promise. */
 export function runLogContract(test: TestFn, name: string, { open, keeps, expires, lose }: RunLogPlaces): void {
@@ -41,37 +41,37 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
   });
 
   check('events are numbered on, and the last number is known', async (t, log) => {
-    await log.append(scopeOf('r'), 0, pieces(1, 2));
+    await log.append(scopeOf('r'), 0, chunksOf(1, 2));
     t.is(await log.last('r'), 2);
-    await log.append(scopeOf('r'), 2, pieces(3, 3));
+    await log.append(scopeOf('r'), 2, chunksOf(3, 3));
     t.is(await log.last('r'), 3);
     t.is(await log.last('other'), 0);
   });
 
   check('events come back as they were written', async (t, log) => {
-    const events = [...pieces(1, 3), piece(4, 'line\nbreak "quoted" Ω 🫖 \\'), end(5)];
+    const events = [...chunksOf(1, 3), chunkOf(4, 'line\nbreak "quoted" Ω 🫖 \\'), end(5)];
     await log.append(scopeOf('r'), 0, events);
     t.deepEqual(plain(await followAll(log, 'r')), plain(events));
   });
 
   for (const after of [0, 1, 3, 7]) {
     check(`an append after ${String(after)} is stale when the last number is 2`, async (t, log) => {
-      await log.append(scopeOf('r'), 0, pieces(1, 2));
-      await stale(t, log.append(scopeOf('r'), after, [piece(after + 1)]));
+      await log.append(scopeOf('r'), 0, chunksOf(1, 2));
+      await stale(t, log.append(scopeOf('r'), after, [chunkOf(after + 1)]));
       await log.append(scopeOf('r'), 2, [end(3)]);
       t.deepEqual(numbers(await followAll(log, 'r')), [1, 2, 3]);
     });
   }
 
   check('nothing is appended behind the last event', async (t, log) => {
-    await log.append(scopeOf('r'), 0, [piece(1), end(2)]);
-    await stale(t, log.append(scopeOf('r'), 2, [piece(3)]));
+    await log.append(scopeOf('r'), 0, [chunkOf(1), end(2)]);
+    await stale(t, log.append(scopeOf('r'), 2, [chunkOf(3)]));
     await stale(t, log.append(scopeOf('r'), 2, [end(3)]));
     t.deepEqual(numbers(await followAll(log, 'r')), [1, 2]);
   });
 
   check('nothing is appended behind a last event that is just being written', async (t, log) => {
-    const writing = log.append(scopeOf('r'), 0, [piece(1), end(2)]);
+    const writing = log.append(scopeOf('r'), 0, [chunkOf(1), end(2)]);
     await stale(t, log.append(scopeOf('r'), 2, [end(3)]));
     await writing;
     t.deepEqual(numbers(await followAll(log, 'r')), [1, 2]);
@@ -79,29 +79,31 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
 
   check('of two who append after the same number at once one is stale', async (t, log) => {
     const results = await Promise.allSettled([
-      log.append(scopeOf('r'), 0, pieces(1, 2)),
-      log.append(scopeOf('r'), 0, pieces(1, 3)),
+      log.append(scopeOf('r'), 0, chunksOf(1, 2)),
+      log.append(scopeOf('r'), 0, chunksOf(1, 3)),
     ]);
     t.is(results.filter(({ status }) => status === 'fulfilled').length, 1);
   });
 
   check('appends that nobody waited for keep their order', async (t, log) => {
-    const writes = Array.from({ length: 500 }, async (_, index) => log.append(scopeOf('r'), index, [piece(index + 1)]));
+    const writes = Array.from({ length: 500 }, async (_, index) =>
+      log.append(scopeOf('r'), index, [chunkOf(index + 1)]),
+    );
     await Promise.all([...writes, log.append(scopeOf('r'), 500, [end(501)])]);
     t.deepEqual(numbers(await followAll(log, 'r')), range(1, 501));
   });
 
   check('runs do not meet', async (t, log) => {
     const runs = Array.from({ length: 50 }, (_, index) => `r${String(index)}`);
-    await Promise.all(runs.map(async (run) => log.append(scopeOf(run), 0, [piece(1, run), end(2)])));
-    for (const run of runs) t.deepEqual(plain(await followAll(log, run)), plain([piece(1, run), end(2)]));
+    await Promise.all(runs.map(async (run) => log.append(scopeOf(run), 0, [chunkOf(1, run), end(2)])));
+    for (const run of runs) t.deepEqual(plain(await followAll(log, run)), plain([chunkOf(1, run), end(2)]));
   });
 
   check('a follower has what was there before, and then what comes', async (t, log) => {
-    await log.append(scopeOf('r'), 0, pieces(1, 3));
+    await log.append(scopeOf('r'), 0, chunksOf(1, 3));
     const follower = listen(log, 'r');
     await follower.reaches(3);
-    await log.append(scopeOf('r'), 3, [piece(4)]);
+    await log.append(scopeOf('r'), 3, [chunkOf(4)]);
     await follower.reaches(4);
     await log.append(scopeOf('r'), 4, [end(5)]);
     t.deepEqual(numbers(await follower.done), [1, 2, 3, 4, 5]);
@@ -109,28 +111,28 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
 
   check('a rebuilt log begins above 1, and a follower with a lower number gets all of it', async (t, log) => {
     const follower = listen(log, 'r', 4);
-    await log.append(scopeOf('r'), 0, pieces(told + 1, told + 2));
-    t.is(await log.last('r'), told + 2);
-    await stale(t, log.append(scopeOf('r'), 0, [piece(1)]));
-    await stale(t, log.append(scopeOf('r'), 2, [piece(3)]));
-    await log.append(scopeOf('r'), told + 2, [end(told + 3)]);
-    const all = range(told + 1, told + 3);
+    await log.append(scopeOf('r'), 0, chunksOf(ofThirdClaim + 1, ofThirdClaim + 2));
+    t.is(await log.last('r'), ofThirdClaim + 2);
+    await stale(t, log.append(scopeOf('r'), 0, [chunkOf(1)]));
+    await stale(t, log.append(scopeOf('r'), 2, [chunkOf(3)]));
+    await log.append(scopeOf('r'), ofThirdClaim + 2, [end(ofThirdClaim + 3)]);
+    const all = range(ofThirdClaim + 1, ofThirdClaim + 3);
     t.deepEqual(numbers(await follower.done), all);
-    t.deepEqual(plain([await log.end('r', never)]), plain([end(told + 3)]));
-    for (const after of [0, 1, 9, told]) t.deepEqual(numbers(await followAll(log, 'r', after)), all);
-    t.deepEqual(numbers(await followAll(log, 'r', told + 2)), [told + 3]);
-    t.deepEqual(await followAll(log, 'r', told + 3), []);
+    t.deepEqual(plain([await log.end('r', never)]), plain([end(ofThirdClaim + 3)]));
+    for (const after of [0, 1, 9, ofThirdClaim]) t.deepEqual(numbers(await followAll(log, 'r', after)), all);
+    t.deepEqual(numbers(await followAll(log, 'r', ofThirdClaim + 2)), [ofThirdClaim + 3]);
+    t.deepEqual(await followAll(log, 'r', ofThirdClaim + 3), []);
   });
 
   check('a large event at the start of a rebuilt log passes', async (t, log) => {
-    const heavy = 'x'.repeat(2 * 1024 * 1024);
-    await log.append(scopeOf('r'), 0, [piece(told + 1, heavy), end(told + 2)]);
-    t.deepEqual(numbers(await followAll(log, 'r', 7)), [told + 1, told + 2]);
+    const large = 'x'.repeat(2 * 1024 * 1024);
+    await log.append(scopeOf('r'), 0, [chunkOf(ofThirdClaim + 1, large), end(ofThirdClaim + 2)]);
+    t.deepEqual(numbers(await followAll(log, 'r', 7)), [ofThirdClaim + 1, ofThirdClaim + 2]);
   });
 
   check('a follower may come before the first event', async (t, log) => {
     const follower = listen(log, 'r');
-    await log.append(scopeOf('r'), 0, [piece(1), end(2)]);
+    await log.append(scopeOf('r'), 0, [chunkOf(1), end(2)]);
     t.deepEqual(numbers(await follower.done), [1, 2]);
   });
 
@@ -147,9 +149,9 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
   });
 
   check('many followers, each from another number, see the same run', async (t, log) => {
-    await log.append(scopeOf('r'), 0, pieces(1, 10));
+    await log.append(scopeOf('r'), 0, chunksOf(1, 10));
     const followers = range(0, 20).map((after) => listen(log, 'r', after));
-    for (let seq = 11; seq < 20; seq++) await log.append(scopeOf('r'), seq - 1, [piece(seq)]);
+    for (let seq = 11; seq < 20; seq++) await log.append(scopeOf('r'), seq - 1, [chunkOf(seq)]);
     await log.append(scopeOf('r'), 19, [end(20)]);
     for (const [after, { done }] of followers.entries()) t.deepEqual(numbers(await done), range(after + 1, 20));
   });
@@ -157,10 +159,10 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
   check('a slow follower gets everything in the end, and delays no other', async (t, log) => {
     const slow = log.follow('r', 0, never)[Symbol.asyncIterator]();
     const first = slow.next();
-    await log.append(scopeOf('r'), 0, [piece(1)]);
+    await log.append(scopeOf('r'), 0, [chunkOf(1)]);
     t.deepEqual(numbers(((await first).value as EventBatch).events), [1]);
     const quick = listen(log, 'r');
-    for (let seq = 2; seq < 4000; seq += 3) await log.append(scopeOf('r'), seq - 1, pieces(seq, seq + 2));
+    for (let seq = 2; seq < 4000; seq += 3) await log.append(scopeOf('r'), seq - 1, chunksOf(seq, seq + 2));
     const last = await log.last('r');
     await log.append(scopeOf('r'), last, [end(last + 1)]);
     t.deepEqual(numbers(await quick.done), range(1, last + 1));
@@ -168,7 +170,7 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
   });
 
   check('a follower that leaves takes nothing from the others', async (t, log) => {
-    await log.append(scopeOf('r'), 0, pieces(1, 2));
+    await log.append(scopeOf('r'), 0, chunksOf(1, 2));
     const leaving = log.follow('r', 0, never)[Symbol.asyncIterator]();
     const staying = listen(log, 'r');
     await leaving.next();
@@ -179,7 +181,7 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
   });
 
   check('a follower that waits ends when its signal fires, with the reason', async (t, log) => {
-    await log.append(scopeOf('r'), 0, [piece(1)]);
+    await log.append(scopeOf('r'), 0, [chunkOf(1)]);
     const controller = new AbortController();
     const reason = new Error('enough');
     const iterator = log.follow('r', 0, controller.signal)[Symbol.asyncIterator]();
@@ -192,14 +194,14 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
   });
 
   check('following behind the last event of an ended run ends at once', async (t, log) => {
-    await log.append(scopeOf('r'), 0, [piece(1), end(2)]);
+    await log.append(scopeOf('r'), 0, [chunkOf(1), end(2)]);
     t.deepEqual(await followAll(log, 'r', 2), []);
     t.deepEqual(await followAll(log, 'r', 9), []);
   });
 
   check('all who wait for the end get it, and at once when it is there', async (t, log) => {
     const waiting = [log.end('r', never), log.end('r', never)];
-    await log.append(scopeOf('r'), 0, pieces(1, 2));
+    await log.append(scopeOf('r'), 0, chunksOf(1, 2));
     await log.append(scopeOf('r'), 2, [end(3, 'error')]);
     for (const each of [...waiting, log.end('r', never)]) t.deepEqual(plain([await each]), plain([end(3, 'error')]));
   });
@@ -214,42 +216,42 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
   });
 
   check('events of 512 KiB pass, live and stored', async (t, log) => {
-    const heavy = 'x'.repeat(512 * 1024);
+    const large = 'x'.repeat(512 * 1024);
     const live = listen(log, 'r');
-    for (const seq of range(1, 8)) await log.append(scopeOf('r'), seq - 1, [piece(seq, heavy)]);
+    for (const seq of range(1, 8)) await log.append(scopeOf('r'), seq - 1, [chunkOf(seq, large)]);
     await log.append(scopeOf('r'), 8, [end(9)]);
-    t.deepEqual(weights(await live.done), weights(await followAll(log, 'r')));
+    t.deepEqual(byteSizes(await live.done), byteSizes(await followAll(log, 'r')));
     t.true(
-      weights(await live.done)
+      byteSizes(await live.done)
         .slice(0, 8)
-        .every((weight) => weight > heavy.length),
+        .every((size) => size > large.length),
     );
   });
 
   check('an event of 4 MiB passes, live and stored, as does what comes before and behind it', async (t, log) => {
-    const heavy = 'x'.repeat(4 * 1024 * 1024);
+    const large = 'x'.repeat(4 * 1024 * 1024);
     const live = listen(log, 'r');
-    await log.append(scopeOf('r'), 0, [piece(1), piece(2, heavy), piece(3)]);
+    await log.append(scopeOf('r'), 0, [chunkOf(1), chunkOf(2, large), chunkOf(3)]);
     await log.append(scopeOf('r'), 3, [end(4)]);
     t.deepEqual(numbers(await live.done), [1, 2, 3, 4]);
-    t.deepEqual(weights(await followAll(log, 'r')), weights(await live.done));
+    t.deepEqual(byteSizes(await followAll(log, 'r')), byteSizes(await live.done));
     t.deepEqual(numbers(await followAll(log, 'r', 1)), [2, 3, 4]);
     t.deepEqual(numbers(await followAll(log, 'r', 2)), [3, 4]);
     t.is(await log.last('r'), 4);
   });
 
   check('a last event of 2 MiB reaches those who wait for it, and those who come later', async (t, log) => {
-    const heavy = eventOf(2, 'on_chain_end', 'y'.repeat(2 * 1024 * 1024));
+    const large = eventOf(2, 'on_chain_end', 'y'.repeat(2 * 1024 * 1024));
     const waiting = log.end('r', never);
-    await log.append(scopeOf('r'), 0, [piece(1), heavy]);
-    t.deepEqual(weights([await waiting, await log.end('r', never)]), weights([heavy, heavy]));
+    await log.append(scopeOf('r'), 0, [chunkOf(1), large]);
+    t.deepEqual(byteSizes([await waiting, await log.end('r', never)]), byteSizes([large, large]));
     t.true(await log.isEnded('r'));
-    await stale(t, log.append(scopeOf('r'), 2, [piece(3)]));
+    await stale(t, log.append(scopeOf('r'), 2, [chunkOf(3)]));
   });
 
   check('whether a run has ended is known from its last event on', async (t, log) => {
     t.false(await log.isEnded('r'));
-    await log.append(scopeOf('r'), 0, [piece(1)]);
+    await log.append(scopeOf('r'), 0, [chunkOf(1)]);
     t.false(await log.isEnded('r'));
     const writing = log.append(scopeOf('r'), 1, [end(2)]);
     t.true(await log.isEnded('r'));
@@ -259,13 +261,13 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
 
   check('logs that ended before a time expire, at most as many as asked for', async (t, log) => {
     if (expires === 'by age') {
-      await log.append(scopeOf('a'), 0, [piece(1), end(2)]);
+      await log.append(scopeOf('a'), 0, [chunkOf(1), end(2)]);
       t.is(await log.expire(Date.now() + 1000, 10), 0);
       t.is(await log.last('a'), 2);
       return;
     }
-    for (const run of ['a', 'b', 'c']) await log.append(scopeOf(run), 0, [piece(1), end(2)]);
-    await log.append(scopeOf('open'), 0, [piece(1)]);
+    for (const run of ['a', 'b', 'c']) await log.append(scopeOf(run), 0, [chunkOf(1), end(2)]);
+    await log.append(scopeOf('open'), 0, [chunkOf(1)]);
     t.is(await log.expire(Date.now() - 60_000, 10), 0);
     t.is(await log.expire(Date.now() + 1000, 2), 2);
     t.is(await log.expire(Date.now() + 1000, 10), 1);
@@ -278,11 +280,11 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
   check('logs without an end are named once they are old, and are gone when they are dropped', async (t, log) => {
     const before = Date.now() - 60_000;
     const later = Date.now() + 60_000;
-    await log.append(scopeOf('left'), 0, pieces(1, 3));
-    await log.append(scopeOf('ended'), 0, [piece(1), end(2)]);
-    await log.append(scopeOf('ended-later'), 0, [piece(1)]);
+    await log.append(scopeOf('left'), 0, chunksOf(1, 3));
+    await log.append(scopeOf('ended'), 0, [chunkOf(1), end(2)]);
+    await log.append(scopeOf('ended-later'), 0, [chunkOf(1)]);
     await log.append(scopeOf('ended-later'), 1, [end(2)]);
-    await log.append(scopeOf('followed'), 0, [piece(1)]);
+    await log.append(scopeOf('followed'), 0, [chunkOf(1)]);
     const follower = listen(log, 'followed', 0);
     t.deepEqual(await log.unended(before), []);
     if (expires === 'by age') {
@@ -294,7 +296,7 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
       await log.drop(['left', 'followed']);
       t.is(await log.last('left'), 0);
       t.deepEqual(await log.unended(later), []);
-      await log.append(scopeOf('left'), 0, [piece(1), end(2)]);
+      await log.append(scopeOf('left'), 0, [chunkOf(1), end(2)]);
       t.deepEqual(numbers(await followAll(log, 'left')), [1, 2]);
     }
     await log.append(scopeOf('followed'), 1, [end(2)]);
@@ -315,7 +317,7 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
           await log.append(
             scopeOf('r'),
             first - 1,
-            seq === total ? [...pieces(first, seq - 1), end(seq)] : pieces(first, seq),
+            seq === total ? [...chunksOf(first, seq - 1), end(seq)] : chunksOf(first, seq),
           );
         }
         const uncut = plain(await followAll(log, 'r'));
@@ -339,17 +341,17 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
     const place = newPlace();
     {
       await using log = await open(place);
-      await log.append(scopeOf('ended'), 0, [piece(1), end(2)]);
-      await log.append(scopeOf('open'), 0, pieces(1, 3));
-      await log.append(scopeOf('open'), 3, pieces(4, 5));
+      await log.append(scopeOf('ended'), 0, [chunkOf(1), end(2)]);
+      await log.append(scopeOf('open'), 0, chunksOf(1, 3));
+      await log.append(scopeOf('open'), 3, chunksOf(4, 5));
     }
     await using log = await open(place);
-    t.deepEqual(plain(await followAll(log, 'ended')), plain([piece(1), end(2)]));
+    t.deepEqual(plain(await followAll(log, 'ended')), plain([chunkOf(1), end(2)]));
     t.deepEqual(plain([await log.end('ended', never)]), plain([end(2)]));
-    await stale(t, log.append(scopeOf('ended'), 2, [piece(3)]));
+    await stale(t, log.append(scopeOf('ended'), 2, [chunkOf(3)]));
     t.is(await log.last('open'), 5);
     t.deepEqual(await log.unended(Date.now() + 60_000), expires === 'by age' ? [] : ['open']);
-    await stale(t, log.append(scopeOf('open'), 4, [piece(5)]));
+    await stale(t, log.append(scopeOf('open'), 4, [chunkOf(5)]));
     const follower = listen(log, 'open', 4);
     await log.append(scopeOf('open'), 5, [end(6)]);
     t.deepEqual(numbers(await follower.done), [5, 6]);
@@ -359,9 +361,9 @@ export function runLogContract(test: TestFn, name: string, { open, keeps, expire
   test(`${name}: what an append resolved for is on record before the log is closed`, async (t) => {
     const place = newPlace();
     await using log = await open(place);
-    await log.append(scopeOf('r'), 0, [piece(1), end(2)]);
+    await log.append(scopeOf('r'), 0, [chunkOf(1), end(2)]);
     await using beside = await open(place);
-    t.deepEqual(plain(await followAll(beside, 'r')), plain([piece(1), end(2)]));
+    t.deepEqual(plain(await followAll(beside, 'r')), plain([chunkOf(1), end(2)]));
   });
 }
 
@@ -371,15 +373,19 @@ interface LosingPlaces extends Pick<RunLogPlaces, 'open'>, Required<Pick<RunLogP
 
 /** What was lost under way may be gone, or put back: what is there begins with the first event and has no gap. */
 function losing(test: TestFn, name: string, { open, lose, newPlace }: LosingPlaces): void {
-  const heavy = 'x'.repeat(128 * 1024);
+  const large = 'x'.repeat(128 * 1024);
   for (const [title, own, others] of [
-    ['one writer', pieces(1, 5), []],
-    ['a writer that took it over', pieces(4, 5), pieces(1, 3)],
-    ['a writer that has only just taken it over', [], pieces(1, 3)],
-    ['a writer of much', range(1, 8).map((seq) => piece(seq, heavy)), []],
-    ['a writer that took much over', pieces(9, 10), range(1, 8).map((seq) => piece(seq, heavy))],
-    ['a writer that tells it again', pieces(told + 1, told + 5), []],
-    ['a writer that took it over as it was told again', pieces(told + 4, told + 5), pieces(told + 1, told + 3)],
+    ['one writer', chunksOf(1, 5), []],
+    ['a writer that took it over', chunksOf(4, 5), chunksOf(1, 3)],
+    ['a writer that has only just taken it over', [], chunksOf(1, 3)],
+    ['a writer of much', range(1, 8).map((seq) => chunkOf(seq, large)), []],
+    ['a writer that took much over', chunksOf(9, 10), range(1, 8).map((seq) => chunkOf(seq, large))],
+    ['a writer that tells it again', chunksOf(ofThirdClaim + 1, ofThirdClaim + 5), []],
+    [
+      'a writer that took it over as it was told again',
+      chunksOf(ofThirdClaim + 4, ofThirdClaim + 5),
+      chunksOf(ofThirdClaim + 1, ofThirdClaim + 3),
+    ],
   ] as const) {
     test(`${name}: a log of ${title} that is lost under way is there from its first event on, or not at all`, async (t) => {
       const place = newPlace();
@@ -392,7 +398,7 @@ function losing(test: TestFn, name: string, { open, lose, newPlace }: LosingPlac
       for (const each of own) await log.append(scopeOf('r'), behind(each.seq), [each]);
       const last = await log.last('r');
       await lose(place);
-      const written = await log.append(scopeOf('r'), last, [piece(last + 1), end(last + 2)]).then(
+      const written = await log.append(scopeOf('r'), last, [chunkOf(last + 1), end(last + 2)]).then(
         () => true,
         () => false,
       );
@@ -410,7 +416,7 @@ function losing(test: TestFn, name: string, { open, lose, newPlace }: LosingPlac
         stands = await log.last('r');
         t.true(stands === 0 || (mayBePutBack && stands === last), String(stands));
         const next = stands === 0 ? first : stands + 1;
-        return log.append(scopeOf('r'), stands, [piece(next), end(next + 1)]).then(
+        return log.append(scopeOf('r'), stands, [chunkOf(next), end(next + 1)]).then(
           () => true,
           () => false,
         );
@@ -420,15 +426,15 @@ function losing(test: TestFn, name: string, { open, lose, newPlace }: LosingPlac
   }
 }
 
-const piece = (seq: number, text = `piece ${String(seq)}`): RunEvent => eventOf(seq, 'messages_chunk', text);
+const chunkOf = (seq: number, text = `piece ${String(seq)}`): RunEvent => eventOf(seq, 'messages_chunk', text);
 const end = (seq: number, kind: EventKind = 'on_chain_end'): RunEvent => eventOf(seq, kind, { last: seq });
-const pieces = (first: number, last: number): RunEvent[] => range(first, last).map((seq) => piece(seq));
+const chunksOf = (first: number, last: number): RunEvent[] => range(first, last).map((seq) => chunkOf(seq));
 
 const range = (first: number, last: number): number[] =>
   Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index);
 
 const numbers = (events: readonly RunEvent[]): number[] => events.map(({ seq }) => seq);
-const weights = (events: readonly RunEvent[]): number[] => events.map(({ data }) => data.byteLength);
+const byteSizes = (events: readonly RunEvent[]): number[] => events.map(({ data }) => data.byteLength);
 const plain = (events: readonly RunEvent[]): [number, string, string][] =>
   events.map((event) => [event.seq, event.kind, chunkText(event)]);
 
@@ -466,7 +472,7 @@ function listen(log: RunLog, runId: string, after = 0): Follower {
   const run = async (): Promise<readonly RunEvent[]> => {
     for await (const batch of log.follow(runId, after, never)) {
       seen.push(...batch.events);
-      for (const look of watchers) look();
+      for (const check of watchers) check();
     }
     return seen;
   };
@@ -475,13 +481,13 @@ function listen(log: RunLog, runId: string, after = 0): Follower {
     done: run(),
     reaches: async (seq) =>
       new Promise((resolve) => {
-        const look = (): void => {
+        const check = (): void => {
           if (!seen.some((each) => each.seq >= seq || isTerminal(each))) return;
-          watchers.delete(look);
+          watchers.delete(check);
           resolve();
         };
-        watchers.add(look);
-        look();
+        watchers.add(check);
+        check();
       }),
   };
 }

@@ -6,7 +6,7 @@ import type { RunnableRun, RunQueue } from '@agent-workflow/execution/ports/queu
 /** Names of owners. */
 type Owners = readonly [string, string, string, string];
 
-export interface RunQueuePlaces {
+interface RunQueuePlaces {
   /** Gives an empty queue each time. */
   readonly open: () => Promise<RunQueue>;
   /** Owners of whom none shares its turns with another; any do, unless set. */

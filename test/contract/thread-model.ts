@@ -65,13 +65,13 @@ async function outcome<T>(work: Promise<T>): Promise<T | ErrorCode> {
 
 /** Calls on one thread, each with what the model says must come of it. */
 export function threadCommand(t: ExecutionContext): fc.Arbitrary<Command>[] {
-  const named = (says: string, run: Command['run']): Command => ({
+  const named = (title: string, run: Command['run']): Command => ({
     check: () => true,
     run: async (model, threads) => {
       await run(model, threads);
-      await compare(t, model, threads, says);
+      await compare(t, model, threads, title);
     },
-    toString: () => says,
+    toString: () => title,
   });
   const accepting = fc
     .tuple(target, fc.constantFrom('enqueue', 'reject', 'interrupt', 'rollback'), fc.boolean())
@@ -79,11 +79,11 @@ export function threadCommand(t: ExecutionContext): fc.Arbitrary<Command>[] {
       named(`accept ${n} ${strategy}${isClaimed ? ' with claim' : ''}`, async (model, threads) => {
         const runId = nameOf(model, n);
         const parts = { multitaskStrategy: strategy, ...(isClaimed ? { claim: { workerId: 'w' } } : {}) };
-        const told = await outcome(accept(threads, runId, parts));
+        const actual = await outcome(accept(threads, runId, parts));
         const expected = acceptIn(model, runId, strategy, isClaimed);
-        if (typeof told === 'string' || typeof expected === 'string')
-          return void t.is<unknown, unknown>(told, expected);
-        const { status, runnable, stoppedRunId, claimed } = told;
+        if (typeof actual === 'string' || typeof expected === 'string')
+          return void t.is<unknown, unknown>(actual, expected);
+        const { status, runnable, stoppedRunId, claimed } = actual;
         t.deepEqual({ status, runnable, stoppedRunId, epoch: claimed?.epoch }, expected);
       }),
     );
@@ -91,10 +91,11 @@ export function threadCommand(t: ExecutionContext): fc.Arbitrary<Command>[] {
     named(`claim ${n} ${String(behind)}`, async (model, threads) => {
       const runId = nameOf(model, n);
       const takeoverEpoch = behind === undefined ? undefined : model.epoch + behind;
-      const told = await outcome(claim(threads, runId, takeoverEpoch === undefined ? {} : { takeoverEpoch }));
+      const actual = await outcome(claim(threads, runId, takeoverEpoch === undefined ? {} : { takeoverEpoch }));
       const expected = claimIn(model, runId, takeoverEpoch);
-      if (typeof told === 'string' || typeof expected === 'string') return void t.is<unknown, unknown>(told, expected);
-      t.deepEqual({ epoch: told.epoch, step: told.step, isGivenUp: told.givenUp !== undefined }, expected);
+      if (typeof actual === 'string' || typeof expected === 'string')
+        return void t.is<unknown, unknown>(actual, expected);
+      t.deepEqual({ epoch: actual.epoch, step: actual.step, isLastClaim: actual.givenUp !== undefined }, expected);
     }),
   );
   const committing = fc
@@ -105,20 +106,21 @@ export function threadCommand(t: ExecutionContext): fc.Arbitrary<Command>[] {
         if (!token) return;
         const messageId = `a${String((model.commits += 1))}`;
         const parts = { step: token.step, messages: [assistant(messageId)], ...(isLast ? { end: completed } : {}) };
-        const told = await outcome(commit(threads, token.runId, token.epoch, parts));
+        const actual = await outcome(commit(threads, token.runId, token.epoch, parts));
         const expected = commitIn(model, token, messageId, isLast);
-        if (typeof told === 'string' || typeof expected === 'string')
-          return void t.is<unknown, unknown>(told, expected);
-        t.is(told.nextRunId, expected.nextRunId);
+        if (typeof actual === 'string' || typeof expected === 'string')
+          return void t.is<unknown, unknown>(actual, expected);
+        t.is(actual.nextRunId, expected.nextRunId);
       }),
     );
   const stopping = target.map((n) =>
     named(`stop ${n}`, async (model, threads) => {
       const runId = nameOf(model, n);
-      const told = await outcome(threads.endRun({ owner, runId, status: 'stopped' }, call()));
+      const actual = await outcome(threads.endRun({ owner, runId, status: 'stopped' }, call()));
       const expected = stopIn(model, runId);
-      if (typeof told === 'string' || typeof expected === 'string') return void t.is<unknown, unknown>(told, expected);
-      t.deepEqual({ nextRunId: undefined, ...told }, expected);
+      if (typeof actual === 'string' || typeof expected === 'string')
+        return void t.is<unknown, unknown>(actual, expected);
+      t.deepEqual({ nextRunId: undefined, ...actual }, expected);
     }),
   );
   const deleting = fc.constantFrom(false, true).map((isFinished) =>
@@ -129,9 +131,9 @@ export function threadCommand(t: ExecutionContext): fc.Arbitrary<Command>[] {
           Object.assign(model, newModel(), { generation: model.generation + 1, tokens: model.tokens });
         return;
       }
-      const told = await outcome(threads.beginDelete(thread1, call()));
+      const actual = await outcome(threads.beginDelete(thread1, call()));
       const open = [...(model.active ? [model.active.runId] : []), ...model.queue];
-      t.deepEqual(typeof told === 'string' ? told : told.stoppedRunIds, model.exists ? open : 'NotFound');
+      t.deepEqual(typeof actual === 'string' ? actual : actual.stoppedRunIds, model.exists ? open : 'NotFound');
       if (model.exists) model.epoch += 1;
       model.deleting = model.exists;
     }),
@@ -203,7 +205,7 @@ function hand(model: ThreadModel, active: Active): void {
   model.tokens.push({ runId: active.runId, epoch: model.epoch, step: active.step });
 }
 
-type Claimed = { readonly epoch: number; readonly step: number; readonly isGivenUp: boolean } | ErrorCode;
+type Claimed = { readonly epoch: number; readonly step: number; readonly isLastClaim: boolean } | ErrorCode;
 
 function claimIn(model: ThreadModel, runId: string, takeoverEpoch: number | undefined): Claimed {
   const { active } = model;
@@ -214,11 +216,11 @@ function claimIn(model: ThreadModel, runId: string, takeoverEpoch: number | unde
   if (active.claims === 3) {
     model.epoch += 1;
     release(model, 'failed');
-    return { epoch: model.epoch, step, isGivenUp: true };
+    return { epoch: model.epoch, step, isLastClaim: true };
   }
   if (active.isRunning) hand(model, active);
   else begin(model, active);
-  return { epoch: model.epoch, step, isGivenUp: false };
+  return { epoch: model.epoch, step, isLastClaim: false };
 }
 
 /** The run that holds the thread ends so; whoever waited longest has it now. */
@@ -271,16 +273,16 @@ function stopIn(model: ThreadModel, runId: string): Stopped | ErrorCode {
 }
 
 /** Holds that the record says of thread and runs what the model does. */
-async function compare(t: ExecutionContext, model: ThreadModel, threads: Threads, says: string): Promise<void> {
+async function compare(t: ExecutionContext, model: ThreadModel, threads: Threads, title: string): Promise<void> {
   for (const [runId, status] of model.runs) {
-    const told = await outcome(threads.getRun({ owner, runId }, call()));
-    const seen = typeof told === 'string' ? told : told.status;
-    t.is(seen, model.deleting ? 'NotFound' : status, `${says}: ${runId}`);
+    const actual = await outcome(threads.getRun({ owner, runId }, call()));
+    const seen = typeof actual === 'string' ? actual : actual.status;
+    t.is(seen, model.deleting ? 'NotFound' : status, `${title}: ${runId}`);
   }
-  if (model.exists && !model.deleting) t.deepEqual(await logOf(threads), [...model.log], says);
+  if (model.exists && !model.deleting) t.deepEqual(await logOf(threads), [...model.log], title);
   else
     t.is(
-      await outcome(threads.getThread(thread1, call())).then((told) => (typeof told === 'string' ? told : '')),
+      await outcome(threads.getThread(thread1, call())).then((actual) => (typeof actual === 'string' ? actual : '')),
       'NotFound',
     );
 }

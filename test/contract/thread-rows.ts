@@ -80,8 +80,10 @@ export const run = (runId: string, parts: Partial<RunRecord> = {}): RunRecord =>
 export const put = async (store: ThreadStore, change: Change, at: ThreadKey = key): Promise<void> =>
   store.change(at, {}, () => ({ change, reply: undefined }));
 
-export const look = async (store: ThreadStore, reads: Parameters<ThreadStore['change']>[1] = {}): Promise<Snapshot> =>
-  store.change(key, reads, (snapshot) => ({ reply: snapshot }));
+export const snapshotOf = async (
+  store: ThreadStore,
+  reads: Parameters<ThreadStore['change']>[1] = {},
+): Promise<Snapshot> => store.change(key, reads, (snapshot) => ({ reply: snapshot }));
 
 export const mark = async (store: ThreadStore): Promise<void> =>
   store.change(key, {}, ({ head }) => ({

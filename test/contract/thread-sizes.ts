@@ -66,7 +66,7 @@ const forgetSize = (store: ThreadStore, threadId: string): Promise<void> =>
   });
 
 /** Holds the size in the head, where it is, against what is there. */
-async function compare(t: ExecutionContext, store: ThreadStore, threadId: string, says: string): Promise<void> {
+async function compare(t: ExecutionContext, store: ThreadStore, threadId: string, title: string): Promise<void> {
   const key = { owner, threadId };
   const head = await store.getHead(key);
   if (!head) return;
@@ -75,6 +75,6 @@ async function compare(t: ExecutionContext, store: ThreadStore, threadId: string
     fields: Object.entries(fields).reduce((sum, [name, json]) => sum + Buffer.byteLength(name) + json.byteLength, 0),
     context: context.reduce((sum, json) => sum + json.byteLength + 1, 0),
   };
-  if (head.size) t.deepEqual(head.size, real, says);
-  t.deepEqual(await store.measure(key), { version: head.version, ...real }, says);
+  if (head.size) t.deepEqual(head.size, real, title);
+  t.deepEqual(await store.measure(key), { version: head.version, ...real }, title);
 }

@@ -8,7 +8,7 @@ import {
   checkpoint,
   entry,
   key,
-  look,
+  snapshotOf,
   mark,
   newHead,
   owner,
@@ -26,7 +26,7 @@ export function threadStorePastContract(check: CheckStore, ages: boolean): void 
   check('a decision sees the fields it asks for, or all of them, and only those', async (t, store) => {
     await put(store, { head: newHead, fields: { a: bytes('1'), b: bytes('2'), constructor: bytes('3') } });
     const seen = async (fields: readonly string[] | 'all'): Promise<[string, string | undefined][]> =>
-      Object.entries((await look(store, { fields })).fields)
+      Object.entries((await snapshotOf(store, { fields })).fields)
         .map(([name, json]): [string, string | undefined] => [name, text(json)])
         .toSorted();
     t.deepEqual(await seen([]), []);
@@ -44,7 +44,7 @@ export function threadStorePastContract(check: CheckStore, ages: boolean): void 
     'a decision sees the messages it asks for as they stand, and the context by its positions',
     async (t, store) => {
       await put(store, { head: newHead, messages: [entry(0), entry(1), entry(2)], removedFromContext: [1] });
-      const seen = await look(store, { messages: ['m1', 'm2', 'absent'] });
+      const seen = await snapshotOf(store, { messages: ['m1', 'm2', 'absent'] });
       t.deepEqual(
         [...seen.entries],
         [
@@ -53,7 +53,7 @@ export function threadStorePastContract(check: CheckStore, ages: boolean): void 
         ],
       );
       t.deepEqual(seen.context, []);
-      t.deepEqual((await look(store, { context: true })).context, [0, 2]);
+      t.deepEqual((await snapshotOf(store, { context: true })).context, [0, 2]);
     },
   );
 
@@ -61,7 +61,7 @@ export function threadStorePastContract(check: CheckStore, ages: boolean): void 
     await put(store, { head: newHead, fields: { a: bytes('1'), b: bytes('2') } });
     await put(store, { head: newHead, fields: { a: undefined, c: undefined, b: bytes('3') } });
     t.deepEqual(textsOf(await store.getState(key)).fields, { b: '3' });
-    t.deepEqual((await look(store, { fields: ['a'] })).fields, {});
+    t.deepEqual((await snapshotOf(store, { fields: ['a'] })).fields, {});
   });
 
   check('fields that a change puts stand after it has cleared the others', async (t, store) => {
@@ -84,7 +84,7 @@ export function threadStorePastContract(check: CheckStore, ages: boolean): void 
     t.deepEqual(textsOf(await store.getState(key)).context, ['{"n":0}', '"back"']);
     t.is(await store.getMessage(key, 'm2'), undefined);
     await put(store, { head: newHead, messages: [{ ...entry(2), messageId: 'm3' }] });
-    t.is((await look(store, { messages: ['m3'] })).entries.get('m3')?.position, 2);
+    t.is((await snapshotOf(store, { messages: ['m3'] })).entries.get('m3')?.position, 2);
   });
 
   check('the context and entries of the log are read with their places', async (t, store) => {
@@ -152,13 +152,13 @@ export function threadStorePastContract(check: CheckStore, ages: boolean): void 
       seen = [];
       return { add: ({ version, undo }) => seen.push([version, text(undo)]) };
     };
-    await look(store, { undosOfActiveRun });
+    await snapshotOf(store, { undosOfActiveRun });
     t.deepEqual(seen, [
       [7, 'undo 7'],
       [5, 'undo 5'],
     ]);
     await put(store, { head: { ...newHead, version: 8 } });
-    await look(store, { undosOfActiveRun });
+    await snapshotOf(store, { undosOfActiveRun });
     t.deepEqual(seen, []);
   });
 
@@ -185,21 +185,21 @@ export function threadStorePastContract(check: CheckStore, ages: boolean): void 
     await store.purge(key);
     await put(store, { head: { ...newHead, version: 5 } });
     t.deepEqual(await store.listCheckpoints(key, { limit: 10 }), []);
-    t.is((await look(store, { toolCall: { runId: 'r1', callKey: 'k' } })).toolCall, undefined);
+    t.is((await snapshotOf(store, { toolCall: { runId: 'r1', callKey: 'k' } })).toolCall, undefined);
   });
 
   check('a noted call is known by its run and key, and with its result once that is noted', async (t, store) => {
     const toolCall = { runId: 'r1', callKey: 'r1/0/c1' };
     await put(store, { head: newHead, runs: [run('r1', { status: 'running' })], toolCall });
-    t.false('toolCall' in (await look(store)));
-    t.deepEqual((await look(store, { toolCall })).toolCall, toolCall);
+    t.false('toolCall' in (await snapshotOf(store)));
+    t.deepEqual((await snapshotOf(store, { toolCall })).toolCall, toolCall);
     for (const other of [
       { ...toolCall, runId: 'r2' },
       { ...toolCall, callKey: 'r1/0/c2' },
     ])
-      t.is((await look(store, { toolCall: other })).toolCall, undefined);
+      t.is((await snapshotOf(store, { toolCall: other })).toolCall, undefined);
     await put(store, { head: newHead, toolCall: { ...toolCall, result: bytes('{"ok":true}') } });
-    const known = (await look(store, { toolCall })).toolCall;
+    const known = (await snapshotOf(store, { toolCall })).toolCall;
     t.deepEqual({ ...known, result: text(known?.result) }, { ...toolCall, result: '{"ok":true}' });
     const elsewhere = await store.change({ owner: 'u:bob', threadId: 't1' }, { toolCall }, (snapshot) => ({
       reply: snapshot.toolCall,

@@ -13,7 +13,7 @@ import {
   entry,
   fullHead,
   key,
-  look,
+  snapshotOf,
   mark,
   newHead,
   owner,
@@ -46,7 +46,7 @@ export function threadStoreContract(test: TestFn, { name, open, keeps, ages }: T
   });
 
   check('the first decision sees no thread, and the next one what it wrote', async (t, store) => {
-    t.deepEqual(await look(store), {
+    t.deepEqual(await snapshotOf(store), {
       head: undefined,
       runs: new Map(),
       entries: new Map(),
@@ -54,7 +54,7 @@ export function threadStoreContract(test: TestFn, { name, open, keeps, ages }: T
       context: [],
     });
     await put(store, { head: fullHead });
-    t.deepEqual((await look(store)).head, fullHead);
+    t.deepEqual((await snapshotOf(store)).head, fullHead);
     t.deepEqual(await store.getHead(key), fullHead);
   });
 
@@ -184,7 +184,7 @@ export function threadStoreContract(test: TestFn, { name, open, keeps, ages }: T
       messages: [entry(0), entry(1), entry(2)],
       runs: [run('r1'), run('r2')],
     });
-    const seen = await look(store, { runs: ['r2', 'r9'], messages: ['m1', 'm9'] });
+    const seen = await snapshotOf(store, { runs: ['r2', 'r9'], messages: ['m1', 'm9'] });
     t.deepEqual([...seen.runs], [['r2', run('r2')]]);
     t.deepEqual([...seen.entries], [['m1', { ...entry(1), inContext: true }]]);
   });
@@ -238,20 +238,20 @@ export function threadStoreContract(test: TestFn, { name, open, keeps, ages }: T
       at: Date.now(),
       keptMs: 60_000,
     });
-    const told = async (request: string, threadId = 't2'): Promise<string | undefined> =>
+    const repeatOf = async (request: string, threadId = 't2'): Promise<string | undefined> =>
       store.change({ owner, threadId }, { request }, ({ applied }) => ({ reply: text(applied) }));
-    t.is(await told('k'), undefined);
+    t.is(await repeatOf('k'), undefined);
     await t.throwsAsync(
       put(store, { head: newHead, runs: [run('r1')], applies: applies('k') }, { owner, threadId: 't2' }).then(
         async () => put(store, { head: newHead, runs: [run('r1')], applies: applies('k2') }, { owner, threadId: 't3' }),
       ),
     );
-    t.is(await told('k'), '"k"');
-    t.is(await told('k2', 't3'), undefined);
-    t.is(await told('never'), undefined);
+    t.is(await repeatOf('k'), '"k"');
+    t.is(await repeatOf('k2', 't3'), undefined);
+    t.is(await repeatOf('never'), undefined);
     await put(store, { head: { ...newHead, deleting: true } }, { owner, threadId: 't2' });
     await store.purge({ owner, threadId: 't2' });
-    t.is(await told('k'), undefined);
+    t.is(await repeatOf('k'), undefined);
   });
 
   if (!ages) {
@@ -314,9 +314,9 @@ export function threadStoreContract(test: TestFn, { name, open, keeps, ages }: T
     t.deepEqual(positionsOf(await store.listMessages(key, { limit: 10 })), [0, 2]);
     t.deepEqual(textsOf(await store.getState(key)).context, ['{"n":0}', '{"n":2}']);
     t.is(await store.getMessage(key, 'm1'), undefined);
-    t.deepEqual([...(await look(store, { messages: ['m1'] })).entries], []);
+    t.deepEqual([...(await snapshotOf(store, { messages: ['m1'] })).entries], []);
     await put(store, { head: newHead, messages: [{ ...entry(3), messageId: 'm1' }] });
-    t.is((await look(store, { messages: ['m1'] })).entries.get('m1')?.position, 3);
+    t.is((await snapshotOf(store, { messages: ['m1'] })).entries.get('m1')?.position, 3);
   });
 
   check('bytes of every value come back as they were written', async (t, store) => {
@@ -538,7 +538,7 @@ export function threadStoreContract(test: TestFn, { name, open, keeps, ages }: T
     await put(store, { head: fullHead, fields: { a: bytes('1') }, messages: [entry(0)], runs: [run('r1')] });
     await mark(store);
     await store.purge(key);
-    t.is((await look(store, { runs: ['r1'], messages: ['m0'] })).head, undefined);
+    t.is((await snapshotOf(store, { runs: ['r1'], messages: ['m0'] })).head, undefined);
     await put(store, { head: newHead, messages: [{ ...entry(0), json: bytes('"again"') }], runs: [run('r1')] });
     t.deepEqual(await store.getHead(key), newHead);
     t.deepEqual(textsOf(await store.getState(key)), { fields: {}, context: ['"again"'] });

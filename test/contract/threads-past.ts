@@ -203,8 +203,8 @@ export function threadsPastContract(
 
   check('heavy steps are given in replies that a wire can carry', async (t, threads) => {
     const { epoch } = await acceptAndClaim(threads, 'r1');
-    const heavy = bytes(JSON.stringify('x'.repeat(2_000_000)));
-    for (let step = 0; step < 9; step++) await commit(threads, 'r1', epoch, { step, fields: { a: heavy } });
+    const large = bytes(JSON.stringify('x'.repeat(2_000_000)));
+    for (let step = 0; step < 9; step++) await commit(threads, 'r1', epoch, { step, fields: { a: large } });
     t.is((await stepsOf(threads, 'r1')).length, 9);
     t.true((await threads.listRunSteps({ owner, runId: 'r1', fromStep: 0 }, call())).steps.length < 9);
   });

@@ -199,8 +199,8 @@ export function threadsSizesContract(test: TestFn, name: string, { open }: { rea
     const fields = { context_summary: bytes(`"${'x'.repeat(sizes.summary + 1)}"`) };
     const write = threads.writeState({ ...thread1, expectedVersion, fields, messages: [] }, call());
     t.deepEqual(fieldOf(await t.throwsAsync(write))?.[0], ['state', 'context_summary']);
-    const heavy = [1, 2, 3].map((index) => sized(`h${String(index)}`, sizes.message - 1));
-    t.deepEqual(fieldOf(await t.throwsAsync(accept(threads, 'r4', { messages: heavy })))?.[0], ['messages']);
+    const large = [1, 2, 3].map((index) => sized(`h${String(index)}`, sizes.message - 1));
+    t.deepEqual(fieldOf(await t.throwsAsync(accept(threads, 'r4', { messages: large })))?.[0], ['messages']);
     const alone = accept(threads, 'r5', { messages: [sized('big', sizes.message + 1)] });
     t.deepEqual(fieldOf(await t.throwsAsync(alone))?.[0], ['messages', 0]);
   });

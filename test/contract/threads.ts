@@ -713,8 +713,8 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
 
   check('a state write that is to be done once is done once, whatever came in between', async (t, threads) => {
     const { version } = await finishedTurn(threads, 'r1');
-    const once = { owner, onceKey: 'k' };
-    const { at, ...begun } = await threads.beginOnce({ ...once, bodyHash: 'h' }, call());
+    const keyed = { owner, onceKey: 'k' };
+    const { at, ...begun } = await threads.beginOnce({ ...keyed, bodyHash: 'h' }, call());
     t.deepEqual(begun, { isNew: true });
     const write = { ...thread1, expectedVersion: version, messages: [], onceKey: 'k' };
     const first = await threads.writeState({ ...write, fields: { a: bytes('1') } }, call());
@@ -722,10 +722,10 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
     const again = await threads.writeState({ ...write, fields: { a: bytes('2') } }, call());
     t.deepEqual([again.version, fieldsOf(again)], [first.version, { a: '1' }]);
     t.is(text(again.contextJson), text(first.contextJson));
-    t.deepEqual(await threads.beginOnce({ ...once, bodyHash: 'h' }, call()), { isNew: false, at });
-    await threads.endOnce({ ...once, replyJson: bytes('{}') }, call());
-    t.is(text((await threads.beginOnce({ ...once, bodyHash: 'h' }, call())).replyJson), '{}');
-    await refused(t, threads.beginOnce({ ...once, bodyHash: 'other' }, call()), 'Invalid');
+    t.deepEqual(await threads.beginOnce({ ...keyed, bodyHash: 'h' }, call()), { isNew: false, at });
+    await threads.endOnce({ ...keyed, replyJson: bytes('{}') }, call());
+    t.is(text((await threads.beginOnce({ ...keyed, bodyHash: 'h' }, call())).replyJson), '{}');
+    await refused(t, threads.beginOnce({ ...keyed, bodyHash: 'other' }, call()), 'Invalid');
     t.true((await threads.beginOnce({ owner: 'u:bob', onceKey: 'k', bodyHash: 'other' }, call())).isNew);
     await threads.beginDelete(thread1, call());
     await refused(t, threads.writeState({ ...write, fields: {} }, call()), 'NotFound');

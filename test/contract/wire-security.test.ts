@@ -33,12 +33,12 @@ async function authority(t: ExecutionContext): Promise<Authority> {
 }
 
 /** Keys are made beside, which holds this process up. */
-const patienceMs = 15_000;
+const timeoutMs = 15_000;
 
 /** The code that a caller with these credentials gets: `BadRequest` is that of the service itself. */
 async function codeFor({ port }: WireServer, security: WireSecurity): Promise<string> {
   await using client = connect('memory', `localhost:${String(port)}`, security);
-  const error = await client.get({ owner: 'u:1', memoryId: 'm' }, within(patienceMs)).then(
+  const error = await client.get({ owner: 'u:1', memoryId: 'm' }, within(timeoutMs)).then(
     () => undefined,
     (reason: unknown) => reason as ServiceError,
   );
@@ -93,8 +93,8 @@ test('a stranger is refused before a stream begins', async (t) => {
   };
   const options = { host: '127.0.0.1', port: 0, drainMs: 100, onFailure: () => undefined };
   await using server = await serve({ execution }, { ...options, security: { token: 'known' } });
-  await using stranger = connect('execution', `localhost:${String(server.port)}`);
-  const stream = stranger.follow({ owner: 'u:1', runId: 'r', after: 0 }, within(patienceMs));
+  await using unauthenticated = connect('execution', `localhost:${String(server.port)}`);
+  const stream = unauthenticated.follow({ owner: 'u:1', runId: 'r', after: 0 }, within(timeoutMs));
   await t.throwsAsync(stream[Symbol.asyncIterator]().next(), { code: 'Unavailable' });
 });
 

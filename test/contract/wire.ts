@@ -127,7 +127,7 @@ export function wireContract(test: TestFn, name: string, open: OpenWire): void {
     const stream = client.follow({ ...followRequest, runId: 'heavy' }, within(10_000))[Symbol.asyncIterator]();
     await stream.next();
     const sent = await settledCount(() => service.yielded);
-    t.true(sent < heavyItems, `${String(sent)} of ${String(heavyItems)} were made for a reader that took one`);
+    t.true(sent < largeItems, `${String(sent)} of ${String(largeItems)} were made for a reader that took one`);
     await stream.return?.();
   });
 
@@ -180,7 +180,7 @@ const startRequest: StartRequest = {
   multitaskStrategy: 'enqueue',
 };
 const followRequest = { owner: 'anon', runId: 'five', after: 0 };
-const heavyItems = 200;
+const largeItems = 200;
 /** Longer than a test may take: what ends in time was not ended by its deadline. */
 const wholeTestMs = 120_000;
 
@@ -204,7 +204,7 @@ function createEcho(): Echo {
   let yielded = 0;
 
   async function* follow({ runId, after }: { runId: string; after: number }, call: Call): AsyncGenerator<RunEvents> {
-    const last = runId === 'five' ? 5 : runId === 'heavy' ? heavyItems : Number.POSITIVE_INFINITY;
+    const last = runId === 'five' ? 5 : runId === 'heavy' ? largeItems : Number.POSITIVE_INFINITY;
     const data = runId === 'heavy' ? Buffer.alloc(256 * 1024, 97) : Buffer.from('{}');
     try {
       for (let seq = after + 1; seq <= last; seq += 1) {

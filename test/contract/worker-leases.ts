@@ -2,7 +2,7 @@ import type { ExecutionContext, TestFn } from 'ava';
 import type { WorkerLeases } from '@agent-workflow/execution/ports/leases';
 
 /** Leases as two replicas see them; disposed of together. */
-export interface SharedLeases extends AsyncDisposable {
+interface SharedLeases extends AsyncDisposable {
   readonly here: WorkerLeases;
   readonly there: WorkerLeases;
 }

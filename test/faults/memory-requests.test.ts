@@ -122,11 +122,11 @@ withFaultsOf(test, weaviate, (server) => {
             before?.reply,
           );
           resent += 1;
-          const { content: standing } = (await answered(
+          const { content: stored } = (await answered(
             async (memory) => memory.get({ owner, memoryId: 'changes' }, call()),
             all,
           )) as { content: string };
-          t.is(standing, content);
+          t.is(stored, content);
         }
         over.abort();
         await meddling;

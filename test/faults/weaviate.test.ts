@@ -28,13 +28,13 @@ const nearest = ({ vector }: Pick<MemoryRecord, 'vector'>) =>
 async function missing(store: WeaviateTestStore, memories: readonly MemoryRecord[]): Promise<string[]> {
   const ids: string[] = [];
   const rest = memories.values();
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     for (const { memoryId, vector } of rest) {
       const [near] = await store.findByVector(nearest({ vector }));
       if (near?.head.memoryId !== memoryId) ids.push(memoryId);
     }
   };
-  await Promise.all([look(), look(), look(), look()]);
+  await Promise.all([check(), check(), check(), check()]);
   return ids;
 }
 

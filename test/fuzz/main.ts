@@ -13,7 +13,7 @@ const venv = `${root}.cache/schemathesis-${version}`;
 const notInstalled = 3;
 const seed = process.argv[2] ?? '1';
 
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 /** Runs a command to its end. @returns what it printed: what that says counts, not its exit code. */
 async function run(command: string, args: readonly string[]): Promise<string> {
@@ -28,7 +28,7 @@ if (!existsSync(`${venv}/bin/schemathesis`)) {
 }
 if (!existsSync(`${venv}/bin/schemathesis`)) {
   rmSync(venv, { recursive: true, force: true });
-  say(`schemathesis ${version} could not be installed: this takes Python 3 and a package index`);
+  print(`schemathesis ${version} could not be installed: this takes Python 3 and a package index`);
   process.exit(notInstalled);
 }
 
@@ -70,10 +70,10 @@ const open = findings.filter(
   ({ code, status, message }) =>
     !explained.some((known) => known.code === code && known.status === status && known.message.test(message)),
 );
-const said = Number(/found (\d+) unique failures/.exec(printed)?.[1] ?? 0);
-say(`${cases} cases, seed ${seed}: ${findings.length} findings, ${open.length} of them unexplained`);
-for (const { operation, code, status, message } of open) say(`${operation}: ${code} ${status} ${message}`);
-const isWhole = Number(cases) > 1000 && findings.length >= said && /^Seed: /m.test(printed);
-if (!isWhole) say(printed.slice(-3000));
+const reported = Number(/found (\d+) unique failures/.exec(printed)?.[1] ?? 0);
+print(`${cases} cases, seed ${seed}: ${findings.length} findings, ${open.length} of them unexplained`);
+for (const { operation, code, status, message } of open) print(`${operation}: ${code} ${status} ${message}`);
+const isWhole = Number(cases) > 1000 && findings.length >= reported && /^Seed: /m.test(printed);
+if (!isWhole) print(printed.slice(-3000));
 if (open.length > 0 || !isWhole || / errors? /.test(/^=+ .* =+$/m.exec(printed.slice(-200))?.[0] ?? ''))
   process.exitCode = 1;

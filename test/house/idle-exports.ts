@@ -20,7 +20,7 @@ const entries: readonly RegExp[] = [
   /^protos\/(threads|execution|memory)\.ts$/,
   // Loaded by the path that a service file names.
   /^services\/execution\/agents\/default\.ts$/,
-  /^test\/(agents|backends|servers\/agents)\/|^test\/bench\/agents\.ts$/,
+  /^test\/(agents|backends|servers\/agents)\/|^test\/(bench\/agents|house\/stops\/agent)\.ts$/,
 ];
 
 type SourceOf = (file: string) => ts.SourceFile;

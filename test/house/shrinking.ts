@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { workspaceOf } from './tree.ts';
 
 /** How many findings each file has. */
-export type Counts = Readonly<Record<string, number>>;
+type Counts = Readonly<Record<string, number>>;
 
 /** What `left.json` allows: for each file, how many findings it may still have. */
-export interface Left {
+interface Left {
   readonly words: Counts;
   readonly exports: Counts;
 }

@@ -8,7 +8,7 @@ import type { Embedded } from '../servers/embedded.ts';
 import { openShape, replicas } from './shape.ts';
 import { openIssuer, type Issuer } from '../servers/issuer.ts';
 import { audience, goodClaims, issuer, jwkOf, makeToken } from '../servers/tokens.ts';
-import { attacks, bearer, good, keyOf, own, rs256, rsa, signerOf, stranger } from './forged-tokens.ts';
+import { attacks, bearer, good, keyOf, own, rs256, rsa, signerOf, foreignKeys } from './forged-tokens.ts';
 
 let service: Embedded;
 let issued: Issuer;
@@ -24,7 +24,7 @@ test.before(async () => {
   subscribe('undici:request:create', noteOutgoing);
   subscribe('http.client.request.start', noteOutgoing);
   issued = await openIssuer(jwkOf(rsa.publicKey, { kid: 'key-1', use: 'sig', alg: 'RS256' }));
-  foreign = await openIssuer(jwkOf(stranger.publicKey, { kid: 'key-1', use: 'sig', alg: 'RS256' }));
+  foreign = await openIssuer(jwkOf(foreignKeys.publicKey, { kid: 'key-1', use: 'sig', alg: 'RS256' }));
   const env = {
     HOST: '127.0.0.1',
     RATE_LIMIT_AUTH_FAILURES: '0',
@@ -44,14 +44,14 @@ test.after.always(async () => {
   await foreign[Symbol.asyncDispose]();
 });
 
-interface Told {
+interface Reported {
   readonly status: number;
   readonly challenge: string | undefined;
   readonly body: string;
 }
 
 /** Sends these header lines as they are; clients of a library would mend or refuse some of them. */
-async function knock(lines: string, url = service.url, path = '/v1/threads'): Promise<Told> {
+async function knock(lines: string, url = service.url, path = '/v1/threads'): Promise<Reported> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   await once(socket, 'connect');
   socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${lines}\r\n\r\n`, 'latin1');

@@ -32,13 +32,13 @@ interface Refusal {
 
 const errorOf = ({ body }: Reply): Refusal => body.error;
 
-async function toldTo(client: Client, config: object, what: 'user' | 'config'): Promise<unknown> {
+async function seenBy(client: Client, config: object, what: 'user' | 'config'): Promise<unknown> {
   const { body } = await client.send('POST', '/v1/graph/invoke', { messages: [user('who?')], config });
   const { messages } = body.data as { messages: readonly { content: readonly { text: string }[] }[] };
   return (JSON.parse(messages[0]?.content[0]?.text ?? '') as Record<typeof what, unknown>)[what];
 }
 
-const userIn = async (client: Client): Promise<unknown> => toldTo(client, {}, 'user');
+const userIn = async (client: Client): Promise<unknown> => seenBy(client, {}, 'user');
 
 /** The `config` that nodes see, without what is filled in by default. */
 async function configIn(client: Client, config: object): Promise<unknown> {
@@ -46,21 +46,21 @@ async function configIn(client: Client, config: object): Promise<unknown> {
     multitask_strategy: _strategy,
     on_disconnect: _onDisconnect,
     ...rest
-  } = (await toldTo(client, config, 'config')) as Record<string, unknown>;
+  } = (await seenBy(client, config, 'config')) as Record<string, unknown>;
   return rest;
 }
 
-for (const [name, telling] of forms) {
+for (const [name, headersOf] of forms) {
   test(`${name}: the user that it gives owns what the request makes, and reaches the graph`, async (t) => {
     const url = await openService(t, name);
-    const client = createClient(url, telling('user ada'));
+    const client = createClient(url, headersOf('user ada'));
     t.deepEqual(await userIn(client), { user_id: 'ada', roles: ['reader'] });
     for (const [order, owner] of [
       ['user ada', 'ada'],
       ['later bob', 'bob'],
       ['sub cy', 'cy'],
     ] as const) {
-      const own = createClient(url, telling(order));
+      const own = createClient(url, headersOf(order));
       await own.send('POST', '/v1/graph/invoke', { messages: [user('x')], config: { thread_id: 'mine' } });
       const { data } = (await own.send('GET', '/v1/threads/mine')).body;
       t.like(data, { user_id: owner } as never);
@@ -68,14 +68,14 @@ for (const [name, telling] of forms) {
   });
 
   test(`${name}: the user that it gives is in the graph's config, over what the body says`, async (t) => {
-    const client = createClient(await openService(t, name), telling('user ada'));
+    const client = createClient(await openService(t, name), headersOf('user ada'));
     t.deepEqual(await configIn(client, { user_id: 'bob', mine: 1 }), { user_id: 'ada', roles: ['reader'], mine: 1 });
   });
 
   test(`${name}: nobody is 401, and the service goes no further`, async (t) => {
     const url = await openService(t, name);
     for (const order of ['null', 'undefined']) {
-      const reply = await createClient(url, telling(order)).send('POST', '/v1/graph/invoke', { messages: [] });
+      const reply = await createClient(url, headersOf(order)).send('POST', '/v1/graph/invoke', { messages: [] });
       t.is(reply.status, 401, order);
       t.is(errorOf(reply).code, 'AUTHENTICATION_FAILED');
       t.regex(reply.headers.get('www-authenticate') ?? '', /^Bearer/);
@@ -95,7 +95,7 @@ for (const [name, telling] of forms) {
       [499, 'BAD_REQUEST'],
     ] as const) {
       for (const word of ['status', 'reject']) {
-        const reply = await createClient(url, telling(`${word} ${status}`)).send('GET', '/v1/threads');
+        const reply = await createClient(url, headersOf(`${word} ${status}`)).send('GET', '/v1/threads');
         t.is(reply.status, status);
         t.like(errorOf(reply), { code, message: 'the badge has expired' });
         t.is(reply.headers.has('www-authenticate'), status === 401);
@@ -106,7 +106,7 @@ for (const [name, telling] of forms) {
   test(`${name}: anything else that is thrown is 500 without its text`, async (t) => {
     const url = await openService(t, name);
     for (const order of ['throw', 'text 401', 'status 200', 'status 399', 'status 500', 'status 401.5', 'json {']) {
-      const reply = await createClient(url, telling(order)).send('GET', '/v1/threads');
+      const reply = await createClient(url, headersOf(order)).send('GET', '/v1/threads');
       t.is(reply.status, 500, order);
       t.notRegex(JSON.stringify(reply.body), /secret|badge|JSON at/);
     }
@@ -126,14 +126,14 @@ for (const [name, telling] of forms) {
       'true',
     ];
     for (const given of users) {
-      t.is((await createClient(url, telling(`json ${given}`)).send('GET', '/v1/threads')).status, 500, given);
+      t.is((await createClient(url, headersOf(`json ${given}`)).send('GET', '/v1/threads')).status, 500, given);
     }
   });
 
   test(`${name}: a user that is too large is 500, which blames no field of the request`, async (t) => {
     const url = await openService(t, name);
     const send = async (bytes: number, note: string): Promise<Reply> =>
-      createClient(url, telling(`large ${bytes}`)).send('POST', '/v1/graph/invoke', {
+      createClient(url, headersOf(`large ${bytes}`)).send('POST', '/v1/graph/invoke', {
         messages: [user('x')],
         config: { mine: note },
       });
@@ -152,7 +152,7 @@ for (const [name, telling] of forms) {
 
   test(`${name}: no answer in time is 503`, async (t) => {
     const url = await openService(t, name);
-    const reply = await createClient(url, telling('never')).send('GET', '/v1/threads');
+    const reply = await createClient(url, headersOf('never')).send('GET', '/v1/threads');
     t.is(reply.status, 503);
     t.truthy(reply.headers.get('retry-after'));
   });
@@ -161,7 +161,7 @@ for (const [name, telling] of forms) {
     const url = await openService(t, name);
     t.is((await fetch(`${url}/healthz`)).status, 200);
     t.is((await fetch(`${url}/v1/nothing`)).status, 401);
-    t.is((await createClient(url, telling('user ada')).send('GET', '/v1/nothing')).status, 404);
+    t.is((await createClient(url, headersOf('user ada')).send('GET', '/v1/nothing')).status, 404);
   });
 }
 

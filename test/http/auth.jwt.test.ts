@@ -45,9 +45,9 @@ test('the claims reach the graph, the token does not', async (t) => {
   const client = createClient(url, withToken(token));
   const { body } = await client.send('POST', '/v1/graph/invoke', { messages: [user('who am I?')] });
   const { messages } = body.data as { messages: readonly { content: readonly { text: string }[] }[] };
-  const told = messages[0]?.content[0]?.text ?? '';
-  t.deepEqual((JSON.parse(told) as { user: unknown }).user, claims);
-  t.false(told.includes(token));
+  const reply = messages[0]?.content[0]?.text ?? '';
+  t.deepEqual((JSON.parse(reply) as { user: unknown }).user, claims);
+  t.false(reply.includes(token));
 });
 
 test('a token whose claims are too large does not fit into the headers: 431', async (t) => {
@@ -67,9 +67,9 @@ test("the claims are in the graph's config over what the body says, which can fo
     messages: readonly { content: readonly { text: string }[] }[];
     meta: { thread_id: string };
   };
-  const told = (JSON.parse(messages[0]?.content[0]?.text ?? '') as { config: unknown }).config;
+  const reply = (JSON.parse(messages[0]?.content[0]?.text ?? '') as { config: unknown }).config;
   const defaults = { multitask_strategy: 'enqueue', on_disconnect: 'continue' };
-  t.deepEqual(told, { ...defaults, user_id: 'cy', sub: 'cy', locale: 'fr', mine: null, exp: claims.exp });
+  t.deepEqual(reply, { ...defaults, user_id: 'cy', sub: 'cy', locale: 'fr', mine: null, exp: claims.exp });
   t.not(meta.thread_id, 'theirs');
 });
 

@@ -3,7 +3,7 @@ import { json } from 'node:stream/consumers';
 import { once } from 'node:events';
 import test, { type ExecutionContext } from 'ava';
 import { startWatched, type Watched } from '../servers/watched.ts';
-import { badInputs, heavyInputs, type BadInput } from './bad-inputs.ts';
+import { badInputs, largeInputs, type BadInput } from './bad-inputs.ts';
 
 /** Everything is answered in this time, in milliseconds, while eight are asked at once. */
 const answerMs = 10_000;
@@ -13,11 +13,11 @@ test.serial('each of 2,000 and more bad inputs is refused as its class says, and
   await using service = await startWatched('echo', { HOT_STATE_MB: '1' });
   const inputs = [...badInputs()];
   t.true(inputs.length >= 2000, String(inputs.length));
-  await sendAll(t, service, [...inputs.filter((_, index) => index % 5 === 0), ...heavyInputs()]);
+  await sendAll(t, service, [...inputs.filter((_, index) => index % 5 === 0), ...largeInputs()]);
   const before = await quiet(service);
 
   await sendAll(t, service, inputs);
-  await sendAll(t, service, [...heavyInputs()]);
+  await sendAll(t, service, [...largeInputs()]);
 
   const after = await quiet(service);
   t.log(`${String(inputs.length)} inputs`, before, after);
@@ -47,14 +47,16 @@ async function check(service: Watched, agent: Agent, input: BadInput): Promise<s
   const what = `${input.method} ${input.path.slice(0, 100)}: ${input.class}`;
   const begin = performance.now();
   const { status, body } = await send(service.port, agent, input);
-  const told = JSON.stringify(body).slice(0, 300);
+  const shown = JSON.stringify(body).slice(0, 300);
   const ms = performance.now() - begin;
   const faults = [
     ...(input.expected.includes(status)
       ? []
-      : [`answered ${String(status)}, not ${input.expected.join(' or ')}: ${told}`]),
+      : [`answered ${String(status)}, not ${input.expected.join(' or ')}: ${shown}`]),
     ...(ms < answerMs ? [] : [`answered after ${String(ms)} ms`]),
-    ...(status < 300 || /^\{"error":\{"code":"[A-Z_]+","message":"/.test(told) ? [] : [`not in the envelope: ${told}`]),
+    ...(status < 300 || /^\{"error":\{"code":"[A-Z_]+","message":"/.test(shown)
+      ? []
+      : [`not in the envelope: ${shown}`]),
   ];
   return faults.map((fault) => `${what}: ${fault}`);
 }

@@ -240,11 +240,11 @@ function badBodies({ input }: Row): BadBody[] {
 const gzip = { 'content-encoding': 'gzip' };
 
 /** Inputs that weigh much: sent to a few routes, because it is the same reader that refuses them for all. */
-export function* heavyInputs(): Generator<BadInput> {
+export function* largeInputs(): Generator<BadInput> {
   const keys = (count: number): Buffer =>
     Buffer.from(`{"x":{${Array.from({ length: count }, (_, index) => `"${index.toString(36)}":0`).join(',')}}}`);
   const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024, ' '), { level: 1 });
-  const heavy: readonly BadBody[] = [
+  const large: readonly BadBody[] = [
     ['1,000,000 keys', keys(1_000_000), [413]],
     ['400,000 keys', keys(400_000), [400]],
     ['one value too many bytes', Buffer.from(`{"x":"${'x'.repeat(5 * 1024 * 1024)}"}`), [413]],
@@ -258,7 +258,7 @@ export function* heavyInputs(): Generator<BadInput> {
     ['500,000 items', Buffer.from(`{"x":[${'0,'.repeat(499_999)}0],"config":0}`), [422, 200, 202]],
   ];
   for (const { method, path } of bodyRoutes.filter(({ row }) => /invoke|addMessages|searchMemories/.test(row.name))) {
-    for (const [name, body, expected, extra = {}] of heavy) {
+    for (const [name, body, expected, extra = {}] of large) {
       yield {
         method,
         path: atHome(path),
@@ -276,18 +276,18 @@ export function* heavyInputs(): Generator<BadInput> {
 function* badQueries({ input }: Row): Generator<[name: string, query: string, expected: readonly number[]]> {
   for (const [name, field] of Object.entries((input as Schema).properties ?? {})) {
     const types = typesOf(field);
-    const ask = (value: string): string => `${name}=${encodeURIComponent(value)}`;
+    const queryOf = (value: string): string => `${name}=${encodeURIComponent(value)}`;
     if (types.includes('integer') || types.includes('number')) {
       for (const value of ['', 'x', 'NaN', '0x10', '1e3', '١', ' 1', '1;2', 'null', 'true', '[]'])
-        yield [`no number for ${name}`, ask(value), [422]];
-      for (const value of ['-1', '-99999999999999999999']) yield [`below the least for ${name}`, ask(value), [422]];
-      yield [`beyond measure for ${name}`, ask('9'.repeat(400)), [422, 200, 202]];
+        yield [`no number for ${name}`, queryOf(value), [422]];
+      for (const value of ['-1', '-99999999999999999999']) yield [`below the least for ${name}`, queryOf(value), [422]];
+      yield [`beyond measure for ${name}`, queryOf('9'.repeat(400)), [422, 200, 202]];
     }
     if (types.includes('object')) {
       for (const value of ['', 'x', '[]', '1', '{', '{"a":1', "{'a':1}"])
-        yield [`no object for ${name}`, ask(value), [422]];
-      yield [`a prototype for ${name}`, ask('{"__proto__":{}}'), [400]];
-      yield [`nesting for ${name}`, ask(`{"a":${'['.repeat(300)}${']'.repeat(300)}}`), [400]];
+        yield [`no object for ${name}`, queryOf(value), [422]];
+      yield [`a prototype for ${name}`, queryOf('{"__proto__":{}}'), [400]];
+      yield [`nesting for ${name}`, queryOf(`{"a":${'['.repeat(300)}${']'.repeat(300)}}`), [400]];
     }
     yield [`${name} twice`, `${name}=1&${name}=2`, [422]];
     for (const raw of ['%', '%ff', '%00', '%ED%A0%80', "'--", '%F0%9F%92%A9', '${x}'])

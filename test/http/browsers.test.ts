@@ -48,7 +48,7 @@ function isSafe(t: ExecutionContext, headers: Headers, what: string): void {
 test('every reply has the headers that keep a browser from harm, and no banner', async (t) => {
   const url = await open(t, { CORS_ORIGINS: page });
   const json = { 'content-type': 'application/json' };
-  const asks: [string, RequestInit][] = [
+  const requests: [string, RequestInit][] = [
     ...endpoints.map(({ method, path }): [string, RequestInit] => [path.replaceAll(/\{\w+\}/g, 'x'), { method }]),
     ['/v1/graph/invoke', { method: 'POST', headers: json, body: JSON.stringify({ messages: [user('x')] }) }],
     ['/v1/graph/stream', { method: 'POST', headers: json, body: JSON.stringify({ messages: [user('x')] }) }],
@@ -61,7 +61,7 @@ test('every reply has the headers that keep a browser from harm, and no banner',
     ['/v1/threads/%', {}],
     [`/v1/threads?search=${'x'.repeat(9000)}`, {}],
   ];
-  for (const [path, init] of asks) {
+  for (const [path, init] of requests) {
     const reply = await fetch(`${url}${path}`, init);
     await reply.arrayBuffer();
     isSafe(t, reply.headers, `${init.method ?? 'GET'} ${path} ${String(reply.status)}`);

@@ -21,7 +21,7 @@ import {
 export const rsa = rsaPair();
 const curves = { ES256: ecPair('P-256'), ES384: ecPair('P-384'), ES512: ecPair('P-521') };
 const secret = createSecretKey(Buffer.alloc(64, 'k'));
-export const stranger = rsaPair();
+export const foreignKeys = rsaPair();
 const pem = pemOf(rsa.publicKey);
 const der = rsa.publicKey.export({ type: 'spki', format: 'der' });
 const pkcs1 = rsa.publicKey.export({ type: 'pkcs1', format: 'pem' }).toString();
@@ -46,7 +46,7 @@ export const good = own();
 const [goodHeader = '', goodPayload = '', goodSignature = ''] = good.split('.');
 /** A stranger's signature, with a header that says where to find the stranger's key. */
 const forged = (header: Readonly<Record<string, unknown>> = {}): string =>
-  makeToken('RS256', stranger.privateKey, { header: { ...rs256, ...header } });
+  makeToken('RS256', foreignKeys.privateKey, { header: { ...rs256, ...header } });
 const unsigned = (alg: unknown, end = ''): string => `${encode({ alg, typ: 'JWT' })}.${goodPayload}.${end}`;
 const withHs = (algorithm: 'HS256' | 'HS384' | 'HS512', key: string | Uint8Array): string =>
   makeToken(algorithm, key, { header: { alg: algorithm, typ: 'JWT', kid: 'key-1' } });
@@ -352,26 +352,26 @@ export const attacks: readonly Attack[] = [
     ({ issued, foreign }) => bearer(forged({ jku: `${foreign.keysUrl}#${issued.keysUrl}` })),
   ],
   ['jku of the machine itself', bearer(forged({ jku: lure('latest/meta-data') }))],
-  ['the key in the header (jwk)', bearer(forged({ jwk: jwkOf(stranger.publicKey, { kid: 'key-1' }) }))],
+  ['the key in the header (jwk)', bearer(forged({ jwk: jwkOf(foreignKeys.publicKey, { kid: 'key-1' }) }))],
   [
     'a secret in the header (jwk)',
     bearer(makeToken('HS256', 'x', { header: { alg: 'HS256', jwk: { kty: 'oct', k: encode('x') } } })),
   ],
   [
     'a certificate in the header (x5c)',
-    bearer(forged({ x5c: [stranger.publicKey.export({ type: 'spki', format: 'der' }).toString('base64')] })),
+    bearer(forged({ x5c: [foreignKeys.publicKey.export({ type: 'spki', format: 'der' }).toString('base64')] })),
   ],
   ['a thumbprint in the header (x5t)', bearer(forged({ x5t: 'AAAA', 'x5t#S256': 'AAAA' }))],
   [
     'an issuer of the stranger, with its keys',
     ({ foreign }) =>
-      bearer(makeToken('RS256', stranger.privateKey, { header: rs256, claims: goodClaims({ iss: foreign.url }) })),
+      bearer(makeToken('RS256', foreignKeys.privateKey, { header: rs256, claims: goodClaims({ iss: foreign.url }) })),
   ],
   [
     'keys among the claims',
     ({ foreign }) =>
       bearer(
-        makeToken('RS256', stranger.privateKey, {
+        makeToken('RS256', foreignKeys.privateKey, {
           header: rs256,
           claims: goodClaims({ jku: foreign.keysUrl, jwks_uri: foreign.keysUrl }),
         }),

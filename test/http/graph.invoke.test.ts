@@ -1,7 +1,7 @@
 import test from 'ava';
 import { user } from '../servers/client.ts';
 import { openGate } from '../servers/gate.ts';
-import { codeOf, said, serve } from './service.ts';
+import { codeOf, replyText, serve } from './service.ts';
 
 const { send, data, refused, thread } = serve(test);
 const impatient = serve(test, 'gated', { INVOKE_TIMEOUT_MS: '200' });
@@ -23,7 +23,7 @@ const invoke = (body: unknown) => send('POST', path, body);
 test('the result has the reply, the state and what the run was', async (t) => {
   const config = { thread_id: 'one-turn', thread_name: 'First', metadata: { colour: 'red' } };
   const result: Result = await data(t, 'invokeGraph', invoke({ messages: [user('hello')], config }));
-  t.is(said(result.messages[0]), 'you said hello');
+  t.is(replyText(result.messages[0]), 'you said hello');
   t.deepEqual(result.all_messages, result.messages);
   t.is(result.state?.['rounds'], 1);
   t.is(result.context?.length, 2);
@@ -85,7 +85,7 @@ test('a remote tool interrupts the run; its result goes on with it', async (t) =
   t.like(asked.messages[0]?.content[0], { type: 'remote_tool_call', id: 'call-1', name: 'look', args: { at: 'noon' } });
   const result = { role: 'tool', content: [{ type: 'tool_result', call_id: 'call-1', output: 'a cat' }] };
   const answered: Result = await data(t, 'invokeGraph', invoke({ messages: [result], config }));
-  t.is(said(answered.messages[0]), 'thank you');
+  t.is(replyText(answered.messages[0]), 'thank you');
   t.is(answered.meta.resumes, asked.meta.run_id);
 });
 
@@ -104,7 +104,7 @@ test('a node that fails is 500 and named, and the thread can be used', async (t)
   t.regex(error.message, /obey/);
   t.notRegex(JSON.stringify(body), /at .*:\d+:\d+/);
   const next: Result = await data(t, 'invokeGraph', invoke({ messages: [user('hello')], config }));
-  t.is(said(next.messages[0]), 'you said hello');
+  t.is(replyText(next.messages[0]), 'you said hello');
 });
 
 test('an invoke that waits too long is 504, and its run goes on', async (t) => {
@@ -120,7 +120,7 @@ test('an invoke that waits too long is 504, and its run goes on', async (t) => {
     )) as {
       messages: { content: { text?: string }[] }[];
     };
-    return messages.map(said);
+    return messages.map(replyText);
   };
   while ((await texts()).length < 3);
   t.deepEqual(await texts(), ['go', 'before the gate', 'after the gate']);

@@ -37,9 +37,9 @@ test('the pieces joined are the message, which comes whole once, and the end is 
   t.is(chunks[0]?.event, 'metadata');
   t.is(chunks[1]?.event, 'on_chain_start');
   t.is(chunks.at(-1)?.event, 'on_chain_end');
-  const pieces = chunks.filter(({ event }) => event === 'messages_chunk');
-  t.is(pieces.map((chunk) => chunk.data as string).join(''), 'you said hello');
-  t.is(pieces.filter((chunk) => chunk.message).length, 1);
+  const parts = chunks.filter(({ event }) => event === 'messages_chunk');
+  t.is(parts.map((chunk) => chunk.data as string).join(''), 'you said hello');
+  t.is(parts.filter((chunk) => chunk.message).length, 1);
   t.like(chunks.at(-1)?.data, { iterations: 1, meta: { thread_id: 'streamed', status: 'completed' } });
 });
 

@@ -18,7 +18,7 @@ test('the state schema lists every field, by either spelling of its path', async
 });
 
 test('without an agent the graph routes are 404', async (t) => {
-  const { send: ask, refused } = withoutAgent;
+  const { send: sendTo, refused } = withoutAgent;
   const body = { messages: [{ role: 'user', content: 'hello' }] };
   for (const [method, path, given] of [
     ['GET', '/v1/graph', undefined],
@@ -26,6 +26,6 @@ test('without an agent the graph routes are 404', async (t) => {
     ['POST', '/v1/graph/invoke', body],
     ['POST', '/v1/graph/stream', body],
   ] as const) {
-    await refused(t, ask(method, path, given), 404, codeOf(404));
+    await refused(t, sendTo(method, path, given), 404, codeOf(404));
   }
 });

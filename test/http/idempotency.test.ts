@@ -4,7 +4,7 @@ import test from 'ava';
 import { createClient, user, type Client, type Reply } from '../servers/client.ts';
 import { openGate } from '../servers/gate.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
-import { said, serve } from './service.ts';
+import { replyText, serve } from './service.ts';
 import { embeddedOnly } from './shape.ts';
 
 const service = serve(test);
@@ -38,7 +38,7 @@ test('an invoke sent twenty times at once under one key runs once, and every rep
   const replies = await twenty(service, 'POST', '/v1/graph/invoke', body, 'invoke-1');
   t.true(replies.every(({ status }) => status === 200));
   t.is(new Set(replies.map((reply) => JSON.stringify(dataOf(reply)))).size, 1);
-  t.deepEqual((await messagesOf(service, 'once-invoke')).map(said), ['once', 'you said once']);
+  t.deepEqual((await messagesOf(service, 'once-invoke')).map(replyText), ['once', 'you said once']);
 });
 
 test('without a thread named, every attempt means the thread that the first one made', async (t) => {
@@ -146,7 +146,7 @@ test('a reply that is too large to be kept is given again, and what was deleted 
   t.is((await service.send('DELETE', `${path}/large`)).status, 200);
   const again = await service.send('POST', path, body, key('large-1'));
   t.deepEqual(dataOf(again), dataOf(first));
-  t.deepEqual((await messagesOf(service, 'once-large')).map(said), ['hello', 'you said hello', 'beside']);
+  t.deepEqual((await messagesOf(service, 'once-large')).map(replyText), ['hello', 'you said hello', 'beside']);
 });
 
 test('a large update of state is given again as it left the state', async (t) => {

@@ -29,7 +29,7 @@ const signedIn = (sub: string): Readonly<Record<string, string>> =>
   bearer(makeToken('HS256', secret, { claims: claimsOf(sub) }));
 
 /** Those who are not let in, each claiming to be the owner. */
-const strangers: Readonly<Record<string, () => Readonly<Record<string, string>>>> = {
+const unauthenticated: Readonly<Record<string, () => Readonly<Record<string, string>>>> = {
   'nobody, without a token': () => ({}),
   'an expired token': () =>
     bearer(makeToken('HS256', secret, { claims: { ...claimsOf('alice'), exp: inSeconds(-3600) } })),
@@ -57,7 +57,7 @@ interface Ids {
   readonly checkpoint_id: string;
 }
 
-const lookFor = { node_name: 'tools', name: 'look', parameters: { type: 'object', properties: {} } };
+const searchTool = { node_name: 'tools', name: 'look', parameters: { type: 'object', properties: {} } };
 
 /** Kinds of thread: what makes one, beside its id. */
 const threadKinds: Readonly<Record<string, object>> = {
@@ -67,7 +67,7 @@ const threadKinds: Readonly<Record<string, object>> = {
     config: { thread_name: 'private', metadata: { secret: 'cabbage' } },
   },
   'with state': { messages: [user('hello')], initial_state: { notes: ['cabbage'] } },
-  'that waits for a tool': { messages: [user('call look')], tools: [lookFor] },
+  'that waits for a tool': { messages: [user('call look')], tools: [searchTool] },
   'whose run failed': { messages: [user('fail')] },
 };
 
@@ -197,7 +197,7 @@ for (const { row, route } of routes) {
     }
   });
 
-  for (const [who, headers] of Object.entries(strangers)) {
+  for (const [who, headers] of Object.entries(unauthenticated)) {
     declare(
       `${name}: ${who} is ${open(row) && route.path !== '/ping' ? 'served, because it tells nothing of anyone' : 'refused'}`,
       async (t) => {

@@ -285,9 +285,9 @@ async function untilOpen(begin: () => Promise<AsyncGenerator>): Promise<AsyncGen
   }
 }
 
-async function untilStatus(status: number, ask: () => Promise<Reply>): Promise<Reply> {
+async function untilStatus(status: number, request: () => Promise<Reply>): Promise<Reply> {
   for (;;) {
-    const reply = await ask();
+    const reply = await request();
     if (reply.status === status) return reply;
   }
 }

@@ -11,10 +11,10 @@ const note = { content: 'the boat is blue', memory_type: 'semantic', category: '
 const store = (body: object) => send('POST', '/v1/store/memories', body);
 
 test('the same content stored with dedupe is one memory', async (t) => {
-  const once: Stored = await data(t, 'storeMemory', store({ ...note, options: { dedupe: true } }));
+  const single: Stored = await data(t, 'storeMemory', store({ ...note, options: { dedupe: true } }));
   const again: Stored = await data(t, 'storeMemory', store({ ...note, options: { dedupe: true } }));
   const other: Stored = await data(t, 'storeMemory', store({ ...note, content: 'x', options: { dedupe: true } }));
   const plain: Stored = await data(t, 'storeMemory', store(note));
-  t.is(again.memory_id, once.memory_id);
-  t.is(new Set([once, again, other, plain].map(({ memory_id: id }) => id)).size, 3);
+  t.is(again.memory_id, single.memory_id);
+  t.is(new Set([single, again, other, plain].map(({ memory_id: id }) => id)).size, 3);
 });

@@ -4,7 +4,7 @@ import { codeOf, serve } from './service.ts';
 
 const { send, data, refused } = serve(test);
 const listing = serve(test);
-const heavy = serve(test);
+const largeList = serve(test);
 
 interface Memory {
   readonly id: string;
@@ -20,8 +20,8 @@ interface Page {
 
 const memory = { content: 'The harbour opens at six', memory_type: 'semantic', category: 'facts' };
 const root = '/v1/store/memories';
-const store = async (body: object = {}, ask = send): Promise<string> => {
-  const reply = await ask('POST', root, { ...memory, ...body });
+const store = async (body: object = {}, sendTo = send): Promise<string> => {
+  const reply = await sendTo('POST', root, { ...memory, ...body });
   return (reply.body.data as { memory_id: string }).memory_id;
 };
 const pathOf = (id: string): string => `${root}/${id}`;
@@ -64,32 +64,32 @@ test('a deleted memory is gone', async (t) => {
 });
 
 test('memories are listed newest first, with their total, by GET and by POST', async (t) => {
-  const { send: ask, data: read } = listing;
+  const { send: sendTo, data: read } = listing;
   const ids: string[] = [];
   for (const content of ['one', 'two', 'three'])
-    ids.unshift(await store({ content, config: { thread_id: content } }, ask));
-  const all: Page = await read(t, 'listMemories', ask('GET', root));
+    ids.unshift(await store({ content, config: { thread_id: content } }, sendTo));
+  const all: Page = await read(t, 'listMemories', sendTo('GET', root));
   t.deepEqual(
     all.memories.map(({ id }) => id),
     ids,
   );
   t.is(all.total, 3);
-  const second: Page = await read(t, 'listMemories', ask('POST', `${root}/list`, { limit: 1, offset: 1 }));
+  const second: Page = await read(t, 'listMemories', sendTo('POST', `${root}/list`, { limit: 1, offset: 1 }));
   t.deepEqual(
     second.memories.map(({ content }) => content),
     ['two'],
   );
   const config = encodeURIComponent('{"thread_id":"three"}');
-  const narrowed: Page = await read(t, 'listMemories', ask('GET', `${root}?config=${config}`));
+  const narrowed: Page = await read(t, 'listMemories', sendTo('GET', `${root}?config=${config}`));
   t.deepEqual(
     narrowed.memories.map(({ content }) => content),
     ['three'],
   );
-  const first: Page = await read(t, 'listMemories', ask('GET', `${root}?limit=2`));
+  const first: Page = await read(t, 'listMemories', sendTo('GET', `${root}?limit=2`));
   const rest: Page = await read(
     t,
     'listMemories',
-    ask('GET', `${root}?limit=2&cursor=${encodeURIComponent(first.cursor ?? '')}`),
+    sendTo('GET', `${root}?limit=2&cursor=${encodeURIComponent(first.cursor ?? '')}`),
   );
   t.deepEqual(
     [...first.memories, ...rest.memories].map(({ id }) => id),
@@ -134,12 +134,12 @@ test('paging that does not hold is 422, in the query as in the body', async (t) 
 test('a list of large memories ends a page by its bytes, says that there is more, and goes on behind it', async (t) => {
   const large = 'x '.repeat(sizes.memory / 2);
   const metadata = { large: 'y'.repeat(sizes.memory - 100) };
-  const { send: ask } = heavy;
-  for (let n = 0; n < 45; n += 1) await store({ content: large.slice(n), metadata }, ask);
+  const { send: sendTo } = largeList;
+  for (let n = 0; n < 45; n += 1) await store({ content: large.slice(n), metadata }, sendTo);
   const ids: string[] = [];
   let pages = 0;
   for (let query = '?limit=1000'; query !== ''; pages += 1) {
-    const page = (await ask('GET', `${root}${query}`)).body.data as Page & { readonly has_more: boolean };
+    const page = (await sendTo('GET', `${root}${query}`)).body.data as Page & { readonly has_more: boolean };
     const bytes = Buffer.byteLength(JSON.stringify(page.memories));
     t.true(bytes <= sizes.page, `${String(bytes)} bytes`);
     t.is(page.total, 45);

@@ -18,7 +18,7 @@ const as = (owner: string): Sent => ({
 
 /** No request takes as long as a command may that gets no answer, in milliseconds. */
 const timeoutMs = 5000;
-const patienceMs = 20_000;
+const recoveryMs = 20_000;
 
 interface Edge extends Client {
   readonly url: string;
@@ -58,14 +58,14 @@ function isAway(t: ExecutionContext, reply: Reply): void {
 }
 
 /** Asks until it is answered so; every answer comes in time. */
-async function untilStatus(t: ExecutionContext, status: number, ask: () => Promise<Reply>): Promise<Reply> {
+async function untilStatus(t: ExecutionContext, status: number, request: () => Promise<Reply>): Promise<Reply> {
   const begin = performance.now();
   for (;;) {
     const asked = performance.now();
-    const reply = await ask();
+    const reply = await request();
     t.true(performance.now() - asked < timeoutMs);
     if (reply.status === status) return reply;
-    if (performance.now() - begin > patienceMs) throw new Error(`still ${String(reply.status)}`);
+    if (performance.now() - begin > recoveryMs) throw new Error(`still ${String(reply.status)}`);
   }
 }
 

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { createReferenceClient, makeMessage, textMessage } from '../servers/reference-client.ts';
 import { openGate } from '../servers/gate.ts';
-import { said, serve } from './service.ts';
+import { replyText, serve } from './service.ts';
 
 const service = serve(test);
 const gated = serve(test, 'gated');
@@ -45,7 +45,7 @@ test('invoke runs remote tools until none is called, with tools that were set up
   t.like(data, { success: true, registered_tools: 1 } as never);
   const result = await invoke([textMessage('call look')], { thread_id: 'invoked' });
   t.deepEqual(
-    result.messages.map((message) => said(message as Message)),
+    result.messages.map((message) => replyText(message as Message)),
     ['thank you'],
   );
   t.is(result.all.length, 3);
@@ -60,7 +60,7 @@ test('a stream runs remote tools too, and every chunk says its thread', async (t
   await reference.setup();
   const chunks = await Array.fromAsync(reference.stream([textMessage('call look')], { thread_id: 'streamed' }));
   t.is(chunks.filter(({ event }) => event === 'on_chain_end').length, 2);
-  t.true(chunks.some(({ message }) => message && said(message) === 'thank you'));
+  t.true(chunks.some(({ message }) => message && replyText(message) === 'thank you'));
   const firstEnd = chunks.findIndex(({ event }) => event === 'on_chain_end');
   for (const [index, { metadata, thread_id: threadId }] of chunks.entries()) {
     t.is(threadId, 'streamed');

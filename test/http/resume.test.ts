@@ -1,7 +1,7 @@
 import test from 'ava';
 import { createClient, user, type Client } from '../servers/client.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
-import { said, serve } from './service.ts';
+import { replyText, serve } from './service.ts';
 import { embeddedOnly } from './shape.ts';
 
 const service = serve(test, 'asking');
@@ -26,7 +26,7 @@ const start = (thread: string, client: Pick<Client, 'send'> = service): Promise<
 test('a node asks twice, each answer goes on with it, and what waits beside it is joined once', async (t) => {
   const first = await start('asked');
   t.is(first.meta.status, 'interrupted');
-  t.deepEqual(first.all_messages.map(said), ['beside']);
+  t.deepEqual(first.all_messages.map(replyText), ['beside']);
   const [name] = first.meta.interrupts ?? [];
   t.like(name, { node: 'ask', value: { question: 'What is your name?' } });
 
@@ -39,7 +39,7 @@ test('a node asks twice, each answer goes on with it, and what waits beside it i
 
   const third = await invoke(service, 'asked', { resume: 'green' });
   t.like(third.meta, { status: 'completed', resumes: second.meta.run_id });
-  t.deepEqual(third.all_messages.map(said), ['Ada likes green', 'both are done']);
+  t.deepEqual(third.all_messages.map(replyText), ['Ada likes green', 'both are done']);
   t.deepEqual(third.state.answers, ['Ada', 'green']);
 });
 
@@ -68,7 +68,7 @@ test('a new message instead of an answer begins anew', async (t) => {
   const again = await start('anew');
   t.is(again.meta.status, 'interrupted');
   t.not(again.meta.interrupts?.[0]?.id, first.meta.interrupts?.[0]?.id);
-  t.deepEqual(again.all_messages.map(said), ['beside']);
+  t.deepEqual(again.all_messages.map(replyText), ['beside']);
 });
 
 embeddedOnly(test, 'a question asked before a restart is answered after it', async (t) => {

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { user, type Chunk } from '../servers/client.ts';
 import { openGate } from '../servers/gate.ts';
-import { said, serve } from './service.ts';
+import { replyText, serve } from './service.ts';
 
 const quick = serve(test);
 const gated = serve(test, 'gated');
@@ -38,7 +38,7 @@ test('a run is accepted with 202, can be read, and its result is what invoke wou
   const { run_id: runId, thread_id: threadId } = reply.body.data as Run;
   t.is(threadId, 'accepted');
   const result = (await quick.data(t, 'waitForRun', quick.send('GET', `/v1/runs/${runId}/wait`))) as Result;
-  t.deepEqual(result.messages.map(said), ['you said hello']);
+  t.deepEqual(result.messages.map(replyText), ['you said hello']);
   t.like(result.meta, { run_id: runId, status: 'completed' });
   const run = (await quick.data(t, 'getRun', quick.send('GET', `/v1/runs/${runId}`))) as Run;
   t.like(run, { run_id: runId, thread_id: 'accepted', status: 'completed' });
@@ -119,7 +119,7 @@ test('a run that is stopped in the middle of a node ends at once, commits nothin
   t.regex(last ?? '', /"status":"stopped"/);
   const result = (await gated.data(t, 'waitForRun', gated.send('GET', `/v1/runs/${runId}/wait`))) as Result;
   t.is(result.meta.status, 'stopped');
-  t.deepEqual(result.messages.map(said), ['before the gate']);
+  t.deepEqual(result.messages.map(replyText), ['before the gate']);
 
   gate.open();
   const again = await gated.send('POST', `/v1/runs/${runId}/cancel`, {});
@@ -129,7 +129,7 @@ test('a run that is stopped in the middle of a node ends at once, commits nothin
   const { messages } = (await gated.send('GET', '/v1/threads/stopped/messages')).body.data as {
     messages: Result['messages'];
   };
-  t.deepEqual(messages.map(said), ['go', 'before the gate']);
+  t.deepEqual(messages.map(replyText), ['go', 'before the gate']);
 });
 
 test('stopping the run that holds a thread lets the next one go on', async (t) => {
@@ -174,7 +174,7 @@ test('multitask strategy interrupt stops the run under way, keeps its steps, and
   const { messages } = (await gated.send('GET', '/v1/threads/interrupted/messages')).body.data as {
     messages: Result['messages'];
   };
-  t.deepEqual(messages.map(said), ['one', 'before the gate', 'two', 'before the gate', 'after the gate']);
+  t.deepEqual(messages.map(replyText), ['one', 'before the gate', 'two', 'before the gate', 'after the gate']);
 });
 
 test('multitask strategy reject refuses a run on a busy thread', async (t) => {

@@ -138,11 +138,11 @@ test('a request with an Authorization header is judged by that alone', async (t)
 
 test('nobody gets a ticket for a run of somebody else: it is as absent as any', async (t) => {
   const runId = await makeRun(service, as('ada'));
-  const ask = (id: string): Promise<Reply> => service.send('POST', `/v1/runs/${id}/ticket`, {}, as('bob'));
-  const [foreign, absent] = [await ask(runId), await ask('01a1fe0b-746f-73b2-9d81-b3f2b7ed7117')];
+  const makeTicket = (id: string): Promise<Reply> => service.send('POST', `/v1/runs/${id}/ticket`, {}, as('bob'));
+  const [foreign, absent] = [await makeTicket(runId), await makeTicket('01a1fe0b-746f-73b2-9d81-b3f2b7ed7117')];
   t.is(foreign.status, 404);
-  const said = ({ body }: Reply): string => JSON.stringify(body.error).replaceAll(/[\da-f-]{36}/g, '…');
-  t.is(said(foreign), said(absent));
+  const errorOf = ({ body }: Reply): string => JSON.stringify(body.error).replaceAll(/[\da-f-]{36}/g, '…');
+  t.is(errorOf(foreign), errorOf(absent));
   t.is((await service.send('POST', `/v1/runs/${runId}/ticket`)).status, 401);
 });
 
@@ -287,6 +287,6 @@ test('an EventSource, which sends no headers, follows a run to its end by a tick
   const expected = [...whole.matchAll(/^id: (.*)\nevent: (.*)$/gm)].map(([, id, kind]) => [id, kind, kind]);
   const source = `${service.url()}/v1/runs/${runId}/stream?ticket=${ticket}`;
   const child = spawn(process.execPath, ['--experimental-eventsource', '--no-warnings', '-e', page, source]);
-  const [heard] = await Promise.all([text(child.stdout), once(child, 'exit')]);
-  t.deepEqual(JSON.parse(heard), expected);
+  const [received] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+  t.deepEqual(JSON.parse(received), expected);
 });

@@ -81,5 +81,5 @@ function schemaOf(name: string): Parameters<typeof validator>[0] {
 }
 
 /** The text of a message's text blocks. */
-export const said = (message: { readonly content: readonly { readonly text?: string }[] } | undefined): string =>
+export const replyText = (message: { readonly content: readonly { readonly text?: string }[] } | undefined): string =>
   (message?.content ?? []).map(({ text = '' }) => text).join('');

@@ -2,11 +2,11 @@ import test from 'ava';
 import { areWhole } from '../numbers.ts';
 import { user, type Reply } from '../servers/client.ts';
 import { openGate } from '../servers/gate.ts';
-import { said, serve } from './service.ts';
+import { replyText, serve } from './service.ts';
 
 const service = serve(test, 'gated');
 
-interface Said {
+interface ReplyMessage {
   readonly content: readonly { readonly text?: string }[];
 }
 
@@ -33,9 +33,9 @@ const idOf = ({ body }: Reply): string => (body.data as { run_id: string }).run_
 
 const logOf = async (thread: string): Promise<string[]> => {
   const { messages } = (await service.send('GET', `/v1/threads/${thread}/messages?limit=1000`)).body.data as {
-    messages: Said[];
+    messages: ReplyMessage[];
   };
-  return messages.map(said);
+  return messages.map(replyText);
 };
 
 const stepsOf = async (thread: string): Promise<number> =>

@@ -28,7 +28,7 @@ interface Past {
 const at = async (t: ExecutionContext, id: string, checkpointId = ''): Promise<Past> =>
   await data(t, 'getCheckpoint', send('GET', `/v1/threads/${id}/checkpoints/${checkpointId}`));
 
-const say = (id: string, text: string) =>
+const sendText = (id: string, text: string) =>
   send('POST', '/v1/graph/invoke', { messages: [user(text)], config: { thread_id: id } });
 
 const messagesOf = async (t: ExecutionContext, id: string): Promise<unknown[]> => {
@@ -49,7 +49,7 @@ test('each turn and each direct write is a checkpoint, the newest first, with wh
 
 test('a page of checkpoints goes on where the one before ended', async (t) => {
   await thread('paged');
-  await say('paged', 'more');
+  await sendText('paged', 'more');
   const all = await checkpointsOf(t, 'paged');
   const path = '/v1/threads/paged/checkpoints?limit=1';
   const seen: string[] = [];
@@ -71,7 +71,7 @@ test('the state at a checkpoint is the state that was, whatever came after', asy
   await thread('past');
   const before = (await data(t, 'getState', send('GET', '/v1/threads/past/state'))) as { state: unknown };
   const [newest] = await checkpointsOf(t, 'past');
-  await say('past', 'more');
+  await sendText('past', 'more');
   await send('POST', '/v1/threads/past/state', { config: {}, state: { rounds: 99 } });
   const { state, checkpoint } = await at(t, 'past', newest?.checkpoint_id);
   t.deepEqual(state as unknown, before.state);
@@ -83,7 +83,7 @@ test('a fork begins where the thread stood, and goes its own way', async (t) => 
   const [first] = await checkpointsOf(t, 'trunk');
   const past = await at(t, 'trunk', first?.checkpoint_id);
   const log = await messagesOf(t, 'trunk');
-  await say('trunk', 'on the trunk');
+  await sendText('trunk', 'on the trunk');
 
   const body = { checkpoint_id: first?.checkpoint_id, config: { thread_name: 'a branch', metadata: { tried: true } } };
   const fork = (await data(t, 'forkThread', send('POST', '/v1/threads/trunk/fork', body))) as Record<string, string>;
@@ -93,7 +93,7 @@ test('a fork begins where the thread stood, and goes its own way', async (t) => 
   const state = (await data(t, 'getState', send('GET', `/v1/threads/${id}/state`))) as { state: unknown };
   t.deepEqual(state.state, past.state as unknown);
 
-  await say(id, 'on the branch');
+  await sendText(id, 'on the branch');
   t.true(JSON.stringify(await messagesOf(t, id)).includes('on the branch'));
   t.false(JSON.stringify(await messagesOf(t, 'trunk')).includes('on the branch'));
   t.is((await checkpointsOf(t, id)).at(-1)?.source, 'fork');

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { user } from '../servers/client.ts';
-import { codeOf, said, serve } from './service.ts';
+import { codeOf, replyText, serve } from './service.ts';
 
 const { send, data, refused, thread } = serve(test);
 
@@ -25,18 +25,18 @@ async function threadWith(id: string, ...texts: string[]): Promise<void> {
 test('messages are listed, oldest first', async (t) => {
   await threadWith('listed', 'one');
   const { messages }: Page = await data(t, 'listMessages', send('GET', pathOf('listed')));
-  t.deepEqual(messages.map(said), ['hello', 'you said hello', 'one']);
+  t.deepEqual(messages.map(replyText), ['hello', 'you said hello', 'one']);
 });
 
 test('pages by offset and by cursor hold every message once', async (t) => {
   await threadWith('paged', 'one', 'two', 'three');
   const page = (query: string): Promise<Page> => data(t, 'listMessages', send('GET', `${pathOf('paged')}${query}`));
-  t.deepEqual((await page('?offset=1&limit=2')).messages.map(said), ['you said hello', 'one']);
+  t.deepEqual((await page('?offset=1&limit=2')).messages.map(replyText), ['you said hello', 'one']);
   const seen: string[] = [];
   let cursor = '';
   do {
     const next = await page(`?limit=2${cursor && `&cursor=${encodeURIComponent(cursor)}`}`);
-    seen.push(...next.messages.map(said));
+    seen.push(...next.messages.map(replyText));
     cursor = next.cursor ?? '';
   } while (cursor !== '');
   t.deepEqual(seen, ['hello', 'you said hello', 'one', 'two', 'three']);
@@ -45,7 +45,7 @@ test('pages by offset and by cursor hold every message once', async (t) => {
 test('a search matches the text, whatever the case', async (t) => {
   await threadWith('searched', 'The Harbour', 'the hill');
   const { messages }: Page = await data(t, 'listMessages', send('GET', `${pathOf('searched')}?search=HARBOUR`));
-  t.deepEqual(messages.map(said), ['The Harbour']);
+  t.deepEqual(messages.map(replyText), ['The Harbour']);
 });
 
 test('added messages come back as they are stored', async (t) => {
@@ -77,9 +77,9 @@ test('a message whose id stands in the thread replaces it in place', async (t) =
   await send('POST', pathOf('replaced'), { messages: [user('after')] });
   await put('second');
   const { messages }: Page = await data(t, 'listMessages', send('GET', pathOf('replaced')));
-  t.deepEqual(messages.map(said), ['hello', 'you said hello', 'second', 'after']);
+  t.deepEqual(messages.map(replyText), ['hello', 'you said hello', 'second', 'after']);
   const { message } = (await data(t, 'getMessage', send('GET', `${pathOf('replaced')}/7`))) as { message: Message };
-  t.is(said(message), 'second');
+  t.is(replyText(message), 'second');
 });
 
 test('a deleted message is gone from log and context', async (t) => {

@@ -86,12 +86,12 @@ test('while a run holds the thread its state and messages cannot be written', as
   const run = gated.send('POST', '/v1/graph/invoke', { messages: [user('go')], config });
   await gate.visited(1);
   const messages = '/v1/threads/held/messages';
-  const { send: ask } = gated;
-  await refused(t, ask('POST', pathOf('held'), { config: {}, state: { steps: 1 } }), 409, codeOf(409));
-  await refused(t, ask('DELETE', pathOf('held')), 409, codeOf(409));
-  await refused(t, ask('POST', messages, { messages: [user('x')] }), 409, codeOf(409));
+  const { send: sendTo } = gated;
+  await refused(t, sendTo('POST', pathOf('held'), { config: {}, state: { steps: 1 } }), 409, codeOf(409));
+  await refused(t, sendTo('DELETE', pathOf('held')), 409, codeOf(409));
+  await refused(t, sendTo('POST', messages, { messages: [user('x')] }), 409, codeOf(409));
   const strategy = { ...config, multitask_strategy: 'reject' };
-  await refused(t, ask('POST', '/v1/graph/invoke', { messages: [user('x')], config: strategy }), 409, codeOf(409));
+  await refused(t, sendTo('POST', '/v1/graph/invoke', { messages: [user('x')], config: strategy }), 409, codeOf(409));
   gate.open();
   t.is((await run).status, 200);
 });

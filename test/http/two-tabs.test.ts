@@ -1,6 +1,6 @@
 import test from 'ava';
 import { user, type Reply } from '../servers/client.ts';
-import { said, serve } from './service.ts';
+import { replyText, serve } from './service.ts';
 
 const service = serve(test);
 
@@ -13,13 +13,13 @@ interface Block {
   readonly output?: unknown;
 }
 
-interface Said {
+interface ReplyMessage {
   readonly role: string;
   readonly content: readonly (Block & { readonly text?: string })[];
 }
 
 interface Result {
-  readonly messages: readonly Said[];
+  readonly messages: readonly ReplyMessage[];
   readonly meta: { readonly status: string };
 }
 
@@ -32,7 +32,7 @@ const answer = async (thread: string, output: string, strategy = 'enqueue'): Pro
 
 const resultsOf = async (thread: string): Promise<unknown[]> => {
   const { messages } = (await service.send('GET', `/v1/threads/${thread}/messages`)).body.data as {
-    messages: readonly Said[];
+    messages: readonly ReplyMessage[];
   };
   return messages
     .flatMap(({ content }) => content.filter(({ type }) => type === 'tool_result'))
@@ -55,7 +55,7 @@ for (const strategy of ['enqueue', 'reject', 'interrupt', 'rollback']) {
       );
       const others = replies.filter((reply) => !completed.includes(reply));
       t.is(completed.length, 1, JSON.stringify(replies.map(({ body }) => body)));
-      t.deepEqual((completed[0]?.body.data as unknown as Result).messages.map(said), ['thank you']);
+      t.deepEqual((completed[0]?.body.data as unknown as Result).messages.map(replyText), ['thank you']);
       for (const { status, body } of others) {
         // With a strategy that takes the thread from the first, its run is the one that was stopped.
         if (status === 200) t.is((body.data as Result).meta.status, 'stopped');

@@ -106,7 +106,7 @@ async function check(client: Client, url: string, accepted: ReadonlyMap<string, 
     const found = await checkRun(client, url, runId);
     faults.push(...found.faults);
     restarted += found.restarted;
-    if (found.isGivenUp) givenUp += 1;
+    if (found.isFailedByClaims) givenUp += 1;
   }
   for (const thread of new Set(accepted.values())) faults.push(...(await checkThread(client, thread)));
   return { accepted: accepted.size, faults, restarted, givenUp };

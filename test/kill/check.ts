@@ -21,12 +21,12 @@ const assistants = (messages: readonly Message[]): string[] =>
   messages.filter(({ role }) => role === 'assistant').map(textOf);
 
 /** How the error of a run begins that was killed three times within one step. */
-const givenUpMessage = 'the run was claimed 3 times and committed nothing';
+const failedMessage = 'the run was claimed 3 times and committed nothing';
 
 interface CheckedRun {
   readonly faults: string[];
   readonly restarted: number;
-  readonly isGivenUp: boolean;
+  readonly isFailedByClaims: boolean;
   /** Its events were lost, and what is followed was told again from the record. */
   readonly isRebuilt: boolean;
 }
@@ -36,9 +36,9 @@ export async function checkRun(client: Client, url: string, runId: string): Prom
   const faults: string[] = [];
   const fault = (what: string): void => void faults.push(`run ${runId}: ${what}`);
   const { status, body } = await client.send('GET', `/v1/runs/${runId}/wait`);
-  const isGivenUp = status === 500 && (body.error as { message: string }).message.startsWith(givenUpMessage);
+  const isFailedByClaims = status === 500 && (body.error as { message: string }).message.startsWith(failedMessage);
   const result = body.data as { meta?: { status: string }; all_messages?: Message[] } | undefined;
-  if (!isGivenUp && (status !== 200 || result?.meta?.status !== 'completed'))
+  if (!isFailedByClaims && (status !== 200 || result?.meta?.status !== 'completed'))
     fault(`ended with ${String(status)} ${JSON.stringify(body)}`);
 
   const text = await (await fetch(`${url}/v1/runs/${runId}/stream`)).text();
@@ -50,30 +50,30 @@ export async function checkRun(client: Client, url: string, runId: string): Prom
   const ends = chunks.filter(({ event }) => event === 'on_chain_end' || event === 'error');
   if (ends.length !== 1 || ends[0] !== chunks.at(-1)) fault(`its log ends ${String(ends.length)} times`);
   const isRebuilt = (chunks[0]?.data as { rebuilt?: boolean } | undefined)?.rebuilt === true;
-  for (const what of checkPieces(chunks)) fault(what);
-  const told = assistants(chunks.flatMap(({ message }) => message ?? []));
-  const steps = isGivenUp ? expectedSteps.slice(0, told.length) : expectedSteps;
-  if (String(told) !== String(steps)) fault(`its events tell ${JSON.stringify(told)}`);
-  const committed = isGivenUp ? steps : assistants(result?.all_messages ?? []);
+  for (const what of checkChunks(chunks)) fault(what);
+  const streamed = assistants(chunks.flatMap(({ message }) => message ?? []));
+  const steps = isFailedByClaims ? expectedSteps.slice(0, streamed.length) : expectedSteps;
+  if (String(streamed) !== String(steps)) fault(`its events tell ${JSON.stringify(streamed)}`);
+  const committed = isFailedByClaims ? steps : assistants(result?.all_messages ?? []);
   if (String(committed) !== String(steps)) fault(`committed ${JSON.stringify(committed)}`);
-  return { faults, restarted: chunks.filter(isRestart).length, isGivenUp, isRebuilt };
+  return { faults, restarted: chunks.filter(isRestart).length, isFailedByClaims, isRebuilt };
 }
 
 const isRestart = ({ event, data }: Chunk): boolean =>
   event === 'on_chain_stream' && (data as { status: string }).status === 'restarted';
 
 /** Pieces of a message joined are its text, and every message is told whole exactly once. */
-function checkPieces(chunks: readonly Chunk[]): string[] {
-  const pieces = new Map<string, string>();
+function checkChunks(chunks: readonly Chunk[]): string[] {
+  const texts = new Map<string, string>();
   const whole = new Map<string, number>();
   const faults: string[] = [];
   for (const { event, data, message, metadata } of chunks) {
     if (event !== 'messages_chunk') continue;
     const id = metadata.message_id ?? '';
-    if (typeof data === 'string') pieces.set(id, (pieces.get(id) ?? '') + data);
+    if (typeof data === 'string') texts.set(id, (texts.get(id) ?? '') + data);
     if (!message) continue;
     whole.set(id, (whole.get(id) ?? 0) + 1);
-    if (pieces.get(id) !== textOf(message)) faults.push(`message ${id} was streamed as ${String(pieces.get(id))}`);
+    if (texts.get(id) !== textOf(message)) faults.push(`message ${id} was streamed as ${String(texts.get(id))}`);
   }
   for (const [id, times] of whole) if (times > 1) faults.push(`message ${id} was told whole ${String(times)} times`);
   return faults;

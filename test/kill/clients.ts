@@ -15,7 +15,7 @@ export interface Followed {
 }
 
 /** How long a request is tried before it counts as failed, in milliseconds. */
-const patienceMs = 90_000;
+const timeoutMs = 90_000;
 const pauseMs = 50;
 /** Of a gateway whose services are away, or that was too busy to read the request in time: it may be repeated. */
 const away = new Set([408, 502, 503, 504]);
@@ -29,7 +29,7 @@ export function createSturdyClient(urls: readonly string[], insists: boolean): S
   const nextUrl = (): string => urls[turn++ % urls.length] as string;
   const clients = urls.map((url) => createClient(url));
   const send: Client['send'] = async (...request) => {
-    const until = performance.now() + patienceMs;
+    const until = performance.now() + timeoutMs;
     for (;;) {
       const reply = await (clients[turn++ % clients.length] as Client).send(...request).catch(onBroken(until));
       if (reply && !(insists && away.has(reply.status) && performance.now() < until)) return reply;
@@ -57,14 +57,14 @@ async function followFrom(nextUrl: () => string, runId: string): Promise<Followe
   let text = '';
   let last = '';
   for (let cuts = 0; ; cuts++) {
-    const until = performance.now() + patienceMs;
+    const until = performance.now() + timeoutMs;
     for await (const event of eventsAfter(`${nextUrl()}/v1/runs/${runId}/stream`, last)) {
       text += `${event}\n\n`;
       last = /^id: (.*)$/m.exec(event)?.[1] ?? last;
       if (/^event: (on_chain_end|error)$/m.test(event)) return { text, cuts };
       if (performance.now() > until) throw new Error(`run ${runId} does not end`);
     }
-    if (cuts > patienceMs / pauseMs) throw new Error(`run ${runId} could not be followed behind "${last}"`);
+    if (cuts > timeoutMs / pauseMs) throw new Error(`run ${runId} could not be followed behind "${last}"`);
     await delay(pauseMs);
   }
 }
@@ -72,7 +72,7 @@ async function followFrom(nextUrl: () => string, runId: string): Promise<Followe
 /** Whole events until the stream ends, is cut, or could not be had. */
 async function* eventsAfter(address: string, last: string): AsyncGenerator<string> {
   try {
-    const signal = AbortSignal.timeout(patienceMs);
+    const signal = AbortSignal.timeout(timeoutMs);
     const response = await fetch(address, { headers: last === '' ? {} : { 'last-event-id': last }, signal });
     if (!response.ok || !response.body) {
       await response.arrayBuffer();

@@ -137,16 +137,16 @@ async function oneRun(client: SturdyClient, index: number, { losses, outages }: 
   const followed = await client.follow(runId);
   const isAcrossLoss = losses() > before.losses;
   if (hasGap(followed)) throw new Error(`run ${runId}: followed with ${followed.cuts} cuts gave ${idsOf(followed)}`);
-  const told = await client.follow(runId);
-  const wasFirst = firstOf(followed) === firstOf(told);
+  const whole = await client.follow(runId);
+  const wasFirst = firstOf(followed) === firstOf(whole);
   const mayBeRebuilt = (): boolean => wasFirst || outages() > before.outages;
-  if (followed.text !== told.text && losses() === before.losses) throw new Error(difference(runId, followed, told));
-  const untold = tellsAllSteps(followed) ? {} : { untold: outlineOf(followed) };
+  if (followed.text !== whole.text && losses() === before.losses) throw new Error(difference(runId, followed, whole));
+  const untold = showsAllSteps(followed) ? {} : { untold: outlineOf(followed) };
   return { runId, threadId, cuts: followed.cuts, mayBeRebuilt, isAcrossLoss, ...untold };
 }
 
 /** Whether every step is there as a whole message, or the run failed. */
-const tellsAllSteps = ({ text }: Followed): boolean =>
+const showsAllSteps = ({ text }: Followed): boolean =>
   /^event: error$/m.test(text) ||
   Array.from({ length: stepsPerRun }, (_, step) =>
     new RegExp(`^data: {"event":"messages_chunk","data":"","message":.*"text":"step ${step}"`, 'm').test(text),
@@ -186,8 +186,8 @@ const hasGap = (followed: Followed): boolean => {
   });
 };
 
-const difference = (runId: string, followed: Followed, told: Followed): string =>
-  `run ${runId}: followed with ${followed.cuts} cuts gave ${idsOf(followed)}, in one piece ${idsOf(told)}`;
+const difference = (runId: string, followed: Followed, whole: Followed): string =>
+  `run ${runId}: followed with ${followed.cuts} cuts gave ${idsOf(followed)}, in one piece ${idsOf(whole)}`;
 
 async function check(
   client: SturdyClient,
@@ -200,7 +200,7 @@ async function check(
     const found = await checkRun(client, url, runId);
     faults.push(...found.faults);
     sums.restarted += found.restarted;
-    sums.givenUp += Number(found.isGivenUp);
+    sums.givenUp += Number(found.isFailedByClaims);
     sums.rebuilt += Number(found.isRebuilt);
     sums.cuts += cuts;
     sums.followedAcrossLoss += Number(isAcrossLoss);

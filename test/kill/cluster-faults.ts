@@ -37,7 +37,7 @@ interface FaultOptions {
 
 /** How long a server stays away beside its start, at most, in milliseconds. */
 const awayMs = 500;
-const lookMs = 20;
+const pollMs = 20;
 
 export function createFaults({ cluster, weights, random }: FaultOptions): Faults {
   const { ground, executions, gateways, threads } = cluster;
@@ -69,7 +69,7 @@ export function createFaults({ cluster, weights, random }: FaultOptions): Faults
         return;
       }
       if (broken) throw broken;
-      await delay(lookMs);
+      await delay(pollMs);
     }
   };
 

@@ -27,7 +27,7 @@ interface Figures {
 }
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
-const tell = (broken: string, { accepted, faults, restarted, givenUp }: Figures, more = ''): void => {
+const report = (broken: string, { accepted, faults, restarted, givenUp }: Figures, more = ''): void => {
   for (const fault of faults) print(fault);
   print(
     `seed ${values.seed}: ${broken}, ${accepted} accepted runs, ${restarted} steps begun again, ${givenUp} runs given up, ${more}${faults.length} faults`,
@@ -41,7 +41,7 @@ async function killProcess(): Promise<boolean> {
     runs: Number(values.runs),
     ...(values.verbose ? { onProgress: print } : {}),
   });
-  tell(`${values.kills} kills`, found);
+  report(`${values.kills} kills`, found);
   return isSound(found);
 }
 
@@ -60,7 +60,7 @@ async function breakCluster(): Promise<boolean> {
   const broken = Object.entries(found.injected).map(([kind, count]) => `${count} ${kind}`);
   const { cuts, rebuilt, followedAcrossLoss } = found;
   const resumed = `${cuts} streams resumed, ${followedAcrossLoss} runs followed across a loss`;
-  tell(broken.join(' '), found, `${resumed}, ${rebuilt} logs told from the record, `);
+  report(broken.join(' '), found, `${resumed}, ${rebuilt} logs told from the record, `);
   return isSound(found);
 }
 

@@ -25,10 +25,10 @@ test.after.always(async () => {
 /** A request takes this long whatever it holds, on a machine that has other work to do. */
 const noiseMs = 25;
 
-type Ask = (text: string) => Promise<Reply>;
+type Send = (text: string) => Promise<Reply>;
 
 /** Requests whose body may be large. */
-const bodies: Readonly<Record<string, Ask>> = {
+const bodies: Readonly<Record<string, Send>> = {
   'a message to the default agent': (text) => send('POST', '/v1/graph/invoke', { messages: [user(text)] }),
   'a fact to remember': (text) => send('POST', '/v1/graph/invoke', { messages: [user(`remember that ${text}`)] }),
   'a memory to store': (text) => send('POST', '/v1/store/memories', { content: `a ${text}` }),
@@ -46,7 +46,7 @@ const withHeader = (name: string) => (text: string) =>
   send('GET', '/v1/threads', undefined, { [name]: toHeader(text) });
 
 /** Requests with a part that is bounded by what an address or a header may be long. */
-const heads: Readonly<Record<string, Ask>> = {
+const heads: Readonly<Record<string, Send>> = {
   'a search of messages': (text) => send('GET', `/v1/threads/long/messages?search=${toQuery(text)}`),
   'a search of threads': (text) => send('GET', `/v1/threads?search=${toQuery(text)}`),
   'a cursor': (text) => send('GET', `/v1/threads?cursor=${toQuery(text)}`),
@@ -67,21 +67,21 @@ const heads: Readonly<Record<string, Ask>> = {
   'Content-Type': (text) => send('POST', '/v1/graph/invoke', {}, { 'content-type': toHeader(text) }),
 };
 
-for (const [name, ask] of Object.entries(bodies)) {
+for (const [name, sendText] of Object.entries(bodies)) {
   test.serial(`${name}: ten times as long takes about ten times as long`, async (t) => {
     for (const [kind, make] of Object.entries(texts)) {
-      const refused = await ask(make(1000));
+      const refused = await sendText(make(1000));
       t.true(refused.status < 500 && refused.status !== 429, `${kind}: ${JSON.stringify(refused.body)}`);
-      const growth = await measure(ask, { short: make(10_000), long: make(100_000) }, noiseMs);
+      const growth = await measure(sendText, { short: make(10_000), long: make(100_000) }, noiseMs);
       t.true(isLinear(growth), `${kind}: ${JSON.stringify(growth)}`);
     }
   });
 }
 
-for (const [name, ask] of Object.entries(heads)) {
+for (const [name, sendText] of Object.entries(heads)) {
   test.serial(`${name}: ten times as long takes about ten times as long`, async (t) => {
     for (const [kind, make] of Object.entries(texts)) {
-      const growth = await measure(ask, { short: make(700), long: make(7000) }, noiseMs);
+      const growth = await measure(sendText, { short: make(700), long: make(7000) }, noiseMs);
       t.true(isLinear(growth), `${kind}: ${JSON.stringify(growth)}`);
     }
   });

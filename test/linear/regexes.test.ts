@@ -16,13 +16,13 @@ function faultOf({ source, flags }: Literal): string | undefined {
   for (const length of [24, 300, 3000, 12_000]) {
     const slow = attacks(length).find((text) => isSlow(regex, text));
     if (slow !== undefined)
-      return `takes more than ${String(patienceMs)} ms for ${String(length)} characters as ${JSON.stringify(slow.slice(0, 40))}`;
+      return `takes more than ${String(timeoutMs)} ms for ${String(length)} characters as ${JSON.stringify(slow.slice(0, 40))}`;
   }
   return undefined;
 }
 
 /** A linear one takes 2 ms at most for 12,000 characters, one that grows with the square of them 70 ms and more. */
-const patienceMs = 40;
+const timeoutMs = 40;
 const runs = 4;
 
 /** Slow each time: a busy machine makes a run longer, never shorter. */
@@ -30,7 +30,7 @@ function isSlow(regex: RegExp, text: string): boolean {
   for (let run = 0; run < runs; run += 1) {
     const start = performance.now();
     text.replace(regex, '');
-    if (performance.now() - start < patienceMs) return false;
+    if (performance.now() - start < timeoutMs) return false;
   }
   return true;
 }

@@ -43,13 +43,13 @@ const fail = (): Promise<never> => Promise.reject(new ServiceError('Internal', '
 const memory: Memory = { store: fail, search: fail, get: fail, list: fail, update: fail, delete: fail, forget: fail };
 
 test('a failure in another service is logged there with the ids of the request and of its caller', async (t) => {
-  const told: RequestContext[] = [];
-  const onFailure = (): void => void told.push(requestContext());
+  const contexts: RequestContext[] = [];
+  const onFailure = (): void => void contexts.push(requestContext());
   await using server = await serve({ memory }, { host: '127.0.0.1', port: 0, drainMs: 100, onFailure });
   await using client = connect('memory', server.address);
   const own = { requestId: 'asked by ada', runId: 'rún/1', traceparent: headers.traceparent };
   const request = { owner: 'u:ada', memoryId: 'm', threadId: 'held' };
   await requestContexts.run(own, () => t.throwsAsync(client.get(request, within(5000)), { code: 'Internal' }));
   await t.throwsAsync(client.get({ owner: 'u:ada', memoryId: 'm' }, within(5000)), { code: 'Internal' });
-  t.deepEqual(told, [own, {}]);
+  t.deepEqual(contexts, [own, {}]);
 });

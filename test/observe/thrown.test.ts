@@ -11,9 +11,9 @@ test('the log has the stack and the cause of what code of the agent threw; the c
   const thrown: Readonly<Record<string, number>> = { node: 500, tool: 200, reducer: 500, route: 500 };
   for (const [order, status] of Object.entries(thrown)) {
     const reply = await send('POST', '/v1/graph/invoke', { messages: [user(order)], config: { thread_id: order } });
-    const said = JSON.stringify(reply.body);
-    t.is(reply.status, status, said);
-    t.false(/throwing\.ts|asked too much|\\n +at /.test(said), said);
+    const shown = JSON.stringify(reply.body);
+    t.is(reply.status, status, shown);
+    t.false(/throwing\.ts|asked too much|\\n +at /.test(shown), shown);
   }
   const written = await send('POST', '/v1/threads/tool/state', { config: {}, state: { total: -1 } });
   t.is(written.status, 422, JSON.stringify(written.body));
@@ -22,7 +22,7 @@ test('the log has the stack and the cause of what code of the agent threw; the c
 
   const lines = service.lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Line);
   const lineOf = (thread: string, msg: RegExp) =>
-    lines.find(({ thread_id: id, msg: said }) => id === thread && msg.test(String(said)));
+    lines.find(({ thread_id: id, msg: shown }) => id === thread && msg.test(String(shown)));
   for (const [order, msg] of [
     ['node', /^a run failed/],
     ['node', /^code of the agent threw/],

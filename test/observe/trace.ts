@@ -6,7 +6,7 @@ import type { Collector, SpanSent } from '../servers/collector.ts';
 const secrets = { said: 'said-but-never-told', key: 'key-never-told' };
 
 /** One streamed request with a trace of its caller's, which holds what no span may tell. */
-export async function streamOnce(url: string, more: Readonly<Record<string, unknown>> = {}): Promise<Traced> {
+export async function streamRun(url: string, more: Readonly<Record<string, unknown>> = {}): Promise<Traced> {
   const traceId = randomBytes(16).toString('hex');
   const caller = randomBytes(8).toString('hex');
   const headers = { traceparent: `00-${traceId}-${caller}-01`, 'x-request-id': `asked-${traceId}` };

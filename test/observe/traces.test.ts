@@ -6,12 +6,12 @@ import { openCollector } from '../servers/collector.ts';
 import { openEmbedded } from '../servers/embedded.ts';
 import { openGate } from '../servers/gate.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
-import { holdsNoContents, isOneTraceOfAll, only, pathOf, streamOnce } from './trace.ts';
+import { holdsNoContents, isOneTraceOfAll, only, pathOf, streamRun } from './trace.ts';
 
 test('in one process, one trace goes from the caller to the node, its tool, its memory and its commits', async (t) => {
   await using collector = await openCollector();
   const service = await openEmbedded('remembering', { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint });
-  const { traceId, caller, runId, threadId } = await streamOnce(service.url);
+  const { traceId, caller, runId, threadId } = await streamRun(service.url);
   await service[Symbol.asyncDispose]();
 
   const spans = collector.spans().filter((span) => span.traceId === traceId);
@@ -73,7 +73,7 @@ test('a ticket stands in no span, nor does any query', async (t) => {
 test('a run that fails is an error in its trace, by its code and not its words', async (t) => {
   await using collector = await openCollector();
   const service = await openEmbedded('obedient', { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint });
-  const { traceId } = await streamOnce(service.url, { messages: [user('fail')] });
+  const { traceId } = await streamRun(service.url, { messages: [user('fail')] });
   await service[Symbol.asyncDispose]();
   const spans = collector.spans().filter((span) => span.traceId === traceId);
   const { isError, attributes } = only(t, spans, 'node obey');
@@ -167,7 +167,7 @@ const absence = clusterAbsence();
   async (t) => {
     await using collector = await openCollector();
     const service = await openClusterHere('remembering', { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint });
-    const traced = await streamOnce(service.url);
+    const traced = await streamRun(service.url);
     await service[Symbol.asyncDispose]();
     isOneTraceOfAll(t, collector, traced);
   },

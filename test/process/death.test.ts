@@ -7,12 +7,12 @@ import { openGate } from '../servers/gate.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
 import { until } from '../until.ts';
 
-interface Told {
+interface Published {
   readonly messages: readonly { readonly role: string; readonly content: readonly { readonly text: string }[] }[];
 }
 
 const textsOf = async ({ send }: Client, thread: string): Promise<string[]> => {
-  const { messages } = (await send('GET', `/v1/threads/${thread}/messages`)).body.data as Told;
+  const { messages } = (await send('GET', `/v1/threads/${thread}/messages`)).body.data as Published;
   return messages.map(({ content }) => content.map(({ text }) => text).join(''));
 };
 
@@ -103,9 +103,9 @@ test('runs that waited when the process died are run by the next one, in their o
   );
 
   /** Resolves when so many different runs have been the thread's newest. */
-  async function untilNewestRun({ send: ask }: typeof client, count: number): Promise<void> {
+  async function untilNewestRun({ send: sendTo }: typeof client, count: number): Promise<void> {
     while (seen.size < count) {
-      const { status, body } = await ask('GET', '/v1/threads/queued');
+      const { status, body } = await sendTo('GET', '/v1/threads/queued');
       if (status === 200) seen.add((body.data as { run_id: string }).run_id);
     }
   }

@@ -4,7 +4,7 @@ import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
 import { inSeconds, makeToken } from '../servers/tokens.ts';
 
 const secret = 'not-to-be-logged-signing-secret-0123456789';
-const said = {
+const texts = {
   message: 'the-message-nobody-may-log',
   memory: 'the-memory-nobody-may-log',
   query: 'the-query-nobody-may-log',
@@ -28,26 +28,26 @@ test('the log, at its most talkative, holds no token, no secret, and nothing of 
   const { send, stream } = createClient(service.url, { authorization: `Bearer ${token}` });
 
   const config = { thread_id: 'logged', api_key: 'the-key-nobody-may-log' };
-  t.is((await send('POST', '/v1/graph/invoke', { messages: [user(said.message)], config })).status, 200);
-  for await (const { event } of stream({ messages: [user(said.message)], config })) t.truthy(event);
-  const failing = { messages: [user(said.message), user('fail')], config };
+  t.is((await send('POST', '/v1/graph/invoke', { messages: [user(texts.message)], config })).status, 200);
+  for await (const { event } of stream({ messages: [user(texts.message)], config })) t.truthy(event);
+  const failing = { messages: [user(texts.message), user('fail')], config };
   t.is((await send('POST', '/v1/graph/invoke', failing)).status, 500);
-  t.is((await send('POST', '/v1/threads/logged/messages', { messages: [user(said.message)] })).status, 200);
-  t.is((await send('GET', `/v1/threads/logged/messages?search=${said.query}`)).status, 200);
-  const memory = { content: said.memory, memory_type: 'semantic', category: 'x', metadata: { note: said.memory } };
+  t.is((await send('POST', '/v1/threads/logged/messages', { messages: [user(texts.message)] })).status, 200);
+  t.is((await send('GET', `/v1/threads/logged/messages?search=${texts.query}`)).status, 200);
+  const memory = { content: texts.memory, memory_type: 'semantic', category: 'x', metadata: { note: texts.memory } };
   t.is((await send('POST', '/v1/store/memories', memory)).status, 200);
-  t.is((await send('POST', '/v1/store/search', { query: said.query, filters: { note: said.memory } })).status, 200);
+  t.is((await send('POST', '/v1/store/search', { query: texts.query, filters: { note: texts.memory } })).status, 200);
 
   t.is(
-    (await send('POST', '/v1/graph/invoke', { messages: [{ role: said.message, content: said.message }] })).status,
+    (await send('POST', '/v1/graph/invoke', { messages: [{ role: texts.message, content: texts.message }] })).status,
     422,
   );
   t.is(
-    (await send('POST', '/v1/graph/invoke', { messages: [user('throw')], initial_state: { x: said.message } })).status,
+    (await send('POST', '/v1/graph/invoke', { messages: [user('throw')], initial_state: { x: texts.message } })).status,
     422,
   );
-  t.is((await send('POST', '/v1/store/search', { query: said.query, limit: said.query })).status, 422);
-  t.is((await send('GET', `/v1/threads?cursor=${said.query}`)).status, 422);
+  t.is((await send('POST', '/v1/store/search', { query: texts.query, limit: texts.query })).status, 422);
+  t.is((await send('GET', `/v1/threads?cursor=${texts.query}`)).status, 422);
   for (const bad of [forged, expired, `${token}x`, 'nonsense-nobody-may-log'])
     t.is((await send('GET', '/v1/ping', undefined, { authorization: `Bearer ${bad}` })).status, 401);
   t.is(

@@ -136,8 +136,8 @@ test.serial(
     const others = await startOthers(client, gate);
     for (const [way, message] of Object.entries(failing)) {
       const { status, body } = await client.send('POST', '/v1/graph/invoke', toInput(way));
-      const { code, message: said } = body.error as Failure;
-      t.deepEqual([status, code, said], [500, 'NODE_ERROR', message], way);
+      const { code, message: text } = body.error as Failure;
+      t.deepEqual([status, code, text], [500, 'NODE_ERROR', message], way);
     }
     gate.open();
     await othersEnd(t, client, others);
@@ -178,8 +178,8 @@ test.serial('a message of one piece above 512 KiB streams whole, and again to wh
     client.stream({ ...toInput('emits a large piece'), response_granularity: 'low' }),
   );
   const expected = `${'x'.repeat(900 * 1024)}😀${'y'.repeat(900 * 1024)}`;
-  const pieces = chunks.filter(({ event, message }) => event === 'messages_chunk' && !message);
-  t.true(pieces.map(({ data }) => data as string).join('') === expected);
+  const parts = chunks.filter(({ event, message }) => event === 'messages_chunk' && !message);
+  t.true(parts.map(({ data }) => data as string).join('') === expected);
   const [runId = ''] = (chunks[0]?.id ?? '').split(':');
   const again = await (await fetch(`${service.url}/v1/runs/${runId}/stream`)).text();
   t.deepEqual(
@@ -195,14 +195,14 @@ test.serial('what a node left behind may throw: the log names run and node, and 
   await using service = await start(workspace.env);
   const client = createClient(service.url);
   const others = await startOthers(client, gate);
-  const strays = {
-    'leaves a timer that throws': 'stray of a timer',
-    'leaves a promise that rejects': 'stray of a promise',
-    'leaves a stray that throws nothing': 'undefined',
+  const uncaught = {
+    'leaves a timer that throws': 'uncaught error of a timer',
+    'leaves a promise that rejects': 'uncaught error of a promise',
+    'leaves a timer that throws nothing': 'undefined',
   };
   const nobody = { run_id: undefined, thread_id: undefined, node: undefined };
-  const expected: unknown[] = [{ ...nobody, message: 'stray of the module' }];
-  for (const [way, message] of Object.entries(strays)) {
+  const expected: unknown[] = [{ ...nobody, message: 'uncaught error of the module' }];
+  for (const [way, message] of Object.entries(uncaught)) {
     const { run_id, thread_id } = await accept(client, toInput(way));
     t.is((await resultOf(client, run_id))?.meta.status, 'completed');
     expected.push({ run_id, thread_id, node: way, message });
@@ -228,13 +228,13 @@ const only = (value: unknown, key: string): Record<string, unknown> => ({
 test.serial(
   'of what throws outside of the agent, a rejection is logged and an exception ends the process',
   async (t) => {
-    const backend = fileURLToPath(new URL('../backends/stray.ts', import.meta.url));
-    await using workspace = await makeWorkspace('echo', { auth: { method: 'custom', path: `${backend}:Stray` } });
+    const backend = fileURLToPath(new URL('../backends/uncaught.ts', import.meta.url));
+    await using workspace = await makeWorkspace('echo', { auth: { method: 'custom', path: `${backend}:Uncaught` } });
     await using service = await start(workspace.env);
     const { send } = createClient(service.url);
     t.is((await send('GET', '/v1/ping', undefined, { 'x-order': 'reject' })).status, 200);
     await untilLogged(service, 50, 1);
-    t.like(logged(service, 50)[0], { err: { message: 'stray of a backend' }, run_id: undefined });
+    t.like(logged(service, 50)[0], { err: { message: 'uncaught error of a backend' }, run_id: undefined });
     t.is((await send('GET', '/v1/ping', undefined, { 'x-order': 'nothing' })).status, 200);
     await send('GET', '/v1/ping', undefined, { 'x-order': 'throw' }).catch(() => undefined);
     t.truthy((await deathOf(service)).code);
@@ -246,9 +246,9 @@ test.serial('what a node emits after its end is dropped, while its run goes on',
   await using service = await start(workspace.env);
   const chunks = await Array.fromAsync(createClient(service.url).stream(toInput('emits after its end')));
   t.like(chunks.at(-1)?.data, { node: 'never settles in time' });
-  const pieces = chunks.filter(({ event, message }) => event === 'messages_chunk' && !message);
+  const parts = chunks.filter(({ event, message }) => event === 'messages_chunk' && !message);
   t.deepEqual(
-    pieces.map(({ data }) => data),
+    parts.map(({ data }) => data),
     ['in time'],
   );
 });
@@ -286,8 +286,8 @@ async function deathOf({ child, lines }: StandaloneProcess): Promise<Death> {
 /** Starts the service and waits for its end: it may come before the service says where it listens. */
 async function dieAgain(env: Readonly<Record<string, string>>): Promise<Death> {
   const child = spawn(process.execPath, [main], { env: { ...process.env, ...env, PORT: '0' } });
-  const [said] = await Promise.all([text(child.stdout), once(child, 'exit')]);
-  return { code: child.exitCode, line: logged({ lines: said.split('\n') }, 60)[0] };
+  const [printed] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+  return { code: child.exitCode, line: logged({ lines: printed.split('\n') }, 60)[0] };
 }
 
 const main = fileURLToPath(import.meta.resolve('@agent-workflow/standalone/main'));

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { processEnv } from '@agent-workflow/kit/env';
-import { ask } from './real-probe.ts';
+import { exchange } from './real-probe.ts';
 import { folderOf } from './provisioned.ts';
 import { openServerProcess, type Command, type Place, type Recipe, type RunOptions } from './real-process.ts';
 import { createLauncher, privately, type Launcher, type Private } from './real.ts';
@@ -29,7 +29,7 @@ export const cassandraRecipe: Recipe = {
     return { command: 'java', args: [...(await java(place)), 'org.apache.cassandra.service.CassandraDaemon'] };
   },
   // The port opens last: whoever is answered here can change the schema.
-  isReady: async (port) => (await ask(port, optionsFrame))[4] === supported,
+  isReady: async (port) => (await exchange(port, optionsFrame))[4] === supported,
 };
 
 const reach = (port: number): Cassandra => ({

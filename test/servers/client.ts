@@ -25,7 +25,7 @@ export interface Client {
 
 /** Speaks to the service as a user's program would. `always` goes with every request. */
 export function createClient(url: string, always: Sent = {}): Client {
-  const ask = (method: string, path: string, body: unknown, headers: Sent = {}): Promise<Response> =>
+  const request = (method: string, path: string, body: unknown, headers: Sent = {}): Promise<Response> =>
     fetch(`${url}${path}`, {
       method,
       headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...always, ...headers },
@@ -33,11 +33,11 @@ export function createClient(url: string, always: Sent = {}): Client {
     });
   return {
     send: async (method, path, body, headers) => {
-      const response = await ask(method, path, body, headers);
+      const response = await request(method, path, body, headers);
       return { status: response.status, headers: response.headers, body: (await response.json()) as Reply['body'] };
     },
     stream: async function* (body, headers) {
-      yield* readChunks(await ask('POST', '/v1/graph/stream', body, headers));
+      yield* readChunks(await request('POST', '/v1/graph/stream', body, headers));
     },
   };
 }

@@ -25,13 +25,13 @@ export async function openClusterHere(
   await using opened = new AsyncDisposableStack();
   const ground = opened.use(await openGround());
   const workspace = opened.use(await makeWorkspace(agent, service));
-  const told = {
+  const outcome = {
     ...{ LOG_LEVEL: 'silent', GRPC_HOST: '127.0.0.1', GRPC_PORT: '0', PORT: '0', SERVICE_TOKEN: 'of-one-test' },
     ...{ DRAIN_SECONDS: '1', ...ground.env, ...workspace.env, DATA_DIR: ':memory:' },
   };
   const start = async (open: Open, count: number, more: Readonly<Record<string, string>>): Promise<string[]> => {
     const opening = Array.from({ length: count }, async () =>
-      opened.use(await open({ ...told, ...more, ...env }, AbortSignal.timeout(startMs))),
+      opened.use(await open({ ...outcome, ...more, ...env }, AbortSignal.timeout(startMs))),
     );
     return (await Promise.all(opening)).map(listensOn);
   };

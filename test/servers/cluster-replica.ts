@@ -55,7 +55,7 @@ export function createReplica({ name, address, entry, env, earlier, onLine, onEn
   let running: ServiceProcess | undefined;
   let given = env;
   let older = earlier;
-  const hear = (line: string): void => {
+  const readLine = (line: string): void => {
     lines.push(line);
     onLine?.(name, line);
   };
@@ -64,14 +64,14 @@ export function createReplica({ name, address, entry, env, earlier, onLine, onEn
     running = undefined;
     if (!ending) return null;
     const code = await ending.stop(signal);
-    for (const line of ending.complaint().split('\n')) if (line !== '') hear(line);
+    for (const line of ending.complaint().split('\n')) if (line !== '') readLine(line);
     return code;
   };
   const start = async (more: Readonly<Record<string, string>> = {}): Promise<void> => {
     if (running) throw new Error(`${name} runs already`);
     given = { ...given, ...more };
     const version = older ? { entry: older.entry, env: { ...given, ...older.env } } : { entry, env: given };
-    running = await startProcess({ ...version, tied: true, onLine: hear });
+    running = await startProcess({ ...version, tied: true, onLine: readLine });
     const { child } = running;
     if (onEnd) child.once('exit', (code, signal) => onEnd({ name, pid: child.pid ?? 0, code, signal }));
   };

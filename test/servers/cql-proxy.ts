@@ -72,7 +72,7 @@ function relay(client: Socket, upstream: Socket, judge: (exchange: Exchange) => 
   });
   eachFrame(upstream, (frame) => {
     const { isBatch = false, ...rest } = asked.get(streamOf(frame)) ?? {};
-    const fate = 'isStatement' in rest ? judge({ ...rest, isConditional: isBatch && tellsRows(frame) }) : 'pass';
+    const fate = 'isStatement' in rest ? judge({ ...rest, isConditional: isBatch && holdsRows(frame) }) : 'pass';
     if (fate === 'pass') client.write(frame);
     else if (fate === 'cut') client.destroy();
     else if (fate !== 'drop') setTimeout(() => client.writable && client.write(frame), fate.delayMs);
@@ -90,7 +90,7 @@ const result = 0x08;
 const rows = 2;
 
 /** Whether a reply holds rows: that of a batch does when it was to hold a condition. */
-const tellsRows = (frame: Buffer): boolean => frame.readUInt8(4) === result && frame.readInt32BE(headerBytes) === rows;
+const holdsRows = (frame: Buffer): boolean => frame.readUInt8(4) === result && frame.readInt32BE(headerBytes) === rows;
 
 function exchangeOf(frame: Buffer): Asked {
   const opcode = frame.readUInt8(4);
@@ -104,8 +104,8 @@ function exchangeOf(frame: Buffer): Asked {
 
 function eachFrame(socket: Socket, use: (frame: Buffer) => void): void {
   let left: Buffer = Buffer.alloc(0);
-  socket.on('data', (piece: Buffer) => {
-    left = left.length === 0 ? piece : Buffer.concat([left, piece]);
+  socket.on('data', (bytes: Buffer) => {
+    left = left.length === 0 ? bytes : Buffer.concat([left, bytes]);
     while (left.length >= headerBytes) {
       const end = headerBytes + left.readUInt32BE(5);
       if (left.length < end) return;

@@ -19,7 +19,7 @@ const silentLog = createLog('test', 'silent');
 const file = randomUUID().slice(0, 8);
 
 /** A place of one's own on a server: a connection, and streams that go with it when `keep` is not set. */
-export interface Place extends AsyncDisposable {
+interface Place extends AsyncDisposable {
   readonly client: NatsClient;
   readonly streams: Streams;
 }

@@ -1,4 +1,4 @@
-import { ask } from './real-probe.ts';
+import { exchange } from './real-probe.ts';
 import type { Recipe } from './real-process.ts';
 import { createLauncher, privately, type Launcher, type Private } from './real.ts';
 
@@ -15,7 +15,7 @@ export const natsRecipe: Recipe = {
     command: program,
     args: ['--addr', '127.0.0.1', '--port', String(port), '--jetstream', '--store_dir', data],
   }),
-  isReady: async (port) => (await ask(port)).toString().startsWith('INFO '),
+  isReady: async (port) => (await exchange(port)).toString().startsWith('INFO '),
 };
 
 const reach = (port: number): Nats => ({ url: `nats://127.0.0.1:${port}` });

@@ -3,7 +3,7 @@ import { chown, readdir, readFile, readlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { runToEnd } from './provision-run.ts';
-import { ask } from './real-probe.ts';
+import { exchange } from './real-probe.ts';
 import type { Command, Place, Recipe, RunOptions } from './real-process.ts';
 import { createLauncher, privately, type Launcher, type Private } from './real.ts';
 
@@ -59,7 +59,7 @@ export const postgresRecipe: Recipe = {
     return asNobody([join(program, 'postgres'), '-D', cluster, ...args]);
   },
   // While it recovers it answers with an error of this code; one that refuses the probe for another reason is ready.
-  isReady: async (port) => !(await ask(port, startup)).includes('57P03'),
+  isReady: async (port) => !(await exchange(port, startup)).includes('57P03'),
 };
 
 /** PostgreSQL does not run as root. Whoever is root runs it as `nobody`, who may enter the folders of root's that lead to its data. */

@@ -67,8 +67,8 @@ export async function startProcess({
     createInterface(child.stdout).on('line', (line) => {
       lines.push(line);
       onLine?.(line);
-      const said = / listens on (\S+)$/.exec(line)?.[1];
-      if (said !== undefined) resolve(said);
+      const address = / listens on (\S+)$/.exec(line)?.[1];
+      if (address !== undefined) resolve(address);
     });
     // Its last words may arrive after its end.
     void (once(child, 'close') as Promise<[number | null]>).then(([code]) => {

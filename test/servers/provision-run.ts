@@ -7,7 +7,7 @@ interface RunOptions {
 }
 
 /** So much of what a command printed is told when it fails. */
-const toldLines = 20;
+const shownLines = 20;
 
 /**
  * Runs a command to its end, and is silent about it when it does well.
@@ -16,11 +16,11 @@ const toldLines = 20;
 export async function runToEnd(command: string, args: readonly string[], options: RunOptions = {}): Promise<void> {
   const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
   let printed = '';
-  const keep = (piece: string): void => void (printed = (printed + piece).slice(-10_000));
+  const keep = (chunk: string): void => void (printed = (printed + chunk).slice(-10_000));
   child.stdout.setEncoding('utf8').on('data', keep);
   child.stderr.setEncoding('utf8').on('data', keep);
   const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
   if (code === 0) return;
-  const told = printed.trimEnd().split('\n').slice(-toldLines).join('\n');
-  throw new Error(`${command} ${args.join(' ')} ended with ${code ?? signal ?? 'nothing'}:\n${told}`);
+  const shown = printed.trimEnd().split('\n').slice(-shownLines).join('\n');
+  throw new Error(`${command} ${args.join(' ')} ended with ${code ?? signal ?? 'nothing'}:\n${shown}`);
 }

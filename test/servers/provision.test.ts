@@ -17,19 +17,19 @@ test('the second run finds everything there and makes nothing', async (t) => {
   const machine = await makeMachine(t, { go: 'echo called >> "$XDG_CACHE_HOME/calls"; echo > "$GOBIN/nats-server"' });
   const first = await machine.provision('nats');
   t.is(first.code, 0);
-  t.regex(first.said, /^NATS .*: compiling it.*\nNATS .*: done after \d+ s\b.*\nNATS .* is there\n$/s);
+  t.regex(first.printed, /^NATS .*: compiling it.*\nNATS .*: done after \d+ s\b.*\nNATS .* is there\n$/s);
   const second = await machine.provision('nats');
-  t.deepEqual(second, { code: 0, said: `NATS ${versions.nats} is there\n` });
+  t.deepEqual(second, { code: 0, printed: `NATS ${versions.nats} is there\n` });
   t.is(await readFile(join(machine.caches, 'calls'), 'utf8'), 'called\n');
   t.deepEqual(await readdir(machine.servers), [nats]);
 });
 
 test('on a machine without tools each server is named with what it lacks, and nothing is touched', async (t) => {
   const machine = await makeMachine(t, {});
-  const { code, said } = await machine.provision();
+  const { code, printed } = await machine.provision();
   t.is(code, 1);
   t.is(
-    said,
+    printed,
     `Redis cannot be had: apt-get not on the PATH
 PostgreSQL cannot be had: apt-get not on the PATH
 NATS ${versions.nats} cannot be had: go not on the PATH
@@ -46,11 +46,11 @@ test('a server that cannot be made does not keep the others from being made', as
     'redis-server': '',
     go: 'case "$*" in *nats*) echo no space left; exit 9; esac; echo > "$GOBIN/weaviate-server"',
   });
-  const { code, said } = await machine.provision('redis', 'nats', 'weaviate');
+  const { code, printed } = await machine.provision('redis', 'nats', 'weaviate');
   t.is(code, 1);
-  t.regex(said, /^NATS .* cannot be had: Error: go install .* ended with 9:\nno space left\nWeaviate/m);
-  t.regex(said, /^Redis is there\n/);
-  t.regex(said, new RegExp(`^Weaviate ${versions.weaviate} is there\nabsent: NATS ${versions.nats}\n$`, 'm'));
+  t.regex(printed, /^NATS .* cannot be had: Error: go install .* ended with 9:\nno space left\nWeaviate/m);
+  t.regex(printed, /^Redis is there\n/);
+  t.regex(printed, new RegExp(`^Weaviate ${versions.weaviate} is there\nabsent: NATS ${versions.nats}\n$`, 'm'));
   t.deepEqual(await readdir(machine.servers), [`weaviate-${versions.weaviate}`]);
 });
 
@@ -66,34 +66,34 @@ test('a run that was broken off leaves no server that is half there, and the nex
   t.deepEqual((await readdir(machine.servers)).toSorted(), [...others, nats]);
 });
 
-test('Cassandra is its jars; that it could not be made quicker is said, and is no failure', async (t) => {
+test('Cassandra is its jars; that it could not be made quicker is printed, and is no failure', async (t) => {
   const machine = await makeMachine(t, {
     java: 'echo a strange Java; exit 1',
     mvn: 'for last; do :; done; into=${last#-DoutputDirectory=}; /bin/mkdir "$into"; echo > "$into/one.jar"',
   });
-  const { code, said } = await machine.provision('cassandra');
+  const { code, printed } = await machine.provision('cassandra');
   t.is(code, 0);
-  t.regex(said, /^Cassandra .* is there$/m);
-  t.regex(said, /not done: .*Cassandra ended with 1 before it was ready\na strange Java/s);
+  t.regex(printed, /^Cassandra .* is there$/m);
+  t.regex(printed, /not done: .*Cassandra ended with 1 before it was ready\na strange Java/s);
   t.deepEqual(await readdir(join(machine.servers, cassandra), { recursive: true }), ['lib', join('lib', 'one.jar')]);
 });
 
 test('what only the charts need is had when it is asked for, and then nothing else', async (t) => {
   const machine = await makeMachine(t, {});
-  const { code, said } = await machine.provision('--kubernetes');
+  const { code, printed } = await machine.provision('--kubernetes');
   t.is(code, 1);
   t.is(
-    said.split('\n').at(-2),
+    printed.split('\n').at(-2),
     `absent: the APIs of Kubernetes and its extensions, kubeconform ${versions.kubeconform}, Helm ${versions.helm}, Helm ${versions.helm3}, Kubernetes ${versions.kubernetes}`,
   );
 });
 
 test('a server that nobody knows is refused, with those that are known', async (t) => {
   const machine = await makeMachine(t, {});
-  const { code, said } = await machine.provision('redis', 'mysql');
+  const { code, printed } = await machine.provision('redis', 'mysql');
   t.is(code, 2);
   t.is(
-    said,
+    printed,
     'unknown: mysql; there are redis, postgres, nats, cassandra, weaviate, apis, kubeconform, helm, helm3, kubernetes\n',
   );
 });
@@ -105,7 +105,7 @@ interface Machine {
   /** Where provisioned servers are. */
   readonly servers: string;
   readonly install: (programs: Programs) => Promise<void>;
-  readonly provision: (...names: string[]) => Promise<{ readonly code: number | null; readonly said: string }>;
+  readonly provision: (...names: string[]) => Promise<{ readonly code: number | null; readonly printed: string }>;
 }
 
 /** A machine on whose PATH there are these shell scripts and nothing else, with an empty cache folder. */
@@ -129,8 +129,11 @@ async function makeMachine(t: ExecutionContext, programs: Programs): Promise<Mac
         env: { PATH: path, XDG_CACHE_HOME: caches, TMPDIR: folder },
         stdio: ['ignore', 'pipe', 'inherit'],
       });
-      const [said, [code]] = await Promise.all([text(child.stdout), once(child, 'exit') as Promise<[number | null]>]);
-      return { code, said };
+      const [printed, [code]] = await Promise.all([
+        text(child.stdout),
+        once(child, 'exit') as Promise<[number | null]>,
+      ]);
+      return { code, printed };
     },
   };
 }

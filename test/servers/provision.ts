@@ -14,7 +14,7 @@ const misused = 2;
 const priority = 15;
 const stillAtItMs = 30_000;
 
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const ways: readonly Way[] = [...serverWays, ...toolWays];
 
@@ -24,23 +24,23 @@ async function provision(given: readonly string[]): Promise<number> {
   const names = named.length === 0 ? serverWays.map(({ server }) => server as string) : named;
   const unknown = names.filter((name) => !ways.some(({ server }) => server === name));
   if (unknown.length > 0) {
-    say(`unknown: ${unknown.join(', ')}; there are ${ways.map(({ server }) => server).join(', ')}`);
+    print(`unknown: ${unknown.join(', ')}; there are ${ways.map(({ server }) => server).join(', ')}`);
     return misused;
   }
   const absent: string[] = [];
   for (const way of ways.filter(({ server }) => names.includes(server))) {
     if (!(await provisionOne(way))) absent.push(way.title);
   }
-  if (absent.length > 0) say(`absent: ${absent.join(', ')}`);
+  if (absent.length > 0) print(`absent: ${absent.join(', ')}`);
   return absent.length > 0 ? someAbsent : allThere;
 }
 
 /** @returns whether it is there now. */
 async function provisionOne(way: Way): Promise<boolean> {
   const reason = provisioned(way.server) === undefined ? await makeIfPossible(way) : undefined;
-  if (reason !== undefined) say(`${way.title} cannot be had: ${reason}`);
+  if (reason !== undefined) print(`${way.title} cannot be had: ${reason}`);
   const isThere = provisioned(way.server) !== undefined;
-  if (isThere) say(`${way.title} is there`);
+  if (isThere) print(`${way.title} is there`);
   if (isThere && way.tuning?.isDone() === false) await tune(way.title, way.tuning);
   return isThere;
 }
@@ -62,32 +62,32 @@ async function makeIfPossible(way: Way): Promise<string | undefined> {
 /** Under a name of its own until it is whole: a folder that bears the server's name can be relied on. */
 async function make(way: Way): Promise<void> {
   await using opened = new AsyncDisposableStack();
-  const took = opened.use(tellPatience(way.title, way.effort));
+  const took = opened.use(announceWait(way.title, way.effort));
   const folder = await makeFolder(way);
   opened.defer(() => rm(folder, { recursive: true, force: true }));
   await way.make(folder);
   const bytes = await sizeOf(folder);
   if (way.server !== 'redis' && way.server !== 'postgres') await rename(folder, folderOf(way.server));
-  say(`${way.title}: done after ${took.seconds()} s${bytes > 0 ? `, ${Math.round(bytes / 1e6)} MB` : ''}`);
+  print(`${way.title}: done after ${took.seconds()} s${bytes > 0 ? `, ${Math.round(bytes / 1e6)} MB` : ''}`);
 }
 
 /** What makes a server quicker may fail: the server is there all the same. */
 async function tune(title: string, { effort, run }: NonNullable<Way['tuning']>): Promise<void> {
-  using took = tellPatience(title, effort);
+  using took = announceWait(title, effort);
   try {
     await run();
-    say(`${title}: done after ${took.seconds()} s`);
+    print(`${title}: done after ${took.seconds()} s`);
   } catch (error) {
-    say(`${title}: not done: ${String(error)}`);
+    print(`${title}: not done: ${String(error)}`);
   }
 }
 
 /** Says what is begun, and that it goes on. */
-function tellPatience(title: string, effort: string): Disposable & { readonly seconds: () => number } {
+function announceWait(title: string, effort: string): Disposable & { readonly seconds: () => number } {
   const started = performance.now();
   const seconds = (): number => Math.round((performance.now() - started) / 1000);
-  say(`${title}: ${effort} …`);
-  const timer = setInterval(() => say(`${title}: still at it after ${seconds()} s`), stillAtItMs);
+  print(`${title}: ${effort} …`);
+  const timer = setInterval(() => print(`${title}: still at it after ${seconds()} s`), stillAtItMs);
   return { seconds, [Symbol.dispose]: () => clearInterval(timer) };
 }
 

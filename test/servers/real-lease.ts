@@ -40,7 +40,7 @@ interface SharedOptions {
 }
 
 /** Longer than a supervisor waits for its server. */
-const patienceMs = 90_000;
+const timeoutMs = 90_000;
 const retryMs = 50;
 /** Of a supervisor that could not even begin. */
 const failed = 1;
@@ -72,7 +72,7 @@ export async function leasePrivate(server: ServerName, options: RunOptions): Pro
   const answer = await untilAnswered({ server, options, socket, startedBy: process.pid }, join(folder, 'log'));
   const lease = toLease(answer);
   const order = async (name: Order): Promise<void> => {
-    await tell(socket, name);
+    await sendOrder(socket, name);
   };
   return {
     port: lease.port,
@@ -82,10 +82,10 @@ export async function leasePrivate(server: ServerName, options: RunOptions): Pro
     thaw: () => order('thaw'),
     restart: () => order('restart'),
     wipe: () => order('wipe'),
-    readLog: () => tell(socket, 'readLog'),
+    readLog: () => sendOrder(socket, 'readLog'),
     [Symbol.asyncDispose]: async () => {
       // It answers once nothing is left of the server; its own end follows at once.
-      await tell(socket, 'end');
+      await sendOrder(socket, 'end');
       await lease[Symbol.asyncDispose]();
     },
   };
@@ -94,7 +94,7 @@ export async function leasePrivate(server: ServerName, options: RunOptions): Pro
 /** Asks for a lease until a supervisor gives one, and starts a supervisor whenever there seems to be none. */
 async function untilAnswered(task: Task, log: string): Promise<IncomingMessage> {
   let started: ChildProcess | undefined;
-  const deadline = performance.now() + patienceMs;
+  const deadline = performance.now() + timeoutMs;
   while (performance.now() < deadline) {
     const answer = await send(task.socket, `/lease?pid=${process.pid}`);
     if (answer?.statusCode === 200) return answer;
@@ -134,11 +134,11 @@ function toLease(answer: IncomingMessage): Lease {
 }
 
 /** Has the supervisor do something. @returns what it says to it. @throws Error with what it says when it did not do it. */
-async function tell(socket: string, order: string): Promise<string> {
+async function sendOrder(socket: string, order: string): Promise<string> {
   const answer = await send(socket, `/${order}`);
-  const said = answer && (await text(answer));
-  if (said !== undefined && answer?.statusCode === 200) return said;
-  throw new Error(said ?? 'the supervisor is gone');
+  const reply = answer && (await text(answer));
+  if (reply !== undefined && answer?.statusCode === 200) return reply;
+  throw new Error(reply ?? 'the supervisor is gone');
 }
 
 /** @returns the answer, or `undefined` when nobody is there, or goes away before it has answered. */

@@ -73,7 +73,7 @@ export interface ServerProcess extends AsyncDisposable {
 
 /** A start takes 4 seconds at most, and several times that on a machine that is busy with the tests themselves. */
 const startMs = 60_000;
-const toldBytes = 3000;
+const shownBytes = 3000;
 
 /**
  * Starts a server that is provisioned, and waits until it is ready.
@@ -108,7 +108,7 @@ export async function openServerProcess(recipe: Recipe, options: RunOptions): Pr
     });
     await untilReady(recipe, child, port).catch(async (error: unknown) => {
       await end('SIGKILL');
-      throw new Error(`${String(error)}\n${(await readFile(log, 'utf8')).slice(-toldBytes)}`);
+      throw new Error(`${String(error)}\n${(await readFile(log, 'utf8')).slice(-shownBytes)}`);
     });
   };
   const dispose = async (): Promise<void> => {

@@ -3,7 +3,7 @@ import { processEnv } from '@agent-workflow/kit/env';
 import type { Launcher } from './real.ts';
 
 /** Why suites of this file do not run, each said by one test: a file has a process or thread of its own. */
-const told = new Set<string>();
+const reported = new Set<string>();
 
 /**
  * Declares a suite that needs a real server. `server` opens it at its first call and gives the same one to the whole file,
@@ -13,8 +13,8 @@ const told = new Set<string>();
 export function withServer<S>(test: TestFn, launcher: Launcher<S>, suite: (server: () => Promise<S>) => void): void {
   const absence = launcher.absence();
   if (absence !== undefined) {
-    if (told.has(absence)) return;
-    told.add(absence);
+    if (reported.has(absence)) return;
+    reported.add(absence);
     if (processEnv()['REQUIRE_SERVERS'] === '1') test(absence, (t) => t.fail(absence));
     else test.skip(absence, () => undefined);
     return;
@@ -33,8 +33,8 @@ export function withServerForLong<S>(...[test, launcher, suite]: Parameters<type
     withServer(test, launcher, suite);
     return;
   }
-  if (!told.has(leftOut)) test.skip(leftOut, () => undefined);
-  told.add(leftOut);
+  if (!reported.has(leftOut)) test.skip(leftOut, () => undefined);
+  reported.add(leftOut);
 }
 
 const leftOut = 'what takes long is tested by `npm run test:campaigns`';

@@ -28,7 +28,7 @@ const comingMs = 5000;
  * it one after the other.
  */
 const lingerMs = 20_000;
-const lookMs = 50;
+const pollMs = 50;
 
 /** Those who use the server: the replies that stay open to them, and the processes they came from. */
 interface Users {
@@ -140,7 +140,7 @@ async function comesAnybody({ replies, pids }: Users): Promise<boolean> {
   const deadline = performance.now() + comingMs;
   while (replies.size === 0) {
     if (performance.now() > deadline || ![...pids].some(isAlive)) return false;
-    await delay(lookMs);
+    await delay(pollMs);
   }
   return true;
 }
@@ -148,7 +148,7 @@ async function comesAnybody({ replies, pids }: Users): Promise<boolean> {
 async function untilUnused({ replies, pids }: Users, keptMs: number): Promise<void> {
   let lastUsed = performance.now();
   while (true) {
-    await delay(lookMs, undefined, { ref: false });
+    await delay(pollMs, undefined, { ref: false });
     if (replies.size > 0) lastUsed = performance.now();
     else if (performance.now() - lastUsed > keptMs || ![...pids].some(isAlive)) return;
   }

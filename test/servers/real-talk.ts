@@ -1,10 +1,10 @@
 import { connect } from 'node:net';
 import { Client } from 'pg';
 import type { ServerName } from './provisioned.ts';
-import { ask } from './real-probe.ts';
+import { exchange } from './real-probe.ts';
 
 /** The least that one can say to a server without its driver: keep something, and is it there. */
-export interface Talk {
+interface Talk {
   /** Resolves once the server has acknowledged it. */
   readonly keep: (port: number) => Promise<void>;
   readonly isKept: (port: number) => Promise<boolean>;
@@ -12,40 +12,40 @@ export interface Talk {
 
 export const talks: Readonly<Record<ServerName, Talk>> = {
   redis: {
-    keep: async (port) => expect('+OK', await ask(port, 'SET kept something\r\n')),
-    isKept: async (port) => (await ask(port, 'GET kept\r\n')).includes('something'),
+    keep: async (port) => expect('+OK', await exchange(port, 'SET kept something\r\n')),
+    isKept: async (port) => (await exchange(port, 'GET kept\r\n')).includes('something'),
   },
   nats: {
     keep: async (port) => {
       const stream = JSON.stringify({ name: 'kept', subjects: ['kept'] });
-      expect('"config"', await askNats(port, '$JS.API.STREAM.CREATE.kept', stream));
-      expect('"seq":1', await askNats(port, 'kept', 'something'));
+      expect('"config"', await queryNats(port, '$JS.API.STREAM.CREATE.kept', stream));
+      expect('"seq":1', await queryNats(port, 'kept', 'something'));
     },
-    isKept: async (port) => (await askNats(port, '$JS.API.STREAM.INFO.kept')).includes('"messages":1'),
+    isKept: async (port) => (await queryNats(port, '$JS.API.STREAM.INFO.kept')).includes('"messages":1'),
   },
   cassandra: {
     keep: async (port) => {
       const replication = `{'class': 'SimpleStrategy', 'replication_factor': 1}`;
-      expect('kept', await askCassandra(port, `CREATE KEYSPACE kept WITH replication = ${replication}`));
-      expect('kept', await askCassandra(port, 'CREATE TABLE kept.kept (id int PRIMARY KEY, what text)'));
-      expect('', await askCassandra(port, `INSERT INTO kept.kept (id, what) VALUES (1, 'something')`));
+      expect('kept', await queryCassandra(port, `CREATE KEYSPACE kept WITH replication = ${replication}`));
+      expect('kept', await queryCassandra(port, 'CREATE TABLE kept.kept (id int PRIMARY KEY, what text)'));
+      expect('', await queryCassandra(port, `INSERT INTO kept.kept (id, what) VALUES (1, 'something')`));
     },
-    isKept: async (port) => (await askCassandra(port, 'SELECT what FROM kept.kept')).includes('something'),
+    isKept: async (port) => (await queryCassandra(port, 'SELECT what FROM kept.kept')).includes('something'),
   },
   postgres: {
     keep: async (port) => {
-      await askPostgres(port, 'CREATE TABLE kept (what text)');
-      await askPostgres(port, "SET synchronous_commit = on; INSERT INTO kept VALUES ('something')");
+      await queryPostgres(port, 'CREATE TABLE kept (what text)');
+      await queryPostgres(port, "SET synchronous_commit = on; INSERT INTO kept VALUES ('something')");
     },
     isKept: async (port) =>
-      (await askPostgres(port, "SELECT to_regclass('kept') IS NOT NULL AS it"))[0]?.['it'] === true,
+      (await queryPostgres(port, "SELECT to_regclass('kept') IS NOT NULL AS it"))[0]?.['it'] === true,
   },
   weaviate: {
     keep: async (port) => {
-      expect('200', await askWeaviate(port, 'POST', '/v1/schema', { class: 'Kept', vectorizer: 'none' }));
-      expect('200', await askWeaviate(port, 'POST', '/v1/objects', { class: 'Kept', id: keptId, vector: [1, 0] }));
+      expect('200', await queryWeaviate(port, 'POST', '/v1/schema', { class: 'Kept', vectorizer: 'none' }));
+      expect('200', await queryWeaviate(port, 'POST', '/v1/objects', { class: 'Kept', id: keptId, vector: [1, 0] }));
     },
-    isKept: async (port) => (await askWeaviate(port, 'GET', `/v1/objects/Kept/${keptId}`)) === '200',
+    isKept: async (port) => (await queryWeaviate(port, 'GET', `/v1/objects/Kept/${keptId}`)) === '200',
   },
 };
 
@@ -56,16 +56,16 @@ function expect(text: string, answer: Buffer | string): void {
 }
 
 /** Sends a request and gives what comes back to its inbox; an answer that ends the reading is taken whole. */
-async function askNats(port: number, subject: string, body = ''): Promise<string> {
+async function queryNats(port: number, subject: string, body = ''): Promise<string> {
   const socket = connect(port, '127.0.0.1').setEncoding('utf8');
   socket.write(`CONNECT {"verbose":false}\r\nSUB inbox 1\r\nPUB ${subject} inbox ${body.length}\r\n${body}\r\n`);
-  let said = '';
-  for await (const piece of socket as AsyncIterable<string>) {
-    said += piece;
-    const reply = /^MSG inbox 1 (?:\S+ )?(\d+)\r\n([\s\S]*)\r\n/m.exec(said);
+  let received = '';
+  for await (const bytes of socket as AsyncIterable<string>) {
+    received += bytes;
+    const reply = /^MSG inbox 1 (?:\S+ )?(\d+)\r\n([\s\S]*)\r\n/m.exec(received);
     if (reply && reply[2]?.length === Number(reply[1])) break;
   }
-  return said;
+  return received;
 }
 
 /** Frames of protocol 4. */
@@ -75,7 +75,7 @@ const failed = 0;
 
 /** @returns the body of the answer, or nothing when it is an error. */
 /** By the driver: a query takes several messages in each direction. A set of statements answers with the rows of none. */
-async function askPostgres(port: number, sql: string): Promise<readonly Record<string, unknown>[]> {
+async function queryPostgres(port: number, sql: string): Promise<readonly Record<string, unknown>[]> {
   const client = new Client({ host: '127.0.0.1', port, user: 'postgres', database: 'postgres' });
   client.on('error', () => undefined);
   try {
@@ -87,24 +87,24 @@ async function askPostgres(port: number, sql: string): Promise<readonly Record<s
   }
 }
 
-async function askCassandra(port: number, statement: string): Promise<Buffer> {
+async function queryCassandra(port: number, statement: string): Promise<Buffer> {
   const socket = connect(port, '127.0.0.1');
   const text = Buffer.from(statement);
   const [length, one] = [Buffer.alloc(4), Uint8Array.of(0, 1, 0)];
   length.writeInt32BE(text.length);
   const questions = [frame(query, Buffer.concat([length, text, one]))];
   socket.write(frame(startup, Buffer.from('\0\x01\0\x0bCQL_VERSION\0\x053.0.0')));
-  let said = Buffer.alloc(0);
-  for await (const piece of socket as AsyncIterable<Buffer>) {
-    said = Buffer.concat([said, piece]);
-    const end = said.length < 9 ? Infinity : 9 + said.readInt32BE(5);
-    if (said.length < end) continue;
+  let received = Buffer.alloc(0);
+  for await (const bytes of socket as AsyncIterable<Buffer>) {
+    received = Buffer.concat([received, bytes]);
+    const end = received.length < 9 ? Infinity : 9 + received.readInt32BE(5);
+    if (received.length < end) continue;
     const question = questions.pop();
     if (!question) break;
-    said = said.subarray(end);
+    received = received.subarray(end);
     socket.write(question);
   }
-  return said[4] === failed ? Buffer.alloc(0) : said.subarray(9);
+  return received[4] === failed ? Buffer.alloc(0) : received.subarray(9);
 }
 
 function frame(opcode: number, body: Buffer): Buffer {
@@ -114,7 +114,7 @@ function frame(opcode: number, body: Buffer): Buffer {
 }
 
 /** @returns the status. */
-async function askWeaviate(port: number, method: string, path: string, body?: unknown): Promise<string> {
+async function queryWeaviate(port: number, method: string, path: string, body?: unknown): Promise<string> {
   const reply = await fetch(`http://127.0.0.1:${port}${path}`, {
     method,
     headers: { 'content-type': 'application/json' },

@@ -13,7 +13,7 @@ import { privateCassandra } from './cassandra.ts';
 import { privateNats } from './nats.ts';
 import { onPath, versions, type ServerName } from './provisioned.ts';
 import { leasePrivate, leaseShared } from './real-lease.ts';
-import { ask } from './real-probe.ts';
+import { exchange } from './real-probe.ts';
 import { withServer } from './real-suite.ts';
 import { talks } from './real-talk.ts';
 import { privatePostgres } from './postgres.ts';
@@ -71,11 +71,11 @@ withServer(test, provisionedHere.nats, (server) => {
   test.serial('a private server is told of by its address, and can be read what it printed', async (t) => {
     const { url, stop, restart, readLog } = await server();
     const port = Number(new URL(url).port);
-    t.true((await ask(port)).toString().startsWith('INFO {'));
+    t.true((await exchange(port)).toString().startsWith('INFO {'));
     await stop();
-    await t.throwsAsync(ask(port));
+    await t.throwsAsync(exchange(port));
     await restart();
-    t.true((await ask(port)).toString().startsWith('INFO {'));
+    t.true((await exchange(port)).toString().startsWith('INFO {'));
     t.is((await readLog()).match(/Server is ready/g)?.length, 2);
   });
 
@@ -93,11 +93,11 @@ withServer(test, provisionedHere.redis, () => {
   test.serial('a shared server that broke down is started anew for whoever needs it next', async (t) => {
     const meeting = await makeFolder(t);
     await using broken = await leaseShared({ server: 'redis', meeting });
-    await t.throwsAsync(ask(broken.port, 'SHUTDOWN NOSAVE\r\n'));
+    await t.throwsAsync(exchange(broken.port, 'SHUTDOWN NOSAVE\r\n'));
     // Within a moment of its end, its supervisor may not have noticed yet.
     const isAnswered = async (): Promise<boolean> => {
       await using next = await leaseShared({ server: 'redis', meeting });
-      return await ask(next.port, 'PING\r\n').then(
+      return await exchange(next.port, 'PING\r\n').then(
         (answer) => answer.toString() === '+PONG\r\n',
         () => false,
       );
@@ -110,7 +110,7 @@ withServer(test, provisionedHere.redis, () => {
       const meeting = await makeFolder(t);
       const user = startUser(t, ['redis', meeting], { TMPDIR: meeting });
       const port = await user.port;
-      const pid = /process_id:(\d+)/.exec((await ask(port, 'INFO server\r\n')).toString())?.[1] ?? '';
+      const pid = /process_id:(\d+)/.exec((await exchange(port, 'INFO server\r\n')).toString())?.[1] ?? '';
       const status = await readFile(`/proc/${pid}/status`, 'utf8');
       process.kill(Number(/^PPid:\s+(\d+)$/m.exec(status)?.[1]), 'SIGKILL');
       await t.notThrowsAsync(until(() => isRefused(port)));
@@ -226,10 +226,10 @@ function startUser(
   const exited = once(child, 'exit');
   t.teardown(() => child.kill('SIGKILL'));
   const complaint = text(child.stderr);
-  const said = once(child.stdout.setEncoding('utf8'), 'data') as Promise<[string]>;
+  const printed = once(child.stdout.setEncoding('utf8'), 'data') as Promise<[string]>;
   return {
     port: Promise.race([
-      said.then(([line]) => Number(line)),
+      printed.then(([line]) => Number(line)),
       exited.then(async () => {
         throw new Error(await complaint);
       }),
@@ -270,7 +270,7 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
 }
 
 const isRefused = (port: number): Promise<boolean> =>
-  ask(port).then(
+  exchange(port).then(
     () => false,
     (error: unknown) => (error as NodeJS.ErrnoException).code === 'ECONNREFUSED',
   );

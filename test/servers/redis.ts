@@ -1,4 +1,4 @@
-import { ask } from './real-probe.ts';
+import { exchange } from './real-probe.ts';
 import type { Recipe } from './real-process.ts';
 import { createLauncher, privately, type Launcher, type Private } from './real.ts';
 
@@ -20,7 +20,7 @@ export const redisRecipe: Recipe = {
     ],
   }),
   // While it loads old data it answers with an error.
-  isReady: async (port) => (await ask(port, 'PING\r\n')).toString().startsWith('+PONG'),
+  isReady: async (port) => (await exchange(port, 'PING\r\n')).toString().startsWith('+PONG'),
 };
 
 const reach = (port: number): Redis => ({ url: `redis://127.0.0.1:${port}` });

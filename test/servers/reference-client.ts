@@ -48,7 +48,7 @@ const acceptsJson = { accept: 'application/json' };
 export function createReferenceClient(url: string) {
   const tools = new Map<string, Handler>();
 
-  const ask = async (method: string, path: string, body?: unknown): Promise<ClientReply> => {
+  const request = async (method: string, path: string, body?: unknown): Promise<ClientReply> => {
     const response = await fetch(`${url}${path}`, {
       method,
       headers: { 'Content-Type': 'application/json', ...acceptsJson },
@@ -69,28 +69,29 @@ export function createReferenceClient(url: string) {
   const memory = { config: {}, options: {} };
 
   return {
-    ping: () => ask('GET', '/v1/ping'),
-    graph: () => ask('GET', '/v1/graph'),
-    graphStateSchema: () => ask('GET', '/v1/graph:StateSchema'),
-    threads: (query: string) => ask('GET', `/v1/threads?${query}`),
-    threadDetails: (id: string | number) => ask('GET', `/v1/threads/${String(id)}`),
-    threadState: (id: string | number) => ask('GET', `/v1/threads/${String(id)}/state`),
+    ping: () => request('GET', '/v1/ping'),
+    graph: () => request('GET', '/v1/graph'),
+    graphStateSchema: () => request('GET', '/v1/graph:StateSchema'),
+    threads: (query: string) => request('GET', `/v1/threads?${query}`),
+    threadDetails: (id: string | number) => request('GET', `/v1/threads/${String(id)}`),
+    threadState: (id: string | number) => request('GET', `/v1/threads/${String(id)}/state`),
     updateThreadState: (id: string | number, config: object, state: object) =>
-      ask('PUT', `/v1/threads/${String(id)}/state`, { config, state }),
-    clearThreadState: (id: string | number) => ask('DELETE', `/v1/threads/${String(id)}/state`),
-    deleteThread: (id: string | number) => ask('DELETE', `/v1/threads/${String(id)}`, { config: {} }),
-    threadMessages: (id: string | number, query: string) => ask('GET', `/v1/threads/${String(id)}/messages?${query}`),
+      request('PUT', `/v1/threads/${String(id)}/state`, { config, state }),
+    clearThreadState: (id: string | number) => request('DELETE', `/v1/threads/${String(id)}/state`),
+    deleteThread: (id: string | number) => request('DELETE', `/v1/threads/${String(id)}`, { config: {} }),
+    threadMessages: (id: string | number, query: string) =>
+      request('GET', `/v1/threads/${String(id)}/messages?${query}`),
     threadMessage: (id: string | number, messageId: string) =>
-      ask('GET', `/v1/threads/${String(id)}/messages/${messageId}`),
+      request('GET', `/v1/threads/${String(id)}/messages/${messageId}`),
     /** It sends messages as they are made, unlike invoke and stream. */
     addThreadMessages: (id: string | number, messages: readonly ClientMessage[]) =>
-      ask('POST', `/v1/threads/${String(id)}/messages`, { config: {}, messages, metadata: {} }),
+      request('POST', `/v1/threads/${String(id)}/messages`, { config: {}, messages, metadata: {} }),
     deleteThreadMessage: (id: string | number, messageId: string) =>
-      ask('DELETE', `/v1/threads/${String(id)}/messages/${messageId}`, { config: {} }),
+      request('DELETE', `/v1/threads/${String(id)}/messages/${messageId}`, { config: {} }),
 
     registerTool: (name: string, handler: Handler) => void tools.set(name, handler),
     setup: () =>
-      ask('POST', '/v1/graph/setup', {
+      request('POST', '/v1/graph/setup', {
         tools: [...tools.keys()].map((name) => ({
           node_name: '',
           name,
@@ -98,15 +99,15 @@ export function createReferenceClient(url: string) {
           parameters: { type: 'object', properties: {}, required: [] },
         })),
       }),
-    stopGraph: (threadId: string) => ask('POST', '/v1/graph/stop', { thread_id: threadId }),
-    fixGraph: (threadId: string) => ask('POST', '/v1/graph/fix', { thread_id: threadId }),
+    stopGraph: (threadId: string) => request('POST', '/v1/graph/stop', { thread_id: threadId }),
+    fixGraph: (threadId: string) => request('POST', '/v1/graph/fix', { thread_id: threadId }),
 
     /** Answers remote calls and asks again, until none is left. */
     invoke: async (messages: readonly ClientMessage[], config: object) => {
       const all: unknown[] = [];
       for (let given = messages.map(serialized); ;) {
         const body = { messages: given, config, recursion_limit: 25, response_granularity: 'full' };
-        const { data } = await ask('POST', '/v1/graph/invoke', body);
+        const { data } = await request('POST', '/v1/graph/invoke', body);
         const replies = (data['messages'] as readonly ReadMessage[] | undefined) ?? [];
         const answers = answerCalls(replies);
         all.push(...replies, ...answers);
@@ -132,9 +133,9 @@ export function createReferenceClient(url: string) {
     },
 
     storeMemory: (content: string, memory_type: string, category: string) =>
-      ask('POST', '/v1/store/memories', { ...memory, content, memory_type, category, metadata: {} }),
+      request('POST', '/v1/store/memories', { ...memory, content, memory_type, category, metadata: {} }),
     searchMemory: (query: string, memory_type: string, category: string) =>
-      ask('POST', '/v1/store/search', {
+      request('POST', '/v1/store/search', {
         ...memory,
         query,
         memory_type,
@@ -146,12 +147,12 @@ export function createReferenceClient(url: string) {
         distance_metric: 'cosine',
         max_tokens: 4000,
       }),
-    getMemory: (id: string) => ask('POST', `/v1/store/memories/${id}`, memory),
+    getMemory: (id: string) => request('POST', `/v1/store/memories/${id}`, memory),
     updateMemory: (id: string, content: string) =>
-      ask('PUT', `/v1/store/memories/${id}`, { ...memory, content, metadata: {} }),
-    listMemories: () => ask('POST', '/v1/store/memories/list', { ...memory, limit: 100 }),
-    deleteMemory: (id: string) => ask('DELETE', `/v1/store/memories/${id}`, memory),
-    forgetMemories: (category: string) => ask('POST', '/v1/store/memories/forget', { category }),
+      request('PUT', `/v1/store/memories/${id}`, { ...memory, content, metadata: {} }),
+    listMemories: () => request('POST', '/v1/store/memories/list', { ...memory, limit: 100 }),
+    deleteMemory: (id: string) => request('DELETE', `/v1/store/memories/${id}`, memory),
+    forgetMemories: (category: string) => request('POST', '/v1/store/memories/forget', { category }),
   };
 }
 

@@ -18,7 +18,7 @@ export interface StallingProxy extends AsyncDisposable {
 
 /** Opens it before a port of this machine. */
 export async function openStallingProxy(target: number): Promise<StallingProxy> {
-  const askers = new Set<Socket>();
+  const clients = new Set<Socket>();
   const answerers = new Set<Socket>();
   const stalled = new Set<ReadonlySet<Socket>>();
   let leadsTo = target;
@@ -38,29 +38,29 @@ export async function openStallingProxy(target: number): Promise<StallingProxy> 
   const server = createServer((near) => {
     connections += 1;
     const far = connect(leadsTo, '127.0.0.1');
-    pass(near, far, askers);
+    pass(near, far, clients);
     pass(far, near, answerers);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,
     stall: (what = 'all') => {
-      for (const side of what === 'all' ? [askers, answerers] : [answerers]) {
+      for (const side of what === 'all' ? [clients, answerers] : [answerers]) {
         stalled.add(side);
         for (const socket of side) socket.pause();
       }
     },
     resume: () => {
       stalled.clear();
-      for (const socket of [...askers, ...answerers]) socket.resume();
+      for (const socket of [...clients, ...answerers]) socket.resume();
     },
     turnTo: (next) => {
       leadsTo = next;
     },
     connections: () => connections,
-    open: () => askers.size,
+    open: () => clients.size,
     [Symbol.asyncDispose]: async () => {
-      for (const socket of [...askers, ...answerers]) socket.destroy();
+      for (const socket of [...clients, ...answerers]) socket.destroy();
       server.close();
       await once(server, 'close');
     },

@@ -21,7 +21,7 @@ export function frozenReplica(test: TestFn, cluster: () => Cluster): void {
   );
 
   test.serial('a tool that is called once at most is not called again where its worker is frozen in it', (t) =>
-    takeOver(t, cluster(), { once: true }),
+    takeOver(t, cluster(), { isSingle: true }),
   );
 }
 
@@ -55,11 +55,15 @@ interface Message {
 }
 
 /** Freezes the worker of a run at the gate; another goes on with it, and what that wrote stands when the first goes on, too. */
-async function takeOver(t: ExecutionContext, cluster: Cluster, { once = false }: { once?: boolean }): Promise<void> {
+async function takeOver(
+  t: ExecutionContext,
+  cluster: Cluster,
+  { isSingle = false }: { isSingle?: boolean },
+): Promise<void> {
   await using gate = await openGate();
   const { send } = createClient(cluster.urls[0] ?? '');
-  const thread = once ? 'held once' : 'held';
-  const config = { thread_id: thread, gate: gate.url, once };
+  const thread = isSingle ? 'held once' : 'held';
+  const config = { thread_id: thread, gate: gate.url, once: isSingle };
   const body = { messages: [user('go')], config, response_granularity: 'partial' };
   const { run_id: runId } = (await send('POST', '/v1/runs', body)).body.data as { readonly run_id: string };
   await gate.visited(1);
@@ -70,7 +74,7 @@ async function takeOver(t: ExecutionContext, cluster: Cluster, { once = false }:
   process.kill(pid, 'SIGSTOP');
   const start = performance.now();
   // A call that is made once is answered as lost, and the run ends.
-  if (!once) await gate.visited(2).then(gate.open);
+  if (!isSingle) await gate.visited(2).then(gate.open);
   const ended = (await send('GET', `/v1/runs/${runId}/wait`)).body.data as Result;
   const ms = performance.now() - start;
   t.log(`the run went on at another and ended ${Math.round(ms)} ms after its worker froze`);
@@ -90,8 +94,8 @@ async function takeOver(t: ExecutionContext, cluster: Cluster, { once = false }:
     return replies.some(({ body: { data } }) => Number((data as Result).all_messages[0]?.content[0]?.text) === pid);
   });
   t.deepEqual(await read(), after);
-  t.is((ended.state as { readonly steps: number }).steps, once ? 2 : 3, 'no step counts twice');
-  t.is(gate.visits(), once ? 1 : 2);
+  t.is((ended.state as { readonly steps: number }).steps, isSingle ? 2 : 3, 'no step counts twice');
+  t.is(gate.visits(), isSingle ? 1 : 2);
   t.true(ms < boundMs);
 }
 

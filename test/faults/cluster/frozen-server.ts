@@ -41,7 +41,7 @@ async function freeze(
   const thread = `frozen-${server}`;
   const calls = callsOf(thread);
   const names = Object.keys(calls);
-  const ask = async (name: string): Promise<Answer> => {
+  const call = async (name: string): Promise<Answer> => {
     const start = performance.now();
     const { status, body, headers } = await send(...(calls[name] as Parameters<Client['send']>));
     const ms = Math.round(performance.now() - start);
@@ -51,14 +51,14 @@ async function freeze(
   await send('POST', '/v1/graph/invoke', beside);
   await until(async () => {
     const answers: Answer[] = [];
-    for (const name of names) answers.push(await ask(name));
+    for (const name of names) answers.push(await call(name));
     return answers.every(({ status }) => status < 300);
   });
 
   await ground[server].freeze();
   // A run that was accepted waits for the events of its end: its caller may wait for minutes, and is answered in the end.
-  const invoked = ask('invoke');
-  const ended = await Promise.all(names.filter((name) => name !== 'invoke').map(ask));
+  const invoked = call('invoke');
+  const ended = await Promise.all(names.filter((name) => name !== 'invoke').map(call));
   await Promise.race([invoked, delay(callMs)]);
   await ground[server].thaw();
   const thawed = performance.now();
@@ -70,7 +70,7 @@ async function freeze(
   }
   for (const name of servers[server]) t.true((answers.find((each) => each.name === name)?.status ?? 0) < 300, name);
   t.true(Math.max(...ended.map(({ ms }) => ms)) < boundMs);
-  await until(async () => (await Promise.all(names.map(ask))).every(({ status }) => status < 300));
+  await until(async () => (await Promise.all(names.map(call))).every(({ status }) => status < 300));
   t.log(`all goes on ${Math.round(performance.now() - thawed)} ms after ${server} does`);
 }
 

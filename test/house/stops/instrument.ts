@@ -12,7 +12,7 @@ export interface Traced {
   readonly inside?: number;
 }
 
-export interface Instrumented {
+interface Instrumented {
   readonly code: string;
   readonly functions: readonly Traced[];
 }

@@ -49,7 +49,7 @@ async function start(t: ExecutionContext, context: Context, tls: TlsFiles): Prom
     await (await opening.catch(() => undefined))?.[Symbol.asyncDispose]();
     await workspace[Symbol.asyncDispose]();
   });
-  while ((await ask(health, { path: healthPath })) === noAnswer) {
+  while ((await callStatus(health, { path: healthPath })) === noAnswer) {
     if (failure !== undefined) throw failure as Error;
     await delay(20);
   }
@@ -71,7 +71,7 @@ const noAnswer = 'no answer';
 const [ok, notImplemented, away, unauthenticated] = ['0', '12', '14', '16'];
 
 /** The status of gRPC that an empty message gets, written by hand: so nothing on the caller's side refuses for the service. */
-async function ask(port: number, { path, tls, authorization }: Asked): Promise<string> {
+async function callStatus(port: number, { path, tls, authorization }: Asked): Promise<string> {
   const session = connect(`${tls ? 'https' : 'http'}://localhost:${String(port)}`, { ...tls });
   try {
     return await statusOf(session, { path, ...(authorization !== undefined && { authorization }) });
@@ -123,8 +123,8 @@ for (const context of Object.keys(processes) as Context[]) {
     const late = await shownBy(ours, 'late', -1);
     t.true(paths.length > 3);
     for (const path of paths) {
-      t.false([noAnswer, unauthenticated].includes(await ask(grpc, { ...known, path })), `known: ${path}`);
-      const strangers: Readonly<Record<string, readonly [asked: Asked, answer: string]>> = {
+      t.false([noAnswer, unauthenticated].includes(await callStatus(grpc, { ...known, path })), `known: ${path}`);
+      const refusedCalls: Readonly<Record<string, readonly [asked: Asked, answer: string]>> = {
         'no TLS': [{ path, authorization: known.authorization }, noAnswer],
         'no certificate': [{ ...known, path, tls: { ca } }, noAnswer],
         'a foreign certificate': [{ ...known, path, tls: { ...foreign, ca } }, noAnswer],
@@ -133,17 +133,18 @@ for (const context of Object.keys(processes) as Context[]) {
         'another token': [{ ...known, path, authorization: 'Bearer another' }, unauthenticated],
         'half of a token': [{ ...known, path, authorization: `Bearer ${token.slice(0, 8)}` }, unauthenticated],
       };
-      for (const [what, [asked, answer]] of Object.entries(strangers))
-        t.is(await ask(grpc, asked), answer, `${what}: ${path}`);
+      for (const [what, [asked, answer]] of Object.entries(refusedCalls))
+        t.is(await callStatus(grpc, asked), answer, `${what}: ${path}`);
     }
   });
 
   test(`the ${context} process tells its health to whoever asks at the port for it, and nothing else there`, async (t) => {
     const ours = await authority(t);
     const { grpc, health } = await start(t, context, await ours.sign('server'));
-    t.is(await ask(health, { path: healthPath }), ok);
-    for (const path of paths) t.is(await ask(health, { path, authorization: `Bearer ${token}` }), notImplemented, path);
-    t.is(await ask(grpc, { path: healthPath }), noAnswer, 'at the port of its calls a certificate is asked for');
+    t.is(await callStatus(health, { path: healthPath }), ok);
+    for (const path of paths)
+      t.is(await callStatus(health, { path, authorization: `Bearer ${token}` }), notImplemented, path);
+    t.is(await callStatus(grpc, { path: healthPath }), noAnswer, 'at the port of its calls a certificate is asked for');
   });
 }
 
@@ -153,6 +154,6 @@ test('a process that waits for its store says so to whom it knows', async (t) =>
   for (const context of ['threads', 'execution'] as const) {
     const { grpc } = await start(t, context, await ours.sign(`${context}-server`));
     const [path = ''] = Object.values(definitionOf(context)).map((rpc) => rpc.path);
-    t.is(await ask(grpc, { path, tls, authorization: `Bearer ${token}` }), away);
+    t.is(await callStatus(grpc, { path, tls, authorization: `Bearer ${token}` }), away);
   }
 });
