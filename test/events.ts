@@ -1,4 +1,4 @@
-import { createStreamChunks } from '@agent-workflow/gateway/replies/stream-chunk';
+import { createToEventJson } from '@agent-workflow/gateway/replies/event-json';
 import type { EventKind } from '@agent-workflow/protos/event-parts';
 import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
 
@@ -13,4 +13,4 @@ export const eventOf = (seq: number, kind: EventKind, data: unknown, more: Parti
 
 /** The whole chunk that a caller reads of an event. */
 export const chunkText = (event: RunEvent, scope: RunScope = scopeOf('r')): string =>
-  Buffer.concat(createStreamChunks(scope)(event).parts).toString();
+  Buffer.concat(createToEventJson(scope)(event).parts).toString();

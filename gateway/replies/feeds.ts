@@ -1,9 +1,9 @@
 import { fromUnknown, ServiceError, unavailable } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
 import type { Execution, FollowRequest, RunEvent, RunEvents } from '@agent-workflow/protos/execution';
-import { locate, toChunks, type Chunk, type Position } from './chunks.ts';
+import { locate, toSegments, type Segment, type ReadOffset } from './segments.ts';
 import type { Framing } from './framing.ts';
-import { createStreamChunks, type ToStreamChunk } from './stream-chunk.ts';
+import { createToEventJson, type ToEventJson } from './event-json.ts';
 
 /**
  * Reads runs for the streams of this process. Readers of one run in one framing with nearly the same offset share a feed: one
@@ -33,15 +33,15 @@ export interface StreamBytes {
 }
 
 interface FeedBounds {
-  /** The largest chunk that is written to a socket at once. */
-  readonly chunkBytes: number;
+  /** The largest segment that is written to a socket at once. */
+  readonly segmentBytes: number;
   /** What one feed buffers for slower readers, beside the batch of events that was read last. */
   readonly feedBytes: number;
   /** What all feeds buffer together. */
   readonly totalBytes: number;
 }
 
-const defaultBounds: FeedBounds = { chunkBytes: 64 * 1024, feedBytes: 1024 * 1024, totalBytes: 16 * 1024 * 1024 };
+const defaultBounds: FeedBounds = { segmentBytes: 64 * 1024, feedBytes: 1024 * 1024, totalBytes: 16 * 1024 * 1024 };
 
 /** Feeds on this execution service. */
 export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedBounds = defaultBounds): Feeds {
@@ -61,11 +61,11 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
       key,
       framing,
       runId: request.runId,
-      toStreamChunk: undefined,
+      toEventJson: undefined,
       head: request.after,
       source: events[Symbol.asyncIterator](),
       controller,
-      chunks: [],
+      segments: [],
       base: 0,
       bytes: 0,
       batchBytes: 0,
@@ -88,7 +88,7 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
     if (feeds?.size === 0) feedsOf.delete(feed.key);
     for (const reader of feed.readers) reader.feed = undefined;
     feed.readers.clear();
-    feed.chunks = [];
+    feed.segments = [];
     count(feed, -feed.bytes);
     feed.batchBytes = 0;
     if (feed.isOver || feed.error) return;
@@ -96,16 +96,16 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
     feed.source.return?.().catch(() => undefined);
   };
 
-  /** Drops the first chunks that all readers have read. */
+  /** Drops the first segments that all readers have read. */
   const trim = (feed: Feed): void => {
     let passed = 0;
-    for (const { readers, chunk } of feed.chunks) {
+    for (const { readers, segment } of feed.segments) {
       if (readers > 0) break;
-      if (Buffer.isBuffer(chunk.content)) count(feed, -chunk.size);
+      if (Buffer.isBuffer(segment.content)) count(feed, -segment.size);
       passed++;
     }
     if (passed === 0) return;
-    feed.chunks.splice(0, passed);
+    feed.segments.splice(0, passed);
     feed.base += passed;
   };
 
@@ -118,7 +118,7 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
       close(feed);
       return;
     }
-    for (let at = index - feed.base; at < feed.chunks.length; at++) release(feed, at);
+    for (let at = index - feed.base; at < feed.segments.length; at++) release(feed, at);
     trim(feed);
   };
 
@@ -126,19 +126,19 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
     state.feed = feed;
     state.index = index;
     feed.readers.add(state);
-    for (let at = index - feed.base; at < feed.chunks.length; at++) {
-      const buffered = feed.chunks[at];
+    for (let at = index - feed.base; at < feed.segments.length; at++) {
+      const buffered = feed.segments[at];
       if (buffered) buffered.readers++;
     }
   };
 
   /** Removes readers from the feed for which it would buffer more than `feedBytes`. */
   const removeSlowReaders = (feed: Feed): void => {
-    let bytes = feed.chunks.reduce((sum, { chunk }) => sum + chunk.size, 0);
+    let bytes = feed.segments.reduce((sum, { segment }) => sum + segment.size, 0);
     let index = feed.base;
-    for (const { chunk } of feed.chunks) {
+    for (const { segment } of feed.segments) {
       if (bytes <= bounds.feedBytes) break;
-      bytes -= chunk.size;
+      bytes -= segment.size;
       index++;
     }
     if (index === feed.base) return;
@@ -162,28 +162,28 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
 
   const take = (feed: Feed, { events, scope }: RunEvents): void => {
     const batchBytes = memoryOf(events);
-    if (scope) feed.toStreamChunk ??= createStreamChunks(scope);
-    const { framing, toStreamChunk, runId, head: after } = feed;
-    if (!toStreamChunk) throw new Error(`the first reply does not have the scope of run "${runId}"`);
-    const chunks = toChunks({ framing, toStreamChunk, runId, after, chunkBytes: bounds.chunkBytes }, events);
+    if (scope) feed.toEventJson ??= createToEventJson(scope);
+    const { framing, toEventJson, runId, head: after } = feed;
+    if (!toEventJson) throw new Error(`the first reply does not have the scope of run "${runId}"`);
+    const segments = toSegments({ framing, toEventJson, runId, after, segmentBytes: bounds.segmentBytes }, events);
     feed.head = events.at(-1)?.seq ?? feed.head;
     feed.usedAt = ++uses;
-    // The batch stays in memory until the next one is read: the source keeps it, and so do the chunks of large events.
+    // The batch stays in memory until the next one is read: the source keeps it, and so do the segments of large events.
     count(feed, batchBytes);
     feed.batchBytes = batchBytes;
-    for (const chunk of chunks) {
-      feed.chunks.push({ chunk, readers: feed.readers.size });
-      if (Buffer.isBuffer(chunk.content)) count(feed, chunk.size);
+    for (const segment of segments) {
+      feed.segments.push({ segment, readers: feed.readers.size });
+      if (Buffer.isBuffer(segment.content)) count(feed, segment.size);
     }
     closeIdleFeeds(feed);
   };
 
-  /** Releases the batch that was read last. Chunks of it that slower readers still need get buffers of their own. */
+  /** Releases the batch that was read last. Segments of it that slower readers still need get buffers of their own. */
   const dropBatch = (feed: Feed): void => {
-    for (const { chunk } of feed.chunks) {
-      if (Buffer.isBuffer(chunk.content)) continue;
-      chunk.content = chunk.content.encode();
-      count(feed, chunk.size);
+    for (const { segment } of feed.segments) {
+      if (Buffer.isBuffer(segment.content)) continue;
+      segment.content = segment.content.encode();
+      count(feed, segment.size);
     }
     count(feed, -feed.batchBytes);
     feed.batchBytes = 0;
@@ -211,9 +211,9 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
     for (const feed of feedsOf.get(key) ?? []) {
       if (feed === state.feed) return undefined;
       if (feed.error !== undefined) continue;
-      if (feed.head === state.position.after && !feed.isOver) return { feed, index: feed.base + feed.chunks.length };
-      for (const [at, { chunk }] of feed.chunks.entries()) {
-        if (locate(chunk, state.position) !== undefined) return { feed, index: feed.base + at };
+      if (feed.head === state.position.after && !feed.isOver) return { feed, index: feed.base + feed.segments.length };
+      for (const [at, { segment }] of feed.segments.entries()) {
+        if (locate(segment, state.position) !== undefined) return { feed, index: feed.base + at };
       }
     }
     return undefined;
@@ -258,11 +258,11 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
       state.wake = undefined;
     };
 
-    /** The bytes of the chunk that the reader does not have; `undefined` when it has all of them. */
-    const pass = (feed: Feed, chunk: Chunk): StreamBytes | undefined => {
+    /** The bytes of the segment that the reader does not have; `undefined` when it has all of them. */
+    const pass = (feed: Feed, segment: Segment): StreamBytes | undefined => {
       const { position } = state;
-      const start = isSame(chunk.from, position) ? 0 : locate(chunk, position);
-      if (start === undefined && !isWithin(chunk, position)) {
+      const start = isSame(segment.from, position) ? 0 : locate(segment, position);
+      if (start === undefined && !isWithin(segment, position)) {
         // The log was rebuilt meanwhile, and the partly sent event is not in it.
         throw unavailable('the event log was rebuilt while it was read; resume the stream');
       }
@@ -271,19 +271,19 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
       state.index++;
       trim(feed);
       if (start === undefined) return undefined;
-      state.position = chunk.to;
-      const bytes = Buffer.isBuffer(chunk.content) ? chunk.content : chunk.content.encode();
-      return { bytes: start === 0 ? bytes : bytes.subarray(start), isWhole: chunk.to.offset === 0 };
+      state.position = segment.to;
+      const bytes = Buffer.isBuffer(segment.content) ? segment.content : segment.content.encode();
+      return { bytes: start === 0 ? bytes : bytes.subarray(start), isWhole: segment.to.offset === 0 };
     };
 
     const next: Reader['next'] = async () => {
       for (;;) {
         if (isDisconnected) throw new ServiceError('Cancelled', 'the caller disconnected');
         let { feed } = state;
-        if (!feed || state.index - feed.base === feed.chunks.length) feed = attach();
-        const buffered = feed.chunks[state.index - feed.base];
+        if (!feed || state.index - feed.base === feed.segments.length) feed = attach();
+        const buffered = feed.segments[state.index - feed.base];
         if (buffered) {
-          const taken = pass(feed, buffered.chunk);
+          const taken = pass(feed, buffered.segment);
           if (taken) return taken;
         } else if (feed.isOver) {
           return undefined;
@@ -310,8 +310,8 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
   return { open, bufferedBytes: () => bufferedBytes };
 }
 
-interface BufferedChunk {
-  readonly chunk: Chunk;
+interface BufferedSegment {
+  readonly segment: Segment;
   /** How many readers of the feed have not read it. */
   readers: number;
 }
@@ -321,15 +321,15 @@ interface Feed {
   readonly framing: Framing;
   readonly runId: string;
   /** Set by the first reply. */
-  toStreamChunk: ToStreamChunk | undefined;
+  toEventJson: ToEventJson | undefined;
   readonly source: AsyncIterator<RunEvents, unknown>;
   readonly controller: AbortController;
   /** The number of the last event that was read. */
   head: number;
-  /** The chunks that not all readers have read, in order; the first has index `base`. */
-  chunks: BufferedChunk[];
+  /** The segments that not all readers have read, in order; the first has index `base`. */
+  segments: BufferedSegment[];
   base: number;
-  /** The memory of the feed: its chunks and the batch that was read last. */
+  /** The memory of the feed: its segments and the batch that was read last. */
   bytes: number;
   batchBytes: number;
   readonly readers: Set<ReaderState>;
@@ -342,9 +342,9 @@ interface Feed {
 
 interface ReaderState {
   feed: Feed | undefined;
-  /** Of the feed's chunk that the reader reads next. */
+  /** Of the feed's segment that the reader reads next. */
   index: number;
-  position: Position;
+  position: ReadOffset;
   wake: (() => void) | undefined;
 }
 
@@ -353,8 +353,8 @@ interface Found {
   readonly index: number;
 }
 
-function release({ chunks }: Feed, at: number): void {
-  const buffered = chunks[at];
+function release({ segments }: Feed, at: number): void {
+  const buffered = segments[at];
   if (buffered) buffered.readers--;
 }
 
@@ -378,9 +378,9 @@ function memoryOf(events: readonly RunEvent[]): number {
   return bytes;
 }
 
-const isSame = (one: Position, other: Position): boolean =>
+const isSame = (one: ReadOffset, other: ReadOffset): boolean =>
   one.after === other.after && one.offset === other.offset && one.seq === other.seq;
 
-/** Whether the chunk is an earlier part of the event that the reader has in part. */
-const isWithin = ({ from, seqs }: Chunk, { after, seq }: Position): boolean =>
+/** Whether the segment is an earlier part of the event that the reader has in part. */
+const isWithin = ({ from, seqs }: Segment, { after, seq }: ReadOffset): boolean =>
   from.after === after && seq !== undefined && seqs[0] === seq;

@@ -1,6 +1,6 @@
 import type { RunEvent } from '@agent-workflow/protos/execution';
 
-/** The format of a stream: each event is `head`, its chunk, `tail`. All but the chunk is ASCII. */
+/** The format of a stream: each event is `head`, its JSON, `tail`. All but the JSON is ASCII. */
 export interface Framing {
   readonly name: string;
   /** The `Content-Type` of the reply. */

@@ -1,13 +1,13 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { toChunks } from './chunks.ts';
+import { toSegments } from './segments.ts';
 import { jsonBytes } from '../http/json.ts';
 import { ndjson, prefersNdjson } from './ndjson.ts';
-import { createStreamChunks } from './stream-chunk.ts';
+import { createToEventJson } from './event-json.ts';
 
-const toStreamChunk = createStreamChunks({ runId: 'r', threadId: 't', requestId: 'q', isNewThread: true });
+const toEventJson = createToEventJson({ runId: 'r', threadId: 't', requestId: 'q', isNewThread: true });
 
-test('every chunk is one line', (t) => {
+test('every event is one line', (t) => {
   fc.assert(
     fc.property(fc.array(fc.jsonValue(), { minLength: 1 }), (values) => {
       const events = values.map((value, index) => ({
@@ -16,8 +16,10 @@ test('every chunk is one line', (t) => {
         at: index,
         data: jsonBytes(value),
       }));
-      const chunks = toChunks({ framing: ndjson, toStreamChunk, runId: 'r', after: 0, chunkBytes: 1024 }, events);
-      const lines = Buffer.concat(chunks.map(({ content }) => (Buffer.isBuffer(content) ? content : content.encode())))
+      const segments = toSegments({ framing: ndjson, toEventJson, runId: 'r', after: 0, segmentBytes: 1024 }, events);
+      const lines = Buffer.concat(
+        segments.map(({ content }) => (Buffer.isBuffer(content) ? content : content.encode())),
+      )
         .toString()
         .split('\n');
       t.is(lines.pop(), '');

@@ -1,10 +1,10 @@
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import test from 'ava';
 import fc from 'fast-check';
-import { toChunks } from './chunks.ts';
+import { toSegments } from './segments.ts';
 import { jsonBytes } from '../http/json.ts';
 import { sse } from './sse.ts';
-import { createStreamChunks } from './stream-chunk.ts';
+import { createToEventJson } from './event-json.ts';
 
 const scope = { runId: 'r', threadId: 'ü', requestId: 'q', isNewThread: false };
 
@@ -15,9 +15,9 @@ const events = fc
     pairs.map(([kind, data], index): RunEvent => ({ seq: index + 1, kind, at: index, data: jsonBytes(data) })),
   );
 
-const toSse = (runId: string, given: readonly RunEvent[], chunkBytes = 1024): string =>
+const toSse = (runId: string, given: readonly RunEvent[], segmentBytes = 1024): string =>
   Buffer.concat(
-    toChunks({ framing: sse, toStreamChunk: createStreamChunks(scope), runId, after: 0, chunkBytes }, given).map(
+    toSegments({ framing: sse, toEventJson: createToEventJson(scope), runId, after: 0, segmentBytes }, given).map(
       ({ content }) => (Buffer.isBuffer(content) ? content : content.encode()),
     ),
   ).toString();
@@ -28,7 +28,7 @@ test('a reader of server-sent events gets every event back as it was, in order',
       const expected = given.map((event) => ({
         id: `${runId}:${String(event.seq)}`,
         event: event.kind,
-        data: Buffer.concat(createStreamChunks(scope)(event).parts).toString(),
+        data: Buffer.concat(createToEventJson(scope)(event).parts).toString(),
       }));
       t.deepEqual(readSse(toSse(runId, given)), expected);
     }),

@@ -13,10 +13,10 @@ import { firstEvents } from '@agent-workflow/execution/events/open-log';
 import { toInvokeResult } from '@agent-workflow/execution/events/outcome';
 import { stepEvents } from '@agent-workflow/execution/events/step-events';
 import { nothingPublished } from '@agent-workflow/execution/events/published';
-import { toChunks } from '@agent-workflow/gateway/replies/chunks';
+import { toSegments } from '@agent-workflow/gateway/replies/segments';
 import { ndjson } from '@agent-workflow/gateway/replies/ndjson';
 import { sse } from '@agent-workflow/gateway/replies/sse';
-import { createStreamChunks } from '@agent-workflow/gateway/replies/stream-chunk';
+import { createToEventJson } from '@agent-workflow/gateway/replies/event-json';
 import type { Granularity } from '@agent-workflow/protos/lists';
 import { never, within } from '@agent-workflow/protos/call';
 import { partsOfData } from '@agent-workflow/protos/event-parts';
@@ -52,9 +52,9 @@ const { scope, at, logs } = recorded;
 
 const streamOf = (name: 'sse' | 'ndjson', of: RunScope, events: readonly RunEvent[]): string => {
   const framing = { sse, ndjson }[name];
-  const options = { framing, toStreamChunk: createStreamChunks(of), runId: of.runId, after: 0, chunkBytes: 64 * 1024 };
+  const options = { framing, toEventJson: createToEventJson(of), runId: of.runId, after: 0, segmentBytes: 64 * 1024 };
   return Buffer.concat(
-    toChunks(options, events).map(({ content }) => (Buffer.isBuffer(content) ? content : content.encode())),
+    toSegments(options, events).map(({ content }) => (Buffer.isBuffer(content) ? content : content.encode())),
   ).toString();
 };
 

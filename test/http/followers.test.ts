@@ -89,7 +89,7 @@ test('what is kept for readers that stand still is bounded, and they have it all
   await append(...texts);
   await end();
   const totalBytes = 1024 * 1024;
-  const feeds = createFeeds({ follow }, { chunkBytes: 64 * 1024, feedBytes: 256 * 1024, totalBytes });
+  const feeds = createFeeds({ follow }, { segmentBytes: 64 * 1024, feedBytes: 256 * 1024, totalBytes });
   const slow = Array.from({ length: 10 }, () => feeds.open(request(), sse, within(60_000)));
   const first = await Promise.all(slow.map(async (reader) => (await reader.next())?.bytes));
   const expected = inSse([
@@ -121,7 +121,7 @@ test('an event that is a part of a larger read is kept at the cost of all of tha
     yield await Promise.resolve({ events: [{ ...eventOf(1, ''), data }], scope });
     yield { events: [eventOf(2, 'over', 'on_chain_end')] };
   }
-  const feeds = createFeeds({ follow }, { chunkBytes: 64 * 1024, feedBytes: readBytes, totalBytes: 2 * readBytes });
+  const feeds = createFeeds({ follow }, { segmentBytes: 64 * 1024, feedBytes: readBytes, totalBytes: 2 * readBytes });
   const readers = Array.from({ length: 5 }, (_, index) => feeds.open(request(-index), sse, within(10_000)));
   for (const reader of readers) await reader.next();
   t.true(feeds.bufferedBytes() >= readBytes && feeds.bufferedBytes() <= 2 * readBytes, String(feeds.bufferedBytes()));
@@ -129,7 +129,7 @@ test('an event that is a part of a larger read is kept at the cost of all of tha
   t.is(feeds.bufferedBytes(), 0);
 });
 
-const tiny = { chunkBytes: 50, feedBytes: 200, totalBytes: 600 };
+const tiny = { segmentBytes: 50, feedBytes: 200, totalBytes: 600 };
 
 test('every reader has every event once and in order, wherever it begins and however slow it is', async (t) => {
   const pace = fc.record({ after: fc.nat(12), turns: fc.nat(6), framing: fc.constantFrom(sse, ndjson) });

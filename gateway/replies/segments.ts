@@ -1,9 +1,9 @@
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { Framing } from './framing.ts';
-import type { StreamChunk, ToStreamChunk } from './stream-chunk.ts';
+import type { EventJson, ToEventJson } from './event-json.ts';
 
 /** The offset of a reader in a run's event log: after event `after`, and `offset` bytes into the next encoded event. */
-export interface Position {
+export interface ReadOffset {
   readonly after: number;
   readonly offset: number;
   /** The number of the partly sent event; absent while `offset` is 0. */
@@ -11,16 +11,16 @@ export interface Position {
 }
 
 /** Consecutive bytes of a run in one framing: several whole events, or a part of one large event. */
-export interface Chunk {
+export interface Segment {
   /** In bytes. */
   readonly size: number;
   /** The encoded bytes, or a view of the event in memory from which they are encoded when they are needed. */
   content: Buffer | EventView;
-  readonly from: Position;
-  readonly to: Position;
+  readonly from: ReadOffset;
+  readonly to: ReadOffset;
   /** The numbers of the events in it, whole or in part, in order. */
   readonly seqs: readonly number[];
-  /** Where each of these events ends in the bytes; the end of the bytes for an event that continues in the next chunk. */
+  /** Where each of these events ends in the bytes; the end of the bytes for an event that continues in the next segment. */
   readonly ends: readonly number[];
 }
 
@@ -30,37 +30,37 @@ interface EventView {
   readonly encode: () => Buffer;
 }
 
-interface ChunkOptions {
+interface SegmentOptions {
   readonly framing: Framing;
   /** Puts the envelope around the events of this run. */
-  readonly toStreamChunk: ToStreamChunk;
+  readonly toEventJson: ToEventJson;
   readonly runId: string;
   /** The number of the event before the first. */
   readonly after: number;
-  /** The largest chunk, in bytes. */
-  readonly chunkBytes: number;
+  /** The largest segment, in bytes. */
+  readonly segmentBytes: number;
 }
 
-/** Encodes events into chunks. */
-export function toChunks(options: ChunkOptions, events: readonly RunEvent[]): Chunk[] {
-  const { framing, toStreamChunk, runId, after, chunkBytes } = options;
-  const chunks: Chunk[] = [];
+/** Encodes events into segments. */
+export function toSegments(options: SegmentOptions, events: readonly RunEvent[]): Segment[] {
+  const { framing, toEventJson, runId, after, segmentBytes } = options;
+  const segments: Segment[] = [];
   let before = after;
   let parts: Part[] = [];
   let bytes = 0;
   const flush = (): void => {
-    if (parts.length > 0) chunks.push(join(framing, before, parts, bytes));
+    if (parts.length > 0) segments.push(join(framing, before, parts, bytes));
     before = parts.at(-1)?.event.seq ?? before;
     parts = [];
     bytes = 0;
   };
   for (const event of events) {
     const head = framing.head(runId, event);
-    const body = toStreamChunk(event);
+    const body = toEventJson(event);
     const size = head.length + body.size + framing.tail.length;
-    if (bytes > 0 && bytes + size > chunkBytes) flush();
-    if (size > Math.min(chunkBytes, largeBytes)) {
-      chunks.push(...split(options, before, { event, head, body }));
+    if (bytes > 0 && bytes + size > segmentBytes) flush();
+    if (size > Math.min(segmentBytes, largeBytes)) {
+      segments.push(...split(options, before, { event, head, body }));
       before = event.seq;
     } else {
       parts.push({ event, head, body });
@@ -68,7 +68,7 @@ export function toChunks(options: ChunkOptions, events: readonly RunEvent[]): Ch
     }
   }
   flush();
-  return chunks;
+  return segments;
 }
 
 /** A larger event is not encoded as a whole. In bytes. */
@@ -78,10 +78,10 @@ interface Part {
   readonly event: RunEvent;
   /** ASCII, so that its length is its byte length. */
   readonly head: string;
-  readonly body: StreamChunk;
+  readonly body: EventJson;
 }
 
-function join({ tail }: Framing, after: number, parts: readonly Part[], size: number): Chunk {
+function join({ tail }: Framing, after: number, parts: readonly Part[], size: number): Segment {
   const bytes = Buffer.allocUnsafe(size);
   const seqs: number[] = [];
   const ends: number[] = [];
@@ -106,21 +106,21 @@ function join({ tail }: Framing, after: number, parts: readonly Part[], size: nu
   };
 }
 
-/** One large event in several chunks: a reader that does not read keeps one chunk in memory, not the event. */
-function split({ framing, chunkBytes }: ChunkOptions, after: number, { event, head, body }: Part): Chunk[] {
+/** One large event in several segments: a reader that does not read keeps one segment in memory, not the event. */
+function split({ framing, segmentBytes }: SegmentOptions, after: number, { event, head, body }: Part): Segment[] {
   const { seq } = event;
   const sources = [Buffer.from(head, 'latin1'), ...body.parts, Buffer.from(framing.tail, 'latin1')];
   const size = sources.reduce((sum, { byteLength }) => sum + byteLength, 0);
-  const chunks: Chunk[] = [];
-  let from: Position = { after, offset: 0 };
-  for (let start = 0; start < size; start += chunkBytes) {
-    const end = Math.min(start + chunkBytes, size);
+  const segments: Segment[] = [];
+  let from: ReadOffset = { after, offset: 0 };
+  for (let start = 0; start < size; start += segmentBytes) {
+    const end = Math.min(start + segmentBytes, size);
     const to = end === size ? { after: seq, offset: 0 } : { after, offset: end, seq };
     const content = createView(sources, start, end);
-    chunks.push({ size: end - start, content, from, to, seqs: [seq], ends: [end - start] });
+    segments.push({ size: end - start, content, from, to, seqs: [seq], ends: [end - start] });
     from = to;
   }
-  return chunks;
+  return segments;
 }
 
 /** The bytes from `start` to `end` of the joined sources. */
@@ -149,8 +149,8 @@ function copyOf(sources: readonly Uint8Array[], start: number, end: number): Buf
   return bytes;
 }
 
-/** The index in the chunk's bytes from which a reader at this position continues; `undefined` when the chunk does not contain it. */
-export function locate({ size, from, seqs, ends }: Chunk, position: Position): number | undefined {
+/** The index in the segment's bytes from which a reader at this position continues; `undefined` when the segment does not contain it. */
+export function locate({ size, from, seqs, ends }: Segment, position: ReadOffset): number | undefined {
   let start = 0;
   let after = from.after;
   let skipped = from.offset;

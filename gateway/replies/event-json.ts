@@ -2,11 +2,11 @@ import { partsOfData, type EventKind } from '@agent-workflow/protos/event-parts'
 import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
 import { timeText } from '../http/json.ts';
 
-/** Puts the envelope of a stream chunk around the events of one run. The parts of an event are neither parsed nor copied. */
-export type ToStreamChunk = (event: RunEvent) => StreamChunk;
+/** Puts the envelope of callers around the events of one run. The parts of an event are neither parsed nor copied. */
+export type ToEventJson = (event: RunEvent) => EventJson;
 
-/** A stream chunk: the bytes of `{"event":…,"data":…}` as consecutive views. */
-export interface StreamChunk {
+/** The JSON of one event, as callers read it: the bytes of `{"event":…,"data":…}` as consecutive views. */
+export interface EventJson {
   readonly parts: readonly Uint8Array[];
   readonly size: number;
 }
@@ -39,8 +39,8 @@ const metadataFieldsOf = ({
   ...fields
 }: RunEvent): MetadataFields => fields;
 
-/** Consecutive chunks of one message differ only in data and timestamp: the rest is encoded once. */
-export function createStreamChunks(scope: RunScope): ToStreamChunk {
+/** Consecutive segments of one message differ only in data and timestamp: the rest is encoded once. */
+export function createToEventJson(scope: RunScope): ToEventJson {
   const ids = `,"thread_id":${JSON.stringify(scope.threadId)},"run_id":${JSON.stringify(scope.runId)},"metadata":`;
   let last: MetadataFields | undefined;
   let lastAt = Number.NaN;
