@@ -47,7 +47,7 @@ export function readTlsFiles(prefix: string, values: TlsValues): ReadTls {
 /** Reads the files. @throws what reading a file throws. */
 export async function loadTls({ caFile, certFile, keyFile, serverName }: TlsFiles): Promise<ConnectionOptions> {
   const [ca, cert, key] = await Promise.all(
-    [caFile, certFile, keyFile].map((file) => (file === undefined ? undefined : readFile(file))),
+    [caFile, certFile, keyFile].map(async (file) => (file === undefined ? undefined : readFile(file))),
   );
   return {
     rejectUnauthorized: true,

@@ -24,7 +24,7 @@ function resembled(name: string, known: Readers): string | undefined {
   if (upper.length < shortest || upper.length > longest) return undefined;
   const names = Object.keys(known);
   const near = names.find((one) => {
-    const allowed = upper.length < twoMistakesFrom || one[0] !== upper[0] ? 1 : 2;
+    const allowed = upper.length < twoMistakesFrom || !one.startsWith(upper.charAt(0)) ? 1 : 2;
     return mistakes(one, upper, allowed) <= allowed;
   });
   if (near !== undefined) return `${near} is one`;
