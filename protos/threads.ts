@@ -15,28 +15,27 @@ import type { RetryRule } from './retry.ts';
 /** A part of {@link Threads}. */
 export interface RunCalls {
   /**
-   * Stores a run, making its thread when needed, and gives it the thread or a place in the thread's queue. The same
-   * run_id again changes nothing and gives the same reply. With `claim` an idle thread's run is claimed in the same write.
+   * Stores a run, makes its thread when there is none, and lets the run hold the thread or wait in its queue. A second call with the
+   * same run_id changes nothing and returns the same reply. With `claim` the run of an idle thread is claimed in the same write.
    */
   readonly acceptRun: (request: AcceptRunRequest, call: Call) => Promise<AcceptRunReply>;
   /**
-   * Gives the run to a worker: raises the thread's epoch, appends the run's input to the log, marks the run running.
-   * Stale when the run does not hold the thread, has ended, or is running and `takeover_epoch` is not its thread's. A run that
-   * is taken over goes on at the step after its last commit; at its third claim without a commit it is ended instead, as
-   * `given_up` says.
+   * Claims the run for a worker: raises the thread's epoch, appends the run's input to the message log, marks the run running. Stale when
+   * the run does not hold the thread, has ended, or is running and `takeover_epoch` is not the epoch of its thread. A run that is taken
+   * over continues at the step after its last commit; at its third claim without a commit it is ended instead, and `given_up` is set.
    */
   readonly claimRun: (request: ClaimRunRequest, call: Call) => Promise<ClaimedRun>;
   /**
-   * Gives a run back that this worker drives: from this reply on it commits nothing more of it, and the next claim goes on
-   * at the step after its last commit. The claim does not count. Stale when the run is not this worker's.
+   * Releases a run of this worker: after this reply the worker commits nothing more of it, and the next claim continues at the step after
+   * the last commit. The released claim does not count. Stale when the run is not this worker's.
    */
   readonly releaseRun: (request: ReleaseRunRequest, call: Call) => Promise<ReleaseRunReply>;
   /**
-   * Commits what one step changed, only while run, epoch and step are the thread's own; Stale otherwise. With `end` it is
-   * the run's last commit, and names the queued run that holds the thread from now on.
+   * Commits what one step changed. Stale when run, epoch or step differ from those of the thread. With `end` it is the run's last commit,
+   * and the reply names the queued run that now holds the thread.
    */
   readonly commitStep: (request: CommitStepRequest, call: Call) => Promise<CommitStepReply>;
-  /** Ends a run without its worker: from this reply on, nothing that worker commits is taken. An ended run stays as it ended. */
+  /** Ends a run from outside its worker: after this reply every commit of that worker is refused. A run that has ended stays as it ended. */
   readonly endRun: (request: EndRunRequest, call: Call) => Promise<EndRunReply>;
 }
 
@@ -45,12 +44,12 @@ export interface RunReadCalls {
   readonly getRun: (request: GetRunRequest, call: Call) => Promise<Run>;
   /** The runs of a thread, newest first. */
   readonly listRuns: (request: ListRunsRequest, call: Call) => Promise<ListRunsReply>;
-  /** What the run's steps added to the log, in order, page by page; its input is not part of it. */
+  /** The messages that the run's steps added to the log, in order, page by page; without the run's input. */
   readonly listRunMessages: (request: ListRunMessagesRequest, call: Call) => Promise<ListRunMessagesReply>;
   /**
-   * What each committed step of the run changed, from `from_step` on: as it was committed, whatever changed since. Steps whose
-   * checkpoints are no longer kept are left out; those of a run that has not ended are all kept. A reply holds as many as fit
-   * well into one: ask on from the step behind its last, until none comes.
+   * What each committed step of the run changed, from `from_step` on, as it was committed: later changes do not show. Steps whose
+   * checkpoints are not kept any more are left out; all steps of a run that has not ended are kept. A reply holds some steps: the caller
+   * continues from the step after the last one, until a reply is empty.
    */
   readonly listRunSteps: (request: ListRunStepsRequest, call: Call) => Promise<ListRunStepsReply>;
 }
@@ -58,45 +57,42 @@ export interface RunReadCalls {
 /** A part of {@link Threads}. */
 export interface ToolRecordCalls {
   /**
-   * Notes that a tool call which may be made only once is about to be made, behind the same fence as a commit; Stale when the
-   * step is no longer this worker's. Says how far an earlier attempt came.
+   * Records that an at-most-once tool call begins, behind the same fence as a commit; Stale when the step is not this worker's any more.
+   * The reply says whether an earlier attempt began the call, and its result.
    */
   readonly noteToolStarted: (request: NoteToolStartedRequest, call: Call) => Promise<NoteToolStartedReply>;
   /**
-   * Notes what such a call came to, so that a later attempt at the step takes it from here. Stale as above.
-   * The fence stands, and the same call key takes the same result.
+   * Records the result of such a call, for a later attempt at the step. Stale as above. A second call with the same key and result
+   * changes nothing.
    */
   readonly noteToolResult: (request: NoteToolResultRequest, call: Call) => Promise<NoteToolResultReply>;
 }
 
 /** A part of {@link Threads}. */
 export interface SweepCalls {
-  /** Runs of every owner that have not ended, in an order that pages follow. */
+  /** The runs of all owners that have not ended, in a fixed order, page by page. */
   readonly listOpenRuns: (request: ListOpenRunsRequest, call: Call) => Promise<ListOpenRunsReply>;
-  /** Threads of every owner that nothing has changed since a time, and that no run holds. */
+  /** The threads of all owners that did not change since a time and that no run holds. */
   readonly listIdle: (request: ListIdleRequest, call: Call) => Promise<ListIdleReply>;
-  /** Threads of every owner that are marked deleting and not yet gone. */
+  /** The threads of all owners that are marked as deleting and not yet removed. */
   readonly listDeleting: (request: ListDeletingRequest, call: Call) => Promise<ListDeletingReply>;
 }
 
 /** A part of {@link Threads}. */
 export interface ThreadReadCalls {
   readonly getThread: (request: GetThreadRequest, call: Call) => Promise<Thread>;
-  /** Most recently updated first. */
+  /** The most recently updated thread first. */
   readonly listThreads: (request: ListThreadsRequest, call: Call) => Promise<ListThreadsReply>;
 }
 
 /** A part of {@link Threads}. */
 export interface DeletionCalls {
   /**
-   * Marks the thread deleting: from this reply on it is NotFound everywhere, and its run is ended. NotFound when absent;
-   * a thread that is marked already is marked again, so that an interrupted deletion can go on.
+   * Marks the thread as deleting and ends its run: after this reply the thread is NotFound everywhere. NotFound when it is absent. A
+   * thread that is marked already can be marked again, so that an interrupted deletion can continue.
    */
   readonly beginDelete: (request: BeginDeleteRequest, call: Call) => Promise<BeginDeleteReply>;
-  /**
-   * Removes every row of a thread that is marked deleting.
-   * It removes a thread only while that is marked deleting.
-   */
+  /** Removes every row of a thread that is marked as deleting. Any other thread stays. */
   readonly finishDelete: (request: FinishDeleteRequest, call: Call) => Promise<FinishDeleteReply>;
 }
 
@@ -104,8 +100,8 @@ export interface DeletionCalls {
 export interface StateCalls {
   readonly getState: (request: GetStateRequest, call: Call) => Promise<State>;
   /**
-   * Writes fields and messages as given (their reducers have been applied). Conflict while a run holds the thread, or when
-   * `expected_version` is not the thread's.
+   * Writes fields and messages as given: the caller has applied the reducers. Conflict while a run holds the thread, or when
+   * `expected_version` is not the version of the thread.
    */
   readonly writeState: (request: WriteStateRequest, call: Call) => Promise<State>;
   /** Clears every field and the context; the message log stays. Conflict while a run holds the thread. */
@@ -122,22 +118,21 @@ export interface MessageCalls {
   /** Removes one message from log and context. Conflict while a run holds the thread. */
   readonly deleteMessage: (request: DeleteMessageRequest, call: Call) => Promise<DeleteMessageReply>;
   /**
-   * Removes the messages of the context whose tool calls nobody answered, with what answered the others of their calls; a
-   * run that waits for such a call is no longer waited for. Conflict while a run holds the thread.
+   * Removes the messages of the context with an unanswered tool call, and the results of their other calls. The thread then does not
+   * wait for these calls any more. Conflict while a run holds the thread.
    */
   readonly fixThread: (request: FixThreadRequest, call: Call) => Promise<FixThreadReply>;
 }
 
 /** A part of {@link Threads}. */
 export interface HistoryCalls {
-  /** The versions of a thread that can be had again, newest first. */
+  /** The checkpoints of a thread that are kept, newest first. */
   readonly listCheckpoints: (request: ListCheckpointsRequest, call: Call) => Promise<ListCheckpointsReply>;
-  /** The state as it was at a checkpoint. NotFound when it is not kept. */
+  /** The state at a checkpoint. NotFound when the checkpoint is not kept. */
   readonly getCheckpoint: (request: GetCheckpointRequest, call: Call) => Promise<GetCheckpointReply>;
   /**
-   * Makes a thread that holds what another held at a checkpoint: fields, context, and the log up to there. The new thread is
-   * there whole or not at all. Conflict when its id is taken; the same request again gives the same reply.
-   * `new_thread_id` settles it.
+   * Makes a thread from a checkpoint of another: with its fields, its context, and the log up to the checkpoint. The new thread exists
+   * whole or not at all. Conflict when its id is taken. A second call with the same `new_thread_id` and request returns the same reply.
    */
   readonly forkThread: (request: ForkThreadRequest, call: Call) => Promise<Thread>;
 }
@@ -145,30 +140,29 @@ export interface HistoryCalls {
 /** A part of {@link Threads}. */
 export interface IdempotencyCalls {
   /**
-   * Puts a request that is to be done once on record, and says how far an earlier one with its key came. Invalid when that
-   * one had another body.
+   * Records the begin of an idempotent request; the reply says how far an earlier request with its key came. Invalid when that one had
+   * another body.
    */
   readonly beginOnce: (request: BeginOnceRequest, call: Call) => Promise<BeginOnceReply>;
   /**
-   * Keeps the reply for a caller that sends the request again, or says that it may be done then.
-   * All replies that are kept under one key say the same.
+   * Keeps the reply of an idempotent request for later requests with its key, or records that the request may be done again. All
+   * replies that are kept under one key are the same.
    */
   readonly endOnce: (request: EndOnceRequest, call: Call) => Promise<EndOnceReply>;
 }
 
 /**
- * The record: threads with their state, messages and runs. The service keeps three promises: a reply means that
- * the write is durable, each call happens whole or not at all, and a thread of another owner is a thread that is absent.
+ * The record: threads with their state, messages and runs. Three promises hold: a reply means that the write is durable, each call has
+ * its whole effect or none, and a thread of another owner is absent.
  *
  * Every time is in milliseconds since 1970 UTC. Every `json` field is UTF-8 JSON text.
  *
- * The line `retry` above a method says whether a caller that does not know the outcome of a call may send it again, at
- * another replica too. `safe`: always; it reads, or what the request names settles it. `attempt`: when both carry the same
- * `attempt_id`, which the caller makes for the first and which no other request has. The record keeps that id with what the
- * call wrote, in the same write: the effect is made once, and the second is given the reply of the first. `never`: not at all.
+ * The line `retry` above a method says whether a call with an unknown outcome may be repeated, also at another replica. `safe`: always;
+ * the call reads, or a second call changes nothing. `attempt`: with the same `attempt_id`, which the caller makes for the first call and
+ * no other request has. The record keeps that id in the same write as the effect: the effect is made once, and a repeated call gets the
+ * reply of the first. `never`: not at all.
  *
- * The line `part` names the part of the calls that a method belongs to, by what callers need: each caller asks for the parts
- * that it uses.
+ * The line `part` names the interface to which a method belongs. A caller takes the interfaces that it needs.
  */
 export interface Threads
   extends
@@ -218,13 +212,13 @@ export const threadsRetries: Readonly<Record<keyof Threads, RetryRule>> = {
   endOnce: { retry: 'safe', takesLong: false },
 };
 
-/** A message of the log: its id beside its whole JSON, which has the same id inside. */
+/** A message of the log: its id, and its whole JSON, which contains the same id. */
 export interface MessageEntry {
   readonly messageId: string;
   readonly json: Uint8Array;
 }
 
-/** A tool call that the caller was asked to run and has not answered. */
+/** A remote tool call without a result. */
 export interface OpenCall {
   readonly callId: string;
   readonly name: string;
@@ -239,42 +233,41 @@ export interface AcceptRunRequest {
   readonly threadName?: string;
   /** Used when the thread is made by this run: a JSON object. */
   readonly metadataJson?: Uint8Array;
-  /** The run's input: it enters the log at the claim, not before. */
+  /** The run's input. It is appended to the log at the claim. */
   readonly messages: readonly MessageEntry[];
   /** The calls that the input answers. */
   readonly answers: readonly string[];
-  /** Whether the input says something new beside answers: that answers every call still open as cancelled. */
+  /** Whether the input has more than answers. Then every other open call is answered as cancelled. */
   readonly hasNewInput: boolean;
-  /** What the worker needs beside the messages; the record keeps it and does not look inside. */
+  /** What the worker needs beside the messages. The record does not read it. */
   readonly optionsJson: Uint8Array;
   /**
-   * enqueue; reject; interrupt: ends the run that holds the thread, with its steps kept, and takes its place; rollback: the
-   * same, with fields, context and log put back to where that run found them; what it has to undo keeps it from being claimed in
-   * the same write.
+   * `enqueue`; `reject`; `interrupt`: ends the run that holds the thread, keeps its steps, and takes its place; `rollback`: does the same
+   * and restores fields, context and log to the state before that run. A run that undoes changes is not claimed in the same write.
    */
   readonly multitaskStrategy: MultitaskStrategy;
   readonly granularity: Granularity;
   /** Claims the run for this worker in the same write when the thread is idle. */
   readonly claim?: ClaimIntent;
-  /** Answers questions that an interrupted run has asked. */
+  /** The answers to the questions of the interrupted run. */
   readonly resume?: Resume;
-  /** Whether the id of the run, and that of the thread, were made for this request: nobody else can have used them before. */
+  /** Whether the ids of the run and of the thread were made for this request: no earlier request has used them. */
   readonly runIdIsNew?: boolean;
   readonly threadIdIsNew?: boolean;
-  /** Refuses a run that would go on at a node that is not among these: nothing changes. Absent: any node will do. */
+  /** Refuses a run that would continue at a node that is not one of these; nothing changes then. Absent: any node. */
   readonly nodes?: NodeNames;
-  /** Of this request, however often it is sent: see the head of the service. */
+  /** The same in every attempt at this request: see the comment of the service. */
   readonly attemptId?: string;
 }
 
-/** The nodes that a graph has; those of a sub-graph behind its name: `sub/node`. */
+/** The nodes of a graph; those of a sub-graph as `sub/node`. */
 export interface NodeNames {
   readonly names: readonly string[];
-  /** Those that every run from the start of the graph begins with; empty where the graph chooses them. */
+  /** The first nodes of every run from the start of the graph; empty when a conditional edge chooses them. */
   readonly first: readonly string[];
 }
 
-/** Answers to open questions: by their ids, or one bare answer, which only a single open question allows. */
+/** The answers to open questions: by their ids, or one bare answer when exactly one question is open. */
 export interface Resume {
   /** The keys of the answer when it is an object; empty otherwise. */
   readonly keys: readonly string[];
@@ -293,9 +286,9 @@ export interface AcceptRunReply {
   readonly status: RunStatus;
   /** Whether the run holds the thread, so that it can be claimed now. */
   readonly runnable: boolean;
-  /** Present when `claim` was asked for and the thread was idle. */
+  /** Present when the request has `claim` and the thread was idle. */
   readonly claimed?: ClaimedRun;
-  /** The run that was ended to make room for this one. */
+  /** The run that was ended for this one. */
   readonly stoppedRunId?: string;
 }
 
@@ -305,13 +298,13 @@ export interface ClaimRunRequest {
   readonly runId: string;
   readonly workerId: string;
   readonly knownVersion?: number;
-  /** Takes the run from a worker that is thought dead: from this one claim, and from none that came after it. */
+  /** The epoch of the claim from which the run is taken over: its worker is thought dead. A later claim is not taken over. */
   readonly takeoverEpoch?: number;
-  /** Leaves the run its last claim: one that has no other is not taken, nothing changes, and `last_claim` says so. */
+  /** Does not use the last claim of a run: when only one is left, nothing changes, and `last_claim` is set. */
   readonly notLast?: boolean;
-  /** Of this request, however often it is sent: see the head of the service. */
+  /** The same in every attempt at this request: see the comment of the service. */
   readonly attemptId?: string;
-  /** Ends a run that would go on at a node that is not among these, before its input enters the log. Absent: any node will do. */
+  /** Ends a run that would continue at a node that is not one of these, before its input is appended. Absent: any node. */
   readonly nodes?: NodeNames;
 }
 
@@ -320,7 +313,7 @@ export interface ReleaseRunRequest {
   readonly threadId: string;
   readonly runId: string;
   readonly epoch: number;
-  /** Of this request, however often it is sent: see the head of the service. */
+  /** The same in every attempt at this request: see the comment of the service. */
   readonly attemptId?: string;
 }
 
@@ -328,7 +321,7 @@ export type ReleaseRunReply = Readonly<Record<string, never>>;
 
 /**
  * The result of a claim. With `last_claim` the run was not claimed and nothing changed. With `given_up` it was ended instead of
- * claimed. Otherwise the worker has it, and this is everything that it needs to go on with the run.
+ * claimed. Otherwise the worker has it, and this is everything that it needs to drive the run.
  */
 export interface ClaimedRun {
   readonly runId: string;
@@ -336,9 +329,9 @@ export interface ClaimedRun {
   readonly requestId: string;
   readonly granularity: Granularity;
   readonly isNewThread: boolean;
-  /** The fence: commits carry it. */
+  /** The fence: every commit names it. */
   readonly epoch: number;
-  /** The number of the step that comes next. */
+  /** The number of the next step. */
   readonly step: number;
   readonly optionsJson: Uint8Array;
   /**
@@ -347,53 +340,53 @@ export interface ClaimedRun {
    */
   readonly previousVersion: number;
   readonly version: number;
-  /** Fields and context after this claim, `appended` among them. */
+  /** Fields and context after this claim, `appended` included. */
   readonly state?: State;
   /**
-   * What this claim put into log and context, by id: answers given for calls that nobody answered, then the run's input. Beside
-   * `state`, whose context holds them, their JSON is empty.
+   * The messages that this claim added to log and context: results for cancelled calls, then the run's input. Their JSON is empty when
+   * `state` is present, because its context has them.
    */
   readonly appended: readonly MessageEntry[];
-  /** Where the graph stands: the nodes that an interrupted run left to go on with; empty means at the start. */
+  /** The nodes at which an interrupted run continues; empty: the graph begins at its start. */
   readonly next: readonly string[];
   /** The calls still open after the input. */
   readonly openCalls: readonly OpenCall[];
-  /** The interrupted run that this one goes on with. */
+  /** The interrupted run that this one continues. */
   readonly resumes?: string;
-  /** Whether any of `appended` replaced a message that stood in the log. */
+  /** Whether any of `appended` replaced a message of the log. */
   readonly replaced: boolean;
-  /** Which claim of the run this is since its last commit, from 1. */
+  /** The number of this claim since the last commit of the run, from 1. */
   readonly attempt: number;
   /**
-   * Whether an earlier claim had the run: what its steps added, and what the worker kept with the last commit. Of more messages
-   * than a page holds these are the newest; `output_is_partial` then says so, and `output_reply_json` is the last message of the
-   * assistant, if it is not among them.
+   * Set when an earlier claim had the run: the messages that its steps added, and what the worker kept with the last commit. When they do
+   * not fit into a page, these are the newest, `output_is_partial` is set, and `output_reply_json` is the last message of the assistant
+   * if it is not one of them.
    */
   readonly isTakeover: boolean;
   readonly outputJson?: Uint8Array;
   readonly outputIsPartial?: boolean;
   readonly outputReplyJson?: Uint8Array;
   readonly progressJson?: Uint8Array;
-  /** The run was ended instead of claimed: why, and the run that holds the thread now. */
+  /** Set when the run was ended instead of claimed: the reason, and the run that holds the thread now. */
   readonly givenUp?: RunError;
   readonly nextRunId?: string;
-  /** The run was not taken, as `not_last` asked. It is to be claimed when this worker drives no other on its last claim. */
+  /** Set when the run was not claimed because of `not_last`. The worker claims it when it drives no other run on its last claim. */
   readonly lastClaim?: boolean;
-  /** Whether the run answers questions that nobody asked; then, too, nothing was appended and the worker ends the run. */
+  /** Whether the run answers questions that are not open. Then nothing was appended, and the worker ends the run. */
   readonly resumeUnmatched: boolean;
-  /** Answers of the input to calls that nobody made. When there are any, nothing was appended and the worker ends the run. */
+  /** The ids of results in the input for calls that were not made. When there are any, nothing was appended, and the worker ends the run. */
   readonly unmatchedAnswers: readonly string[];
 }
 
 export interface State {
   readonly version: number;
-  /** Field name to JSON value, `context_summary` among them; fields never set are absent. */
+  /** Each field name with its JSON value, `context_summary` included; fields that were never set are absent. */
   readonly fields: Readonly<Record<string, Uint8Array>>;
   /** The messages the model sees: a JSON array. */
   readonly contextJson: Uint8Array;
   /**
-   * Whether older messages of the context are left out, because all of them do not fit into a reply. Only threads that an
-   * earlier version of the service wrote have such a context.
+   * Whether older messages of the context are left out because they do not fit into a reply. Only a thread that an earlier version of
+   * the service wrote can have such a context.
    */
   readonly contextTruncated?: boolean;
 }
@@ -404,13 +397,13 @@ export interface CommitStepRequest {
   readonly runId: string;
   readonly epoch: number;
   readonly step: number;
-  /** When the step ended; stands on everything that is derived from this commit. */
+  /** When the step ended. Everything that is derived from this commit has this time. */
   readonly at: number;
-  /** Changed fields: name to JSON value. */
+  /** The changed fields: each name with its JSON value. */
   readonly fields: Readonly<Record<string, Uint8Array>>;
   /** Messages added, or replaced when `replaces_messages` is set. */
   readonly messages: readonly MessageEntry[];
-  /** Whether any of `messages` may stand in the log already; without it they are all new, and nothing is looked up. */
+  /** Whether any of `messages` may have the id of a message in the log. Otherwise all of them are new, and no id is looked up. */
   readonly replacesMessages: boolean;
   /** Ids of messages that leave the context and stay in the log. */
   readonly removedFromContext: readonly string[];
@@ -420,11 +413,11 @@ export interface CommitStepRequest {
   readonly next: readonly string[];
   readonly openCalls: readonly OpenCall[];
   readonly end?: RunEnd;
-  /** What the worker wants back at a later claim of the run. */
+  /** What a later claim of the run returns to the worker. */
   readonly progressJson?: Uint8Array;
-  /** Ids of the questions that wait for an answer. */
+  /** The ids of the open questions. */
   readonly openInterrupts: readonly string[];
-  /** Of this request, however often it is sent: see the head of the service. */
+  /** The same in every attempt at this request: see the comment of the service. */
   readonly attemptId?: string;
 }
 
@@ -433,7 +426,7 @@ export interface RunEnd {
   readonly iterations: number;
   readonly recursionLimitReached: boolean;
   readonly error?: RunError;
-  /** What an interrupted run asks: a JSON array, as text. */
+  /** The questions of an interrupted run: a JSON array, as text. */
   readonly interruptsJson?: string;
 }
 
@@ -445,9 +438,9 @@ export interface RunError {
 
 export interface CommitStepReply {
   readonly version: number;
-  /** The run that holds the thread now and wants a worker. */
+  /** The run that now holds the thread and needs a worker. */
   readonly nextRunId?: string;
-  /** Set when a message that had left the context is back at its old place in it: only the record knows which that is. */
+  /** Set when a message that was removed from the context is in it again, at its place in the log, which only the record knows. */
   readonly rejoined?: boolean;
 }
 
@@ -456,14 +449,14 @@ export interface EndRunRequest {
   readonly runId: string;
   readonly status: ImposedEnd;
   readonly error?: RunError;
-  /** Of this request, however often it is sent: see the head of the service. */
+  /** The same in every attempt at this request: see the comment of the service. */
   readonly attemptId?: string;
-  /** Of a request that is to be done once: known for a day, and stronger than `attempt_id`. */
+  /** The idempotency key of the request: the effect is made once. It is known for a day, and counts in place of `attempt_id`. */
   readonly onceKey?: string;
 }
 
 export interface EndRunReply {
-  /** How the run ended: as asked, or as it had ended before. */
+  /** The status with which the run ended: that of the request, or that of an earlier end. */
   readonly status: EndStatus;
   readonly endedNow: boolean;
   readonly nextRunId?: string;
@@ -488,7 +481,7 @@ export interface Run {
   /** Whether the run holds its thread. */
   readonly runnable: boolean;
   readonly isNewThread: boolean;
-  /** Of a run that holds its thread and is running: whose worker drives it, and the epoch of that claim. */
+  /** Of a running run: the worker that drives it, and the epoch of its claim. */
   readonly workerId?: string;
   readonly epoch?: number;
 }
@@ -530,11 +523,11 @@ export interface RunStep {
   readonly step: number;
   readonly nodes: readonly string[];
   readonly at: number;
-  /** Changed fields: name to JSON value. */
+  /** The changed fields: each name with its JSON value. */
   readonly fields: Readonly<Record<string, Uint8Array>>;
   /** The messages it added or replaced: a JSON array. */
   readonly messagesJson: Uint8Array;
-  /** Ids of messages that left the context. */
+  /** The ids of messages that were removed from the context. */
   readonly removedFromContext: readonly string[];
 }
 
@@ -551,14 +544,14 @@ export interface NoteToolStartedRequest {
   readonly step: number;
   /** The same for every attempt at the call. */
   readonly callKey: string;
-  /** Of this request, however often it is sent: see the head of the service. */
+  /** The same in every attempt at this request: see the comment of the service. */
   readonly attemptId?: string;
 }
 
 export interface NoteToolStartedReply {
   /** Whether no attempt has begun the call before. */
   readonly isNew: boolean;
-  /** What an earlier attempt came to; absent when that is not known. */
+  /** The result of an earlier attempt; absent when it is not known. */
   readonly resultJson?: Uint8Array;
 }
 
@@ -598,7 +591,7 @@ export interface Thread {
   /** The newest run. */
   readonly runId?: string;
   readonly version: number;
-  /** The run that holds the thread; lists leave it out. */
+  /** The run that holds the thread; not set in lists. */
   readonly activeRunId?: string;
 }
 
@@ -606,9 +599,9 @@ export interface ListThreadsRequest {
   readonly owner: string;
   readonly limit: number;
   readonly offset: number;
-  /** From the reply of the page before; `offset` is then ignored. */
+  /** The cursor of the page before; with it `offset` is ignored. */
   readonly cursor?: string;
-  /** Matches name, id and metadata values, whatever the case. */
+  /** Searches name, id and metadata values, regardless of case. */
   readonly search?: string;
 }
 
@@ -621,22 +614,22 @@ export interface ListThreadsReply {
 export interface BeginDeleteRequest {
   readonly owner: string;
   readonly threadId: string;
-  /** Of this request, however often it is sent: see the head of the service. */
+  /** The same in every attempt at this request: see the comment of the service. */
   readonly attemptId?: string;
-  /** Of a request that is to be done once: known for a day, and stronger than `attempt_id`. */
+  /** The idempotency key of the request: the effect is made once. It is known for a day, and counts in place of `attempt_id`. */
   readonly onceKey?: string;
 }
 
 export interface BeginDeleteReply {
-  /** The runs that were ended by this: the one that held the thread first, then those that waited for it. */
+  /** The runs that this call ended: first the run that held the thread, then those that waited. */
   readonly stoppedRunIds: readonly string[];
-  /** The same runs with what their last events say of them; one that is known no more is left out. */
+  /** The same runs with what their last events contain; a run that is not on record any more is left out. */
   readonly stoppedRuns: readonly StoppedRun[];
 }
 
 export interface StoppedRun {
   readonly runId: string;
-  /** Of the request that started it. */
+  /** The request that started the run. */
   readonly requestId: string;
   readonly isNewThread: boolean;
 }
@@ -682,18 +675,18 @@ export interface WriteStateRequest {
   readonly expectedVersion: number;
   readonly fields: Readonly<Record<string, Uint8Array>>;
   readonly messages: readonly MessageEntry[];
-  /** Of a request that is to be done once: known for a day, and stronger than `attempt_id`. */
+  /** The idempotency key of the request: the effect is made once. It is known for a day, and counts in place of `attempt_id`. */
   readonly onceKey?: string;
-  /** Of this request, however often it is sent: see the head of the service. */
+  /** The same in every attempt at this request: see the comment of the service. */
   readonly attemptId?: string;
 }
 
 export interface ClearStateRequest {
   readonly owner: string;
   readonly threadId: string;
-  /** Of this request, however often it is sent: see the head of the service. */
+  /** The same in every attempt at this request: see the comment of the service. */
   readonly attemptId?: string;
-  /** Of a request that is to be done once: known for a day, and stronger than `attempt_id`. */
+  /** The idempotency key of the request: the effect is made once. It is known for a day, and counts in place of `attempt_id`. */
   readonly onceKey?: string;
 }
 
@@ -705,7 +698,7 @@ export interface ListMessagesRequest {
   readonly limit: number;
   readonly offset: number;
   readonly cursor?: string;
-  /** Matches the text of a message, whatever the case. */
+  /** Searches the text of a message, regardless of case. */
   readonly search?: string;
 }
 
@@ -729,11 +722,11 @@ export interface AddMessagesRequest {
   readonly owner: string;
   readonly threadId: string;
   readonly messages: readonly MessageEntry[];
-  /** Stands on the checkpoint that this makes: a JSON object. */
+  /** The metadata of the checkpoint that this call makes: a JSON object. */
   readonly metadataJson?: Uint8Array;
-  /** Of this request, however often it is sent: see the head of the service. */
+  /** The same in every attempt at this request: see the comment of the service. */
   readonly attemptId?: string;
-  /** Of a request that is to be done once: known for a day, and stronger than `attempt_id`. */
+  /** The idempotency key of the request: the effect is made once. It is known for a day, and counts in place of `attempt_id`. */
   readonly onceKey?: string;
 }
 
@@ -745,9 +738,9 @@ export interface DeleteMessageRequest {
   readonly owner: string;
   readonly threadId: string;
   readonly messageId: string;
-  /** Of this request, however often it is sent: see the head of the service. */
+  /** The same in every attempt at this request: see the comment of the service. */
   readonly attemptId?: string;
-  /** Of a request that is to be done once: known for a day, and stronger than `attempt_id`. */
+  /** The idempotency key of the request: the effect is made once. It is known for a day, and counts in place of `attempt_id`. */
   readonly onceKey?: string;
 }
 
@@ -797,16 +790,16 @@ export interface ForkThreadRequest {
   /** Made by the caller, so that a repeated request can name the same thread. */
   readonly newThreadId: string;
   readonly threadName?: string;
-  /** Absent: the metadata of the thread that is forked. A JSON object. */
+  /** A JSON object. Absent: the metadata of the forked thread. */
   readonly metadataJson?: Uint8Array;
 }
 
 export interface FixThreadRequest {
   readonly owner: string;
   readonly threadId: string;
-  /** Of this request, however often it is sent: see the head of the service. */
+  /** The same in every attempt at this request: see the comment of the service. */
   readonly attemptId?: string;
-  /** Of a request that is to be done once: known for a day, and stronger than `attempt_id`. */
+  /** The idempotency key of the request: the effect is made once. It is known for a day, and counts in place of `attempt_id`. */
   readonly onceKey?: string;
 }
 
@@ -819,14 +812,14 @@ export interface BeginOnceRequest {
   readonly owner: string;
   readonly onceKey: string;
   readonly bodyHash: string;
-  /** Of this request, however often it is sent: see the head of the service. */
+  /** The same in every attempt at this request: see the comment of the service. */
   readonly attemptId?: string;
-  /** Kept as its reply from the beginning, when the key is new: of several that begin at once, one decides. */
+  /** When the key is new, this is kept as the reply from the start, so that one of several concurrent requests decides. */
   readonly replyJson?: Uint8Array;
 }
 
 export interface BeginOnceReply {
-  /** Whether no request with this key came before, or only such that were refused and changed nothing. */
+  /** Whether no earlier request had this key, or only requests that were refused and changed nothing. */
   readonly isNew: boolean;
   /** Absent until an earlier request has ended. */
   readonly replyJson?: Uint8Array;
@@ -837,7 +830,7 @@ export interface BeginOnceReply {
 export interface EndOnceRequest {
   readonly owner: string;
   readonly onceKey: string;
-  /** Absent: the request was refused and changed nothing, so that it may be done when it comes again. */
+  /** Absent: the request was refused and changed nothing, and may be done when it is sent again. */
   readonly replyJson?: Uint8Array;
 }
 

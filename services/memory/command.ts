@@ -12,7 +12,7 @@ interface Command {
   readonly log: Log;
   readonly embedder: Embedder;
   readonly stopping: AbortSignal;
-  /** The arguments behind the command's name. */
+  /** The arguments after the name of the command. */
   readonly args: readonly string[];
   /** Writes a line to the standard output. */
   readonly print: (line: string) => void;

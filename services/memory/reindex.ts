@@ -4,7 +4,7 @@ import { createProgress, runCommand } from './command.ts';
 import { chooseStore } from './stores.ts';
 
 // Copies all memories into a new collection of Weaviate, which builds a new index, and makes it the current one. When the settings name
-// another embedder than made the vectors, new vectors are made. No memory service may run meanwhile.
+// another embedder than made the vectors, new vectors are made. No memory service may run during it.
 await runCommand('reindex', async ({ values, embedder, log, stopping, print }) => {
   await using reindex = await chooseStore(values).openReindex({ log });
   const { model, dimension } = reindex.embedder;

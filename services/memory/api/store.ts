@@ -21,7 +21,7 @@ export const createStore =
       const known = await contentAt();
       if (known === content || (known === undefined && (await put(parts, { ...request, memoryId }, call))))
         return { memoryId };
-      // Either another request stored the same content meanwhile, or the memory of this id was changed since.
+      // Either a concurrent request stored the same content, or the memory with this id was changed since.
       if ((await contentAt()) === content) return { memoryId };
     }
     await put(parts, request, call);

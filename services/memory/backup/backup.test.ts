@@ -42,7 +42,7 @@ const plain = ({ owner, memory: { vector: _, metadataJson, vectorJson, ...fields
   json: [metadataJson, vectorJson].map((json) => Buffer.from(json).toString()),
 });
 
-test('what is written is read again, byte for byte', async (t) => {
+test('a written backup is read again, byte for byte', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(owned, { maxLength: 8 }), async (memories) => {
       const backup = await readBackup(fromList(await linesOf(memories)));
@@ -57,7 +57,7 @@ test('what is written is read again, byte for byte', async (t) => {
   );
 });
 
-test('a backup that was cut short, or has a line of something else, is refused', async (t) => {
+test('a backup that was cut short, or has another kind of line, is refused', async (t) => {
   const lines = await linesOf(fc.sample(owned, { numRuns: 3, seed: 1 }));
   const broken: readonly [lines: readonly string[], message: RegExp][] = [
     [[], /no backup of memories/],

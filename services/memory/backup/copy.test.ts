@@ -21,7 +21,7 @@ const embedderOf = (vectorOf: (text: string) => number[]): Embedder => ({
   embed: async (texts) => Promise.resolve(texts.map((text) => Float32Array.from(vectorOf(text)))),
 });
 
-test('a copy with another embedder has unit vectors of that embedder, and the texts as they were', async (t) => {
+test('a copy with another embedder has unit vectors of that embedder, and the same texts', async (t) => {
   const loaded: OwnedMemory[] = [];
   const copied = await copyMemories({
     from: given('a', 'b'),

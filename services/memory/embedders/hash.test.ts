@@ -20,18 +20,18 @@ test('any text that is not blank has a vector of length 1', async (t) => {
   );
 });
 
-test('texts are nearer the more words, or parts of words, they share', async (t) => {
+test('the more words, or parts of words, two texts share, the nearer they are', async (t) => {
   const question = 'what is the colour of her bicycle';
   t.true((await cosine(question, 'her bicycle has a green colour')) > 0.3);
   t.true((await cosine(question, 'bicycles and colours')) > (await cosine(question, 'soup with leek')) + 0.1);
   t.true((await cosine('北京的冬天很冷', '北京很冷')) > (await cosine('北京的冬天很冷', '今晚吃面条')) + 0.2);
 });
 
-test('case, width and accents composed either way make no difference', async (t) => {
+test('case, width, and composed or decomposed accents make no difference', async (t) => {
   t.deepEqual(await embed('CAFÉ ＡＢＣ'), await embed('cafe\u0301 abc'));
 });
 
-test('a vector stays what it is across versions, so that a store can be read again', async (t) => {
+test('a text has the same vector in every version, so that a store stays readable', async (t) => {
   const [vector] = await embed('hello world');
   const strongest = [...(vector ?? []).entries()].sort((a, b) => Math.abs(b[1]) - Math.abs(a[1])).slice(0, 3);
   t.deepEqual(

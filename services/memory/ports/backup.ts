@@ -12,7 +12,7 @@ export interface MemoryBackup {
   readonly load: (memories: readonly OwnedMemory[]) => Promise<number>;
 }
 
-/** A new copy of all memories, with a new index, that takes the place of the old one. No memory service can open meanwhile. */
+/** A new copy of all memories, with a new index, that takes the place of the old one. No memory service can open until it is closed. */
 export interface Reindex extends MemoryBackup, AsyncDisposable {
   /** The embedder of the memories that are copied. */
   readonly embedder: EmbedderIdentity;

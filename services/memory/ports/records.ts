@@ -20,7 +20,7 @@ export interface RemovedMemories {
 export interface ListQuery extends StoreQuery {
   /** How many to skip, counted after `after`. */
   readonly offset?: number;
-  /** Only memories behind this position in the order. */
+  /** Only memories after this position in the order. */
   readonly after?: ListPosition | undefined;
   /** The returned heads have `{}` as their metadata, so that a long list stays small. `accepts` is called with the metadata. */
   readonly without?: 'metadata';
@@ -48,7 +48,7 @@ export interface MemoryRecords {
   readonly put: (owner: string, memory: MemoryRecord) => Promise<boolean>;
   /**
    * Replaces one memory by what `change` makes of it, atomically; the id stays. `change` does no I/O and may be called again.
-   * `undefined` when the memory is absent. A `request` that was applied before changes nothing and returns the outcome of then, also
+   * `undefined` when the memory is absent. A `request` that was applied before changes nothing and returns its first outcome, also
    * when the memory was changed or removed since. An update that changes nothing leaves no outcome.
    */
   readonly update: (

@@ -24,7 +24,7 @@ test('recency halves with each half-life and never exceeds 1', (t) => {
   t.is(recency(-5, 10), 1);
 });
 
-test('importance that is no number counts as one half, and is held to 0 to 1', (t) => {
+test('importance that is no number counts as one half, and any other is clamped to 0 to 1', (t) => {
   t.deepEqual([0.3, 7, -1, '1', undefined, NaN].map(importance), [0.3, 1, 0, 0.5, 0.5, 0.5]);
 });
 

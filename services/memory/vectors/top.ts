@@ -2,9 +2,9 @@
 interface Top<T> {
   /** Whether the item would be among them. */
   readonly wants: (item: T) => boolean;
-  /** Adds an item that it wants. */
+  /** Adds an item that would be among them. */
   readonly add: (item: T) => void;
-  /** The last of them once there are `limit`; an item behind it in the order is not wanted. */
+  /** The last of them once there are `limit`; an item after it in the order is not added. */
   readonly last: () => T | undefined;
   readonly items: () => T[];
 }

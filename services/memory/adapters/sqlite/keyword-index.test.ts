@@ -32,7 +32,7 @@ const move = fc.oneof(
   { weight: 1, arbitrary: fc.tuple(fc.constant('reopen'), memoryId, word) },
 ) as fc.Arbitrary<['put' | 'update' | 'remove' | 'find' | 'reopen', string, string]>;
 
-test('words are found as they stand, whatever was stored, changed and removed before, also after a restart', async (t) => {
+test('the index finds the words of the stored contents after any puts, updates and removals, also after a restart', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'words-'));
   t.teardown(() => rm(folder, { recursive: true, force: true }));
   let files = 0;

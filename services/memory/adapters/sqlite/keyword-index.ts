@@ -25,12 +25,12 @@ export interface KeywordIndex {
 }
 
 /**
- * New rows wait until so many can be indexed together: indexed alone, each costs more than writing its row. The rows after
+ * New rows are indexed in groups of this many, because indexing one row alone costs more than writing it. The rows after
  * `indexed.until` wait; a search indexes them first.
  */
 const waitingAtMost = 32;
 
-/** Matches that are read at once. They are many, because FTS5 counts for each query anew how many rows have a word. */
+/** Matches that one query reads. They are many, because FTS5 counts the rows with a word again in each query. */
 const matchesAtOnce = 5000;
 
 const insertEntry = 'INSERT INTO memory_words (rowid, owner, content) VALUES (?, ?, ?)';

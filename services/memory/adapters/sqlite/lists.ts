@@ -45,7 +45,7 @@ interface Newest {
   readonly limit?: number;
 }
 
-/** Newest first, some rows at a time; between two reads other work has its turn. */
+/** Newest first, some rows at a time; other work can run between two reads. */
 async function* newestOf(
   db: Sqlite,
   { where, values }: Where,

@@ -4,7 +4,7 @@ import type { MemoryHead } from '../../ports/memory.ts';
 /** Is called with one memory, whose vector begins at `offset`. */
 export type Visit = (head: MemoryHead, vectors: Float32Array, offset: number) => void;
 
-/** The memories of one owner, their vectors one behind the other in one array. */
+/** The memories of one owner, with all their vectors in one array. */
 export interface OwnerVectors {
   /** Adds a memory, or replaces the one with its id. `vector` is the bytes of its numbers. */
   readonly put: (head: MemoryHead, vector: Uint8Array, row: RowFacts) => void;
@@ -12,7 +12,7 @@ export interface OwnerVectors {
   /** The memory of a row. */
   readonly headAt: (seq: number) => MemoryHead | undefined;
   /**
-   * Visits every memory; other work has its turn in between. Memories that are put or removed during the scan are visited or not.
+   * Visits every memory; other work can run in between. A memory that is put or removed during the scan may be visited or not.
    */
   readonly scan: (visit: Visit) => Promise<void>;
 }

@@ -12,7 +12,7 @@ import { createReadVectors } from './vector-reads.ts';
 interface SqliteMemoryStoreOptions extends Pick<SqliteOptions, 'path' | 'health'> {
   /** Whose vectors the file holds. */
   readonly embedder: EmbedderIdentity;
-  /** How many bytes of vectors stay in memory. The owners used longest ago leave first. */
+  /** How many bytes of vectors are cached. The owners used longest ago are dropped first. */
   readonly cacheBytes?: number;
 }
 

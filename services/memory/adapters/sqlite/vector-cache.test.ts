@@ -13,7 +13,7 @@ const headOf = (memoryId: string): MemoryHead => ({
 });
 const bytesOf = (...numbers: number[]): Uint8Array => new Uint8Array(Float32Array.from(numbers).buffer);
 
-test('puts and removals in any order leave the vectors that a map would have', async (t) => {
+test('puts and removals in any order leave the same vectors as in a map', async (t) => {
   const step = fc.record({
     id: fc.integer({ min: 0, max: 30 }),
     value: fc.option(fc.integer({ min: -100, max: 100 })),
@@ -41,7 +41,7 @@ test('puts and removals in any order leave the vectors that a map would have', a
   );
 });
 
-test('the owners used longest ago leave when there is no room', (t) => {
+test('the owners used longest ago leave the cache when it is full', (t) => {
   const cache = createVectorCache(2, 1300);
   const fill = (owner: string): void => {
     cache.make(owner, { count: 1, metadataBytes: 0 })?.put(headOf('m'), bytesOf(1, 0), { seq: 1, metadataBytes: 0 });
@@ -56,14 +56,14 @@ test('the owners used longest ago leave when there is no room', (t) => {
   t.is(cache.make('e', { count: 4, metadataBytes: 0 }), undefined);
 });
 
-test('an owner that outgrows the room leaves by itself', (t) => {
+test('an owner that becomes too large leaves the cache', (t) => {
   const cache = createVectorCache(2, 1000);
   const owner = cache.make('a', { count: 0, metadataBytes: 0 });
   for (let n = 0; n < 10; n += 1) owner?.put(headOf(String(n)), bytesOf(n, n), { seq: n, metadataBytes: 0 });
   t.is(cache.get('a'), undefined);
 });
 
-test('a scan visits each memory that stays, whatever is put and removed meanwhile', async (t) => {
+test('a scan visits each memory that stays, also when others are put and removed during it', async (t) => {
   const count = 200_000;
   const owner = createVectorCache(2, 1e9).make('u:ada', { count, metadataBytes: 0 });
   for (let n = 0; n < count; n += 1) owner?.put(headOf(String(n)), bytesOf(n, n), { seq: n, metadataBytes: 0 });

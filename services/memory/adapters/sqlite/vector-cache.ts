@@ -4,7 +4,7 @@ import { createOwnerVectors, type OwnerVectors } from './owner-vectors.ts';
 export interface VectorCache {
   /** An owner's vectors, if they are in the cache. The owner counts as used now. */
   readonly get: (owner: string) => OwnerVectors | undefined;
-  /** Begins an owner without memories; `undefined` when so many never fit. */
+  /** Adds an owner, still without memories, to the cache; `undefined` when this many memories can never fit. */
   readonly make: (owner: string, size: OwnerSize) => OwnerVectors | undefined;
   readonly drop: (owner: string) => void;
 }
@@ -25,7 +25,7 @@ const headBytes = 400;
 /** How many times as many bytes a parsed JSON value takes as its text. */
 const parsedFactor = 4;
 
-/** A cache of at most `maxBytes`. The owners used longest ago leave first. */
+/** A cache of at most `maxBytes`. The owners used longest ago are dropped first. */
 export function createVectorCache(dimension: number, maxBytes: number): VectorCache {
   // A Map iterates in the order of insertion: its first key is the owner used longest ago.
   const owners = new Map<string, CachedOwner>();

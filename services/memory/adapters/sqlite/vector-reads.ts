@@ -59,7 +59,7 @@ async function measureOwner(db: Sqlite, owner: string): Promise<OwnerSize> {
   }
 }
 
-/** Every row of an owner, some at a time; between two reads other work has its turn. */
+/** Every row of an owner, some at a time; other work can run between two reads. */
 export async function* vectorRowsOf(db: Sqlite, owner: string): AsyncGenerator<Row> {
   const turns = createTurns();
   for (let after = ''; ;) {

@@ -1,10 +1,10 @@
 import type { MemoryBackup } from '../../ports/backup.ts';
 import type { OwnedMemory } from '../../ports/memory.ts';
 import type { Scope, Weaviate } from './client/weaviate.ts';
-import { bareIdsAtOnce, rowsByIds } from './lists.ts';
-import { tenantOf, toObject, toOwned } from './objects.ts';
-import { walk } from './queries.ts';
-import type { UseTenant } from './tenants.ts';
+import { bareIdsAtOnce, rowsByIds } from './records/lists.ts';
+import { tenantOf, toObject, toOwned } from './objects/objects.ts';
+import { walk } from './client/queries.ts';
+import type { UseTenant } from './objects/tenants.ts';
 
 interface Parts {
   readonly weaviate: Weaviate;

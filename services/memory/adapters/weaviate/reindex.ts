@@ -3,10 +3,10 @@ import { ServiceError } from '@agent-workflow/kit/errors';
 import type { Reindex } from '../../ports/backup.ts';
 import { createWeaviate } from './client/client.ts';
 import type { Weaviate, WeaviateConnection } from './client/weaviate.ts';
-import { openMarks, type Marks } from './marks.ts';
-import { openPresence } from './presence.ts';
-import { countRows } from './queries.ts';
-import { makeCollection, readCurrent, type Current } from './schema.ts';
+import { openMarks, type Marks } from './marks/marks.ts';
+import { openPresence } from './marks/presence.ts';
+import { countRows } from './client/queries.ts';
+import { makeCollection, readCurrent, type Current } from './objects/schema.ts';
 import { createBackup } from './backup.ts';
 
 interface ReindexOptions extends WeaviateConnection {

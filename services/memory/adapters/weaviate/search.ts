@@ -6,9 +6,9 @@ import { distancesFrom } from '../../vectors/distances.ts';
 import { createTop } from '../../vectors/top.ts';
 import { stemsOf } from '../../words/stems.ts';
 import type { Scope, Weaviate } from './client/weaviate.ts';
-import { headsAtOnce, newestRows, rowsByIds } from './lists.ts';
-import { headFields, objectId, toHead, toWhere } from './objects.ts';
-import { allOf, findRows, hasId, maxResults, type Row } from './queries.ts';
+import { headsAtOnce, newestRows, rowsByIds } from './records/lists.ts';
+import { headFields, objectId, toHead, toWhere } from './objects/objects.ts';
+import { allOf, findRows, hasId, maxResults, type Row } from './client/queries.ts';
 
 /** How much the distance of one pair may differ from one request to the next. */
 const rounding = 1e-6;
@@ -25,7 +25,7 @@ export async function findByVector(weaviate: Weaviate, scope: Scope, query: Vect
   return found ?? scan(weaviate, scope, query);
 }
 
-/** The nearest by Weaviate's index, asked for more until enough pass; `undefined` when Weaviate returns no more. */
+/** The nearest memories by Weaviate's index. It reads more until enough pass; `undefined` when Weaviate returns no more. */
 async function nearest(weaviate: Weaviate, scope: Scope, query: VectorQuery): Promise<VectorHit[] | undefined> {
   if (query.measure === 'manhattan') return nearestByManhattan(weaviate, scope, query);
   for (let limit = Math.min(query.limit + 16, maxResults); ; limit = Math.min(limit * 4, maxResults)) {
@@ -157,7 +157,7 @@ const isNearlyEqual = ({ distance }: VectorHit): boolean => distance < 0.03;
 /** The largest error of such a distance. */
 const nearlyEqualError = 1e-3;
 
-/** The same hits, measured by their vectors. A memory that is removed meanwhile keeps its distance, and without one it is left out. */
+/** The same hits, measured by their vectors. A memory that was removed since keeps its distance; without a distance it is left out. */
 async function measured(
   weaviate: Weaviate,
   scope: Scope,
@@ -175,7 +175,7 @@ async function measured(
 }
 
 /**
- * The best by keywords, asked for more until enough pass and, for a short list, until all whose score equals the last one's are
+ * The best memories by keywords. It reads more until enough pass and, for a short list, until all whose score equals the last one's are
  * known.
  */
 export async function findByKeywords(weaviate: Weaviate, scope: Scope, query: KeywordQuery): Promise<KeywordHit[]> {

@@ -5,7 +5,7 @@ import { readWeaviateConfig, weaviateSettings, type WeaviateConfig } from './set
 const read = (env: Record<string, string>): WeaviateConfig | undefined =>
   readWeaviateConfig(readEnv(weaviateSettings, env));
 
-test('without an address there is no Weaviate', (t) => {
+test('without WEAVIATE_URL there is no Weaviate', (t) => {
   t.is(read({ WEAVIATE_API_KEY: 'sesame' }), undefined);
 });
 

@@ -5,15 +5,15 @@ import type { MemoryStore } from '../../ports/store.ts';
 import { createBackup } from './backup.ts';
 import { createWeaviate } from './client/client.ts';
 import type { Scope, WeaviateConnection } from './client/weaviate.ts';
-import { openRequests } from './idempotency.ts';
-import { openMarks } from './marks.ts';
-import { tenantOf } from './objects.ts';
-import { openPresence } from './presence.ts';
-import { createRecords } from './records.ts';
-import { openSchema } from './schema.ts';
+import { openRequests } from './records/idempotency.ts';
+import { openMarks } from './marks/marks.ts';
+import { tenantOf } from './objects/objects.ts';
+import { openPresence } from './marks/presence.ts';
+import { createRecords } from './records/records.ts';
+import { openSchema } from './objects/schema.ts';
 import { findByKeywords, findByVector } from './search.ts';
-import { createTenants } from './tenants.ts';
-import { openWatch, type Watch } from './watch.ts';
+import { createTenants } from './objects/tenants.ts';
+import { openWatch, type Watch } from './repair/watch.ts';
 
 interface WeaviateMemoryStoreOptions extends WeaviateConnection {
   /** The prefix of the names of the service's collections: a capital, then letters and digits. */

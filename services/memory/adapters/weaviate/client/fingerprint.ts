@@ -11,7 +11,7 @@ interface NodeStatistics {
   readonly raft?: { readonly term?: string };
 }
 
-/** The fingerprint of a Weaviate that refuses its statistics. Then only failed requests show a restart. */
+/** The fingerprint of a Weaviate that refuses its statistics, as it is stored. Then only failed requests show a restart. */
 const unknownFingerprint = 'not told';
 
 /** Whether a fingerprint changes with a restart. */

@@ -62,7 +62,7 @@ export const createRead =
 /** No answer came within the timeout. */
 class Late extends Error {}
 
-/** The library cannot cancel a request: one that times out goes on. */
+/** The library cannot cancel a request: a request that times out continues. */
 async function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => {

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { MemoryType } from '@agent-workflow/protos/lists';
-import { fieldOf } from '../../record/json.ts';
-import type { MemoryHead, MemoryRecord, OwnedMemory, StoredMemory } from '../../ports/memory.ts';
-import type { Narrowing, Scalar } from '../../ports/query.ts';
-import { stemsOf } from '../../words/stems.ts';
-import type { FoundObject, NewObject } from './client/weaviate.ts';
-import { markId } from './marks.ts';
-import { allOf, type Row, type Where } from './queries.ts';
+import { fieldOf } from '../../../record/json.ts';
+import type { MemoryHead, MemoryRecord, OwnedMemory, StoredMemory } from '../../../ports/memory.ts';
+import type { Narrowing, Scalar } from '../../../ports/query.ts';
+import { stemsOf } from '../../../words/stems.ts';
+import type { FoundObject, NewObject } from '../client/weaviate.ts';
+import { markId } from '../marks/marks.ts';
+import { allOf, type Row, type Where } from '../client/queries.ts';
 import { newStamp } from './stamps.ts';
 
 /** The tenant of an owner: a hash, from which the owner cannot be read. */

@@ -1,10 +1,10 @@
-import { toListPage } from '../../record/list-page.ts';
-import { byRecency, isWithin } from '../../record/order.ts';
-import type { MemoryHead } from '../../ports/memory.ts';
-import type { ListPage, ListPosition, ListQuery } from '../../ports/records.ts';
-import type { Scope, Weaviate } from './client/weaviate.ts';
-import { shortFields, headFields, objectId, toShortHead, toHead, toHex, toWhere } from './objects.ts';
-import { allOf, countRows, findRows, hasId, type Row, type Where } from './queries.ts';
+import { toListPage } from '../../../record/list-page.ts';
+import { byRecency, isWithin } from '../../../record/order.ts';
+import type { MemoryHead } from '../../../ports/memory.ts';
+import type { ListPage, ListPosition, ListQuery } from '../../../ports/records.ts';
+import type { Scope, Weaviate } from '../client/weaviate.ts';
+import { shortFields, headFields, objectId, toShortHead, toHead, toHex, toWhere } from '../objects/objects.ts';
+import { allOf, countRows, findRows, hasId, type Row, type Where } from '../client/queries.ts';
 
 /** How many heads one request reads without their metadata, and how many with it, of up to 64 KiB each. */
 const shortHeadsAtOnce = 1000;
@@ -61,7 +61,7 @@ export async function rowsByIds(weaviate: Weaviate, named: Named): Promise<Row[]
   return rows;
 }
 
-/** The same, read as far as the caller goes. */
+/** The same, read lazily: no more than the caller takes. */
 export async function* eachById(
   weaviate: Weaviate,
   { scope, ids, fields, atOnce = idsAtOnce }: Named,
@@ -87,7 +87,7 @@ async function* newestHeads(weaviate: Weaviate, newest: Newest): AsyncGenerator<
   for await (const row of newestRows(weaviate, newest)) yield toHead(row);
 }
 
-/** The objects that meet `where`, newest first, then the greater id, read as far as the caller goes. */
+/** The objects that meet `where`, newest first, then the greater id. They are read lazily: no more than the caller takes. */
 export async function* newestRows(
   weaviate: Weaviate,
   { scope, where, after, atOnce, fields = headFields }: Newest,

@@ -1,11 +1,11 @@
-import type { StoredMemory } from '../../ports/memory.ts';
-import type { IdempotentRequest, RemovedMemories } from '../../ports/records.ts';
-import { toRemoved } from '../../record/outcomes.ts';
-import type { Scope, Weaviate } from './client/weaviate.ts';
-import type { Requests, StampedRequest } from './idempotency.ts';
+import type { StoredMemory } from '../../../ports/memory.ts';
+import type { IdempotentRequest, RemovedMemories } from '../../../ports/records.ts';
+import { toRemoved } from '../../../record/outcomes.ts';
+import type { Scope, Weaviate } from '../client/weaviate.ts';
+import type { Requests } from './idempotency.ts';
 import { bareIdsAtOnce, eachById, rowsByIds } from './lists.ts';
-import { headFields, objectId, toStored } from './objects.ts';
-import { requestOfStamp } from './stamps.ts';
+import { headFields, objectId, toStored } from '../objects/objects.ts';
+import { requestOfStamp, type StampedRequest } from '../objects/stamps.ts';
 
 interface RemoveParts {
   readonly weaviate: Weaviate;

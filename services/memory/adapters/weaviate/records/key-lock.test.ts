@@ -1,7 +1,7 @@
 import test from 'ava';
 import { createKeyLock } from './key-lock.ts';
 
-test('works that share a key go one after the other, others side by side', async (t) => {
+test('functions that share a key run one after another, others concurrently', async (t) => {
   const lock = createKeyLock();
   const seen: string[] = [];
   const gate = Promise.withResolvers<undefined>();
@@ -18,7 +18,7 @@ test('works that share a key go one after the other, others side by side', async
   t.deepEqual(seen, ['first begins', 'apart', 'first ends', 'second', 'third']);
 });
 
-test('a work that fails holds up nobody', async (t) => {
+test('a function that fails does not stop the next one', async (t) => {
   const lock = createKeyLock();
   const failing = lock(['a'], async () => Promise.reject(new RangeError('no')));
   const next = lock(['a'], async () => Promise.resolve('done'));

@@ -1,8 +1,8 @@
 import { ConfigError } from '@agent-workflow/kit/env';
 import { unavailable } from '@agent-workflow/kit/errors';
-import type { EmbedderIdentity } from '../../ports/embedder.ts';
-import type { Weaviate } from './client/weaviate.ts';
-import type { Marks } from './marks.ts';
+import type { EmbedderIdentity } from '../../../ports/embedder.ts';
+import type { Weaviate } from '../client/weaviate.ts';
+import type { Marks } from '../marks/marks.ts';
 
 /** The mark `current`: the collection of the memories, and the embedder of their vectors. */
 export interface Current extends EmbedderIdentity {

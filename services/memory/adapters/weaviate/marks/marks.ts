@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { unavailable } from '@agent-workflow/kit/errors';
-import type { Weaviate } from './client/weaviate.ts';
+import type { Weaviate } from '../client/weaviate.ts';
 import { createLocks, type Locks } from './locks.ts';
-import { equals, findRows } from './queries.ts';
+import { equals, findRows } from '../client/queries.ts';
 
 /** A value that the processes of the service share. */
 export interface Mark {
@@ -11,7 +11,7 @@ export interface Mark {
   readonly updatedAt: number;
 }
 
-/** What the processes of the service share beside the memories, by kind and key, in a collection of its own: marks and locks. */
+/** What the processes of the service share beside the memories: marks and locks, by kind and key. They are in their own collection. */
 export interface Marks extends Locks {
   readonly read: (kind: string, key?: string) => Promise<Mark | undefined>;
   /** @throws Unavailable when other processes create and clear the mark all the time. */

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { every } from '@agent-workflow/kit/life';
-import { showsRestarts } from './client/fingerprint.ts';
-import type { Weaviate } from './client/weaviate.ts';
-import { withLease } from './lease.ts';
-import type { Mark, Marks } from './marks.ts';
+import { showsRestarts } from '../client/fingerprint.ts';
+import type { Weaviate } from '../client/weaviate.ts';
+import { withLease } from '../marks/lease.ts';
+import type { Mark, Marks } from '../marks/marks.ts';
 import { repairIndex } from './repair.ts';
 
 /** Knows whether searches find everything. */
@@ -13,9 +13,9 @@ export interface Watch extends AsyncDisposable {
    * searches. `undefined` when nothing is missing.
    */
   readonly incompleteSince: () => number | undefined;
-  /** Asks for a check of what was written lately, after a failed request. */
+  /** Requests a check of the latest writes. It is called after a failed request. */
   readonly suspect: () => void;
-  /** Resolves when searches find everything, and every check that was asked for is done. */
+  /** Resolves when searches find everything, and every requested check is done. */
   readonly untilComplete: () => Promise<void>;
 }
 

@@ -1,6 +1,6 @@
-import type { Weaviate } from './client/weaviate.ts';
+import type { Weaviate } from '../client/weaviate.ts';
 
-/** Does `work` on a tenant, which is not deactivated meanwhile. */
+/** Does `work` on a tenant, which is not deactivated until `work` ends. */
 export type UseTenant = <T>(tenant: string, work: () => Promise<T>) => Promise<T>;
 
 /** Tracks which tenants are in use, so that the others can be deactivated. */

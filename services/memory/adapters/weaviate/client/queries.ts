@@ -1,4 +1,4 @@
-import type { FoundObject, Scope, Weaviate } from './client/weaviate.ts';
+import type { FoundObject, Scope, Weaviate } from './weaviate.ts';
 
 /** A condition on objects, as Weaviate's `where` has it. */
 export type Where =
@@ -82,7 +82,7 @@ function whereText(where: Where): string {
 const literal = (value: string | readonly string[]): string =>
   typeof value === 'string' ? JSON.stringify(value.toWellFormed()) : `[${value.map(literal).join()}]`;
 
-/** Every object of a scope, page by page, vectors included. Objects that are written meanwhile are in it or not. */
+/** Every object of a scope, page by page, vectors included. An object that is written during the walk may be in it or not. */
 export async function* walk(weaviate: Weaviate, scope: Scope, limit: number): AsyncGenerator<FoundObject> {
   for (let after: string | undefined; ;) {
     const objects = await weaviate.page(scope, { after, limit });

@@ -1,17 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { fromKeptRemoval, fromKeptUpdate, toKeptRemoval, toKeptUpdate, toRemoved } from '../../record/outcomes.ts';
-import type { IdempotentRequest, RemovedMemories, UpdatedMemory } from '../../ports/records.ts';
-import type { NewObject, Weaviate } from './client/weaviate.ts';
-import { markId } from './marks.ts';
-import { findRows, type Where } from './queries.ts';
-
-/** A request as the stamp of an object names it. */
-export interface StampedRequest {
-  /** The id of the object that keeps its outcome. */
-  readonly id: string;
-  /** When its outcome expires: milliseconds since 1970 UTC. */
-  readonly until: number;
-}
+import { fromKeptRemoval, fromKeptUpdate, toKeptRemoval, toKeptUpdate, toRemoved } from '../../../record/outcomes.ts';
+import type { IdempotentRequest, RemovedMemories, UpdatedMemory } from '../../../ports/records.ts';
+import type { NewObject, Weaviate } from '../client/weaviate.ts';
+import { markId } from '../marks/marks.ts';
+import { requestId, untilOf, type StampedRequest } from '../objects/stamps.ts';
+import { findRows, type Where } from '../client/queries.ts';
 
 /** The memories that a request removes, decided once. */
 interface Removal {
@@ -31,7 +24,7 @@ interface Removal {
  *   (`keepUpdated`), so the outcome is always in one of the two places. An update that nothing follows needs no second write.
  * - A removal writes the list of what it removes before it removes anything. Sent again, it continues with that list and ignores memories
  *   that were stored since. Two replicas that get one request in the same few milliseconds may both write a list, of which one is
- *   kept; whatever either removes existed while both were running.
+ *   kept; everything that either removes existed while both were running.
  *
  * No call waits for another process, so a frozen or killed replica delays no request that is sent again elsewhere.
  */
@@ -54,11 +47,6 @@ interface RequestsOptions {
   /** How many bytes of ids one object holds. */
   readonly partBytes?: number;
 }
-
-/** The id of the object that keeps the outcome of a request. */
-export const requestId = (owner: string, { id }: IdempotentRequest): string => markId('request', owner, id);
-
-export const untilOf = ({ at, keptMs }: IdempotentRequest): number => at + keptMs;
 
 /** @throws Unavailable when Weaviate is away. */
 export async function openRequests({

@@ -12,7 +12,7 @@ test('the stamp of an update names its request, also after repairs', (t) => {
   t.deepEqual([isRepaired('e1', repaired), isRepaired('e2', repaired), isRepaired('e1', stamp)], [true, false, false]);
 });
 
-test('the stamp of another write names none', (t) => {
+test('the stamp of another write names no request', (t) => {
   for (const stamp of [newStamp(), repairStamp('e1', newStamp()), repairStamp('e1', undefined), undefined])
     t.is(requestOfStamp(stamp), undefined);
   t.true(isRepaired('e1', repairStamp('e1', newStamp())));

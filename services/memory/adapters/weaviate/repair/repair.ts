@@ -1,13 +1,13 @@
 import { eachOf } from '@agent-workflow/kit/each';
 import { unavailable } from '@agent-workflow/kit/errors';
 import { retry } from '@agent-workflow/kit/retry';
-import type { NewObject, Properties, Weaviate } from './client/weaviate.ts';
-import { rowsByIds } from './lists.ts';
-import { keysAtOnce } from './locks.ts';
-import type { Marks } from './marks.ts';
-import { objectFields } from './objects.ts';
-import { findRows, type Row, type Where } from './queries.ts';
-import { isRepaired, repairStamp } from './stamps.ts';
+import type { NewObject, Properties, Weaviate } from '../client/weaviate.ts';
+import { rowsByIds } from '../records/lists.ts';
+import { keysAtOnce } from '../marks/locks.ts';
+import type { Marks } from '../marks/marks.ts';
+import { objectFields } from '../objects/objects.ts';
+import { findRows, type Row, type Where } from '../client/queries.ts';
+import { isRepaired, repairStamp } from '../objects/stamps.ts';
 
 interface RepairOptions {
   readonly weaviate: Weaviate;
@@ -104,7 +104,7 @@ function toWritten(row: Row): { readonly id: string; readonly updatedAt: number 
 }
 
 /**
- * Puts the objects again, one by one: a single write is in the index and on disk when it resolves. An object that was removed meanwhile
+ * Puts the objects again, one by one: a single write is in the index and on disk when it resolves. An object that was removed since
  * counts as done.
  * @returns the ids of the objects that no other process was changing.
  */

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { unavailable } from '@agent-workflow/kit/errors';
 import { retry } from '@agent-workflow/kit/retry';
-import type { Weaviate } from './client/weaviate.ts';
-import { allOf, equals, findRows, type Where } from './queries.ts';
+import type { Weaviate } from '../client/weaviate.ts';
+import { allOf, equals, findRows, type Where } from '../client/queries.ts';
 
 /** Locks by key that all processes respect. */
 export interface Locks {
@@ -25,14 +25,14 @@ export interface Locks {
 /** How many keys `holdFree` takes in one call. */
 export const keysAtOnce = 64;
 
-/** After this time the lock of a process counts as left behind. */
+/** A lock that is older than this is of a process that died, and is removed. */
 const leaseMs = 30_000;
 /** Until when a holder may begin its write; the rest of the lease is for the write itself. */
 const mayWriteMs = 10_000;
 /** How long `hold` waits for a key. */
 const waitMs = 8000;
 
-/** The object by which a process says that it wants a key. */
+/** The object with which a process claims a key. */
 interface Intent {
   readonly id: string;
   readonly key: string;
@@ -54,7 +54,7 @@ export function createLocks(weaviate: Weaviate, collection: string): Locks {
     return (await findRows(weaviate, { scope, where: condition, fields, limit: maxIntents })).map(toIntent);
   };
   const intentOf = (key: string, id: string) => ({ ...scope, id, properties: { kind: 'intent', key, value: '' } });
-  /** An intent that stays because Weaviate is away is removed by the next process that wants the key. */
+  /** When Weaviate is away the intent stays, and the next process that takes the key removes it. */
   const withdraw = async (ids: readonly string[]): Promise<void> => {
     await weaviate.removeMany(scope, ids).catch(() => []);
   };

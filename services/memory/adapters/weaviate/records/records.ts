@@ -1,18 +1,18 @@
 import { unavailable } from '@agent-workflow/kit/errors';
 import { retry } from '@agent-workflow/kit/retry';
-import type { StoredMemory } from '../../ports/memory.ts';
-import type { IdempotentRequest, MemoryRecords, UpdatedMemory } from '../../ports/records.ts';
-import { toUpdated } from '../../record/outcomes.ts';
-import type { NewObject, Scope, Weaviate } from './client/weaviate.ts';
-import { requestId, type Requests, type StampedRequest } from './idempotency.ts';
+import type { StoredMemory } from '../../../ports/memory.ts';
+import type { IdempotentRequest, MemoryRecords, UpdatedMemory } from '../../../ports/records.ts';
+import { toUpdated } from '../../../record/outcomes.ts';
+import type { NewObject, Scope, Weaviate } from '../client/weaviate.ts';
+import type { Requests } from './idempotency.ts';
 import { createKeyLock } from './key-lock.ts';
 import { listMemories, rowsByIds } from './lists.ts';
-import type { Locks } from './locks.ts';
-import { memoryFields, objectId, tenantOf, toObject, toStored } from './objects.ts';
-import { countRows } from './queries.ts';
+import type { Locks } from '../marks/locks.ts';
+import { memoryFields, objectId, tenantOf, toObject, toStored } from '../objects/objects.ts';
+import { countRows } from '../client/queries.ts';
 import { createRemove } from './remove.ts';
-import { requestOfStamp, requestStamp } from './stamps.ts';
-import type { UseTenant } from './tenants.ts';
+import { requestId, requestOfStamp, requestStamp, type StampedRequest } from '../objects/stamps.ts';
+import type { UseTenant } from '../objects/tenants.ts';
 
 interface RecordsParts {
   readonly weaviate: Weaviate;

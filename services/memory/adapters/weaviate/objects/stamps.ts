@@ -1,6 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import type { IdempotentRequest } from '../../ports/records.ts';
-import { requestId, untilOf, type StampedRequest } from './idempotency.ts';
+import type { IdempotentRequest } from '../../../ports/records.ts';
+import { markId } from '../marks/marks.ts';
+
+/** A request as the stamp of an object names it. */
+export interface StampedRequest {
+  /** The id of the object that keeps its outcome. */
+  readonly id: string;
+  /** When its outcome expires: milliseconds since 1970 UTC. */
+  readonly until: number;
+}
+
+/** The id of the object that keeps the outcome of a request. */
+export const requestId = (owner: string, { id }: IdempotentRequest): string => markId('request', owner, id);
+
+/** When the outcome of a request expires: milliseconds since 1970 UTC. */
+export const untilOf = ({ at, keptMs }: IdempotentRequest): number => at + keptMs;
 
 /**
  * The stamp of an object distinguishes its writes. The stamp of an update that may be sent again names its request; that of a repair
