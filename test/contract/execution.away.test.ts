@@ -4,7 +4,9 @@ import { END, START, StateGraph, type CompiledGraph } from '@agent-workflow/grap
 import { unavailable } from '@agent-workflow/kit/errors';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type { Threads } from '@agent-workflow/protos/threads';
-import { call, endOf, owner, resultOf, start, user } from './execution.ts';
+import { call, endOf, owner, start } from './execution/calls.ts';
+import { resultOf } from './execution/chunks.ts';
+import { user } from './execution/messages.ts';
 import { openReplicas, type Ground } from './replicas.ts';
 
 /** A graph of two nodes that counts how often each has run. */

@@ -2,7 +2,7 @@ import test from 'ava';
 import { START, StateGraph } from '@agent-workflow/graph';
 import { unavailable } from '@agent-workflow/kit/errors';
 import { until } from '../until.ts';
-import { call, endOf, owner, start } from './execution.ts';
+import { call, endOf, owner, start } from './execution/calls.ts';
 import { openReplicas, type ReplicaOptions, type Replicas } from './replicas.ts';
 
 const graph = new StateGraph({})

@@ -1,7 +1,9 @@
 import test from 'ava';
 import { START, StateGraph } from '@agent-workflow/graph';
 import { isServiceError } from '@agent-workflow/kit/errors';
-import { call, endOf, gates, owner, passGate, start, user } from './execution.ts';
+import { call, endOf, owner, start } from './execution/calls.ts';
+import { gates, passGate } from './execution/gates.ts';
+import { user } from './execution/messages.ts';
 import { openReplicas, type ReplicaOptions, type Replicas } from './replicas.ts';
 
 const graph = new StateGraph({})

@@ -9,7 +9,9 @@ import { graph as boulders } from '../agents/boulders.ts';
 import { generousMs, longestBlockMs } from '../longest-block.ts';
 import { areWhole } from '../numbers.ts';
 import { chunkText } from '../events.ts';
-import { followAll, owner, start, toChunk, user, type Chunk } from './execution.ts';
+import { followAll, owner, start } from './execution/calls.ts';
+import { toChunk, type Chunk } from './execution/chunks.ts';
+import { user } from './execution/messages.ts';
 import { openReplicas, withoutTaking, type Ground } from './replicas.ts';
 
 const turns = field<number>({ type: 'number', default: 0, reducer: (sum, more) => sum + more });

@@ -1,7 +1,9 @@
 import test from 'ava';
 import { END, field, START, StateGraph } from '@agent-workflow/graph';
 import { newId } from '@agent-workflow/kit/ids';
-import { call, endOf, gates, owner, passGate, start, user } from './execution.ts';
+import { call, endOf, owner, start } from './execution/calls.ts';
+import { gates, passGate } from './execution/gates.ts';
+import { user } from './execution/messages.ts';
 import { openReplicas, withoutTaking } from './replicas.ts';
 
 const json = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));

@@ -6,7 +6,9 @@ import { newId } from '@agent-workflow/kit/ids';
 import { within } from '@agent-workflow/protos/call';
 import type { Threads } from '@agent-workflow/protos/threads';
 import { areWhole } from '../numbers.ts';
-import { call, followAll, logOf, owner, start, toChunk, user } from './execution.ts';
+import { call, followAll, logOf, owner, start } from './execution/calls.ts';
+import { toChunk } from './execution/chunks.ts';
+import { user } from './execution/messages.ts';
 import { openReplicas, withoutTaking, type Ground, type Replica } from './replicas.ts';
 
 const turns = field<number>({ type: 'number', default: 0, reducer: (sum, more) => sum + more });

@@ -5,20 +5,10 @@ import { isServiceError } from '@agent-workflow/kit/errors';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { Run, Threads } from '@agent-workflow/protos/threads';
 import { areWhole } from '../numbers.ts';
-import {
-  call,
-  endOf,
-  followAll,
-  gates,
-  logOf,
-  owner,
-  passGate,
-  resultOf,
-  start,
-  toChunk,
-  user,
-  type Chunk,
-} from './execution.ts';
+import { call, endOf, followAll, logOf, owner, start } from './execution/calls.ts';
+import { resultOf, toChunk, type Chunk } from './execution/chunks.ts';
+import { gates, passGate } from './execution/gates.ts';
+import { user } from './execution/messages.ts';
 import { openReplicas, withoutTaking, type Ground, type Replicas } from './replicas.ts';
 
 /** Says `first`, then, behind the gate that the user names, `second` in two pieces. */

@@ -22,24 +22,13 @@ import { serve } from '@agent-workflow/protos/wire/serve';
 import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite/store';
 import { createThreads } from '@agent-workflow/threads/threads';
 import { areWhole } from '../numbers.ts';
-import {
-  call,
-  contextOf,
-  endOf,
-  executionContract,
-  followAll,
-  gates,
-  logOf,
-  owner,
-  passGate,
-  resultOf,
-  shortening,
-  start,
-  toChunk,
-  user,
-  type OpenServices,
-  type Services,
-} from './execution.ts';
+import { call, contextOf, endOf, followAll, logOf, owner, start } from './execution/calls.ts';
+import type { OpenServices, Services } from './execution/checks.ts';
+import { resultOf, toChunk } from './execution/chunks.ts';
+import { gates, passGate } from './execution/gates.ts';
+import { shortening } from './execution/graphs.ts';
+import { executionContract } from './execution/index.ts';
+import { user } from './execution/messages.ts';
 import { eventOf, scopeOf } from '../events.ts';
 
 const silentLog = createLog('test', 'silent');

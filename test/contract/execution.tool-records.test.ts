@@ -1,7 +1,10 @@
 import test, { type ExecutionContext } from 'ava';
 import { callsTools, END, START, StateGraph, tool, toolNode, type CompiledGraph } from '@agent-workflow/graph';
 import { unavailable } from '@agent-workflow/kit/errors';
-import { call, endOf, gates, logOf, owner, passGate, resultOf, start, user } from './execution.ts';
+import { call, endOf, logOf, owner, start } from './execution/calls.ts';
+import { resultOf } from './execution/chunks.ts';
+import { gates, passGate } from './execution/gates.ts';
+import { user } from './execution/messages.ts';
 import { openReplicas, withoutTaking, type Ground } from './replicas.ts';
 
 /** Calls `send` once, which waits at the gate that the user names, and says what came of it. `calls` hears of each call. */

@@ -14,7 +14,7 @@ import { withServer } from '../servers/real-suite.ts';
 import { openStallingProxy } from '../servers/stalling-proxy.ts';
 import { openTestStore, partOf } from '../servers/weaviate-collections.ts';
 import { weaviate } from '../servers/weaviate.ts';
-import { memoryContract } from './memory.ts';
+import { memoryContract } from './memory/index.ts';
 
 const open = (): ReturnType<typeof openMemory> => openMemory({ path: ':memory:', values: readEnv(memorySettings, {}) });
 
