@@ -36,7 +36,10 @@ export const callMetrics = {
 type ObserveCall = (method: string) => (code: string, isStream: boolean) => void;
 
 /** Counts the calls that this process serves. */
-export function countCalls(registry: Registry): { readonly observe: ObserveCall; readonly onUnknownCaller: () => void } {
+export function countCalls(registry: Registry): {
+  readonly observe: ObserveCall;
+  readonly onUnknownCaller: () => void;
+} {
   const { calls, seconds, unknownCallers } = registry.make(callMetrics);
   return {
     observe: (method) => {

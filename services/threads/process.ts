@@ -15,7 +15,9 @@ export async function openThreadsProcess(env: Env, stopping: AbortSignal): Promi
   await using opened = new AsyncDisposableStack();
   const observed = opened.use(await openObservation({ service: 'threads', values, log }));
   const { served: around, onUnknownCaller, registry } = observed;
-  const wire = opened.use(await openWireServer(['threads'], { ...toGrpcOptions(values, log), around, onUnknownCaller }));
+  const wire = opened.use(
+    await openWireServer(['threads'], { ...toGrpcOptions(values, log), around, onUnknownCaller }),
+  );
   const health = observed.health.part(values.THREAD_STORE);
   const open = await configured.opener({ checkpointTtl: values.CHECKPOINT_TTL, log, health, registry });
   const store = await retry(open, {
