@@ -49,6 +49,11 @@ export default defineConfig(
     rules: { eqeqeq: 'error', 'no-unused-vars': 'error', 'no-undef': 'off' },
   },
   {
+    // Written as node:test is used by everybody.
+    files: ['services/command/init/template/**'],
+    rules: { '@typescript-eslint/no-floating-promises': 'off' },
+  },
+  {
     // The bench prints its table; the preflight speaks to a person before anything else can.
     files: ['test/bench/**', 'services/standalone/preflight.js'],
     rules: { 'no-console': 'off' },

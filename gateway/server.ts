@@ -1,4 +1,4 @@
-import { randomUUIDv7 } from 'node:crypto';
+import { newUnorderedId } from '@agent-workflow/kit/ids';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -108,7 +108,7 @@ function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
     'BAD_REQUEST',
     'the request is not valid HTTP',
   ];
-  const requestId = randomUUIDv7();
+  const requestId = newUnorderedId();
   const body = refusalOfUnread({ code, message }, requestId);
   socket.end(
     `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n` +

@@ -1,4 +1,4 @@
-import { randomUUIDv7 } from 'node:crypto';
+import { newUnorderedId } from '@agent-workflow/kit/ids';
 import type { Log } from '@agent-workflow/kit/log';
 import { readTraceContext, requestContexts } from '@agent-workflow/kit/request-context';
 import type { Span, Spans } from '@agent-workflow/runtime/spans';
@@ -73,7 +73,7 @@ const visibleAscii = /^[\x21-\x7e]{1,128}$/;
  */
 function requestIdOf({ req }: Context): string {
   const given = req.headers['x-request-id'];
-  return typeof given === 'string' && visibleAscii.test(given) ? given : randomUUIDv7();
+  return typeof given === 'string' && visibleAscii.test(given) ? given : newUnorderedId();
 }
 
 /**

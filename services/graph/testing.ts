@@ -1,3 +1,4 @@
+import { newId } from '@agent-workflow/kit/ids';
 import type { Message } from '@agent-workflow/protos/message';
 import type { Continuation } from './run/continuation.ts';
 import type { RunContext } from './build/context.ts';
@@ -64,6 +65,14 @@ const throughJson = (continuation: Continuation | undefined): Continuation | und
   continuation && (JSON.parse(JSON.stringify(continuation)) as Continuation);
 
 const quiet = { isRemote: () => false, onChunk: () => undefined };
+
+/** A message of a user, with an id of its own. */
+export const user = (text: string): Message => ({
+  message_id: newId(),
+  role: 'user',
+  content: [{ type: 'text', text }],
+  timestamp: new Date().toISOString(),
+});
 
 /** The context of a run without user, config and memories. */
 export const nobody: RunContext = {

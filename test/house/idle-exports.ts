@@ -13,13 +13,15 @@ interface IdleExport {
 /** What is imported from outside this tree, or by a name that no import spells. */
 const entries: readonly RegExp[] = [
   // What authors of agents and of authentication write against.
-  /^services\/graph\/(index|testing)\.ts$/,
+  /^services\/(graph\/(index|testing)|client\/index)\.ts$/,
   /^services\/execution\/graph\.ts$/,
   /^gateway\/auth\/backend\.ts$/,
   // Every message of a proto, whether or not somebody names its type.
   /^protos\/(threads|execution|memory)\.ts$/,
   // Loaded by the path that a service file names.
   /^services\/execution\/agents\/default\.ts$/,
+  // The files of a new project, as its author gets them.
+  /^services\/command\/init\/template\//,
   /^test\/(agents|backends|servers\/agents)\/|^test\/(bench\/agents|house\/stops\/agent)\.ts$/,
 ];
 

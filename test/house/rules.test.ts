@@ -17,8 +17,8 @@ interface Rule {
 
 const anyCode = /\.(ts|js)$/;
 
-/** Where a service itself uses HTTP: towards stores and models, and on the port that serves metrics. */
-const outsideOfHttp = /\/(adapters|embedders|agents)\/|^services\/runtime\/metrics-port\.ts$|\.test\.ts$/;
+/** Where HTTP itself is used: towards stores and models, on the port that serves metrics, and in the client. */
+const outsideOfHttp = /\/(adapters|embedders|agents)\/|^services\/(?:client\/|runtime\/metrics-port\.ts$)|\.test\.ts$/;
 
 const rules: readonly Rule[] = [
   {
@@ -77,14 +77,15 @@ const rules: readonly Rule[] = [
     example: ['gateway/app.ts', `import { createThreads } from '@agent-workflow/threads/threads';`],
   },
   {
-    title: 'nobody imports test or standalone',
-    files: /^(protos|gateway|services\/(?!standalone\/))/,
+    title: 'nobody imports test or standalone, but for the command that starts it',
+    files: /^(protos|gateway|services\/(?!(?:standalone|command)\/))/,
     imports: /^\/(test|services\/standalone)\//,
     example: ['gateway/app.test.ts', `import { start } from '@agent-workflow/standalone/start';`],
   },
   {
     title: 'what writes files from the code, below deploy, imports no more of it than the type of a setting',
     files: /^deploy\//,
+    except: tests,
     imports: /^\/(?!deploy\/|services\/kit\/env$)/,
     example: ['deploy/generator/files.ts', `import { gatewaySettings } from '@agent-workflow/gateway/config';`],
   },

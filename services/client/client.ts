@@ -1,0 +1,249 @@
+import { answerCalls, withTools, type RemoteTool } from './remote-tools.ts';
+import { request, type Connection, type RequestOptions } from './request.ts';
+import { follow, startAndFollow, type RunEvents } from './run-events.ts';
+import type {
+  JsonObject,
+  Memory,
+  MemoryQuery,
+  MemorySelection,
+  Message,
+  NewMemory,
+  NewMessage,
+  Page,
+  Run,
+  RunRequest,
+  RunResult,
+  Thread,
+  ToolDeclaration,
+} from './shapes.ts';
+
+export interface ClientOptions {
+  /** The gateway's address: `https://agents.example.com`. */
+  readonly url: string;
+  /** Sent as a bearer token; a function is asked before each request. */
+  readonly token?: string | (() => string | Promise<string>);
+  /** Sent with every request. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** In place of the global one. */
+  readonly fetch?: typeof fetch;
+  /** How often a request is made at most that the service could not take: 5 unless given. */
+  readonly maxAttempts?: number;
+}
+
+interface RunOptions extends RequestOptions {
+  /** Tools that run here: their calls are answered, and the run goes on, until none is open. */
+  readonly tools?: readonly RemoteTool[];
+  /** Rounds of calls and answers at most: 25 unless given. */
+  readonly maxRounds?: number;
+}
+
+/** Speaks `/v1`. Every method throws a `RequestError` when the service refuses or cannot be reached. */
+export type Client = ReturnType<typeof createClient>;
+
+/** Makes a client. Nothing is sent until it is used. */
+export function createClient({ url, token, headers = {}, ...options }: ClientOptions) {
+  const connection: Connection = {
+    url: url.replace(/\/+$/, ''),
+    fetch: options.fetch ?? ((...given) => fetch(...given)),
+    maxAttempts: options.maxAttempts ?? 5,
+    headers: async () => {
+      const shown = typeof token === 'function' ? await token() : token;
+      return { ...headers, ...(shown !== undefined && { authorization: `Bearer ${shown}` }) };
+    },
+  };
+  return {
+    ...graphOf(connection),
+    runs: runsOf(connection),
+    threads: threadsOf(connection),
+    memories: memoriesOf(connection),
+  };
+}
+
+function graphOf(connection: Connection) {
+  /** Runs the graph to its end, or to where it waits; calls of the tools given are answered on the way. */
+  const invoke = async (body: RunRequest, options: RunOptions = {}): Promise<RunResult> => {
+    const { tools = [], maxRounds = 25, signal, idempotencyKey } = options;
+    const send = (next: RunRequest, key?: string): Promise<RunResult> =>
+      request(connection, {
+        method: 'POST',
+        path: '/v1/graph/invoke',
+        body: withTools(next, tools),
+        signal,
+        idempotencyKey: key,
+      });
+    let result = await send(body, idempotencyKey);
+    for (let round = 1; round < maxRounds; round++) {
+      const answers = await answerCalls(result, { tools, signal });
+      if (answers === undefined) return result;
+      result = await send(toNext(body, result, answers), idempotencyKey && `${idempotencyKey}.${String(round)}`);
+    }
+    return result;
+  };
+
+  /** The events of a run, and of those that go on with it behind the calls of the tools given. */
+  async function* stream(body: RunRequest, options: RunOptions = {}): RunEvents {
+    const { tools = [], maxRounds = 25, signal, idempotencyKey } = options;
+    let next = withTools(body, tools);
+    let key = idempotencyKey;
+    for (let round = 1; ; round++) {
+      let result: RunResult | undefined;
+      for await (const event of startAndFollow(connection, next, { signal, idempotencyKey: key })) {
+        if (event.event === 'on_chain_end') result = event.data as RunResult;
+        yield event;
+      }
+      const answers = result && round < maxRounds ? await answerCalls(result, { tools, signal }) : undefined;
+      if (result === undefined || answers === undefined) return;
+      next = withTools(toNext(body, result, answers), tools);
+      key = idempotencyKey && `${idempotencyKey}.${String(round)}`;
+    }
+  }
+
+  return {
+    invoke,
+    stream,
+    /** The structure of the graph. */
+    graph: (options: RequestOptions = {}): Promise<JsonObject> =>
+      request(connection, { method: 'GET', path: '/v1/graph', ...options }),
+    /** The fields of its state, with their types. */
+    stateSchema: (options: RequestOptions = {}): Promise<JsonObject> =>
+      request(connection, { method: 'GET', path: '/v1/graph:StateSchema', ...options }),
+    /** Declares tools of this caller for all its later runs. */
+    setUp: (tools: readonly ToolDeclaration[], options: RequestOptions = {}): Promise<JsonObject> =>
+      request(connection, { method: 'POST', path: '/v1/graph/setup', body: { tools }, ...options }),
+    /** Stops the run of a thread. */
+    stop: (threadId: string, options: RequestOptions = {}): Promise<JsonObject> =>
+      request(connection, { method: 'POST', path: '/v1/graph/stop', body: { thread_id: threadId }, ...options }),
+    ping: (options: RequestOptions = {}): Promise<string> =>
+      request(connection, { method: 'GET', path: '/v1/ping', ...options }),
+  };
+}
+
+/** The request that goes on with a run behind its tools: the same, on the same thread, with their results for messages. */
+function toNext(
+  { initial_state: _, resume: __, ...body }: RunRequest,
+  { meta }: RunResult,
+  answers: NewMessage,
+): RunRequest {
+  return { ...body, messages: [answers], config: { ...body.config, thread_id: meta.thread_id } };
+}
+
+function runsOf(connection: Connection) {
+  const pathOf = (runId: string): string => `/v1/runs/${encodeURIComponent(runId)}`;
+  return {
+    /** Accepts a run, which goes on by itself. */
+    start: (body: RunRequest, options: RequestOptions = {}): Promise<Run> =>
+      request(connection, { method: 'POST', path: '/v1/runs', body, ...options }),
+    get: (runId: string, options: RequestOptions = {}): Promise<Run> =>
+      request(connection, { method: 'GET', path: pathOf(runId), ...options }),
+    /** The result, once the run has ended. */
+    wait: (runId: string, options: RequestOptions = {}): Promise<RunResult> =>
+      request(connection, { method: 'GET', path: `${pathOf(runId)}/wait`, ...options }),
+    /** Its events behind the one of this id, whether it runs or has ended. */
+    follow: (runId: string, options: { readonly after?: string; readonly signal?: AbortSignal } = {}): RunEvents =>
+      follow(connection, runId, options),
+    cancel: (runId: string, options: RequestOptions = {}): Promise<Run> =>
+      request(connection, { method: 'POST', path: `${pathOf(runId)}/cancel`, ...options }),
+  };
+}
+
+function threadsOf(connection: Connection) {
+  const pathOf = (threadId: string, rest = ''): string => `/v1/threads/${encodeURIComponent(threadId)}${rest}`;
+  type Config = RequestOptions & { readonly config?: JsonObject };
+  return {
+    list: (
+      query: Page = {},
+      options: RequestOptions = {},
+    ): Promise<{ readonly threads: readonly Thread[]; readonly cursor?: string }> =>
+      request(connection, { method: 'GET', path: '/v1/threads', query, ...options }),
+    get: (threadId: string, options: RequestOptions = {}): Promise<Thread> =>
+      request(connection, { method: 'GET', path: pathOf(threadId), ...options }),
+    delete: (threadId: string, options: RequestOptions = {}): Promise<{ readonly success: boolean }> =>
+      request(connection, { method: 'DELETE', path: pathOf(threadId), ...options }),
+    state: (threadId: string, options: RequestOptions = {}): Promise<{ readonly state: JsonObject }> =>
+      request(connection, { method: 'GET', path: pathOf(threadId, '/state'), ...options }),
+    /** Writes fields of the state, each through its reducer. @returns the whole state. */
+    writeState: (
+      threadId: string,
+      state: JsonObject,
+      { config = {}, ...options }: Config = {},
+    ): Promise<{ readonly state: JsonObject }> =>
+      request(connection, { method: 'POST', path: pathOf(threadId, '/state'), body: { config, state }, ...options }),
+    clearState: (threadId: string, options: RequestOptions = {}): Promise<{ readonly success: boolean }> =>
+      request(connection, { method: 'DELETE', path: pathOf(threadId, '/state'), ...options }),
+    messages: (
+      threadId: string,
+      query: Page = {},
+      options: RequestOptions = {},
+    ): Promise<{ readonly messages: readonly Message[]; readonly cursor?: string }> =>
+      request(connection, { method: 'GET', path: pathOf(threadId, '/messages'), query, ...options }),
+    addMessages: (
+      threadId: string,
+      messages: readonly NewMessage[],
+      { config = {}, ...options }: Config = {},
+    ): Promise<{ readonly messages: readonly Message[] }> =>
+      request(connection, {
+        method: 'POST',
+        path: pathOf(threadId, '/messages'),
+        body: { messages, config },
+        ...options,
+      }),
+    deleteMessage: (
+      threadId: string,
+      messageId: string,
+      options: RequestOptions = {},
+    ): Promise<{ readonly success: boolean }> =>
+      request(connection, {
+        method: 'DELETE',
+        path: pathOf(threadId, `/messages/${encodeURIComponent(messageId)}`),
+        ...options,
+      }),
+    runs: (
+      threadId: string,
+      query: Page = {},
+      options: RequestOptions = {},
+    ): Promise<{ readonly runs: readonly Run[]; readonly cursor?: string }> =>
+      request(connection, { method: 'GET', path: pathOf(threadId, '/runs'), query, ...options }),
+    checkpoints: (threadId: string, query: Page = {}, options: RequestOptions = {}): Promise<JsonObject> =>
+      request(connection, { method: 'GET', path: pathOf(threadId, '/checkpoints'), query, ...options }),
+    /** A new thread that begins where a checkpoint of this one stands. */
+    fork: (threadId: string, checkpointId: string, options: RequestOptions = {}): Promise<JsonObject> =>
+      request(connection, {
+        method: 'POST',
+        path: pathOf(threadId, '/fork'),
+        body: { checkpoint_id: checkpointId },
+        ...options,
+      }),
+  };
+}
+
+function memoriesOf(connection: Connection) {
+  const root = '/v1/store/memories';
+  const pathOf = (memoryId: string): string => `${root}/${encodeURIComponent(memoryId)}`;
+  return {
+    store: (memory: NewMemory, options: RequestOptions = {}): Promise<{ readonly memory_id: string }> =>
+      request(connection, { method: 'POST', path: root, body: memory, ...options }),
+    search: (query: MemoryQuery, options: RequestOptions = {}): Promise<{ readonly results: readonly Memory[] }> =>
+      request(connection, { method: 'POST', path: '/v1/store/search', body: query, ...options }),
+    list: (
+      query: Pick<Page, 'limit' | 'offset'> = {},
+      options: RequestOptions = {},
+    ): Promise<{ readonly memories: readonly Memory[]; readonly total?: number }> =>
+      request(connection, { method: 'GET', path: root, query, ...options }),
+    get: (memoryId: string, options: RequestOptions = {}): Promise<{ readonly memory: Memory }> =>
+      request(connection, { method: 'GET', path: pathOf(memoryId), ...options }),
+    update: (
+      memoryId: string,
+      change: { readonly content: string; readonly metadata?: JsonObject },
+      options: RequestOptions = {},
+    ): Promise<{ readonly memory: Memory }> =>
+      request(connection, { method: 'PUT', path: pathOf(memoryId), body: change, ...options }),
+    delete: (memoryId: string, options: RequestOptions = {}): Promise<{ readonly success: boolean }> =>
+      request(connection, { method: 'DELETE', path: pathOf(memoryId), ...options }),
+    /** Forgets what the selection names, for good. */
+    forget: (
+      selection: MemorySelection,
+      options: RequestOptions = {},
+    ): Promise<{ readonly deleted_count: number; readonly memory_ids: readonly string[] }> =>
+      request(connection, { method: 'POST', path: `${root}/forget`, body: selection, ...options }),
+  };
+}

@@ -1,0 +1,65 @@
+import type { Json } from './shapes.ts';
+
+/** What is wrong with a request, and where in it. */
+export interface ErrorDetail {
+  /** The place: `["body","messages",0,"role"]`. */
+  readonly loc: readonly (string | number)[];
+  readonly msg: string;
+  readonly type: string;
+}
+
+/** The service refused a request, or could not be reached. */
+export class RequestError extends Error {
+  override readonly name = 'RequestError';
+  /** The HTTP status; 0 when there was no reply. */
+  readonly status: number;
+  /** `VALIDATION_ERROR`, `CONFLICT`, …; `UNREACHABLE` when there was no reply. */
+  readonly code: string;
+  readonly details: readonly ErrorDetail[];
+  /** Names the request in the service's log. */
+  readonly requestId: string | undefined;
+  /** Milliseconds after which the service asks to be tried again. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, { status, code, details, requestId, retryAfterMs, cause }: RequestErrorOptions) {
+    super(message, { cause });
+    this.status = status;
+    this.code = code;
+    this.details = details ?? [];
+    this.requestId = requestId;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+interface RequestErrorOptions {
+  readonly status: number;
+  readonly code: string;
+  readonly details?: readonly ErrorDetail[] | undefined;
+  readonly requestId?: string | undefined;
+  readonly retryAfterMs?: number | undefined;
+  readonly cause?: unknown;
+}
+
+/** The error of a reply that is no success, whatever its body is. */
+export async function toRequestError(response: Response): Promise<RequestError> {
+  const body = (await response.json().catch(() => undefined)) as ErrorBody | undefined;
+  const seconds = Number(response.headers.get('retry-after') ?? NaN);
+  return new RequestError(body?.error?.message ?? `the service answered ${String(response.status)}`, {
+    status: response.status,
+    code: body?.error?.code ?? 'UNKNOWN',
+    details: body?.error?.details,
+    requestId: response.headers.get('x-request-id') ?? undefined,
+    retryAfterMs: Number.isFinite(seconds) ? seconds * 1000 : undefined,
+  });
+}
+
+interface ErrorBody {
+  readonly error?: { readonly code?: string; readonly message?: string; readonly details?: readonly ErrorDetail[] };
+  readonly metadata?: Json;
+}
+
+/** The error of a request without a reply: refused, cut, or a name that nobody knows. */
+export const toUnreachable = (cause: unknown): RequestError =>
+  new RequestError(`the service cannot be reached: ${cause instanceof Error ? cause.message : String(cause)}`, {
+    ...{ status: 0, code: 'UNREACHABLE', cause },
+  });

@@ -1,0 +1,5 @@
+export { createClient, type Client, type ClientOptions } from './client.ts';
+export { RequestError, type ErrorDetail } from './errors.ts';
+export { remoteCallsIn, type RemoteCall, type RemoteTool } from './remote-tools.ts';
+export { textOf } from './messages.ts';
+export type * from './shapes.ts';

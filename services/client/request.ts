@@ -1,0 +1,109 @@
+import { RequestError, toRequestError, toUnreachable } from './errors.ts';
+
+/** How requests reach the service. */
+export interface Connection {
+  /** The gateway's address, without a slash at its end. */
+  readonly url: string;
+  readonly fetch: typeof fetch;
+  /** Those of every request, asked for anew each time: a token may have been renewed. */
+  readonly headers: () => Promise<Readonly<Record<string, string>>>;
+  /** How often a request is made at most that the service could not take: 5. */
+  readonly maxAttempts: number;
+}
+
+export interface RequestOptions {
+  /** Ends the request; a run that was accepted goes on. */
+  readonly signal?: AbortSignal | undefined;
+  /** The same key makes the same work once, however often the request is sent. One is made unless given. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+interface Sent extends RequestOptions {
+  readonly method: string;
+  readonly path: string;
+  readonly query?: object | undefined;
+  readonly body?: object | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/**
+ * Sends a request until it is answered. One that the service could not take (no reply, 429, 503, 504) is sent again after a
+ * pause, with the same idempotency key, so that its work is done once.
+ * @throws RequestError for a refusal, and when no attempt is left; the signal's reason.
+ */
+export async function send(connection: Connection, sent: Sent): Promise<Response> {
+  const key = sent.method === 'GET' ? undefined : (sent.idempotencyKey ?? crypto.randomUUID());
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await sendAttempt(connection, sent, key);
+    } catch (error) {
+      if (!(error instanceof RequestError) || !mayHelp(error) || attempt >= connection.maxAttempts) throw error;
+      await pause(pauseMs(attempt, error.retryAfterMs), sent.signal);
+    }
+  }
+}
+
+/** The `data` of a reply. */
+export async function request<T>(connection: Connection, sent: Sent): Promise<T> {
+  const response = await send(connection, sent);
+  try {
+    return ((await response.json()) as { readonly data: T }).data;
+  } catch (error) {
+    sent.signal?.throwIfAborted();
+    throw toUnreachable(error);
+  }
+}
+
+async function sendAttempt(connection: Connection, sent: Sent, key: string | undefined): Promise<Response> {
+  const { method, path, query = {}, body, headers, signal } = sent;
+  const address = new URL(connection.url + path);
+  for (const [name, value] of Object.entries(query) as [string, unknown][])
+    if (value !== undefined) address.searchParams.set(name, typeof value === 'string' ? value : JSON.stringify(value));
+  const given = {
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...(key !== undefined && { 'idempotency-key': key }),
+    ...(await connection.headers()),
+    ...headers,
+  };
+  const response = await connection
+    .fetch(address, {
+      method,
+      headers: given,
+      body: body === undefined ? null : JSON.stringify(body),
+      signal: signal ?? null,
+    })
+    .catch((error: unknown) => {
+      signal?.throwIfAborted();
+      throw toUnreachable(error);
+    });
+  if (response.ok) return response;
+  throw await toRequestError(response);
+}
+
+const retried: ReadonlySet<number> = new Set([0, 429, 503, 504]);
+const mayHelp = ({ status }: RequestError): boolean => retried.has(status);
+
+const firstPauseMs = 200;
+const maxPauseMs = 5000;
+
+/** Doubles from a fifth of a second, with jitter, and is no shorter than the service asks for. */
+export function pauseMs(attempt: number, leastMs = 0): number {
+  const bound = Math.min(maxPauseMs, firstPauseMs * 2 ** (attempt - 1));
+  return Math.max(leastMs, bound * (0.5 + Math.random() / 2));
+}
+
+/** @throws the signal's reason when it fires first. */
+export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  signal?.throwIfAborted();
+  await new Promise<void>((resolve, reject) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', end);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', end, { once: true });
+  });
+}

@@ -1,0 +1,190 @@
+/** What `/v1` takes and gives, by the names of its JSON. Replies may hold more than is named here. */
+
+export type Json = unknown;
+export type JsonObject = Readonly<Record<string, Json>>;
+
+/** A part of a message's content. Blocks of other types than these are kept as they came. */
+export interface Block {
+  readonly type: string;
+  readonly [field: string]: Json;
+}
+
+/** A message that is sent: its id and time are given by the service unless they are there. */
+export interface NewMessage {
+  readonly role: 'user' | 'assistant' | 'system' | 'tool';
+  readonly content: string | readonly Block[];
+  readonly message_id?: string;
+  readonly metadata?: JsonObject;
+  readonly timestamp?: string;
+}
+
+export interface Message {
+  readonly message_id: string;
+  readonly role: NewMessage['role'];
+  readonly content: readonly Block[];
+  readonly metadata?: JsonObject;
+  readonly timestamp: string;
+}
+
+/** `config` of a run; nodes see its other fields. */
+export interface RunConfig {
+  readonly thread_id?: string;
+  readonly thread_name?: string;
+  readonly metadata?: JsonObject;
+  readonly multitask_strategy?: 'enqueue' | 'reject' | 'interrupt' | 'rollback';
+  readonly on_disconnect?: 'continue' | 'cancel';
+  readonly [field: string]: Json;
+}
+
+/** The body of a run. */
+export interface RunRequest {
+  /** Empty only together with `resume`. */
+  readonly messages: readonly NewMessage[];
+  readonly initial_state?: JsonObject;
+  readonly config?: RunConfig;
+  /** 1 to 1000; 25 unless given. */
+  readonly recursion_limit?: number;
+  readonly response_granularity?: 'low' | 'partial' | 'full';
+  /** Tools that the caller runs. */
+  readonly tools?: readonly ToolDeclaration[];
+  /** Answers to the open interrupts by their ids, or one bare answer when one is open. */
+  readonly resume?: Json;
+}
+
+export interface ToolDeclaration {
+  readonly name: string;
+  readonly node_name?: string;
+  readonly description?: string;
+  /** JSON Schema of an object. */
+  readonly parameters?: JsonObject;
+}
+
+/** A question of a node, which a `resume` under its id answers. */
+export interface Interrupt {
+  readonly id: string;
+  readonly node: string;
+  readonly value: Json;
+}
+
+export type EndStatus = 'interrupted' | 'completed' | 'failed' | 'stopped';
+export type RunStatus = EndStatus | 'queued' | 'running';
+
+/** What a run gave. */
+export interface RunResult {
+  /** The last reply of the assistant, or the message that asks for remote tools. */
+  readonly messages: readonly Message[];
+  /** All that the run added. */
+  readonly all_messages: readonly Message[];
+  readonly all_messages_truncated?: boolean;
+  readonly state?: JsonObject;
+  readonly context?: Json;
+  readonly summary?: string;
+  readonly iterations: number;
+  readonly recursion_limit_reached: boolean;
+  readonly meta: {
+    readonly thread_id: string;
+    readonly run_id: string;
+    readonly is_new_thread: boolean;
+    readonly status: EndStatus;
+    readonly resumes?: string;
+    readonly interrupts?: readonly Interrupt[];
+  };
+}
+
+export type EventKind =
+  | 'metadata'
+  | 'on_chain_start'
+  | 'on_chain_stream'
+  | 'on_chain_end'
+  | 'messages_chunk'
+  | 'state_chunk'
+  | 'context_chunk'
+  | 'summary_chunk'
+  | 'error';
+
+/** An event of a run's stream, with the id that a stream can be resumed behind. */
+export interface RunEvent {
+  /** `{run_id}:{seq}`. */
+  readonly id: string;
+  readonly event: EventKind;
+  readonly data: Json;
+  readonly thread_id: string;
+  readonly run_id: string;
+  readonly message?: Message;
+  readonly state?: JsonObject;
+  readonly metadata: JsonObject;
+  readonly timestamp: string;
+}
+
+/** A run that was accepted, or what is known of one. */
+export interface Run {
+  readonly run_id: string;
+  readonly thread_id: string;
+  readonly status: RunStatus;
+  readonly [field: string]: Json;
+}
+
+export interface Thread {
+  readonly thread_id: string;
+  readonly thread_name: string | null;
+  readonly user_id: string | null;
+  readonly metadata: JsonObject | null;
+  readonly updated_at: string | null;
+  readonly run_id?: string | null;
+  readonly [field: string]: Json;
+}
+
+/** Where a list begins and how long it is. `cursor` of a reply goes on behind it. */
+export interface Page {
+  readonly search?: string;
+  readonly offset?: number;
+  readonly limit?: number;
+  readonly cursor?: string;
+}
+
+export type MemoryType = 'episodic' | 'semantic' | 'procedural' | 'entity' | 'relationship' | 'custom' | 'declarative';
+
+export interface NewMemory {
+  readonly content: string;
+  readonly memory_type: MemoryType;
+  readonly category: string;
+  readonly metadata?: JsonObject;
+  readonly config?: JsonObject;
+  readonly options?: JsonObject;
+}
+
+export interface MemoryQuery {
+  readonly query: string;
+  readonly memory_type?: MemoryType;
+  readonly category?: string;
+  readonly limit?: number;
+  readonly score_threshold?: number;
+  readonly filters?: JsonObject;
+  readonly retrieval_strategy?: 'similarity' | 'temporal' | 'relevance' | 'hybrid' | 'graph_traversal';
+  readonly distance_metric?: 'cosine' | 'euclidean' | 'dot_product' | 'manhattan';
+  readonly max_tokens?: number;
+  readonly config?: JsonObject;
+  readonly options?: JsonObject;
+}
+
+export interface Memory {
+  readonly id: string;
+  readonly content: string;
+  readonly score: number;
+  readonly memory_type: MemoryType;
+  readonly category?: string;
+  readonly metadata: JsonObject;
+  readonly vector: readonly number[];
+  readonly user_id: string;
+  readonly thread_id: string;
+  readonly timestamp: string;
+}
+
+/** What memories are forgotten: at least one of these. */
+export interface MemorySelection {
+  readonly memory_type?: MemoryType;
+  readonly category?: string;
+  readonly filters?: JsonObject;
+  readonly config?: JsonObject;
+  readonly options?: JsonObject;
+}

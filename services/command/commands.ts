@@ -1,0 +1,142 @@
+import { parseArgs, type ParseArgsConfig } from 'node:util';
+import { version } from './version.ts';
+
+/** A command of `agent-workflow`. */
+interface Command {
+  /** What stands behind the name in its line of the help. */
+  readonly usage: string;
+  /** What it does, in one line. */
+  readonly summary: string;
+  readonly options: NonNullable<ParseArgsConfig['options']>;
+  /** How many arguments it takes at most. */
+  readonly arguments: number;
+  /** @returns the exit code; a process that has served gives what it set itself. */
+  readonly run: (given: Given) => Promise<number | undefined>;
+}
+
+interface Given {
+  readonly positionals: readonly string[];
+  readonly flags: Readonly<Record<string, unknown>>;
+}
+
+const none = { options: {}, arguments: 0 } as const;
+
+const commands: Readonly<Record<string, Command>> = {
+  init: {
+    usage: '[folder] [--js]',
+    summary: 'Writes a new project: an agent with a tool, its test, and what it takes to run and deploy it',
+    options: { js: { type: 'boolean' } },
+    arguments: 1,
+    run: async ({ positionals: [folder = '.'], flags }) => {
+      const { init } = await import('./init/init.ts');
+      return init(folder, { language: flags['js'] === true ? 'js' : 'ts', version: version() });
+    },
+  },
+  dev: {
+    usage: '',
+    summary: 'Serves the agent of this folder and starts over when a file is saved; threads and runs stay',
+    ...none,
+    run: async () => {
+      const { dev } = await import('./dev/dev.ts');
+      return dev();
+    },
+  },
+  check: {
+    usage: '[--schema]',
+    summary: 'Loads the agent, draws its graph, and says what would stop a start',
+    options: { schema: { type: 'boolean' } },
+    arguments: 0,
+    run: async ({ flags }) => {
+      const { check } = await import('./check.ts');
+      return check({ schema: flags['schema'] === true });
+    },
+  },
+  start: {
+    usage: '[standalone | gateway | threads | execution | memory]',
+    summary: 'Serves everything in one process, or one process of a cluster',
+    options: {},
+    arguments: 1,
+    run: async ({ positionals: [name = 'standalone'] }) => {
+      const { processNames, start } = await import('./start.ts');
+      const known = processNames.find((each) => each === name);
+      if (known === undefined) return refuse(`there is no process "${name}"; known are ${processNames.join(', ')}`);
+      await start(known);
+      return undefined;
+    },
+  },
+  worker: {
+    usage: '',
+    summary: 'Drives runs of a cluster and takes no requests',
+    ...none,
+    run: async () => {
+      const { startWorker } = await import('./start.ts');
+      await startWorker();
+      return undefined;
+    },
+  },
+  migrate: {
+    usage: '',
+    summary: "Brings the schema of the cluster's thread store up to this release",
+    ...none,
+    run: async () => {
+      await import('@agent-workflow/threads/migrate');
+      return undefined;
+    },
+  },
+  agents: {
+    usage: '',
+    summary: 'Lists the agent of this folder with its nodes and tools',
+    ...none,
+    run: async () => {
+      const { agents } = await import('./check.ts');
+      return agents();
+    },
+  },
+};
+
+/** @returns the exit code: 0, 1 when the command fails, 2 when it is not understood; `undefined` leaves it as it is. */
+export async function runCommand(args: readonly string[]): Promise<number | undefined> {
+  const [name, ...rest] = args;
+  if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
+    process.stdout.write(help());
+    return 0;
+  }
+  if (name === '--version' || name === '-v') {
+    process.stdout.write(`${version()}\n`);
+    return 0;
+  }
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (!command) return refuse(`there is no command "${name}"`);
+  const given = readGiven(command, rest);
+  if (typeof given === 'string') return refuse(given, name);
+  if (given.flags['help'] === true) {
+    process.stdout.write(`${lineOf(name, command)}\n`);
+    return 0;
+  }
+  return command.run(given);
+}
+
+function readGiven(command: Command, args: readonly string[]): Given | string {
+  try {
+    const options = { ...command.options, help: { type: 'boolean', short: 'h' } } as const;
+    const { values: flags, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+    const unknown = positionals[command.arguments];
+    return unknown === undefined ? { flags, positionals } : `"${unknown}" is one argument too many`;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function refuse(why: string, name?: string): number {
+  const command = name === undefined ? undefined : commands[name];
+  process.stderr.write(`${why}\n\n${name !== undefined && command ? `${lineOf(name, command)}\n` : help()}`);
+  return 2;
+}
+
+const lineOf = (name: string, { usage, summary }: Command): string =>
+  `agent-workflow ${name}${usage && ` ${usage}`}\n    ${summary}`;
+
+const help = (): string =>
+  `${Object.entries(commands)
+    .map(([name, command]) => lineOf(name, command))
+    .join('\n')}\n`;

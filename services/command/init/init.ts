@@ -1,0 +1,39 @@
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { projectFiles, type Language } from './project.ts';
+
+/** Files that a project may have before. */
+const harmless = new Set(['.git', '.gitignore', 'README.md', 'LICENSE']);
+
+interface InitOptions {
+  readonly language: Language;
+  /** Of the packages that the project depends on. */
+  readonly version: string;
+}
+
+/** Writes a project into a folder that holds none yet. @returns 1 when it holds one. */
+export function init(folder: string, { language, version }: InitOptions): number {
+  const target = resolve(folder);
+  const there = existsSync(target) ? readdirSync(target).filter((name) => !harmless.has(name)) : [];
+  if (there.length > 0) {
+    process.stderr.write(`${target} is not empty: it holds ${there.slice(0, 5).join(', ')}\n`);
+    return 1;
+  }
+  const files = projectFiles({ name: nameOf(target), language, version });
+  for (const [path, text] of Object.entries(files)) {
+    const file = join(target, path);
+    if (existsSync(file)) continue;
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  }
+  const enter = target === process.cwd() ? '' : `cd ${folder} && `;
+  process.stdout.write(`${Object.keys(files).join('\n')}\n\nNext: ${enter}npm install && npm run dev\n`);
+  return 0;
+}
+
+/** A name that a package may have, from the folder's. */
+const nameOf = (folder: string): string =>
+  basename(folder)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9-]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '') || 'agent';

@@ -1,0 +1,75 @@
+import { readFileSync } from 'node:fs';
+
+/** The language of a project's agent and test. */
+export type Language = 'ts' | 'js';
+
+interface Project {
+  readonly name: string;
+  readonly language: Language;
+  /** Of the packages that it depends on. */
+  readonly version: string;
+}
+
+/** The files of a new project: path → text. */
+export function projectFiles(project: Project): Readonly<Record<string, string>> {
+  const { name, language } = project;
+  return {
+    'package.json': manifest(project),
+    [`agent.${language}`]: template('agent.ts', language),
+    [`agent.test.${language}`]: template('agent.test.ts', language),
+    'service.json': json({ agent: `./agent.${language}:graph`, auth: null, authorization: null }),
+    ...(language === 'ts' && { 'tsconfig.json': typeScript }),
+    '.env.example': environment,
+    '.gitignore': ignored,
+    Dockerfile: `FROM agent-workflow-service\nCOPY . /app/agents/${name}\n`,
+    '.dockerignore': ignored,
+    'values.yaml': values(project),
+  };
+}
+
+/** A file of `template/`, which is TypeScript without annotations: as JavaScript it differs in what it imports alone. */
+function template(file: string, language: Language): string {
+  const text = readFileSync(new URL(`./template/${file}`, import.meta.url), 'utf8');
+  return language === 'ts' ? text : text.replaceAll("'./agent.ts'", "'./agent.js'");
+}
+
+const json = (value: object): string => `${JSON.stringify(value, null, 2)}\n`;
+
+function manifest({ name, language, version }: Project): string {
+  const typed = language === 'ts';
+  return json({
+    ...{ name, version: '0.1.0', private: true, type: 'module', engines: { node: '>=22.18' } },
+    scripts: {
+      dev: 'agent-workflow dev',
+      start: 'agent-workflow start',
+      check: 'agent-workflow check',
+      test: 'node --test',
+      ...(typed && { types: 'tsc' }),
+    },
+    dependencies: { '@agent-workflow/graph': version, '@agent-workflow/server': version },
+    ...(typed && { devDependencies: { '@types/node': '^24.0.0', typescript: '^6.0.0' } }),
+  });
+}
+
+const typeScript = json({
+  compilerOptions: {
+    ...{ target: 'es2024', module: 'nodenext', strict: true, noEmit: true, types: ['node'] },
+    ...{ erasableSyntaxOnly: true, verbatimModuleSyntax: true, allowImportingTsExtensions: true },
+  },
+  include: ['*.ts'],
+});
+
+const ignored = 'node_modules\n.data\n.env\n';
+
+const environment = `# Copy this file to .env. Every setting has a default, and a start names those that do not hold.
+# PORT=8000
+# DATA_DIR=.data
+# LOG_LEVEL=info
+`;
+
+const values = ({ name, language }: Project): string => `# Values for the chart of the execution service.
+image:
+  repository: ${name}
+service:
+  agent: /app/agents/${name}/agent.${language}:graph
+`;

@@ -1,0 +1,106 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { processEnv } from '@agent-workflow/kit/env';
+import test, { type ExecutionContext } from 'ava';
+import { createClient, user } from '../servers/client.ts';
+import { until } from '../until.ts';
+import { openFolder, packAll, run, serve, useTarballs, type Serving, type Tarballs } from './project.ts';
+
+let tarballs: Tarballs = {};
+
+if (processEnv()['PACKAGES'] === '1') author();
+else test.skip('packages are tested by `npm run test:packages`', () => undefined);
+
+function author(): void {
+  const opened = new AsyncDisposableStack();
+  test.serial.before('the packages are built', async (t) => {
+    t.timeout(300_000);
+    tarballs = await packAll(opened.use(await openFolder()).folder);
+  });
+  test.after.always(() => opened.disposeAsync());
+
+  test.serial(
+    'an author installs the packages, and type-checks, tests, serves and edits an agent in TypeScript',
+    async (t) => {
+      t.timeout(300_000);
+      await isWritten(t, 'ts', async (project) => {
+        await run(project, 'npm', 'run', 'types');
+      });
+    },
+  );
+
+  test.serial('an author does the same in plain JavaScript', async (t) => {
+    t.timeout(300_000);
+    await isWritten(t, 'js', async () => undefined);
+  });
+
+  test.serial('a project is not written into a folder that holds another', async (t) => {
+    await using outside = await openFolder();
+    await writeFile(join(outside.folder, 'notes.txt'), 'mine');
+    await writeFile(join(outside.folder, 'package.json'), JSON.stringify({ private: true }));
+    await run(outside.folder, 'npm', 'install', '--no-audit', '--no-fund', ...Object.values(tarballs));
+    await t.throwsAsync(run(outside.folder, 'npx', 'agent-workflow', 'init'), { message: /is not empty: it holds/ });
+  });
+}
+
+const settings = { PORT: '0', HOST: '127.0.0.1', METRICS_PORT: '0', LOG_LEVEL: 'warn' };
+
+/** The address of the latest start among the lines of a service. */
+const urlIn = ({ lines }: Serving): string | undefined =>
+  lines
+    .findLast((line) => line.includes('listens on http'))
+    ?.split(' ')
+    .at(-1);
+
+async function answerOf(url: string, threadId: string): Promise<string> {
+  const { status, body } = await createClient(url).send('POST', '/v1/graph/invoke', {
+    messages: [user('What is 2 + 3?')],
+    config: { thread_id: threadId },
+  });
+  if (status !== 200) throw new Error(JSON.stringify(body));
+  return JSON.stringify((body.data as { readonly messages: unknown }).messages);
+}
+
+/** From nothing to an answer, an edit, and the other answer. */
+async function isWritten(
+  t: ExecutionContext,
+  language: 'ts' | 'js',
+  more: (folder: string) => Promise<void>,
+): Promise<void> {
+  await using outside = await openFolder();
+  const { folder } = outside;
+  const began = performance.now();
+  const steps: string[] = [];
+  const did = (what: string): void => void steps.push(`${what} ${((performance.now() - began) / 1000).toFixed(1)} s`);
+
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
+  await run(folder, 'npm', 'install', '--no-audit', '--no-fund', ...Object.values(tarballs));
+  did('the command is installed after');
+  await run(folder, 'npx', 'agent-workflow', 'init', 'demo', ...(language === 'js' ? ['--js'] : []));
+  const project = join(folder, 'demo');
+  await useTarballs(project, tarballs);
+  await run(project, 'npm', 'install', '--no-audit', '--no-fund');
+  did('the project after');
+  await more(project);
+  t.regex(await run(project, 'npm', 'test'), /pass 1/);
+  t.regex(await run(project, 'npx', 'agent-workflow', 'check'), /tools {4}add/);
+  did('tested and checked after');
+
+  await using service = serve(project, ['dev'], { ...settings });
+  await until(() => urlIn(service) !== undefined, { timeoutMs: 60_000 });
+  const first = urlIn(service) ?? '';
+  t.regex(await answerOf(first, 'one'), /The sum is 5\./);
+  did('it answers after');
+
+  const agent = join(project, `agent.${language}`);
+  await writeFile(agent, (await readFile(agent, 'utf8')).replace('The sum is', 'It makes'));
+  await until(() => urlIn(service) !== first, { timeoutMs: 60_000 });
+  t.regex(await answerOf(urlIn(service) ?? '', 'one'), /It makes 5\./);
+  did('the edited agent answers after');
+  const { body } = await createClient(urlIn(service) ?? '').send('GET', '/v1/threads/one/state');
+  t.is((body.data as { readonly state: { readonly sums: number } }).state.sums, 2, 'the thread stays');
+  t.log(steps.join('; '));
+
+  await writeFile(agent, 'export const graph = 1 +;');
+  await until(() => service.lines.some((line) => line.includes(`agent.${language}:1`)), { timeoutMs: 60_000 });
+}

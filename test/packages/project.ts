@@ -1,0 +1,82 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const execute = promisify(execFile);
+
+/** The Node that the repository pins comes before what the machine has. */
+const env = { ...process.env, PATH: [dirname(process.execPath), process.env['PATH']].join(delimiter) };
+
+/** The path of each package's tarball. */
+export type Tarballs = Readonly<Record<string, string>>;
+
+/** Builds every package into the folder, as a release does. */
+export async function packAll(folder: string): Promise<Tarballs> {
+  const printed = await run(root, 'npm', 'run', '--silent', 'pack', '--', folder);
+  const paths = printed.split('\n').flatMap((line) => line.split(' ').filter((word) => word.endsWith('.tgz')));
+  return Object.fromEntries(paths.map((path) => [nameOf(path), path]));
+}
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** npm names the tarball of `@agent-workflow/graph` `agent-workflow-graph-0.1.0.tgz`. */
+const nameOf = (path: string): string => `@agent-workflow/${/agent-workflow-(\w+)-[^/]*$/.exec(path)?.[1] ?? ''}`;
+
+/** A folder outside of the repository, removed with its disposal. */
+export async function openFolder(): Promise<AsyncDisposable & { readonly folder: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'author-'));
+  return { folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
+}
+
+/** Runs a command in the folder, as its author would. @returns what it printed. @throws Error with that when it fails. */
+export async function run(folder: string, command: string, ...args: readonly string[]): Promise<string> {
+  try {
+    const { stdout, stderr } = await execute(command, [...args], { cwd: folder, env, maxBuffer: 16 * 1024 * 1024 });
+    return stdout + stderr;
+  } catch (error) {
+    const { stdout, stderr } = error as { readonly stdout: string; readonly stderr: string };
+    throw new Error(`${command} ${args.join(' ')}: ${stdout}${stderr}`, { cause: error });
+  }
+}
+
+/** Has the project take our packages from their tarballs: nothing of ours is in a registry. */
+export async function useTarballs(folder: string, tarballs: Tarballs): Promise<void> {
+  const path = join(folder, 'package.json');
+  const manifest = JSON.parse(await readFile(path, 'utf8')) as { dependencies: Record<string, string> };
+  for (const name of Object.keys(manifest.dependencies)) {
+    const tarball = tarballs[name];
+    if (tarball !== undefined) manifest.dependencies[name] = `file:${tarball}`;
+  }
+  await writeFile(path, JSON.stringify(manifest, null, 2));
+}
+
+/** A command of the project that serves until its disposal. */
+export interface Serving extends AsyncDisposable {
+  /** Its lines so far. */
+  readonly lines: readonly string[];
+  readonly child: ChildProcess;
+}
+
+/** Starts `agent-workflow` with these arguments, by the file that npm linked. */
+export function serve(folder: string, args: readonly string[], settings: Readonly<Record<string, string>>): Serving {
+  const bin = join(folder, 'node_modules', '.bin', 'agent-workflow');
+  const options = { cwd: folder, env: { ...env, ...settings } };
+  const child = spawn(process.execPath, [bin, ...args], { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+  const lines: string[] = [];
+  for (const input of [child.stdout, child.stderr]) createInterface({ input }).on('line', (line) => lines.push(line));
+  return {
+    lines,
+    child,
+    [Symbol.asyncDispose]: async () => {
+      if (child.exitCode !== null) return;
+      const ended = once(child, 'exit');
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}

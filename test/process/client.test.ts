@@ -1,0 +1,154 @@
+import {
+  createClient,
+  remoteCallsIn,
+  RequestError,
+  textOf,
+  type Client,
+  type RemoteTool,
+  type RunEvent,
+} from '@agent-workflow/client';
+import type {
+  EventKind as ClientEventKind,
+  MemoryQuery,
+  NewMemory,
+  RunRequest,
+  RunStatus as ClientRunStatus,
+} from '@agent-workflow/client';
+import type { EventKind } from '@agent-workflow/protos/event-parts';
+import type {
+  DistanceMetric,
+  Granularity,
+  MemoryType,
+  MultitaskStrategy,
+  RetrievalStrategy,
+  RunStatus,
+} from '@agent-workflow/protos/lists';
+import test from 'ava';
+import { openGate } from '../servers/gate.ts';
+import { makeWorkspace, startStandalone, type StandaloneProcess } from '../servers/standalone.ts';
+
+const user = (content: string) => ({ role: 'user', content }) as const;
+const host = 'http://service.test';
+
+/** A client of whatever process serves at the moment. */
+function clientOf(serving: () => StandaloneProcess | undefined): Client {
+  return createClient({
+    url: host,
+    maxAttempts: 20,
+    fetch: (address, init) => {
+      const { pathname, search } = new URL(address instanceof Request ? address.url : address);
+      return fetch(`${serving()?.url ?? 'http://127.0.0.1:1'}${pathname}${search}`, init);
+    },
+  });
+}
+
+test('a stream goes on over the death of the process, each event once and in order', async (t) => {
+  await using workspace = await makeWorkspace('gated');
+  await using gate = await openGate();
+  let serving: StandaloneProcess | undefined = await startStandalone(workspace.env);
+  t.teardown(async () => serving?.[Symbol.asyncDispose]());
+  const client = clientOf(() => serving);
+  const events: RunEvent[] = [];
+  for await (const event of client.stream({ messages: [user('go')], config: { gate: gate.url } })) {
+    events.push(event);
+    if (event.event !== 'messages_chunk' || event.message === undefined || serving.child.signalCode !== null) continue;
+    const dying: StandaloneProcess = serving;
+    serving = undefined;
+    dying.child.kill('SIGKILL');
+    await dying[Symbol.asyncDispose]();
+    serving = await startStandalone(workspace.env);
+    gate.open();
+  }
+  t.deepEqual(
+    events.map(({ id }) => Number(id.split(':')[1])),
+    events.map((_, index) => index + 1),
+  );
+  t.is(events.at(-1)?.event, 'on_chain_end');
+  const whole = events.flatMap(({ message }) => (message ? [textOf(message)] : []));
+  t.deepEqual(whole, ['before the gate', 'after the gate']);
+});
+
+test('calls of remote tools are answered until none is open, one that fails with its error', async (t) => {
+  await using workspace = await makeWorkspace('locating');
+  await using service = await startStandalone(workspace.env);
+  const client = clientOf(() => service);
+  const asked: unknown[] = [];
+  const tool: RemoteTool = {
+    name: 'locate',
+    declaredBy: 'graph',
+    description: 'Where the user is',
+    parameters: { type: 'object' },
+    run: (args) => {
+      asked.push(args);
+      return { city: 'Porto' };
+    },
+  };
+  const { messages, meta } = await client.invoke({ messages: [user('Where am I?')] }, { tools: [tool] });
+  t.is(meta.status, 'completed');
+  t.deepEqual(asked, [{ precise: true }]);
+  t.regex(messages.map(textOf).join(''), /Porto/);
+  const failing = { ...tool, run: () => Promise.reject(new Error('no permission')) };
+  const refused = await client.invoke({ messages: [user('Where am I?')] }, { tools: [failing] });
+  t.true(JSON.stringify(refused.all_messages).includes('no permission'));
+  const waiting = await client.invoke({ messages: [user('Where am I?')] });
+  t.is(waiting.meta.status, 'interrupted');
+  t.is(waiting.messages.flatMap(remoteCallsIn)[0]?.name, 'locate');
+});
+
+test('a refusal names status, code and field; a service that is away is named, too', async (t) => {
+  await using workspace = await makeWorkspace('echo');
+  await using service = await startStandalone(workspace.env);
+  const client = clientOf(() => service);
+  const refused = await t.throwsAsync(client.invoke({ messages: [{ role: 'nobody' as 'user', content: 'x' }] }), {
+    instanceOf: RequestError,
+  });
+  t.is(refused.status, 422);
+  t.is(refused.code, 'VALIDATION_ERROR');
+  t.deepEqual(refused.details[0]?.loc, ['body', 'messages', 0, 'role']);
+  t.truthy(refused.requestId);
+  const away = await t.throwsAsync(createClient({ url: 'http://127.0.0.1:1', maxAttempts: 2 }).ping(), {
+    instanceOf: RequestError,
+  });
+  t.is(away.code, 'UNREACHABLE');
+});
+
+test('threads, state, messages and memories are reached by their methods', async (t) => {
+  await using workspace = await makeWorkspace('echo');
+  await using service = await startStandalone(workspace.env);
+  const client = clientOf(() => service);
+  t.is(typeof (await client.ping()), 'string');
+  const { meta } = await client.invoke({ messages: [user('hello')], config: { thread_id: 'a b' } });
+  t.is(meta.thread_id, 'a b');
+  t.deepEqual(
+    (await client.threads.list({ search: 'a b' })).threads.map(({ thread_id }) => thread_id),
+    ['a b'],
+  );
+  t.is((await client.threads.messages('a b', { limit: 1 })).messages.map(textOf).join(), 'hello');
+  await client.threads.addMessages('a b', [user('more')]);
+  t.true((await client.threads.messages('a b')).messages.map(textOf).includes('more'));
+  const { memory_id } = await client.memories.store({
+    content: 'green tea',
+    memory_type: 'semantic',
+    category: 'drinks',
+  });
+  t.is((await client.memories.search({ query: 'tea' })).results[0]?.id, memory_id);
+  t.deepEqual((await client.memories.forget({ category: 'drinks' })).memory_ids, [memory_id]);
+  t.true((await client.threads.delete('a b')).success);
+  const gone = await t.throwsAsync(client.threads.get('a b'), { instanceOf: RequestError });
+  t.is(gone.code, 'RESOURCE_NOT_FOUND');
+});
+
+type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : never) : never;
+
+test("the closed lists of the client's types are the service's", (t) => {
+  const lists: [
+    Same<NonNullable<RunRequest['response_granularity']>, Granularity>,
+    Same<NonNullable<NonNullable<RunRequest['config']>['multitask_strategy']>, MultitaskStrategy>,
+    Same<ClientRunStatus, RunStatus>,
+    Same<ClientEventKind, EventKind>,
+    Same<NewMemory['memory_type'], MemoryType>,
+    Same<NonNullable<MemoryQuery['retrieval_strategy']>, RetrievalStrategy>,
+    Same<NonNullable<MemoryQuery['distance_metric']>, DistanceMetric>,
+  ] = [true, true, true, true, true, true, true];
+  t.true(lists.every(Boolean));
+});
