@@ -224,7 +224,7 @@ for (const granularity of granularities) {
 function holdsEnd(t: ExecutionContext, { data }: Chunk, events: readonly RunEvent[], what: string): void {
   const { all_messages: added, state, context, summary } = data as Record<string, unknown>;
   const texts = (added as Chunk['message'][]).map((message) => textOf(message ?? { content: [] }));
-  t.deepEqual(texts, ['Green "tea"\n', 'another note', 'on the left', 'ofDead again', 'done'], what);
+  t.deepEqual(texts, ['Green "tea"\n', 'another note', 'on the left', 'said again', 'done'], what);
   const ids = (list: unknown): unknown => (list as { message_id: string }[]).map(({ message_id: id }) => id);
   const inContext = (added as { message_id: string }[]).map(({ message_id: id }) => id).slice(2);
   if (state !== undefined) {
