@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import test from 'ava';
 import { cassandra } from '../servers/cassandra.ts';
 import { nats } from '../servers/nats.ts';
+import { until } from '../until.ts';
 import { withServer } from '../servers/real-suite.ts';
 import { redis } from '../servers/redis.ts';
 import { weaviate } from '../servers/weaviate.ts';
@@ -121,6 +122,7 @@ withServer(test, cassandra, (record) => {
             ...{ THREADS_ADDRESS: threads, MEMORY_ADDRESS: memory, EXECUTION_ADDRESS: execution },
           });
           opened.use(gateway);
+          await until(() => isWhole(gateway.listensOn));
           t.regex(await invoke(gateway.listensOn), /12 \* 7 = 84/);
           t.is(await gateway.stop(), 0);
         });
@@ -137,6 +139,13 @@ const invoke = async (address: string): Promise<string> => {
   });
   return answer.text();
 };
+
+/** Whether the gateway reaches everything that it needs. */
+async function isWhole(address: string): Promise<boolean> {
+  const reply = await fetch(`http://${address}/readyz`);
+  const { data } = (await reply.json()) as { readonly data?: { readonly degraded?: readonly unknown[] } };
+  return reply.status === 200 && data?.degraded?.length === 0;
+}
 
 async function freePorts(count: number): Promise<readonly number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
