@@ -43,7 +43,7 @@ export type Client = ReturnType<typeof createClient>;
 /** Makes a client. Nothing is sent until it is used. */
 export function createClient({ url, token, headers = {}, ...options }: ClientOptions) {
   const connection: Connection = {
-    url: url.replace(/\/+$/, ''),
+    url: url.endsWith('/') ? url.slice(0, -1) : url,
     fetch: options.fetch ?? ((...given) => fetch(...given)),
     maxAttempts: options.maxAttempts ?? 5,
     headers: async () => {

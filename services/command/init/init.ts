@@ -35,5 +35,6 @@ export function init(folder: string, { language, version }: InitOptions): number
 const nameOf = (folder: string): string =>
   basename(folder)
     .toLowerCase()
-    .replaceAll(/[^a-z0-9-]+/g, '-')
-    .replaceAll(/^-+|-+$/g, '') || 'agent';
+    .split(/[^a-z0-9]+/)
+    .filter((part) => part !== '')
+    .join('-') || 'agent';
