@@ -10,21 +10,22 @@ export interface Reader {
 
 export function createReader(runId: string): Reader {
   const events: string[] = [];
-  let body: ReadableStream<Uint8Array> | undefined;
+  // The whole reply: fetch cancels the body of one that is collected as garbage before anybody reads it.
+  let opened: Response | undefined;
   return {
     events,
     open: async (url) => {
       const last = /^id: (.*)$/m.exec(events.at(-1) ?? '')?.[1];
       const headers = last === undefined ? {} : { 'last-event-id': last };
       const reply = await fetch(`${url}/v1/runs/${runId}/stream`, { headers });
-      if (reply.status === 200) body = reply.body ?? undefined;
+      if (reply.status === 200) opened = reply;
       else await reply.body?.cancel();
       return reply.status;
     },
     read: async () => {
       let rest = '';
       try {
-        for await (const text of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+        for await (const text of opened?.body?.pipeThrough(new TextDecoderStream()) ?? []) {
           const parts = (rest + text).split('\n\n');
           rest = parts.pop() ?? '';
           events.push(...parts.filter((part) => !part.startsWith(':')));
