@@ -40,7 +40,7 @@ test('a ticket is 256 bits that no other is, fit for an address as it stands, an
   for (let at = 0; at < 42; at++) t.true(new Set(tickets.map(({ text }) => text[at])).size > 50, String(at));
 });
 
-test('the store is never puts the ticket', async (t) => {
+test('the store is never given the ticket', async (t) => {
   await using store = openNoted();
   const { text } = await makeTicket(store, ada);
   const puts = JSON.stringify(store.puts);

@@ -193,7 +193,7 @@ async function healthOf(t: ExecutionContext, port: number, name: string): Promis
   });
 }
 
-test('the health is failures at a port of its own to whoever asks, and nothing else is', async (t) => {
+test('the health is served at a port of its own to every caller, and nothing else is', async (t) => {
   const server = await openWireServer(['execution'], { ...options, security: { token: 'shown' }, healthPort: 0 });
   const port = server.healthPort ?? 0;
   t.not(port, server.port);

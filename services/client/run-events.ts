@@ -56,9 +56,10 @@ async function* followFrom(connection: Connection, from: Position, { signal, sta
         yield event;
         if (isLast(event)) return;
       }
+      throw toUnreachable('the stream ended before its last event');
     } catch (error) {
       signal?.throwIfAborted();
-      // What was refused has been tried again already: what may be mended here is a connection that broke.
+      // What was refused has been tried again already: what may be mended here is a connection that ended or broke.
       if (!(error instanceof RequestError) || error.status !== 0 || ++failures >= connection.maxAttempts) throw error;
       await pause(pauseMs(failures), signal);
     }

@@ -10,7 +10,7 @@ interface Command {
   readonly options: NonNullable<ParseArgsConfig['options']>;
   /** How many arguments it takes at most. */
   readonly arguments: number;
-  /** @returns the exit code; a process that has served gives what it set itself. */
+  /** @returns the exit code; `undefined` when the process sets its own. */
   readonly run: (given: Given) => Promise<number | undefined>;
 }
 
@@ -94,7 +94,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
 };
 
-/** @returns the exit code: 0, 1 when the command fails, 2 when it is not understood; `undefined` leaves it as it is. */
+/** @returns the exit code: 0, 1 when the command fails, 2 when it is not understood; `undefined` when the process sets its own. */
 export async function runCommand(args: readonly string[]): Promise<number | undefined> {
   const [name, ...rest] = args;
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') {

@@ -7,4 +7,6 @@ enableCompileCache();
 await import('./node22.ts');
 const { runCommand } = await import('./commands.ts');
 
-process.exitCode = await runCommand(process.argv.slice(2));
+const code = await runCommand(process.argv.slice(2));
+// A process that was refused has set it itself.
+if (code !== undefined) process.exitCode = code;

@@ -6,7 +6,7 @@ export const processNames = ['standalone', 'gateway', 'threads', 'execution', 'm
 
 type ProcessName = (typeof processNames)[number];
 
-/** Runs a process of the service until it is to stop. What it has no other use for is not loaded. */
+/** Runs a process of the service until it is to stop. The code of the other processes is not loaded. */
 export async function start(name: ProcessName): Promise<void> {
   switch (name) {
     case 'standalone': {

@@ -1,0 +1,36 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import test from 'ava';
+
+const main = fileURLToPath(new URL('./main.ts', import.meta.url));
+
+interface Ended {
+  readonly code: number;
+  readonly printed: string;
+}
+
+const run = (cwd: string, ...args: readonly string[]): Promise<Ended> =>
+  new Promise((resolve) => {
+    const env = { ...process.env, THREAD_STORE: 'oracle' };
+    execFile(process.execPath, [main, ...args], { cwd, env }, (error, stdout, stderr) => {
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, printed: stdout + stderr });
+    });
+  });
+
+test('a start, a check and a migration that are refused end with 1, and a command that is not known with 2', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'command-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, 'service.json'), JSON.stringify({ agent: './absent.ts:graph' }));
+  for (const command of ['start', 'check', 'agents']) {
+    const { code, printed } = await run(folder, command);
+    t.is(code, 1, printed);
+    t.regex(printed, /there is no module "\.\/absent\.ts"/);
+  }
+  t.is((await run(folder, 'migrate')).code, 1, 'there is no such store');
+  t.is((await run(folder, 'strat')).code, 2);
+  t.is((await run(folder, 'start', 'gatway')).code, 2);
+  t.is((await run(folder, '--help')).code, 0);
+});
