@@ -1,4 +1,4 @@
-import type { ClientReadableStream } from '@grpc/grpc-js';
+import { status, type ClientReadableStream } from '@grpc/grpc-js';
 import type { Call } from '../call.ts';
 import { openClient } from './channel.ts';
 import { definitionOf, methodName, retryRuleOf, type Context, type Services } from './definitions.ts';
@@ -10,6 +10,7 @@ import { withCheckedReplies } from './listed.ts';
 import { watchReplicas } from './replica-watch.ts';
 import { toMetadata, type WireSecurity } from './security.ts';
 import { spreadBy } from './spread.ts';
+import { fromStatus } from './status.ts';
 import { awaitReply, translate, withRequestContext, type Outgoing } from './unary.ts';
 
 /**
@@ -76,7 +77,7 @@ async function* followStream(outgoing: Outgoing): AsyncGenerator<object, undefin
       yield item as object;
     }
   } catch (error) {
-    throw translate(error);
+    throw signal.aborted ? fromStatus(status.CANCELLED, undefined, error) : translate(error);
   } finally {
     signal.removeEventListener('abort', cancel);
     watch.leave(place, onSilent);

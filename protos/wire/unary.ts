@@ -90,8 +90,7 @@ function callUntilAnswered(
   };
   const fail = (error: unknown): void => {
     end();
-    // The caller is still there: it is the server that went away.
-    reject(isGrpcError(error) && isLost(error) ? fromStatus(status.UNAVAILABLE, undefined, error) : translate(error));
+    reject(translate(error));
   };
   const leave = (): void => {
     end();
@@ -174,9 +173,15 @@ const isUnbegun = (error: GrpcError): boolean => error.metadata.get(notBegunKey)
 const hasNotLeft = (error: GrpcError): boolean =>
   error.details.includes('No connection established') && !isAnswer(error);
 
-/** Whether the call was cut off, so that what became of it is not known. A server that ends cancels its calls. */
+/**
+ * Whether the call was cut off, so that what became of it is not known. A server that ends cancels its calls. A connection that
+ * breaks in another way than by a reset (`EPIPE`, a stream that closes before its status) is `INTERNAL` in grpc-js.
+ */
 const isLost = (error: GrpcError): boolean =>
-  (error.code === status.UNAVAILABLE || error.code === status.CANCELLED) && !isAnswer(error);
+  !isAnswer(error) &&
+  (error.code === status.UNAVAILABLE ||
+    error.code === status.CANCELLED ||
+    (error.code === status.INTERNAL && error.details.startsWith('Received RST_STREAM')));
 
 /**
  * Waits until a connection stands; gives whether one does in time. Not by `waitForReady` of the client: one that is under way
@@ -195,10 +200,14 @@ const whenConnected = ({ client, call: { deadline } }: Outgoing, isOver: () => b
     check();
   });
 
-/** A failure of gRPC as the error that was sent or meant; a closed client throws an error of another kind. */
+/**
+ * A failure of gRPC, of a call that its caller has not left, as the error that was sent or meant: `Unavailable` when the call was
+ * cut off. A closed client throws an error of another kind.
+ */
 export function translate(error: unknown): ServiceError {
   if (isServiceError(error)) return error;
   if (!isGrpcError(error)) return unavailable('the connection is closed', error);
+  if (isLost(error)) return fromStatus(status.UNAVAILABLE, undefined, error);
   return fromStatus(error.code, error.metadata.get(errorKey)[0], error);
 }
 

@@ -132,15 +132,27 @@ export async function startLoad({ urls }: Cluster, name: string): Promise<Load> 
   };
 }
 
+/** Adds to a failure what the processes logged of its request. */
+function logAbout(t: ExecutionContext, replicas: Cluster['replicas'], reply: string): void {
+  const id = /"request_id":"([^"]+)"/.exec(reply)?.[1];
+  if (id === undefined) return;
+  for (const { name, lines } of replicas) {
+    for (const line of lines()) if (line.includes(id)) t.log(`${name}: ${line}`);
+  }
+}
+
 /** No call has failed, and every run of theirs has been completed. */
-export async function allHolds(t: ExecutionContext, { clients, callers: names, stop }: Load): Promise<void> {
+export async function allHolds(
+  t: ExecutionContext,
+  { replicas }: Cluster,
+  { clients, callers: names, stop }: Load,
+): Promise<void> {
   const calls = await stop();
   const cuts = calls.reduce((sum, call) => sum + call.cuts, 0);
   t.log(`${calls.length} calls, ${cuts} streams cut and resumed`);
-  t.deepEqual(
-    calls.filter(({ status }) => status !== 200),
-    [],
-  );
+  const failed = calls.filter(({ status }) => status !== 200);
+  for (const { text } of failed) logAbout(t, replicas, text);
+  t.deepEqual(failed, []);
   for (const { runId } of calls) {
     if (runId === undefined) continue;
     const { body } = await clients.strict.send('GET', `/v1/runs/${runId}`);

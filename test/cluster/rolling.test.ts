@@ -14,7 +14,7 @@ withCluster(test, { agent: 'steps', env: { DRAIN_SECONDS: String(drainSeconds) }
       await replica.restart();
       t.log(`${replica.name} restarted; ${load.answered() - before} calls answered meanwhile`);
     }
-    await allHolds(t, load);
+    await allHolds(t, cluster(), load);
   });
 
   test.serial(
@@ -29,7 +29,7 @@ withCluster(test, { agent: 'steps', env: { DRAIN_SECONDS: String(drainSeconds) }
         cluster().replicas.length,
         'a replica belongs to no Deployment',
       );
-      await allHolds(t, load);
+      await allHolds(t, cluster(), load);
     },
   );
 });

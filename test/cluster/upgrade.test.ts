@@ -29,7 +29,7 @@ if (earlier === undefined) {
           while (load.answered() < answered + 3 * load.callers.length) await load.next();
         }
         t.is(replaced, cluster().replicas.length, 'a replica belongs to no Deployment');
-        await allHolds(t, load);
+        await allHolds(t, cluster(), load);
       },
     );
   });
