@@ -27,15 +27,20 @@ interface Sent extends RequestOptions {
 }
 
 /**
- * Sends a request until it is answered. One that the service could not take (no reply, 429, 503, 504) is sent again after a
- * pause, with the same idempotency key, so that its work is done once.
- * @throws RequestError for a refusal, and when no attempt is left; the signal's reason.
+ * Sends a request until its reply is `read`. One that the service could not take (no reply, a reply that is cut, 429, 503, 504)
+ * is sent again after a pause, with the same idempotency key, so that its work is done once.
+ * @throws RequestError for a refusal, when no attempt is left, and when the service asks for a pause of more than a minute; the
+ * signal's reason.
  */
-export async function send(connection: Connection, sent: Sent): Promise<Response> {
+export async function send<T>(
+  connection: Connection,
+  sent: Sent,
+  read: (response: Response) => Promise<T> | T,
+): Promise<T> {
   const key = sent.method === 'GET' ? undefined : (sent.idempotencyKey ?? crypto.randomUUID());
   for (let attempt = 1; ; attempt++) {
     try {
-      return await sendAttempt(connection, sent, key);
+      return await read(await sendAttempt(connection, sent, key));
     } catch (error) {
       if (!(error instanceof RequestError) || !mayHelp(error) || attempt >= connection.maxAttempts) throw error;
       await pause(pauseMs(attempt, error.retryAfterMs), sent.signal);
@@ -44,15 +49,15 @@ export async function send(connection: Connection, sent: Sent): Promise<Response
 }
 
 /** The `data` of a reply. */
-export async function request<T>(connection: Connection, sent: Sent): Promise<T> {
-  const response = await send(connection, sent);
-  try {
-    return ((await response.json()) as { readonly data: T }).data;
-  } catch (error) {
-    sent.signal?.throwIfAborted();
-    throw toUnreachable(error);
-  }
-}
+export const request = <T>(connection: Connection, sent: Sent): Promise<T> =>
+  send(connection, sent, async (response) => {
+    try {
+      return ((await response.json()) as { readonly data: T }).data;
+    } catch (error) {
+      sent.signal?.throwIfAborted();
+      throw toUnreachable(error);
+    }
+  });
 
 async function sendAttempt(connection: Connection, sent: Sent, key: string | undefined): Promise<Response> {
   const { method, path, query = {}, body, headers, signal } = sent;
@@ -81,10 +86,13 @@ async function sendAttempt(connection: Connection, sent: Sent, key: string | und
 }
 
 const retried: ReadonlySet<number> = new Set([0, 429, 503, 504]);
-const mayHelp = ({ status }: RequestError): boolean => retried.has(status);
+const mayHelp = ({ status, retryAfterMs = 0 }: RequestError): boolean =>
+  retried.has(status) && retryAfterMs <= maxRetryAfterMs;
 
 const firstPauseMs = 200;
 const maxPauseMs = 5000;
+/** A longer pause is the caller's to decide on. */
+const maxRetryAfterMs = 60_000;
 
 /** Doubles from a fifth of a second, with jitter, and is no shorter than the service asks for. */
 export function pauseMs(attempt: number, leastMs = 0): number {

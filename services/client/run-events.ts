@@ -71,7 +71,7 @@ async function* eventsOf(connection: Connection, { runId, after }: Position, { s
   const path = `/v1/runs/${encodeURIComponent(runId ?? '')}/stream`;
   const sent = runId === undefined && start ? start : { method: 'GET', path };
   const headers = { accept: 'text/event-stream', ...(after !== undefined && { 'last-event-id': after }) };
-  const { body } = await send(connection, { ...sent, headers, signal });
+  const { body } = await send(connection, { ...sent, headers, signal }, (response) => response);
   if (!body) return;
   const events = readEvents(bytesOf(body));
   try {

@@ -42,3 +42,17 @@ test('an event that is cut is not given, one without data is none, and a field m
 async function* from(parts: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
   yield* parts;
 }
+
+test('an event that does not end is refused once it is too long, in one line or in many', (t) => {
+  for (const text of ['data: 12345678', 'data: 1\n']) {
+    const parser = createParser(100);
+    t.throws(
+      () => {
+        for (let times = 0; times < 100; times++) parser(text);
+      },
+      { instanceOf: RangeError },
+    );
+  }
+  const parser = createParser(100);
+  for (let times = 0; times < 100; times++) t.is(parser('data: 1\n\n').length, 1);
+});

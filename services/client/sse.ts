@@ -15,26 +15,34 @@ export async function* readEvents(bytes: AsyncIterable<Uint8Array>): AsyncGenera
   for await (const chunk of bytes) yield* parser(decoder.decode(chunk, { stream: true }));
 }
 
-/** Takes the text as it comes and gives the events that it completes. */
-export function createParser(): (text: string) => ServerEvent[] {
+/** How long an event may be, in UTF-16 units. The largest events of the service carry 8 MiB of context and 4 MiB of messages. */
+const maxEventLength = 64 * 1024 * 1024;
+
+/** Takes the text as it comes and gives the events that it completes. @throws RangeError for an event beyond `maxLength`. */
+export function createParser(maxLength = maxEventLength): (text: string) => ServerEvent[] {
   let rest = '';
   /** No line ends before this place of `rest`. */
   let searched = 0;
   let id = '';
   let event = '';
   let data: string[] = [];
+  /** The length of `data`. */
+  let length = 0;
   const take = (line: string): ServerEvent | undefined => {
     if (line === '') {
       const ended = data.length === 0 ? undefined : { id, event: event || 'message', data: data.join('\n') };
       event = '';
       data = [];
+      length = 0;
       return ended;
     }
     const colon = line.indexOf(':');
     const field = colon === -1 ? line : line.slice(0, colon);
     const value = colon === -1 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1);
-    if (field === 'data') data.push(value);
-    else if (field === 'event') event = value;
+    if (field === 'data') {
+      data.push(value);
+      length += value.length + 1;
+    } else if (field === 'event') event = value;
     else if (field === 'id') id = value;
     return undefined;
   };
@@ -49,6 +57,8 @@ export function createParser(): (text: string) => ServerEvent[] {
     }
     rest = rest.slice(from);
     searched = Math.max(0, rest.length - 1);
+    if (rest.length + length > maxLength)
+      throw new RangeError(`an event is longer than ${String(maxLength)} characters`);
     return events;
   };
 }

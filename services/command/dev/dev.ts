@@ -15,7 +15,9 @@ import { watchSources } from './sources.ts';
  */
 export async function dev(): Promise<number> {
   const stopping = stopSignal();
-  using sources = watchSources(process.cwd());
+  using sources = watchSources(process.cwd(), ({ message }) => {
+    print(`files that are saved from here on are not seen: ${message}`);
+  });
   let service = startService();
   print('watching for changes');
   while (!stopping.aborted) {

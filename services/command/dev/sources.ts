@@ -8,12 +8,17 @@ interface Sources extends Disposable {
   readonly next: (signal: AbortSignal) => Promise<string | undefined>;
 }
 
-/** Watches a folder and those below it, but packages, hidden folders and data. */
-export function watchSources(folder: string): Sources {
+/**
+ * Watches a folder and those below it, but packages, hidden folders and data. `onFailure` is called when the folder can no longer
+ * be watched; no further file is given then.
+ */
+export function watchSources(folder: string, onFailure: (error: Error) => void): Sources {
   let changed = Promise.withResolvers<string>();
-  const watcher = watch(folder, { recursive: true }, (_event, file) => {
+  // Node before 24.14 does not know `ignore` and takes seconds to watch each folder of the packages.
+  const watcher = watch(folder, { recursive: true, ignore: isOutside }, (_event, file) => {
     if (file !== null && isSource(file)) changed.resolve(file);
   });
+  watcher.on('error', onFailure);
   return {
     next: async (signal) => {
       const stopped = Promise.withResolvers<undefined>();
@@ -38,8 +43,7 @@ const settleMs = 100;
 
 const endings = new Set(['.ts', '.mts', '.js', '.mjs', '.cjs', '.json']);
 
-function isSource(file: string): boolean {
-  const parts = file.split(sep);
-  if (parts.some((part) => part === 'node_modules' || (part.startsWith('.') && part !== '.env'))) return false;
-  return file === '.env' || endings.has(extname(file));
-}
+const isSource = (file: string): boolean => !isOutside(file) && (file === '.env' || endings.has(extname(file)));
+
+const isOutside = (file: string): boolean =>
+  file.split(sep).some((part) => part === 'node_modules' || (part.startsWith('.') && part !== '.env'));
