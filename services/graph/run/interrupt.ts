@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { hasMark } from '@agent-workflow/kit/mark';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { deepFreeze } from '../state/state.ts';
 
@@ -24,7 +25,11 @@ export interface InterruptScope {
   readonly close: () => void;
 }
 
-const current = new AsyncLocalStorage<InterruptScope>();
+const scopes: unique symbol = Symbol.for('@agent-workflow/graph: interrupts');
+const shared = globalThis as { [scopes]?: AsyncLocalStorage<InterruptScope> };
+
+/** All copies of this package share one: an agent's own copy of `interrupt` asks within the node that another copy runs. */
+const current = (shared[scopes] ??= new AsyncLocalStorage<InterruptScope>());
 
 /**
  * Asks the caller of the run, for example a person, a question. The run is interrupted here, and its caller gets `value`, which
@@ -92,9 +97,12 @@ export function readAnswers(
   return only && open.length === 1 ? { [only.id]: resume } : undefined;
 }
 
+const mark: unique symbol = Symbol.for('@agent-workflow/graph: question');
+
 /** Thrown by `interrupt` to end the node that asks. It never leaves the engine. */
 class Interrupted extends Error {
   override readonly name = 'Interrupted';
+  readonly [mark] = true;
 
   constructor(id: string) {
     super(`the run is interrupted by ${id}`);
@@ -102,7 +110,7 @@ class Interrupted extends Error {
 }
 
 /** Whether `interrupt` threw this, which is no failure. */
-export const isQuestion = (error: unknown): boolean => error instanceof Interrupted;
+export const isQuestion = (error: unknown): boolean => hasMark(error, mark);
 
 function toJson(value: unknown): unknown {
   const json = JSON.stringify(value) as string | undefined;

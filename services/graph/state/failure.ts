@@ -1,8 +1,17 @@
 import type { FailureCode } from '@agent-workflow/kit/errors';
+import { hasMark } from '@agent-workflow/kit/mark';
+
+const mark: unique symbol = Symbol.for('@agent-workflow/graph: failure');
 
 /** Why a run cannot go on, and in which node. The message is for the caller. */
 export class RunFailure extends Error {
+  /** Those of another copy of this package are instances, too. */
+  static [Symbol.hasInstance](value: unknown): boolean {
+    return hasMark(value, mark);
+  }
+
   override readonly name = 'RunFailure';
+  readonly [mark] = true;
   readonly code: FailureCode;
   readonly node: string | undefined;
 
