@@ -38,7 +38,7 @@ export function build(publication: Publication, into: string): void {
     cpSync(join(root, asset), join(into, asset));
   for (const name of publication.copied) copyPackage(name, publication.copied, into);
   write(join(into, 'package.json'), JSON.stringify(published(publication, manifest, entries, external), null, 2));
-  cpSync(join(root, publication.folder, 'README.md'), join(into, 'README.md'));
+  cpSync(join(root, publication.readme ?? join(publication.folder, 'README.md')), join(into, 'README.md'));
   cpSync(join(root, 'LICENSE'), join(into, 'LICENSE'));
 }
 

@@ -4,7 +4,9 @@ export interface Publication {
   readonly description: string;
   /** The workspace whose `package.json` names its exports, by its folder. */
   readonly folder: string;
-  /** The exports that are public, of those of the workspace; `undefined` takes all. */
+  /** Its page, where that is not the workspace's. */
+  readonly readme?: string;
+  /** The exports that are public; `undefined` takes those of the workspace. */
   readonly entries?: Readonly<Record<string, string>>;
   /** Whether types of its exports are part of it: a package that is only run has none. */
   readonly isTyped: boolean;
@@ -27,6 +29,17 @@ export const publications: readonly Publication[] = [
     isTyped: true,
     peers: [],
     copied: ['p-retry', 'is-network-error'],
+    assets: [],
+  },
+  {
+    name: '@agent-workflow/auth',
+    description: 'Write backends that authenticate and authorize callers of the Agent Workflow Service.',
+    folder: 'gateway',
+    readme: 'gateway/auth/README.md',
+    entries: { '.': './auth/backend.ts' },
+    isTyped: true,
+    peers: [],
+    copied: [],
     assets: [],
   },
   {

@@ -62,7 +62,7 @@ const mark: unique symbol = Symbol.for('@agent-workflow/kit: error');
  */
 export class ServiceError extends Error {
   /** Those of another copy of this package are instances, too. */
-  static [Symbol.hasInstance](value: unknown): boolean {
+  static override [Symbol.hasInstance](value: unknown): boolean {
     return hasMark(value, mark);
   }
 

@@ -6,7 +6,7 @@ const mark: unique symbol = Symbol.for('@agent-workflow/graph: failure');
 /** Why a run cannot go on, and in which node. The message is for the caller. */
 export class RunFailure extends Error {
   /** Those of another copy of this package are instances, too. */
-  static [Symbol.hasInstance](value: unknown): boolean {
+  static override [Symbol.hasInstance](value: unknown): boolean {
     return hasMark(value, mark);
   }
 
