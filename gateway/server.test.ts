@@ -8,11 +8,11 @@ import Koa from 'koa';
 import type { App } from './app.ts';
 import type { RequestState } from './http/context.ts';
 import { endStreams } from './replies/events.ts';
-import { openServer, type HttpServer } from './server.ts';
+import { openServer } from './server.ts';
 
 const silentLog = createLog('test', 'silent');
 
-const open = (app: App, graceSeconds: number): Promise<HttpServer> =>
+const open = (app: App, graceSeconds: number): ReturnType<typeof openServer> =>
   openServer({ app, host: '127.0.0.1', config: { PORT: 0, DRAIN_SECONDS: graceSeconds }, log: silentLog });
 
 test('a request under way finishes while the server drains, and a new one is not taken', async (t) => {

@@ -12,7 +12,7 @@ import { safeHeaders } from './http/head.ts';
 import { endStreams } from './replies/events.ts';
 
 /** The listening HTTP server. Disposal drains it. */
-export interface HttpServer extends AsyncDisposable {
+interface HttpServer extends AsyncDisposable {
   readonly host: string;
   /** The port that was bound, also when 0 was asked for. */
   readonly port: number;

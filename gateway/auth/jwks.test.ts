@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createLog } from '@agent-workflow/kit/log';
 import test, { type ExecutionContext } from 'ava';
-import { openJwks, type Jwks, type JwksOptions } from './jwks.ts';
+import { openJwks } from './jwks.ts';
 
 const silentLog = createLog('test', 'silent');
 
@@ -13,7 +13,7 @@ const [first, second] = [pair(), pair()];
 const jwk = (key: KeyObject, more: object = {}): object => ({ ...key.export({ format: 'jwk' }), ...more });
 
 interface Setup {
-  readonly jwks: Jwks;
+  readonly jwks: ReturnType<typeof openJwks>;
   readonly asked: () => number;
   /** Answers so from now on. */
   readonly answer: (listener: RequestListener) => void;
@@ -29,7 +29,7 @@ const away: RequestListener = (_, response) => response.writeHead(500).end();
 async function setup(
   t: ExecutionContext,
   listener: RequestListener,
-  options: Partial<JwksOptions> = {},
+  options: Partial<Parameters<typeof openJwks>[0]> = {},
 ): Promise<Setup> {
   let [asked, now, current] = [0, 0, listener];
   const server = createServer((request, response) => {

@@ -4,7 +4,7 @@ import type { Log } from '@agent-workflow/kit/log';
 import { misfit, type Algorithm } from './algorithms.ts';
 
 /** The public keys of an issuer, fetched from one URL. Disposal aborts a fetch. */
-export interface Jwks extends Disposable {
+interface Jwks extends Disposable {
   /**
    * The key with this `kid`; for `undefined`, the only key of the set. The set is fetched when no keys are known yet, again for
    * an unknown `kid` (once per cool-down), and in the background when it is older than `maxAgeMs`.
@@ -13,7 +13,7 @@ export interface Jwks extends Disposable {
   readonly find: (kid: unknown) => Promise<KeyObject>;
 }
 
-export interface JwksOptions {
+interface JwksOptions {
   readonly url: string;
   readonly algorithm: Algorithm;
   readonly timeoutMs: number;

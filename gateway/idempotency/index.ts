@@ -2,5 +2,5 @@
 export { createIdempotency, type RunIdempotently } from './idempotent-requests.ts';
 export { idMaker, keyPattern, readIdempotencyKey, type IdempotentRequest } from './key.ts';
 export { openInProcessReplyCache } from './in-process.ts';
-export { replyTtlMs, type CachedReply, type ReplyCache } from './port.ts';
+export { replyTtlMs, type ReplyCache } from './port.ts';
 export { openRedisReplyCache } from './redis.ts';

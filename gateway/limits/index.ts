@@ -2,7 +2,7 @@
 export { addressOf } from './address.ts';
 export { withFallback } from './fallback.ts';
 export { openInProcessCounter } from './in-process.ts';
-export type { Counter, Rate } from './port.ts';
+export type { Counter } from './port.ts';
 export { callerOf, failureRate, requestRate } from './rates.ts';
 export { openRedisCounter } from './redis.ts';
 export { limitSettings, requestsOf } from './settings.ts';

@@ -2,11 +2,11 @@ import test from 'ava';
 import { notFound, unavailable } from '@agent-workflow/kit/errors';
 import { createHealth } from '@agent-workflow/runtime/health';
 import { createLog } from '@agent-workflow/kit/log';
-import { createReadinessCheck, type ReadinessCheckOptions } from './readiness.ts';
+import { createReadinessCheck } from './readiness.ts';
 
 const silentLog = createLog('test', 'silent');
 
-type Remote = NonNullable<ReadinessCheckOptions['remote']>;
+type Remote = NonNullable<Parameters<typeof createReadinessCheck>[0]['remote']>;
 
 const threads = { listOpenRuns: () => Promise.resolve({ runs: [] }) };
 const memory: Remote['memory'] = { get: () => Promise.reject(notFound('there is no such memory')) };

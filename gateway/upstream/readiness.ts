@@ -14,7 +14,7 @@ export interface ReadinessCheck {
   readonly check: () => Promise<readonly Degraded[]>;
 }
 
-export interface ReadinessCheckOptions {
+interface ReadinessCheckOptions {
   readonly threads: Pick<SweepCalls, 'listOpenRuns'>;
   readonly health: Health;
   /** Services of other processes, which are called; those of this process report their failures themselves. */

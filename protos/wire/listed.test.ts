@@ -5,9 +5,9 @@ import type { EndStatus, Granularity, MemoryType } from '../lists.ts';
 import type { Execution, StartRequest } from '../execution.ts';
 import type { Memory } from '../memory.ts';
 import { connect } from './connect.ts';
-import { serve, type ServeOptions } from './serve.ts';
+import { serve } from './serve.ts';
 
-const options: ServeOptions = { host: '127.0.0.1', port: 0, drainMs: 2000, onFailure: () => undefined };
+const options: Parameters<typeof serve>[1] = { host: '127.0.0.1', port: 0, drainMs: 2000, onFailure: () => undefined };
 
 const notUsed = (): Promise<never> => Promise.reject(new ServiceError('BadRequest', 'not used here'));
 

@@ -19,7 +19,7 @@ export interface WireSecurity {
 }
 
 /** PEM files, read again as long as they are in use, so that a certificate can be renewed under a running process. */
-export interface TlsFiles {
+interface TlsFiles {
   readonly certificate: string;
   readonly key: string;
   /** The authorities whose certificates are believed, of servers and of clients. */

@@ -8,9 +8,9 @@ import { sizes } from '@agent-workflow/kit/sizes';
 import { never, within } from '../call.ts';
 import type { Execution } from '../execution.ts';
 import { connect } from './connect.ts';
-import { liveness, openWireServer, serve, type ServeOptions } from './serve.ts';
+import { liveness, openWireServer, serve } from './serve.ts';
 
-const options: ServeOptions = { host: '127.0.0.1', port: 0, drainMs: 2000, onFailure: () => undefined };
+const options: Parameters<typeof serve>[1] = { host: '127.0.0.1', port: 0, drainMs: 2000, onFailure: () => undefined };
 
 const notUsed = (): Promise<never> => Promise.reject(new ServiceError('BadRequest', 'not used here'));
 

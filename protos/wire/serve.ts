@@ -28,7 +28,7 @@ import { requestFault } from './listed.ts';
 import { createGuard, toServerCredentials, type WireSecurity } from './security.ts';
 import { errorKey, notBegunKey, toStatus } from './status.ts';
 
-export interface ServeOptions {
+interface ServeOptions {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
@@ -60,7 +60,7 @@ interface ServedCall {
 type AroundCall = (call: ServedCall, work: () => ReturnType<Method>) => ReturnType<Method>;
 
 /** Disposal drains: no new calls, those under way get `drainMs` to finish, then they are cut. Once more waits for the same. */
-export interface WireServer extends AsyncDisposable {
+interface WireServer extends AsyncDisposable {
   readonly port: number;
   /** Where health checks are answered without TLS, if they are. */
   readonly healthPort?: number;

@@ -1,5 +1,5 @@
 /** One event of a text/event-stream. */
-export interface ServerEvent {
+interface ServerEvent {
   readonly id: string;
   readonly event: string;
   readonly data: string;
@@ -8,18 +8,22 @@ export interface ServerEvent {
 /**
  * The events of a stream of bytes, by the rules of the HTML standard (section 9.2.6). An event that is cut is not given; comments
  * are left out.
+ * @throws RangeError for an event that is longer than `maxLength`.
  */
-export async function* readEvents(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<ServerEvent> {
+export async function* readEvents(
+  bytes: AsyncIterable<Uint8Array>,
+  maxLength = maxEventLength,
+): AsyncGenerator<ServerEvent> {
   const decoder = new TextDecoder();
-  const parser = createParser();
+  const parser = createParser(maxLength);
   for await (const chunk of bytes) yield* parser(decoder.decode(chunk, { stream: true }));
 }
 
 /** How long an event may be, in UTF-16 units. The largest events of the service carry 8 MiB of context and 4 MiB of messages. */
 const maxEventLength = 64 * 1024 * 1024;
 
-/** Takes the text as it comes and gives the events that it completes. @throws RangeError for an event beyond `maxLength`. */
-export function createParser(maxLength = maxEventLength): (text: string) => ServerEvent[] {
+/** Takes the text as it comes and gives the events that it completes. */
+function createParser(maxLength: number): (text: string) => ServerEvent[] {
   let rest = '';
   /** No line ends before this place of `rest`. */
   let searched = 0;

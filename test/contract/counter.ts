@@ -1,5 +1,5 @@
 import type { ExecutionContext, TestFn } from 'ava';
-import type { Counter, Rate } from '@agent-workflow/gateway/limits';
+import type { Counter } from '@agent-workflow/gateway/limits';
 import fc from 'fast-check';
 
 /** An empty counter, and its clock. */
@@ -18,7 +18,7 @@ export function counterContract(test: TestFn, name: string, open: (t: ExecutionC
       await body(t, { ...opened, counter });
     });
   };
-  const rate: Rate = { limit: 5, windowMs: 1000 };
+  const rate = { limit: 5, windowMs: 1000 };
 
   check('the limit may be taken at once, and nothing beyond it', async (t, { counter }) => {
     const taken = await Promise.all(Array.from({ length: 12 }, () => counter.take('a', rate)));
@@ -132,7 +132,7 @@ export function counterContract(test: TestFn, name: string, open: (t: ExecutionC
 }
 
 /** Takes until refused. @returns how many were given. */
-async function takeAll(counter: Counter, key: string, rate: Rate): Promise<number> {
+async function takeAll(counter: Counter, key: string, rate: Parameters<Counter['take']>[1]): Promise<number> {
   let given = 0;
   while (given < 1000 && (await counter.take(key, rate)).allowed) given++;
   return given;

@@ -1,5 +1,5 @@
 import type { ExecutionContext, TestFn } from 'ava';
-import { replyTtlMs, type CachedReply, type ReplyCache } from '@agent-workflow/gateway/idempotency';
+import { replyTtlMs, type ReplyCache } from '@agent-workflow/gateway/idempotency';
 
 /** An empty cache, and its clock. */
 interface OpenedReplyCache {
@@ -11,7 +11,7 @@ interface OpenedReplyCache {
 /** Longer than a slow machine takes between two lines, in milliseconds: how near a test goes to an end. */
 const nearMs = 60_000;
 
-const reply = (value: unknown, bodyHash = 'hash'): CachedReply => ({
+const reply = (value: unknown, bodyHash = 'hash'): Parameters<ReplyCache['put']>[1] => ({
   bodyHash,
   replyJson: Buffer.from(JSON.stringify(value)),
 });

@@ -3,8 +3,8 @@ import { ServiceError } from '@agent-workflow/kit/errors';
 import { within } from '@agent-workflow/protos/call';
 import type { Memory } from '@agent-workflow/protos/memory';
 import { connect } from '@agent-workflow/protos/wire/connect';
-import type { TlsFiles, WireSecurity } from '@agent-workflow/protos/wire/security';
-import { serve, type WireServer } from '@agent-workflow/protos/wire/serve';
+import type { WireSecurity } from '@agent-workflow/protos/wire/security';
+import { serve } from '@agent-workflow/protos/wire/serve';
 import test, { type ExecutionContext } from 'ava';
 import { openAuthority, type Authority } from '../servers/certificates.ts';
 
@@ -19,7 +19,7 @@ const memory: Memory = {
   forget: notUsed,
 };
 
-async function serveWith(t: ExecutionContext, security: WireSecurity): Promise<WireServer> {
+async function serveWith(t: ExecutionContext, security: WireSecurity): ReturnType<typeof serve> {
   const options = { host: '127.0.0.1', port: 0, drainMs: 100, onFailure: () => undefined };
   const server = await serve({ memory }, { ...options, security });
   t.teardown(() => server[Symbol.asyncDispose]());
@@ -36,7 +36,7 @@ async function authority(t: ExecutionContext): Promise<Authority> {
 const timeoutMs = 15_000;
 
 /** The code that a caller with these credentials gets: `BadRequest` is that of the service itself. */
-async function codeFor({ port }: WireServer, security: WireSecurity): Promise<string> {
+async function codeFor({ port }: Awaited<ReturnType<typeof serve>>, security: WireSecurity): Promise<string> {
   await using client = connect('memory', `localhost:${String(port)}`, security);
   const error = await client.get({ owner: 'u:1', memoryId: 'm' }, within(timeoutMs)).then(
     () => undefined,
@@ -135,7 +135,7 @@ test('with certificates and a token both are asked for', async (t) => {
 
 test('a certificate that is renewed on disk is taken without a restart', async (t) => {
   const ours = await authority(t);
-  const late: TlsFiles = await ours.sign('server', -1);
+  const late = await ours.sign('server', -1);
   const server = await serveWith(t, { tls: late });
   const caller: WireSecurity = { tls: await ours.sign('caller') };
   t.true(away.has(await codeFor(server, caller)));

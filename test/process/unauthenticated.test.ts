@@ -5,7 +5,7 @@ import { openExecutionProcess } from '@agent-workflow/execution/process';
 import type { Env } from '@agent-workflow/kit/env';
 import type { RunningProcess } from '@agent-workflow/runtime/process';
 import { openMemoryProcess } from '@agent-workflow/memory/process';
-import type { TlsFiles } from '@agent-workflow/protos/wire/security';
+import type { WireSecurity } from '@agent-workflow/protos/wire/security';
 import { definitionOf, type Context } from '@agent-workflow/protos/wire/definitions';
 import { openThreadsProcess } from '@agent-workflow/threads/process';
 import test, { type ExecutionContext } from 'ava';
@@ -30,7 +30,7 @@ interface Ports {
 }
 
 /** The process of a context as its `main.ts` opens it, with certificates and a token, on stores that are not there. */
-async function start(t: ExecutionContext, context: Context, tls: TlsFiles): Promise<Ports> {
+async function start(t: ExecutionContext, context: Context, tls: NonNullable<WireSecurity['tls']>): Promise<Ports> {
   const [grpc = 0, health = 0] = await freePorts(2);
   const workspace = await makeWorkspace(null);
   const stopping = new AbortController();

@@ -2,13 +2,13 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TlsFiles } from '@agent-workflow/protos/wire/security';
+import type { WireSecurity } from '@agent-workflow/protos/wire/security';
 import forge from 'node-forge';
 
 /** A certificate authority of its own, with a folder of what it has signed. */
 export interface Authority extends AsyncDisposable {
   /** Signs a certificate for `localhost` and 127.0.0.1, good until so many days from now: below 0, it has expired. */
-  readonly sign: (name: string, days?: number) => Promise<Required<TlsFiles>>;
+  readonly sign: (name: string, days?: number) => Promise<Required<NonNullable<WireSecurity['tls']>>>;
 }
 
 export async function openAuthority(): Promise<Authority> {
