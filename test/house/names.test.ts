@@ -13,6 +13,7 @@ test('kit is a closed list', (t) => {
     'life.ts',
     'log.ts',
     'logged-error.ts',
+    'mark.ts',
     'pages.ts',
     'request-context.ts',
     'retry.ts',
