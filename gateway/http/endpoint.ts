@@ -22,8 +22,8 @@ export interface Row extends Route {
   readonly tag: string;
   /** Further routes to the same endpoint. */
   readonly aliases: readonly Route[];
-  /** Absent: every authenticated caller may use it. */
-  readonly access?: Access;
+  /** What the authorization backend is asked. It has no default, so that no row is open because it was forgotten. */
+  readonly access: Access | 'every caller';
   readonly params?: TSchema;
   readonly input?: TSchema;
   readonly reply: TSchema;
@@ -41,8 +41,12 @@ export interface Row extends Route {
   readonly secret?: true;
 }
 
+/** What the authorization backend is asked before a request of this row; `undefined`: nothing. */
+export const accessOf = ({ access }: Pick<Row, 'access'>): Access | undefined =>
+  access === 'every caller' ? undefined : access;
+
 /** Whether a request to a row changes something; an alias is a read or a change as its row is. */
-export const changes = ({ method, access }: Row): boolean => method !== 'GET' && access?.action !== 'read';
+export const changes = (row: Row): boolean => row.method !== 'GET' && accessOf(row)?.action !== 'read';
 
 /** Whether an `Idempotency-Key` is read. A reply that is secret is not stored, so that a key could not repeat it. */
 export const takesIdempotencyKey = (row: Row): boolean => changes(row) && !row.secret;

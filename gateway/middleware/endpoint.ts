@@ -1,7 +1,7 @@
 import type { Access, Authorize } from '../http/access.ts';
 import { bodyReader } from '../http/body.ts';
 import type { Context } from '../http/context.ts';
-import type { Endpoint, Route } from '../http/endpoint.ts';
+import { accessOf, type Endpoint, type Route } from '../http/endpoint.ts';
 import type { RequestConfig } from '../http/settings.ts';
 import { answerer, type AnswerOptions } from './answer.ts';
 import { checkAccess } from './authorize.ts';
@@ -26,7 +26,7 @@ export function endpointSteps<Services>(
   options: EndpointOptions<Services>,
 ): (ctx: Context) => Promise<void> {
   const { authorize, admission, takeStreamSlot, meters } = options;
-  const access: Access | undefined = authorize && row.access;
+  const access: Access | undefined = authorize && accessOf(row);
   const isStream = row.answer === 'events';
   const route = { name: row.name, path, isStream };
   const readBody = row.input && method !== 'GET' ? bodyReader(options.config.MAX_BODY_BYTES) : undefined;

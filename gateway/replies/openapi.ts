@@ -2,7 +2,7 @@ import { openPaths } from '../http/access.ts';
 import { withNulls } from '../http/nulls.ts';
 import { propertiesOf } from '../http/query.ts';
 import { ErrorBody, ResponseMetadata } from '../schemas/common.ts';
-import { takesIdempotencyKey, type Route, type Row } from '../http/endpoint.ts';
+import { accessOf, takesIdempotencyKey, type Route, type Row } from '../http/endpoint.ts';
 import { keyPattern } from '../idempotency/index.ts';
 import { hoist, requiredOf, titlesIn, type Components, type Json } from './components.ts';
 import { ndjson } from './ndjson.ts';
@@ -180,7 +180,9 @@ const descriptions: Readonly<Record<number, string>> = {
 };
 
 /** The statuses that a route can refuse with. */
-function refusalsOf({ path, access, params, input }: Row, { method }: Route): number[] {
+function refusalsOf(row: Row, { method }: Route): number[] {
+  const { path, params, input } = row;
+  const access = accessOf(row);
   const takesBody = input !== undefined && method !== 'GET';
   return [
     400,

@@ -1,4 +1,3 @@
-import { hasMark } from './mark.ts';
 /**
  * The closed list of ways a call can fail, in the words of the domain. Each is mapped once to a gRPC status
  * (`protos/wire/status.ts`) and once to HTTP (`gateway/http/errors.ts`).
@@ -54,19 +53,11 @@ interface ErrorExtras {
   readonly cause?: unknown;
 }
 
-const mark: unique symbol = Symbol.for('@agent-workflow/kit: error');
-
 /**
  * The one error that crosses a port or a service. Callers distinguish errors by `code`, never by class, because only
  * the code is the same in process and over gRPC. The message is for the caller: it contains no stack, host or query text.
  */
 export class ServiceError extends Error {
-  /** Those of another copy of this package are instances, too. */
-  static override [Symbol.hasInstance](value: unknown): boolean {
-    return hasMark(value, mark);
-  }
-
-  readonly [mark] = true;
   readonly code: ErrorCode;
   readonly details: readonly ErrorDetail[];
   readonly retryAfterMs: number | undefined;

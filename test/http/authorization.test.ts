@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { endpoints } from '@agent-workflow/gateway/endpoints';
+import { accessOf } from '@agent-workflow/gateway/http/endpoint';
 import { ConfigError } from '@agent-workflow/kit/env';
 import test, { type ExecutionContext } from 'ava';
 import { byUser } from '../backends/authorization.ts';
@@ -34,7 +35,7 @@ const bodies: Readonly<Record<string, unknown>> = {
 const routes = endpoints.flatMap((row) =>
   [row, ...row.aliases].map(({ method, path }) => ({ row, method, path: path.replaceAll(/\{\w+\}/g, 'unknown') })),
 );
-const guarded = routes.filter(({ row }) => row.access);
+const guarded = routes.filter(({ row }) => accessOf(row));
 const codeIn = ({ body }: Reply): string => (body.error as { readonly code: string }).code;
 
 test('a backend that allows reads alone: every read passes, everything else is 403, aliases included', async (t) => {
@@ -43,7 +44,7 @@ test('a backend that allows reads alone: every read passes, everything else is 4
   t.true(guarded.length >= 20);
   for (const { row, method, path } of guarded) {
     const reply = await client.send(method, path, method === 'GET' ? undefined : bodies[row.name]);
-    if (row.access?.action !== 'read') {
+    if (accessOf(row)?.action !== 'read') {
       t.deepEqual([reply.status, codeIn(reply)], [403, 'PERMISSION_DENIED'], `${method} ${path}`);
       continue;
     }
@@ -54,8 +55,8 @@ test('a backend that allows reads alone: every read passes, everything else is 4
 test('every endpoint under /v1 but ping asks; every POST, PUT and DELETE that is allowed to readers is one that reads', (t) => {
   for (const { row, method, path } of routes) {
     const open = ['ping', 'healthz', 'readyz', 'openApi'].includes(row.name);
-    t.is(row.access === undefined, open, `${method} ${path}`);
-    if (method !== 'GET' && row.access?.action === 'read') {
+    t.is(row.access === 'every caller', open, `${method} ${path}`);
+    if (method !== 'GET' && accessOf(row)?.action === 'read') {
       t.true(['searchMemories', 'listMemories', 'getMemory'].includes(row.name), row.name);
     }
   }

@@ -9,5 +9,6 @@ export const healthz = endpoint({
   method: 'GET',
   path: '/healthz',
   reply: Type.String(),
+  access: 'every caller',
   handle: () => '"ok"',
 });

@@ -10,5 +10,6 @@ export const openApi = endpoint({
   path: '/openapi.json',
   answer: 'bare',
   reply: Type.Unsafe<unknown>({ type: 'object' }),
+  access: 'every caller',
   handle: (_request, services) => services.openApi(),
 });

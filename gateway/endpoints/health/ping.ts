@@ -10,5 +10,6 @@ export const ping = endpoint({
   path: '/v1/ping',
   aliases: [{ method: 'GET', path: '/ping' }],
   reply: Type.String(),
+  access: 'every caller',
   handle: () => '"pong"',
 });

@@ -14,5 +14,6 @@ export const readyz = endpoint({
   method: 'GET',
   path: '/readyz',
   reply: Readiness,
+  access: 'every caller',
   handle: async (_request, { readiness }) => JSON.stringify({ status: 'ready', degraded: await readiness.check() }),
 });

@@ -3,7 +3,7 @@ import { newId } from '@agent-workflow/kit/ids';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { readEntry } from '@agent-workflow/protos/message';
 import type { MessageEntry, State } from '@agent-workflow/protos/threads';
-import { RunFailure } from '@agent-workflow/graph/state/failure';
+import { isRunFailure, RunFailure } from '@agent-workflow/graph/state/failure';
 import { misfit } from '@agent-workflow/graph/state/field';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import { allFields, defaultValues, mergeOutputs, type Delta, type NodeOutput } from '@agent-workflow/graph/state/merge';
@@ -97,7 +97,7 @@ function reduceOrRefuse<T>(work: () => T, fieldOf: () => Field): T {
   try {
     return work();
   } catch (error) {
-    if (error instanceof RunFailure) throw refusalOf(error, fieldOf());
+    if (isRunFailure(error)) throw refusalOf(error, fieldOf());
     throw isServiceError(error)
       ? error
       : new ServiceError('Internal', 'the state could not be updated', { cause: error });

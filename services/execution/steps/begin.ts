@@ -2,7 +2,7 @@ import { ownNodes, type CompiledGraph } from '@agent-workflow/graph/build/graph'
 import { openInterrupts } from '@agent-workflow/graph/run/continuation';
 import { readAnswers } from '@agent-workflow/graph/run/interrupt';
 import { entryNodes } from '@agent-workflow/graph/run/step';
-import { RunFailure } from '@agent-workflow/graph/state/failure';
+import { isRunFailure, RunFailure } from '@agent-workflow/graph/state/failure';
 import { mergeOutputs, type NodeOutput } from '@agent-workflow/graph/state/merge';
 import type { EngineState } from '@agent-workflow/graph/state/state';
 import { fromProgress } from '../record/progress.ts';
@@ -39,8 +39,7 @@ function mergeInitial(graph: CompiledGraph, state: EngineState, given: NodeOutpu
   try {
     return mergeOutputs(graph.fields, state, [given]);
   } catch (error) {
-    if (error instanceof RunFailure)
-      throw new RunFailure('BadRequest', `initial_state: ${error.message}`, { cause: error });
+    if (isRunFailure(error)) throw new RunFailure('BadRequest', `initial_state: ${error.message}`, { cause: error });
     throw error;
   }
 }

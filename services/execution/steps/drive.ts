@@ -1,4 +1,4 @@
-import { RunFailure } from '@agent-workflow/graph/state/failure';
+import { isRunFailure, RunFailure } from '@agent-workflow/graph/state/failure';
 import type { EventWriter } from '../events/event-writer.ts';
 import { openLog } from '../events/open-log.ts';
 import { begin } from './begin.ts';
@@ -17,7 +17,7 @@ export type Driven = (EndedRun & { readonly failure?: undefined }) | (FailedRun 
  */
 export async function driveRun(options: DriveOptions): Promise<Driven> {
   const first = beginOrFailure(options);
-  if (first instanceof RunFailure) {
+  if (isRunFailure(first)) {
     const events = await openLog({ ...options, nodes: [] });
     return failRun(options, events, undefined, first);
   }
@@ -34,7 +34,7 @@ async function driveSteps(options: DriveOptions, events: EventWriter, first: Run
       ({ runState } = finished);
     }
   } catch (error) {
-    if (!(error instanceof RunFailure) || options.runContext.signal.aborted) throw error;
+    if (!isRunFailure(error) || options.runContext.signal.aborted) throw error;
     return failRun(options, events, runState, error);
   }
 }
@@ -43,7 +43,7 @@ function beginOrFailure(options: DriveOptions): RunState | RunFailure {
   try {
     return begin(options);
   } catch (error) {
-    if (error instanceof RunFailure) return error;
+    if (isRunFailure(error)) return error;
     throw error;
   }
 }

@@ -1,5 +1,5 @@
 import { toEventError } from '@agent-workflow/protos/failures';
-import { RunFailure } from '@agent-workflow/graph/state/failure';
+import { isRunFailure, RunFailure } from '@agent-workflow/graph/state/failure';
 import type { EventWriter } from '../events/event-writer.ts';
 import { commitStep, openCallsOf, type StepCommit } from './commit-step.ts';
 import type { DriveOptions } from './drive-options.ts';
@@ -58,7 +58,7 @@ async function commitFailure(
   try {
     return await commitStep({ ...rest, delta: pending });
   } catch (error) {
-    if (error instanceof RunFailure) return commitStep({ ...rest, delta: emptyDelta });
+    if (isRunFailure(error)) return commitStep({ ...rest, delta: emptyDelta });
     throw error;
   }
 }

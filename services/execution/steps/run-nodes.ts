@@ -1,4 +1,4 @@
-import { RunFailure } from '@agent-workflow/graph/state/failure';
+import { isRunFailure } from '@agent-workflow/graph/state/failure';
 import { runStep } from '@agent-workflow/graph/run/step';
 import type { StepResult } from '@agent-workflow/graph/run/super-step';
 import type { EventWriter } from '../events/event-writer.ts';
@@ -45,7 +45,7 @@ export async function runNodes(options: DriveOptions, events: EventWriter, runSt
     },
   });
   return running.catch((error: unknown) => {
-    const cause = error instanceof RunFailure ? error.cause : undefined;
+    const cause = isRunFailure(error) ? error.cause : undefined;
     // A store that is unavailable does not fail the run: the run is released, and its step runs again.
     throw records.failure() ?? (isMemoryAway(cause) ? cause : error);
   });

@@ -1,5 +1,5 @@
 import type { Backoff } from '@agent-workflow/kit/retry';
-import { RunFailure } from '../state/failure.ts';
+import { isRunFailure } from '../state/failure.ts';
 
 /** When a failed node is tried again, and after which wait. */
 export interface RetryPolicy {
@@ -50,7 +50,7 @@ export function toBackoff({
 
 /** Whether a node is tried again after this error. */
 export function mayRetry({ retryOn = () => true }: RetryPolicy, error: unknown): boolean {
-  if (!(error instanceof RunFailure)) return retryOn(error);
+  if (!isRunFailure(error)) return retryOn(error);
   // A failure without a cause is a misuse found by the engine, which another attempt would only repeat.
   return error.code === 'NodeFailed' && error.cause !== undefined && retryOn(error.cause);
 }

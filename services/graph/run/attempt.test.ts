@@ -2,7 +2,7 @@ import { getActiveResourcesInfo } from 'node:process';
 import test from 'ava';
 import { textOf } from '@agent-workflow/protos/message';
 import type { NodeContext } from '../build/context.ts';
-import { RunFailure } from '../state/failure.ts';
+import { isRunFailure, RunFailure } from '../state/failure.ts';
 import { field } from '../state/field.ts';
 import { START } from '../build/names.ts';
 import { StateGraph, type CompiledGraph } from '../build/graph.ts';
@@ -30,7 +30,7 @@ const failOf = async (graph: CompiledGraph, options?: WalkOptions): Promise<RunF
     () => undefined,
     (thrown: unknown) => thrown,
   );
-  if (error instanceof RunFailure) return error;
+  if (isRunFailure(error)) return error;
   throw new Error('it did not fail as a run does', { cause: error });
 };
 

@@ -3,7 +3,7 @@ import { runAttempts } from './attempt.ts';
 import { openCalls } from '../state/calls.ts';
 import { answersFor, type PendingInterrupt } from './continuation.ts';
 import type { NodeContext, RunContext, ToolContext } from '../build/context.ts';
-import { explain, RunFailure } from '../state/failure.ts';
+import { explain, isRunFailure, RunFailure } from '../state/failure.ts';
 import type { AnyNode, NodeFunction } from '../build/graph.ts';
 import { createInterruptScope, inInterruptScope } from './interrupt.ts';
 import { draftMessage, toMessages } from '../state/message.ts';
@@ -35,7 +35,7 @@ export async function runNode(step: Step, name: string, runStep: RunStep): Promi
     );
   } catch (error) {
     if (signal.aborted) throw error;
-    if (error instanceof RunFailure) throw error.node === undefined ? named(name, error) : error;
+    if (isRunFailure(error)) throw error.node === undefined ? named(name, error) : error;
     const what = error instanceof NodeTimeout ? error.message : `failed: ${explain(error)}`;
     throw new RunFailure('NodeFailed', `node "${name}" ${what}`, { node: name, cause: error });
   }

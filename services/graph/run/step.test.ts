@@ -3,7 +3,7 @@ import test from 'ava';
 import fc from 'fast-check';
 import { textOf, type Block, type Message } from '@agent-workflow/protos/message';
 import type { NodeContext, RunContext } from '../build/context.ts';
-import { RunFailure } from '../state/failure.ts';
+import { isRunFailure, RunFailure } from '../state/failure.ts';
 import { field } from '../state/field.ts';
 import { END, START } from '../build/names.ts';
 import { StateGraph, type CompiledGraph } from '../build/graph.ts';
@@ -55,7 +55,7 @@ const failureOf = async (graph: CompiledGraph, options?: Options): Promise<RunFa
       throw new Error('it did not fail');
     },
     (error: unknown) => {
-      if (error instanceof RunFailure) return error;
+      if (isRunFailure(error)) return error;
       throw error;
     },
   );

@@ -2,7 +2,7 @@ import test from 'ava';
 import fc from 'fast-check';
 import { textOf, type Message } from '@agent-workflow/protos/message';
 import { callsTools } from '../state/calls.ts';
-import { RunFailure } from '../state/failure.ts';
+import { isRunFailure, RunFailure } from '../state/failure.ts';
 import { field } from '../state/field.ts';
 import { END, START } from '../build/names.ts';
 import { nodeNames, ownNodes, StateGraph, type CompiledGraph } from '../build/graph.ts';
@@ -181,7 +181,7 @@ test('a sub-graph with any cycles ends', async (t) => {
       const limit = 4;
       const end = await walk(around(inner.compile(), { recursionLimit: limit })).then(
         ({ next, state }) => [next.length, (state.values['list'] as string[]).length === ran],
-        (error: unknown) => error instanceof RunFailure && /its node "\d" ran 4 times$/.test(error.message),
+        (error: unknown) => isRunFailure(error) && /its node "\d" ran 4 times$/.test(error.message),
       );
       t.true(ran <= size * limit);
       if (end !== true) t.deepEqual(end, [0, true]);

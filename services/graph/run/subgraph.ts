@@ -1,5 +1,5 @@
 import type { Continuation, SubgraphPosition } from './continuation.ts';
-import { RunFailure } from '../state/failure.ts';
+import { isRunFailure, RunFailure } from '../state/failure.ts';
 import type { CompiledGraph } from '../build/graph.ts';
 import { defaultValues, type NodeOutput } from '../state/merge.ts';
 import { deepFreeze, type EngineState } from '../state/state.ts';
@@ -107,7 +107,7 @@ async function namingNode(node: string, taken: Promise<StepWithOutputs>): Promis
   try {
     return await taken;
   } catch (error) {
-    if (!(error instanceof RunFailure)) throw error;
+    if (!isRunFailure(error)) throw error;
     const { code, message, cause } = error;
     throw new RunFailure(code, `node "${node}" failed: ${message}`, { node, cause });
   }

@@ -5,11 +5,6 @@ const mark: unique symbol = Symbol.for('@agent-workflow/graph: failure');
 
 /** Why a run cannot go on, and in which node. The message is for the caller. */
 export class RunFailure extends Error {
-  /** Those of another copy of this package are instances, too. */
-  static override [Symbol.hasInstance](value: unknown): boolean {
-    return hasMark(value, mark);
-  }
-
   override readonly name = 'RunFailure';
   readonly [mark] = true;
   readonly code: FailureCode;
@@ -25,6 +20,9 @@ export class RunFailure extends Error {
     this.node = options.node;
   }
 }
+
+/** Whether this is a {@link RunFailure}, of whichever copy of this package: an agent may bring its own. */
+export const isRunFailure = (error: unknown): error is RunFailure => hasMark(error, mark);
 
 /** An error of the agent's code that does not end the run: the error of a tool call, or of an attempt at a node that is tried again. */
 export interface CodeFault {

@@ -1,7 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import type { Message } from '@agent-workflow/protos/message';
-import { RunFailure } from './failure.ts';
+import { isRunFailure, RunFailure } from './failure.ts';
 import { field, type FieldSpec } from './field.ts';
 import { defaultValues, mergeOutputs, type NodeOutput } from './merge.ts';
 import type { EngineState } from './state.ts';
@@ -26,7 +26,7 @@ const failureOf = (outputs: readonly NodeOutput[], fields = specs): RunFailure =
   try {
     mergeOutputs(fields, empty, outputs);
   } catch (error) {
-    if (error instanceof RunFailure) return error;
+    if (isRunFailure(error)) return error;
     throw error;
   }
   throw new Error('it did not fail');

@@ -1,6 +1,6 @@
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { Message } from '@agent-workflow/protos/message';
-import { frozenHint, RunFailure } from './failure.ts';
+import { frozenHint, isRunFailure, RunFailure } from './failure.ts';
 import { misfit, type FieldSpec } from './field.ts';
 import { deepFreeze, withMessages, withoutMessages, type EngineState } from './state.ts';
 
@@ -158,7 +158,7 @@ function toJsonValue(name: string, value: unknown, node: string | undefined): st
     const json = JSON.stringify(value) as string | undefined;
     if (json !== undefined) return checkSize(name, json, node);
   } catch (error) {
-    if (error instanceof RunFailure) throw error;
+    if (isRunFailure(error)) throw error;
     // A cycle or a bigint is refused below, like every other value that is not JSON.
   }
   throw new RunFailure(
