@@ -3,7 +3,7 @@ import { newId } from '@agent-workflow/kit/ids';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { readEntry } from '@agent-workflow/protos/message';
 import type { MessageEntry, State } from '@agent-workflow/protos/threads';
-import { isRunFailure, RunFailure } from '@agent-workflow/graph/state/failure';
+import { isRunFailure, type RunFailure } from '@agent-workflow/graph/state/failure';
 import { misfit } from '@agent-workflow/graph/state/field';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import { allFields, defaultValues, mergeOutputs, type Delta, type NodeOutput } from '@agent-workflow/graph/state/merge';

@@ -1,4 +1,4 @@
-import { isRunFailure, RunFailure } from '@agent-workflow/graph/state/failure';
+import { isRunFailure, type RunFailure } from '@agent-workflow/graph/state/failure';
 import type { EventWriter } from '../events/event-writer.ts';
 import { openLog } from '../events/open-log.ts';
 import { begin } from './begin.ts';

@@ -1,5 +1,5 @@
 import { toEventError } from '@agent-workflow/protos/failures';
-import { isRunFailure, RunFailure } from '@agent-workflow/graph/state/failure';
+import { isRunFailure, type RunFailure } from '@agent-workflow/graph/state/failure';
 import type { EventWriter } from '../events/event-writer.ts';
 import { commitStep, openCallsOf, type StepCommit } from './commit-step.ts';
 import type { DriveOptions } from './drive-options.ts';

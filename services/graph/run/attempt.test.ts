@@ -2,7 +2,7 @@ import { getActiveResourcesInfo } from 'node:process';
 import test from 'ava';
 import { textOf } from '@agent-workflow/protos/message';
 import type { NodeContext } from '../build/context.ts';
-import { isRunFailure, RunFailure } from '../state/failure.ts';
+import { isRunFailure, type RunFailure } from '../state/failure.ts';
 import { field } from '../state/field.ts';
 import { START } from '../build/names.ts';
 import { StateGraph, type CompiledGraph } from '../build/graph.ts';

@@ -3,7 +3,7 @@ import test from 'ava';
 import fc from 'fast-check';
 import { textOf, type Block, type Message } from '@agent-workflow/protos/message';
 import type { NodeContext, RunContext } from '../build/context.ts';
-import { isRunFailure, RunFailure } from '../state/failure.ts';
+import { isRunFailure, type RunFailure } from '../state/failure.ts';
 import { field } from '../state/field.ts';
 import { END, START } from '../build/names.ts';
 import { StateGraph, type CompiledGraph } from '../build/graph.ts';
