@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 
 const agent = `
 import { END, interrupt, START, StateGraph } from './graph/index.ts';
-import { isRunFailure } from './graph/state/failure.ts';
+import { RunFailure } from './graph/state/failure.ts';
 
 export const asking = new StateGraph({})
   .addNode('ask', (_state, { emit }) => emit('hello ' + String(interrupt('who?'))))
