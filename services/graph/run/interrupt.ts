@@ -25,8 +25,9 @@ export interface InterruptScope {
   readonly close: () => void;
 }
 
-const scopes: unique symbol = Symbol.for('@agent-workflow/graph: interrupts');
-const shared = globalThis as { [scopes]?: AsyncLocalStorage<InterruptScope> };
+const scopes = Symbol.for('@agent-workflow/graph: interrupts');
+// The types of the global object know no symbols.
+const shared = globalThis as unknown as Record<symbol, AsyncLocalStorage<InterruptScope> | undefined>;
 
 /** All copies of this package share one: an agent's own copy of `interrupt` asks within the node that another copy runs. */
 const current = (shared[scopes] ??= new AsyncLocalStorage<InterruptScope>());
