@@ -41,7 +41,7 @@ export async function openGatewayProcess(env: Env): Promise<RunningProcess> {
   opened.use(observed.serving());
   const resources = opened.move();
   return {
-    says: [auth.summary, ...observed.says, `gateway listens on ${server.url}`],
+    startLines: [auth.summary, ...observed.startLines, `gateway listens on ${server.url}`],
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { invalid, ServiceError } from '@agent-workflow/kit/errors';
-import { invalidAt, located, locOf, toWireError } from './fields.ts';
+import { invalidAt, located, toWireError } from './fields.ts';
 
 test('a field that a service names stands where its caller put it', (t) => {
   const places: readonly (readonly [field: readonly (string | number)[], loc: readonly (string | number)[]])[] = [
@@ -28,7 +28,10 @@ test('a field that a service names stands where its caller put it', (t) => {
     [['constructor'], ['constructor']],
     [['user'], ['user']],
   ];
-  for (const [field, loc] of places) t.deepEqual(locOf(field), loc);
+  for (const [field, loc] of places) {
+    const [detail] = toWireError(invalid(field, 'is wrong', 'value')).details;
+    t.deepEqual(detail?.loc, loc);
+  }
 });
 
 test('the text of a refusal that names a field names its place in the request', (t) => {

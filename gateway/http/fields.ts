@@ -48,7 +48,7 @@ const locations: Readonly<Record<string, Loc>> = {
 const inside: Readonly<Record<string, Readonly<Record<string, string>>>> = { tools: { nodeName: 'node_name' } };
 
 /** The location of a field in a request. */
-export function locOf(field: ErrorDetail['field']): Loc {
+function locOf(field: ErrorDetail['field']): Loc {
   const [first, ...rest] = field;
   if (first === undefined) return ['body'];
   const location = typeof first === 'string' && Object.hasOwn(locations, first) ? locations[first] : undefined;

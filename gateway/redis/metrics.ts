@@ -10,7 +10,7 @@ export const redisMetrics = {
 export function measureRedis(redis: Redis, registry: Registry): Redis {
   const { up, failures } = registry.make(redisMetrics);
   let isUp: number | undefined;
-  up.ask(() => isUp);
+  up.collect(() => isUp);
   const measure = async <T>(reply: Promise<T>): Promise<T> => {
     try {
       const value = await reply;

@@ -1,6 +1,5 @@
 import { partsOfData, type EventKind } from '@agent-workflow/protos/event-parts';
 import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
-import { timeText } from '../http/json.ts';
 
 /** Puts the envelope of callers around the events of one run. The parts of an event are neither parsed nor copied. */
 export type ToEventJson = (event: RunEvent) => EventJson;
@@ -56,7 +55,7 @@ export function createToEventJson(scope: RunScope): ToEventJson {
       beforeTime = `${ids}${metadataOf(scope, event)},"timestamp":`;
     }
     lastAt = event.at;
-    after = Buffer.from(`${beforeTime}${timeText(event.at)}}`);
+    after = Buffer.from(`${beforeTime}"${new Date(event.at).toISOString()}"}`);
     return after;
   };
 

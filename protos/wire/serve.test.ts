@@ -8,7 +8,7 @@ import { sizes } from '@agent-workflow/kit/sizes';
 import { never, within } from '../call.ts';
 import type { Execution } from '../execution.ts';
 import { connect } from './connect.ts';
-import { liveness, openWireServer, serve } from './serve.ts';
+import { openWireServer, serve } from './serve.ts';
 
 const options: Parameters<typeof serve>[1] = { host: '127.0.0.1', port: 0, drainMs: 2000, onFailure: () => undefined };
 
@@ -128,7 +128,7 @@ test('the health service answers for the whole and for each context', async (t) 
 test('a process that waits for its store lives, is not ready, and says Unavailable to every call', async (t) => {
   await using server = await openWireServer(['execution'], options);
   await using client = connect('execution', addressOf(server));
-  t.is(await healthOf(t, server.port, liveness), 'SERVING');
+  t.is(await healthOf(t, server.port, 'live'), 'SERVING');
   t.is(await healthOf(t, server.port, ''), 'NOT_SERVING');
   await t.throwsAsync(client.getGraph({}, within(5000)), { code: 'Unavailable' });
   await t.throwsAsync(firstOf(client.follow({ owner: 'anon', runId: 'r', after: 0 }, within(5000))), {
@@ -197,7 +197,7 @@ test('the health is served at a port of its own to every caller, and nothing els
   const server = await openWireServer(['execution'], { ...options, security: { token: 'shown' }, healthPort: 0 });
   const port = server.healthPort ?? 0;
   t.not(port, server.port);
-  t.deepEqual([await healthOf(t, port, liveness), await healthOf(t, port, '')], ['SERVING', 'NOT_SERVING']);
+  t.deepEqual([await healthOf(t, port, 'live'), await healthOf(t, port, '')], ['SERVING', 'NOT_SERVING']);
   server.provide('execution', idle);
   t.is(await healthOf(t, port, ''), 'SERVING');
   await using client = connect('execution', addressOf({ port }), { token: 'shown' });
@@ -205,5 +205,5 @@ test('the health is served at a port of its own to every caller, and nothing els
   await using known = connect('execution', addressOf(server), { token: 'shown' });
   t.truthy(await known.getGraph({}, within(5000)));
   await server[Symbol.asyncDispose]();
-  t.is(await healthOf(t, port, liveness), undefined);
+  t.is(await healthOf(t, port, 'live'), undefined);
 });

@@ -71,7 +71,7 @@ interface WireServer extends AsyncDisposable {
 }
 
 /** What liveness probes ask the health service for: it serves as long as the process does. */
-export const liveness = 'live';
+const liveness = 'live';
 
 /** Serves each given object over gRPC, with the health service beside them. @throws when the address cannot be taken. */
 export async function serve(services: Partial<Services>, options: ServeOptions): Promise<WireServer> {

@@ -55,7 +55,7 @@ export function observeExecution<P extends ObservedParts>(
   if (!meters) return observed;
   meters.slots.set({}, slots);
   meters.driving.set({}, 0);
-  meters.queueWaiting.ask(parts.queue.waiting);
+  meters.queueWaiting.collect(parts.queue.waiting);
   return {
     ...observed,
     threads: countRuns(parts.threads, meters),
@@ -193,7 +193,7 @@ function countOpenRuns(meters: Meters): (request: ListOpenRunsRequest, reply: Li
 
 function watchLease(leases: WorkerLeases, meters: Meters): WorkerLeases {
   let until = -Infinity;
-  meters.leaseHeld.ask(() => (performance.now() < until ? 1 : 0));
+  meters.leaseHeld.collect(() => (performance.now() < until ? 1 : 0));
   return {
     ...leases,
     renew: async (workerId, leaseMs) => {
@@ -209,6 +209,8 @@ function watchLease(leases: WorkerLeases, meters: Meters): WorkerLeases {
 }
 
 function countEvents(eventLog: RunLog, meters: Meters): RunLog {
+  let appended = 0;
+  meters.events.collect(() => appended);
   const following = (): Disposable => {
     meters.followers.add({}, 1);
     return { [Symbol.dispose]: () => meters.followers.add({}, -1) };
@@ -217,7 +219,7 @@ function countEvents(eventLog: RunLog, meters: Meters): RunLog {
     ...eventLog,
     append: async (scope, after, events) => {
       await eventLog.append(scope, after, events);
-      meters.events.add({}, events.length);
+      appended += events.length;
     },
     async *follow(runId, after, signal) {
       using _one = following();

@@ -58,7 +58,7 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
   opened.use(observed.serving());
   const everything = opened.move();
   return {
-    says: [...observed.says, `execution (${values.ROLE}) listens on ${wire.address}`],
+    startLines: [...observed.startLines, `execution (${values.ROLE}) listens on ${wire.address}`],
     [Symbol.asyncDispose]: () => everything.disposeAsync(),
   };
 }

@@ -28,7 +28,7 @@ export async function openMemoryProcess(env: Env, stopping: AbortSignal): Promis
   opened.use(observed.serving());
   const everything = opened.move();
   return {
-    says: [...observed.says, `memory listens on ${wire.address}`],
+    startLines: [...observed.startLines, `memory listens on ${wire.address}`],
     [Symbol.asyncDispose]: () => everything.disposeAsync(),
   };
 }

@@ -5,6 +5,7 @@ const metrics = {
   listed: counter('test_listed_total', 'By a closed list', { kind: ['a', 'b'] }),
   few: counter('test_few_total', 'By so many names', { node: 2 }),
   asked: gauge('test_asked', 'Asked for'),
+  total: counter('test_total', 'A total that is asked for'),
   time: histogram('test_seconds', 'Time', {}, [1, 2]),
 };
 
@@ -35,7 +36,7 @@ test('a gauge that is asked tells what stands at the moment, a histogram counts 
   using registry = await openRegistry();
   const { asked, time } = registry.make(metrics);
   let value: number | undefined;
-  asked.ask(() => value);
+  asked.collect(() => value);
   t.false(
     (await linesOf(registry)).some((line) => line.startsWith('test_asked')),
     'nobody has said anything yet',
@@ -47,6 +48,17 @@ test('a gauge that is asked tells what stands at the moment, a histogram counts 
   const lines = await linesOf(registry);
   for (const line of ['test_asked 5', 'test_seconds_bucket{le="2"} 2', 'test_seconds_count 3', 'test_seconds_sum 11'])
     t.true(lines.includes(line), `${line} in ${lines.join('\n')}`);
+});
+
+test('a counter that is asked has the total of the moment, each time it is read', async (t) => {
+  using registry = await openRegistry();
+  const { total } = registry.make(metrics);
+  let count = 0;
+  total.collect(() => count);
+  for (const now of [0, 3, 3, 7]) {
+    count = now;
+    t.true((await linesOf(registry)).includes(`test_total ${now}`));
+  }
 });
 
 test('the process measures itself beside what it is told to', async (t) => {

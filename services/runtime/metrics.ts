@@ -40,13 +40,15 @@ type Labels<L extends string> = Readonly<Record<L, string>>;
 
 interface Counter<L extends string> {
   readonly add: (labels: Labels<L>, by?: number) => void;
+  /** Reads the total when metrics are read, for what happens too often to be added one by one. Of a counter without labels. */
+  readonly collect: (total: () => number) => void;
 }
 
 interface Gauge<L extends string> {
   readonly set: (labels: Labels<L>, value: number) => void;
   readonly add: (labels: Labels<L>, by: number) => void;
-  /** Asks for the value when metrics are read; `undefined` leaves it as it is, at first absent. Of a gauge without labels. */
-  readonly ask: (value: () => number | undefined) => void;
+  /** Reads the value when metrics are read; `undefined` leaves it as it is, at first absent. Of a gauge without labels. */
+  readonly collect: (value: () => number | undefined) => void;
 }
 
 interface Histogram<L extends string> {
@@ -98,17 +100,30 @@ const common = (registry: PrometheusRegistry, { name, help, labels }: Metric) =>
 });
 
 const makeCounter: Make<Counter<string>> = (prometheus, registry, made) => {
-  const one = new prometheus.Counter(common(registry, made));
+  let source: (() => number) | undefined;
+  const one: InstanceType<Prometheus['Counter']> = new prometheus.Counter({
+    ...common(registry, made),
+    collect: () => {
+      if (!source) return;
+      one.reset();
+      one.inc(source());
+    },
+  });
   const bound = createBound(made);
-  return { add: (labels, by = 1) => one.inc(bound(labels), by) };
+  return {
+    add: (labels, by = 1) => one.inc(bound(labels), by),
+    collect: (total) => {
+      source = total;
+    },
+  };
 };
 
 const makeGauge: Make<Gauge<string>> = (prometheus, registry, made) => {
-  let asked: (() => number | undefined) | undefined;
+  let source: (() => number | undefined) | undefined;
   const one: InstanceType<Prometheus['Gauge']> = new prometheus.Gauge({
     ...common(registry, made),
     collect: () => {
-      const value = asked?.();
+      const value = source?.();
       if (value !== undefined) one.set(value);
     },
   });
@@ -116,8 +131,8 @@ const makeGauge: Make<Gauge<string>> = (prometheus, registry, made) => {
   return {
     set: (labels, value) => one.set(bound(labels), value),
     add: (labels, by) => one.inc(bound(labels), by),
-    ask: (value) => {
-      asked = value;
+    collect: (value) => {
+      source = value;
       // It begins at 0, which nobody has said.
       one.remove();
     },

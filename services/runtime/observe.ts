@@ -47,7 +47,7 @@ interface Observation extends AsyncDisposable {
   /** From here on the process serves, until what is given is disposed of. */
   readonly serving: () => Disposable;
   /** What is to be printed about it. */
-  readonly says: readonly string[];
+  readonly startLines: readonly string[];
 }
 
 interface ObservationOptions {
@@ -66,7 +66,7 @@ export async function openObservation({ service, values, log, file }: Observatio
   const registry = values.METRICS_PORT === undefined ? undefined : opened.use(await openRegistry());
   const health = createHealth(log, registry);
   let isReady = false;
-  registry?.make(processMetrics).ready.ask(() => (isReady ? 1 : 0));
+  registry?.make(processMetrics).ready.collect(() => (isReady ? 1 : 0));
   const counted = registry && countCalls(registry);
   const { METRICS_HOST: host = listenHostOf(file?.auth), METRICS_PORT: port = 0 } = values;
   const listening =
@@ -91,7 +91,7 @@ export async function openObservation({ service, values, log, file }: Observatio
         },
       };
     },
-    says: listening ? [`metrics are at ${listening.url}/metrics`] : [],
+    startLines: listening ? [`metrics are at ${listening.url}/metrics`] : [],
     [Symbol.asyncDispose]: () => everything.disposeAsync(),
   };
 }

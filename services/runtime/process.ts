@@ -130,7 +130,7 @@ const loopback = new Set(['127.0.0.1', 'localhost', '::1']);
 /** A process that serves. Disposal drains it. */
 export interface RunningProcess extends AsyncDisposable {
   /** What is printed once it serves, one line each; the last says where it listens. */
-  readonly says: readonly string[];
+  readonly startLines: readonly string[];
 }
 
 /** Reads the settings of a process and says what it took. @throws ConfigError naming every variable that does not hold. */
@@ -157,7 +157,7 @@ export async function runProcess(open: (env: Env, stopping: AbortSignal) => Prom
   const stopping = stopSignal();
   try {
     await using running = await open(processEnv(), stopping);
-    for (const line of running.says) process.stdout.write(`${line}\n`);
+    for (const line of running.startLines) process.stdout.write(`${line}\n`);
     // Node writes its compile cache when a process ends by itself: one that is killed would leave its successor to compile all again.
     flushCompileCache();
     if (!stopping.aborted) await once(stopping, 'abort');

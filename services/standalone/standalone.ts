@@ -101,8 +101,8 @@ export async function openStandalone(
 
   opened.use(observed.serving());
   const everything = opened.move();
-  const lines = [open, ...observed.says, `Agent Workflow Service listens on ${server.url}`];
-  return { url: server.url, says: lines, [Symbol.asyncDispose]: () => everything.disposeAsync() };
+  const lines = [open, ...observed.startLines, `Agent Workflow Service listens on ${server.url}`];
+  return { url: server.url, startLines: lines, [Symbol.asyncDispose]: () => everything.disposeAsync() };
 }
 
 /** How often the sweep looks for runs without a worker, in milliseconds. Runs of an earlier process are found at the start. */

@@ -37,7 +37,7 @@ export async function openThreadsProcess(env: Env, stopping: AbortSignal): Promi
   opened.use(observed.serving());
   const everything = opened.move();
   return {
-    says: [...observed.says, `threads listens on ${wire.address}`],
+    startLines: [...observed.startLines, `threads listens on ${wire.address}`],
     [Symbol.asyncDispose]: () => everything.disposeAsync(),
   };
 }

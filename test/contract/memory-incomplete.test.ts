@@ -28,7 +28,7 @@ test('a search says in its metadata since when memories may be missing while the
     ...{ PORT: '0', LOG_LEVEL: 'silent', SERVICE_TOKEN: token, DRAIN_SECONDS: '1' },
     ...{ THREADS_ADDRESS: address, EXECUTION_ADDRESS: address, MEMORY_ADDRESS: address },
   });
-  const url = / listens on (\S+)$/.exec(gateway.says.at(-1) ?? '')?.[1] ?? '';
+  const url = / listens on (\S+)$/.exec(gateway.startLines.at(-1) ?? '')?.[1] ?? '';
   const search = async (): Promise<Record<string, unknown>> => {
     const body = JSON.stringify({ query: 'tea' });
     const headers = { 'content-type': 'application/json' };

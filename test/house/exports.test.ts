@@ -11,11 +11,19 @@ test('an export that nobody imports, or only a test, is found', (t) => {
     'gateway/d.ts': `export type { Whole } from './e.ts'; export const one = 1;`,
     'gateway/e.ts': `export interface Whole {} export const late = 1, never = 2;`,
     'gateway/a.test.ts': `import type { Tested } from './a.ts';`,
+    'gateway/app.ts': `export const outside = 1, beside = 2;`,
+    'gateway/app.test.ts': `import { beside } from './app.ts';`,
+    'test/http/a.test.ts': `import { outside } from '@agent-workflow/gateway/app';`,
   };
   const found = idleExports(Object.keys(tree), (file) => parseText(file, tree[file] ?? ''));
   t.deepEqual(
     found.map(({ file, name, importers }) => `${file} ${name} ${importers}`),
-    ['gateway/a.ts idle nobody', 'gateway/a.ts Tested tests', 'gateway/e.ts never nobody'],
+    [
+      'gateway/a.ts idle nobody',
+      'gateway/a.ts Tested tests',
+      'gateway/e.ts never nobody',
+      'gateway/app.ts beside tests',
+    ],
   );
 });
 

@@ -2,7 +2,7 @@ import ts from 'typescript';
 import { lineOf, nodesOf, parse } from './parse.ts';
 import { fileOf, files, tests } from './tree.ts';
 
-/** An export without an importer, or with none but tests. */
+/** An export without an importer, or with none but tests. An entry that a workspace declares is there for its outside: tests from another workspace count. */
 interface IdleExport {
   readonly file: string;
   readonly line: number;
@@ -18,7 +18,8 @@ const entries: readonly RegExp[] = [
   /^gateway\/auth\/backend\.ts$/,
   // Every message of a proto, whether or not somebody names its type.
   /^protos\/(threads|execution|memory)\.ts$/,
-  // Loaded by the path that a service file names.
+  // Loaded by the paths of their folders: the settings of each part, and the agent that a service file names.
+  /^services\/execution\/agents\/default\/settings\.ts$/,
   /^services\/execution\/agents\/default\.ts$/,
   // The files of a new project, as its author gets them.
   /^services\/command\/init\/template\//,
@@ -36,21 +37,28 @@ export function idleExports(all: readonly string[] = files, sourceOf: SourceOf =
       exportsOf(sourceOf(file)).flatMap(({ name, line }): IdleExport[] => {
         const users = [...(importers.get(`${file}#${name}`) ?? []), ...(importers.get(`${file}#*`) ?? [])];
         if (users.length === 0) return [{ file, line, name, importers: 'nobody' }];
-        const onlyTests = !tests.test(file) && users.every((user) => tests.test(user));
+        const onlyTests = !tests.test(file) && users.every((user) => tests.test(user.file) && !user.isThroughEntry);
         return onlyTests ? [{ file, line, name, importers: 'tests' }] : [];
       }),
     );
 }
 
+interface Importer {
+  readonly file: string;
+  /** Whether it names an entry that a workspace declares, and not a file beside it. */
+  readonly isThroughEntry: boolean;
+}
+
 /** By `file#name`, or `file#*` for an import of the whole module, who imports it. */
-function importersOf(all: readonly string[], sourceOf: SourceOf): ReadonlyMap<string, readonly string[]> {
-  const importers = new Map<string, string[]>();
+function importersOf(all: readonly string[], sourceOf: SourceOf): ReadonlyMap<string, readonly Importer[]> {
+  const importers = new Map<string, Importer[]>();
   for (const file of all) {
     for (const { from, name } of importsOf(sourceOf(file))) {
       const target = fileOf(file, from);
       if (target === undefined) continue;
       const key = `${target}#${name}`;
-      importers.set(key, [...(importers.get(key) ?? []), file]);
+      const isThroughEntry = from.startsWith('@agent-workflow/');
+      importers.set(key, [...(importers.get(key) ?? []), { file, isThroughEntry }]);
     }
   }
   return importers;

@@ -55,8 +55,8 @@ async function scrape(url: string): Promise<Scraped> {
   };
 }
 
-const metricsAt = ({ says }: Pick<RunningProcess, 'says'>): string =>
-  / are at (\S+)\/metrics$/.exec(says.find((line) => line.startsWith('metrics ')) ?? '')?.[1] ?? '';
+const metricsAt = ({ startLines }: Pick<RunningProcess, 'startLines'>): string =>
+  / are at (\S+)\/metrics$/.exec(startLines.find((line) => line.startsWith('metrics ')) ?? '')?.[1] ?? '';
 
 const measured = { METRICS_PORT: '0', METRICS_HOST: '127.0.0.1', PORT: '0', LOG_LEVEL: 'silent' };
 
@@ -285,7 +285,7 @@ const absence = clusterAbsence();
     await using ground = await openGround();
     const env = { GRPC_HOST: '127.0.0.1', GRPC_PORT: '0', SERVICE_TOKEN: 'known', DRAIN_SECONDS: '1' };
     const opened = await openThreadsProcess({ ...ground.env, ...measured, ...env }, AbortSignal.timeout(30_000));
-    const address = / listens on (\S+)$/.exec(opened.says.at(-1) ?? '')?.[1] ?? '';
+    const address = / listens on (\S+)$/.exec(opened.startLines.at(-1) ?? '')?.[1] ?? '';
     const url = metricsAt(opened);
     const owner = 'u:ada';
     await using threads = connect('threads', address, { token: 'known' });

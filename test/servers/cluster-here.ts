@@ -54,6 +54,7 @@ export async function openClusterHere(
 
 const startMs = 60_000;
 
-const listensOn = ({ says }: RunningProcess): string => / listens on (\S+)$/.exec(says.at(-1) ?? '')?.[1] ?? '';
+const listensOn = ({ startLines }: RunningProcess): string =>
+  / listens on (\S+)$/.exec(startLines.at(-1) ?? '')?.[1] ?? '';
 
 const targetOf = (addresses: readonly string[]): string => `ipv4:${addresses.join(',')}`;

@@ -17,8 +17,6 @@ interface Outcome {
   readonly refused: readonly (readonly [Pending, unknown])[];
 }
 
-type Prepare = (sql: string) => StatementSync;
-
 /** Commits the writes of one tick together. */
 interface GroupCommit {
   /** `write` of a file. */
@@ -30,19 +28,32 @@ interface GroupCommit {
 }
 
 interface GroupCommitOptions {
-  readonly prepare: Prepare;
+  readonly prepare: (sql: string) => StatementSync;
   /** Why no write is accepted at the moment; `undefined` while they are. */
   readonly refusal: () => ServiceError | undefined;
   /** Why nothing can be written; `undefined` when something can. It is called before each transaction. */
   readonly fault: () => Error | undefined;
   /** Called for each write of which nothing was written. */
   readonly onRefused: (error: unknown) => void;
-  /** Takes the writes of one transaction after its COMMIT, and settles each. */
-  readonly onWritten: (writes: readonly Pending[]) => void;
+  /** Takes the writes of one transaction after its COMMIT, and settles each once it is on disk; `undefined`: they settle at once. */
+  readonly settle: ((writes: readonly Pending[]) => void) | undefined;
+  /** Called after each COMMIT with how many writes it held. */
+  readonly onCommitted: (count: number) => void;
 }
 
+/** The statements around the writes of a group. */
+type Frame = Readonly<Record<'begin' | 'commit' | 'rollback' | 'save' | 'release' | 'undo', StatementSync>>;
+
 export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
-  const { prepare, refusal, fault, onRefused, onWritten } = options;
+  const { prepare, refusal, fault, onRefused, settle, onCommitted } = options;
+  const frame = {
+    begin: prepare('BEGIN IMMEDIATE'),
+    commit: prepare('COMMIT'),
+    rollback: prepare('ROLLBACK'),
+    save: prepare('SAVEPOINT work'),
+    release: prepare('RELEASE work'),
+    undo: prepare('ROLLBACK TO work'),
+  };
   let waiting: Pending[] = [];
   let isCommitting = false;
 
@@ -51,7 +62,7 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
     if (missing) return { written: [], refused: group.map((pending) => [pending, missing]) };
     isCommitting = true;
     try {
-      return commitGroup(group, prepare);
+      return commitGroup(group, frame);
     } finally {
       isCommitting = false;
     }
@@ -66,7 +77,11 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
       onRefused(error);
       pending.reject(error);
     }
-    if (written.length > 0) onWritten(written);
+    if (written.length === 0) return;
+    if (settle) settle(written);
+    else for (const pending of written) pending.resolve();
+    // A sync in line has failed by now, if it does: then nothing is copied.
+    onCommitted(written.length);
   };
 
   return {
@@ -102,9 +117,9 @@ export function createGroupCommit(options: GroupCommitOptions): GroupCommit {
  * refusals are common enough to be cheap; after any other failure each write has a transaction of its own, because SQLite may
  * have undone the whole transaction (a disk that is full in the middle of it), and the COMMIT itself may be what fails.
  */
-function commitGroup(group: readonly Pending[], prepare: Prepare): Outcome {
+function commitGroup(group: readonly Pending[], frame: Frame): Outcome {
   try {
-    return inTransaction(prepare, () => {
+    return inTransaction(frame, () => {
       for (const pending of group) pending.run();
       return { written: group, refused: [] };
     });
@@ -112,49 +127,49 @@ function commitGroup(group: readonly Pending[], prepare: Prepare): Outcome {
     // The process that holds the file would make each of them wait.
     if (group.length === 1 || primaryCode(error) === sqliteBusy)
       return { written: [], refused: group.map((pending) => [pending, error]) };
-    return error instanceof ServiceError ? behindSavepoints(group, prepare) : oneByOne(group, prepare);
+    return error instanceof ServiceError ? behindSavepoints(group, frame) : oneByOne(group, frame);
   }
 }
 
 const sqliteBusy = 5;
 
-function behindSavepoints(group: readonly Pending[], prepare: Prepare): Outcome {
+function behindSavepoints(group: readonly Pending[], frame: Frame): Outcome {
   try {
-    return inTransaction(prepare, () => {
+    return inTransaction(frame, () => {
       const refused: [Pending, unknown][] = [];
       const written = group.filter((pending) => {
-        const refusal = runBehindSavepoint(pending, prepare);
+        const refusal = runBehindSavepoint(pending, frame);
         if (refusal) refused.push([pending, refusal]);
         return !refusal;
       });
       return { written, refused };
     });
   } catch {
-    return oneByOne(group, prepare);
+    return oneByOne(group, frame);
   }
 }
 
 /** Gives why the write was refused, if it was; its own writes are undone then. */
-function runBehindSavepoint(pending: Pending, prepare: Prepare): ServiceError | undefined {
-  prepare('SAVEPOINT work').run();
+function runBehindSavepoint(pending: Pending, { save, release, undo }: Frame): ServiceError | undefined {
+  save.run();
   try {
     pending.run();
-    prepare('RELEASE work').run();
+    release.run();
     return undefined;
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    prepare('ROLLBACK TO work').run();
-    prepare('RELEASE work').run();
+    undo.run();
+    release.run();
     return error;
   }
 }
 
-function oneByOne(group: readonly Pending[], prepare: Prepare): Outcome {
+function oneByOne(group: readonly Pending[], frame: Frame): Outcome {
   const written: Pending[] = [];
   const refused: [Pending, unknown][] = [];
   for (const pending of group) {
     try {
-      inTransaction(prepare, pending.run);
+      inTransaction(frame, pending.run);
       written.push(pending);
     } catch (error) {
       refused.push([pending, error]);
@@ -164,21 +179,21 @@ function oneByOne(group: readonly Pending[], prepare: Prepare): Outcome {
 }
 
 /** Runs `work` in a transaction; when anything fails, nothing of it is written. */
-function inTransaction<T>(prepare: Prepare, work: () => T): T {
+function inTransaction<T>(frame: Frame, work: () => T): T {
   try {
-    prepare('BEGIN IMMEDIATE').run();
+    frame.begin.run();
     const result = work();
-    prepare('COMMIT').run();
+    frame.commit.run();
     return result;
   } catch (error) {
-    rollBack(prepare);
+    rollBack(frame);
     throw error;
   }
 }
 
-function rollBack(prepare: Prepare): void {
+function rollBack({ rollback }: Frame): void {
   try {
-    prepare('ROLLBACK').run();
+    rollback.run();
   } catch {
     // BEGIN itself had failed, or SQLite has rolled back by itself: there is nothing to undo.
   }

@@ -17,6 +17,8 @@ export interface Sqlite extends Disposable {
    * the file cannot be read and `StorageFailed` for a fault of its own; or inside, where `write` translates what SQLite throws.
    */
   readonly prepare: (sql: string) => StatementSync;
+  /** Prepares a statement outside of `write` that is used inside of it only. */
+  readonly prepareWrite: (sql: string) => StatementSync;
   /**
    * Runs `work` inside the next shared transaction and resolves after its COMMIT. `work` is atomic: when it throws,
    * only its own writes are undone. Works run in the order of the calls and see each other's writes. `work` may be run
@@ -92,12 +94,14 @@ function openFile({ path, durability, migrations, health }: SqliteOptions, openi
     refusal: log?.refusal ?? none,
     fault: presence?.recentFault ?? none,
     onRefused: (error) => condition.fails('write', error),
-    onWritten: log?.settle ?? resolveAll,
+    settle: log?.settle,
+    onCommitted: log?.note ?? none,
   });
 
   const everything = opening.move();
   return {
     prepare: (sql) => (group.isCommitting() ? plain(sql) : reading(sql)),
+    prepareWrite: plain,
     write: group.write,
     [Symbol.dispose]: () => {
       group.flush();
@@ -117,10 +121,6 @@ function cached(prepare: (sql: string) => StatementSync): (sql: string) => State
 }
 
 const none = (): undefined => undefined;
-
-function resolveAll(writes: readonly { readonly resolve: () => void }[]): void {
-  for (const write of writes) write.resolve();
-}
 
 /** Milliseconds between two checks whether a file is there to which nobody writes. */
 const presenceMs = 1000;

@@ -8,8 +8,10 @@ import { openLogSync, type Written } from './sync.ts';
 interface WriteAheadLog extends Disposable {
   /** Why nothing may be written; `undefined` while the log is sound. */
   readonly refusal: () => ServiceError | undefined;
-  /** These writes have been committed. Each settles as soon as it is as durable as the file promises. */
-  readonly settle: (writes: readonly Written[]) => void;
+  /** These writes have been committed. Each settles once it is on disk; `undefined` where the file promises no more than a COMMIT. */
+  readonly settle: ((writes: readonly Written[]) => void) | undefined;
+  /** So many writes have been committed: from time to time the log is copied into the file. */
+  readonly note: (writes: number) => void;
 }
 
 interface WriteAheadLogOptions {
@@ -63,12 +65,8 @@ export function openWriteAheadLog(
   const everything = opening.move();
   return {
     refusal: () => refusal,
-    settle: (writes) => {
-      if (sync) sync.settle(writes);
-      else for (const write of writes) write.resolve();
-      // A sync in line has failed by now, if it does: then nothing is copied.
-      checkpointer.note(writes.length);
-    },
+    settle: sync?.settle,
+    note: checkpointer.note,
     [Symbol.dispose]: () => everything.dispose(),
   };
 }

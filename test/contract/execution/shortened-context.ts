@@ -45,17 +45,17 @@ export function shortenedContextTests(test: TestFn, name: string, open: Opener):
       const { runId } = await start(execution, { threadId: 't1', granularity, messages: input });
       const events = await followAll(execution, runId);
       for (const each of [before, events]) holdsOrder(t, each, granularity);
-      const told = (list: readonly RunEvent[], event: string): unknown[] =>
+      const dataOf = (list: readonly RunEvent[], event: string): unknown[] =>
         list.map(toChunk).flatMap((chunk) => (chunk.event === event ? [chunk.data] : []));
       const chunks = (added: readonly Message[], ...removed: string[][]): unknown[] =>
         granularity === 'low'
           ? []
           : [{ messages: added, removed: [] }, ...removed.map((ids) => ({ messages: [], removed: ids }))];
       const replies = (list: readonly RunEvent[]): readonly Message[] => resultOf(toChunk(list.at(-1))).all_messages;
-      t.deepEqual(told(before, 'context_chunk'), chunks(replies(before)));
+      t.deepEqual(dataOf(before, 'context_chunk'), chunks(replies(before)));
       const gone = ['a', replies(before)[0]?.message_id ?? '', 'b', 'c'];
-      t.deepEqual(told(events, 'context_chunk'), chunks(replies(events), gone));
-      t.deepEqual(told(events, 'summary_chunk'), granularity === 'full' ? ['a, saw 1, b, c'] : []);
+      t.deepEqual(dataOf(events, 'context_chunk'), chunks(replies(events), gone));
+      t.deepEqual(dataOf(events, 'summary_chunk'), granularity === 'full' ? ['a, saw 1, b, c'] : []);
     });
 
   check('what is said and removed in one step is in the log alone, warm or read', asides, async (t, services) => {

@@ -106,9 +106,9 @@ interface SqliteRunLogOptions extends Pick<SqliteOptions, 'path' | 'health'> {
  */
 export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteRunLogOptions): RunLog {
   const db = openSqlite({ path, durability: 'normal', migrations, health });
-  const { prepare } = db;
-  const insert = prepare('INSERT INTO events (run_id, first, last, bytes, layout) VALUES (?, ?, ?, ?, ?)');
-  const insertUnended = prepare('INSERT OR IGNORE INTO unended (run_id, at) VALUES (?, ?)');
+  const { prepare, prepareWrite } = db;
+  const insert = prepareWrite('INSERT INTO events (run_id, first, last, bytes, layout) VALUES (?, ?, ?, ?, ?)');
+  const insertUnended = prepareWrite('INSERT OR IGNORE INTO unended (run_id, at) VALUES (?, ?)');
   const openedAt = Date.now();
   const tails = new Map<string, Tail>();
   /** Live runs without followers, whose events wait to be written. */
