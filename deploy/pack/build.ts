@@ -11,6 +11,7 @@ interface Manifest {
   readonly version: string;
   readonly license: string;
   readonly exports: Readonly<Record<string, string>>;
+  readonly main?: string;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
@@ -25,7 +26,7 @@ export function build(publication: Publication, into: string): void {
   const resolve = (specifier: string): string | undefined => {
     const name = packageOf(specifier);
     if (ours[specifier] !== undefined) return ours[specifier];
-    if (publication.copied.includes(name)) return join('vendor', name, 'index.js');
+    if (publication.copied.includes(name)) return join('vendor', name, mainOf(name));
     if (!name.startsWith('node:')) external.add(name);
     return undefined;
   };
@@ -114,10 +115,17 @@ function exportsOf(name: string, folder: string): (readonly [specifier: string, 
 const packageOf = (specifier: string): string =>
   specifier.startsWith('@') ? specifier.split('/', 2).join('/') : (specifier.split('/', 1)[0] ?? '');
 
-/** A package of others beside our files, with its licence. Imports of another such package lead to that one's copy. */
+/** The file that `import` of a package of others leads to. */
+const mainOf = (name: string): string => readManifest(join('node_modules', name)).main ?? 'index.js';
+
+/**
+ * A package of others beside our files, with its licence and its `package.json`, which says how its files are read. Imports of
+ * another such package lead to that one's copy.
+ */
 function copyPackage(name: string, copied: readonly string[], into: string): void {
   const from = join(root, 'node_modules', name);
-  for (const file of globSync(['*.js', '*.d.ts', 'license*', 'LICENSE*'], { cwd: from })) {
+  const taken = ['{,dist/}*.js', '{,dist/}*.d.ts', 'license*', 'LICENSE*', 'package.json'];
+  for (const file of globSync(taken, { cwd: from })) {
     const text = copied.reduce(
       (text, other) => text.replaceAll(`from '${other}'`, `from '../${other}/index.js'`),
       readFileSync(join(from, file), 'utf8'),

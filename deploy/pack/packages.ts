@@ -28,7 +28,7 @@ export const publications: readonly Publication[] = [
     folder: 'services/graph',
     isTyped: true,
     peers: [],
-    copied: ['p-retry', 'is-network-error'],
+    copied: ['ajv-formats', 'p-retry', 'is-network-error'],
     assets: [],
   },
   {

@@ -44,7 +44,32 @@ interface FeedBounds {
 const defaultBounds: FeedBounds = { segmentBytes: 64 * 1024, feedBytes: 1024 * 1024, totalBytes: 16 * 1024 * 1024 };
 
 /** Feeds on this execution service. */
-export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedBounds = defaultBounds): Feeds {
+export function createFeeds(execution: Pick<Execution, 'follow'>, bounds: FeedBounds = defaultBounds): Feeds {
+  const feeds = createFeedSet(execution, bounds);
+  return {
+    open: (request, framing, call) => openReader(feeds, request, framing, call),
+    bufferedBytes: feeds.bufferedBytes,
+  };
+}
+
+/** The feeds of this process and their readers, within the bounds. */
+interface FeedSet {
+  /** Begins to read a run, for readers of one key. */
+  readonly openFeed: (key: string, request: FollowRequest, framing: Framing, call: Call) => Feed;
+  /** Another feed that has the offset of the reader. */
+  readonly find: (key: string, state: ReaderState) => Found | undefined;
+  /** The reader continues with the feed's segment of this index. */
+  readonly enter: (state: ReaderState, feed: Feed, index: number) => void;
+  /** The reader reads its feed no longer. A feed without readers ends. */
+  readonly leave: (state: ReaderState) => void;
+  /** The reader has read its segment. */
+  readonly advance: (state: ReaderState, feed: Feed) => void;
+  /** Reads the next batch for the readers at the end of the feed, and wakes them. */
+  readonly pull: (feed: Feed) => Promise<void>;
+  readonly bufferedBytes: Feeds['bufferedBytes'];
+}
+
+function createFeedSet({ follow }: Pick<Execution, 'follow'>, bounds: FeedBounds): FeedSet {
   const feedsOf = new Map<string, Set<Feed>>();
   let bufferedBytes = 0;
   let uses = 0;
@@ -189,7 +214,6 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
     feed.batchBytes = 0;
   };
 
-  /** Reads the next batch for the readers at the end of the feed. */
   const pull = async (feed: Feed): Promise<void> => {
     feed.isPulling = true;
     removeSlowReaders(feed);
@@ -219,95 +243,101 @@ export function createFeeds({ follow }: Pick<Execution, 'follow'>, bounds: FeedB
     return undefined;
   };
 
-  const open: Feeds['open'] = (request, framing, call) => {
-    const { owner, runId } = request;
-    const key = JSON.stringify([framing.name, owner, runId]);
-    const state: ReaderState = {
-      feed: undefined,
-      index: 0,
-      position: { after: request.after, offset: 0 },
-      wake: undefined,
-    };
-    let first: FollowRequest | undefined = request;
-    let isDisconnected = call.signal.aborted;
-    const onDisconnect = (): void => {
-      isDisconnected = true;
-      leave(state);
-      state.wake?.();
-    };
-    call.signal.addEventListener('abort', onDisconnect, { once: true });
-
-    /** Continues with another feed that has the reader's offset, or with a new one. */
-    const attach = (): Feed => {
-      const found = find(key, state);
-      if (found) {
-        leave(state);
-        enter(state, found.feed, found.index);
-      }
-      const feed = state.feed ?? openFeed(key, first ?? { owner, runId, after: state.position.after }, framing, call);
-      if (!state.feed) enter(state, feed, feed.base);
-      first = undefined;
-      return feed;
-    };
-
-    const wait = async (feed: Feed): Promise<void> => {
-      await new Promise<void>((resolve) => {
-        state.wake = resolve;
-        if (!feed.isPulling) void pull(feed);
-      });
-      state.wake = undefined;
-    };
-
-    /** The bytes of the segment that the reader does not have; `undefined` when it has all of them. */
-    const pass = (feed: Feed, segment: Segment): StreamBytes | undefined => {
-      const { position } = state;
-      const start = isSame(segment.from, position) ? 0 : locate(segment, position);
-      if (start === undefined && !isWithin(segment, position)) {
-        // The log was rebuilt meanwhile, and the partly sent event is not in it.
-        throw unavailable('the event log was rebuilt while it was read; resume the stream');
-      }
-      feed.usedAt = ++uses;
-      release(feed, state.index - feed.base);
-      state.index++;
-      trim(feed);
-      if (start === undefined) return undefined;
-      state.position = segment.to;
-      const bytes = Buffer.isBuffer(segment.content) ? segment.content : segment.content.encode();
-      return { bytes: start === 0 ? bytes : bytes.subarray(start), isWhole: segment.to.offset === 0 };
-    };
-
-    const next: Reader['next'] = async () => {
-      for (;;) {
-        if (isDisconnected) throw new ServiceError('Cancelled', 'the caller disconnected');
-        let { feed } = state;
-        if (!feed || state.index - feed.base === feed.segments.length) feed = attach();
-        const buffered = feed.segments[state.index - feed.base];
-        if (buffered) {
-          const taken = pass(feed, buffered.segment);
-          if (taken) return taken;
-        } else if (feed.isOver) {
-          return undefined;
-        } else if (feed.error === undefined) {
-          await wait(feed);
-        } else {
-          const { error } = feed;
-          leave(state);
-          // A feed has the deadline of the reader that opened it; the others continue with another feed.
-          if (error.code !== 'Timeout' || Date.now() >= call.deadline) throw error;
-        }
-      }
-    };
-
-    return {
-      next,
-      [Symbol.dispose]: () => {
-        call.signal.removeEventListener('abort', onDisconnect);
-        leave(state);
-      },
-    };
+  const advance = (state: ReaderState, feed: Feed): void => {
+    feed.usedAt = ++uses;
+    release(feed, state.index - feed.base);
+    state.index++;
+    trim(feed);
   };
 
-  return { open, bufferedBytes: () => bufferedBytes };
+  return { openFeed, find, enter, leave, pull, advance, bufferedBytes: () => bufferedBytes };
+}
+
+function openReader(feeds: FeedSet, request: FollowRequest, framing: Framing, call: Call): Reader {
+  const { find, enter, leave, advance } = feeds;
+  const { owner, runId } = request;
+  const key = JSON.stringify([framing.name, owner, runId]);
+  const state: ReaderState = {
+    feed: undefined,
+    index: 0,
+    position: { after: request.after, offset: 0 },
+    wake: undefined,
+  };
+  let first: FollowRequest | undefined = request;
+  let isDisconnected = call.signal.aborted;
+  const onDisconnect = (): void => {
+    isDisconnected = true;
+    leave(state);
+    state.wake?.();
+  };
+  call.signal.addEventListener('abort', onDisconnect, { once: true });
+
+  /** Continues with another feed that has the reader's offset, or with a new one. */
+  const attach = (): Feed => {
+    const found = find(key, state);
+    if (found) {
+      leave(state);
+      enter(state, found.feed, found.index);
+    }
+    const feed =
+      state.feed ?? feeds.openFeed(key, first ?? { owner, runId, after: state.position.after }, framing, call);
+    if (!state.feed) enter(state, feed, feed.base);
+    first = undefined;
+    return feed;
+  };
+
+  const wait = async (feed: Feed): Promise<void> => {
+    await new Promise<void>((resolve) => {
+      state.wake = resolve;
+      if (!feed.isPulling) void feeds.pull(feed);
+    });
+    state.wake = undefined;
+  };
+
+  /** The bytes of the segment that the reader does not have; `undefined` when it has all of them. */
+  const pass = (feed: Feed, segment: Segment): StreamBytes | undefined => {
+    const { position } = state;
+    const start = isSame(segment.from, position) ? 0 : locate(segment, position);
+    if (start === undefined && !isWithin(segment, position)) {
+      // The log was rebuilt meanwhile, and the partly sent event is not in it.
+      throw unavailable('the event log was rebuilt while it was read; resume the stream');
+    }
+    advance(state, feed);
+    if (start === undefined) return undefined;
+    state.position = segment.to;
+    const bytes = Buffer.isBuffer(segment.content) ? segment.content : segment.content.encode();
+    return { bytes: start === 0 ? bytes : bytes.subarray(start), isWhole: segment.to.offset === 0 };
+  };
+
+  const next: Reader['next'] = async () => {
+    for (;;) {
+      if (isDisconnected) throw new ServiceError('Cancelled', 'the caller disconnected');
+      let { feed } = state;
+      if (!feed || state.index - feed.base === feed.segments.length) feed = attach();
+      const buffered = feed.segments[state.index - feed.base];
+      if (buffered) {
+        const taken = pass(feed, buffered.segment);
+        if (taken) return taken;
+      } else if (feed.isOver) {
+        return undefined;
+      } else if (feed.error === undefined) {
+        await wait(feed);
+      } else {
+        const { error } = feed;
+        leave(state);
+        // A feed has the deadline of the reader that opened it; the others continue with another feed.
+        if (error.code !== 'Timeout' || Date.now() >= call.deadline) throw error;
+      }
+    }
+  };
+
+  return {
+    next,
+    [Symbol.dispose]: () => {
+      call.signal.removeEventListener('abort', onDisconnect);
+      leave(state);
+    },
+  };
 }
 
 interface BufferedSegment {

@@ -13,6 +13,8 @@ const blanks: readonly (readonly [text: RegExp, blank: string])[] = [
   [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'UUID'],
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)/g, 'TIME'],
   [/\b[0-9a-f]{32,64}\b/g, 'HEX'],
+  // Threads that tests number as they come, side by side.
+  [/\bthread-\d+\b/g, 'thread-N'],
   [/"(message|msg)":"(?:[^"\\]|\\.)*"/g, '"$1":"TEXT"'],
   [/"(next_cursor|cursor|ticket|token)":"(?:[^"\\]|\\.)*"/g, '"$1":"OPAQUE"'],
   [/127\.0\.0\.1:\d+/g, 'HOST'],
