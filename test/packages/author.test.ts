@@ -14,7 +14,7 @@ else test.skip('packages are tested by `npm run test:packages`', () => undefined
 function author(): void {
   const opened = new AsyncDisposableStack();
   test.serial.before('the packages are built', async (t) => {
-    t.timeout(300_000);
+    t.timeout(600_000);
     tarballs = await packAll(opened.use(await openFolder()).folder);
   });
   test.after.always(() => opened.disposeAsync());
@@ -22,7 +22,7 @@ function author(): void {
   test.serial(
     'an author installs the packages, and type-checks, tests, serves and edits an agent in TypeScript',
     async (t) => {
-      t.timeout(300_000);
+      t.timeout(600_000);
       await isWritten(t, 'ts', async (project) => {
         await run(project, 'npm', 'run', 'types');
       });
@@ -30,7 +30,7 @@ function author(): void {
   );
 
   test.serial('an author does the same in plain JavaScript', async (t) => {
-    t.timeout(300_000);
+    t.timeout(600_000);
     await isWritten(t, 'js', async () => undefined);
   });
 
