@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isServiceError, unavailable, type ServiceError } from '@agent-workflow/kit/errors';
 import { toContextHeaders, requestContext } from '@agent-workflow/kit/request-context';
 import {
@@ -77,6 +78,7 @@ function callUntilAnswered(
     },
   };
   const running = new Set<ClientUnaryCall>();
+  let isPausing = false;
   let made = 0;
   let isOver = false;
   let timer: NodeJS.Timeout | undefined;
@@ -120,11 +122,25 @@ function callUntilAnswered(
 
   const failed = (error: GrpcError): void => {
     const mayRepeat = isUnbegun(error) || (rule.retry !== 'never' && isLost(error));
-    // Another attempt is on its way to the answer.
-    if (mayRepeat && running.size > 0) return;
+    // Another attempt is on its way to the answer, or about to be made.
+    if (mayRepeat && (running.size > 0 || isPausing)) return;
     if (!mayRepeat || made >= maxAttempts) fail(error);
-    else if (hasNotLeft(error)) void whenConnected(outgoing, () => isOver).then((is) => (is ? attempt() : fail(error)));
-    else setTimeout(attempt, firstPauseMs * 2 ** made);
+    else if (hasNotLeft(error))
+      attemptAfter(
+        whenConnected(outgoing, () => isOver),
+        error,
+      );
+    else attemptAfter(sleep(firstPauseMs * 2 ** made, true), error);
+  };
+
+  /** Makes an attempt when `pause` is over and gave true, and fails with `error` when it gave false. */
+  const attemptAfter = (pause: Promise<boolean>, error: GrpcError): void => {
+    isPausing = true;
+    void pause.then((isOfUse) => {
+      isPausing = false;
+      if (isOfUse) attempt();
+      else fail(error);
+    });
   };
 
   /** Makes an attempt at another replica beside those that are under way; what they were in the middle of may still be answered. */

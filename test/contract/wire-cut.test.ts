@@ -24,19 +24,31 @@ function answer(stream: ServerHttp2Stream): void {
   stream.end(Buffer.alloc(5));
 }
 
-/** A server that ends its first calls as `cut` does and answers those after them; gives its address and how many it was asked. */
-async function openCutting(
+interface RawServer {
+  readonly address: string;
+  /** How many calls have reached it. */
+  readonly asked: () => number;
+}
+
+/** A server that ends its first calls as `cut` does and answers those after them. */
+const openCutting = (
   t: ExecutionContext,
   cut: (stream: ServerHttp2Stream) => void,
   count: number,
-): Promise<{ readonly address: string; readonly asked: () => number }> {
+): Promise<RawServer> => openAnswering(t, (stream, index) => (index < count ? cut : answer)(stream));
+
+/** A server that gives each call, by its number from 0, to `handle` once its request is there. */
+async function openAnswering(
+  t: ExecutionContext,
+  handle: (stream: ServerHttp2Stream, index: number) => void,
+): Promise<RawServer> {
   let asked = 0;
   const server = createServer();
   server.on('session', (session) => t.teardown(() => session.destroy()));
   server.on('stream', (stream) => {
     stream.on('error', () => undefined);
     stream.resume();
-    stream.on('end', () => (asked++ < count ? cut : answer)(stream));
+    stream.on('end', () => handle(stream, asked++));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -62,3 +74,27 @@ for (const [way, cut] of Object.entries(cuts)) {
     await t.throwsAsync(read(), { code: 'Unavailable' });
   });
 }
+
+/** How long a server holds the attempt before the last: so the call is a second old in the pause that follows. */
+const heldMs = 550;
+
+test('a call whose only server keeps refusing it as not begun fails with what that server says', async (t) => {
+  const said = Buffer.from(JSON.stringify({ code: 'Unavailable', message: 'the service is starting', details: [] }));
+  const { address } = await openAnswering(t, (stream, index) => {
+    const refuse = (): void =>
+      stream.respond(
+        {
+          ...{ [statusHeader]: 200, 'content-type': 'application/grpc', 'grpc-status': '14', 'not-begun': 'starting' },
+          'service-error-bin': said.toString('base64'),
+        },
+        { endStream: true },
+      );
+    if (index === 4) setTimeout(refuse, heldMs);
+    else refuse();
+  });
+  await using execution = connect('execution', address);
+  await t.throwsAsync(execution.getGraph({}, within(20_000)), {
+    code: 'Unavailable',
+    message: 'the service is starting',
+  });
+});
