@@ -10,6 +10,7 @@ export type {
 export { field, type Field, type FieldSpec } from './state/field.ts';
 export { END, START } from './build/names.ts';
 export { StateGraph, type CompiledGraph, type NodeFunction } from './build/graph.ts';
+export { send, type Send } from './build/send.ts';
 export { interrupt, type Interrupt } from './run/interrupt.ts';
 export type { NodePolicy, RetryPolicy } from './build/policy.ts';
 export type { NewMessage, State, Update } from './state/state.ts';
