@@ -20,7 +20,9 @@ export interface Walked {
   readonly interrupts: readonly Interrupt[];
 }
 
-export interface WalkOptions extends Partial<Pick<Step, 'answers' | 'branchRecords' | 'isRemote' | 'onChunk' | 'onFault' | 'onProgress' | 'onRestart'>> {
+export interface WalkOptions extends Partial<
+  Pick<Step, 'answers' | 'branchRecords' | 'isRemote' | 'onChunk' | 'onFault' | 'onProgress' | 'onRestart'>
+> {
   /** The result of an earlier walk, from which this one continues; absent: it begins at START. */
   readonly from?: Walked;
   /** Messages that are in the context before the first step. */

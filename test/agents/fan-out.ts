@@ -5,7 +5,10 @@ const fields = {
 };
 
 /** Has its effect at the address that `config.effects` names. One that is answered with an error has not taken place. */
-async function work(_state: unknown, { input, config, idempotencyKey, signal }: NodeContext): Promise<{ done: number[] }> {
+async function work(
+  _state: unknown,
+  { input, config, idempotencyKey, signal }: NodeContext,
+): Promise<{ done: number[] }> {
   const { item } = input as { readonly item: number };
   const headers = { 'idempotency-key': idempotencyKey };
   const url = `${String(config['effects'])}/${String(item)}`;

@@ -40,10 +40,11 @@ test('branches count as one iteration of their node, and each is a message of th
   t.is(meta.status, 'completed');
   t.is(iterations, 1);
   t.deepEqual(await fieldOf(replicas.threads, 't1', 'done'), all);
-  t.deepEqual(
-    (await logOf(replicas.threads, 't1')).map(textOf),
-    ['hi', ...all.map((item) => `did ${String(item)}`), `joined ${String(count)}`],
-  );
+  t.deepEqual((await logOf(replicas.threads, 't1')).map(textOf), [
+    'hi',
+    ...all.map((item) => `did ${String(item)}`),
+    `joined ${String(count)}`,
+  ]);
 });
 
 test('a run whose workers die within one fan-out goes on with the branches that are missing, however often they die', async (t) => {
@@ -79,10 +80,11 @@ test('a run whose workers die within one fan-out goes on with the branches that 
   t.deepEqual(visits, [0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]);
   t.is(keys.size, count);
   t.deepEqual(await fieldOf(replicas.threads, 't1', 'done'), all);
-  t.deepEqual(
-    (await logOf(replicas.threads, 't1')).map(textOf),
-    ['hi', ...all.map((item) => `did ${String(item)}`), `joined ${String(count)}`],
-  );
+  t.deepEqual((await logOf(replicas.threads, 't1')).map(textOf), [
+    'hi',
+    ...all.map((item) => `did ${String(item)}`),
+    `joined ${String(count)}`,
+  ]);
 });
 
 test('a branch whose result cannot be stored for now waits for the record, and is not run again', async (t) => {
@@ -121,11 +123,11 @@ test('a branch that begins again is announced with its index', async (t) => {
   t.deepEqual(
     chunks.filter(({ event }) => event === 'on_chain_stream').map(({ data }) => data),
     [
-      { node: 'work', step: 1, status: 'started' },
-      { node: 'work', step: 1, status: 'restarted', attempt: 2, branch: 3 },
-      { node: 'work', step: 1, status: 'completed' },
-      { node: 'join', step: 2, status: 'started' },
-      { node: 'join', step: 2, status: 'completed' },
+      { node: 'work', step: 0, status: 'started' },
+      { node: 'work', step: 0, status: 'restarted', attempt: 2, branch: 3 },
+      { node: 'work', step: 0, status: 'completed' },
+      { node: 'join', step: 1, status: 'started' },
+      { node: 'join', step: 1, status: 'completed' },
     ],
   );
   t.is((await replicas.threads.getRun({ owner, runId }, call())).status, 'completed');
@@ -140,9 +142,12 @@ test('what a node publishes as progress is an event of its run, and no message',
   const { execution } = await replicas.open({ graph });
   const { runId } = await start(execution, { threadId: 't1', messages: [user('go')] });
   const chunks = (await followAll(execution, runId)).map(toChunk);
-  t.deepEqual(
-    chunks.filter(({ event }) => event === 'on_chain_stream').map(({ data }) => data)[1],
-    { node: 'work', step: 1, status: 'progress', branch: 0, custom: { percent: 50 } },
-  );
+  t.deepEqual(chunks.filter(({ event }) => event === 'on_chain_stream').map(({ data }) => data)[1], {
+    node: 'work',
+    step: 0,
+    status: 'progress',
+    branch: 0,
+    custom: { percent: 50 },
+  });
   t.deepEqual((await logOf(replicas.threads, 't1')).map(textOf), ['go']);
 });

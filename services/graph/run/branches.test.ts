@@ -283,18 +283,25 @@ function createRecords(limit: number): BranchRecords & { readonly stored: Map<st
 
 test('a step that runs again runs only the branches whose results are not on record, and publishes their messages whole', async (t) => {
   const runs: number[] = [];
-  const graph = fanOut(items(6), (_, { input, emit }) => {
-    runs.push(itemOf(input));
-    emit(`text ${String(itemOf(input))}`);
-    return { done: [String(itemOf(input))] };
-  }, { maxConcurrency: 1 });
+  const graph = fanOut(
+    items(6),
+    (_, { input, emit }) => {
+      runs.push(itemOf(input));
+      emit(`text ${String(itemOf(input))}`);
+      return { done: [String(itemOf(input))] };
+    },
+    { maxConcurrency: 1 },
+  );
   const records = createRecords(4);
   await t.throwsAsync(walk(graph, { branchRecords: records }), { message: 'the process died' });
   t.deepEqual(runs, [0, 1, 2, 3, 4]);
   const { state } = await walk(graph, { branchRecords: { ...createRecords(9), find: records.find } });
   t.deepEqual(runs, [0, 1, 2, 3, 4, 4, 5]);
   t.is(state.values['last'], '0,1,2,3,4,5');
-  t.deepEqual(state.context.map(textOf), items(6).map(({ item }) => `text ${String(item)}`));
+  t.deepEqual(
+    state.context.map(textOf),
+    items(6).map(({ item }) => `text ${String(item)}`),
+  );
 });
 
 test('a result on record counts for the input alone with which it was made', async (t) => {
@@ -307,13 +314,18 @@ test('a result on record counts for the input alone with which it was made', asy
 
 test('a branch that asks leaves no record', async (t) => {
   const records = createRecords(9);
-  await walk(fanOut(items(2), () => ({ done: [String(interrupt('?'))] })), { branchRecords: records });
+  await walk(
+    fanOut(items(2), () => ({ done: [String(interrupt('?'))] })),
+    { branchRecords: records },
+  );
   t.is(records.stored.size, 0);
 });
 
 test('branches that return more than a step may hold fail it', async (t) => {
   const graph = fanOut(items(4), () => ({ done: ['x'.repeat(1_000_000)] }));
-  await t.throwsAsync(walk(graph), { message: 'the branches of node "work" returned more than 3145728 bytes together' });
+  await t.throwsAsync(walk(graph), {
+    message: 'the branches of node "work" returned more than 3145728 bytes together',
+  });
 });
 
 test('a branch that returns what is no JSON fails', async (t) => {

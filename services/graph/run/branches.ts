@@ -57,7 +57,7 @@ async function runBranch(
 ): Promise<NodeResult> {
   const own: Step = {
     ...step,
-    ...{ nodes: [node], branch: index, input, continuation: at },
+    ...{ nodes: [node], branch: index, input: deepFreeze(input), continuation: at },
     onProgress: (name, data) => step.onProgress?.(name, data, index),
     onRestart: (name, attempt) => step.onRestart?.(name, attempt, index),
     onFault: (fault) => step.onFault?.({ ...fault, branch: index }),
@@ -107,11 +107,7 @@ function boundBytes(node: string): (result: string) => void {
   };
 }
 
-function joinResults(
-  node: string,
-  branches: readonly Branch[],
-  results: ReadonlyMap<Branch, NodeResult>,
-): NodeResult {
+function joinResults(node: string, branches: readonly Branch[], results: ReadonlyMap<Branch, NodeResult>): NodeResult {
   const joined = branches.flatMap((branch) => {
     const result = results.get(branch);
     return result ? [{ branch, result }] : [];

@@ -21,7 +21,7 @@ export interface Continuation {
 export interface Branch {
   /** Its place among the branches of its node. */
   readonly index: number;
-  /** JSON, frozen. */
+  /** JSON. */
   readonly input: unknown;
   /** The point at which a branch that waits for the caller continues. */
   readonly at?: Continuation;

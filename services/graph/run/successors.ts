@@ -4,7 +4,7 @@ import { END, START } from '../build/names.ts';
 import type { CompiledGraph } from '../build/graph.ts';
 import { isSend, type Send } from '../build/send.ts';
 import { toJsonValue } from '../state/json-value.ts';
-import { deepFreeze, type EngineState } from '../state/state.ts';
+import type { EngineState } from '../state/state.ts';
 import { toContinuation, type Continuation } from './continuation.ts';
 
 /** What follows a step. */
@@ -29,7 +29,7 @@ export function successors(
   joined: readonly string[] = [],
 ): Successors {
   const led = from.flatMap((name) => [...(graph.edges.get(name) ?? []), ...routed(graph, name, state)]);
-  const named = new Set([...led.filter((target) => !isSend(target)), ...joined]);
+  const named = new Set([...led.filter((target) => typeof target === 'string'), ...joined]);
   named.delete(END);
   const inputs = inputsOf(led.filter(isSend));
   for (const name of inputs.keys())
@@ -76,7 +76,7 @@ function inputsOf(sends: readonly Send[]): Successors['inputs'] {
 
 function toInput(node: string, input: unknown): unknown {
   try {
-    return deepFreeze(toJsonValue(input, `send to node "${node}"`, sizes.progress));
+    return toJsonValue(input, `send to node "${node}"`, sizes.progress);
   } catch (cause) {
     throw new RunFailure('GraphFailed', messageOf(cause), { node, cause });
   }

@@ -6,8 +6,7 @@ export function toJsonValue(value: unknown, who: string, most: number): unknown 
   const json = stringify(value);
   if (json === undefined) throw new TypeError(`${who} was given a value that is not JSON`);
   const bytes = Buffer.byteLength(json);
-  if (bytes > most)
-    throw new RangeError(`${who} was given ${String(bytes)} bytes of JSON, more than ${String(most)}`);
+  if (bytes > most) throw new RangeError(`${who} was given ${String(bytes)} bytes of JSON, more than ${String(most)}`);
   return JSON.parse(json);
 }
 
