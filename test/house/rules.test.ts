@@ -110,7 +110,7 @@ const rules: readonly Rule[] = [
     files: /^services\/graph\//,
     except: tests,
     imports:
-      /^\/(?!services\/graph\/|services\/kit\/(errors|ids|mark|retry|sizes)$|protos\/message$)|^(?!\/|ajv|node:(async_hooks|timers))/,
+      /^\/(?!services\/graph\/|services\/kit\/(each|errors|ids|mark|retry|sizes)$|protos\/message$)|^(?!\/|ajv|node:(async_hooks|timers))/,
     example: ['services/graph/run/step.ts', `import type { RunLog } from '@agent-workflow/execution/ports/log';`],
   },
   {

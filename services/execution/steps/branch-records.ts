@@ -22,7 +22,7 @@ export function createBranchRecords(
   // Only the first step of a takeover may have been begun before.
   const mayHaveRun = claimed.isTakeover && step === claimed.step;
   let failure: unknown;
-  const ask = async <T>(work: () => Promise<T>): Promise<T> => {
+  const whileRecordAway = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await whileAway(work, { signal, onAway, forMs: waitMs });
     } catch (error) {
@@ -33,13 +33,15 @@ export function createBranchRecords(
   return {
     find: async (callKey) => {
       if (!mayHaveRun) return undefined;
-      const { resultJson } = await ask(() => threads.noteToolStarted({ ...fence, callKey }, within(callTimeoutMs)));
+      const { resultJson } = await whileRecordAway(() =>
+        threads.noteToolStarted({ ...fence, callKey }, within(callTimeoutMs)),
+      );
       return resultJson && Buffer.from(resultJson).toString();
     },
 
     save: async (callKey, result) => {
       const resultJson = Buffer.from(result);
-      await ask(() => threads.noteToolResult({ ...fence, callKey, resultJson }, within(callTimeoutMs)));
+      await whileRecordAway(() => threads.noteToolResult({ ...fence, callKey, resultJson }, within(callTimeoutMs)));
     },
 
     failure: () => failure,

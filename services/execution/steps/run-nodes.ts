@@ -25,7 +25,7 @@ export async function runNodes(options: DriveOptions, events: EventWriter, runSt
     publish(options, events, started);
   }
   const records = createToolCallRecords({ ...options, step });
-  const tell = (node: string, what: object): void => {
+  const publishStatus = (node: string, what: object): void => {
     if (runContext.signal.aborted) return;
     publish(options, events, [events.write('on_chain_stream', { node, step, ...what }, { node, step })]);
   };
@@ -43,8 +43,8 @@ export async function runNodes(options: DriveOptions, events: EventWriter, runSt
     toolCallRecords: records,
     branchRecords,
     onFault: options.onFault,
-    onRestart: (node, attempt, branch) => tell(node, { status: 'restarted', attempt, ...ofBranch(branch) }),
-    onProgress: (node, custom, branch) => tell(node, { status: 'progress', ...ofBranch(branch), custom }),
+    onRestart: (node, attempt, branch) => publishStatus(node, { status: 'restarted', attempt, ...ofBranch(branch) }),
+    onProgress: (node, custom, branch) => publishStatus(node, { status: 'progress', ...ofBranch(branch), custom }),
     onChunk: (node, chunk) => {
       if (!runContext.signal.aborted) publish(options, events, [events.chunk(node, step, chunk)]);
     },

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { eachOf } from '@agent-workflow/kit/each';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { RunFailure } from '../state/failure.ts';
@@ -64,24 +63,27 @@ async function runBranch(
   };
   // A sub-graph that runs again begins at its start, and what its routes send may differ: only whole steps of the run have records.
   const records = step.within === undefined ? step.branchRecords : undefined;
-  const key = recordKey(own, node, input);
-  const known = await records?.find(key);
-  if (known !== undefined) {
-    countBytes(known);
+  const key = keyOf(own, node);
+  const known = readRecord(await records?.find(key), input);
+  if (known) {
+    countBytes(JSON.stringify(known));
     // What an earlier attempt streamed was dropped with it.
-    return { ...deepFreeze(JSON.parse(known) as NodeResult), streamed: [] };
+    return { ...deepFreeze(known), streamed: [] };
   }
   const result = await runNode(own, node, runStep);
   if (result.waiting) return inBranch(result, index);
   const json = toJson(inBranch(result, index), node);
   countBytes(json);
-  await records?.save(key, json);
+  await records?.save(key, `{"input":${JSON.stringify(input)},"result":${json}}`);
   return deepFreeze(JSON.parse(json) as NodeResult);
 }
 
-/** The input is a part of the key, so that no record of another input is taken for that of this one. */
-const recordKey = (step: Step, node: string, input: unknown): string =>
-  `${keyOf(step, node)}/${createHash('sha256').update(JSON.stringify(input)).digest('base64url')}`;
+/** A result on record counts for the input alone with which it was made. */
+function readRecord(record: string | undefined, input: unknown): NodeResult | undefined {
+  if (record === undefined) return undefined;
+  const { input: made, result } = JSON.parse(record) as { readonly input: unknown; readonly result: NodeResult };
+  return JSON.stringify(made) === JSON.stringify(input) ? result : undefined;
+}
 
 const inBranch = (result: NodeResult, branch: number): NodeResult => ({
   ...result,

@@ -6,10 +6,13 @@ import { tool, toolNode } from '../build/tool.ts';
 import { walk } from '../testing.ts';
 
 test('what nodes, tools, sub-graphs and branches publish as progress is given in its order, with the node and the branch', async (t) => {
-  const look = tool({ name: 'look', description: 'Looks', parameters: { type: 'object' } }, (_, { progress }) => {
-    progress({ pages: 3 });
-    return 'seen';
-  });
+  const search = tool(
+    { name: 'search', description: 'Searches', parameters: { type: 'object' } },
+    (_, { progress }) => {
+      progress({ pages: 3 });
+      return 'seen';
+    },
+  );
   const inner = new StateGraph({})
     .addNode('deep', (_, { progress }) => progress('within'))
     .addEdge(START, 'deep')
@@ -18,9 +21,9 @@ test('what nodes, tools, sub-graphs and branches publish as progress is given in
     .addNode('ask', (_, { progress, emit }) => {
       progress({ percent: 10, at: new Date(0) });
       progress(null);
-      emit({ type: 'tool_call', id: 'c', name: 'look', args: {} });
+      emit({ type: 'tool_call', id: 'c', name: 'search', args: {} });
     })
-    .addNode('tools', toolNode([look]))
+    .addNode('tools', toolNode([search]))
     .addNode('sub', inner)
     .addNode('work', (_, { progress, input }) => progress(input))
     .addEdge(START, 'ask')

@@ -8,7 +8,7 @@ import type { EngineState } from '../state/state.ts';
 import { toContinuation, type Continuation } from './continuation.ts';
 
 /** What follows a step. */
-export interface Successors {
+interface Successors {
   /** The nodes, each once, in the order of the graph. */
   readonly nodes: readonly string[];
   /** Of the nodes that run in branches: the input of each branch, in the order of the routes. */
@@ -43,7 +43,7 @@ export function successors(
 }
 
 /** With what a run of a graph begins. */
-export interface Entry {
+interface Entry {
   readonly nodes: readonly string[];
   readonly continuation: Continuation | undefined;
 }

@@ -10,10 +10,10 @@ export function toJsonValue(value: unknown, who: string, most: number): unknown 
   return JSON.parse(json);
 }
 
-/** `undefined` also for a cycle and a bigint, which `JSON.stringify` refuses. */
+/** `undefined` for what is not JSON: also for a cycle and a bigint, which `JSON.stringify` refuses. */
 function stringify(value: unknown): string | undefined {
   try {
-    return JSON.stringify(value) as string | undefined;
+    return JSON.stringify(value);
   } catch {
     return undefined;
   }
