@@ -206,7 +206,21 @@ test('a worker that drains waits for runs that end in time, and hands nothing of
 test('runs of a live worker are not taken over, however often others sweep', async (t) => {
   const replicas = await replicasFor(t);
   const gate = gates.next();
-  const living = await replicas.open({ ...often, through: withoutTaking, env: { LEASE_MS: '500' } });
+  let renewals = 0;
+  const living = await replicas.open({
+    ...often,
+    through: (ground) => ({
+      ...withoutTaking(ground),
+      leases: {
+        ...ground.leases,
+        renew: async (workerId, leaseMs) => {
+          await ground.leases.renew(workerId, leaseMs);
+          renewals++;
+        },
+      },
+    }),
+    env: { LEASE_MS: '2000' },
+  });
   const { runId } = await start(living.execution, { messages: [user(gate.name)] });
   await gate.entered;
   const { epoch } = await runOf(replicas.threads, runId);
@@ -223,7 +237,9 @@ test('runs of a live worker are not taken over, however often others sweep', asy
       },
     }),
   });
-  await until(() => sweeps > 50);
+  // Longer than one lease: it is alive because it renews.
+  const renewed = renewals;
+  await until(() => sweeps > 50 && renewals > renewed + 4);
   t.is((await runOf(replicas.threads, runId)).epoch, epoch);
   gate.open();
   t.is(resultOf(await endOf(living.execution, runId)).meta.status, 'completed');
