@@ -79,13 +79,13 @@ for (const [way, cut] of Object.entries(cuts)) {
 const heldMs = 550;
 
 test('a call whose only server keeps refusing it as not begun fails with what that server says', async (t) => {
-  const said = Buffer.from(JSON.stringify({ code: 'Unavailable', message: 'the service is starting', details: [] }));
+  const refusal = Buffer.from(JSON.stringify({ code: 'Unavailable', message: 'the service is starting', details: [] }));
   const { address } = await openAnswering(t, (stream, index) => {
     const refuse = (): void =>
       stream.respond(
         {
           ...{ [statusHeader]: 200, 'content-type': 'application/grpc', 'grpc-status': '14', 'not-begun': 'starting' },
-          'service-error-bin': said.toString('base64'),
+          'service-error-bin': refusal.toString('base64'),
         },
         { endStream: true },
       );
