@@ -1,29 +1,24 @@
-import { isCall, textOf, type Block, type CallBlock, type Message } from '@agent-workflow/protos/message';
+import { isCall, type Block, type CallBlock, type Message } from '@agent-workflow/protos/message';
 import type { ToolDeclaration } from '../build/context.ts';
 import type { ModelQuestion } from './model.ts';
+import { settledCalls, toModelText, toResultText } from './settled-calls.ts';
 
-/** A message as chat completions take it. */
-type ChatMessage = Readonly<Record<string, unknown>>;
+/** A message or a tool as chat completions take it. */
+type ChatObject = Readonly<Record<string, unknown>>;
 
 /** The instructions and the conversation as chat completions take them. */
-export function toChatMessages({ instructions, messages }: ModelQuestion): ChatMessage[] {
+export function toChatMessages({ instructions, messages }: ModelQuestion): ChatObject[] {
   const settled = settledCalls(messages);
   const system = instructions === '' ? [] : [{ role: 'system', content: instructions }];
   return [...system, ...messages.flatMap((message) => toChatMessage(message, settled))];
 }
 
-export const toChatTools = (tools: readonly ToolDeclaration[]): ChatMessage[] =>
+/** The tools as chat completions take them. */
+export const toChatTools = (tools: readonly ToolDeclaration[]): ChatObject[] =>
   tools.map(({ name, description, parameters }) => ({ type: 'function', function: { name, description, parameters } }));
 
-/** A model refuses a conversation with a call without its answer, or an answer without its call: only pairs are sent. */
-function settledCalls(messages: readonly Message[]): ReadonlySet<unknown> {
-  const blocks = messages.flatMap(({ content }) => content);
-  const made = new Set<unknown>(blocks.filter(isCall).map(({ id }) => id));
-  return new Set(blocks.map((block) => block['call_id']).filter((id) => made.has(id)));
-}
-
-function toChatMessage({ role, content }: Message, settled: ReadonlySet<unknown>): ChatMessage[] {
-  const text = toText(content);
+function toChatMessage({ role, content }: Message, settled: ReadonlyMap<unknown, CallBlock>): ChatObject[] {
+  const text = toModelText(content);
   switch (role) {
     case 'tool':
       return content.filter((block) => settled.has(block['call_id'])).map(toResult);
@@ -37,21 +32,14 @@ function toChatMessage({ role, content }: Message, settled: ReadonlySet<unknown>
   }
 }
 
-/** Text as it is, and what a text model cannot take by its kind, so that it may say so. */
-const toText = (content: readonly Block[]): string =>
-  content
-    .filter((block) => !isCall(block) && block.type !== 'reasoning')
-    .map((block) => (block.type === 'text' ? textOf({ content: [block] }) : `[${block.type}]`))
-    .join('');
-
-const toCall = ({ id, name, args }: CallBlock): ChatMessage => ({
+const toCall = ({ id, name, args }: CallBlock): ChatObject => ({
   id,
   type: 'function',
   function: { name, arguments: typeof args === 'string' ? args : JSON.stringify(args) },
 });
 
-const toResult = (block: Block): ChatMessage => {
-  const { call_id: id, output, is_error: isError } = block;
-  const text = typeof output === 'string' ? output : JSON.stringify(output ?? null);
+function toResult(block: Block): ChatObject {
+  const { call_id: id, is_error: isError } = block;
+  const text = toResultText(block);
   return { role: 'tool', tool_call_id: String(id), content: isError === true ? `Error: ${text}` : text };
-};
+}

@@ -3,10 +3,7 @@ import type { AnswerPart, Model, ModelQuestion } from './model.ts';
 
 /** One answer of a fake model: a text, calls of tools, both as parts, or an error that it fails with. */
 export type ScriptedAnswer =
-  | string
-  | Error
-  | { readonly call: string; readonly args?: Readonly<Record<string, unknown>> }
-  | readonly AnswerPart[];
+  string | Error | { readonly call: string; readonly args?: Readonly<Record<string, unknown>> } | readonly AnswerPart[];
 
 export interface FakeModel extends Model {
   /** What it was asked, in order. */
@@ -17,7 +14,9 @@ export interface FakeModel extends Model {
  * A model for tests: gives the answers in their order, each once. A function answers every question itself.
  * @throws Error, when it is asked, once no answer is left.
  */
-export function fakeModel(script: readonly ScriptedAnswer[] | ((question: ModelQuestion) => ScriptedAnswer)): FakeModel {
+export function fakeModel(
+  script: readonly ScriptedAnswer[] | ((question: ModelQuestion) => ScriptedAnswer),
+): FakeModel {
   const questions: ModelQuestion[] = [];
   return {
     questions,
@@ -33,7 +32,7 @@ export function fakeModel(script: readonly ScriptedAnswer[] | ((question: ModelQ
 }
 
 function toParts(answer: Exclude<ScriptedAnswer, Error>): readonly AnswerPart[] {
-  // Words come one by one, as those of a model do.
+  // Each word is a part, as with a real model.
   if (typeof answer === 'string') return answer.split(/(?<=\s)(?=\S)/).map((text) => ({ type: 'text', text }));
   if ('call' in answer) return [{ type: 'tool_call', id: newId(), name: answer.call, args: answer.args ?? {} }];
   return answer;

@@ -19,7 +19,7 @@ export interface ModelNodeOptions<S extends ModelState> {
 
 /**
  * A node that asks a model: the instructions, the summary of what was removed, and the context. Text is streamed as it comes; calls
- * of tools are emitted for a {@link toolNode} behind it.
+ * of tools are emitted for a tool node behind it.
  * @throws what the model throws; the policy of the node says whether it is tried again.
  */
 export function modelNode<S extends ModelState>(
@@ -28,7 +28,7 @@ export function modelNode<S extends ModelState>(
   return async (state, context) => {
     for await (const part of options.model.answer(questionOf(options, state, context), context.signal)) {
       if (part.type === 'text') context.emit(part.text);
-      else context.emit({ ...part, tool_type: 'function' });
+      if (part.type === 'tool_call') context.emit({ ...part, tool_type: 'function' });
     }
   };
 }
@@ -45,18 +45,19 @@ export interface OutputNodeOptions<S extends ModelState, K extends string> exten
 
 /**
  * A node that asks a model for one value and writes it into a field. Nothing is streamed.
+ * The type of the answer is not known here: `never` fits the field, whatever its type.
  * @throws Error when the answer is no JSON or breaks the schema; the policy of the node says whether it is tried again.
  */
 export function outputNode<S extends ModelState, const K extends string>(
   options: OutputNodeOptions<S, K>,
-): (state: S, context: NodeContext) => Promise<Readonly<Record<K, unknown>>> {
+): (state: S, context: NodeContext) => Promise<Readonly<Record<K, never>>> {
   const { model, field, schema } = options;
   compileSchema(schema);
   return async (state, context) => {
     const question = { ...questionOf({ ...options, tools: [] }, state, context), schema };
     let text = '';
     for await (const part of model.answer(question, context.signal)) if (part.type === 'text') text += part.text;
-    return { [field]: readOutput(text, schema) } as Readonly<Record<K, unknown>>;
+    return { [field]: readOutput(text, schema) } as Readonly<Record<K, never>>;
   };
 }
 

@@ -4,7 +4,7 @@ import type { JsonSchema } from '../state/schema.ts';
 
 /** What a model is asked. */
 export interface ModelQuestion {
-  /** What the model is and how it is to answer; empty: nothing is said about that. */
+  /** What the model is and how it is to answer; empty: the model gets no instructions. */
   readonly instructions: string;
   /** The conversation, oldest message first. */
   readonly messages: readonly Message[];
@@ -14,17 +14,27 @@ export interface ModelQuestion {
   readonly schema?: JsonSchema;
 }
 
-/** A piece of an answer: text as it comes, a call once it is whole. */
+/** One part of an answer: a chunk of text as it comes, a tool call once it is whole, or the tokens that the answer took. */
 export type AnswerPart =
   | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'tool_call'; readonly id: string; readonly name: string; readonly args: unknown };
+  | { readonly type: 'tool_call'; readonly id: string; readonly name: string; readonly args: unknown }
+  | UsagePart;
+
+/** The tokens of one question and its answer, as the API counts them. */
+export interface UsagePart {
+  readonly type: 'usage';
+  /** The name under which the model was asked. */
+  readonly model: string;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
 
 /** A language model. */
 export interface Model {
   /**
-   * Asks the model and gives its answer piece by piece.
-   * @throws Error whose message the caller of a run may read: it names no key, address or words of the other side; the signal's
-   * reason when it fires first.
+   * Asks the model and gives the parts of its answer in their order. An API that counts no tokens gives no usage.
+   * @throws Error whose message the caller of a run may read: it holds no key, no address and no words of the API. The signal's reason
+   * when the signal fires first.
    */
   readonly answer: (question: ModelQuestion, signal: AbortSignal) => AsyncIterable<AnswerPart>;
 }

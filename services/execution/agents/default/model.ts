@@ -18,7 +18,8 @@ export function createModelBrain(access: ModelAccess): Brain {
   return {
     think: modelNode<ModelState & { readonly user_name: string }>({
       model,
-      instructions: ({ user_name: name }) => (name === '' ? instructions : `${instructions}\n\nThe user is called ${name}.`),
+      instructions: ({ user_name: name }) =>
+        name === '' ? instructions : `${instructions}\n\nThe user is called ${name}.`,
     }),
     summarize: async (messages, previousSummary, { signal }) => {
       let text = '';

@@ -10,7 +10,9 @@ const message = (role: Message['role'], ...content: Block[]): Message => ({
 });
 
 test('calls and their results are told in words, pictures by their kind, and thoughts not at all', (t) => {
-  const { messages: [question] } = toSummaryQuestion(
+  const {
+    messages: [question],
+  } = toSummaryQuestion(
     [
       message('user', { type: 'text', text: 'See' }, { type: 'image', url: 'https://pictures.example/1' }),
       message(
@@ -30,6 +32,8 @@ test('calls and their results are told in words, pictures by their kind, and tho
 });
 
 test('one long message does not crowd out the rest', (t) => {
-  const { messages: [question] } = toSummaryQuestion([message('user', { type: 'text', text: 'x'.repeat(100_000) })], '');
+  const {
+    messages: [question],
+  } = toSummaryQuestion([message('user', { type: 'text', text: 'x'.repeat(100_000) })], '');
   t.true(JSON.stringify(question).length < 2200);
 });
