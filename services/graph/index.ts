@@ -22,6 +22,7 @@ export {
 export { createReactAgent, type ReactAgentOptions } from './model/react-agent.ts';
 export { interrupt, type Interrupt } from './run/interrupt.ts';
 export type { NodePolicy, RetryPolicy } from './build/policy.ts';
+export type { StandardSchema } from './state/standard-schema.ts';
 export type { NewMessage, State, Update } from './state/state.ts';
 export {
   contextExceeds,

@@ -1,10 +1,11 @@
+import { textOf } from '@agent-workflow/protos/message';
 import test from 'ava';
+import { z } from 'zod';
 import { StateGraph } from '../build/graph.ts';
 import { END, START } from '../build/names.ts';
 import { tool } from '../build/tool.ts';
 import { field } from '../state/field.ts';
 import { fakeModel, user, walk } from '../testing.ts';
-import { textOf } from '@agent-workflow/protos/message';
 import { modelNode, outputNode, type ModelState } from './model-node.ts';
 import { createReactAgent } from './react-agent.ts';
 
@@ -70,6 +71,20 @@ test('an answer of a schema is written into its field, and one that breaks it fa
   t.deepEqual(state.values['verdict'], { mood: 'good' });
   await t.throwsAsync(walk(graphOf('{"mood":"odd"}')), { message: /breaks its schema: answer\/mood/ });
   await t.throwsAsync(walk(graphOf('good')), { message: /did not answer with JSON/ });
+});
+
+test('a schema of a validation library checks and transforms an answer', async (t) => {
+  const schema = z.object({ mood: z.string().trim(), at: z.string().refine((at) => at !== 'never', 'is no time') });
+  const graphOf = (answer: string) =>
+    new StateGraph({ verdict: field<object>({ type: 'object', default: {} }) })
+      .addNode('judge', outputNode({ model: fakeModel([answer]), field: 'verdict', schema }))
+      .addEdge(START, 'judge')
+      .addEdge('judge', END)
+      .compile();
+  const { state } = await walk(graphOf('{"mood":" good ","at":"noon"}'));
+  t.deepEqual(state.values['verdict'], { mood: 'good', at: 'noon' });
+  await t.throwsAsync(walk(graphOf('{"mood":"good","at":"never"}')), { message: /answer\/at: is no time/ });
+  await t.throwsAsync(walk(graphOf('{}')), { message: /answer must have required property 'mood'/ });
 });
 
 test('a fake model that has no answer left fails the run, and one that fails fails it in its own words', async (t) => {

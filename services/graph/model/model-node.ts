@@ -1,6 +1,14 @@
 import type { Message } from '@agent-workflow/protos/message';
 import type { NodeContext } from '../build/context.ts';
 import { compileSchema, schemaFault, type JsonSchema } from '../state/schema.ts';
+import {
+  checkValue,
+  isStandardSchema,
+  toJsonSchema,
+  type Checked,
+  type OutputOf,
+  type StandardSchema,
+} from '../state/standard-schema.ts';
 import type { Model, ModelQuestion } from './model.ts';
 
 /** What a model node reads of any graph's state. */
@@ -33,44 +41,56 @@ export function modelNode<S extends ModelState>(
   };
 }
 
-export interface OutputNodeOptions<S extends ModelState, K extends string> extends Pick<
-  ModelNodeOptions<S>,
-  'model' | 'instructions'
-> {
+export interface OutputNodeOptions<
+  S extends ModelState,
+  K extends string,
+  D extends JsonSchema | StandardSchema = JsonSchema,
+> extends Pick<ModelNodeOptions<S>, 'model' | 'instructions'> {
   /** The field that gets the answer. */
   readonly field: K;
-  /** What the answer is, as a JSON Schema of type object. */
-  readonly schema: JsonSchema;
+  /** What the answer is: a JSON Schema of type object, or a schema of a validation library that can be written as one. */
+  readonly schema: D;
 }
 
+/** The type of an answer. That of a JSON Schema is not known here: `never` fits the field, whatever its type. */
+type AnswerOf<D> = D extends StandardSchema ? OutputOf<D> : never;
+
 /**
- * A node that asks a model for one value and writes it into a field. Nothing is streamed.
- * The type of the answer is not known here: `never` fits the field, whatever its type.
- * @throws Error when the answer is no JSON or breaks the schema; the policy of the node says whether it is tried again.
+ * A node that asks a model for one value and writes it into a field, as the schema transforms it. Nothing is streamed. An answer that is
+ * no JSON, or breaks the schema, fails the node; its policy says whether it is tried again.
+ * @throws Error when the schema cannot be compiled, or cannot be written as JSON Schema.
  */
-export function outputNode<S extends ModelState, const K extends string>(
-  options: OutputNodeOptions<S, K>,
-): (state: S, context: NodeContext) => Promise<Readonly<Record<K, never>>> {
-  const { model, field, schema } = options;
+export function outputNode<
+  S extends ModelState,
+  const K extends string,
+  D extends JsonSchema | StandardSchema = JsonSchema,
+>(options: OutputNodeOptions<S, K, D>): (state: S, context: NodeContext) => Promise<Readonly<Record<K, AnswerOf<D>>>> {
+  const { model, field } = options;
+  const given: JsonSchema | StandardSchema = options.schema;
+  const schema = isStandardSchema(given) ? toJsonSchema(given, 'input', 'give JSON Schema') : given;
   compileSchema(schema);
   return async (state, context) => {
     const question = { ...questionOf({ ...options, tools: [] }, state, context), schema };
     let text = '';
     for await (const part of model.answer(question, context.signal)) if (part.type === 'text') text += part.text;
-    return { [field]: readOutput(text, schema) } as Readonly<Record<K, never>>;
+    const checked = await checkOutput(readOutput(text), schema, given);
+    if (checked.fault !== undefined) throw new Error(`the answer of the model breaks its schema: ${checked.fault}`);
+    return { [field]: checked.value } as Readonly<Record<K, AnswerOf<D>>>;
   };
 }
 
-function readOutput(text: string, schema: JsonSchema): unknown {
-  let value: unknown;
+function readOutput(text: string): unknown {
   try {
-    value = JSON.parse(text);
+    return JSON.parse(text);
   } catch {
     throw new Error('the model did not answer with JSON');
   }
+}
+
+async function checkOutput(value: unknown, schema: JsonSchema, given: JsonSchema | StandardSchema): Promise<Checked> {
   const fault = schemaFault(schema, value, 'answer');
-  if (fault !== undefined) throw new Error(`the answer of the model breaks its schema: ${fault}`);
-  return value;
+  if (fault !== undefined) return { fault };
+  return isStandardSchema(given) ? checkValue(given, value, 'answer') : { value };
 }
 
 function questionOf<S extends ModelState>(
