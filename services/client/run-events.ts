@@ -1,6 +1,6 @@
 import { RequestError, toUnreachable } from './errors.ts';
 import { pause, pauseMs, send, type Connection, type RequestOptions } from './request.ts';
-import { readEvents } from './sse.ts';
+import { readEvents } from '@agent-workflow/kit/sse';
 import type { RunEvent, RunRequest } from './shapes.ts';
 
 /** The events of a run. Leaving the loop leaves the run alone: it goes on. */

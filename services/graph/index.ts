@@ -11,8 +11,19 @@ export { field, type Field, type FieldSpec } from './state/field.ts';
 export { END, START } from './build/names.ts';
 export { StateGraph, type CompiledGraph, type NodeFunction } from './build/graph.ts';
 export { send, type Send } from './build/send.ts';
+export type { AnswerPart, Model, ModelQuestion } from './model/model.ts';
+export { chatModel, type ChatModelOptions } from './model/chat-model.ts';
+export {
+  modelNode,
+  outputNode,
+  type ModelNodeOptions,
+  type ModelState,
+  type OutputNodeOptions,
+} from './model/model-node.ts';
+export { createReactAgent, type ReactAgentOptions } from './model/react-agent.ts';
 export { interrupt, type Interrupt } from './run/interrupt.ts';
 export type { NodePolicy, RetryPolicy } from './build/policy.ts';
+export type { StandardSchema } from './state/standard-schema.ts';
 export type { NewMessage, State, Update } from './state/state.ts';
 export {
   contextExceeds,

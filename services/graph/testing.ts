@@ -1,3 +1,4 @@
+export { fakeModel, type FakeModel, type ScriptedAnswer } from './model/fake-model.ts';
 import { newId } from '@agent-workflow/kit/ids';
 import type { Message } from '@agent-workflow/protos/message';
 import type { Continuation } from './run/continuation.ts';
@@ -58,7 +59,8 @@ export async function walk(graph: CompiledGraph, options: WalkOptions = {}): Pro
       state: walked.state,
       continuation: throughJson(walked.continuation),
     };
-    const result = await runStep({ ...quiet, ...hooks, ...place, run: { ...nobody, ...options.run } });
+    const run = { ...nobody, tools: graph.tools, ...options.run };
+    const result = await runStep({ ...quiet, ...hooks, ...place, run });
     walked = { ...result, steps: [...steps, nodes] };
   }
   return walked;

@@ -18,6 +18,7 @@ test('kit is a closed list', (t) => {
     'request-context.ts',
     'retry.ts',
     'sizes.ts',
+    'sse.ts',
     'turns.ts',
   ];
   const kit = files.filter((file) => file.startsWith('services/kit/') && !tests.test(file));

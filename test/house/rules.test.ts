@@ -18,7 +18,8 @@ interface Rule {
 const anyCode = /\.(ts|js)$/;
 
 /** Where HTTP itself is used: towards stores and models, on the port that serves metrics, and in the client. */
-const outsideOfHttp = /\/(adapters|embedders|agents)\/|^services\/(?:client\/|runtime\/metrics-port\.ts$)|\.test\.ts$/;
+const outsideOfHttp =
+  /\/(adapters|embedders|agents)\/|^services\/(?:client\/|graph\/model\/|runtime\/metrics-port\.ts$)|\.test\.ts$/;
 
 const rules: readonly Rule[] = [
   {
@@ -106,11 +107,11 @@ const rules: readonly Rule[] = [
     ],
   },
   {
-    title: 'a graph is built and run with kit, messages and ajv alone: it knows no service, queue, store nor HTTP',
+    title: 'a graph is built and run with kit, messages and ajv alone: it knows no service, queue nor store',
     files: /^services\/graph\//,
     except: tests,
     imports:
-      /^\/(?!services\/graph\/|services\/kit\/(each|errors|ids|mark|retry|sizes)$|protos\/message$)|^(?!\/|ajv|node:(async_hooks|timers))/,
+      /^\/(?!services\/graph\/|services\/kit\/(each|errors|ids|mark|retry|sizes|sse)$|protos\/message$)|^(?!\/|ajv|node:(async_hooks|timers))/,
     example: ['services/graph/run/step.ts', `import type { RunLog } from '@agent-workflow/execution/ports/log';`],
   },
   {

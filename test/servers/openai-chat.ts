@@ -8,9 +8,16 @@ interface ScriptedCall {
   readonly json: string;
 }
 
+interface ScriptedAnswer {
+  readonly text?: string;
+  readonly calls?: readonly ScriptedCall[];
+  /** The tokens that it counts; they are sent to those who ask for them. */
+  readonly usage?: { readonly prompt_tokens: number; readonly completion_tokens: number };
+}
+
 /** What the model does with one request. */
 export type ScriptedReply =
-  | { readonly text?: string; readonly calls?: readonly ScriptedCall[] }
+  | ScriptedAnswer
   /** Refuses, with a body that repeats the key as real services do. */
   | { readonly status: number }
   /** Sends a little text and then closes: the connection, or only the stream; or says and closes nothing more. */
@@ -31,6 +38,9 @@ interface ChatRequest {
     readonly stream?: boolean;
     readonly messages: readonly ChatMessage[];
     readonly tools?: readonly { readonly function: { readonly name: string } }[];
+    readonly temperature?: number;
+    readonly response_format?: unknown;
+    readonly stream_options?: { readonly include_usage?: boolean };
   };
 }
 
@@ -53,7 +63,7 @@ export async function startOpenaiChat(replies: readonly ScriptedReply[]): Promis
     void readRequest(request).then((body) => {
       const { authorization } = request.headers;
       const reply = replies[requests.push({ authorization, body }) - 1];
-      answer(response, reply ?? { status: 410 }, authorization);
+      answer(response, reply ?? { status: 410 }, { authorization, body });
     });
   });
   const port = await listen(server);
@@ -79,16 +89,15 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-function answer(response: ServerResponse, reply: ScriptedReply, authorization = ''): void {
+function answer(response: ServerResponse, reply: ScriptedReply, { authorization = '', body }: ChatRequest): void {
   if ('status' in reply) {
-    // A client that tries again need not wait for it in a test.
-    response.writeHead(reply.status, { 'content-type': 'application/json', 'retry-after-ms': '1' });
+    response.writeHead(reply.status, { 'content-type': 'application/json' });
     response.end(JSON.stringify({ error: { message: `refused ${authorization}`, type: 'refused' } }));
     return;
   }
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   if ('breaksOff' in reply) breakOff(response, reply.breaksOff);
-  else sendAll(response, reply);
+  else sendAll(response, reply, body.stream_options?.include_usage === true);
 }
 
 function breakOff(response: ServerResponse, what: 'connection' | 'stream' | 'never'): void {
@@ -99,8 +108,9 @@ function breakOff(response: ServerResponse, what: 'connection' | 'stream' | 'nev
 
 function sendAll(
   response: ServerResponse,
-  { text = '', calls = [] }: { text?: string; calls?: readonly ScriptedCall[] },
-) {
+  { text = '', calls = [], usage }: ScriptedAnswer,
+  wantsUsage: boolean,
+): void {
   send(response, { role: 'assistant', content: '' });
   for (const word of text.match(/\s*\S+/g) ?? []) send(response, { content: word });
   for (const [index, { id, name }] of calls.entries())
@@ -113,10 +123,15 @@ function sendAll(
       send(response, { tool_calls: [{ index, function: { arguments: json.slice(from, from + size) } }] });
   }
   send(response, {}, calls.length > 0 ? 'tool_calls' : 'stop');
+  // The usage comes last, in a chunk without choices.
+  if (usage && wantsUsage) write(response, { choices: [], usage });
   response.end('data: [DONE]\n\n');
 }
 
 function send(response: ServerResponse, delta: object, finish: string | null = null): void {
-  const chunk = { id: 'c', object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason: finish }] };
-  response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+  write(response, { choices: [{ index: 0, delta, finish_reason: finish }] });
+}
+
+function write(response: ServerResponse, chunk: object): void {
+  response.write(`data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', ...chunk })}\n\n`);
 }

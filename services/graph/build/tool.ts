@@ -1,3 +1,6 @@
+import { messageOf } from '../state/failure.ts';
+import type { JsonSchema } from '../state/schema.ts';
+import { isStandardSchema, toJsonSchema, type OutputOf, type StandardSchema } from '../state/standard-schema.ts';
 import type { ToolContext, ToolDeclaration } from './context.ts';
 
 type Args = Record<string, unknown>;
@@ -8,31 +11,68 @@ type Args = Record<string, unknown>;
  */
 type Replay = 'safe' | 'once';
 
-interface OwnToolDeclaration extends ToolDeclaration {
+/** A tool. Without `run` it is a remote tool, which the caller of the run executes. */
+export interface Tool extends ToolDeclaration {
   /** `safe` when absent. */
   readonly replay?: Replay;
-}
-
-/** A tool. Without `run` it is a remote tool, which the caller of the run executes. */
-export interface Tool extends OwnToolDeclaration {
+  /** Checks the arguments after `parameters`, and gives them to `run` as it transforms them. */
+  readonly schema?: StandardSchema;
   readonly run?: (args: Args, context: ToolContext) => unknown;
 }
 
-/**
- * Declares a tool. `parameters` is a JSON Schema; when the arguments break it, `run` is not called, and the model gets an
- * error as the result. What `run` returns, text or any JSON, is the result; when it throws, the result is an error with that message.
- * Unless `replay` is `once`, a call may be made more than once, each time with the same `ctx.idempotencyKey`.
- * @example tool({ name: 'look_up', description: '…', parameters: { type: 'object', properties: { id: { type: 'string' } } } }, (args) => find(args.id))
- */
-export function tool<const D extends OwnToolDeclaration>(
-  declaration: D,
-  run: (args: ArgsOf<D['parameters']>, context: ToolContext) => unknown,
-): Tool {
-  return { ...declaration, run: run as NonNullable<Tool['run']> };
+/** A tool as its author declares it. */
+interface RemoteToolSpec extends Omit<ToolDeclaration, 'parameters'> {
+  /** A JSON Schema of type object, or a schema of a validation library that can be written as one. */
+  readonly parameters: JsonSchema | StandardSchema;
 }
 
-/** Declares a tool that the caller of the run executes. A run that calls it is interrupted until the caller sends the result. */
-export const remoteTool = (declaration: ToolDeclaration): Tool => declaration;
+interface ToolSpec extends RemoteToolSpec, Pick<Tool, 'replay'> {
+  /**
+   * A schema of a validation library that checks the arguments after `parameters`. It is needed where the library cannot write it as
+   * JSON Schema; otherwise `parameters` can be that schema.
+   */
+  readonly schema?: StandardSchema;
+}
+
+/**
+ * Declares a tool. `parameters` is a JSON Schema, or a schema of a library that implements Standard Schema, as zod. When the arguments
+ * break it, `run` is not called, and the model gets an error as the result; otherwise `run` gets the arguments as the schema transforms
+ * them. What `run` returns, text or any JSON, is the result; when it throws, the result is an error with that message. Unless `replay`
+ * is `once`, a call may be made more than once, each time with the same `ctx.idempotencyKey`.
+ * @throws Error naming the tool when its schema cannot be written as JSON Schema.
+ * @example tool({ name: 'look_up', description: '…', parameters: z.object({ id: z.string() }) }, ({ id }) => find(id))
+ */
+export function tool<const D extends ToolSpec>(
+  declaration: D,
+  run: (args: ArgsOf<D>, context: ToolContext) => unknown,
+): Tool {
+  const { parameters, schema = isStandardSchema(parameters) ? parameters : undefined } = declaration;
+  const instead = 'give it as "schema", and the same as JSON Schema as "parameters"';
+  return {
+    ...declaration,
+    parameters: toParameters(declaration, instead),
+    ...(schema && { schema }),
+    run: run as NonNullable<Tool['run']>,
+  };
+}
+
+/**
+ * Declares a tool that the caller of the run executes. A run that calls it is interrupted until the caller sends the result.
+ * @throws Error as {@link tool}.
+ */
+export const remoteTool = (declaration: RemoteToolSpec): Tool => ({
+  ...declaration,
+  parameters: toParameters(declaration, 'give JSON Schema'),
+});
+
+function toParameters({ name, parameters }: RemoteToolSpec, instead: string): JsonSchema {
+  if (!isStandardSchema(parameters)) return parameters;
+  try {
+    return toJsonSchema(parameters, 'input', instead);
+  } catch (cause) {
+    throw new Error(`the parameters of tool "${name}": ${messageOf(cause)}`, { cause });
+  }
+}
 
 interface JsonTypes {
   readonly string: string;
@@ -47,8 +87,15 @@ type ValueOf<S> = S extends { readonly enum: readonly (infer V)[] }
     ? JsonTypes[N]
     : unknown;
 
-/** The arguments that a schema's `properties` and `required` describe. */
-type ArgsOf<S> = S extends { readonly properties: infer P }
+/** The arguments that `run` gets. */
+type ArgsOf<D extends ToolSpec> = D extends { readonly schema: infer S extends StandardSchema }
+  ? OutputOf<S>
+  : D extends { readonly parameters: infer S extends StandardSchema }
+    ? OutputOf<S>
+    : JsonArgsOf<D['parameters']>;
+
+/** The arguments that the `properties` and `required` of a JSON Schema describe. */
+type JsonArgsOf<S> = S extends { readonly properties: infer P }
   ? S extends { readonly required: readonly (infer R)[] }
     ? { readonly [K in keyof P as K extends R ? K : never]: ValueOf<P[K]> } & {
         readonly [K in keyof P as K extends R ? never : K]?: ValueOf<P[K]>;

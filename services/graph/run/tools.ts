@@ -6,6 +6,7 @@ import { messageOf } from '../state/failure.ts';
 import { isQuestion } from './interrupt.ts';
 import { callByRecord, type CallResult, type ToolCallRecords } from './tool-call-records.ts';
 import { schemaFault } from '../state/schema.ts';
+import { checkValue, type Checked } from '../state/standard-schema.ts';
 import { deepFreeze } from '../state/state.ts';
 import type { Tool } from '../build/tool.ts';
 
@@ -28,28 +29,31 @@ export async function answerCall(
 ): Promise<Message> {
   const tool = tools.find(({ name }) => name === call.name);
   if (!tool?.run) return toolMessage(call, `There is no tool named ${call.name}.`, true);
-  const fault = checkArgs(tool, call.args);
-  if (fault !== undefined) return toolMessage(call, fault, true);
+  const checked = await checkArgs(tool, call.args, { context, onError });
+  if (checked.fault !== undefined) return toolMessage(call, checked.fault, true);
   const { run } = tool;
-  const make = async (): Promise<CallResult> => makeCall(run, call, { context, onError });
+  const work = async (): Promise<unknown> => run(checked.value as Record<string, unknown>, context);
+  const make = async (): Promise<CallResult> => makeCall(work, { context, onError });
   const { output, isError } =
     tool.replay === 'once' && records ? await callByRecord(records, context.idempotencyKey, make) : await make();
   return toolMessage(call, output, isError);
 }
 
-async function makeCall(
-  run: NonNullable<Tool['run']>,
-  call: CallBlock,
-  { context, onError }: Pick<CallOptions, 'context' | 'onError'>,
-): Promise<CallResult> {
+type Caller = Pick<CallOptions, 'context' | 'onError'>;
+
+async function makeCall(work: () => Promise<unknown>, caller: Caller): Promise<CallResult> {
   try {
-    const output = await run(call.args as Record<string, unknown>, context);
-    return { output: toOutput(output), isError: false };
+    return { output: toOutput(await work()), isError: false };
   } catch (error) {
-    if (context.signal.aborted) throw error;
-    if (!isQuestion(error)) onError?.(error);
-    return { output: messageOf(error), isError: true };
+    return { output: toErrorOutput(error, caller), isError: true };
   }
+}
+
+/** What the model gets for what the code of the author threw. */
+function toErrorOutput(error: unknown, { context, onError }: Caller): string {
+  if (context.signal.aborted) throw error;
+  if (!isQuestion(error)) onError?.(error);
+  return messageOf(error);
 }
 
 /** The result of a tool as JSON. Values that JSON does not have are dropped here, so that every later reader gets the same value. */
@@ -77,5 +81,13 @@ function toolMessage(call: CallBlock, output: unknown, isError: boolean): Messag
   });
 }
 
-const checkArgs = ({ parameters }: Tool, args: unknown): string | undefined =>
-  schemaFault(parameters, args, 'arguments');
+/** The arguments as the tool's schema transforms them, or why it refuses them. A schema may run code of the author, which may throw. */
+async function checkArgs({ parameters, schema }: Tool, args: unknown, caller: Caller): Promise<Checked> {
+  const fault = schemaFault(parameters, args, 'arguments');
+  if (fault !== undefined) return { fault };
+  try {
+    return schema ? await checkValue(schema, args, 'arguments') : { value: args };
+  } catch (error) {
+    return { fault: toErrorOutput(error, caller) };
+  }
+}

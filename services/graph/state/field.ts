@@ -1,4 +1,11 @@
 import { schemaFault, type JsonSchema } from './schema.ts';
+import {
+  checkValueNow,
+  isStandardSchema,
+  toJsonSchema,
+  type OutputOf,
+  type StandardSchema,
+} from './standard-schema.ts';
 
 /** JSON type names that a field may have. */
 export const fieldTypes = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'any'] as const;
@@ -10,10 +17,22 @@ export interface FieldSpec<T> {
   readonly description?: string;
   /** A JSON Schema that the value must match beside its type; `$schema` names its version. */
   readonly schema?: JsonSchema;
+  /** Checks what `schema` cannot say. */
+  readonly check?: StandardSchema;
   readonly default?: T;
   readonly required?: boolean;
   /** Makes the new value from the current value and an update. Without a reducer an update replaces the value. Must be pure. */
   readonly reducer?: (current: T, update: T) => T;
+}
+
+/** A field whose values are those that a schema of a validation library gives. */
+interface StandardFieldSpec<S extends StandardSchema> extends Omit<
+  FieldSpec<OutputOf<S>>,
+  'type' | 'schema' | 'check'
+> {
+  readonly schema: S;
+  /** That of the schema unless given; `any` where it has several. */
+  readonly type?: FieldType;
 }
 
 declare const value: unique symbol;
@@ -24,23 +43,43 @@ export interface Field<T> {
   readonly [value]?: T;
 }
 
+/**
+ * A field of a schema that implements Standard Schema, as one of zod. The schema checks values and does not change them: it must take
+ * what it gives, and need not wait.
+ * @throws Error when the schema cannot be written as JSON Schema.
+ */
+export function field<S extends StandardSchema>(
+  spec: StandardFieldSpec<S> & { readonly default: OutputOf<S> },
+): Field<OutputOf<S>>;
+export function field<S extends StandardSchema>(spec: StandardFieldSpec<S>): Field<OutputOf<S> | undefined>;
 /** A field that is never absent, because it has a default. */
 export function field<T>(spec: FieldSpec<T> & { readonly default: T }): Field<T>;
 /** A field that may be undefined when a node reads it. */
 export function field<T>(spec: FieldSpec<T>): Field<T | undefined>;
-export function field<T>(spec: FieldSpec<T>): Field<T> {
+export function field(spec: object): Field<never> {
   // The reducer is called with values of this field only.
-  return { spec: spec as unknown as FieldSpec<unknown> };
+  return { spec: readStandard(spec as FieldSpec<unknown>) };
+}
+
+function readStandard(spec: FieldSpec<unknown>): FieldSpec<unknown> {
+  const { schema: check } = spec;
+  if (!isStandardSchema(check)) return spec;
+  const schema = toJsonSchema(check, 'output', 'give it as "check", and the same as JSON Schema as "schema"');
+  const { type = fieldTypes.find((name) => name === schema['type']) ?? 'any' } = spec as Partial<typeof spec>;
+  return { ...spec, type, schema, check };
 }
 
 export type Fields = Readonly<Record<string, Field<unknown>>>;
 
 /** Why a value does not fit a field; `undefined` when it fits. */
 export function misfit(
-  { type, schema }: Pick<FieldSpec<unknown>, 'type' | 'schema'>,
+  { type, schema, check }: Pick<FieldSpec<unknown>, 'type' | 'schema' | 'check'>,
   value: unknown,
 ): string | undefined {
-  if (fits(type, value)) return schema && schemaFault(schema, value, 'value');
+  if (fits(type, value)) {
+    const fault = schema && schemaFault(schema, value, 'value');
+    return fault ?? (check && checkValueNow(check, value, 'value').fault);
+  }
   return `must be ${type === 'any' ? 'JSON' : `${article(type)} ${type}`}, not ${nameOf(value)}`;
 }
 

@@ -1,4 +1,4 @@
-import type { Block, Message } from '@agent-workflow/graph';
+import { textOf, type Block, type Message } from '@agent-workflow/graph';
 import test from 'ava';
 import { toSummaryQuestion } from './transcript.ts';
 
@@ -10,7 +10,9 @@ const message = (role: Message['role'], ...content: Block[]): Message => ({
 });
 
 test('calls and their results are told in words, pictures by their kind, and thoughts not at all', (t) => {
-  const [, question] = toSummaryQuestion(
+  const {
+    messages: [question],
+  } = toSummaryQuestion(
     [
       message('user', { type: 'text', text: 'See' }, { type: 'image', url: 'https://pictures.example/1' }),
       message(
@@ -23,13 +25,15 @@ test('calls and their results are told in words, pictures by their kind, and tho
     'They met.',
   );
   t.is(
-    question?.content,
+    question && textOf(question),
     'The notes so far:\nThey met.\n\nWhat was said since:\nuser: See\nuser: [image]\n' +
       'assistant: calls look with {"at":1}\ntool: {"seen":true}',
   );
 });
 
 test('one long message does not crowd out the rest', (t) => {
-  const [, question] = toSummaryQuestion([message('user', { type: 'text', text: 'x'.repeat(100_000) })], '');
+  const {
+    messages: [question],
+  } = toSummaryQuestion([message('user', { type: 'text', text: 'x'.repeat(100_000) })], '');
   t.true(JSON.stringify(question).length < 2200);
 });

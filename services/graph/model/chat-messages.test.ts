@@ -1,6 +1,6 @@
-import type { Block, Message } from '@agent-workflow/graph';
+import type { Block, Message } from '@agent-workflow/protos/message';
 import test from 'ava';
-import { toModelMessages } from './conversation.ts';
+import { toChatMessages } from './chat-messages.ts';
 
 const message = (role: Message['role'], ...content: Block[]): Message => ({
   message_id: 'm',
@@ -17,11 +17,13 @@ const result = (id: string, rest: object = {}): Block => ({
   ...rest,
 });
 
-const read = (...context: Message[]) => toModelMessages({ context, context_summary: '', user_name: '' }).slice(1);
+const read = (...messages: Message[]): object[] => toChatMessages({ instructions: '', messages, tools: [] });
 
-test("the model gets the user's name and the summary of the messages that it no longer sees", (t) => {
-  const [system] = toModelMessages({ context: [], context_summary: 'They spoke of tea.', user_name: 'Ada' });
-  t.regex(JSON.stringify(system), /The user is called Ada\.\\n\\nWhat was said before: They spoke of tea\."}$/);
+test('instructions are the system message, and without them there is none', (t) => {
+  t.deepEqual(toChatMessages({ instructions: 'Be brief.', messages: [], tools: [] }), [
+    { role: 'system', content: 'Be brief.' },
+  ]);
+  t.deepEqual(read(), []);
 });
 
 test('each result of one message is a message of its own, and an error says so', (t) => {

@@ -1,0 +1,41 @@
+import test from 'ava';
+import { readChatAnswer } from './chat-answer.ts';
+import type { AnswerPart } from './model.ts';
+
+const done = { choices: [{ delta: {}, finish_reason: 'stop' }] };
+
+const read = async (...chunks: readonly unknown[]): Promise<AnswerPart[]> => {
+  const text = chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('');
+  return Array.fromAsync(readChatAnswer(new Response(text), 'small-1'));
+};
+
+const calling = (...calls: readonly object[]): object => ({ choices: [{ delta: { tool_calls: calls } }] });
+
+test('calls without an index are told apart by their ids', async (t) => {
+  const parts = await read(
+    calling({ id: 'a', function: { name: 'add', arguments: '{"x"' } }),
+    calling({ function: { arguments: ':1}' } }),
+    calling({ id: 'b', function: { name: 'look', arguments: '' } }),
+    done,
+  );
+  t.deepEqual(parts, [
+    { type: 'tool_call', id: 'a', name: 'add', args: { x: 1 } },
+    { type: 'tool_call', id: 'b', name: 'look', args: {} },
+  ]);
+});
+
+test('a call without an id gets one', async (t) => {
+  const [part] = await read(calling({ index: 0, function: { name: 'add', arguments: '{}' } }), done);
+  t.true(part?.type === 'tool_call' && part.id !== '');
+});
+
+test('a refusal is text', async (t) => {
+  t.deepEqual(await read({ choices: [{ delta: { refusal: 'No.' } }] }, done), [{ type: 'text', text: 'No.' }]);
+});
+
+test('a stream without a finish reason, with an error, or without any event is no answer', async (t) => {
+  await t.throwsAsync(read({ choices: [{ delta: { content: 'Hi' } }] }));
+  await t.throwsAsync(read({ error: { message: 'overloaded' } }));
+  await t.throwsAsync(read());
+  await t.throwsAsync(Array.fromAsync(readChatAnswer(new Response(null), 'small-1')));
+});

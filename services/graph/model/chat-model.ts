@@ -1,0 +1,26 @@
+import { readChatAnswer } from './chat-answer.ts';
+import { sendQuestion, toChatFault, type ChatApi } from './chat-request.ts';
+import { guardAnswer } from './guarded-answer.ts';
+import type { Model } from './model.ts';
+import type { SettingNames } from './model-failure.ts';
+
+export interface ChatModelOptions extends ChatApi {
+  /** How long one answer may take from the question to its last word, in milliseconds: five minutes unless given. */
+  readonly timeoutMs?: number;
+  /** What messages of failures call the settings, where an operator sets them by other names. */
+  readonly names?: Partial<SettingNames>;
+}
+
+/**
+ * A model at any API that speaks OpenAI's chat completions (https://platform.openai.com/docs/api-reference/chat): OpenAI, Azure,
+ * vLLM, Ollama, LiteLLM. Answers are streamed. A request that finds the API busy or away is sent up to three times; an answer that
+ * breaks off is not asked for again.
+ */
+export function chatModel({ timeoutMs = 300_000, names, ...api }: ChatModelOptions): Model {
+  return {
+    answer: (question, signal) =>
+      guardAnswer({ signal, timeoutMs, names, toFault: toChatFault }, async function* (either) {
+        yield* readChatAnswer(await sendQuestion(api, question, either), api.model);
+      }),
+  };
+}

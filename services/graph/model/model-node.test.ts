@@ -1,0 +1,96 @@
+import { textOf } from '@agent-workflow/protos/message';
+import test from 'ava';
+import { z } from 'zod';
+import { StateGraph } from '../build/graph.ts';
+import { END, START } from '../build/names.ts';
+import { tool } from '../build/tool.ts';
+import { field } from '../state/field.ts';
+import { fakeModel, user, walk } from '../testing.ts';
+import { modelNode, outputNode, type ModelState } from './model-node.ts';
+import { createReactAgent } from './react-agent.ts';
+
+const add = tool(
+  {
+    name: 'add',
+    description: 'Adds two numbers.',
+    parameters: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } }, required: ['a', 'b'] },
+  },
+  ({ a, b }) => a + b,
+);
+
+test('an agent asks its model, runs the tools that it calls, and asks again with their results', async (t) => {
+  const model = fakeModel([{ call: 'add', args: { a: 2, b: 3 } }, 'It is 5.']);
+  const graph = createReactAgent({ model, instructions: 'Be brief.', tools: [add] });
+  const { state, steps } = await walk(graph, { context: [user('What is 2 + 3?')] });
+  t.deepEqual(steps, [['agent'], ['tools'], ['agent']]);
+  t.deepEqual(state.context.map(textOf), ['What is 2 + 3?', '', '', 'It is 5.']);
+  t.is(state.context[2]?.content[0]?.['output'], 5);
+  const [first, second] = model.questions;
+  t.like(first, { instructions: 'Be brief.' });
+  t.deepEqual(
+    first?.tools.map(({ name }) => name),
+    ['add'],
+  );
+  t.is(second?.messages.length, 3);
+});
+
+test('a node may call the tools that it names only, and reads what was removed as a summary', async (t) => {
+  const model = fakeModel(() => 'Yes.');
+  const graph = new StateGraph({ name: field<string>({ type: 'string', default: 'Ada' }) })
+    .addNode(
+      'ask',
+      modelNode<ModelState & { readonly name: string }>({
+        model,
+        tools: ['add'],
+        instructions: ({ name }) => `You speak with ${name}.`,
+      }),
+    )
+    .addNode('note', () => ({ context_summary: 'They met.' }))
+    .addEdge(START, 'note')
+    .addEdge('note', 'ask')
+    .addEdge('ask', END)
+    .compile();
+  const other = { name: 'other', description: 'Another', parameters: { type: 'object' } };
+  await walk(graph, { context: [user('?')], run: { tools: [add, other] } });
+  t.is(model.questions[0]?.instructions, 'You speak with Ada.\n\nWhat was said before: They met.');
+  t.deepEqual(
+    model.questions[0]?.tools.map(({ name }) => name),
+    ['add'],
+  );
+});
+
+test('an answer of a schema is written into its field, and one that breaks it fails the node', async (t) => {
+  const schema = { type: 'object', properties: { mood: { enum: ['good', 'bad'] } }, required: ['mood'] };
+  const graphOf = (answer: string) =>
+    new StateGraph({ verdict: field<object>({ type: 'object', default: {} }) })
+      .addNode('judge', outputNode({ model: fakeModel([answer]), field: 'verdict', schema }))
+      .addEdge(START, 'judge')
+      .addEdge('judge', END)
+      .compile();
+  const { state } = await walk(graphOf('{"mood":"good"}'), { context: [user('Fine day!')] });
+  t.deepEqual(state.values['verdict'], { mood: 'good' });
+  await t.throwsAsync(walk(graphOf('{"mood":"odd"}')), { message: /breaks its schema: answer\/mood/ });
+  await t.throwsAsync(walk(graphOf('good')), { message: /did not answer with JSON/ });
+});
+
+test('a schema of a validation library checks and transforms an answer', async (t) => {
+  const schema = z.object({ mood: z.string().trim(), at: z.string().refine((at) => at !== 'never', 'is no time') });
+  const graphOf = (answer: string) =>
+    new StateGraph({ verdict: field<object>({ type: 'object', default: {} }) })
+      .addNode('judge', outputNode({ model: fakeModel([answer]), field: 'verdict', schema }))
+      .addEdge(START, 'judge')
+      .addEdge('judge', END)
+      .compile();
+  const { state } = await walk(graphOf('{"mood":" good ","at":"noon"}'));
+  t.deepEqual(state.values['verdict'], { mood: 'good', at: 'noon' });
+  await t.throwsAsync(walk(graphOf('{"mood":"good","at":"never"}')), { message: /answer\/at: is no time/ });
+  await t.throwsAsync(walk(graphOf('{}')), { message: /answer must have required property 'mood'/ });
+});
+
+test('a fake model that has no answer left fails the run, and one that fails fails it in its own words', async (t) => {
+  await t.throwsAsync(walk(createReactAgent({ model: fakeModel([]) }), { context: [user('?')] }), {
+    message: /no answer number 1/,
+  });
+  const broken = createReactAgent({ model: fakeModel([new Error('the model is busy')]) });
+  await t.throwsAsync(walk(broken, { context: [user('?')] }), { message: /the model is busy/ });
+});

@@ -1,0 +1,109 @@
+import type { Message } from '@agent-workflow/protos/message';
+import type { NodeContext } from '../build/context.ts';
+import { compileSchema, schemaFault, type JsonSchema } from '../state/schema.ts';
+import {
+  checkValue,
+  isStandardSchema,
+  toJsonSchema,
+  type Checked,
+  type OutputOf,
+  type StandardSchema,
+} from '../state/standard-schema.ts';
+import type { Model, ModelQuestion } from './model.ts';
+
+/** What a model node reads of any graph's state. */
+export interface ModelState {
+  readonly context: readonly Message[];
+  readonly context_summary: string;
+}
+
+export interface ModelNodeOptions<S extends ModelState> {
+  readonly model: Model;
+  /** What the model is and how it is to answer: a text, or one made of the state. */
+  readonly instructions?: string | ((state: S, context: NodeContext) => string);
+  /** The names of the tools that this node may call; absent: every tool of the run, those of its caller included. */
+  readonly tools?: readonly string[];
+}
+
+/**
+ * A node that asks a model: the instructions, the summary of what was removed, and the context. Text is streamed as it comes; calls
+ * of tools are emitted for a tool node behind it.
+ * @throws what the model throws; the policy of the node says whether it is tried again.
+ */
+export function modelNode<S extends ModelState>(
+  options: ModelNodeOptions<S>,
+): (state: S, context: NodeContext) => Promise<undefined> {
+  return async (state, context) => {
+    for await (const part of options.model.answer(questionOf(options, state, context), context.signal)) {
+      if (part.type === 'text') context.emit(part.text);
+      if (part.type === 'tool_call') context.emit({ ...part, tool_type: 'function' });
+    }
+  };
+}
+
+export interface OutputNodeOptions<
+  S extends ModelState,
+  K extends string,
+  D extends JsonSchema | StandardSchema = JsonSchema,
+> extends Pick<ModelNodeOptions<S>, 'model' | 'instructions'> {
+  /** The field that gets the answer. */
+  readonly field: K;
+  /** What the answer is: a JSON Schema of type object, or a schema of a validation library that can be written as one. */
+  readonly schema: D;
+}
+
+/** The type of an answer. That of a JSON Schema is not known here: `never` fits the field, whatever its type. */
+type AnswerOf<D> = D extends StandardSchema ? OutputOf<D> : never;
+
+/**
+ * A node that asks a model for one value and writes it into a field, as the schema transforms it. Nothing is streamed. An answer that is
+ * no JSON, or breaks the schema, fails the node; its policy says whether it is tried again.
+ * @throws Error when the schema cannot be compiled, or cannot be written as JSON Schema.
+ */
+export function outputNode<
+  S extends ModelState,
+  const K extends string,
+  D extends JsonSchema | StandardSchema = JsonSchema,
+>(options: OutputNodeOptions<S, K, D>): (state: S, context: NodeContext) => Promise<Readonly<Record<K, AnswerOf<D>>>> {
+  const { model, field } = options;
+  const given: JsonSchema | StandardSchema = options.schema;
+  const schema = isStandardSchema(given) ? toJsonSchema(given, 'input', 'give JSON Schema') : given;
+  compileSchema(schema);
+  return async (state, context) => {
+    const question = { ...questionOf({ ...options, tools: [] }, state, context), schema };
+    let text = '';
+    for await (const part of model.answer(question, context.signal)) if (part.type === 'text') text += part.text;
+    const checked = await checkOutput(readOutput(text), schema, given);
+    if (checked.fault !== undefined) throw new Error(`the answer of the model breaks its schema: ${checked.fault}`);
+    return { [field]: checked.value } as Readonly<Record<K, AnswerOf<D>>>;
+  };
+}
+
+function readOutput(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error('the model did not answer with JSON');
+  }
+}
+
+async function checkOutput(value: unknown, schema: JsonSchema, given: JsonSchema | StandardSchema): Promise<Checked> {
+  const fault = schemaFault(schema, value, 'answer');
+  if (fault !== undefined) return { fault };
+  return isStandardSchema(given) ? checkValue(given, value, 'answer') : { value };
+}
+
+function questionOf<S extends ModelState>(
+  { instructions = '', tools }: ModelNodeOptions<S>,
+  state: S,
+  context: NodeContext,
+): ModelQuestion {
+  const { context: messages, context_summary: summary } = state;
+  const given = typeof instructions === 'string' ? instructions : instructions(state, context);
+  const before = summary === '' ? [] : [`What was said before: ${summary}`];
+  return {
+    instructions: [...(given === '' ? [] : [given]), ...before].join('\n\n'),
+    messages,
+    tools: tools === undefined ? context.tools : context.tools.filter(({ name }) => tools.includes(name)),
+  };
+}

@@ -1,0 +1,40 @@
+import type { Message } from '@agent-workflow/protos/message';
+import type { ToolDeclaration } from '../build/context.ts';
+import type { JsonSchema } from '../state/schema.ts';
+
+/** What a model is asked. */
+export interface ModelQuestion {
+  /** What the model is and how it is to answer; empty: the model gets no instructions. */
+  readonly instructions: string;
+  /** The conversation, oldest message first. */
+  readonly messages: readonly Message[];
+  /** The tools that the model may call. */
+  readonly tools: readonly ToolDeclaration[];
+  /** The text of the answer is to be JSON of this schema; absent: any text. */
+  readonly schema?: JsonSchema;
+}
+
+/** One part of an answer: a chunk of text as it comes, a tool call once it is whole, or the tokens that the answer took. */
+export type AnswerPart =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'tool_call'; readonly id: string; readonly name: string; readonly args: unknown }
+  | UsagePart;
+
+/** The tokens of one question and its answer, as the API counts them. */
+export interface UsagePart {
+  readonly type: 'usage';
+  /** The name under which the model was asked. */
+  readonly model: string;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+/** A language model. */
+export interface Model {
+  /**
+   * Asks the model and gives the parts of its answer in their order. An API that counts no tokens gives no usage.
+   * @throws Error whose message the caller of a run may read: it holds no key, no address and no words of the API. The signal's reason
+   * when the signal fires first.
+   */
+  readonly answer: (question: ModelQuestion, signal: AbortSignal) => AsyncIterable<AnswerPart>;
+}

@@ -1,0 +1,27 @@
+import { isCall, textOf, type Block, type CallBlock, type Message } from '@agent-workflow/protos/message';
+
+/**
+ * The tool calls of a conversation that have an answer, by their ids. A model refuses a conversation with a call without its answer, or
+ * with an answer without its call: only pairs are sent.
+ */
+export function settledCalls(messages: readonly Message[]): ReadonlyMap<unknown, CallBlock> {
+  const blocks = messages.flatMap(({ content }) => content);
+  const made = new Map<unknown, CallBlock>(blocks.filter(isCall).map((call) => [call.id, call]));
+  return new Map(
+    blocks.flatMap(({ call_id: id }) => {
+      const call = made.get(id);
+      return call ? [[id, call] as const] : [];
+    }),
+  );
+}
+
+/** The text of a message. A block that a text model cannot take stands there as its kind, so that the model may say so. */
+export const toModelText = (content: readonly Block[]): string =>
+  content
+    .filter((block) => !isCall(block) && block.type !== 'reasoning')
+    .map((block) => (block.type === 'text' ? textOf({ content: [block] }) : `[${block.type}]`))
+    .join('');
+
+/** The output of a tool call as text. */
+export const toResultText = ({ output }: Block): string =>
+  typeof output === 'string' ? output : JSON.stringify(output ?? null);
