@@ -78,19 +78,6 @@ function innerStep(
   };
 }
 
-/**
- * The tools that models of a sub-graph may call: its own and the caller's. Those of the graph around it would have no node here that runs
- * them; only where the sub-graph runs no tools at all do calls reach the graph around it, and all are offered.
- */
-function toolsWithin({ run, graph: around }: Step, graph: CompiledGraph): RunContext['tools'] {
-  if (!runsTools(graph)) return run.tools;
-  const names = new Set(around.tools.map(({ name }) => name));
-  return [...graph.tools, ...run.tools.filter(({ name }) => !names.has(name))];
-}
-
-const runsTools = ({ nodes }: CompiledGraph): boolean =>
-  [...nodes.values()].some((node) => typeof node !== 'function' && (!('nodes' in node) || runsTools(node)));
-
 const toOuter = ({ fields, ...output }: NodeOutput, node: string, around: CompiledGraph): NodeOutput => ({
   ...output,
   node,
@@ -127,3 +114,16 @@ async function namingNode(node: string, taken: Promise<StepWithOutputs>): Promis
     throw new RunFailure(code, `node "${node}" failed: ${message}`, { node, cause });
   }
 }
+
+/**
+ * The tools that models of a sub-graph may call: its own and the caller's. Those of the graph around it would have no node here that runs
+ * them; only where the sub-graph runs no tools at all do calls reach the graph around it, and all are offered.
+ */
+function toolsWithin({ run, graph: around }: Step, graph: CompiledGraph): RunContext['tools'] {
+  if (!runsTools(graph)) return run.tools;
+  const names = new Set(around.tools.map(({ name }) => name));
+  return [...graph.tools, ...run.tools.filter(({ name }) => !names.has(name))];
+}
+
+const runsTools = ({ nodes }: CompiledGraph): boolean =>
+  [...nodes.values()].some((node) => typeof node !== 'function' && (!('nodes' in node) || runsTools(node)));
