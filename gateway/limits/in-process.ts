@@ -14,7 +14,8 @@ export function openInProcessCounter({
   maxKeys = 65_536,
   now = () => performance.now(),
 }: InProcessCounterOptions = {}): Counter {
-  const emptyAt = new LRUCache<string, number>({ max: maxKeys });
+  // By size: with `max` it would take the memory of all keys at once.
+  const emptyAt = new LRUCache<string, number>({ maxSize: maxKeys, sizeCalculation: () => 1 });
   const slots = new Map<string, number>();
 
   return {

@@ -13,7 +13,10 @@ export function openInProcessTicketStore({
   maxTickets = 100_000,
   now = () => performance.now(),
 }: InProcessTicketStoreOptions = {}): TicketStore {
-  const grants = new LRUCache<string, { readonly grant: TicketGrant; readonly until: number }>({ max: maxTickets });
+  const grants = new LRUCache<string, { readonly grant: TicketGrant; readonly until: number }>({
+    // By size: with `max` it would take the memory of all tickets at once.
+    ...{ maxSize: maxTickets, sizeCalculation: () => 1 },
+  });
   return {
     put: (hash, grant) => {
       grants.set(hash, { grant, until: now() + ticketMs });

@@ -10,6 +10,7 @@ export type {
 export { field, type Field, type FieldSpec } from './state/field.ts';
 export { END, START } from './build/names.ts';
 export { StateGraph, type CompiledGraph, type NodeFunction } from './build/graph.ts';
+export { send, type Send } from './build/send.ts';
 export type { AnswerPart, Model, ModelQuestion } from './model/model.ts';
 export { chatModel, type ChatModelOptions } from './model/chat-model.ts';
 export {

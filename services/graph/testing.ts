@@ -7,7 +7,7 @@ import type { CompiledGraph } from './build/graph.ts';
 import type { Interrupt } from './run/interrupt.ts';
 import { defaultValues } from './state/merge.ts';
 import { deepFreeze, type EngineState } from './state/state.ts';
-import { entryNodes, runStep } from './run/step.ts';
+import { enterGraph, runStep } from './run/step.ts';
 import type { Step } from './run/super-step.ts';
 
 /** The result of a walk, from which another walk can continue. */
@@ -21,7 +21,9 @@ export interface Walked {
   readonly interrupts: readonly Interrupt[];
 }
 
-export interface WalkOptions extends Partial<Pick<Step, 'answers' | 'isRemote' | 'onChunk' | 'onRestart'>> {
+export interface WalkOptions extends Partial<
+  Pick<Step, 'answers' | 'branchRecords' | 'isRemote' | 'onChunk' | 'onFault' | 'onProgress' | 'onRestart'>
+> {
   /**
    * The result of an earlier walk of the same thread. Where that one waits, or stopped at `maxSteps`, this one continues there; where
    * it ended, this one is the next turn and begins at START. Absent: a new thread.
@@ -42,11 +44,13 @@ export async function walk(graph: CompiledGraph, options: WalkOptions = {}): Pro
   const { from, context = [], maxSteps = 100, ...hooks } = options;
   const begun = from?.state ?? { values: defaultValues(graph.fields), context: [] };
   const state = deepFreeze({ ...begun, context: [...begun.context, ...context] });
+  const isOpen = from !== undefined && from.next.length > 0;
+  const entry = isOpen ? { nodes: from.next, continuation: from.continuation } : enterGraph(graph, state);
   let walked: Walked = {
     state,
     steps: [],
-    next: from && from.next.length > 0 ? from.next : entryNodes(graph, state),
-    continuation: from?.continuation,
+    next: entry.nodes,
+    continuation: entry.continuation,
     waiting: false,
     interrupts: [],
   };

@@ -37,6 +37,8 @@ export const sizes = {
   resume: 1 * MiB,
   /** The continuation between two steps: joins, questions and their answers, positions of sub-graphs. */
   progress: 3 * MiB,
+  /** What a node or tool gives to one call of `ctx.progress`. */
+  progressEvent: 64 * KiB,
   /** The undo record of one change of a thread: what the change overwrote. */
   undo: 12 * MiB,
   /** What one change of a thread writes together with what it overwrites: Cassandra takes no batch of more than 16 MiB. */

@@ -47,30 +47,35 @@ const families = new Set(['CASSANDRA', 'POSTGRES', 'NATS', 'REDIS', 'WEAVIATE'])
 /** What Kubernetes sets for each service of a namespace: `NATS_PORT_4222_TCP_ADDR`, `NATS_SERVICE_HOST`. */
 const ofKubernetes = /_(?:PORT|PORT_\d+_(?:TCP|UDP)(?:_[A-Z]+)?|SERVICE_(?:HOST|PORT(?:_[A-Z\d_]+)?))$/;
 
+/** The rows of the table below, made once: every variable is held against every setting at each start. */
+const rows = [0, 1, 2].map(() => new Uint8Array(longest + 3)) as [Uint8Array, Uint8Array, Uint8Array];
+
 /**
  * How many letters are too many, missing, different or exchanged with their neighbour (the distance of Damerau and
  * Levenshtein, restricted to adjacent letters). More than `limit` where the lengths already differ by more.
  */
 function mistakes(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return limit + 1;
-  let before: number[] = [];
-  let above = Array.from({ length: b.length + 1 }, (_, column) => column);
+  let [before, above, current] = rows;
+  for (let column = 0; column <= b.length; column++) above[column] = column;
   for (let row = 1; row <= a.length; row++) {
-    const current = [row];
+    current[0] = row;
+    let least = row;
     for (let column = 1; column <= b.length; column++) {
       const isSame = a[row - 1] === b[column - 1];
       const isExchanged = row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
-      current.push(
-        Math.min(
-          (above[column] ?? 0) + 1,
-          (current[column - 1] ?? 0) + 1,
-          (above[column - 1] ?? 0) + (isSame ? 0 : 1),
-          isExchanged ? (before[column - 2] ?? 0) + 1 : Infinity,
-        ),
+      const count = Math.min(
+        (above[column] ?? 0) + 1,
+        (current[column - 1] ?? 0) + 1,
+        (above[column - 1] ?? 0) + (isSame ? 0 : 1),
+        isExchanged ? (before[column - 2] ?? 0) + 1 : Infinity,
       );
+      current[column] = count;
+      least = Math.min(least, count);
     }
-    before = above;
-    above = current;
+    // An exchange is counted from the row before the last: both must be beyond the limit.
+    if (least > limit && Math.min(...above.subarray(0, b.length + 1)) > limit) return limit + 1;
+    [before, above, current] = [above, current, before];
   }
   return above[b.length] ?? 0;
 }

@@ -2,7 +2,7 @@ import { createAgent } from '@agent-workflow/execution/agents/default';
 import type { Brain } from '@agent-workflow/execution/agents/default/fields';
 import { bindMemory } from '@agent-workflow/execution/steps/bound-memory';
 import { defaultValues } from '@agent-workflow/graph/state/merge';
-import { entryNodes, runStep } from '@agent-workflow/graph/run/step';
+import { enterGraph, runStep } from '@agent-workflow/graph/run/step';
 import { textOf, type Block, type BoundMemory, type Message, type ToolDeclaration } from '@agent-workflow/graph';
 import { readEnv } from '@agent-workflow/kit/env';
 import { newId } from '@agent-workflow/kit/ids';
@@ -55,7 +55,7 @@ export async function converse(brain: Brain, { summarizeOver = 60 }: ConverseOpt
     const chunks: unknown[] = [];
     const names = new Set(remoteTools.map(({ name }) => name));
     const context = { runId: newId(), threadId: 't', signal, config: {}, user: {}, memory };
-    let next = from === 'start' ? entryNodes(graph, state) : ['tools'];
+    let next = from === 'start' ? enterGraph(graph, state).nodes : ['tools'];
     let waiting = false;
     for (let number = 1; next.length > 0 && !waiting; number += 1) {
       const result = await runStep({

@@ -1,7 +1,7 @@
 import { ownNodes, type CompiledGraph } from '@agent-workflow/graph/build/graph';
 import { openInterrupts } from '@agent-workflow/graph/run/continuation';
 import { readAnswers } from '@agent-workflow/graph/run/interrupt';
-import { entryNodes } from '@agent-workflow/graph/run/step';
+import { enterGraph } from '@agent-workflow/graph/run/step';
 import { isRunFailure, RunFailure } from '@agent-workflow/graph/state/failure';
 import { mergeOutputs, type NodeOutput } from '@agent-workflow/graph/state/merge';
 import type { EngineState } from '@agent-workflow/graph/state/state';
@@ -26,12 +26,13 @@ export function begin({ claimed, graph, runOptions, cached }: DriveOptions): Run
   const fields = claimed.step === 0 ? runOptions.initialState : {};
   const given = { node: 'initial_state', fields, messages: [], mayReplace: false };
   const { state, delta } = mergeInitial(graph, thread.state, given);
-  const nodes = claimed.next.length > 0 ? ownNodes(graph, claimed.next) : entryNodes(graph, state);
+  const entry =
+    claimed.next.length > 0 ? { nodes: ownNodes(graph, claimed.next), continuation } : enterGraph(graph, state);
   const answers =
     claimed.step === 0 && 'resume' in runOptions
       ? readAnswers(openInterrupts(continuation), runOptions.resume)
       : undefined;
-  return { state, size: thread.size, nodes, step: claimed.step, pending: delta, added, visits, continuation, answers };
+  return { ...entry, state, size: thread.size, step: claimed.step, pending: delta, added, visits, answers };
 }
 
 /** A misfit of the initial state is the caller's fault, not that of a node. */

@@ -3,6 +3,7 @@ import { runStep } from '@agent-workflow/graph/run/step';
 import type { StepResult } from '@agent-workflow/graph/run/super-step';
 import type { EventWriter } from '../events/event-writer.ts';
 import { isMemoryAway } from './bound-memory.ts';
+import { createBranchRecords } from './branch-records.ts';
 import type { DriveOptions } from './drive-options.ts';
 import type { RunState } from './run-state.ts';
 import { publish } from './publish.ts';
@@ -24,6 +25,11 @@ export async function runNodes(options: DriveOptions, events: EventWriter, runSt
     publish(options, events, started);
   }
   const records = createToolCallRecords({ ...options, step });
+  const tell = (node: string, what: object): void => {
+    if (runContext.signal.aborted) return;
+    publish(options, events, [events.write('on_chain_stream', { node, step, ...what }, { node, step })]);
+  };
+  const branchRecords = createBranchRecords(options, step);
   const running = runStep({
     graph,
     nodes,
@@ -35,11 +41,10 @@ export async function runNodes(options: DriveOptions, events: EventWriter, runSt
     answers: runState.answers,
     isRemote: options.isRemote,
     toolCallRecords: records,
+    branchRecords,
     onFault: options.onFault,
-    onRestart: (node, attempt) => {
-      const data = { node, step, status: 'restarted', attempt };
-      if (!runContext.signal.aborted) publish(options, events, [events.write('on_chain_stream', data, { node, step })]);
-    },
+    onRestart: (node, attempt, branch) => tell(node, { status: 'restarted', attempt, ...ofBranch(branch) }),
+    onProgress: (node, custom, branch) => tell(node, { status: 'progress', ...ofBranch(branch), custom }),
     onChunk: (node, chunk) => {
       if (!runContext.signal.aborted) publish(options, events, [events.chunk(node, step, chunk)]);
     },
@@ -47,6 +52,8 @@ export async function runNodes(options: DriveOptions, events: EventWriter, runSt
   return running.catch((error: unknown) => {
     const cause = isRunFailure(error) ? error.cause : undefined;
     // A store that is unavailable does not fail the run: the run is released, and its step runs again.
-    throw records.failure() ?? (isMemoryAway(cause) ? cause : error);
+    throw records.failure() ?? branchRecords.failure() ?? (isMemoryAway(cause) ? cause : error);
   });
 }
+
+const ofBranch = (branch: number | undefined): object => (branch === undefined ? {} : { branch });

@@ -62,10 +62,17 @@ export interface RunContext {
 export interface NodeContext extends RunContext {
   readonly node: string;
   readonly step: number;
+  /** In a branch of a fan-out, the input that the route gave to `send`; frozen. Absent elsewhere. */
+  readonly input?: unknown;
   /** The same for every attempt at this node in this step. Send it to services that accept an idempotency key. */
   readonly idempotencyKey: string;
   /** Streams a chunk of text or a block. It is published at once; all chunks of the node together become one assistant message. */
   readonly emit: (chunk: string | Block) => void;
+  /**
+   * Publishes data, which must be JSON of at most 64 KiB, to those who follow the run: an event `on_chain_stream` with it as `custom`. It is
+   * not kept with the thread, and a node that runs again publishes it again.
+   */
+  readonly progress: (data: unknown) => void;
   /** As the function `interrupt`; works also in callbacks that have lost their async context. */
   readonly interrupt: (value: unknown) => unknown;
 }
@@ -74,6 +81,11 @@ export interface ToolContext extends RunContext {
   readonly callId: string;
   /** The same for every attempt at this call. Send it to services that accept an idempotency key. */
   readonly idempotencyKey: string;
+  /**
+   * Publishes data, which must be JSON of at most 64 KiB, to those who follow the run: an event `on_chain_stream` with it as `custom`. It is
+   * not kept with the thread, and a node that runs again publishes it again.
+   */
+  readonly progress: (data: unknown) => void;
   /** As the function `interrupt`; works also in callbacks that have lost their async context. */
   readonly interrupt: (value: unknown) => unknown;
 }

@@ -5,6 +5,7 @@ import { messageOf } from '../state/failure.ts';
 import { fieldTypes, type Fields, type FieldSpec } from '../state/field.ts';
 import { createJoin, type Join } from './join.ts';
 import { checkPolicy, type NodePolicy } from './policy.ts';
+import type { Send } from './send.ts';
 import { compileSchema, type JsonSchema } from '../state/schema.ts';
 import type { State, Update } from '../state/state.ts';
 import type { Tool, ToolNode } from './tool.ts';
@@ -13,7 +14,7 @@ import type { Tool, ToolNode } from './tool.ts';
 // eslint-disable-next-line @typescript-eslint/no-invalid-void-type
 type Result<F extends Fields> = Update<F> | undefined | void;
 export type NodeFunction<F extends Fields> = (state: State<F>, context: NodeContext) => Result<F> | Promise<Result<F>>;
-type Route<F extends Fields> = (state: State<F>) => string | readonly string[];
+type Route<F extends Fields> = (state: State<F>) => string | Send | readonly (string | Send)[];
 
 /** A function, a tool node, or a graph that is run as one node. */
 export type AnyNode = NodeFunction<Record<string, never>> | ToolNode | CompiledGraph;
@@ -84,7 +85,10 @@ export class StateGraph<F extends Fields> {
     return this;
   }
 
-  /** The graph goes from `from` to what `route` returns. `targets` lists all that it may return, for the drawing and for the checks of {@link compile}. */
+  /**
+   * The graph goes from `from` to what `route` returns: names of nodes, each of which runs once, and branches made by `send`. `targets`
+   * lists all nodes that it may lead to, for the drawing and for the checks of {@link compile}. A route must be pure.
+   */
   addConditionalEdges(from: string, route: Route<F>, targets?: readonly string[]): this {
     const edge = { route: route as ConditionalEdge['route'], ...(targets ? { targets } : {}) };
     this.#conditional.set(from, [...(this.#conditional.get(from) ?? []), edge]);

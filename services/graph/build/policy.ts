@@ -27,6 +27,8 @@ export interface NodePolicy {
   readonly timeoutMs?: number;
   /** How often any one node of a sub-graph may run each time that the sub-graph is run, 1 to 1000: 25 unless given. */
   readonly recursionLimit?: number;
+  /** How many branches of the node run side by side when a route sends to it, 1 to 1000: 32 unless given. */
+  readonly maxConcurrency?: number;
 }
 
 /** An attempt at a node did not finish within its timeout. */
@@ -56,7 +58,7 @@ export function mayRetry({ retryOn = () => true }: RetryPolicy, error: unknown):
 }
 
 /** @throws Error naming the first value that is out of its bounds. */
-export function checkPolicy(node: string, { retry, timeoutMs, recursionLimit }: NodePolicy): void {
+export function checkPolicy(node: string, { retry, timeoutMs, recursionLimit, maxConcurrency }: NodePolicy): void {
   const { maxAttempts, initialDelayMs, maxDelayMs, factor } = retry ?? {};
   for (const [name, value, least, most, whole] of [
     ['retry.maxAttempts', maxAttempts, 1, Number.MAX_SAFE_INTEGER, true],
@@ -65,6 +67,7 @@ export function checkPolicy(node: string, { retry, timeoutMs, recursionLimit }: 
     ['retry.factor', factor, 1, Number.MAX_SAFE_INTEGER, false],
     ['timeoutMs', timeoutMs, 1, maxTimerMs, false],
     ['recursionLimit', recursionLimit, 1, 1000, true],
+    ['maxConcurrency', maxConcurrency, 1, 1000, true],
   ] as const) {
     if (value === undefined) continue;
     if (value >= least && value <= most && (!whole || Number.isInteger(value))) continue;

@@ -13,6 +13,18 @@ export interface Continuation {
   readonly asking?: readonly PendingInterrupt[];
   /** Positions of sub-graphs that wait for the caller, by node. */
   readonly graphs?: Readonly<Record<string, SubgraphPosition>>;
+  /** Of nodes that run in branches: the branches that begin or wait for the caller. */
+  readonly branches?: Readonly<Record<string, readonly Branch[]>>;
+}
+
+/** One branch of a fan-out. */
+export interface Branch {
+  /** Its place among the branches of its node. */
+  readonly index: number;
+  /** JSON. */
+  readonly input: unknown;
+  /** The point at which a branch that waits for the caller continues. */
+  readonly at?: Continuation;
 }
 
 /** A node, or one call of a tool node, that waits for the answer to `open`. */
@@ -37,14 +49,17 @@ export interface SubgraphPosition {
 
 /** The parts as one continuation; `undefined` when all are empty. */
 export function toContinuation(parts: {
-  readonly joins: NonNullable<Continuation['joins']>;
-  readonly asking: readonly PendingInterrupt[];
-  readonly graphs: NonNullable<Continuation['graphs']>;
+  readonly joins?: NonNullable<Continuation['joins']>;
+  readonly asking?: readonly PendingInterrupt[];
+  readonly graphs?: NonNullable<Continuation['graphs']>;
+  readonly branches?: NonNullable<Continuation['branches']>;
 }): Continuation | undefined {
+  const { joins = {}, asking = [], graphs = {}, branches = {} } = parts;
   const continuation: Continuation = {
-    ...(isEmpty(parts.joins) ? {} : { joins: parts.joins }),
-    ...(parts.asking.length === 0 ? {} : { asking: parts.asking }),
-    ...(isEmpty(parts.graphs) ? {} : { graphs: parts.graphs }),
+    ...(isEmpty(joins) ? {} : { joins }),
+    ...(asking.length === 0 ? {} : { asking }),
+    ...(isEmpty(graphs) ? {} : { graphs }),
+    ...(isEmpty(branches) ? {} : { branches }),
   };
   return isEmpty(continuation) ? undefined : continuation;
 }
@@ -55,14 +70,21 @@ export function openInterrupts(continuation: Continuation | undefined): readonly
   const inner = Object.entries(continuation.graphs ?? {}).flatMap(([node, position]) =>
     openInterrupts(position.carry).map((open) => ({ ...open, node })),
   );
-  return [...(continuation.asking ?? []).map(({ open }) => open), ...inner];
+  const branches = branchesOf(continuation).flatMap(({ at }) => openInterrupts(at));
+  return [...(continuation.asking ?? []).map(({ open }) => open), ...inner, ...branches];
 }
 
 /** The nodes at which waiting sub-graphs continue, each as `sub-graph/node`. */
-export const innerNodes = (continuation: Continuation | undefined): readonly string[] =>
-  Object.entries(continuation?.graphs ?? {}).flatMap(([sub, position]) =>
+export function innerNodes(continuation: Continuation | undefined): readonly string[] {
+  if (!continuation) return [];
+  const nodes = Object.entries(continuation.graphs ?? {}).flatMap(([sub, position]) =>
     [...position.nodes, ...innerNodes(position.carry)].map((node) => nameWithin(sub, node)),
   );
+  // Many branches may wait at the same node.
+  return [...new Set([...nodes, ...branchesOf(continuation).flatMap(({ at }) => innerNodes(at))])];
+}
+
+const branchesOf = ({ branches = {} }: Continuation): readonly Branch[] => Object.values(branches).flat();
 
 /**
  * The answers to the questions of one node or tool call: those of earlier runs and the one that `given` holds for its open

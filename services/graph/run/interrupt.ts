@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { hasMark } from '@agent-workflow/kit/mark';
 import { sizes } from '@agent-workflow/kit/sizes';
+import { toJsonValue } from '../state/json-value.ts';
 import { deepFreeze } from '../state/state.ts';
 
 /** A question that a node asked and nobody has answered. */
@@ -69,7 +70,7 @@ export function createInterruptScope(place: string, node: string, answers: reado
       if (asked) throw new Interrupted(asked.id);
       const at = index++;
       if (at < answers.length) return deepFreeze(answers[at]);
-      asked = { id: `${place}/${String(at)}`, node, value: toJson(value) };
+      asked = { id: `${place}/${String(at)}`, node, value: toJsonValue(value, 'interrupt()', sizes.message) };
       throw new Interrupted(asked.id);
     },
     open: () => asked,
@@ -112,13 +113,5 @@ class Interrupted extends Error {
 
 /** Whether `interrupt` threw this, which is no failure. */
 export const isQuestion = (error: unknown): boolean => hasMark(error, mark);
-
-function toJson(value: unknown): unknown {
-  const json = JSON.stringify(value) as string | undefined;
-  if (json === undefined) throw new TypeError('interrupt() was given a value that is not JSON');
-  if (json.length > sizes.message)
-    throw new RangeError(`interrupt() was given ${json.length} characters of JSON, more than ${sizes.message}`);
-  return JSON.parse(json);
-}
 
 const notRunning = (): Error => new Error('interrupt() was called outside a node or tool that runs');

@@ -1,3 +1,4 @@
+import { sizes } from '@agent-workflow/kit/sizes';
 import type { Block, CallBlock, Message } from '@agent-workflow/protos/message';
 import { runAttempts } from './attempt.ts';
 import { openCalls } from '../state/calls.ts';
@@ -5,7 +6,9 @@ import { answersFor, type PendingInterrupt } from './continuation.ts';
 import type { NodeContext, RunContext, ToolContext } from '../build/context.ts';
 import { explain, isRunFailure, RunFailure } from '../state/failure.ts';
 import type { AnyNode, NodeFunction } from '../build/graph.ts';
+import { keyOf } from './keys.ts';
 import { createInterruptScope, inInterruptScope } from './interrupt.ts';
+import { toJsonValue } from '../state/json-value.ts';
 import { draftMessage, toMessages } from '../state/message.ts';
 import { withInterrupts } from './tool-call-records.ts';
 import { NodeTimeout } from '../build/policy.ts';
@@ -70,8 +73,12 @@ async function runFunction(step: Step, name: string, node: NodeFunction<Record<s
     ...step.run,
     node: name,
     step: step.number,
+    ...(step.input === undefined ? {} : { input: step.input }),
     idempotencyKey,
     interrupt: scope.interrupt,
+    progress: (data) => {
+      if (!over) publishProgress(step, name, data);
+    },
     emit: (chunk) => {
       // What a node started and did not await must not add to a message that is finished or dropped.
       if (over || signal.aborted || chunk === '') return;
@@ -93,6 +100,11 @@ async function runFunction(step: Step, name: string, node: NodeFunction<Record<s
   const open = scope.open();
   if (open) return waiting(name, [{ node: name, answers: given.answers, open }]);
   return toResult(name, update ?? {}, draft.finish(), toBlock);
+}
+
+function publishProgress(step: Step, node: string, data: unknown): void {
+  const custom = toJsonValue(data, 'progress()', sizes.progressEvent);
+  if (!step.run.signal.aborted) step.onProgress?.(node, custom);
 }
 
 /** A change to the copy of the context would be lost silently. A node adds and removes messages by what it returns. */
@@ -147,7 +159,8 @@ async function runCall(
   if ('waits' in given) return { pending: given.waits };
   const idempotencyKey = keyOf(step, call.id);
   const scope = createInterruptScope(idempotencyKey, node, given.answers);
-  const context: ToolContext = { ...step.run, callId: call.id, idempotencyKey, interrupt: scope.interrupt };
+  const progress = (data: unknown): void => publishProgress(step, node, data);
+  const context: ToolContext = { ...step.run, callId: call.id, idempotencyKey, interrupt: scope.interrupt, progress };
   const records = step.toolCallRecords && withInterrupts(step.toolCallRecords, scope);
   const onError = (error: unknown): void => step.onFault?.({ node, tool: call.name, callId: call.id, error });
   const message = await inInterruptScope(scope, () => answerCall(tools, call, { context, records, onError }));
@@ -166,9 +179,6 @@ const waiting = (
   waiting: true,
   pending,
 });
-
-const keyOf = ({ within, run, number }: Step, what: string): string =>
-  `${within ?? run.runId}/${String(number)}/${what}`;
 
 const markRemote = (block: Block, isRemote: (tool: string) => boolean): Block =>
   block.type === 'tool_call' && typeof block['name'] === 'string' && isRemote(block['name'])

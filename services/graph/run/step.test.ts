@@ -10,7 +10,7 @@ import { StateGraph, type CompiledGraph } from '../build/graph.ts';
 import { defaultValues } from '../state/merge.ts';
 import type { MessageChunk } from '../state/message.ts';
 import { deepFreeze, type EngineState } from '../state/state.ts';
-import { entryNodes, runStep } from './step.ts';
+import { enterGraph, runStep } from './step.ts';
 import type { StepResult } from './super-step.ts';
 import { remoteTool, tool, toolNode } from '../build/tool.ts';
 import { nobody } from '../testing.ts';
@@ -37,7 +37,7 @@ async function stepOf(graph: CompiledGraph, options: Options = {}): Promise<Step
   const state = stateOf(graph, options.context);
   return runStep({
     graph,
-    nodes: options.nodes ?? entryNodes(graph, state),
+    nodes: options.nodes ?? enterGraph(graph, state).nodes,
     number: 4,
     state,
     run: options.run ?? nobody,

@@ -1,12 +1,15 @@
+import { continuationAfter } from './after-step.ts';
 import { underOwnSignal, unlessAborted } from './attempt.ts';
-import { openInterrupts, toContinuation, type Continuation, type SubgraphPosition } from './continuation.ts';
+import { runBranches } from './branches.ts';
+import { openInterrupts } from './continuation.ts';
 import { arrive } from '../build/join.ts';
+import { RunFailure } from '../state/failure.ts';
 import { mergeOutputs } from '../state/merge.ts';
 import { runNode, runUnder } from './node.ts';
 import { successors } from './successors.ts';
 import type { NodeResult, Step, StepWithOutputs } from './super-step.ts';
 
-export { entryNodes } from './successors.ts';
+export { enterGraph } from './successors.ts';
 
 /**
  * Runs the nodes of a step concurrently and merges what they return.
@@ -19,8 +22,11 @@ export async function runStep(step: Step): Promise<StepWithOutputs> {
   const waiting = step.nodes.filter((_, index) => results[index]?.waiting);
   const done = step.nodes.filter((_, index) => !results[index]?.waiting);
   const { reached, arrivals } = arrive(step.graph.joins, step.continuation?.joins ?? {}, done);
-  const next = new Set([...waiting, ...successors(step.graph, done, state, reached)]);
-  const continuation = next.size === 0 ? undefined : continuationOf(step, results, arrivals);
+  const { nodes: led, inputs } = successors(step.graph, done, state, reached);
+  const next = new Set([...waiting, ...led]);
+  refuseWaiting(step, results, inputs);
+  const { nodes } = step;
+  const continuation = next.size === 0 ? undefined : continuationAfter({ nodes, results, joins: arrivals, inputs });
   return {
     state,
     delta,
@@ -38,22 +44,26 @@ async function runNodes(step: Step): Promise<readonly NodeResult[]> {
   const { signal } = step.run;
   const [only] = step.nodes;
   if (only !== undefined && step.nodes.length === 1)
-    return [await unlessAborted(signal, async () => runNode(step, only, runStep))];
+    return [await unlessAborted(signal, async () => runNodeOrBranches(step, only))];
   return underOwnSignal({ signal }, async (own) => {
     const inner = { ...step, run: runUnder(step, own) };
-    return Promise.all(step.nodes.map(async (name) => runNode(inner, name, runStep)));
+    return Promise.all(step.nodes.map(async (name) => runNodeOrBranches(inner, name)));
   });
 }
 
-function continuationOf(
-  step: Step,
-  results: readonly NodeResult[],
-  joins: NonNullable<Continuation['joins']>,
-): Continuation | undefined {
-  const graphs: Record<string, SubgraphPosition> = {};
-  results.forEach(({ position }, index) => {
-    const name = step.nodes[index];
-    if (position && name !== undefined) graphs[name] = position;
+function runNodeOrBranches(step: Step, name: string): Promise<NodeResult> {
+  const branches = step.continuation?.branches?.[name];
+  return branches ? runBranches(step, name, branches, runStep) : runNode(step, name, runStep);
+}
+
+/** A node that waits for the caller without branches runs again as it was; it cannot also begin branches. */
+function refuseWaiting(step: Step, results: readonly NodeResult[], inputs: ReadonlyMap<string, unknown>): void {
+  if (inputs.size === 0) return;
+  const mistaken = step.nodes.find((name, index) => {
+    const result = results[index];
+    return inputs.has(name) && result?.waiting && !result.branches;
   });
-  return toContinuation({ joins, asking: results.flatMap(({ pending = [] }) => pending), graphs });
+  if (mistaken === undefined) return;
+  const why = `node "${mistaken}" waits for the caller, and a route sends to it in the same step`;
+  throw new RunFailure('GraphFailed', why, { node: mistaken });
 }

@@ -4,7 +4,8 @@ import { isRunFailure, RunFailure } from '../state/failure.ts';
 import type { CompiledGraph } from '../build/graph.ts';
 import { defaultValues, type NodeOutput } from '../state/merge.ts';
 import { deepFreeze, type EngineState } from '../state/state.ts';
-import { entryNodes } from './successors.ts';
+import { keyOf } from './keys.ts';
+import { enterGraph } from './successors.ts';
 import type { NodeResult, Step, RunStep, StepWithOutputs } from './super-step.ts';
 
 const defaultRecursionLimit = 25;
@@ -55,7 +56,7 @@ function enter({ state: outer, continuation, graph: around }: Step, name: string
   const values = { ...defaultValues(graph.fields), ...stored?.values, ...Object.fromEntries(shared) };
   const state = { values: deepFreeze(values), context: outer.context };
   if (stored) return { state, nodes: stored.nodes, number: stored.number, continuation: stored.carry };
-  return { state, nodes: entryNodes(graph, state), number: 1, continuation: undefined };
+  return { state, ...enterGraph(graph, state), number: 1 };
 }
 
 function innerStep(
@@ -71,14 +72,16 @@ function innerStep(
     nodes,
     number,
     continuation,
-    within: `${step.within ?? step.run.runId}/${String(step.number)}/${name}`,
+    within: keyOf(step, name),
+    branch: undefined,
     onChunk: (_node, chunk) => step.onChunk(name, chunk),
+    onProgress: (_node, data) => step.onProgress?.(name, data),
     onRestart: (_node, attempt) => step.onRestart?.(name, attempt),
     onFault: (fault) => step.onFault?.({ ...fault, node: `${name}/${fault.node}` }),
   };
 }
 
-const toOuter = ({ fields, ...output }: NodeOutput, node: string, around: CompiledGraph): NodeOutput => ({
+const toOuter = ({ fields, branch: _, ...output }: NodeOutput, node: string, around: CompiledGraph): NodeOutput => ({
   ...output,
   node,
   fields: Object.fromEntries(Object.entries(fields).filter(([field]) => isShared(field, around))),

@@ -1,47 +1,114 @@
+import { sizes } from '@agent-workflow/kit/sizes';
 import { explain, messageOf, RunFailure } from '../state/failure.ts';
 import { END, START } from '../build/names.ts';
 import type { CompiledGraph } from '../build/graph.ts';
+import { isSend, type Send } from '../build/send.ts';
+import { toJsonValue } from '../state/json-value.ts';
 import type { EngineState } from '../state/state.ts';
+import { toContinuation, type Continuation } from './continuation.ts';
 
-/** The nodes to which the edges from `from` lead, and those in `joined`, each once, in the order of the graph. */
+/** What follows a step. */
+export interface Successors {
+  /** The nodes, each once, in the order of the graph. */
+  readonly nodes: readonly string[];
+  /** Of the nodes that run in branches: the input of each branch, in the order of the routes. */
+  readonly inputs: ReadonlyMap<string, readonly unknown[]>;
+}
+
+/** How many branches one step may begin. */
+const maxBranches = 10_000;
+
+/**
+ * What the edges from `from` lead to, and the nodes in `joined`.
+ * @throws RunFailure when a route fails, leads to a node that is not there, or names a node that it also sends to.
+ */
 export function successors(
   graph: CompiledGraph,
   from: readonly string[],
   state: EngineState,
   joined: readonly string[] = [],
-): readonly string[] {
+): Successors {
   const led = from.flatMap((name) => [...(graph.edges.get(name) ?? []), ...routed(graph, name, state)]);
-  const reached = new Set([...led, ...joined]);
-  reached.delete(END);
-  if (reached.size <= 1) return [...reached];
-  return [...graph.nodes.keys()].filter((name) => reached.has(name));
+  const named = new Set([...led.filter((target) => typeof target === 'string'), ...joined]);
+  named.delete(END);
+  const inputs = inputsOf(led.filter(isSend));
+  for (const name of inputs.keys())
+    if (named.has(name))
+      throw new RunFailure('GraphFailed', `node "${name}" is reached by its name and by send in one step`, {
+        node: name,
+      });
+  const reached = new Set([...named, ...inputs.keys()]);
+  if (reached.size <= 1) return { nodes: [...reached], inputs };
+  return { nodes: [...graph.nodes.keys()].filter((name) => reached.has(name)), inputs };
 }
 
-/** The nodes with which a run of the graph begins. */
-export const entryNodes = (graph: CompiledGraph, state: EngineState): readonly string[] =>
-  successors(graph, [START], state);
+/** With what a run of a graph begins. */
+export interface Entry {
+  readonly nodes: readonly string[];
+  readonly continuation: Continuation | undefined;
+}
 
-function routed(graph: CompiledGraph, name: string, { values, context }: EngineState): string[] {
+export function enterGraph(graph: CompiledGraph, state: EngineState): Entry {
+  const { nodes, inputs } = successors(graph, [START], state);
+  const branches = Object.fromEntries(
+    [...inputs].map(([name, list]) => [name, list.map((input, index) => ({ index, input }))]),
+  );
+  return { nodes, continuation: toContinuation({ branches }) };
+}
+
+const noInputs: Successors['inputs'] = new Map();
+
+function inputsOf(sends: readonly Send[]): Successors['inputs'] {
+  if (sends.length === 0) return noInputs;
+  if (sends.length > maxBranches)
+    throw new RunFailure(
+      'GraphFailed',
+      `a step begins ${String(sends.length)} branches, more than ${String(maxBranches)}`,
+    );
+  const inputs = new Map<string, unknown[]>();
+  for (const { node, input } of sends) {
+    const list = inputs.get(node) ?? [];
+    list.push(toInput(node, input));
+    inputs.set(node, list);
+  }
+  return inputs;
+}
+
+function toInput(node: string, input: unknown): unknown {
+  try {
+    return toJsonValue(input, `send to node "${node}"`, sizes.progress);
+  } catch (cause) {
+    throw new RunFailure('GraphFailed', messageOf(cause), { node, cause });
+  }
+}
+
+function routed(graph: CompiledGraph, name: string, { values, context }: EngineState): (string | Send)[] {
   const edges = graph.conditional.get(name);
   if (!edges) return [];
   return edges.flatMap(({ route }) => {
     const targets = [callRoute(route, name, { ...values, context })].flat();
-    const lost = targets.findIndex((target) => target !== END && !graph.nodes.has(target));
-    if (lost !== -1)
-      throw new RunFailure(
-        'GraphFailed',
-        `the edge from "${name}" leads to the unknown node "${messageOf(targets[lost])}"`,
-        { node: name },
-      );
+    for (const target of targets) refuseUnknown(graph, name, target);
     return targets;
   });
 }
 
+function refuseUnknown(graph: CompiledGraph, from: string, target: string | Send): void {
+  const refuse = (why: string): RunFailure =>
+    new RunFailure('GraphFailed', `the edge from "${from}" ${why}`, { node: from });
+  const to: unknown = isSend(target) ? target.node : target;
+  if (to === END && !isSend(target)) return;
+  const node = typeof to === 'string' ? graph.nodes.get(to) : undefined;
+  if (!node) throw refuse(`leads to the unknown node "${messageOf(to)}"`);
+  // A tool node answers the calls of the context, and has no use for an input.
+  if (isSend(target) && typeof node !== 'function' && !('nodes' in node))
+    throw refuse(`sends to "${target.node}", which is a tool node`);
+}
+
 function callRoute(
-  route: (state: never) => string | readonly string[],
+  route: (state: never) => string | Send | readonly (string | Send)[],
   node: string,
   state: object,
-): string | readonly string[] {
+): string | Send | readonly (string | Send)[] {
   try {
     return route(state as never);
   } catch (cause) {

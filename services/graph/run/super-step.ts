@@ -4,7 +4,8 @@ import type { CodeFault } from '../state/failure.ts';
 import type { Delta, NodeOutput } from '../state/merge.ts';
 import type { MessageChunk } from '../state/message.ts';
 import type { EngineState } from '../state/state.ts';
-import type { PendingInterrupt, Continuation, SubgraphPosition } from './continuation.ts';
+import type { BranchRecords } from './branch-records.ts';
+import type { Branch, PendingInterrupt, Continuation, SubgraphPosition } from './continuation.ts';
 import type { Interrupt } from './interrupt.ts';
 import type { ToolCallRecords } from './tool-call-records.ts';
 
@@ -25,15 +26,23 @@ export interface Step {
   readonly isRemote: (tool: string) => boolean;
   /** Called with every chunk as it is emitted. */
   readonly onChunk: (node: string, chunk: MessageChunk) => void;
+  /** Called with what a node or one of its tools publishes beside messages; `branch` as below. */
+  readonly onProgress?: ((node: string, data: unknown, branch?: number) => void) | undefined;
   /**
    * Called when a failed node begins again; what the failed attempt emitted is dropped. `attempt` is 2 for the second attempt.
-   * A node of a sub-graph is reported under the name of the node that holds the sub-graph.
+   * A node of a sub-graph is reported under the name of the node that holds the sub-graph; `branch` is the index of a branch.
    */
-  readonly onRestart?: ((node: string, attempt: number) => void) | undefined;
+  readonly onRestart?: ((node: string, attempt: number, branch?: number) => void) | undefined;
   /** Called with an error of the agent's code that does not fail the step, so that it can be logged. */
   readonly onFault?: ((fault: CodeFault) => void) | undefined;
   /** Records of tool calls that may be made at most once; without them such calls may be made again like any other. */
   readonly toolCallRecords?: ToolCallRecords | undefined;
+  /** Records of the results of branches; without them a step that runs again runs all of them again. */
+  readonly branchRecords?: BranchRecords | undefined;
+  /** In one branch of a fan-out: its index. */
+  readonly branch?: number | undefined;
+  /** The input of the branch, also in the sub-graph that it runs. */
+  readonly input?: unknown;
   /** In a sub-graph: the position of its step in the run. Keys and ids begin with it in place of the run's id. */
   readonly within?: string;
 }
@@ -66,6 +75,8 @@ export interface NodeResult {
   /** Whether the node waits for the caller and runs again with the answer. */
   readonly waiting: boolean;
   readonly pending?: readonly PendingInterrupt[];
+  /** Of a node that runs in branches: those that wait for the caller. */
+  readonly branches?: readonly Branch[];
   /** Of a sub-graph that waits for the caller: the point at which it continues. */
   readonly position?: SubgraphPosition;
 }

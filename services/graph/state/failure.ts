@@ -29,6 +29,8 @@ export interface CodeFault {
   readonly node: string;
   readonly tool?: string;
   readonly callId?: string;
+  /** The branch of a fan-out in which the node ran. */
+  readonly branch?: number;
   /** The number of the attempt that failed. */
   readonly attempt?: number;
   readonly error: unknown;

@@ -18,6 +18,8 @@ export interface Delta {
 /** What one node returned. */
 export interface NodeOutput {
   readonly node: string;
+  /** The branch of a fan-out in which the node ran. */
+  readonly branch?: number;
   readonly fields: Readonly<Record<string, unknown>>;
   readonly messages: readonly Message[];
   readonly mayReplace: boolean;
@@ -59,26 +61,20 @@ export function mergeOutputs(
   outputs: readonly NodeOutput[],
 ): { readonly state: EngineState; readonly delta: Delta } {
   const values: Record<string, unknown> = { ...state.values };
-  const writers = new Map<string, string>();
-  for (const { node, fields: update } of outputs) {
+  const writers = new Map<string, NodeOutput>();
+  for (const output of outputs) {
+    const { node, fields: update } = output;
     for (const [name, value] of Object.entries(update)) {
       if (value === undefined) continue;
       const spec = specOf(fields, name, node);
       const other = writers.get(name);
-      // A sub-graph gives one output for each node that ran in it, in their order; the last value counts.
-      if (other !== undefined && other !== node && !spec.reducer) {
-        throw new RunFailure(
-          'GraphFailed',
-          `nodes "${other}" and "${node}" wrote field "${name}" in one step, and it has no reducer`,
-          { node },
-        );
-      }
-      writers.set(name, node);
+      if (other && !spec.reducer) refuseSecond(name, other, output);
+      writers.set(name, output);
       values[name] = reduceField({ name, spec, current: values[name], update: value, node });
     }
   }
   const changed = [...writers.keys()].map(
-    (name) => [name, toJsonValue(name, values[name], writers.get(name))] as const,
+    (name) => [name, toJsonValue(name, values[name], writers.get(name)?.node)] as const,
   );
   for (const [name, json] of changed) values[name] = deepFreeze(JSON.parse(json));
   const messages = outputs.flatMap((output) => output.messages);
@@ -89,6 +85,15 @@ export function mergeOutputs(
     state: { values: Object.freeze(values), context: withoutMessages(added, removed) },
     delta: { fields: Object.fromEntries(changed), messages, mayReplace, removed },
   };
+}
+
+/** A sub-graph gives one output for each node that ran in it, in their order; the last value counts. */
+function refuseSecond(field: string, first: NodeOutput, second: NodeOutput): void {
+  const { node } = second;
+  if (first.node === node && first.branch === second.branch) return;
+  const who = first.node === node ? `branches of node "${node}"` : `nodes "${first.node}" and "${node}"`;
+  const why = `${who} wrote field "${field}" in one step, and it has no reducer`;
+  throw new RunFailure('GraphFailed', why, { node });
 }
 
 const nothing: readonly string[] = [];

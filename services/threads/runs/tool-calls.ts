@@ -16,9 +16,9 @@ export function decideToolStarted(request: NoteToolStartedRequest, snapshot: Sna
   return { change: { head, toolCall: { runId, callKey } }, reply: { isNew: true } };
 }
 
-/** Records the result of a call. */
+/** Records the result of a call. It outlives the worker like a commit, so the claims without one are counted anew. */
 export function decideToolResult(request: NoteToolResultRequest, snapshot: Snapshot): Decision<NoteToolResultReply> {
   const head = fencedHead(request, snapshot);
   const { runId, callKey, resultJson: result } = request;
-  return { change: { head, toolCall: { runId, callKey, result } }, reply: {} };
+  return { change: { head: { ...head, claims: 0 }, toolCall: { runId, callKey, result } }, reply: {} };
 }

@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto';
+import { eachOf } from '@agent-workflow/kit/each';
+import { sizes } from '@agent-workflow/kit/sizes';
+import { RunFailure } from '../state/failure.ts';
+import { deepFreeze } from '../state/state.ts';
+import { continuationAfter } from './after-step.ts';
+import { underOwnSignal } from './attempt.ts';
+import type { Branch } from './continuation.ts';
+import { keyOf } from './keys.ts';
+import { runNode, runUnder } from './node.ts';
+import type { NodeResult, RunStep, Step } from './super-step.ts';
+
+const defaultConcurrency = 32;
+
+/**
+ * Runs the branches of a node side by side, each under the policy of the node, and joins what they give in their order. With records, each
+ * result is stored as soon as it is there, and a step that runs again runs only the branches without one.
+ * @throws RunFailure of the first branch that fails; the signals of the others fire.
+ */
+export async function runBranches(
+  step: Step,
+  node: string,
+  branches: readonly Branch[],
+  runStep: RunStep,
+): Promise<NodeResult> {
+  const { maxConcurrency = defaultConcurrency } = step.graph.policies.get(node) ?? {};
+  const results = new Map<Branch, NodeResult>();
+  const countBytes = boundBytes(node);
+  await underOwnSignal({ signal: step.run.signal }, async (signal) => {
+    const { promise: failed, reject: fail } = Promise.withResolvers<never>();
+    const under = { ...step, run: runUnder(step, signal) };
+    const all = eachOf(branches, maxConcurrency, async (branch) => {
+      try {
+        signal.throwIfAborted();
+        results.set(branch, await runBranch(under, node, branch, { runStep, countBytes }));
+      } catch (error) {
+        // The others need not end first.
+        fail(error);
+        throw error;
+      }
+    });
+    await Promise.race([all, failed]);
+  });
+  return joinResults(node, branches, results);
+}
+
+interface BranchOptions {
+  readonly runStep: RunStep;
+  readonly countBytes: (result: string) => void;
+}
+
+async function runBranch(
+  step: Step,
+  node: string,
+  { index, input, at }: Branch,
+  { runStep, countBytes }: BranchOptions,
+): Promise<NodeResult> {
+  const own: Step = {
+    ...step,
+    ...{ nodes: [node], branch: index, input: deepFreeze(input), continuation: at },
+    onProgress: (name, data) => step.onProgress?.(name, data, index),
+    onRestart: (name, attempt) => step.onRestart?.(name, attempt, index),
+    onFault: (fault) => step.onFault?.({ ...fault, branch: index }),
+  };
+  // A sub-graph that runs again begins at its start, and what its routes send may differ: only whole steps of the run have records.
+  const records = step.within === undefined ? step.branchRecords : undefined;
+  const key = recordKey(own, node, input);
+  const known = await records?.find(key);
+  if (known !== undefined) {
+    countBytes(known);
+    // What an earlier attempt streamed was dropped with it.
+    return { ...deepFreeze(JSON.parse(known) as NodeResult), streamed: [] };
+  }
+  const result = await runNode(own, node, runStep);
+  if (result.waiting) return inBranch(result, index);
+  const json = toJson(inBranch(result, index), node);
+  countBytes(json);
+  await records?.save(key, json);
+  return deepFreeze(JSON.parse(json) as NodeResult);
+}
+
+/** The input is a part of the key, so that no record of another input is taken for that of this one. */
+const recordKey = (step: Step, node: string, input: unknown): string =>
+  `${keyOf(step, node)}/${createHash('sha256').update(JSON.stringify(input)).digest('base64url')}`;
+
+const inBranch = (result: NodeResult, branch: number): NodeResult => ({
+  ...result,
+  outputs: result.outputs.map((output) => ({ ...output, branch })),
+});
+
+function toJson(result: NodeResult, node: string): string {
+  try {
+    return JSON.stringify(result);
+  } catch (cause) {
+    throw new RunFailure('NodeFailed', `node "${node}" returned a value that is not JSON`, { node, cause });
+  }
+}
+
+/** The results of all branches are one step, and are refused as soon as they exceed its size limit. */
+function boundBytes(node: string): (result: string) => void {
+  let bytes = 0;
+  return (result) => {
+    bytes += Buffer.byteLength(result);
+    if (bytes <= sizes.step) return;
+    const what = `the branches of node "${node}" returned more than ${String(sizes.step)} bytes together`;
+    throw new RunFailure('NodeFailed', what, { node });
+  };
+}
+
+function joinResults(node: string, branches: readonly Branch[], results: ReadonlyMap<Branch, NodeResult>): NodeResult {
+  const joined = branches.flatMap((branch) => {
+    const result = results.get(branch);
+    return result ? [{ branch, result }] : [];
+  });
+  const waiting = joined.flatMap(({ branch, result }) => (result.waiting ? [toWaiting(node, branch, result)] : []));
+  return {
+    outputs: joined.flatMap(({ result }) => result.outputs),
+    streamed: joined.flatMap(({ result }) => result.streamed),
+    waiting: waiting.length > 0,
+    branches: waiting,
+  };
+}
+
+function toWaiting(node: string, { index, input }: Branch, result: NodeResult): Branch {
+  const at = continuationAfter({ nodes: [node], results: [result] });
+  return { index, input, ...(at && { at }) };
+}
