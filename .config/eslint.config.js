@@ -50,7 +50,7 @@ export default defineConfig(
   },
   {
     // Written as node:test is used by everybody.
-    files: ['services/command/init/template/**'],
+    files: ['services/command/init/template/**', 'test/cookbook/tests/**'],
     rules: { '@typescript-eslint/no-floating-promises': 'off' },
   },
   {

@@ -24,7 +24,10 @@ export interface Walked {
 export interface WalkOptions extends Partial<
   Pick<Step, 'answers' | 'branchRecords' | 'isRemote' | 'onChunk' | 'onFault' | 'onProgress' | 'onRestart'>
 > {
-  /** The result of an earlier walk, from which this one continues; absent: it begins at START. */
+  /**
+   * The result of an earlier walk of the same thread. Where that one waits, or stopped at `maxSteps`, this one continues there; where
+   * it ended, this one is the next turn and begins at START. Absent: a new thread.
+   */
   readonly from?: Walked;
   /** Messages that are in the context before the first step. */
   readonly context?: readonly Message[];
@@ -41,7 +44,8 @@ export async function walk(graph: CompiledGraph, options: WalkOptions = {}): Pro
   const { from, context = [], maxSteps = 100, ...hooks } = options;
   const begun = from?.state ?? { values: defaultValues(graph.fields), context: [] };
   const state = deepFreeze({ ...begun, context: [...begun.context, ...context] });
-  const entry = from ? { nodes: from.next, continuation: from.continuation } : enterGraph(graph, state);
+  const isOpen = from !== undefined && from.next.length > 0;
+  const entry = isOpen ? { nodes: from.next, continuation: from.continuation } : enterGraph(graph, state);
   let walked: Walked = {
     state,
     steps: [],
@@ -60,7 +64,7 @@ export async function walk(graph: CompiledGraph, options: WalkOptions = {}): Pro
       continuation: throughJson(walked.continuation),
     };
     const run = { ...nobody, tools: graph.tools, ...options.run };
-    const result = await runStep({ ...quiet, ...hooks, ...place, run });
+    const result = await runStep({ ...quietFor(graph), ...hooks, ...place, run });
     walked = { ...result, steps: [...steps, nodes] };
   }
   return walked;
@@ -69,7 +73,11 @@ export async function walk(graph: CompiledGraph, options: WalkOptions = {}): Pro
 const throughJson = (continuation: Continuation | undefined): Continuation | undefined =>
   continuation && (JSON.parse(JSON.stringify(continuation)) as Continuation);
 
-const quiet = { isRemote: () => false, onChunk: () => undefined };
+/** Of the tools, those are remote that the graph declares as remote. */
+const quietFor = ({ tools }: CompiledGraph): Pick<Step, 'isRemote' | 'onChunk'> => ({
+  isRemote: (name) => tools.some((tool) => tool.name === name && tool.run === undefined),
+  onChunk: () => undefined,
+});
 
 /** A message of a user, with an id of its own. */
 export const user = (text: string): Message => ({

@@ -23,7 +23,7 @@ const entries: readonly RegExp[] = [
   /^services\/execution\/agents\/default\.ts$/,
   // The files of a new project, as its author gets them.
   /^services\/command\/init\/template\//,
-  /^test\/(agents|backends|servers\/agents)\/|^test\/(bench\/agents|house\/stops\/agent)\.ts$/,
+  /^test\/(agents|backends|cookbook\/agents|servers\/agents)\/|^test\/(bench\/agents|house\/stops\/agent)\.ts$/,
 ];
 
 type SourceOf = (file: string) => ts.SourceFile;

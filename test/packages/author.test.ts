@@ -1,7 +1,8 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { processEnv } from '@agent-workflow/kit/env';
 import test, { type ExecutionContext } from 'ava';
+import { cookbook, cookbookResult, testCookbook } from '../cookbook.ts';
 import { createClient, user } from '../servers/client.ts';
 import { until } from '../until.ts';
 import { openFolder, packAll, run, serve, useTarballs, type Serving, type Tarballs } from './project.ts';
@@ -32,6 +33,15 @@ function author(): void {
   test.serial('an author does the same in plain JavaScript', async (t) => {
     t.timeout(600_000);
     await isWritten(t, 'js', async () => undefined);
+  });
+
+  test.serial('the agents of the cookbook type-check and pass their tests in a folder of their own', async (t) => {
+    t.timeout(300_000);
+    await using outside = await openFolder();
+    await cp(cookbook, outside.folder, { recursive: true });
+    await run(outside.folder, 'npm', 'install', '--no-audit', '--no-fund', tarballs['@agent-workflow/graph'] ?? '');
+    await run(outside.folder, 'npm', 'run', 'types');
+    t.deepEqual(await testCookbook(outside.folder), cookbookResult);
   });
 
   test.serial('a project is not written into a folder that holds another', async (t) => {

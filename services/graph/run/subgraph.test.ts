@@ -350,3 +350,39 @@ test('nodes of a sub-graph are listed behind its name, and only nodes of the gra
     .addEdge('sub', 'sub/b');
   t.throws(() => clash.compile(), { message: /"sub\/b" has a name that only nodes of the sub-graph "sub" may have/ });
 });
+
+test('a model in a sub-graph is offered the tools that run there and those of the caller', async (t) => {
+  const named = (name: string) => tool({ name, description: '', parameters: { type: 'object' } }, () => name);
+  const offered: Record<string, readonly string[]> = {};
+  const agent = (name: string, tools: readonly string[], inside?: CompiledGraph): CompiledGraph => {
+    const graph = new StateGraph({})
+      .addNode('model', (_state, ctx) => {
+        offered[name] = ctx.tools.map((each) => each.name);
+      })
+      .addEdge(START, 'model');
+    if (inside) return graph.addNode('inside', inside).addEdge('model', 'inside').compile();
+    if (tools.length === 0) return graph.compile();
+    return graph
+      .addNode('tools', toolNode(tools.map(named)))
+      .addEdge('model', 'tools')
+      .compile();
+  };
+  const graph = new StateGraph({})
+    .addNode('one', agent('one', ['a', 'both']))
+    .addNode('two', agent('two', [], agent('inside', ['b', 'both'])))
+    .addNode('bare', agent('bare', []))
+    .addNode('own', toolNode([named('c')]))
+    .addEdge(START, 'one')
+    .addEdge(START, 'two')
+    .addEdge(START, 'bare')
+    .addEdge('bare', 'own')
+    .compile();
+  const remote = { name: 'remote', description: '', parameters: { type: 'object' } };
+  await walk(graph, { run: { tools: [...graph.tools, remote] } });
+  t.deepEqual(offered, {
+    one: ['a', 'both', 'remote'],
+    two: ['b', 'both', 'remote'],
+    inside: ['b', 'both', 'remote'],
+    bare: ['a', 'both', 'b', 'both', 'c', 'remote'],
+  });
+});

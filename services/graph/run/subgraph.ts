@@ -1,4 +1,5 @@
 import type { Continuation, SubgraphPosition } from './continuation.ts';
+import type { RunContext } from '../build/context.ts';
 import { isRunFailure, RunFailure } from '../state/failure.ts';
 import type { CompiledGraph } from '../build/graph.ts';
 import { defaultValues, type NodeOutput } from '../state/merge.ts';
@@ -22,11 +23,12 @@ export async function runSubgraph(
 ): Promise<NodeResult> {
   const outputs: NodeOutput[] = [];
   const streamed: string[] = [];
+  const inner = { ...step, run: { ...step.run, tools: toolsWithin(step, graph) } };
   const count = countVisits(step.graph.policies.get(name)?.recursionLimit ?? defaultRecursionLimit, name);
   let position = enter(step, name, graph);
   while (position.nodes.length > 0) {
     count(position.nodes);
-    const result = await namingNode(name, runStep(innerStep(step, name, graph, position)));
+    const result = await namingNode(name, runStep(innerStep(inner, name, graph, position)));
     outputs.push(...result.outputs.map((output) => toOuter(output, name, step.graph)));
     streamed.push(...result.streamed);
     position = {
@@ -115,3 +117,16 @@ async function namingNode(node: string, taken: Promise<StepWithOutputs>): Promis
     throw new RunFailure(code, `node "${node}" failed: ${message}`, { node, cause });
   }
 }
+
+/**
+ * The tools that models of a sub-graph may call: its own and the caller's. Those of the graph around it would have no node here that runs
+ * them; only where the sub-graph runs no tools at all do calls reach the graph around it, and all are offered.
+ */
+function toolsWithin({ run, graph: around }: Step, graph: CompiledGraph): RunContext['tools'] {
+  if (!runsTools(graph)) return run.tools;
+  const names = new Set(around.tools.map(({ name }) => name));
+  return [...graph.tools, ...run.tools.filter(({ name }) => !names.has(name))];
+}
+
+const runsTools = ({ nodes }: CompiledGraph): boolean =>
+  [...nodes.values()].some((node) => typeof node !== 'function' && (!('nodes' in node) || runsTools(node)));

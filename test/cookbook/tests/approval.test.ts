@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { textOf } from '@agent-workflow/graph';
+import { user, walk } from '@agent-workflow/graph/testing';
+import { graph } from '../agents/approval.ts';
+
+for (const { answer, end } of [
+  { answer: 'yes', end: 'Paid 40 euros.' },
+  { answer: 'no', end: 'Nothing was paid.' },
+]) {
+  test(`the run waits for a person, who answers "${answer}"`, async () => {
+    const asked = await walk(graph, { context: [user('Pay 40 to Ada')] });
+    assert.equal(asked.waiting, true);
+    assert.deepEqual(
+      asked.interrupts.map(({ node, value }) => [node, value]),
+      [['approve', 'Pay 40 euros?']],
+    );
+    const answers = Object.fromEntries(asked.interrupts.map(({ id }) => [id, answer]));
+    const { state, steps } = await walk(graph, { from: asked, answers });
+    assert.deepEqual(steps.flat(), ['approve', answer === 'yes' ? 'pay' : 'refuse']);
+    assert.equal(state.context.map(textOf).at(-1), end);
+  });
+}
