@@ -64,7 +64,11 @@ test('a fan-out of 1,000 branches whose process is killed again and again has th
   let service = await startStandalone(workspace.env);
   const config = { thread_id: 'wide', effects: effects.url };
   const messages = [user(String(branches))];
-  const accepted = await createClient(service.url).send('POST', '/v1/runs', { messages, config, response_granularity: 'partial' });
+  const accepted = await createClient(service.url).send('POST', '/v1/runs', {
+    messages,
+    config,
+    response_granularity: 'partial',
+  });
   const { run_id: runId } = accepted.body.data as { run_id: string };
   for (let kill = 1; kill <= kills; kill++) {
     await effects.reached(Math.floor((branches * kill) / (kills + 1)));
