@@ -71,7 +71,7 @@ function published(
     return version;
   };
   const isNeeded = (name: string): boolean => versions.has(name) || !optional.has(name);
-  const { peerDependencies = {}, peerDependenciesMeta = {} } = manifest;
+  const { peerDependencies = {}, peerDependenciesMeta } = manifest;
   const peers = {
     ...Object.fromEntries(publication.peers.map((name) => [name, manifest.version])),
     ...peerDependencies,
@@ -93,7 +93,8 @@ function published(
     optionalDependencies: Object.fromEntries(
       needed.filter((name) => !isNeeded(name)).map((name) => [name, versionOf(name)]),
     ),
-    ...(Object.keys(peers).length > 0 && { peerDependencies: peers, peerDependenciesMeta }),
+    ...(Object.keys(peers).length > 0 && { peerDependencies: peers }),
+    ...(peerDependenciesMeta && { peerDependenciesMeta }),
   };
 }
 

@@ -20,6 +20,8 @@ interface ExampleOptions {
   readonly seen: Seen;
   /** Ends the connection, or the whole server, in the middle of a call. */
   readonly die: () => void;
+  /** Lists this number of tools, page by page, in place of its own. */
+  readonly listed?: number | undefined;
 }
 
 const text = (words: string) => ({ content: [{ type: 'text' as const, text: words }] });
@@ -39,7 +41,7 @@ const stay: FormSchema = {
 
 /** An MCP server with a tool for each thing that a client must be ready for. */
 export const exampleServer =
-  ({ seen, die }: ExampleOptions): McpServerFactory =>
+  ({ seen, die, listed }: ExampleOptions): McpServerFactory =>
   ({ era }) => {
     const server = new McpServer({ name: 'example', version: '1.0.0' });
     const see = (tool: string, meta: Readonly<Record<string, unknown>> | undefined): void =>
@@ -125,5 +127,20 @@ export const exampleServer =
       ...text(''),
       structuredContent: { ...seen, pid: process.pid, home: process.env['HOME'], secret: process.env['SECRET'] },
     }));
+    if (listed !== undefined) listPages(server, listed);
     return server;
   };
+
+const pageSize = 100;
+
+function listPages({ server }: McpServer, listed: number): void {
+  server.setRequestHandler('tools/list', async ({ params }) => {
+    const from = Number(params?.cursor ?? 0);
+    const to = Math.min(listed, from + pageSize);
+    const tools = Array.from({ length: to - from }, (_, index) => ({
+      name: `tool_${String(from + index)}`,
+      inputSchema: { type: 'object' as const },
+    }));
+    return { tools, ...(to < listed && { nextCursor: String(to) }) };
+  });
+}

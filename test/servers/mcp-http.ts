@@ -21,18 +21,23 @@ export interface McpHttp extends AsyncDisposable {
 type Received = IncomingMessage & { readonly method: string; readonly url: string };
 type Handle = (request: Received, response: ServerResponse) => Promise<void>;
 
-/** Serves the example over Streamable HTTP on a free port of the loopback; `older`: as a server that knows the protocol of 2025 alone, with sessions. */
-export async function startMcpHttp({
-  older = false,
-  token,
-}: { readonly older?: boolean; readonly token?: string } = {}): Promise<McpHttp> {
+interface StartOptions {
+  /** Whether it is a server of 2025, with sessions. */
+  readonly older?: boolean;
+  /** The token without which no request is served. */
+  readonly token?: string;
+  readonly listed?: number;
+}
+
+/** Serves the example over Streamable HTTP on a free port of the loopback. */
+export async function startMcpHttp({ older = false, token, listed }: StartOptions = {}): Promise<McpHttp> {
   const seen: Seen = { calls: [], cancelled: 0 };
   const authorizations: (string | undefined)[] = [];
   const die = (): void => server.closeAllConnections();
   const handlers = (): Handle =>
     older
-      ? withSessions(seen, die)
-      : toNodeHandler(createMcpHandler(exampleServer({ seen, die }), { legacy: 'reject' }));
+      ? withSessions({ seen, die, listed })
+      : toNodeHandler(createMcpHandler(exampleServer({ seen, die, listed }), { legacy: 'reject' }));
   let handle = handlers();
   const server = createServer((request, response) => {
     authorizations.push(request.headers.authorization);
@@ -71,7 +76,7 @@ export async function startMcpHttp({
 }
 
 /** The protocol of 2025: a session begins with its first request and is named by a header. */
-function withSessions(seen: Seen, die: () => void): Handle {
+function withSessions(options: Parameters<typeof exampleServer>[0]): Handle {
   const sessions = new Map<string, NodeStreamableHTTPServerTransport>();
   return async (request, response) => {
     const id = request.headers['mcp-session-id'];
@@ -87,7 +92,7 @@ function withSessions(seen: Seen, die: () => void): Handle {
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (session) => void sessions.set(session, transport),
     });
-    const server = await exampleServer({ seen, die })({ era: 'legacy' });
+    const server = await exampleServer(options)({ era: 'legacy' });
     await server.connect(transport);
     await transport.handleRequest(request, response, body);
   };
