@@ -202,6 +202,28 @@ for (const older of [false, true]) {
     );
   });
 
+  test(`a call whose reply is cut off by a server ${year} fails at once, and is made again when it may be`, async (t) => {
+    const server = await httpServer(t, { older });
+    const careful = await toolsOf(t, { url: server.url });
+    const cut = callOf(careful, 'wait');
+    await until(() => server.seen.calls.length === 1);
+    await server.stop();
+    t.like((await cut).result, {
+      output: 'the connection to the MCP server was lost: the call may have taken effect',
+      is_error: true,
+    });
+    await server.start();
+    const safe = await toolsOf(t, { url: server.url }, { replay: 'safe' });
+    const stop = new AbortController();
+    const again = callOf(safe, 'wait', {}, { run: { signal: stop.signal } });
+    await until(() => server.seen.calls.length === 2);
+    await server.stop();
+    await server.start();
+    await until(() => server.seen.calls.length === 3);
+    stop.abort(new Error('stopped'));
+    await t.throwsAsync(again, { message: 'stopped' });
+  });
+
   test(`calls at the same time at a server ${year} each get the answers to their own questions`, async (t) => {
     const server = await httpServer(t, { older });
     const tools = await toolsOf(t, { url: server.url });

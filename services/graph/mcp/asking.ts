@@ -36,7 +36,10 @@ export interface SentCall {
   readonly answer: (question: ElicitRequestFormParams) => ElicitResult;
   /** Ends the call, because a question may be its own or that of another. */
   readonly confuse: () => void;
-  /** Fires when a question has ended the call. */
+  /** Ends the call, because its reply was cut off. */
+  readonly lose: () => void;
+  readonly isLost: () => boolean;
+  /** Fires when one of these has ended the call. */
   readonly signal: AbortSignal;
 }
 
@@ -47,6 +50,7 @@ export const confused = Symbol('a question that may be that of several calls');
 export function beginCall(answers: Answers, onEnd: (error: unknown) => void): SentCall {
   const controller = new AbortController();
   let asked = 0;
+  let lost = false;
   const end = (error: unknown): void => {
     if (controller.signal.aborted) return;
     onEnd(error);
@@ -64,5 +68,11 @@ export function beginCall(answers: Answers, onEnd: (error: unknown) => void): Se
       }
     },
     confuse: () => end(confused),
+    lose: () => {
+      if (controller.signal.aborted) return;
+      lost = true;
+      controller.abort(new Error('the reply was cut off'));
+    },
+    isLost: () => lost,
   };
 }

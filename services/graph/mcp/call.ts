@@ -5,7 +5,7 @@ import { unlessAborted } from '../run/attempt.ts';
 import { beginCall, confused, createAnswers } from './asking.ts';
 import type { McpClient } from './client.ts';
 import type { Connection } from './connection.ts';
-import { lossIn, toMcpFailure } from './failure.ts';
+import { connectionLost, lossIn, toMcpFailure } from './failure.ts';
 import type { OpenCalls } from './open-calls.ts';
 import { toOutput } from './output.ts';
 import type { Slots } from './slots.ts';
@@ -64,7 +64,11 @@ function createSend(session: Session, { tool, args, context }: RunCall): () => P
     const call = beginCall(answers, (error) => ends.push(error));
     const signal = AbortSignal.any([context.signal, call.signal]);
     const options = { signal, timeout: session.timeoutMs, toolDefinition: definition };
-    return session.calls.run(call, () => client.callTool(params, options));
+    return session.calls
+      .run(call, () => client.callTool(params, options))
+      .catch((error: unknown) => {
+        throw call.isLost() ? connectionLost(error) : error;
+      });
   };
   return async () => {
     ends.length = 0;

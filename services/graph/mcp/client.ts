@@ -1,6 +1,7 @@
-import { pause } from '@agent-workflow/kit/retry';
 import type { Client, Transport } from '@modelcontextprotocol/client';
+import { unlessAborted } from '../run/attempt.ts';
 import type { Opened } from './connection.ts';
+import { endCutReplies } from './cut-replies.ts';
 import type { OpenCalls } from './open-calls.ts';
 import type { Sdk } from './sdk.ts';
 import type { McpCommand, McpServer, McpUrl } from './server.ts';
@@ -38,13 +39,15 @@ export async function openClient(server: McpServer, { sdk, calls }: OpenOptions)
   });
   const { transport, end } = 'url' in server ? toUrl(sdk, server) : toCommand(sdk, server);
   await client.connect(transport, { timeout: greetingMs });
+  endCutReplies(transport, calls.current);
   return {
     client,
     onClosed: (closed) => {
       client.onclose = closed;
     },
     close: async () => {
-      await Promise.race([end(), pause(endMs)]);
+      // The session ends at the server without this too, only later.
+      await unlessAborted(AbortSignal.timeout(endMs), end).catch(() => undefined);
       await client.close();
     },
   };

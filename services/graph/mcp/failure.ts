@@ -41,6 +41,10 @@ const cut: ReadonlySet<unknown> = new Set([
   'UND_ERR_SOCKET',
 ]);
 
+/** The error of a call whose reply was cut off. */
+export const connectionLost = (cause: unknown): Error =>
+  Object.assign(new Error('the reply was cut off', { cause }), { code: 'CONNECTION_CLOSED' });
+
 /** What became of a connection, and of a call on it: the call did not arrive, or nobody knows; `undefined` when the connection stands. */
 export function lossIn(error: unknown): 'unsent' | 'unknown' | undefined {
   const codes = codesOf(error);
@@ -74,10 +78,10 @@ function messageOf(error: unknown): string {
   if (isRefusal(status)) return `the MCP server refused the credentials (${String(status)})`;
   const codes = codesOf(error);
   if (codes.includes('CLOSED')) return 'the tools of the MCP server were closed';
-  if (codes.includes('REQUEST_TIMEOUT')) return 'the MCP server took too long to answer';
   const loss = lossIn(error);
   if (loss === 'unsent') return 'the MCP server cannot be reached';
   if (loss === 'unknown') return 'the connection to the MCP server was lost: the call may have taken effect';
+  if (codes.includes('REQUEST_TIMEOUT')) return 'the MCP server took too long to answer';
   if (typeof status === 'number') return `the MCP server failed (${String(status)})`;
   return refusalOf(faultsIn(error).find(({ code }) => typeof code === 'number'));
 }

@@ -5,6 +5,8 @@ import type { SentCall } from './asking.ts';
 /** The calls that are under way on one connection, and the questions that came meanwhile. */
 export interface OpenCalls {
   readonly run: <T>(call: SentCall, work: () => Promise<T>) => Promise<T>;
+  /** The call in whose `work` this is called. */
+  readonly current: () => SentCall | undefined;
   /** Puts a question to the call to which it belongs. @throws when that has no answer. */
   readonly answer: (question: ElicitRequestFormParams) => Promise<ElicitResult>;
 }
@@ -63,11 +65,12 @@ export function createOpenCalls(hold: () => () => void): OpenCalls {
         return result;
       } catch (error) {
         open.delete(call);
-        if (!call.signal.aborted) abandonedAt = performance.now();
+        if (!call.signal.aborted || call.isLost()) abandonedAt = performance.now();
         refuse();
         throw error;
       }
     },
+    current: () => current.getStore(),
     answer: (question) => {
       const own = current.getStore();
       const { promise, resolve, reject } = Promise.withResolvers<ElicitResult>();
