@@ -14,6 +14,8 @@ interface Manifest {
   readonly main?: string;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional: boolean }>>;
 }
 
 /** Lays a package out in a folder, ready for `npm pack`. */
@@ -69,7 +71,12 @@ function published(
     return version;
   };
   const isNeeded = (name: string): boolean => versions.has(name) || !optional.has(name);
-  const needed = [...external].filter((name) => !publication.peers.includes(name)).toSorted();
+  const { peerDependencies = {}, peerDependenciesMeta } = manifest;
+  const peers = {
+    ...Object.fromEntries(publication.peers.map((name) => [name, manifest.version])),
+    ...peerDependencies,
+  };
+  const needed = [...external].filter((name) => !Object.hasOwn(peers, name)).toSorted();
   return {
     ...{ name: publication.name, version: manifest.version, description: publication.description },
     ...{ license: manifest.license, type: 'module', engines: { node: '>=22' }, sideEffects: false },
@@ -86,9 +93,8 @@ function published(
     optionalDependencies: Object.fromEntries(
       needed.filter((name) => !isNeeded(name)).map((name) => [name, versionOf(name)]),
     ),
-    ...(publication.peers.length > 0 && {
-      peerDependencies: Object.fromEntries(publication.peers.map((name) => [name, manifest.version])),
-    }),
+    ...(Object.keys(peers).length > 0 && { peerDependencies: peers }),
+    ...(peerDependenciesMeta && { peerDependenciesMeta }),
   };
 }
 

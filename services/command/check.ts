@@ -4,6 +4,7 @@ import { hostOf } from '@agent-workflow/gateway/config';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import { ConfigError, processEnv, readEnv } from '@agent-workflow/kit/env';
 import { createLog } from '@agent-workflow/kit/log';
+import { endSoon } from '@agent-workflow/runtime/process';
 import { readServiceFile, type ServiceFile } from '@agent-workflow/runtime/service-file';
 import { standaloneSettings } from '@agent-workflow/standalone/config';
 
@@ -57,5 +58,7 @@ async function reporting(work: () => Promise<void>): Promise<number> {
     if (!(error instanceof ConfigError)) throw error;
     process.stderr.write(`${error.message}\n`);
     return 1;
+  } finally {
+    endSoon();
   }
 }

@@ -34,3 +34,17 @@ test('a start, a check and a migration that are refused end with 1, and a comman
   t.is((await run(folder, 'start', 'gatway')).code, 2);
   t.is((await run(folder, '--help')).code, 0);
 });
+
+test('a check ends, though the agent keeps something open that would hold its process', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'command-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const graph = new URL('../graph/index.ts', import.meta.url).href;
+  const agent = `import { END, START, StateGraph } from '${graph}';
+    setInterval(() => undefined, 1000);
+    export const graph = new StateGraph({}).addNode('one', () => undefined).addEdge(START, 'one').addEdge('one', END).compile();`;
+  await writeFile(join(folder, 'agent.ts'), agent);
+  await writeFile(join(folder, 'service.json'), JSON.stringify({ agent: './agent.ts:graph' }));
+  const { code, printed } = await run(folder, 'check');
+  t.is(code, 0, printed);
+  t.regex(printed, /nodes {4}one/);
+});

@@ -179,7 +179,7 @@ const endedMs = 1000;
  * Ends the process if anything still holds it a while from now: a timer, a connection or a node of an agent's code outlives the
  * drain, and would run on beside whatever takes over the process's data.
  */
-function endSoon(): void {
+export function endSoon(): void {
   const end = (): void => {
     process.stderr.write('timers or connections are still open: the process ends without them\n');
     process.exit();

@@ -111,8 +111,15 @@ const rules: readonly Rule[] = [
     files: /^services\/graph\//,
     except: tests,
     imports:
-      /^\/(?!services\/graph\/|services\/kit\/(each|errors|ids|mark|retry|sizes|sse)$|protos\/message$)|^(?!\/|ajv|node:(async_hooks|timers))/,
+      /^\/(?!services\/graph\/|services\/kit\/(each|errors|ids|mark|retry|sizes|sse)$|protos\/message$)|^(?!\/|ajv|node:(async_hooks|timers)|@modelcontextprotocol\/client)/,
     example: ['services/graph/run/step.ts', `import type { RunLog } from '@agent-workflow/execution/ports/log';`],
+  },
+  {
+    title: 'the client of MCP is loaded by the tools that need it, and by nothing else that a graph imports',
+    files: anyCode,
+    except: /^services\/graph\/mcp\/|^test\//,
+    imports: /^@modelcontextprotocol\/client|^\/services\/graph\/mcp\//,
+    example: ['services/graph/index.ts', `export { mcpTools } from './mcp/mcp-tools.ts';`],
   },
   {
     title: 'what uses memories takes the ports that it needs, and leaves their sum to what opens a store',

@@ -44,6 +44,24 @@ function author(): void {
     t.deepEqual(await testCookbook(outside.folder), cookbookResult);
   });
 
+  test.serial(
+    'the tools of an MCP server need a package that the error names, and are called once it is there',
+    async (t) => {
+      t.timeout(600_000);
+      await using outside = await openFolder();
+      const { folder } = outside;
+      const install = async (...packages: readonly string[]): Promise<string> =>
+        run(folder, 'npm', 'install', '--no-audit', '--no-fund', ...packages);
+      await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
+      await writeFile(join(folder, 'server.js'), mcpServer);
+      await writeFile(join(folder, 'agent.js'), mcpAgent);
+      await install(tarballs['@agent-workflow/graph'] ?? '');
+      await t.throwsAsync(run(folder, 'node', 'agent.js'), { message: /npm install @modelcontextprotocol\/client/ });
+      await install('@modelcontextprotocol/client@2.4.0', '@modelcontextprotocol/server@2.4.0');
+      t.regex(await run(folder, 'node', 'agent.js'), /hello, Ada/);
+    },
+  );
+
   test.serial('a project is not written into a folder that holds another', async (t) => {
     await using outside = await openFolder();
     await writeFile(join(outside.folder, 'notes.txt'), 'mine');
@@ -52,6 +70,31 @@ function author(): void {
     await t.throwsAsync(run(outside.folder, 'npx', 'agent-workflow', 'init'), { message: /is not empty: it holds/ });
   });
 }
+
+const mcpServer = `
+import { fromJsonSchema, McpServer } from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+
+serveStdio(() => {
+  const server = new McpServer({ name: 'greeter', version: '1.0.0' });
+  const inputSchema = fromJsonSchema({ type: 'object', properties: { name: { type: 'string' } } });
+  const greet = async ({ name }) => ({ content: [{ type: 'text', text: 'hello, ' + name }] });
+  server.registerTool('greet', { inputSchema }, greet);
+  return server;
+});
+`;
+
+const mcpAgent = `
+import { createReactAgent } from '@agent-workflow/graph';
+import { mcpTools } from '@agent-workflow/graph/mcp';
+import { fakeModel, user, walk } from '@agent-workflow/graph/testing';
+
+const tools = await mcpTools({ command: process.execPath, args: ['server.js'] });
+const model = fakeModel([{ call: 'greet', args: { name: 'Ada' } }, 'Done.']);
+const { state } = await walk(createReactAgent({ model, tools }), { context: [user('Hello!')] });
+console.log(JSON.stringify(state.context));
+await tools.close();
+`;
 
 const settings = { PORT: '0', HOST: '127.0.0.1', METRICS_PORT: '0', LOG_LEVEL: 'warn' };
 

@@ -101,6 +101,7 @@ export class StateGraph<F extends Fields> {
     this.#refuseUnreachable();
     this.#refuseSharedNames();
     this.#refuseBadSchemas();
+    this.#refuseSameTools();
     const parts = { nodes: this.#nodes, edges: this.#edges, joins: this.#joins, conditional: this.#conditional };
     return {
       fields: Object.fromEntries(Object.entries(this.#fields).map(([name, { spec }]) => [name, spec])),
@@ -121,6 +122,16 @@ export class StateGraph<F extends Fields> {
     for (const node of this.#nodes.values()) {
       if (typeof node === 'function') continue;
       for (const { name, parameters } of node.tools) checkSchema(parameters, `the parameters of tool "${name}"`);
+    }
+  }
+
+  /** Of two tools with one name a tool node would only ever run the first. */
+  #refuseSameTools(): void {
+    for (const [name, node] of this.#nodes) {
+      if (typeof node === 'function' || 'nodes' in node) continue;
+      const names = node.tools.map((tool) => tool.name);
+      const twice = names.find((tool, index) => names.indexOf(tool) !== index);
+      if (twice !== undefined) throw new Error(`node "${name}" has two tools named "${twice}"`);
     }
   }
 
