@@ -563,6 +563,8 @@ export interface NoteToolResultRequest {
   readonly step: number;
   readonly callKey: string;
   readonly resultJson: Uint8Array;
+  /** How long it is kept at most, in seconds; absent: until the run has ended, or 30 days. */
+  readonly keepSeconds?: number;
 }
 
 export type NoteToolResultReply = Readonly<Record<string, never>>;

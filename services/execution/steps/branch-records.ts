@@ -13,6 +13,12 @@ const callTimeoutMs = 30_000;
 /** How long a branch waits for an unavailable record, in milliseconds. After that the run is released, and the step runs again. */
 const waitMs = 60_000;
 
+/**
+ * How long results are kept where nothing removes them with the run. They are of use only until their step is committed; a step that no
+ * worker could commit for so long runs all its branches again.
+ */
+const keepSeconds = 3 * 24 * 3600;
+
 export function createBranchRecords(
   { threads, owner, claimed, runContext: { signal }, onAway }: DriveOptions,
   step: number,
@@ -41,7 +47,9 @@ export function createBranchRecords(
 
     save: async (callKey, result) => {
       const resultJson = Buffer.from(result);
-      await whileRecordAway(() => threads.noteToolResult({ ...fence, callKey, resultJson }, within(callTimeoutMs)));
+      await whileRecordAway(() =>
+        threads.noteToolResult({ ...fence, callKey, resultJson, keepSeconds }, within(callTimeoutMs)),
+      );
     },
 
     failure: () => failure,

@@ -139,6 +139,8 @@ export interface ToolCallKey {
 export interface ToolCallRecord extends ToolCallKey {
   /** JSON; absent while the call has no result. */
   readonly result?: Uint8Array;
+  /** How long it is of use, in seconds: a store may remove it then, and need not. */
+  readonly keepSeconds?: number;
 }
 
 /** A request about a thread that a change has applied. The same request sent again is recognised by its id. */

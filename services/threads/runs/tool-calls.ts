@@ -19,6 +19,7 @@ export function decideToolStarted(request: NoteToolStartedRequest, snapshot: Sna
 /** Records the result of a call. It outlives the worker like a commit, so the claims without one are counted anew. */
 export function decideToolResult(request: NoteToolResultRequest, snapshot: Snapshot): Decision<NoteToolResultReply> {
   const head = fencedHead(request, snapshot);
-  const { runId, callKey, resultJson: result } = request;
-  return { change: { head: { ...head, claims: 0 }, toolCall: { runId, callKey, result } }, reply: {} };
+  const { runId, callKey, resultJson: result, keepSeconds } = request;
+  const toolCall = { runId, callKey, result, ...(keepSeconds === undefined ? {} : { keepSeconds }) };
+  return { change: { head: { ...head, claims: 0 }, toolCall }, reply: {} };
 }

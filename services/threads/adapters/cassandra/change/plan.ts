@@ -1,6 +1,6 @@
 import { types } from 'cassandra-driver';
 import type { Change } from '../../../ports/changes.ts';
-import type { Head, LogEntry, RunRecord, ThreadKey } from '../../../ports/record.ts';
+import type { Head, LogEntry, RunRecord, ThreadKey, ToolCallRecord } from '../../../ports/record.ts';
 import type { Statement } from '../client/client.ts';
 import {
   fromCheckpoint,
@@ -272,12 +272,15 @@ function checkpointRows(change: Change, ttl: number): RowWrite[] {
 const putToolCall = insert('toolCall', '0', '?', ['result'], ' USING TTL ?');
 const putApplied = insert('appliedRequest', '0', '?', ['result'], ' USING TTL ?');
 
-/** Longer than any run lasts; a tool call is read only while its run is open. */
+/** In seconds. Longer than any run lasts; a tool call is read only while its run is open. */
 const toolCallTtl = 30 * 24 * 3600;
+
+const toTtl = ({ keepSeconds = toolCallTtl }: ToolCallRecord): number =>
+  Math.min(Math.max(1, keepSeconds), toolCallTtl);
 
 function otherRows({ toolCall, applies }: Change): RowWrite[] {
   return [
-    ...(toolCall ? [row(putToolCall, toolCallId(toolCall), toBlob(toolCall.result), toolCallTtl)] : []),
+    ...(toolCall ? [row(putToolCall, toolCallId(toolCall), toBlob(toolCall.result), toTtl(toolCall))] : []),
     ...(applies ? [row(putApplied, applies.id, toBlob(applies.reply), Math.ceil(applies.keptMs / 1000))] : []),
   ];
 }
