@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ExecutionContext, TestFn } from 'ava';
 import fc from 'fast-check';
-import type { Threads } from '@agent-workflow/protos/threads';
+import type { ClaimedRun, Threads } from '@agent-workflow/protos/threads';
 import {
   accept,
   acceptAndClaim,
@@ -268,6 +268,24 @@ export function threadsRepeatsContract(
     await threads.noteToolResult({ ...note, resultJson: bytes('1') }, call());
     t.true((await threads.noteToolStarted(mine, call())).isNew);
     t.is(text((await threads.noteToolStarted(note, call())).resultJson), '1');
+  });
+
+  check('a noted result counts as progress: claims without a commit are counted anew', async (t, threads) => {
+    await accept(threads, 'r1');
+    const takeOver = async (): Promise<ClaimedRun> => {
+      const { epoch } = await threads.getRun({ owner, runId: 'r1' }, call());
+      return claim(threads, 'r1', epoch === undefined ? {} : { takeoverEpoch: epoch });
+    };
+    for (const callKey of ['a', 'b', 'c', 'd', 'e']) {
+      const { epoch, givenUp } = await takeOver();
+      t.is(givenUp, undefined);
+      await threads.noteToolResult(
+        { ...thread1, runId: 'r1', epoch, step: 0, callKey, resultJson: bytes('1') },
+        call(),
+      );
+    }
+    for (const attempt of [1, 2, 3]) t.is((await takeOver()).attempt, attempt);
+    t.like((await takeOver()).givenUp, { code: 'Internal' });
   });
 
   check('a deletion made again says the same while the thread goes and after it', async (t, threads) => {
