@@ -52,6 +52,35 @@ for (const [what, build, fault] of [
         .compile(),
     'an edge leaves the unknown node "b"',
   ],
+  [
+    'with a graph that is not compiled',
+    () => draft().addNode('b', draft() as never),
+    'node "b" is a graph that is not compiled: add graph.compile()',
+  ],
+  [
+    'with a node that is none',
+    () => draft().addNode('b', 'a' as never),
+    'node "b" is no function, no tool node and no compiled graph',
+  ],
+  [
+    'with a tool without parameters',
+    () =>
+      draft()
+        .addEdge(START, 'a')
+        .addEdge('a', 'b')
+        .addNode('b', toolNode([tool({ name: 'look', description: '' } as never, nothing)]))
+        .compile(),
+    'the parameters of tool "look" must be a JSON Schema: an object',
+  ],
+  [
+    'with a default that does not fit its field',
+    () =>
+      new StateGraph({ count: field({ type: 'number', default: 'x' }) })
+        .addNode('a', nothing)
+        .addEdge(START, 'a')
+        .compile(),
+    'the default of field "count" must be a number, not string',
+  ],
   ['with a node added twice', () => draft().addNode('a', nothing), 'node "a" is added twice'],
   ['with a node named as START', () => draft().addNode(START, nothing), `"${START}" cannot be the name of a node`],
   [

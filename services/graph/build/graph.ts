@@ -2,7 +2,7 @@ import type { NodeContext } from './context.ts';
 import { drawGraph } from './draw.ts';
 import { END, nameWithin, START } from './names.ts';
 import { messageOf } from '../state/failure.ts';
-import { fieldTypes, type Fields, type FieldSpec } from '../state/field.ts';
+import { fieldTypes, misfit, type Fields, type FieldSpec } from '../state/field.ts';
 import { createJoin, type Join } from './join.ts';
 import { checkPolicy, type NodePolicy } from './policy.ts';
 import type { Send } from './send.ts';
@@ -67,6 +67,7 @@ export class StateGraph<F extends Fields> {
   addNode(name: string, node: NodeFunction<F> | ToolNode | CompiledGraph, policy: NodePolicy = {}): this {
     if (name === START || name === END || name === '') throw new Error(`"${name}" cannot be the name of a node`);
     if (this.#nodes.has(name)) throw new Error(`node "${name}" is added twice`);
+    refuseNoNode(name, node);
     checkPolicy(name, policy);
     this.#nodes.set(name, node as AnyNode);
     if (Object.keys(policy).length > 0) this.#policies.set(name, policy);
@@ -118,6 +119,8 @@ export class StateGraph<F extends Fields> {
       if (!fieldTypes.includes(spec.type))
         throw new Error(`the type of field "${name}" is none of ${fieldTypes.join(', ')}`);
       if (spec.schema) checkSchema(spec.schema, `the schema of field "${name}"`);
+      const fault = spec.default === undefined ? undefined : misfit(spec, spec.default);
+      if (fault !== undefined) throw new Error(`the default of field "${name}" ${fault}`);
     }
     for (const node of this.#nodes.values()) {
       if (typeof node === 'function') continue;
@@ -181,11 +184,20 @@ export class StateGraph<F extends Fields> {
   }
 }
 
+/** What JavaScript lets pass: a graph that is not compiled, and no node at all. */
+function refuseNoNode(name: string, node: unknown): void {
+  if (typeof node === 'function') return;
+  const parts = typeof node === 'object' && node !== null ? node : {};
+  if ('compile' in parts) throw new Error(`node "${name}" is a graph that is not compiled: add graph.compile()`);
+  if (!('tools' in parts)) throw new Error(`node "${name}" is no function, no tool node and no compiled graph`);
+}
+
 /** Whether a value is what {@link StateGraph.compile} gives. */
 export const isCompiledGraph = (value: unknown): value is CompiledGraph =>
   typeof value === 'object' && value !== null && 'nodes' in value && value.nodes instanceof Map && 'drawing' in value;
 
 function checkSchema(schema: JsonSchema, what: string): void {
+  if (typeof schema !== 'object') throw new Error(`${what} must be a JSON Schema: an object`);
   try {
     compileSchema(schema);
   } catch (cause) {

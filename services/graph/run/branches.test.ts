@@ -114,9 +114,9 @@ test('two branches that write a field without a reducer fail the step', async (t
 });
 
 const mistakes: Readonly<Record<string, readonly [unknown, string]>> = {
-  'leads to a node that is not there': [send('away', {}), 'the edge from "__start__" leads to the unknown node "away"'],
-  'sends to the end': [send(END, {}), 'the edge from "__start__" leads to the unknown node "__end__"'],
-  'sends to a tool node': [send('tools', {}), 'the edge from "__start__" sends to "tools", which is a tool node'],
+  'leads to a node that is not there': [send('away', {}), 'the edge from START leads to the unknown node "away"'],
+  'sends to the end': [send(END, {}), 'the edge from START sends to END, which takes no input'],
+  'sends to a tool node': [send('tools', {}), 'the edge from START sends to "tools", which is a tool node'],
   'sends what is no JSON': [send('work', 1n), 'send to node "work" was given a value that is not JSON'],
   'sends nothing': [send('work', undefined), 'send to node "work" was given a value that is not JSON'],
   'names a node that it also sends to': [
@@ -139,6 +139,14 @@ for (const [what, [target, message]] of Object.entries(mistakes)) {
     await t.throwsAsync(walk(graph), { name: 'RunFailure', message });
   });
 }
+
+test('a route that returns a promise fails the run with a reason', async (t) => {
+  const graph = new StateGraph(fields)
+    .addNode('work', () => ({}))
+    .addConditionalEdges(START, (() => Promise.resolve('work')) as unknown as () => string)
+    .compile();
+  await t.throwsAsync(walk(graph), { message: 'the edge from START leads to a promise: a route must return at once' });
+});
 
 test('a failed branch is tried again by itself, and reported with its index', async (t) => {
   const tries = new Map<number, number>();

@@ -94,8 +94,10 @@ function routed(graph: CompiledGraph, name: string, { values, context }: EngineS
 
 function refuseUnknown(graph: CompiledGraph, from: string, target: string | Send): void {
   const refuse = (why: string): RunFailure =>
-    new RunFailure('GraphFailed', `the edge from "${from}" ${why}`, { node: from });
+    new RunFailure('GraphFailed', `the edge from ${from === START ? 'START' : `"${from}"`} ${why}`, { node: from });
   const to: unknown = isSend(target) ? target.node : target;
+  if (to instanceof Promise) throw refuse('leads to a promise: a route must return at once');
+  if (to === END && isSend(target)) throw refuse('sends to END, which takes no input');
   if (to === END && !isSend(target)) return;
   const node = typeof to === 'string' ? graph.nodes.get(to) : undefined;
   if (!node) throw refuse(`leads to the unknown node "${messageOf(to)}"`);
@@ -112,6 +114,10 @@ function callRoute(
   try {
     return route(state as never);
   } catch (cause) {
-    throw new RunFailure('GraphFailed', `the edge from "${node}" failed: ${explain(cause)}`, { node, cause });
+    throw new RunFailure(
+      'GraphFailed',
+      `the edge from ${node === START ? 'START' : `"${node}"`} failed: ${explain(cause)}`,
+      { node, cause },
+    );
   }
 }
