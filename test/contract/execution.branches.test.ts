@@ -78,6 +78,10 @@ test('a run whose workers die within one fan-out goes on with the branches that 
   });
   t.is(resultOf(await endOf(execution, runId)).meta.status, 'completed');
   t.deepEqual(visits, [0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5]);
+  const streamed = (await followAll(execution, runId))
+    .map(toChunk)
+    .flatMap(({ event, data }) => (event === 'messages_chunk' && data !== '' ? [data] : []));
+  t.deepEqual(streamed, [...all.map((item) => `did ${String(item)}`), `joined ${String(count)}`]);
   t.is(keys.size, count);
   t.deepEqual(await fieldOf(replicas.threads, 't1', 'done'), all);
   t.deepEqual((await logOf(replicas.threads, 't1')).map(textOf), [

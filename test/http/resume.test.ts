@@ -51,6 +51,16 @@ test('an answer that is an object but no id of a question is one bare answer', a
   t.deepEqual(third.state.answers, [{ first: 'Ada', last: 'L.' }, null]);
 });
 
+test('an answer that is sent twice answers its own question once, and not the next one', async (t) => {
+  const first = await start('twice');
+  const resume = { [first.meta.interrupts?.[0]?.id ?? '']: 'Ada' };
+  const second = await invoke(service, 'twice', { resume });
+  t.is(second.meta.status, 'interrupted');
+  const again = service.send('POST', '/v1/graph/invoke', { messages: [], resume, config: { thread_id: 'twice' } });
+  await service.refused(t, again, 400, 'BAD_REQUEST');
+  t.deepEqual((await invoke(service, 'twice', { resume: 'green' })).state.answers, ['Ada', 'green']);
+});
+
 test('an answer where nothing was asked is 400, and no message without an answer is 422', async (t) => {
   const config = { thread_id: 'nothing-asked' };
   await service.refused(

@@ -40,8 +40,10 @@ function startService(): ChildProcess {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   createInterface({ input: child.stdout }).on('line', (line) => process.stdout.write(`${readable(line)}\n`));
-  child.once('exit', (code) => {
-    if (code) print(`the service does not run; it is started again when a file changes`);
+  child.once('exit', (code, signal) => {
+    // Also what the watchdog ends, by SIGKILL. It is ended here by SIGTERM.
+    if (code || (signal && signal !== 'SIGTERM' && signal !== 'SIGINT'))
+      print(`the service does not run; it is started again when a file changes`);
   });
   return child;
 }

@@ -1,7 +1,7 @@
 import { isCall, type Block, type CallBlock, type Message } from '@agent-workflow/protos/message';
 import type { CallOptions, PromptMessage } from './ai-sdk-model.ts';
 import type { ModelQuestion } from './model.ts';
-import { settledCalls, toModelText, toResultText } from './settled-calls.ts';
+import { resultsBehindCalls, settledCalls, toModelText, toResultText } from './settled-calls.ts';
 
 /** A question as a language model of the AI SDK takes it. */
 export function toCallOptions(question: ModelQuestion): Omit<CallOptions, 'abortSignal'> {
@@ -20,7 +20,7 @@ export function toCallOptions(question: ModelQuestion): Omit<CallOptions, 'abort
 function toPrompt({ instructions, messages }: ModelQuestion): PromptMessage[] {
   const settled = settledCalls(messages);
   const system: PromptMessage[] = instructions === '' ? [] : [{ role: 'system', content: instructions }];
-  return [...system, ...messages.flatMap((message) => toPromptMessage(message, settled))];
+  return [...system, ...resultsBehindCalls(messages).flatMap((message) => toPromptMessage(message, settled))];
 }
 
 function toPromptMessage({ role, content }: Message, settled: ReadonlyMap<unknown, CallBlock>): PromptMessage[] {

@@ -61,3 +61,23 @@ test('what is not text is named by its kind, and past reasoning is left out', (t
     { role: 'assistant', content: 'I see.' },
   ]);
 });
+
+test('results stand right behind the message that made their calls, whatever was said in between', (t) => {
+  const messages = read(
+    message('assistant', call('a')),
+    message('assistant', call('b')),
+    message('assistant', text('beside')),
+    message('tool', result('b')),
+    message('tool', result('a')),
+  );
+  t.deepEqual(
+    messages.map((sent) => {
+      const { tool_call_id: answered, tool_calls: calls } = sent as {
+        tool_call_id?: string;
+        tool_calls?: { id: string }[];
+      };
+      return answered ?? calls?.map(({ id }) => `calls ${id}`).join() ?? 'text';
+    }),
+    ['calls a', 'a', 'calls b', 'b', 'text'],
+  );
+});

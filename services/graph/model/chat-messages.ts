@@ -1,7 +1,7 @@
 import { isCall, type Block, type CallBlock, type Message } from '@agent-workflow/protos/message';
 import type { ToolDeclaration } from '../build/context.ts';
 import type { ModelQuestion } from './model.ts';
-import { settledCalls, toModelText, toResultText } from './settled-calls.ts';
+import { resultsBehindCalls, settledCalls, toModelText, toResultText } from './settled-calls.ts';
 
 /** A message or a tool as chat completions take it. */
 type ChatObject = Readonly<Record<string, unknown>>;
@@ -10,7 +10,7 @@ type ChatObject = Readonly<Record<string, unknown>>;
 export function toChatMessages({ instructions, messages }: ModelQuestion): ChatObject[] {
   const settled = settledCalls(messages);
   const system = instructions === '' ? [] : [{ role: 'system', content: instructions }];
-  return [...system, ...messages.flatMap((message) => toChatMessage(message, settled))];
+  return [...system, ...resultsBehindCalls(messages).flatMap((message) => toChatMessage(message, settled))];
 }
 
 /** The tools as chat completions take them. */

@@ -6,7 +6,7 @@ import { END, START } from '../build/names.ts';
 import { StateGraph, type CompiledGraph, type NodeFunction } from '../build/graph.ts';
 import type { NodePolicy } from '../build/policy.ts';
 import { send } from '../build/send.ts';
-import { toolNode } from '../build/tool.ts';
+import { tool, toolNode } from '../build/tool.ts';
 import { field } from '../state/field.ts';
 import { user, walk, type WalkOptions } from '../testing.ts';
 import type { BranchRecords } from './branch-records.ts';
@@ -177,7 +177,7 @@ test('a branch that fails for good fails the step at once, and the signals of th
     reasons.push(signal.aborted);
     return {};
   });
-  await t.throwsAsync(walk(graph), { message: 'node "work" failed: broken' });
+  await t.throwsAsync(walk(graph), { message: 'branch 2 of node "work" failed: broken' });
   await new Promise(setImmediate);
   t.deepEqual(reasons, [true, true]);
 });
@@ -289,7 +289,7 @@ function createRecords(limit: number): BranchRecords & { readonly stored: Map<st
   };
 }
 
-test('a step that runs again runs only the branches whose results are not on record, and publishes their messages whole', async (t) => {
+test('a step that runs again runs only the branches whose results are not on record, and knows what the others have streamed', async (t) => {
   const runs: number[] = [];
   const graph = fanOut(
     items(6),
@@ -303,7 +303,12 @@ test('a step that runs again runs only the branches whose results are not on rec
   const records = createRecords(4);
   await t.throwsAsync(walk(graph, { branchRecords: records }), { message: 'the process died' });
   t.deepEqual(runs, [0, 1, 2, 3, 4]);
-  const { state } = await walk(graph, { branchRecords: { ...createRecords(9), find: records.find } });
+  const chunks: string[] = [];
+  const { state } = await walk(graph, {
+    branchRecords: { ...createRecords(9), find: records.find },
+    onChunk: (_, { chunk }) => chunks.push(chunk as string),
+  });
+  t.deepEqual(chunks, ['text 4', 'text 5']);
   t.deepEqual(runs, [0, 1, 2, 3, 4, 4, 5]);
   t.is(state.values['last'], '0,1,2,3,4,5');
   t.deepEqual(
@@ -339,4 +344,57 @@ test('branches that return more than a step may hold fail it', async (t) => {
 test('a branch that returns what is no JSON fails', async (t) => {
   const graph = fanOut(items(2), () => ({ done: [1n as unknown as string] }));
   await t.throwsAsync(walk(graph), { message: 'node "work" returned a value that is not JSON' });
+});
+
+const confirm = tool(
+  { name: 'confirm', description: 'Asks', parameters: { type: 'object' } },
+  ({ id }) => `${String(id)} ${String(interrupt({ id }))}`,
+);
+
+test('calls of tools that ask in several branches get each its own answer, in whichever order they are answered', async (t) => {
+  const inner = new StateGraph({})
+    .addNode('agent', (_, { input, emit }) => {
+      const id = String(input);
+      emit({ type: 'tool_call', id, name: 'confirm', args: { id } });
+    })
+    .addNode('tools', toolNode([confirm]))
+    .addEdge(START, 'agent')
+    .addEdge('agent', 'tools')
+    .compile();
+  const graph = new StateGraph({})
+    .addNode('work', inner)
+    .addConditionalEdges(START, () => ['a', 'b', 'c'].map((id) => send('work', id)))
+    .compile();
+  for (const order of [['a', 'b', 'c'], ['c', 'a', 'b'], ['b a c']]) {
+    let walked = await walk(graph);
+    for (const ids of order) {
+      const named = walked.interrupts.filter(({ value }) => ids.includes((value as { readonly id: string }).id));
+      t.is(named.length, ids.split(' ').length);
+      walked = await walk(graph, { from: walked, answers: Object.fromEntries(named.map(({ id }) => [id, 'yes'])) });
+    }
+    t.false(walked.waiting);
+    const results = walked.state.context.flatMap(({ role, content }) => (role === 'tool' ? content : []));
+    t.deepEqual(
+      results.map(({ call_id: id, output }) => [id, output]).toSorted(),
+      ['a', 'b', 'c'].map((id) => [id, `${id} yes`]),
+    );
+  }
+});
+
+test('a tool that asks gets its answer though a node beside it has added a message', async (t) => {
+  const graph = new StateGraph({})
+    .addNode('agent', (_, { emit }) => emit({ type: 'tool_call', id: 'c', name: 'confirm', args: { id: 'c' } }))
+    .addNode('tools', toolNode([confirm]))
+    .addNode('beside', (_, { emit }) => emit(`got ${String(interrupt('?'))}`))
+    .addEdge(START, 'agent')
+    .addEdge('agent', 'tools')
+    .addEdge('agent', 'beside')
+    .compile();
+  const asked = await walk(graph);
+  const [first, second] = asked.interrupts.toSorted((one, other) => one.node.localeCompare(other.node));
+  const half = await walk(graph, { from: asked, answers: { [first?.id ?? '']: 'B' } });
+  t.true(half.waiting);
+  const { waiting, state } = await walk(graph, { from: half, answers: { [second?.id ?? '']: 'T' } });
+  t.false(waiting);
+  t.is(state.context.at(-1)?.content[0]?.['output'], 'c T');
 });

@@ -67,8 +67,8 @@ async function runBranch(
   const known = readRecord(await records?.find(key), input);
   if (known) {
     countBytes(JSON.stringify(known));
-    // What an earlier attempt streamed was dropped with it.
-    return { ...deepFreeze(known), streamed: [] };
+    // What it streamed then has the same message ids: readers get the rest, which is the whole message.
+    return deepFreeze(known);
   }
   const result = await runNode(own, node, runStep);
   if (result.waiting) return inBranch(result, index);

@@ -1,5 +1,5 @@
 import { sizes } from '@agent-workflow/kit/sizes';
-import type { Block, CallBlock, Message } from '@agent-workflow/protos/message';
+import { answeredCalls, isCall, type Block, type CallBlock, type Message } from '@agent-workflow/protos/message';
 import { runAttempts } from './attempt.ts';
 import { openCalls } from '../state/calls.ts';
 import { answersFor, type PendingInterrupt } from './continuation.ts';
@@ -38,9 +38,9 @@ export async function runNode(step: Step, name: string, runStep: RunStep): Promi
     );
   } catch (error) {
     if (signal.aborted) throw error;
-    if (isRunFailure(error)) throw error.node === undefined ? named(name, error) : error;
+    if (isRunFailure(error)) throw error.node === undefined ? named(step, name, error) : error;
     const what = error instanceof NodeTimeout ? error.message : `failed: ${explain(error)}`;
-    throw new RunFailure('NodeFailed', `node "${name}" ${what}`, { node: name, cause: error });
+    throw new RunFailure('NodeFailed', `${placeOf(step, name)} ${what}`, { node: name, cause: error });
   }
 }
 
@@ -52,8 +52,11 @@ export const runUnder = ({ run, memoryUnder }: Step, signal: AbortSignal): RunCo
 });
 
 /** The failure with the name of the node: the function that found the fault does not know it. */
-const named = (node: string, { code, message, cause }: RunFailure): RunFailure =>
-  new RunFailure(code, `node "${node}": ${message}`, { node, cause });
+const named = (step: Step, node: string, { code, message, cause }: RunFailure): RunFailure =>
+  new RunFailure(code, `${placeOf(step, node)}: ${message}`, { node, cause });
+
+const placeOf = ({ branch }: Step, node: string): string =>
+  branch === undefined ? `node "${node}"` : `branch ${String(branch)} of node "${node}"`;
 
 async function runAttempt(step: Step, name: string, node: AnyNode, runStep: RunStep): Promise<NodeResult> {
   if (typeof node === 'function') return runFunction(step, name, node);
@@ -140,13 +143,29 @@ function toResult(
 }
 
 async function runTools(step: Step, name: string, { tools }: ToolNode): Promise<NodeResult> {
-  const open = openCalls(step.state.context);
+  const open = callsToAnswer(step, name);
   // A call that was marked as remote stays remote, even when a later request does not declare the tool.
   const here = open.filter(({ type, name: tool }) => type !== 'remote_tool_call' && !step.isRemote(tool));
   const results = await Promise.all(here.map(async (call) => runCall(step, name, tools, call)));
   const messages = results.flatMap(({ message }) => message ?? []);
   const pending = results.flatMap(({ pending: own }) => own ?? []);
   return { ...waiting(name, pending, messages), waiting: messages.length < open.length };
+}
+
+/**
+ * The open calls at the end of the context. A node whose calls have asked goes on with these, wherever they stand: branches and nodes
+ * beside it may have added messages behind them.
+ */
+function callsToAnswer({ state: { context }, continuation }: Step, node: string): readonly CallBlock[] {
+  const asked = new Set(
+    continuation?.asking?.flatMap(({ node: asking, call }) => (asking === node ? (call ?? []) : [])),
+  );
+  if (asked.size === 0) return openCalls(context);
+  const answered = new Set(context.flatMap(answeredCalls));
+  return context
+    .map(({ content }) => content.filter(isCall))
+    .filter((calls) => calls.some(({ id }) => asked.has(id)))
+    .flatMap((calls) => calls.filter(({ id }) => !answered.has(id)));
 }
 
 async function runCall(

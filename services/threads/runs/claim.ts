@@ -199,8 +199,13 @@ export function claim({ head, run, input, hasNewInput, worker, snapshot, now }: 
 }
 
 /** Whether an answer matches the open questions: by ids, all of them open, or bare, when one question is open. */
-export const matchesInterrupts = (keys: readonly string[], { openInterrupts }: Head): boolean =>
-  openInterrupts.length === 1 || (keys.length > 0 && keys.every((key) => openInterrupts.includes(key)));
+export function matchesInterrupts(keys: readonly string[], { openInterrupts }: Head): boolean {
+  if (keys.length > 0 && keys.every((key) => openInterrupts.includes(key))) return true;
+  return openInterrupts.length === 1 && !keys.some(namesQuestion);
+}
+
+/** The id of a question begins with its run and step. An answer to one that is not open any more is no bare answer to another. */
+const namesQuestion = (key: string): boolean => /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\/\d+\//.test(key);
 
 /**
  * The node at which the run would go on, when it is not among those of the graph: the agent was changed while the thread
