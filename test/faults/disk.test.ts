@@ -169,8 +169,7 @@ async function outlasts(t: ExecutionContext, { folder, fill, keepFull, free }: F
   const followed = Promise.all(owners.map(async (owner) => followRun(owner, owner.runs[0] ?? '')));
 
   fill(service.process());
-  await refusesWrites(t, service);
-  keepFull(service.process());
+  await refusesWrites(t, service, () => keepFull(service.process()));
   gate.open();
   await until(() => waitingCommits(service) === 9);
   await readsGoOn(t, service);
@@ -201,10 +200,14 @@ async function outlasts(t: ExecutionContext, { folder, fill, keepFull, free }: F
   t.is(await service.process().stop('SIGTERM'), 0);
 }
 
-/** Each owner adds messages, large ones and then small ones, until not even a small one is taken; nobody starts a run. */
-async function refusesWrites(t: ExecutionContext, { owners }: OwnedService): Promise<void> {
+/**
+ * Each owner adds messages, large ones and then small ones, until not even a small one is taken. `keepFull` takes the room that a checkpoint
+ * may have made since. From then on writes are refused, and nobody starts a run.
+ */
+async function refusesWrites(t: ExecutionContext, { owners }: OwnedService, keepFull = ignore): Promise<void> {
+  for (const owner of owners) await addUntilRefused(owner);
+  keepFull();
   for (const owner of owners) {
-    await addUntilRefused(owner);
     const start = { messages: [{ role: 'user', content: 'go' }] };
     for (const refused of [await addMessage(owner, 500), await owner.client().send('POST', '/v1/runs', start)]) {
       t.is(refused.status, 503);
@@ -213,6 +216,8 @@ async function refusesWrites(t: ExecutionContext, { owners }: OwnedService): Pro
     }
   }
 }
+
+const ignore = (): void => undefined;
 
 /** A log that could still be copied into its file has room for large messages again. */
 async function addUntilRefused(owner: Owner): Promise<void> {
