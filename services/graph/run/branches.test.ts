@@ -106,6 +106,15 @@ test('nodes that are named run once beside branches, without an input', async (t
   t.deepEqual(seen, [false]);
 });
 
+test('a node whose name every object knows runs beside branches', async (t) => {
+  const graph = new StateGraph(fields)
+    .addNode('work', () => ({ done: ['branch'] }))
+    .addNode('constructor', () => ({ done: ['plain'] }))
+    .addConditionalEdges(START, () => [send('work', 1), 'constructor'])
+    .compile();
+  t.deepEqual((await walk(graph)).state.values['done'], ['branch', 'plain']);
+});
+
 test('two branches that write a field without a reducer fail the step', async (t) => {
   const graph = fanOut(items(2), () => ({ last: 'x' }));
   await t.throwsAsync(walk(graph), {
@@ -122,6 +131,10 @@ const mistakes: Readonly<Record<string, readonly [unknown, string]>> = {
   'names a node that it also sends to': [
     ['work', send('work', {})],
     'node "work" is reached by its name and by send in one step',
+  ],
+  'sends too much at once': [
+    Array.from({ length: 4 }, () => send('work', 'x'.repeat(1_000_000))),
+    'the inputs of the branches of a step are more than 3145728 bytes together',
   ],
   'begins too many branches': [
     Array.from({ length: 10_001 }, () => send('work', 0)),

@@ -52,7 +52,8 @@ async function runNodes(step: Step): Promise<readonly NodeResult[]> {
 }
 
 function runNodeOrBranches(step: Step, name: string): Promise<NodeResult> {
-  const branches = step.continuation?.branches?.[name];
+  const { branches: all = {} } = step.continuation ?? {};
+  const branches = Object.hasOwn(all, name) ? all[name] : undefined;
   return branches ? runBranches(step, name, branches, runStep) : runNode(step, name, runStep);
 }
 

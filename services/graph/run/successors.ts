@@ -66,9 +66,17 @@ function inputsOf(sends: readonly Send[]): Successors['inputs'] {
       `a step begins ${String(sends.length)} branches, more than ${String(maxBranches)}`,
     );
   const inputs = new Map<string, unknown[]>();
+  let bytes = 0;
   for (const { node, input } of sends) {
+    const own = toInput(node, input);
+    bytes += Buffer.byteLength(JSON.stringify(own));
+    // They are kept between two steps, and are refused here before all of them are copied.
+    if (bytes > sizes.progress) {
+      const why = `the inputs of the branches of a step are more than ${String(sizes.progress)} bytes together`;
+      throw new RunFailure('GraphFailed', why, { node });
+    }
     const list = inputs.get(node) ?? [];
-    list.push(toInput(node, input));
+    list.push(own);
     inputs.set(node, list);
   }
   return inputs;
