@@ -21,6 +21,9 @@ import { cors } from './middleware/cors.ts';
 import { endpointSteps } from './middleware/endpoint.ts';
 import { countRefusals, gatewayMetrics } from './middleware/metrics.ts';
 import { everyRequest } from './middleware/request.ts';
+import { apiPages } from './pages/api.ts';
+import { guidePages } from './pages/guide.ts';
+import { home, icon } from './pages/home.ts';
 import { createFeeds } from './replies/feeds.ts';
 import { toOpenApi } from './replies/openapi.ts';
 import { withTickets } from './tickets/index.ts';
@@ -83,6 +86,7 @@ export function createApp({
     everyRequest({ config, log, meters, spans }),
     cors(config),
     readablePath,
+    ...pagesOf(config),
     limits.failures,
     authentication(withTickets({ endpoints, tickets: deps.tickets, authenticate })),
     limits.requests,
@@ -93,6 +97,12 @@ export function createApp({
   app.on('error', reportTo(log));
   return app;
 }
+
+/** The pages for people. They hold no data of any owner and stand before authentication. */
+const pagesOf = ({ DOCS }: Pick<GatewayConfig, 'DOCS'>): readonly Middleware[] => [
+  icon(),
+  ...(DOCS === 'on' ? [home, apiPages(), guidePages()] : []),
+];
 
 interface Limits {
   readonly failures: Middleware | undefined;

@@ -5,6 +5,7 @@ import { authSettings } from './auth/settings.ts';
 import { requestSettings } from './http/settings.ts';
 import { limitSettings } from './limits/index.ts';
 import { browserSettings } from './middleware/settings.ts';
+import { pageSettings } from './pages/settings.ts';
 import { storeSettings } from './redis/settings.ts';
 
 /** Settings of the gateway. */
@@ -17,6 +18,7 @@ export const gatewaySettings = {
   ...authSettings,
   ...limitSettings,
   ...browserSettings,
+  ...pageSettings,
 } satisfies Settings;
 
 /** Settings of a gateway that is a process of its own. */

@@ -6,8 +6,11 @@ import { failureCodes, type FailureCode } from '@agent-workflow/kit/errors';
  * one uses a `Record`, or a `switch` without a default, so that a value that is added here does not compile until it is handled.
  */
 
-/** The statuses of a run that has not ended: `queued` waits for its thread or for a worker, `running` has a worker. */
-export const openStatuses = ['queued', 'running'] as const;
+/** The statuses of a run that waits for its thread or for a worker, and of one that has a worker. */
+export const awakeStatuses = ['queued', 'running'] as const;
+
+/** The statuses of a run that has not ended. One that is `sleeping` waits for a time, and has no worker. */
+const openStatuses = [...awakeStatuses, 'sleeping'] as const;
 export type OpenStatus = (typeof openStatuses)[number];
 
 /** The statuses of a run that has ended. An interrupted run has ended too: the next run of its thread continues it. */

@@ -12,7 +12,7 @@ const marks = {
     safe: [
       ...['endOnce', 'finishDelete', 'getCheckpoint', 'getMessage', 'getRun', 'getState', 'getThread'],
       ...['listCheckpoints', 'listDeleting', 'listIdle', 'listMessages', 'listOpenRuns', 'listRunMessages'],
-      ...['listRunSteps', 'listRuns', 'listThreads', 'noteToolResult'],
+      ...['listRunSteps', 'listRuns', 'listSleepingRuns', 'listThreads', 'noteToolResult'],
     ],
     'safe, takes long': ['forkThread'],
     attempt: [

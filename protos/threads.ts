@@ -23,6 +23,7 @@ export interface RunCalls {
    * Claims the run for a worker: raises the thread's epoch, appends the run's input to the message log, marks the run running. Stale when
    * the run does not hold the thread, has ended, or is running and `takeover_epoch` is not the epoch of its thread. A run that is taken
    * over continues at the step after its last commit; at its third claim without a commit it is ended instead, and `given_up` is set.
+   * A sleeping run is claimed from its wake time on, and is Stale before.
    */
   readonly claimRun: (request: ClaimRunRequest, call: Call) => Promise<ClaimedRun>;
   /**
@@ -32,7 +33,8 @@ export interface RunCalls {
   readonly releaseRun: (request: ReleaseRunRequest, call: Call) => Promise<ReleaseRunReply>;
   /**
    * Commits what one step changed. Stale when run, epoch or step differ from those of the thread. With `end` it is the run's last commit,
-   * and the reply names the queued run that now holds the thread.
+   * and the reply names the queued run that now holds the thread. With `wake_at` the run sleeps until then: it holds its thread, and
+   * its worker commits nothing more of it.
    */
   readonly commitStep: (request: CommitStepRequest, call: Call) => Promise<CommitStepReply>;
   /** Ends a run from outside its worker: after this reply every commit of that worker is refused. A run that has ended stays as it ended. */
@@ -70,8 +72,10 @@ export interface ToolRecordCalls {
 
 /** A part of {@link Threads}. */
 export interface SweepCalls {
-  /** The runs of all owners that have not ended, in a fixed order, page by page. */
+  /** The runs of all owners that are queued or running, in a fixed order, page by page. A sleeping run may be among them. */
   readonly listOpenRuns: (request: ListOpenRunsRequest, call: Call) => Promise<ListOpenRunsReply>;
+  /** The runs of all owners that sleep until `until` or less, by wake time and run id, page by page. */
+  readonly listSleepingRuns: (request: ListSleepingRunsRequest, call: Call) => Promise<ListSleepingRunsReply>;
   /** The threads of all owners that did not change since a time and that no run holds. */
   readonly listIdle: (request: ListIdleRequest, call: Call) => Promise<ListIdleReply>;
   /** The threads of all owners that are marked as deleting and not yet removed. */
@@ -191,6 +195,7 @@ export const threadsRetries: Readonly<Record<keyof Threads, RetryRule>> = {
   noteToolStarted: { retry: 'attempt', takesLong: false },
   noteToolResult: { retry: 'safe', takesLong: false },
   listOpenRuns: { retry: 'safe', takesLong: false },
+  listSleepingRuns: { retry: 'safe', takesLong: false },
   getThread: { retry: 'safe', takesLong: false },
   listThreads: { retry: 'safe', takesLong: false },
   beginDelete: { retry: 'attempt', takesLong: false },
@@ -374,8 +379,12 @@ export interface ClaimedRun {
   readonly lastClaim?: boolean;
   /** Whether the run answers questions that are not open. Then nothing was appended, and the worker ends the run. */
   readonly resumeUnmatched: boolean;
+  /** Set when this claim wakes a sleeping run: the time until which it slept. */
+  readonly wakeAt?: number;
   /** The ids of results in the input for calls that were not made. When there are any, nothing was appended, and the worker ends the run. */
   readonly unmatchedAnswers: readonly string[];
+  /** The tokens by model that the run has taken up to its last commit. */
+  readonly usageJson?: string;
 }
 
 export interface State {
@@ -419,6 +428,10 @@ export interface CommitStepRequest {
   readonly openInterrupts: readonly string[];
   /** The same in every attempt at this request: see the comment of the service. */
   readonly attemptId?: string;
+  /** The run sleeps from this commit on until this time. Not together with `end`. */
+  readonly wakeAt?: number;
+  /** The tokens by model that the run has taken with this step and all before it: a JSON array, as text. Absent: as before. */
+  readonly usageJson?: string;
 }
 
 export interface RunEnd {
@@ -478,12 +491,17 @@ export interface Run {
   readonly updatedAt: number;
   readonly resumes?: string;
   readonly end?: RunEnd;
-  /** Whether the run holds its thread. */
+  /** Whether the run holds its thread and does not sleep. */
   readonly runnable: boolean;
   readonly isNewThread: boolean;
   /** Of a running run: the worker that drives it, and the epoch of its claim. */
   readonly workerId?: string;
+  /** Of a sleeping run: the epoch of its thread. */
   readonly epoch?: number;
+  /** Of a sleeping run: the time at which it continues. */
+  readonly wakeAt?: number;
+  /** The tokens by model that its committed steps have taken: a JSON array, as text. */
+  readonly usageJson?: string;
 }
 
 export interface ListRunsRequest {
@@ -577,6 +595,32 @@ export interface ListOpenRunsRequest {
 export interface ListOpenRunsReply {
   readonly runs: readonly Run[];
   readonly cursor?: string;
+}
+
+export interface ListSleepingRunsRequest {
+  readonly until: number;
+  readonly limit: number;
+  /** Only runs behind this one in the order of the list. */
+  readonly after?: WakeMark;
+}
+
+/** The place of a run in the list of those that sleep. */
+export interface WakeMark {
+  readonly wakeAt: number;
+  /** Empty: before every run with this wake time. */
+  readonly runId: string;
+}
+
+export interface ListSleepingRunsReply {
+  readonly runs: readonly SleepingRun[];
+  readonly hasMore: boolean;
+}
+
+export interface SleepingRun {
+  readonly owner: string;
+  readonly threadId: string;
+  readonly runId: string;
+  readonly wakeAt: number;
 }
 
 export interface GetThreadRequest {

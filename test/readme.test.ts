@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import test from 'ava';
 import { startStandalone } from './servers/standalone.ts';
+import { missingPart } from './shown.ts';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -22,18 +23,6 @@ interface TourStep {
 const tour: readonly TourStep[] = [...readme.matchAll(/```sh\n(curl [^`]*)```\n```\n([^`]*)```/g)].map(
   ([, command = '', reply = '']) => ({ command, reply }),
 );
-
-/** The first part of a shown reply that the real reply does not hold at its place; undefined when all of it is there. */
-function missingPart(shown: string, real: string): string | undefined {
-  const text = real.replaceAll(/\s/g, '');
-  let from = 0;
-  for (const part of shown.replaceAll(/\s/g, '').split('…')) {
-    const at = text.indexOf(part, from);
-    if (at === -1) return part;
-    from = at + part.length;
-  }
-  return undefined;
-}
 
 test('a shown reply is compared part by part, in order', (t) => {
   t.is(missingPart('{"a": "…", "b": […]}', '{"a":"1","b":[2,3]}'), undefined);

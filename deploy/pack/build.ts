@@ -3,6 +3,7 @@ import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from
 import { dirname, join } from 'node:path';
 import { root } from '../generator/settings.ts';
 import { emit } from './emit.ts';
+import { copyPages } from './pages.ts';
 import type { Publication } from './packages.ts';
 
 /** What a `package.json` of ours says. */
@@ -33,15 +34,17 @@ export function build(publication: Publication, into: string): void {
     return undefined;
   };
   const entries = publication.entries ?? manifest.exports;
-  const paths = Object.values(entries).map((path) => join(publication.folder, path));
+  const exported = Object.values(entries).map((path) => join(publication.folder, path));
+  const modules = [...exported, ...(publication.programs ?? [])];
   rmSync(into, { recursive: true, force: true });
-  for (const [path, text] of emit({ entries: paths, resolve, paths: ours, declaration: publication.isTyped }))
+  for (const [path, text] of emit({ entries: modules, resolve, paths: ours, declaration: publication.isTyped }))
     write(join(into, path), text);
   for (const asset of publication.assets.flatMap((pattern) => globSync(pattern, { cwd: root })))
     cpSync(join(root, asset), join(into, asset));
+  for (const [from, to] of Object.entries(publication.servedFiles ?? {})) cpSync(join(root, from), join(into, to));
   for (const name of publication.copied) copyPackage(name, publication.copied, into);
   write(join(into, 'package.json'), JSON.stringify(published(publication, manifest, entries, external), null, 2));
-  cpSync(join(root, publication.readme ?? join(publication.folder, 'README.md')), join(into, 'README.md'));
+  copyPages({ [publication.readme ?? join(publication.folder, 'README.md')]: 'README.md', ...publication.pages }, into);
   cpSync(join(root, 'LICENSE'), join(into, 'LICENSE'));
 }
 

@@ -6,19 +6,54 @@ export interface Publication {
   readonly folder: string;
   /** Its page, where that is not the workspace's. */
   readonly readme?: string;
+  /** Further pages and folders, by their paths in the tree, and where they stand in the package. */
+  readonly pages?: Readonly<Record<string, string>>;
   /** The exports that are public; `undefined` takes those of the workspace. */
   readonly entries?: Readonly<Record<string, string>>;
   /** Whether types of its exports are part of it: a package that is only run has none. */
   readonly isTyped: boolean;
   /** Its commands, as files of the folder. */
   readonly bin?: Readonly<Record<string, string>>;
+  /** Modules that are part of it without being exports, as paths from the root: the image runs them by their files. */
+  readonly programs?: readonly string[];
   /** Workspaces of ours that stay packages of their own beside it. */
   readonly peers: readonly string[];
   /** Packages of others that are copied into it, with their licences, because they are small. */
   readonly copied: readonly string[];
   /** Files that are read and not imported, as patterns below the folders of its workspaces. */
   readonly assets: readonly string[];
+  /** Such files of packages of others, with their licences: their paths from the root, and where they stand in the package. */
+  readonly servedFiles?: Readonly<Record<string, string>>;
 }
+
+/** What of Swagger UI is served; the rest of its package is eight times as large. */
+const swaggerUiFiles = [
+  'swagger-ui-bundle.js',
+  'swagger-ui.css',
+  'swagger-ui-bundle.js.LICENSE.txt',
+  'LICENSE',
+  'NOTICE',
+];
+
+/**
+ * What the image runs or loads by its path: each process, each command of an operator, and the agent that is served when no other is
+ * named. Charts, jobs and values of operators name these paths.
+ */
+export const programs = [
+  'gateway/main.ts',
+  'services/execution/agents/default.ts',
+  'services/execution/main.ts',
+  'services/memory/export.ts',
+  'services/memory/import.ts',
+  'services/memory/main.ts',
+  'services/memory/reindex.ts',
+  'services/standalone/main.ts',
+  'services/threads/main.ts',
+  'services/threads/migrate.ts',
+] as const;
+
+/** The path of a module once it is built. */
+export const toBuilt = (path: string): string => path.replace(/\.ts$/, '.js');
 
 export const publications: readonly Publication[] = [
   {
@@ -26,6 +61,11 @@ export const publications: readonly Publication[] = [
     description:
       'Write agents as graphs: typed state, tools, interrupts, retries, and a kit to test them without a server.',
     folder: 'services/graph',
+    pages: {
+      'services/graph/LANGGRAPH.md': 'LANGGRAPH.md',
+      'services/graph/mcp/README.md': 'MCP.md',
+      'test/cookbook': 'cookbook',
+    },
     isTyped: true,
     peers: [],
     copied: ['ajv-formats', 'p-retry', 'is-network-error'],
@@ -53,14 +93,34 @@ export const publications: readonly Publication[] = [
     assets: [],
   },
   {
+    name: '@agent-workflow/langgraph',
+    description:
+      'Runs graphs of LangGraph.js as agents of the Agent Workflow Service: one super-step a step, each committed.',
+    folder: 'services/langgraph',
+    isTyped: true,
+    peers: ['@agent-workflow/graph'],
+    copied: [],
+    assets: [],
+  },
+  {
     name: '@agent-workflow/server',
     description:
       'Runs agent workflows durably, with threads, runs, streams and memory, behind one URL; with the command agent-workflow.',
     folder: 'services/command',
     isTyped: false,
     bin: { 'agent-workflow': 'main.ts' },
+    programs,
     peers: ['@agent-workflow/graph'],
     copied: [],
-    assets: ['protos/*.proto', 'services/command/init/template/*'],
+    assets: [
+      'protos/*.proto',
+      'services/command/init/template/*',
+      'gateway/guide/*.md',
+      'gateway/pages/*.css',
+      'gateway/pages/assets/*',
+    ],
+    servedFiles: Object.fromEntries(
+      swaggerUiFiles.map((name) => [`node_modules/swagger-ui-dist/${name}`, `gateway/pages/assets/swagger-ui/${name}`]),
+    ),
   },
 ];

@@ -22,7 +22,8 @@ export const unmatched: Middleware = (ctx) => {
   throw notFound(`there is nothing at ${ctx.path}`);
 };
 
-function refuseMethod(ctx: Context, allowed: readonly string[]): void {
+/** Answers 405 with the methods that are allowed. */
+export function refuseMethod(ctx: Context, allowed: readonly string[]): void {
   ctx.set('Allow', allowed.join(', '));
   writeRefusal(ctx, {
     status: 405,

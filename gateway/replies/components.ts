@@ -1,3 +1,5 @@
+import { descriptionOfUse } from '../schemas/common.ts';
+
 /** A JSON object of the document. */
 export type Json = Record<string, unknown>;
 
@@ -15,7 +17,8 @@ export function hoist(schema: object, components: Components): Json {
   const { title, ...rest } = schema as Json;
   if (typeof title !== 'string') return inner(rest, components);
   components[title] ??= inner(rest, components);
-  return { $ref: `#/components/schemas/${title}` };
+  const { [descriptionOfUse]: description } = schema as { readonly [descriptionOfUse]?: string };
+  return { $ref: `#/components/schemas/${title}`, ...(description !== undefined && { description }) };
 }
 
 /** The titles of a schema and of all that it holds. */
@@ -26,12 +29,22 @@ export function* titlesIn(schema: unknown): Generator<string> {
 }
 
 function inner(schema: Json, components: Components): Json {
-  return Object.fromEntries(
+  const hoisted: Json = Object.fromEntries(
     Object.entries(schema).flatMap(([key, value]) => {
       const given = key === 'required' ? requiredOf(schema) : member(key, value, components);
       return given === undefined ? [] : [[key, given]];
     }),
   );
+  return orNullDescribed(hoisted);
+}
+
+/** A schema or null: the description of the schema is that of both. */
+function orNullDescribed(schema: Json): Json {
+  const { anyOf, description: own } = schema as { readonly anyOf?: readonly Json[]; readonly description?: string };
+  const [given, none, ...others] = anyOf ?? [];
+  if (own !== undefined || !given || none?.['type'] !== 'null' || others.length > 0) return schema;
+  const { description, ...rest } = given;
+  return description === undefined ? schema : { ...schema, description, anyOf: [rest, none] };
 }
 
 function member(key: string, value: unknown, components: Components): unknown {

@@ -1,11 +1,16 @@
+import type { EventKind } from '@agent-workflow/protos/event-parts';
 import { openPaths } from '../http/access.ts';
 import { withNulls } from '../http/nulls.ts';
 import { propertiesOf } from '../http/query.ts';
-import { ErrorBody, ResponseMetadata } from '../schemas/common.ts';
-import { accessOf, takesIdempotencyKey, type Route, type Row } from '../http/endpoint.ts';
+import { ResponseMetadata } from '../schemas/common.ts';
+import { errorCodes } from '../schemas/errors.ts';
+import { eventForms, eventMeanings } from '../schemas/events.ts';
+import { takesIdempotencyKey, type Route, type Row } from '../http/endpoint.ts';
 import { keyPattern } from '../idempotency/index.ts';
 import { hoist, requiredOf, titlesIn, type Components, type Json } from './components.ts';
+import { introduction, tags } from './introduction.ts';
 import { ndjson } from './ndjson.ts';
+import { headersOf, refusalsOf, sharedReplies } from './refusals.ts';
 import { sse } from './sse.ts';
 
 /** The OpenAPI 3.1 document of the endpoints and their aliases. `secured`: callers must authenticate. */
@@ -24,13 +29,13 @@ export function toOpenApi(endpoints: readonly Row[], { secured }: { readonly sec
   }
   return {
     openapi: '3.1.0',
-    info: {
-      title: 'Agent Workflow Service',
-      version: '1',
-      description: 'Runs an agent workflow and keeps the data around it.',
-    },
+    info: { title: 'Agent Workflow Service', version: '1', description: introduction },
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
+    'x-error-codes': errorCodes,
+    'x-events': eventsText(),
     components: {
+      ...sharedReplies(components),
       schemas: components,
       ...(secured && { securitySchemes }),
     },
@@ -38,8 +43,17 @@ export function toOpenApi(endpoints: readonly Row[], { secured }: { readonly sec
   };
 }
 
+/** What each kind of event means, the form of its `data`, and a `data` of it. */
+const eventsText = (): Json =>
+  Object.fromEntries(
+    Object.entries(eventForms).map(([kind, { data, example }]) => [
+      kind,
+      { description: eventMeanings[kind as EventKind], data, example },
+    ]),
+  );
+
 const securitySchemes = {
-  bearer: { type: 'http', scheme: 'bearer' },
+  bearer: { type: 'http', scheme: 'bearer', description: 'The token of the caller' },
   ticket: {
     type: 'apiKey',
     in: 'query',
@@ -74,37 +88,55 @@ function operation({ row, route, id, components, answered }: OperationOptions): 
   return {
     operationId: id,
     summary: row.summary,
+    description: row.description,
     tags: [row.tag],
     ...(parameters.length > 0 && { parameters }),
     ...(row.input &&
-      route.method !== 'GET' && { requestBody: requestBody(withNulls(row.input, answered), route, components) }),
+      route.method !== 'GET' && {
+        requestBody: requestBody(withNulls(row.input, answered), { row, route, components }),
+      }),
     responses: {
-      [row.status]: { description: 'Success', content: successContent(row, components) },
-      ...Object.fromEntries(refusalsOf(row, route).map((status) => [status, refusal(status, components)])),
+      [row.status]: {
+        description: row.status === 202 ? 'Accepted' : 'Success',
+        headers: headersOf(),
+        content: successContent(row, components),
+      },
+      ...refusalsOf(row, route),
     },
   };
 }
 
 const takesQuery = ({ method }: Route): boolean => method === 'GET' || method === 'DELETE';
 
-const pathParameters = ({ params }: Row, components: Components): Json[] =>
+const pathParameters = ({ params, example }: Row, components: Components): Json[] =>
   Object.entries(params ? propertiesOf(params) : {}).map(([name, schema]) => ({
     name,
     in: 'path',
     required: true,
-    schema: hoist(schema, components),
+    ...described(hoist(schema, components)),
+    ...exampleOf(example.params, name),
   }));
 
-const queryParameters = ({ input }: Row, components: Components): Json[] =>
+const queryParameters = ({ input, example }: Row, components: Components): Json[] =>
   Object.entries(input ? propertiesOf(input) : {}).map(([name, schema]) => {
-    const hoisted = hoist(schema, components);
+    const { description, schema: hoisted } = described(hoist(schema, components));
+    const given = exampleOf(example.query, name);
     const isObject = 'type' in schema && schema.type === 'object';
     return {
-      name,
-      in: 'query',
-      ...(isObject ? { content: { 'application/json': { schema: hoisted } } } : { schema: hoisted }),
+      ...{ name, in: 'query', description },
+      ...(isObject
+        ? { content: { 'application/json': { schema: hoisted, ...given } } }
+        : { schema: hoisted, ...given }),
     };
   });
+
+/** The description of a schema is that of its parameter. */
+function described({ description, ...schema }: Json): { readonly description: unknown; readonly schema: Json } {
+  return { description, schema };
+}
+
+const exampleOf = (given: Readonly<Record<string, unknown>> | undefined, name: string): Json =>
+  given?.[name] === undefined ? {} : { example: given[name] };
 
 /** Not part of the row's input, because it authenticates the caller. */
 const ticketParameter: Json = {
@@ -130,79 +162,58 @@ const idempotencyKeyParameter: Json = {
   schema: { type: 'string', pattern: keyPattern.source },
 };
 
-const requestBody = (input: object, { method }: Route, components: Components): Json => ({
+const requestBody = (
+  input: object,
+  { row: { example }, route: { method }, components }: Pick<OperationOptions, 'row' | 'route' | 'components'>,
+): Json => ({
+  description: method === 'DELETE' ? 'Optional; the query may hold the same' : 'A JSON object',
   required: method !== 'DELETE' && requiredOf(input) !== undefined,
-  content: { 'application/json': { schema: hoist(input, components) } },
+  // The body of an alias of a GET holds what the query of the GET does.
+  content: { 'application/json': { schema: hoist(input, components), example: example.body ?? example.query ?? {} } },
 });
 
-function successContent({ answer, reply }: Row, components: Components): Json {
+function successContent({ answer, reply, example }: Row, components: Components): Json {
   const schema = hoist(reply, components);
-  if (answer === 'bare') return { 'application/json': { schema } };
+  if (answer === 'bare') return { 'application/json': { schema, example: example.reply } };
   if (answer === 'events') {
-    return { [mediaType(sse.type)]: { schema: sseEvent(schema) }, [mediaType(ndjson.type)]: { schema } };
+    const chunk = example.reply as { readonly run_id: string; readonly event: string };
+    const event = { id: `${chunk.run_id}:2`, event: chunk.event, data: JSON.stringify(chunk) };
+    return {
+      [mediaType(sse.type)]: { schema: sseEvent(schema), example: event },
+      [mediaType(ndjson.type)]: { schema, example: chunk },
+    };
   }
-  const metadata = hoist(ResponseMetadata, components);
+  const metadata = { ...hoist(ResponseMetadata, components), description: 'About this reply' };
+  const data = { description: 'The reply', ...schema };
   return {
     'application/json': {
-      schema: { type: 'object', required: ['data', 'metadata'], properties: { data: schema, metadata } },
+      schema: { type: 'object', required: ['data', 'metadata'], properties: { data, metadata } },
+      example: { data: example.reply, metadata: exampleMetadata },
     },
   };
 }
 
+const exampleMetadata = {
+  message: 'OK',
+  request_id: '019c2f6e-a000-7a10-8000-3b5c9d1e7f20',
+  timestamp: '2026-02-05T12:00:00.000Z',
+};
+
 /** One server-sent event, whose `data` is a chunk on one line. */
 const sseEvent = (chunk: Json): Json => ({
   type: 'object',
+  description: 'One event; a stream has many, with an empty line after each and comment lines while it is idle',
   required: ['id', 'event', 'data'],
   properties: {
-    id: { type: 'string', description: '`{run_id}:{seq}`' },
-    event: { type: 'string' },
-    data: { type: 'string', contentMediaType: 'application/json', contentSchema: chunk },
+    id: { type: 'string', description: '`{run_id}:{seq}`, for `Last-Event-ID`' },
+    event: { type: 'string', description: 'The kind of the event, as in the chunk' },
+    data: {
+      type: 'string',
+      description: 'The chunk as one line of JSON',
+      contentMediaType: 'application/json',
+      contentSchema: chunk,
+    },
   },
 });
 
 const mediaType = (contentType: string): string => contentType.split(';', 1)[0] ?? contentType;
-
-const descriptions: Readonly<Record<number, string>> = {
-  400: 'The request makes no sense',
-  401: 'Authentication failed',
-  403: 'Permission denied',
-  404: 'Not found',
-  409: 'Conflict with another write or run',
-  413: 'The body is too large',
-  414: 'The path and query are too long',
-  415: 'The body is not JSON in UTF-8 by its content type',
-  422: 'A field has the wrong type, range or value',
-  429: 'Too many requests, failed authentications or streams; `Retry-After` says when to come back',
-  431: 'The request line and headers are too large',
-  500: 'Failed on our side',
-  503: 'Something needed is away',
-  504: 'The deadline passed',
-};
-
-/** The statuses that a route can refuse with. */
-function refusalsOf(row: Row, { method }: Route): number[] {
-  const { path, params, input } = row;
-  const access = accessOf(row);
-  const takesBody = input !== undefined && method !== 'GET';
-  return [
-    400,
-    ...(openPaths.has(path) ? [] : [401]),
-    ...(access ? [403] : []),
-    // A graph or a thread can be missing, also where only the body names it.
-    ...(params !== undefined || access?.resource === 'graph' || access?.resource === 'checkpointer' ? [404] : []),
-    ...(access && method !== 'GET' ? [409] : []),
-    ...(takesBody ? [413, 415] : []),
-    414,
-    ...((params ?? input) ? [422] : []),
-    ...(openPaths.has(path) ? [] : [429]),
-    431,
-    500,
-    503,
-    504,
-  ];
-}
-
-const refusal = (status: number, components: Components): Json => ({
-  description: descriptions[status] ?? '',
-  content: { 'application/json': { schema: hoist(ErrorBody, components) } },
-});

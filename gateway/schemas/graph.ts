@@ -2,130 +2,266 @@ import { sizes } from '@agent-workflow/kit/sizes';
 import { eventKinds } from '@agent-workflow/protos/event-parts';
 import { endStatuses, granularities, multitaskStrategies } from '@agent-workflow/protos/lists';
 import { Type, type Static } from 'typebox';
-import { BodyId, JsonObject, objectOf, Json, ResponseMetadata, words } from './common.ts';
+import {
+  BodyId,
+  count,
+  described,
+  flag,
+  JsonObject,
+  objectOf,
+  Json,
+  runId,
+  text,
+  threadId,
+  time,
+  words,
+} from './common.ts';
+import { eventMeanings } from './events.ts';
 import { Message, RunMessages } from './messages.ts';
+import { runStatusMeanings } from './runs.ts';
+import { Usage } from './usage.ts';
 
 /** `config` of a run. The service reads these fields; nodes see all fields. */
-const RunConfig = objectOf('RunConfig', {
-  thread_id: Type.Optional(BodyId),
-  thread_name: Type.Optional(Type.String({ maxLength: 1024 })),
-  metadata: Type.Optional(JsonObject),
-  multitask_strategy: Type.Optional(words(multitaskStrategies, { default: 'enqueue' })),
-  on_disconnect: Type.Optional(words(['continue', 'cancel'], { default: 'continue' })),
-});
+const RunConfig = objectOf(
+  'RunConfig',
+  'Where and how a run goes. The service reads these fields; the nodes of the graph see all fields. At most 256 KiB.',
+  {
+    thread_id: Type.Optional(
+      described(
+        BodyId,
+        'The thread. One that does not exist is made under this id. Absent: a new thread with an id of its own',
+      ),
+    ),
+    thread_name: Type.Optional(
+      Type.String({
+        maxLength: 1024,
+        description: 'The name of a thread that this request makes; at most 1,024 characters',
+      }),
+    ),
+    metadata: Type.Optional(
+      described(
+        JsonObject,
+        'The metadata of a thread that this request makes; at most 256 KiB. Lists of threads search in it.',
+      ),
+    ),
+    multitask_strategy: Type.Optional(
+      words(multitaskStrategies, {
+        default: 'enqueue',
+        description: 'What happens when the thread has a run that has not ended',
+        meanings: {
+          enqueue: 'the new run waits for it',
+          reject: 'the request is 409',
+          interrupt: 'that run is stopped, its steps stay',
+          rollback:
+            'that run is stopped, and the thread is restored to where the run found it; what its tools did outside is not undone',
+        },
+      }),
+    ),
+    on_disconnect: Type.Optional(
+      words(['continue', 'cancel'], {
+        default: 'continue',
+        description: 'What happens to the run when the caller of invoke or stream disconnects',
+        meanings: { continue: 'it goes on', cancel: 'it is stopped' },
+      }),
+    ),
+  },
+);
 
 /** A tool that the caller runs. */
-const Tool = objectOf('RemoteTool', {
-  node_name: Type.Optional(Type.String()),
-  name: Type.String({ minLength: 1, maxLength: 256 }),
-  description: Type.Optional(Type.String()),
-  parameters: Type.Optional(JsonObject),
+const Tool = objectOf('RemoteTool', 'A tool that the caller runs, as a browser that knows its place.', {
+  node_name: Type.Optional(text('The node that calls it. Default: any node with tools')),
+  name: Type.String({
+    minLength: 1,
+    maxLength: 256,
+    description: 'The name by which the model calls it, 1 to 256 characters; no tool of the service may have it',
+  }),
+  description: Type.Optional(text('What the tool does, for the model. Default: empty')),
+  parameters: Type.Optional(
+    described(JsonObject, 'The JSON Schema of its arguments. Default: an object without properties'),
+  ),
 });
 
-const Tools = Type.Array(Tool, { maxItems: sizes.tools });
+const Tools = Type.Array(Tool, {
+  maxItems: sizes.tools,
+  description: 'Tools that the caller runs: at most 256, together at most 1 MiB',
+});
 
 /** The tools that the caller runs, for all its later runs. */
-export const SetupInput = objectOf('SetupRequest', { tools: Tools });
-export const SetUp = objectOf('SetUp', {
-  success: Type.Boolean(),
-  message: Type.String(),
-  registered_tools: Type.Integer(),
-  tools: Type.Array(Type.String()),
+export const SetupInput = objectOf('SetupRequest', 'The tools that the caller runs, for its runs of a day.', {
+  tools: Tools,
+});
+export const SetUp = objectOf('SetUp', 'The tools that are set up.', {
+  success: flag('Always `true`'),
+  message: text('What happened, for people'),
+  registered_tools: count('How many tools are set up'),
+  tools: Type.Array(text('The name of a tool'), { description: 'Their names' }),
 });
 
 /** The body of invoke and stream. */
-export const RunInput = objectOf('RunRequest', {
+export const RunInput = objectOf('RunRequest', 'What the agent is to do, on which thread.', {
   messages: RunMessages,
-  initial_state: Type.Optional(JsonObject),
-  config: Type.Optional(RunConfig),
-  recursion_limit: Type.Integer({ minimum: 1, maximum: 1000, default: 25 }),
+  initial_state: Type.Optional(
+    described(
+      JsonObject,
+      'Fields of the state that are set before the run starts, through their reducers; at most 2 MiB',
+    ),
+  ),
+  config: Type.Optional(described(RunConfig, 'Where and how the run goes')),
+  recursion_limit: Type.Integer({
+    minimum: 1,
+    maximum: 1000,
+    default: 25,
+    description:
+      'How often any one node may run. A run that needs more ends there, keeps what it has and says `recursion_limit_reached`.',
+  }),
   response_granularity: Type.Optional(
     words(granularities, {
       description:
-        'What the events and the result show: `low` the messages, `partial` also the state and its context, `full` also the ' +
-        'summary. Without it `/v1/graph/invoke` is `full`; `/v1/graph/stream` and `/v1/runs` are `low`',
+        'What the events and the result show. Without it `/v1/graph/invoke` is `full`; `/v1/graph/stream` and `/v1/runs` are `low`',
+      meanings: { low: 'the messages', partial: 'also the state and its context', full: 'also the summary' },
     }),
   ),
-  tools: Type.Optional(Tools),
-  /** The answers to the open interrupts of the thread's interrupted run. */
-  resume: Type.Optional(Json),
+  tools: Type.Optional(
+    described(Tools, 'Tools that the caller runs, beside those that were set up: at most 256, together at most 1 MiB'),
+  ),
+  resume: Type.Optional(
+    described(
+      Json,
+      'Answers to the open interrupts of the thread: an object of answers by interrupt id. With one open interrupt, any other value is its answer. At most 1 MiB; `null` is an answer.',
+    ),
+  ),
 });
 export type RunInput = Static<typeof RunInput>;
 
-export const GraphReply = objectOf('Graph', {
-  graph: Json,
-  info: objectOf('GraphInfo', {
-    node_count: Type.Integer(),
-    edge_count: Type.Integer(),
-    checkpointer: Type.Boolean(),
-    checkpointer_type: Type.String(),
-    publisher: Type.Boolean(),
-    store: Type.Boolean(),
-    interrupt_before: Type.Array(Type.String()),
-    interrupt_after: Type.Array(Type.String()),
-    context_type: Type.String(),
-    id_generator: Type.String(),
-    id_type: Type.String(),
-    state_type: Type.String(),
-    state_fields: Type.Array(Type.String()),
-  }),
-  nodes: Type.Array(objectOf('GraphNode', { id: Type.String(), name: Type.String(), type: Type.String() })),
-  edges: Type.Array(
-    objectOf('GraphEdge', {
-      id: Type.String(),
-      source: Type.String(),
-      target: Type.String(),
-      conditional: Type.Boolean(),
+export const GraphReply = objectOf('Graph', 'The graph of the agent.', {
+  graph: described(
+    Json,
+    'The graph as it is drawn: `nodes` with `id` and `type`, `edges` with `source`, `target` and `conditional`',
+  ),
+  info: described(
+    objectOf('GraphInfo', 'Facts about the graph, as the reference client shows them.', {
+      node_count: count('How many nodes it has'),
+      edge_count: count('How many edges it has'),
+      checkpointer: flag('Whether threads keep their state; always `true`'),
+      checkpointer_type: text('Always `threads`'),
+      publisher: flag('Whether events are published elsewhere; always `false`'),
+      store: flag('Whether there is a memory store; always `true`'),
+      interrupt_before: Type.Array(text('The name of a node'), {
+        description: 'Always empty: nodes ask by themselves',
+      }),
+      interrupt_after: Type.Array(text('The name of a node'), { description: 'Always empty: nodes ask by themselves' }),
+      context_type: text('Always `messages`'),
+      id_generator: text('How new ids are made: `uuid7`'),
+      id_type: text('The type of ids: `string`'),
+      state_type: text('The type of the state: `object`'),
+      state_fields: Type.Array(text('The name of a field'), { description: 'The fields of the state' }),
     }),
+    'Facts about the graph',
+  ),
+  nodes: Type.Array(
+    objectOf('GraphNode', 'A node of the graph.', {
+      id: text('The id of the node'),
+      name: text('The name of the node, which is its id'),
+      type: text('What the node is: `start`, `end`, `node`, `tools`, or `graph` for a sub-graph'),
+    }),
+    { description: 'The nodes' },
+  ),
+  edges: Type.Array(
+    objectOf('GraphEdge', 'An edge of the graph.', {
+      id: text('The id of the edge'),
+      source: text('The node that it leaves'),
+      target: text('The node that it leads to'),
+      conditional: flag('Whether a route of the graph decides if it is taken'),
+    }),
+    { description: 'The edges' },
   ),
 });
 
-export const StateSchema = objectOf('StateSchema', {
+export const StateSchema = objectOf('StateSchema', 'The fields of the state.', {
   fields: Type.Unsafe<Record<string, unknown>>({
     type: 'object',
-    additionalProperties: objectOf('FieldSchema', {
-      type: Type.String(),
-      description: Type.Optional(Type.String()),
-      default: Type.Optional(Json),
-      required: Type.Optional(Type.Boolean()),
+    description: 'Each field by its name',
+    additionalProperties: objectOf('FieldSchema', 'A field of the state.', {
+      type: text('Its JSON type, or `any`'),
+      description: Type.Optional(text('What it holds; absent when the graph does not say')),
+      default: Type.Optional(described(Json, 'Its value while nothing was stored; absent without one')),
+      required: Type.Optional(flag('Whether it must have a value; absent for no')),
     }),
   }),
-  type: words(['object']),
-  properties: Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: JsonObject }),
-  required: Type.Array(Type.String()),
-});
-
-export const InvokeResult = objectOf('InvokeResult', {
-  messages: Type.Array(Message),
-  all_messages: Type.Array(Message),
-  all_messages_truncated: Type.Optional(
-    Type.Boolean({ description: 'Set when `all_messages` carries only the newest, as many as fit' }),
-  ),
-  state: Type.Optional(JsonObject),
-  context: Type.Optional(Json),
-  summary: Type.Optional(Type.String()),
-  iterations: Type.Integer({ minimum: 0 }),
-  recursion_limit_reached: Type.Boolean(),
-  metadata: ResponseMetadata,
-  meta: Type.Object({
-    thread_id: Type.String(),
-    run_id: Type.String(),
-    is_new_thread: Type.Boolean(),
-    status: words(endStatuses),
-    resumes: Type.Optional(Type.String()),
-    interrupts: Type.Optional(
-      Type.Array(objectOf('Interrupt', { id: Type.String(), node: Type.String(), value: Json })),
-    ),
+  type: words(['object'], {
+    description: 'The state as one JSON Schema',
+    meanings: { object: 'the state is an object' },
   }),
+  properties: Type.Unsafe<Record<string, unknown>>({
+    type: 'object',
+    additionalProperties: described(JsonObject, 'The JSON Schema of a field'),
+    description: 'The fields as properties of that JSON Schema',
+  }),
+  required: Type.Array(text('The name of a field'), { description: 'The fields that must have a value' }),
 });
 
-export const StreamChunk = objectOf('StreamChunk', {
-  event: words(eventKinds),
-  data: Json,
-  thread_id: Type.String(),
-  run_id: Type.String(),
-  message: Type.Optional(Message),
-  state: Type.Optional(JsonObject),
-  metadata: JsonObject,
-  timestamp: Type.String({ format: 'date-time' }),
+const RunMetadata = objectOf('RunMetadata', 'About the request that started the run.', {
+  message: text('How the run ended: its status'),
+  request_id: text('The id of the request that started the run'),
+  timestamp: time('When the run ended'),
+  usage: Type.Optional(described(Usage, 'The tokens that the run has taken; absent when it took none')),
+});
+
+const Interrupt = objectOf('Interrupt', 'A question of a node that waits for an answer.', {
+  id: text('The id under which `resume` answers it'),
+  node: text('The node that asks'),
+  value: described(Json, 'What the node asks, in a form of its own'),
+});
+
+export const InvokeResult = objectOf('InvokeResult', 'The result of a run.', {
+  messages: Type.Array(Message, {
+    description: 'The last reply of the assistant, or the message that asks for remote tools; empty when there is none',
+  }),
+  all_messages: Type.Array(Message, {
+    description: 'All messages that the run added, with tool calls and results; its input is not repeated',
+  }),
+  all_messages_truncated: Type.Optional(
+    flag('`true` when `all_messages` holds only the newest, as many as fit 4 MiB; else absent'),
+  ),
+  state: Type.Optional(described(JsonObject, 'The whole state; absent at granularity `low`')),
+  context: Type.Optional(described(Json, 'The messages that the model sees; absent at granularity `low`')),
+  summary: Type.Optional(text('The summary of earlier messages, `""` without one; only at granularity `full`')),
+  iterations: count('The largest number of times that any one node ran'),
+  recursion_limit_reached: flag('Whether the run ended because it needed more iterations than `recursion_limit`'),
+  metadata: described(RunMetadata, 'About the request that started the run'),
+  meta: Type.Object(
+    {
+      thread_id: threadId,
+      run_id: runId,
+      is_new_thread: flag('Whether the run made the thread'),
+      status: words(endStatuses, { description: 'How the run ended', meanings: endMeanings() }),
+      resumes: Type.Optional(text('The interrupted run that this one continued; absent when it continued none')),
+      interrupts: Type.Optional(
+        Type.Array(Interrupt, { description: 'The open questions of an interrupted run; absent without any' }),
+      ),
+    },
+    { description: 'About the run' },
+  ),
+});
+
+function endMeanings() {
+  const { interrupted, completed, failed, stopped } = runStatusMeanings;
+  return { interrupted, completed, failed, stopped };
+}
+
+export const StreamChunk = objectOf('StreamChunk', 'One event of a run.', {
+  event: words(eventKinds, {
+    description: 'The kind of the event; the last one is `on_chain_end` or `error`',
+    meanings: eventMeanings,
+  }),
+  data: described(Json, 'What happened. Its form follows from the kind; `x-events` of this document describes each.'),
+  thread_id: threadId,
+  run_id: runId,
+  message: Type.Optional(described(Message, 'The whole message, on its last `messages_chunk`')),
+  state: Type.Optional(described(JsonObject, 'The changed fields, on `state_chunk`')),
+  metadata: described(
+    JsonObject,
+    'Where the event comes from: `request_id`, `thread_id`, `is_new_thread`, and where they apply `node`, `step`, `message_id`, `role`',
+  ),
+  timestamp: time('When the event was published'),
 });

@@ -1,16 +1,15 @@
 import { Type } from 'typebox';
-import { objectOf } from './common.ts';
+import { objectOf, text } from './common.ts';
 
 /** The reply of `/readyz`. */
-export const Readiness = objectOf('Readiness', {
-  status: Type.Literal('ready'),
+export const Readiness = objectOf('Readiness', 'That requests are served, and what is missing for some of them.', {
+  status: Type.Literal('ready', { description: 'Always `ready`: otherwise the reply is 503' }),
   degraded: Type.Array(
-    objectOf('DegradedPart', {
-      name: Type.String({
-        description:
-          '`threads`, `execution`, `memory`, `redis`, and `nats` when the execution service says so; in one process `record`, `events`, `memory`',
-      }),
-      reason: Type.String({ description: 'Why it fails for now' }),
+    objectOf('DegradedPart', 'A part that is away or full.', {
+      name: text(
+        '`threads`, `execution`, `memory`, `redis`, and `nats` when the execution service says so; in one process `record`, `events`, `memory`',
+      ),
+      reason: text('Why it fails for now'),
     }),
     { description: 'What is away or full; requests that do not need it are served' },
   ),

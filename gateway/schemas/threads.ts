@@ -1,40 +1,91 @@
 import { Type } from 'typebox';
-import { BodyId, Id, Json, JsonObject, nullable, paged, paging, objectOf, Timestamp } from './common.ts';
+import {
+  BodyId,
+  described,
+  flag,
+  Json,
+  JsonObject,
+  nullable,
+  paged,
+  paging,
+  pathThreadId,
+  objectOf,
+  text,
+  threadId,
+} from './common.ts';
 
-export const ThreadParams = Type.Object({ thread_id: Id });
+export const ThreadParams = Type.Object({ thread_id: pathThreadId });
 
-export const ThreadsQuery = Type.Object({ search: Type.Optional(Type.String()), ...paging });
+export const ThreadsQuery = Type.Object({
+  search: Type.Optional(
+    text(
+      "Only threads whose name, id or metadata values hold this text, in upper or lower case, among the owner's 10,000 most recent",
+    ),
+  ),
+  ...paging,
+});
 
 /** The optional input of a deletion; it does not change what is deleted. */
-export const DeleteInput = Type.Object({ config: Type.Optional(JsonObject), options: Type.Optional(JsonObject) });
+export const DeleteInput = Type.Object({
+  config: Type.Optional(described(JsonObject, 'Accepted for clients that send it; it changes nothing')),
+  options: Type.Optional(described(JsonObject, 'Accepted for clients that send it; it changes nothing')),
+});
 
 /** `config` of the routes of one thread; further keys are allowed. */
-const ThreadConfig = objectOf('ThreadConfig', { thread_id: Type.Optional(BodyId) });
+const ThreadConfig = objectOf('ThreadConfig', 'Names the thread again. Further fields are ignored.', {
+  thread_id: Type.Optional(described(BodyId, 'May repeat the thread of the path; another one is 400')),
+});
 
-export const UpdateState = objectOf('UpdateStateRequest', { config: ThreadConfig, state: JsonObject });
+export const UpdateState = objectOf('UpdateStateRequest', 'Fields of the state to change.', {
+  config: described(ThreadConfig, 'Required, and may be empty'),
+  state: described(
+    JsonObject,
+    'The fields to change, at most 2 MiB. A field with a reducer is combined with what is there, as after a node; any other is replaced. `graph:StateSchema` lists the fields.',
+  ),
+});
 
 const threadFields = {
-  thread_id: Type.String(),
-  thread_name: nullable(Type.String()),
-  user_id: nullable(Type.String()),
-  metadata: nullable(JsonObject),
-  created_at: nullable(Timestamp),
-  updated_at: nullable(Timestamp),
-  run_id: nullable(Type.String()),
+  thread_id: threadId,
+  thread_name: described(
+    nullable(Type.String()),
+    'The name, `config.thread_name` of the run that made the thread; `null` without one',
+  ),
+  user_id: described(nullable(Type.String()), 'The id of the owner; `null` for the anonymous one'),
+  metadata: described(nullable(JsonObject), '`config.metadata` of the run that made the thread; `null` without one'),
+  created_at: described(nullable(Type.String({ format: 'date-time' })), 'When the thread was made. ISO 8601, UTC'),
+  updated_at: described(nullable(Type.String({ format: 'date-time' })), 'When the thread changed last. ISO 8601, UTC'),
+  run_id: described(nullable(Type.String()), 'The newest run of the thread; `null` when it had none'),
 };
 
-const ThreadItem = objectOf('ThreadItem', threadFields);
-export const ThreadList = objectOf('ThreadList', { threads: Type.Array(ThreadItem), ...paged });
-export const ThreadDetails = objectOf('ThreadDetails', {
-  ...threadFields,
-  thread_data: Type.Object({ thread: ThreadItem }),
+const ThreadItem = objectOf('ThreadItem', 'A thread as lists show it.', threadFields);
+export const ThreadList = objectOf('ThreadList', 'A page of threads.', {
+  threads: Type.Array(ThreadItem, { description: 'The threads, most recently updated first' }),
+  ...paged,
 });
-export const ThreadState = objectOf('ThreadState', {
+export const ThreadDetails = objectOf('ThreadDetails', 'A thread.', {
+  ...threadFields,
+  thread_data: Type.Object(
+    { thread: described(ThreadItem, 'The thread') },
+    { description: 'The same thread once more, where the reference client reads it' },
+  ),
+});
+export const ThreadState = objectOf('ThreadState', 'The state of a thread.', {
   state: Type.Unsafe<Record<string, unknown>>({
     type: 'object',
-    properties: { context: { type: 'array' }, context_summary: { type: 'string' } },
+    description: 'Every field of the graph by its name, with its default where nothing was stored',
+    properties: {
+      context: {
+        type: 'array',
+        description: 'The messages that the model sees, oldest first: what was not summarised',
+      },
+      context_summary: {
+        type: 'string',
+        description: 'The summary of the messages that are no longer in `context`; `""` without one',
+      },
+    },
     additionalProperties: Json,
   }),
-  /** `true` when older messages of the context do not fit the reply. */
-  context_truncated: Type.Optional(Type.Boolean()),
+  context_truncated: Type.Optional(
+    flag('`true` when `state.context` holds only the newest messages, as many as fit the reply; else absent'),
+  ),
 });

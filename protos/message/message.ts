@@ -94,7 +94,7 @@ export const idRule = 'must not hold a slash or a control character, nor be "." 
 const addressable = new RegExp(idPattern, 'u');
 
 /** Why a text is no valid identifier; `undefined` when it is valid. */
-function idFault(id: string): { readonly msg: string; readonly type: string } | undefined {
+export function idFault(id: string): { readonly msg: string; readonly type: string } | undefined {
   if (id === '') return { msg: 'must not be empty', type: 'string_too_short' };
   if (id.length > maxIdLength && Array.from(id.slice(0, 2 * maxIdLength + 1)).length > maxIdLength)
     return { msg: `must not have more than ${String(maxIdLength)} characters`, type: 'string_too_long' };

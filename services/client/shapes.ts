@@ -67,7 +67,18 @@ export interface Interrupt {
 }
 
 export type EndStatus = 'interrupted' | 'completed' | 'failed' | 'stopped';
-export type RunStatus = EndStatus | 'queued' | 'running';
+export type RunStatus = EndStatus | 'queued' | 'running' | 'sleeping';
+
+/** A count of tokens. */
+export interface Tokens {
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+}
+
+/** The tokens that a run has taken: of each model by its name, and of all together. */
+export interface Usage extends Tokens {
+  readonly models: Readonly<Record<string, Tokens>>;
+}
 
 /** What a run gave. */
 export interface RunResult {
@@ -81,6 +92,13 @@ export interface RunResult {
   readonly summary?: string;
   readonly iterations: number;
   readonly recursion_limit_reached: boolean;
+  readonly metadata: {
+    readonly message: string;
+    readonly request_id: string;
+    readonly timestamp: string;
+    /** Absent when no node reported any. */
+    readonly usage?: Usage;
+  };
   readonly meta: {
     readonly thread_id: string;
     readonly run_id: string;
@@ -121,6 +139,9 @@ export interface Run {
   readonly run_id: string;
   readonly thread_id: string;
   readonly status: RunStatus;
+  /** When a sleeping run continues. */
+  readonly wake_at?: string;
+  readonly usage?: Usage;
   readonly [field: string]: Json;
 }
 

@@ -3,6 +3,8 @@ import { endStatuses } from '@agent-workflow/protos/lists';
 
 /** Names of an agent's nodes and tools that are counted by themselves. */
 const names = 200;
+/** Names of models that are counted by themselves. */
+const models = 64;
 const runSeconds = [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 1800];
 const nodeSeconds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
@@ -20,6 +22,7 @@ export const executionMetrics = {
     'agent_workflow_run_takeovers_total',
     'Claims of a run that another claim had before: after a death, or handed off',
   ),
+  woken: counter('agent_workflow_runs_woken_total', 'Sleeping runs that were claimed when their time had come'),
   driving: gauge('agent_workflow_runs_driving', 'Runs that this process drives'),
   slots: gauge('agent_workflow_run_slots', 'Runs that this process may drive at once'),
   wait: histogram(
@@ -59,6 +62,11 @@ export const executionMetrics = {
   nodeFailures: counter('agent_workflow_node_failures_total', 'Attempts at a node that threw', { node: names }),
   toolSeconds: histogram('agent_workflow_tool_seconds', 'Time of one call of a tool', { tool: names }, nodeSeconds),
   toolFailures: counter('agent_workflow_tool_failures_total', 'Calls of a tool that threw', { tool: names }),
+  tokens: counter(
+    'agent_workflow_model_tokens_total',
+    'Tokens of models that steps reported, counted once their step is committed',
+    { model: models, type: ['input', 'output'] },
+  ),
   events: counter('agent_workflow_events_appended_total', 'Events written to the logs of runs'),
   followers: gauge('agent_workflow_followers', 'Streams and waits that follow a run here'),
   leaseHeld: gauge(

@@ -11,6 +11,7 @@ import type {
 import { LRUCache } from 'lru-cache';
 import { surroundCode, type BeginCode } from '@agent-workflow/graph/run/around';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
+import { totalOf, type Usage } from '@agent-workflow/protos/usage';
 import { executionMetrics } from './metrics.ts';
 import type { RunOptions } from './record/run-options.ts';
 import type { WorkerLeases } from './ports/leases.ts';
@@ -28,6 +29,8 @@ interface ObservedParts {
   readonly watchdog: Watchdog;
   /** Called with each claimed run and its options. */
   readonly onClaimed?: (claimed: ClaimedRun, options: RunOptions) => void;
+  /** Called with the tokens by model that a commit has put on record. */
+  readonly onUsage?: (added: Usage) => void;
 }
 
 interface ObserveOptions {
@@ -61,8 +64,15 @@ export function observeExecution<P extends ObservedParts>(
     threads: countRuns(parts.threads, meters),
     leases: watchLease(parts.leases, meters),
     eventLog: countEvents(parts.eventLog, meters),
-    onClaimed: ({ isTakeover }, { accepted }) => {
-      if (isTakeover) meters.takeovers.add({});
+    onUsage: (added) => {
+      for (const { model, inputTokens, outputTokens } of added) {
+        meters.tokens.add({ model, type: 'input' }, inputTokens);
+        meters.tokens.add({ model, type: 'output' }, outputTokens);
+      }
+    },
+    onClaimed: ({ isTakeover, wakeAt }, { accepted }) => {
+      if (wakeAt !== undefined) meters.woken.add({});
+      else if (isTakeover) meters.takeovers.add({});
       else if (accepted) meters.wait.observe({}, Math.max(0, Date.now() - accepted.at) / 1000);
     },
   };
@@ -100,9 +110,10 @@ function beginCode(meters: Meters | undefined, spans: Spans | undefined): BeginC
     const span = spans?.begin(`${kind} ${name}`, { attributes: { [`agent_workflow.${kind}`]: name, ...step } });
     return {
       run: (work) => (span ? span.run(work) : work()),
-      end: (how) => {
+      end: (how, usage) => {
         // Errors after a stop are consequences of the stop.
         const hasFailed = how === 'failed' && !context.signal.aborted;
+        if (usage.length > 0) span?.set(toAttributes(usage));
         span?.end(hasFailed ? 'NodeFailed' : undefined);
         if (!meters) return;
         if (kind === 'node') meters.nodeSeconds.observe({ node: name }, sinceSeconds(start));
@@ -111,6 +122,17 @@ function beginCode(meters: Meters | undefined, spans: Spans | undefined): BeginC
         if (hasFailed && kind === 'tool') meters.toolFailures.add({ tool: name });
       },
     };
+  };
+}
+
+/** The names are those of OpenTelemetry's conventions. Tokens of several models are summed, and then no model is named. */
+function toAttributes(usage: Usage): Readonly<Record<string, string | number>> {
+  const [only, ...others] = usage;
+  const { inputTokens, outputTokens } = totalOf(usage);
+  return {
+    ...(only && others.length === 0 ? { 'gen_ai.request.model': only.model } : {}),
+    'gen_ai.usage.input_tokens': inputTokens,
+    'gen_ai.usage.output_tokens': outputTokens,
   };
 }
 
@@ -179,7 +201,7 @@ function countOpenRuns(meters: Meters): (request: ListOpenRunsRequest, reply: Li
     if (cursor === undefined) [waiting, underWay, oldest] = [0, 0, Infinity];
     for (const { status, runnable, createdAt } of runs) {
       if (status === 'running') underWay++;
-      else waiting++;
+      else if (status === 'queued') waiting++;
       if (status !== 'running' && runnable) oldest = Math.min(oldest, createdAt);
     }
     if (next !== undefined) return;

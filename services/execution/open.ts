@@ -19,6 +19,7 @@ import type { RunLog } from './ports/log.ts';
 import type { RunQueue } from './ports/queue.ts';
 import { createSweep } from './worker/sweep.ts';
 import { unwatched, type Watchdog } from './watchdog/watchdog.ts';
+import { openWakes } from './worker/wakes.ts';
 import { createWorker, type Worker, type WorkerOptions } from './worker/worker.ts';
 
 interface OpenExecutionOptions {
@@ -38,7 +39,7 @@ interface OpenExecutionOptions {
    * together with the lease; alone, it finds only what this process itself has lost.
    */
   readonly sweepMs: number;
-  /** The clock by which threads are idle and events old, in milliseconds since 1970. */
+  /** The clock by which runs sleep, threads are idle and events old, in milliseconds since 1970. */
   readonly now?: () => number;
   /** Absent: nothing is watched. */
   readonly watchdog?: Watchdog;
@@ -46,6 +47,8 @@ interface OpenExecutionOptions {
   readonly health?: Pick<Health, 'degraded'>;
   /** Called with each run that is claimed here. */
   readonly onClaimed?: WorkerOptions['onClaimed'];
+  /** Called with the tokens by model that a commit from here has put on record. */
+  readonly onUsage?: WorkerOptions['onUsage'];
 }
 
 /** An execution service that runs: disposing of it closes its queue, leases, log and control. */
@@ -98,9 +101,12 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
       contextBytes: inFlightBytes(values),
       threadCacheBytes: Math.min(values.HOT_STATE_MB * bytesPerMiB, inFlightBytes(values)),
       onClaimed: options.onClaimed,
+      now,
+      onUsage: options.onUsage,
     });
   if (worker) opening.use(control.onStop(worker.stop));
   opening.use(every(options.sweepMs, async () => sweep(worker), onSweepError));
+  opening.use(openWakes({ threads, queue, now, log }));
 
   const parts = { threads, memory, eventLog, control, worker, graph };
   opening.use(await openHousekeeping({ ...parts, log, values, now }));

@@ -1,6 +1,7 @@
 export { callsTools, openCalls } from './state/calls.ts';
 export type {
   BoundMemory,
+  BranchContext,
   MemoryFound,
   NodeContext,
   RunContext,
@@ -23,6 +24,7 @@ export {
 export { createReactAgent, type ReactAgentOptions } from './model/react-agent.ts';
 export { interrupt, type Interrupt } from './run/interrupt.ts';
 export type { NodePolicy, RetryPolicy } from './build/policy.ts';
+export { lastUserText } from './state/last-user-text.ts';
 export type { StandardSchema } from './state/standard-schema.ts';
 export type { NewMessage, State, Update } from './state/state.ts';
 export {
@@ -36,3 +38,4 @@ export {
 } from './summary.ts';
 export { remoteTool, tool, toolNode, type Tool, type ToolNode } from './build/tool.ts';
 export { isCall, textOf, type Block, type CallBlock, type Message } from '@agent-workflow/protos/message';
+export type { ModelUsage, Usage } from '@agent-workflow/protos/usage';

@@ -234,7 +234,13 @@ test('the log keeps every message of a shortened conversation, and context and r
         state = { ...state, context: [...state.context, ...input] };
         for (const [index, node] of ['talk', 'shorten'].entries()) {
           const place = { graph: chatter, nodes: [node], number: index + 1, state, run: nobody };
-          const { delta, state: after } = await runStep({ ...place, isRemote: () => false, onChunk: () => undefined });
+          const { delta, state: after } = await runStep({
+            ...place,
+            at: 0,
+            now: Date.now,
+            isRemote: () => false,
+            onChunk: () => undefined,
+          });
           log.push(...delta.messages);
           for (const id of delta.removed) {
             t.false(left.has(id), 'a message left twice');

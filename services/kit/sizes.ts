@@ -39,6 +39,8 @@ export const sizes = {
   progress: 3 * MiB,
   /** What a node or tool gives to one call of `ctx.progress`. */
   progressEvent: 64 * KiB,
+  /** The tokens of a run by model. */
+  usage: 32 * KiB,
   /** The undo record of one change of a thread: what the change overwrote. */
   undo: 12 * MiB,
   /** What one change of a thread writes together with what it overwrites: Cassandra takes no batch of more than 16 MiB. */

@@ -16,13 +16,18 @@ import {
 } from '@agent-workflow/kit/env';
 import { ServiceError } from '@agent-workflow/kit/errors';
 import { stopSignal } from '@agent-workflow/kit/life';
-import { createLog, logLevels, type Log } from '@agent-workflow/kit/log';
+import { createLog, isLogText, logFormats, logLevels, type Log } from '@agent-workflow/kit/log';
 import { observeSettings } from './observe.ts';
 import { unreadSettings } from './unread-settings.ts';
 
 /** What every process reads from the environment. */
 export const processSettings = {
   LOG_LEVEL: choice(logLevels, 'info', 'Least level that is logged'),
+  LOG_FORMAT: choice(
+    logFormats,
+    'auto',
+    'How lines of the log are written; `auto` is `text` on a terminal, else `json`',
+  ),
   DRAIN_SECONDS: integer(10, 'Seconds that running requests have left after the signal to stop', {
     max: 86_400,
   }),
@@ -140,8 +145,13 @@ export function beginProcess<S extends Settings & typeof processSettings>(
   env: Env,
 ): { readonly values: Values<S>; readonly log: Log } {
   const values = readEnv(settings, env);
-  const log = createLog(service, (values as Values<typeof processSettings>).LOG_LEVEL);
-  log.info({ config: printable(settings, values) }, 'configured');
+  const { LOG_LEVEL: level, LOG_FORMAT: format } = values as Values<typeof processSettings>;
+  const log = createLog(service, level, format);
+  const config = printable(settings, values);
+  // People want to see what they have set; the other settings stand in the documents.
+  if (isLogText(format))
+    log.info(Object.fromEntries(Object.entries(config).filter(([name]) => env[name])), 'configured');
+  else log.info({ config }, 'configured');
   // A command reads some settings of the service that it belongs to, as `threads-migrate` of `threads`, and shares its environment.
   const [kind = service] = service.split('-', 1);
   const variables = unreadSettings(kind, env);

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { openInProcessRunQueue } from '@agent-workflow/execution/adapters/in-process/queue';
 import { openInProcessWorkerLeases } from '@agent-workflow/execution/adapters/in-process/leases';
 import { openInProcessRunControl } from '@agent-workflow/execution/adapters/in-process/control';
@@ -101,7 +102,9 @@ export async function openStandalone(
 
   opened.use(observed.serving());
   const everything = opened.move();
-  const lines = [open, ...observed.startLines, `Agent Workflow Service listens on ${server.url}`];
+  const agent = file.agent === undefined ? 'no agent' : `agent: ${file.agent}`;
+  const where = `${agent}; data: ${resolve(values.DATA_DIR)}`;
+  const lines = [open, where, ...observed.startLines, `Agent Workflow Service listens on ${server.url}`];
   return { url: server.url, startLines: lines, [Symbol.asyncDispose]: () => everything.disposeAsync() };
 }
 

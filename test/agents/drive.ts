@@ -64,6 +64,8 @@ export async function converse(brain: Brain, { summarizeOver = 60 }: ConverseOpt
         number,
         state,
         run: { ...context, tools: [...graph.tools, ...remoteTools] },
+        at: Date.now(),
+        now: Date.now,
         isRemote: (name) => names.has(name),
         onChunk: (_node, { chunk }) => {
           chunks.push(chunk);

@@ -11,6 +11,13 @@ export const echo = new StateGraph({ turns: field<number>({ type: 'number', defa
   .addEdge('echo', END)
   .compile();
 
+/** One node that sleeps for an hour. */
+export const sleeper = new StateGraph({})
+  .addNode('sleeper', async (_state, { sleep }) => sleep(3_600_000))
+  .addEdge(START, 'sleeper')
+  .addEdge('sleeper', END)
+  .compile();
+
 /** Rounds of agent and tool before the agent answers. */
 export const toolRounds = 10;
 

@@ -70,4 +70,14 @@ async function perStep(graph: CompiledGraph, states: States, ms: number): Promis
 }
 
 const step = async (graph: CompiledGraph, state: EngineState): ReturnType<typeof runStep> =>
-  runStep({ graph, nodes: ['agent'], number: 1, state, run: nobody, isRemote: () => false, onChunk: () => undefined });
+  runStep({
+    graph,
+    nodes: ['agent'],
+    number: 1,
+    state,
+    run: nobody,
+    at: 0,
+    now: Date.now,
+    isRemote: () => false,
+    onChunk: () => undefined,
+  });

@@ -13,6 +13,7 @@ import { ping } from './ping.ts';
 import { summarise } from './profile.ts';
 import { reads } from './reads.ts';
 import { startBareKoa } from './servers.ts';
+import { sleep } from './sleep.ts';
 import { start } from './start.ts';
 import { stream } from './stream.ts';
 import { toolLoop } from './tool-loop.ts';
@@ -27,6 +28,7 @@ const groups: Readonly<Record<string, (bench: Bench) => Promise<Figure[]>>> = {
   ping,
   engine,
   start,
+  sleep,
 };
 
 const { values } = parseArgs({

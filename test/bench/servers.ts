@@ -21,7 +21,9 @@ export interface BareKoa extends Server {
 
 interface ServiceOptions {
   /** An export of `agents.ts`; without it the agent of the repository's `service.json`. */
-  readonly agent?: 'echo' | 'toolLoop' | 'streamer';
+  readonly agent?: 'echo' | 'toolLoop' | 'streamer' | 'sleeper';
+  /** Where its data is, which stays; a new folder, which goes, when absent. */
+  readonly keptIn?: string;
   /** Folder that a CPU profile of the process is written to. */
   readonly profileTo?: string | undefined;
 }
@@ -40,9 +42,9 @@ export const removeFolder = (folder: string): void => {
   rmSync(folder, { recursive: true, force: true });
 };
 
-/** Starts the service on an empty data folder. Disposal stops it as an operator would and removes the folder. */
-export async function startService({ agent, profileTo }: ServiceOptions = {}): Promise<Server> {
-  const folder = makeFolder();
+/** Starts the service. Disposal stops it as an operator would and removes the folder that it was given for its data. */
+export async function startService({ agent, profileTo, keptIn }: ServiceOptions = {}): Promise<Server> {
+  const folder = keptIn ?? makeFolder();
   const profiling =
     profileTo === undefined ? [] : ['--cpu-prof', '--cpu-prof-interval', '250', '--cpu-prof-dir', profileTo];
   const [command, ...args] = onServerCore([
@@ -68,7 +70,7 @@ export async function startService({ agent, profileTo }: ServiceOptions = {}): P
     pid: pidOf(child),
     [Symbol.asyncDispose]: async () => {
       await end(child, () => child.kill('SIGTERM'));
-      removeFolder(folder);
+      if (keptIn === undefined) removeFolder(folder);
     },
   };
 }

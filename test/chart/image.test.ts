@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { globSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
@@ -12,6 +13,7 @@ import { redis } from '../servers/redis.ts';
 import { weaviate } from '../servers/weaviate.ts';
 import { openImage, type Image } from './image.ts';
 import { root } from './root.ts';
+import { addTeam } from './team.ts';
 
 /** Packages are fetched, or at least unpacked. */
 const layoutMs = 300_000;
@@ -36,7 +38,7 @@ test.serial(
     const names = files.map(({ parentPath, name }) => join(parentPath, name).slice(folder.length + 1));
     for (const unwanted of [
       /^test\//,
-      /\.test\.ts$/,
+      /(?<!\/init\/template\/agent)\.test\.[jt]s$/,
       /node_modules\/(ava|typescript|eslint|prettier|npm)\//,
       /\.node-gyp/,
     ])
@@ -52,6 +54,43 @@ test.serial(
   },
 );
 
+test.serial(
+  'its packages are those of the lock, byte by byte, and ours are installed from their tarballs',
+  async (t) => {
+    t.timeout(layoutMs);
+    const { folder } = await image();
+    const locked = await readPackages(join(root, 'package-lock.json'));
+    const ours: string[] = [];
+    for (const [path, { version, integrity, resolved }] of await readPackages(
+      join(folder, 'node_modules/.package-lock.json'),
+    )) {
+      if (path.startsWith('node_modules/@agent-workflow/')) ours.push(resolved ?? '');
+      else t.like(locked.get(path), { version, integrity }, path);
+    }
+    t.deepEqual(
+      ours.map((from) => /^file:packages\/agent-workflow-(\w+)-[\d.]+\.tgz$/.exec(from)?.[1]),
+      ['auth', 'graph', 'server'],
+    );
+  },
+);
+
+test.serial('it has what charts, jobs and service files name, by its name in the tree, too', async (t) => {
+  t.timeout(layoutMs);
+  const { folder } = await image();
+  const golden = await Promise.all(
+    globSync('test/chart/golden/*.yaml', { cwd: root }).map((file) => readFile(join(root, file), 'utf8')),
+  );
+  const inCharts = new Set(golden.flatMap((text) => text.match(/(?:services|gateway)\/[\w/-]+\.[jt]s/g) ?? []));
+  t.deepEqual([...inCharts].toSorted(), [
+    ...['gateway/main.js', 'services/execution/agents/default.js', 'services/execution/main.js'],
+    ...['services/memory/main.js', 'services/standalone/main.js', 'services/threads/main.js'],
+    'services/threads/migrate.js',
+  ]);
+  const ofOperators = ['export', 'import', 'reindex'].map((name) => `services/memory/${name}.js`);
+  for (const path of [...inCharts, ...ofOperators])
+    for (const named of [path, path.replace(/js$/, 'ts')]) t.true((await stat(join(folder, named))).isFile(), named);
+});
+
 test.serial('its Node is the one that package.json pins', async (t) => {
   t.timeout(layoutMs);
   const { run } = await image();
@@ -64,18 +103,81 @@ test.serial('its Node is the one that package.json pins', async (t) => {
 test.serial('the one process serves from the image, as somebody who may write nothing but its data', async (t) => {
   t.timeout(layoutMs);
   const { start, run, makeFolder } = await image();
-  await using process = await start('services/standalone/main.ts', {
+  const began = performance.now();
+  await using process = await start('services/standalone/main.js', {
     DATA_DIR: await makeFolder('data'),
     HOST: '127.0.0.1',
     PORT: '0',
   });
+  t.log(`it listens after ${(performance.now() - began).toFixed(0)} ms`);
   const output = await invoke(process.listensOn);
   t.regex(output, /12 \* 7 = 84/);
+  for (const path of [
+    '/docs',
+    '/docs/threads',
+    '/docs/guide.css',
+    '/docs/api',
+    '/docs/assets/swagger-ui-bundle.js',
+    '/favicon.ico',
+  ])
+    t.is((await fetch(`http://${process.listensOn}${path}`)).status, 200, path);
   const PORT = process.listensOn.split(':')[1] ?? '';
   t.is((await run('deploy/health.js', { PORT })).code, 0, 'its health command');
   t.is(await process.stop(), 0);
   t.is((await run('deploy/health.js', { PORT })).code, 1, 'its health command once it is gone');
 });
+
+for (const { name, library, brings } of [
+  { name: 'the library of the image', library: '@agent-workflow/execution/graph', brings: false },
+  { name: 'a copy of the library of its own', library: '@agent-workflow/graph', brings: true },
+])
+  test.serial(`the image serves the agent of a team with a package of its own and ${name}`, async (t) => {
+    t.timeout(layoutMs);
+    const opened = await image();
+    const folder = brings ? 'bringing' : 'sharing';
+    const service = await addTeam(opened, folder, {
+      agent: teamAgent(library),
+      auth: teamAuth,
+      dependencies: { yaml: '2.9.1', ...(brings && { '@agent-workflow/graph': graphTarball(opened) }) },
+    });
+    await t.throwsAsync(stat(join(opened.folder, 'node_modules/yaml')), { code: 'ENOENT' }, 'the image has it not');
+    const copy = stat(join(opened.folder, 'agents', folder, 'node_modules/@agent-workflow/graph'));
+    t.is(await copy.then(() => true).catch(() => false), brings);
+    await using process = await opened.start('services/standalone/main.js', {
+      DATA_DIR: await opened.makeFolder(`${folder}-data`),
+      SERVICE_CONFIG: service,
+      HOST: '127.0.0.1',
+      PORT: '0',
+    });
+    t.regex(await invoke(process.listensOn), /the answer is 42/);
+    t.is(await process.stop(), 0);
+  });
+
+const graphTarball = ({ tarballs }: Image): string =>
+  `file:${globSync(join(tarballs, 'agent-workflow-graph-*.tgz'))[0] ?? ''}`;
+
+const teamAgent = (library: string): string => `
+import { END, START, StateGraph } from '${library}';
+import { parse } from 'yaml';
+
+const answer: unknown = parse('answer: 42').answer;
+
+export const graph = new StateGraph({})
+  .addNode('say', (_state, { emit }) => emit('the answer is ' + String(answer)))
+  .addEdge(START, 'say')
+  .addEdge('say', END)
+  .compile();
+`;
+
+const teamAuth = `
+import { BaseAuth, type AuthRequest } from '@agent-workflow/gateway/auth';
+
+export class Auth extends BaseAuth {
+  override async authenticate(_request: AuthRequest) {
+    return { user_id: 'ada' };
+  }
+}
+`;
 
 withServer(test, cassandra, (record) => {
   withServer(test, nats, (queue) => {
@@ -94,15 +196,15 @@ withServer(test, cassandra, (record) => {
             CASSANDRA_KEYSPACE: name.slice(0, 48),
             CASSANDRA_REPLICATION: '1',
           };
-          const migrated = await run('services/threads/migrate.ts', stored);
+          const migrated = await run('services/threads/migrate.js', stored);
           t.is(migrated.code, 0, migrated.output);
           const health = await freePorts(4);
           const serve = async (main: string, index: number, env: Readonly<Record<string, string>>): Promise<string> => {
             const ports = { GRPC_HOST: '127.0.0.1', GRPC_PORT: '0', HEALTH_PORT: String(health[index]) };
             return opened.use(await start(main, { ...token, ...ports, ...env })).listensOn;
           };
-          const threads = await serve('services/threads/main.ts', 0, stored);
-          const memory = await serve('services/memory/main.ts', 1, {
+          const threads = await serve('services/threads/main.js', 0, stored);
+          const memory = await serve('services/memory/main.js', 1, {
             WEAVIATE_URL: (await memories()).url,
             WEAVIATE_PREFIX: `Image${name.slice(-8)}`,
           });
@@ -112,11 +214,11 @@ withServer(test, cassandra, (record) => {
             NATS_URL: (await queue()).url,
             NATS_PREFIX: name,
           };
-          const execution = await serve('services/execution/main.ts', 2, { ...runs, ROLE: 'api' });
-          await serve('services/execution/main.ts', 3, { ...runs, ROLE: 'worker' });
+          const execution = await serve('services/execution/main.js', 2, { ...runs, ROLE: 'api' });
+          await serve('services/execution/main.js', 3, { ...runs, ROLE: 'worker' });
           for (const port of health)
             t.is((await run('deploy/health.js', { HEALTH_PORT: String(port) })).code, 0, String(port));
-          const gateway = await start('gateway/main.ts', {
+          const gateway = await start('gateway/main.js', {
             ...token,
             ...{ HOST: '127.0.0.1', PORT: '0', REDIS_URL: (await edge()).url, REDIS_KEY_PREFIX: `${name}:` },
             ...{ THREADS_ADDRESS: threads, MEMORY_ADDRESS: memory, EXECUTION_ADDRESS: execution },
@@ -139,6 +241,20 @@ const invoke = async (address: string): Promise<string> => {
   });
   return answer.text();
 };
+
+/** The packages of a lock of npm: path → what is said about it. */
+async function readPackages(lock: string): Promise<ReadonlyMap<string, Locked>> {
+  const { packages } = JSON.parse(await readFile(lock, 'utf8')) as {
+    readonly packages: Readonly<Record<string, Locked>>;
+  };
+  return new Map(Object.entries(packages));
+}
+
+interface Locked {
+  readonly version: string;
+  readonly integrity?: string;
+  readonly resolved?: string;
+}
 
 /** Whether the gateway reaches everything that it needs. */
 async function isWhole(address: string): Promise<boolean> {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { root } from './root.ts';
+import { copyContext } from './context.ts';
 
 const run = promisify(execFile);
 
@@ -16,6 +16,8 @@ const user = process.getuid?.() === 0 ? { uid: 10_001, gid: 10_001 } : {};
 /** What the image holds, laid out as its Dockerfile does. Disposal removes it. */
 export interface Image extends AsyncDisposable {
   readonly folder: string;
+  /** The folder of the tarballs that it was made from. */
+  readonly tarballs: string;
   /** What was printed at the end: how large it is. */
   readonly size: string;
   /** A folder that the image's user may write to. */
@@ -43,7 +45,10 @@ export async function openImage(): Promise<Image> {
   const place = await mkdtemp(join(tmpdir(), 'agent-workflow-image-'));
   const folder = join(place, 'app');
   await chmod(place, 0o755);
-  const { stdout } = await run(join(root, 'deploy/image.sh'), [folder], { maxBuffer: 16 * 1024 * 1024 });
+  const [context, tarballs] = [join(place, 'source'), join(place, 'tarballs')];
+  await copyContext(context);
+  await run(process.execPath, [join(context, 'deploy/pack/main.ts'), tarballs]);
+  const { stdout } = await run(join(context, 'deploy/image.sh'), [folder, tarballs], { maxBuffer: 16 * 1024 * 1024 });
   const begin = (main: string, env: Readonly<Record<string, string>>): Child =>
     spawn(join(folder, 'node_modules/.bin/node'), [main], {
       ...user,
@@ -60,6 +65,7 @@ export async function openImage(): Promise<Image> {
   await makeFolder('tmp');
   return {
     folder,
+    tarballs,
     size: stdout.trimEnd().split('\n').at(-1) ?? '',
     makeFolder,
     start: async (main, env) => watch(main, begin(main, env)),

@@ -1,9 +1,20 @@
 import test from 'ava';
-import { END, field, send, START, StateGraph, textOf, type CompiledGraph } from '@agent-workflow/graph';
+import {
+  END,
+  field,
+  isCall,
+  remoteTool,
+  send,
+  START,
+  StateGraph,
+  textOf,
+  toolNode,
+  type CompiledGraph,
+} from '@agent-workflow/graph';
 import { unavailable } from '@agent-workflow/kit/errors';
 import { call, endOf, fieldOf, followAll, invoke, logOf, owner, start } from './execution/calls.ts';
 import { resultOf, toChunk } from './execution/chunks.ts';
-import { user } from './execution/messages.ts';
+import { result, user } from './execution/messages.ts';
 import { openReplicas } from './replicas.ts';
 
 const fields = {
@@ -154,4 +165,40 @@ test('what a node publishes as progress is an event of its run, and no message',
     custom: { percent: 50 },
   });
   t.deepEqual((await logOf(replicas.threads, 't1')).map(textOf), ['go']);
+});
+
+/** Branches that call a remote tool each, under the id that they are sent, and one that answers with text alone. */
+const calling = (): CompiledGraph => {
+  const there = remoteTool({ name: 'there', description: '', parameters: { type: 'object' } });
+  const inner = new StateGraph({})
+    .addNode('agent', (_, { input, emit }) =>
+      emit(input === 'text' ? 'text' : { type: 'tool_call', id: String(input), name: 'there', args: {} }),
+    )
+    .addNode('tools', toolNode([there]))
+    .addEdge(START, 'agent')
+    .addEdge('agent', 'tools')
+    .compile();
+  return new StateGraph({})
+    .addNode('work', inner)
+    .addNode('join', (_, { emit }) => emit('joined'))
+    .addConditionalEdges(START, () => ['a', 'b', 'text'].map((id) => send('work', id)), ['work'])
+    .addEdge('work', 'join')
+    .compile();
+};
+
+test('the run waits for the remote tools of all branches, and its replies hold the calls that are open', async (t) => {
+  await using replicas = await openReplicas();
+  const { execution } = await replicas.open({ graph: calling() });
+  const threadId = 't1';
+  for (const [messages, status, open] of [
+    [[user('go')], 'interrupted', ['a', 'b']],
+    [[result('b', 'B')], 'interrupted', ['a']],
+    [[result('a', 'A')], 'completed', []],
+  ] as const) {
+    const reply = await invoke(execution, { threadId, messages });
+    t.is(reply.meta.status, status);
+    const calls = reply.messages.flatMap(({ content }) => content.filter(isCall).map(({ id }) => id));
+    t.deepEqual(calls, open);
+  }
+  t.deepEqual((await logOf(replicas.threads, threadId)).map(textOf).at(-1), 'joined');
 });

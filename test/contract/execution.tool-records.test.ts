@@ -26,6 +26,7 @@ function sending(replay: 'safe' | 'once', calls: string[]): CompiledGraph {
           ...ctx,
           node: 'tools',
           step: 1,
+          messageId: '',
           emit: () => undefined,
         },
       );

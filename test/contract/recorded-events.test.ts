@@ -108,6 +108,7 @@ function write(name: LogName): readonly RunEvent[] {
     added: { messages: [assistant, tool], reply: assistant, isPartial: false },
     state: { values: { order: '42', context_summary: 'so far ü', list: [1, { data: ',"thread_id":' }] }, context },
     interrupts: [{ id: 'i', node: 'a', value: { question: '?' } }],
+    usage: [],
   };
   const error = { code: 'NODE_ERROR', message: 'it "broke"', node: 'agent' };
   return [

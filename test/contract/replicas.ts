@@ -55,12 +55,13 @@ export interface Replicas extends Ground, AsyncDisposable {
   readonly open: (options: ReplicaOptions) => Promise<Replica>;
 }
 
-export async function openReplicas(): Promise<Replicas> {
+/** `now` is the clock of the record. */
+export async function openReplicas({ now = Date.now }: { readonly now?: () => number } = {}): Promise<Replicas> {
   await using opening = new AsyncDisposableStack();
   const store = opening.use(openSqliteThreadStore({ path: ':memory:' }));
   const memory = opening.use(await openMemory({ path: ':memory:', values: readEnv(memorySettings, {}) }));
   const ground: Ground = {
-    threads: link(createThreads({ store })),
+    threads: link(createThreads({ store, now })),
     memory: link(memory.memory),
     queue: opening.use(openInProcessRunQueue()),
     leases: opening.use(openInProcessWorkerLeases()),

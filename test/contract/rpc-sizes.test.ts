@@ -61,7 +61,8 @@ const claimed: Whole<ClaimedRun> = {
   ...{ next: ids, openCalls, unmatchedAnswers: ids },
   ...{ resumes: id, replaced: true, isTakeover: true, lastClaim: true, resumeUnmatched: true, nextRunId: id },
   ...{ outputJson: json(pageBytes), outputIsPartial: true, outputReplyJson: json(sizes.message) },
-  progressJson: json(sizes.progress),
+  ...{ progressJson: json(sizes.progress), usageJson: 'x'.repeat(sizes.usage) },
+  wakeAt: large,
   givenUp: end.error,
 };
 
@@ -84,7 +85,7 @@ const commit: Whole<CommitStepRequest> = {
   fields: { ['x'.repeat(256)]: json(sizes.step) },
   ...{ messages: [], replacesMessages: true, nodes: ids, next: ids, openCalls, openInterrupts: ids },
   removedFromContext: Array.from({ length: Math.floor(sizes.context / (2 * idBytes)) }, () => id),
-  ...{ end, progressJson: json(sizes.progress) },
+  ...{ end, wakeAt: large, progressJson: json(sizes.progress), usageJson: 'x'.repeat(sizes.usage) },
 };
 
 const write: Whole<WriteStateRequest> = {
@@ -138,6 +139,11 @@ function lastEvent(): RunEvent {
       context: Array.from({ length: sizes.contextWithInput / sizes.message }, () => messageOf(sizes.message)),
     },
     interrupts: [{ id, node: id, value: 'x'.repeat(sizes.progress) }],
+    usage: Array.from({ length: 64 }, (_, index) => ({
+      model: `${String(index)}${'x'.repeat(250)}`,
+      inputTokens: large,
+      outputTokens: large,
+    })),
   };
   return writer.end(toInvokeResult({ ...claimed, granularity: 'full' }, outcome, 0), 0);
 }

@@ -338,9 +338,11 @@ export function threadStoreContract(test: TestFn, { name, open, keeps, ages }: T
     const { input: _, ...rest } = waiting;
     const error = { code: 'NodeFailed', message: 'no', node: 'a' } as const;
     const end = { status: 'failed', iterations: 3, recursionLimitReached: true, error } as const;
-    const ended: RunRecord = { ...rest, status: 'failed', updatedAt: 9, resumes: 'r0', end };
+    const ended: RunRecord = { ...rest, status: 'failed', updatedAt: 9, resumes: 'r0', end, usage: '[{"model":"ä"}]' };
     await put(store, { head: newHead, runs: [ended] });
     t.deepEqual(await store.getRun(owner, 'r1'), ended);
+    const [listed] = await store.listRuns(key, { limit: 1, offset: 0 });
+    t.is(listed?.usage, ended.usage);
   });
 
   check('the end of a run that an earlier version wrote is read in the codes of this one', async (t, store) => {
@@ -487,6 +489,40 @@ export function threadStoreContract(test: TestFn, { name, open, keeps, ages }: T
     t.deepEqual(
       (await store.listOpenRuns({ limit: 10 })).map(({ runId }) => runId),
       ['a0', 'b0', 'b1'],
+    );
+  });
+
+  check('runs that sleep are listed by wake time, and as open again once they are awake', async (t, store) => {
+    const wakeAt = Date.now() + 24 * 3_600_000;
+    const putRun = async (runId: string, parts: Partial<RunRecord>): Promise<void> =>
+      put(store, { head: newHead, runs: [run(runId, { threadId: runId, ...parts })] }, { owner, threadId: runId });
+    const listed = async (until: number): Promise<string[]> =>
+      (await store.listSleepingRuns({ until, limit: 10 })).map(({ runId }) => runId);
+    for (const [runId, status] of [
+      ['r1', 'sleeping'],
+      ['r2', 'sleeping'],
+      ['r3', 'running'],
+    ] as const)
+      await putRun(runId, { status, wakeAt });
+    await putRun('r0', { status: 'sleeping', wakeAt: wakeAt + 1 });
+    // Twice: a store may learn at the first time what it need not look at again.
+    for (let times = 0; times < 2; times++)
+      t.deepEqual(
+        (await store.listOpenRuns({ limit: 10 })).map(({ runId }) => runId),
+        ['r3'],
+      );
+    t.deepEqual(await listed(wakeAt), ['r1', 'r2']);
+    t.deepEqual(await listed(wakeAt + 1), ['r1', 'r2', 'r0']);
+    t.deepEqual(await store.listSleepingRuns({ until: wakeAt + 1, after: { wakeAt, runId: 'r1' }, limit: 1 }), [
+      { owner, threadId: 'r2', runId: 'r2', wakeAt },
+    ]);
+    t.is((await store.getRun(owner, 'r1'))?.wakeAt, wakeAt);
+    await putRun('r1', { status: 'running', wakeAt });
+    await putRun('r2', { status: 'stopped', wakeAt });
+    t.deepEqual(await listed(wakeAt), []);
+    t.deepEqual(
+      (await store.listOpenRuns({ limit: 10 })).map(({ runId }) => runId),
+      ['r1', 'r3'],
     );
   });
 

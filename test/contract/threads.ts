@@ -42,6 +42,8 @@ import { threadsPastContract } from './threads-past.ts';
 import { threadsRepeatsContract } from './threads-repeats.ts';
 import { threadsRacesContract } from './threads-races.ts';
 import { threadsSizesContract } from './threads-sizes.ts';
+import { threadsSleepContract } from './threads-sleep.ts';
+import { threadsUsageContract } from './threads-usage.ts';
 
 /** What the record promises to whoever speaks to it, in process or over a wire. `open` gives an empty one each time. */
 export function threadsContract(test: TestFn, name: string, open: OpenThreads, scale: Scale): void {
@@ -945,4 +947,7 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
   threadsPastContract(test, name, { open, scale });
   threadsRacesContract(test, name, { open, scale });
   threadsSizesContract(test, name, { open });
+  threadsSleepContract(test, name, open);
+
+  threadsUsageContract(test, name, open);
 }

@@ -13,7 +13,7 @@ interface IdleExport {
 /** What is imported from outside this tree, or by a name that no import spells. */
 const entries: readonly RegExp[] = [
   // What authors of agents and of authentication write against.
-  /^services\/(graph\/(index|testing|ai-sdk)|client\/index)\.ts$/,
+  /^services\/(graph\/(index|testing|ai-sdk)|client\/index|langgraph\/index)\.ts$/,
   /^services\/execution\/graph\.ts$/,
   /^gateway\/auth\/backend\.ts$/,
   // Every message of a proto, whether or not somebody names its type.

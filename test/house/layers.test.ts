@@ -62,8 +62,8 @@ type Layers = readonly (readonly string[])[];
 
 const layersOf: Readonly<Record<string, Layers>> = {
   gateway: [
-    ['http', 'redis', 'schemas', 'upstream'],
-    ['auth', 'idempotency', 'limits', 'tickets', 'tools'],
+    ['http', 'pages/assets', 'redis', 'schemas', 'upstream'],
+    ['auth', 'idempotency', 'limits', 'pages', 'tickets', 'tools'],
     ['replies'],
     ['middleware'],
     ['endpoints/common'],

@@ -11,6 +11,7 @@ test('kit is a closed list', (t) => {
     'ids.ts',
     'keyed-lock.ts',
     'life.ts',
+    'log-text.ts',
     'log.ts',
     'logged-error.ts',
     'mark.ts',

@@ -107,12 +107,20 @@ const rules: readonly Rule[] = [
     ],
   },
   {
-    title: 'a graph is built and run with kit, messages and ajv alone: it knows no service, queue nor store',
+    title: 'a graph is built and run with kit, messages, usage and ajv alone: it knows no service, queue nor store',
     files: /^services\/graph\//,
-    except: tests,
+    // A recorded model keeps its answers in a file.
+    except: /\.test\.ts$|^test\/|^services\/graph\/testing\/recording\.ts$/,
     imports:
-      /^\/(?!services\/graph\/|services\/kit\/(each|errors|ids|mark|retry|sizes|sse)$|protos\/message$)|^(?!\/|ajv|node:(async_hooks|timers)|@modelcontextprotocol\/client)/,
+      /^\/(?!services\/graph\/|services\/kit\/(each|errors|ids|mark|retry|sizes|sse)$|protos\/(message|usage)$)|^(?!\/|ajv|node:(async_hooks|timers)|@modelcontextprotocol\/client)/,
     example: ['services/graph/run/step.ts', `import type { RunLog } from '@agent-workflow/execution/ports/log';`],
+  },
+  {
+    title: 'a graph that runs loads nothing of the test kit, which reads and writes files',
+    files: /^services\/graph\//,
+    except: /\.test\.ts$|^services\/graph\/testing(\/|\.ts$)/,
+    imports: /^\/services\/graph\/testing/,
+    example: ['services/graph/index.ts', `export { walk } from './testing/walk.ts';`],
   },
   {
     title: 'the client of MCP is loaded by the tools that need it, and by nothing else that a graph imports',

@@ -34,7 +34,7 @@ const longestLifeMs = 300;
  * and in the event logs against what was promised.
  */
 export async function runCampaign({ seed, kills, runs, onProgress }: Campaign): Promise<Findings> {
-  await using workspace = await makeWorkspace('steps');
+  await using workspace = await makeWorkspace('metered');
   const random = generator(seed);
   const accepted = new Map<string, string>();
   const ended = new Set<string>();

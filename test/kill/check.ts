@@ -1,5 +1,6 @@
 import { areWhole } from '../numbers.ts';
-import { stepsPerRun } from '../agents/steps.ts';
+import { toUsageItem, type ModelUsage } from '@agent-workflow/protos/usage';
+import { stepsByNode, stepsPerRun, usageOf } from '../agents/steps.ts';
 import type { Client } from '../servers/client.ts';
 
 interface Message {
@@ -23,6 +24,12 @@ const assistants = (messages: readonly Message[]): string[] =>
 /** How the error of a run begins that was killed three times within one step. */
 const failedMessage = 'the run was claimed 3 times and committed nothing';
 
+interface Result {
+  readonly meta?: { readonly status: string };
+  readonly all_messages?: readonly Message[];
+  readonly metadata?: { readonly usage?: unknown };
+}
+
 interface CheckedRun {
   readonly faults: string[];
   readonly restarted: number;
@@ -37,7 +44,7 @@ export async function checkRun(client: Client, url: string, runId: string): Prom
   const fault = (what: string): void => void faults.push(`run ${runId}: ${what}`);
   const { status, body } = await client.send('GET', `/v1/runs/${runId}/wait`);
   const isFailedByClaims = status === 500 && (body.error as { message: string }).message.startsWith(failedMessage);
-  const result = body.data as { meta?: { status: string }; all_messages?: Message[] } | undefined;
+  const result = body.data as Result | undefined;
   if (!isFailedByClaims && (status !== 200 || result?.meta?.status !== 'completed'))
     fault(`ended with ${String(status)} ${JSON.stringify(body)}`);
 
@@ -56,7 +63,41 @@ export async function checkRun(client: Client, url: string, runId: string): Prom
   if (String(streamed) !== String(steps)) fault(`its events tell ${JSON.stringify(streamed)}`);
   const committed = isFailedByClaims ? steps : assistants(result?.all_messages ?? []);
   if (String(committed) !== String(steps)) fault(`committed ${JSON.stringify(committed)}`);
+  const used = isFailedByClaims ? usageOf(committedSteps(chunks)) : usageOf(stepsByNode);
+  for (const what of await checkUsage(client, runId, { used, result: isFailedByClaims ? undefined : result }))
+    fault(what);
   return { faults, restarted: chunks.filter(isRestart).length, isFailedByClaims, isRebuilt };
+}
+
+/** How many steps of each node its events call committed. */
+function committedSteps(chunks: readonly Chunk[]): Record<keyof typeof stepsByNode, number> {
+  const steps = { work: 0, tools: 0, check: 0 };
+  for (const { event, data } of chunks) {
+    const { node, status } = (event === 'on_chain_stream' ? data : {}) as {
+      node?: keyof typeof steps;
+      status?: string;
+    };
+    if (node !== undefined && status === 'completed') steps[node] += 1;
+  }
+  return steps;
+}
+
+interface Expected {
+  readonly used: readonly ModelUsage[];
+  /** Absent of a run that failed. */
+  readonly result: Result | undefined;
+}
+
+/** Holds the tokens on record, and those in the result, against those of the committed steps. */
+async function checkUsage(client: Client, runId: string, { used, result }: Expected): Promise<string[]> {
+  const item = JSON.stringify(used.length === 0 ? undefined : toUsageItem(used)) as string | undefined;
+  const { body } = await client.send('GET', `/v1/runs/${runId}`);
+  const { usage } = body.data as { usage?: unknown };
+  const faults =
+    JSON.stringify(usage) === item ? [] : [`its record has the usage ${JSON.stringify(usage)}, not ${String(item)}`];
+  if (result && JSON.stringify(result.metadata?.usage) !== item)
+    faults.push(`its result has the usage ${JSON.stringify(result.metadata?.usage)}, not ${String(item)}`);
+  return faults;
 }
 
 const isRestart = ({ event, data }: Chunk): boolean =>

@@ -63,7 +63,7 @@ type Counts = Pick<Faults, 'losses' | 'outages'>;
 export async function runClusterCampaign(campaign: ClusterCampaign): Promise<ClusterFindings> {
   const { seed, leaseMs, onProgress = () => undefined } = campaign;
   await using cluster = await openPrivateCluster({
-    agent: 'steps',
+    agent: 'metered',
     env: { DRAIN_SECONDS: '1', ...(leaseMs === undefined ? {} : { LEASE_MS: String(leaseMs) }) },
   });
   const random = generator(seed);

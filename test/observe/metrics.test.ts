@@ -146,6 +146,22 @@ test('refusals, failures and stops are told apart, each run once', async (t) => 
   t.is(value('agent_workflow_http_requests_total{route="invokeGraph",method="POST",status="422"}'), 1);
 });
 
+test('tokens are counted by model once their step is committed, those of a step that fails its run with its end', async (t) => {
+  await using service = await openMeasured('reporting');
+  const { send } = createClient(service.url);
+  for (const text of ['hello', 'fail']) await send('POST', '/v1/graph/invoke', { messages: [user(text)] });
+  const { value } = await scrape(service.metrics);
+  const tokens = (model: string, type: string): number =>
+    value(`agent_workflow_model_tokens_total{model="${model}",type="${type}"}`);
+  t.deepEqual(
+    ['large', 'small'].map((model) => [tokens(model, 'input'), tokens(model, 'output')]),
+    [
+      [240, 24],
+      [10, 2],
+    ],
+  );
+});
+
 test('a question that a node asks is no failure of it', async (t) => {
   await using service = await openMeasured('asking');
   const { send } = createClient(service.url);

@@ -82,6 +82,20 @@ test('a run that fails is an error in its trace, by its code and not its words',
   t.false(collector.bodies().join('\n').includes('told to'));
 });
 
+test('the span of a node has the tokens that it reported, and names the model when it was one', async (t) => {
+  await using collector = await openCollector();
+  const service = await openEmbedded('reporting', { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint });
+  const { traceId } = await streamRun(service.url);
+  await service[Symbol.asyncDispose]();
+  const spans = collector.spans().filter((span) => span.traceId === traceId);
+  const tokensOf = (name: string): unknown[] =>
+    ['request.model', 'usage.input_tokens', 'usage.output_tokens'].map(
+      (attribute) => only(t, spans, name).attributes[`gen_ai.${attribute}`],
+    );
+  t.deepEqual(tokensOf('node ask'), ['large', 100, 10]);
+  t.deepEqual(tokensOf('node check'), [undefined, 25, 3]);
+});
+
 test('a caller that wants no trace gets none, and its request goes on as ever', async (t) => {
   await using collector = await openCollector();
   const service = await openEmbedded('remembering', { OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint });

@@ -22,6 +22,10 @@ export async function packAll(folder: string): Promise<Tarballs> {
   return Object.fromEntries(paths.map((path) => [nameOf(path), path]));
 }
 
+/** What every author installs. The adapter of LangGraph.js brings the packages of LangChain, of 70 MB, as its peers. */
+export const usual = (tarballs: Tarballs): string[] =>
+  Object.keys(tarballs).flatMap((name) => (name === '@agent-workflow/langgraph' ? [] : (tarballs[name] ?? [])));
+
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** npm names the tarball of `@agent-workflow/graph` `agent-workflow-graph-0.1.0.tgz`. */

@@ -68,3 +68,22 @@ test('the log, at its most talkative, holds no token, no secret, and nothing of 
   }
   t.false(all.includes(btoa('ada:pass-nobody-may-log')));
 });
+
+test('with LOG_FORMAT=text the start says in a few lines what people want to know, and nothing secret', async (t) => {
+  await using workspace = await makeWorkspace('obedient', { auth: 'jwt' });
+  await using service = await startStandalone({
+    ...workspace.env,
+    HOST: '127.0.0.1',
+    LOG_FORMAT: 'text',
+    JWT_SECRET_KEY: secret,
+  });
+  const { lines } = service;
+  t.true(lines.length <= 5, lines.join('\n'));
+  t.regex(lines[0] ?? '', /^\d\d:\d\d:\d\d info configured .*JWT_SECRET_KEY=\*\*\*/);
+  t.true(
+    lines.some((line) => /^agent: .*obedient\.ts:graph; data: \//.test(line)),
+    lines.join('\n'),
+  );
+  t.regex(lines.at(-1) ?? '', /^Agent Workflow Service listens on http:/);
+  t.false(lines.some((line) => line.startsWith('{') || line.includes(secret)));
+});

@@ -4,12 +4,15 @@ import { endpoint } from '../common/services.ts';
 import { fieldDefaults } from '../state/field-defaults.ts';
 import { stateText, truncationOf } from '../state/state-text.ts';
 import { checkpointText } from './checkpoint-text.ts';
+import * as examples from './examples.ts';
 
 /** A checkpoint and the whole state at that point. */
 export const getCheckpoint = endpoint({
   name: 'getCheckpoint',
   tag: 'threads',
   summary: 'Get the state of a thread as it was at a checkpoint',
+  description: 'A checkpoint and the whole state at that point. 404 for one that is no longer kept.',
+  example: examples.getCheckpoint,
   method: 'GET',
   path: '/v1/threads/{thread_id}/checkpoints/{checkpoint_id}',
   access: { resource: 'checkpointer', action: 'read' },

@@ -4,12 +4,15 @@ import { ThreadParams } from '../../schemas/threads.ts';
 import { nextPage, pageOf } from '../common/page.ts';
 import { endpoint } from '../common/services.ts';
 import { checkpointText } from './checkpoint-text.ts';
+import * as examples from './examples.ts';
 
 /** The checkpoints of a thread, newest first. */
 export const listCheckpoints = endpoint({
   name: 'listCheckpoints',
   tag: 'threads',
   summary: 'List the checkpoints of a thread, newest first',
+  description: 'The versions of a thread that can be read and forked, newest first, in pages.',
+  example: examples.listCheckpoints,
   method: 'GET',
   path: '/v1/threads/{thread_id}/checkpoints',
   access: { resource: 'checkpointer', action: 'read' },

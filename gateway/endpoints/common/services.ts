@@ -40,7 +40,17 @@ export type ServiceEndpoint = Endpoint<Services>;
 type Given<P extends TSchema, I extends TSchema> = Route &
   Pick<
     Row,
-    'name' | 'summary' | 'tag' | 'access' | 'reply' | 'startsRun' | 'takesTicket' | 'takesLastEventId' | 'secret'
+    | 'name'
+    | 'summary'
+    | 'description'
+    | 'example'
+    | 'tag'
+    | 'access'
+    | 'reply'
+    | 'startsRun'
+    | 'takesTicket'
+    | 'takesLastEventId'
+    | 'secret'
   > &
   Partial<Pick<Row, 'aliases' | 'answer' | 'status'>> & {
     readonly params?: P;

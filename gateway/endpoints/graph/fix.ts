@@ -2,12 +2,16 @@ import { FixedThread, StopInput } from '../../schemas/runs.ts';
 import { endpoint } from '../common/services.ts';
 import { readState } from '../state/get.ts';
 import { threadOf } from './thread-of.ts';
+import * as examples from './examples.ts';
 
 /** Removes messages whose tool calls were never answered, so that the conversation can go on; gives the state after that. */
 export const fixThread = endpoint({
   name: 'fixThread',
   tag: 'threads',
   summary: 'Remove messages whose tool calls nobody answered',
+  description:
+    'Removes messages of the assistant whose tool calls nobody answered, with the answers that they have, so that the conversation can go on.',
+  example: examples.fixThread,
   method: 'POST',
   path: '/v1/graph/fix',
   access: { resource: 'checkpointer', action: 'write' },

@@ -1,12 +1,16 @@
 import { jsonObject, jsonText } from '../../http/json.ts';
 import { GraphReply } from '../../schemas/graph.ts';
 import { endpoint } from '../common/services.ts';
+import * as examples from './examples.ts';
 
 /** The graph: nodes, edges and a drawing; `info`, `nodes` and `edges` are in the shape that the reference client reads. */
 export const getGraph = endpoint({
   name: 'getGraph',
   tag: 'graph',
   summary: 'Get the graph: nodes, edges and a drawing',
+  description:
+    'The nodes and edges of the agent, and the same as a drawing in Mermaid. 404 when the service has no agent.',
+  example: examples.getGraph,
   method: 'GET',
   path: '/v1/graph',
   access: { resource: 'graph', action: 'read' },

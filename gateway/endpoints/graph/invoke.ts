@@ -6,12 +6,16 @@ import { endpoint, type Services } from '../common/services.ts';
 import { stopOnDisconnect } from '../runs/on-disconnect.ts';
 import { toStartRequest } from '../runs/run-request.ts';
 import { resultOfRun } from '../runs/run-result.ts';
+import * as examples from './examples.ts';
 
 /** Starts a run, waits for its end and gives the result. */
 export const invokeGraph = endpoint({
   name: 'invokeGraph',
   tag: 'graph',
   summary: 'Run the graph and get its result',
+  description:
+    'Starts a run, waits for its end and gives the result. A run that does not end within `INVOKE_TIMEOUT_MS` (default 5 minutes) is 504 and goes on. The run also goes on when the caller disconnects, unless `config.on_disconnect` is `cancel`. A run that ends as `interrupted` asks for something: answer its tool calls by a message of role `tool`, or its questions by `resume`, on the same thread.',
+  example: examples.invokeGraph,
   method: 'POST',
   path: '/v1/graph/invoke',
   startsRun: true,

@@ -1,12 +1,16 @@
 import { jsonObject, jsonText } from '../../http/json.ts';
 import { StateSchema } from '../../schemas/graph.ts';
 import { endpoint } from '../common/services.ts';
+import * as examples from './examples.ts';
 
 /** The fields of the graph's state; also as one JSON Schema. */
 export const getStateSchema = endpoint({
   name: 'getStateSchema',
   tag: 'graph',
   summary: 'Get the fields of the state',
+  description:
+    'Each field of the state of a thread with its type, default and description, also as one JSON Schema. 404 when the service has no agent.',
+  example: examples.getStateSchema,
   method: 'GET',
   path: '/v1/graph:StateSchema',
   access: { resource: 'graph', action: 'read' },

@@ -7,12 +7,16 @@ import { StopInput, StoppedThread } from '../../schemas/runs.ts';
 import { endpoint } from '../common/services.ts';
 import { stopMessage } from '../runs/stop-message.ts';
 import { threadOf } from './thread-of.ts';
+import * as examples from './examples.ts';
 
 /** Stops the running run of a thread, if there is one. */
 export const stopThread = endpoint({
   name: 'stopThread',
   tag: 'runs',
   summary: 'Stop the run of a thread at once',
+  description:
+    'Stops the run of a thread at once, also in the middle of a node. The steps that were committed stay. Without a run under way the reply is `idle`.',
+  example: examples.stopThread,
   method: 'POST',
   path: '/v1/graph/stop',
   access: { resource: 'graph', action: 'stop' },

@@ -4,12 +4,16 @@ import { endpoint } from '../common/services.ts';
 import { stopOnDisconnect } from '../runs/on-disconnect.ts';
 import { streamMs } from '../runs/stream.ts';
 import { toStartRequest } from '../runs/run-request.ts';
+import * as examples from './examples.ts';
 
 /** Starts a run and follows it from its first event. A disconnect of the caller does not end the run, unless `on_disconnect` is `cancel`. */
 export const streamGraph = endpoint({
   name: 'streamGraph',
   tag: 'graph',
   summary: 'Run the graph and follow it as it runs',
+  description:
+    'Starts a run and sends its events from the first one. Server-sent events, or with `Accept: application/x-ndjson` one JSON object a line. `on_chain_end` or `error` is the last event; a stream that ends without either was cut, and `GET /v1/runs/{run_id}/stream` continues it behind the last event that was seen.',
+  example: examples.streamGraph,
   method: 'POST',
   path: '/v1/graph/stream',
   startsRun: true,

@@ -1,5 +1,6 @@
 import { Readiness } from '../../schemas/health.ts';
 import { endpoint } from '../common/services.ts';
+import * as examples from './examples.ts';
 
 /**
  * Whether requests can be served, which is whether the record can be read. What else is unavailable or full is listed in
@@ -9,8 +10,10 @@ import { endpoint } from '../common/services.ts';
 export const readyz = endpoint({
   name: 'readyz',
   tag: 'health',
-  summary:
-    'Tell whether requests can be served: 503 only while the record cannot be read; what else is away or full stands in `degraded`',
+  summary: 'Tell whether requests can be served',
+  description:
+    '503 only while the record cannot be read; what else is away or full stands in `degraded`, and requests that do not need it are served. No credentials are needed. Results are kept for a second.',
+  example: examples.readyz,
   method: 'GET',
   path: '/readyz',
   reply: Readiness,

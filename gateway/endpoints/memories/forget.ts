@@ -2,6 +2,7 @@ import { invalidAt } from '../../http/fields.ts';
 import { Forgotten, ForgetMemories } from '../../schemas/memories.ts';
 import { endpoint } from '../common/services.ts';
 import { selectionOf } from './selection.ts';
+import * as examples from './examples.ts';
 
 /**
  * Deletes all memories that match.
@@ -11,6 +12,9 @@ export const forgetMemories = endpoint({
   name: 'forgetMemories',
   tag: 'memories',
   summary: 'Forget the memories that match',
+  description:
+    'Deletes all memories that meet every condition of the body, for good. A body without a condition is 422, unless `options` is `{"all": true}`.',
+  example: examples.forgetMemories,
   method: 'POST',
   path: '/v1/store/memories/forget',
   access: { resource: 'store', action: 'delete' },

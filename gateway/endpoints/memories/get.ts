@@ -2,11 +2,14 @@ import { jsonObject } from '../../http/json.ts';
 import { MemoryInput, MemoryParams, OneMemory } from '../../schemas/memories.ts';
 import { endpoint } from '../common/services.ts';
 import { memoryText } from './memory-text.ts';
+import * as examples from './examples.ts';
 
 export const getMemory = endpoint({
   name: 'getMemory',
   tag: 'memories',
   summary: 'Get a memory',
+  description: 'One memory, with its vector.',
+  example: examples.getMemory,
   method: 'GET',
   path: '/v1/store/memories/{memory_id}',
   aliases: [{ method: 'POST', path: '/v1/store/memories/{memory_id}' }],

@@ -4,12 +4,15 @@ import { nextPage, pageOf } from '../common/page.ts';
 import { endpoint } from '../common/services.ts';
 import { memoriesText } from './memory-text.ts';
 import { threadOf } from './selection.ts';
+import * as examples from './examples.ts';
 
 /** The owner's memories, newest first. */
 export const listMemories = endpoint({
   name: 'listMemories',
   tag: 'memories',
   summary: 'List memories, newest first',
+  description: 'The memories of the owner, newest first, in pages.',
+  example: examples.listMemories,
   method: 'GET',
   path: '/v1/store/memories',
   aliases: [{ method: 'POST', path: '/v1/store/memories/list' }],

@@ -4,12 +4,15 @@ import { FoundMemories, SearchMemories } from '../../schemas/memories.ts';
 import { endpoint } from '../common/services.ts';
 import { memoriesText } from './memory-text.ts';
 import { selectionOf } from './selection.ts';
+import * as examples from './examples.ts';
 
 /** The best matches for a query, by the strategy and the metric of the request. */
 export const searchMemories = endpoint({
   name: 'searchMemories',
   tag: 'memories',
   summary: 'Search memories',
+  description: 'The memories of the owner that fit a query best, by the strategy and the metric of the request.',
+  example: examples.searchMemories,
   method: 'POST',
   path: '/v1/store/search',
   access: { resource: 'store', action: 'read' },

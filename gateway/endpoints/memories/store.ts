@@ -2,11 +2,14 @@ import { jsonBytes, jsonObject } from '../../http/json.ts';
 import { StoredMemory, StoreMemory } from '../../schemas/memories.ts';
 import { endpoint } from '../common/services.ts';
 import { threadOf } from './selection.ts';
+import * as examples from './examples.ts';
 
 export const storeMemory = endpoint({
   name: 'storeMemory',
   tag: 'memories',
   summary: 'Store a memory',
+  description: 'Stores a text with its embedding, to be found by later searches and by nodes.',
+  example: examples.storeMemory,
   method: 'POST',
   path: '/v1/store/memories',
   access: { resource: 'store', action: 'write' },

@@ -2,12 +2,15 @@ import { jsonBytes, jsonObject } from '../../http/json.ts';
 import { MemoryParams, UpdatedMemory, UpdateMemory } from '../../schemas/memories.ts';
 import { endpoint } from '../common/services.ts';
 import { memoryText } from './memory-text.ts';
+import * as examples from './examples.ts';
 
 /** Replaces the content and merges the metadata given. */
 export const updateMemory = endpoint({
   name: 'updateMemory',
   tag: 'memories',
   summary: 'Replace the content of a memory',
+  description: 'Replaces the content, embeds it again, and merges the metadata.',
+  example: examples.updateMemory,
   method: 'PUT',
   path: '/v1/store/memories/{memory_id}',
   access: { resource: 'store', action: 'write' },

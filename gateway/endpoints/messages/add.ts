@@ -4,12 +4,16 @@ import { ThreadParams } from '../../schemas/threads.ts';
 import { metadataBytes } from '../common/bounded.ts';
 import { endpoint } from '../common/services.ts';
 import { toEntries } from './incoming-messages.ts';
+import * as examples from './examples.ts';
 
 /** Appends messages to log and context; gives the stored messages. */
 export const addMessages = endpoint({
   name: 'addMessages',
   tag: 'messages',
   summary: 'Add messages, or replace those whose id is there',
+  description:
+    'Puts messages at the end of the log and of the context, without a run. A message whose id is in the thread replaces that one in place. 409 while a run of the thread is under way.',
+  example: examples.addMessages,
   method: 'POST',
   path: '/v1/threads/{thread_id}/messages',
   access: { resource: 'checkpointer', action: 'write' },

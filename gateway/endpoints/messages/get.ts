@@ -1,11 +1,14 @@
 import { jsonText } from '../../http/json.ts';
 import { MessageParams, OneMessage } from '../../schemas/messages.ts';
 import { endpoint } from '../common/services.ts';
+import * as examples from './examples.ts';
 
 export const getMessage = endpoint({
   name: 'getMessage',
   tag: 'messages',
   summary: 'Get a message',
+  description: 'One message of a thread.',
+  example: examples.getMessage,
   method: 'GET',
   path: '/v1/threads/{thread_id}/messages/{message_id}',
   access: { resource: 'checkpointer', action: 'read' },

@@ -1,11 +1,14 @@
 import { Run, RunParams } from '../../schemas/runs.ts';
 import { endpoint } from '../common/services.ts';
 import { toRunItem } from './run-item.ts';
+import * as examples from './examples.ts';
 
 export const getRun = endpoint({
   name: 'getRun',
   tag: 'runs',
   summary: 'Get a run',
+  description: 'Where a run stands, its tokens, and why it failed.',
+  example: examples.getRun,
   method: 'GET',
   path: '/v1/runs/{run_id}',
   access: { resource: 'graph', action: 'read' },

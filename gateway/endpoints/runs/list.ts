@@ -3,12 +3,15 @@ import { ThreadParams } from '../../schemas/threads.ts';
 import { pageOf } from '../common/page.ts';
 import { endpoint } from '../common/services.ts';
 import { toRunItem } from './run-item.ts';
+import * as examples from './examples.ts';
 
 /** The runs of a thread, newest first. */
 export const listRuns = endpoint({
   name: 'listRuns',
   tag: 'runs',
   summary: 'List the runs of a thread, newest first',
+  description: 'The runs of a thread, newest first, in pages.',
+  example: examples.listRuns,
   method: 'GET',
   path: '/v1/threads/{thread_id}/runs',
   access: { resource: 'checkpointer', action: 'read' },

@@ -1,4 +1,5 @@
 import type { Run } from '@agent-workflow/protos/threads';
+import { fromUsageJson, toUsageItem } from '@agent-workflow/protos/usage';
 import { wireCodeOf } from '../../http/errors.ts';
 
 /** A run as replies show it. */
@@ -9,6 +10,8 @@ export const toRunItem = (run: Run): Record<string, unknown> => ({
   created_at: new Date(run.createdAt).toISOString(),
   updated_at: new Date(run.updatedAt).toISOString(),
   resumes: run.resumes,
+  ...(run.wakeAt !== undefined && { wake_at: new Date(run.wakeAt).toISOString() }),
+  ...(run.usageJson === undefined ? {} : { usage: toUsageItem(fromUsageJson(run.usageJson)) }),
   ...(run.end && {
     iterations: run.end.iterations,
     recursion_limit_reached: run.end.recursionLimitReached,

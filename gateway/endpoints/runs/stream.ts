@@ -3,6 +3,7 @@ import { invalidAt } from '../../http/fields.ts';
 import { StreamChunk } from '../../schemas/graph.ts';
 import { RunParams, StreamQuery } from '../../schemas/runs.ts';
 import { endpoint } from '../common/services.ts';
+import * as examples from './examples.ts';
 
 /** The longest stream, one day: a stream normally ends with its run, or when its reader disconnects. */
 export const streamMs = 24 * 60 * 60 * 1000;
@@ -12,6 +13,9 @@ export const streamRun = endpoint({
   name: 'streamRun',
   tag: 'runs',
   summary: 'Follow a run, from the event after the last one seen',
+  description:
+    'Sends the events of a run after the last one that was seen, in their order and each once, whether the run is under way or has ended. The place is `Last-Event-ID`, else `after`, else the start. Events are kept for an hour after the end (`EVENTS_RETENTION`); later they are made again from the record, and `metadata` says `rebuilt: true`.',
+  example: examples.streamRun,
   method: 'GET',
   path: '/v1/runs/{run_id}/stream',
   answer: 'events',

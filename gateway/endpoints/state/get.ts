@@ -3,12 +3,15 @@ import { ThreadParams, ThreadState } from '../../schemas/threads.ts';
 import { endpoint, type Services } from '../common/services.ts';
 import { fieldDefaults } from './field-defaults.ts';
 import { stateReply } from './state-text.ts';
+import * as examples from './examples.ts';
 
 /** The whole state: the stored fields, and the defaults of the others. */
 export const getState = endpoint({
   name: 'getState',
   tag: 'threads',
   summary: 'Get the state of a thread',
+  description: 'Every field of the state, with its default where nothing was stored.',
+  example: examples.getState,
   method: 'GET',
   path: '/v1/threads/{thread_id}/state',
   access: { resource: 'checkpointer', action: 'read' },

@@ -5,12 +5,16 @@ import { metadataBytes } from '../common/bounded.ts';
 import { checkPathThread } from '../common/path-thread.ts';
 import { endpoint } from '../common/services.ts';
 import { detailsOf } from './thread-text.ts';
+import * as examples from './examples.ts';
 
 /** Makes a new thread from a checkpoint of another. */
 export const forkThread = endpoint({
   name: 'forkThread',
   tag: 'threads',
   summary: 'Make a thread that begins where this one stood at a checkpoint',
+  description:
+    'Makes a new thread that begins as this one was at a checkpoint, with its state and messages. This thread does not change.',
+  example: examples.forkThread,
   method: 'POST',
   path: '/v1/threads/{thread_id}/fork',
   access: { resource: 'checkpointer', action: 'write' },

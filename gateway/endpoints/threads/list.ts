@@ -3,12 +3,15 @@ import { ThreadList, ThreadsQuery } from '../../schemas/threads.ts';
 import { nextPage, pageOf } from '../common/page.ts';
 import { endpoint } from '../common/services.ts';
 import { threadText } from './thread-text.ts';
+import * as examples from './examples.ts';
 
 /** The owner's threads, most recently updated first. */
 export const listThreads = endpoint({
   name: 'listThreads',
   tag: 'threads',
   summary: 'List threads, most recently updated first',
+  description: 'The threads of the owner, most recently updated first, in pages.',
+  example: examples.listThreads,
   method: 'GET',
   path: '/v1/threads',
   access: { resource: 'checkpointer', action: 'read' },

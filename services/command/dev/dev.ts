@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { parseEnv } from 'node:util';
 import { processEnv, type Env } from '@agent-workflow/kit/env';
 import { stopSignal } from '@agent-workflow/kit/life';
-import { readable } from './readable.ts';
+import { toLogText } from '@agent-workflow/kit/log-text';
 import { watchSources } from './sources.ts';
 
 /**
@@ -15,7 +15,7 @@ import { watchSources } from './sources.ts';
  */
 export async function dev(): Promise<number> {
   const stopping = stopSignal();
-  using sources = watchSources(process.cwd(), ({ message }) => {
+  await using sources = await watchSources(process.cwd(), ({ message }) => {
     print(`files that are saved from here on are not seen: ${message}`);
   });
   let service = startService();
@@ -39,7 +39,7 @@ function startService(): ChildProcess {
     env: { DRAIN_SECONDS: '1', ...readDotEnv(), ...processEnv() },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  createInterface({ input: child.stdout }).on('line', (line) => process.stdout.write(`${readable(line)}\n`));
+  createInterface({ input: child.stdout }).on('line', (line) => process.stdout.write(`${toLogText(line)}\n`));
   child.once('exit', (code, signal) => {
     // Also what the watchdog ends, by SIGKILL. It is ended here by SIGTERM.
     if (code || (signal && signal !== 'SIGTERM' && signal !== 'SIGINT'))

@@ -1,24 +1,27 @@
-import { watch } from 'node:fs';
-import { extname, sep } from 'node:path';
+import { extname, relative, sep } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { watch } from 'chokidar';
 
 /** The files of a folder whose change concerns an agent. */
-interface Sources extends Disposable {
+interface Sources extends AsyncDisposable {
   /** The next file that changes, or that has changed since the last call; `undefined` when the signal fires first. */
   readonly next: (signal: AbortSignal) => Promise<string | undefined>;
 }
 
 /**
  * Watches a folder and those below it, but packages, hidden folders and data. `onFailure` is called when the folder can no longer
- * be watched; no further file is given then.
+ * be watched; no further file is given then. Resolves when every change from then on is seen.
  */
-export function watchSources(folder: string, onFailure: (error: Error) => void): Sources {
+export async function watchSources(folder: string, onFailure: (error: Error) => void): Promise<Sources> {
   let changed = Promise.withResolvers<string>();
-  // Node before 24.14 does not know `ignore` and takes seconds to watch each folder of the packages.
-  const watcher = watch(folder, { recursive: true, ignore: isOutside }, (_event, file) => {
-    if (file !== null && isSource(file)) changed.resolve(file);
+  // The library sees files that editors replace instead of writing; the recursive watch of Node on Linux sees that once.
+  const watcher = watch(folder, { ignoreInitial: true, ignored: (path) => isOutside(relative(folder, path)) });
+  watcher.on('all', (_event, path) => {
+    const file = relative(folder, path);
+    if (isSource(file)) changed.resolve(file);
   });
-  watcher.on('error', onFailure);
+  watcher.on('error', (error) => onFailure(error instanceof Error ? error : new Error(String(error))));
+  await new Promise<void>((resolve) => watcher.once('ready', resolve));
   return {
     next: async (signal) => {
       const stopped = Promise.withResolvers<undefined>();
@@ -33,9 +36,7 @@ export function watchSources(folder: string, onFailure: (error: Error) => void):
       changed = Promise.withResolvers<string>();
       return file;
     },
-    [Symbol.dispose]: () => {
-      watcher.close();
-    },
+    [Symbol.asyncDispose]: () => watcher.close(),
   };
 }
 
@@ -43,7 +44,7 @@ const settleMs = 100;
 
 const endings = new Set(['.ts', '.mts', '.js', '.mjs', '.cjs', '.json']);
 
-const isSource = (file: string): boolean => !isOutside(file) && (file === '.env' || endings.has(extname(file)));
+const isSource = (file: string): boolean => file === '.env' || endings.has(extname(file));
 
 const isOutside = (file: string): boolean =>
   file.split(sep).some((part) => part === 'node_modules' || (part.startsWith('.') && part !== '.env'));

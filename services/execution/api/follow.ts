@@ -2,7 +2,7 @@ import type { Call } from '@agent-workflow/protos/call';
 import { bytesOfEvent } from '@agent-workflow/protos/event-parts';
 import type { FollowRequest, RunEvent, RunEvents, WaitRequest } from '@agent-workflow/protos/execution';
 import { LRUCache } from 'lru-cache';
-import { publishEnd, type EndParts } from '../events/publish-end.ts';
+import { publishAsleep, publishEnd, type EndParts } from '../events/publish-end.ts';
 import { isOfRebuiltEnd } from '../ports/log-numbers.ts';
 import type { RunLog } from '../ports/log.ts';
 import type { Worker } from '../worker/worker.ts';
@@ -50,6 +50,7 @@ export function createFollow(options: FollowOptions): Follow {
   const prepareLog = async (owner: string, runId: string, call: Call): Promise<void> => {
     if (started.has(owner, runId) && (worker?.drives(runId) === true || (await eventLog.isEnded(runId)))) return;
     const run = await threads.getRun({ owner, runId }, call);
+    await publishAsleep(options, run);
     if (!run.end || worker?.drives(runId) === true) return;
     // The worker that ended it is probably about to publish the end.
     const waitMs = run.updatedAt + publishMs - Date.now();

@@ -1,9 +1,10 @@
 import type { EndStatus } from '@agent-workflow/protos/lists';
 import type { ClaimedRun } from '@agent-workflow/protos/threads';
 import type { Message } from '@agent-workflow/protos/message';
-import { callingMessage, openCalls } from '@agent-workflow/graph/state/calls';
+import { openRemoteCalls } from '@agent-workflow/graph/state/calls';
 import type { Interrupt } from '@agent-workflow/graph/run/interrupt';
 import type { EngineState } from '@agent-workflow/graph/state/state';
+import { toUsageItem, type Usage } from '@agent-workflow/protos/usage';
 import type { Added } from '../record/added.ts';
 import { shownAt } from './granularity.ts';
 
@@ -14,6 +15,8 @@ export interface Outcome {
   readonly recursionLimitReached: boolean;
   readonly added: Added;
   readonly state: EngineState;
+  /** The tokens that the run took. */
+  readonly usage: Usage;
   /** The questions of an interrupted run. */
   readonly interrupts: readonly Interrupt[];
 }
@@ -36,12 +39,12 @@ export interface InvokeResult {
 }
 
 export function toInvokeResult(run: RunIdentity, outcome: Outcome, at: number): InvokeResult {
-  const { status, iterations, recursionLimitReached, added, state, interrupts } = outcome;
-  const reply = replyOf(outcome);
+  const { status, iterations, recursionLimitReached, added, state, usage, interrupts } = outcome;
+  const replies = repliesOf(outcome);
   const shown = shownAt[run.granularity];
   return {
     first: {
-      messages: reply ? [reply] : [],
+      messages: replies,
       all_messages: added.messages,
       ...(added.isPartial ? { all_messages_truncated: true } : {}),
     },
@@ -50,7 +53,12 @@ export function toInvokeResult(run: RunIdentity, outcome: Outcome, at: number): 
       ...(shown.summary ? { summary: state.values['context_summary'] } : {}),
       iterations,
       recursion_limit_reached: recursionLimitReached,
-      metadata: { message: status, request_id: run.requestId, timestamp: new Date(at).toISOString() },
+      metadata: {
+        message: status,
+        request_id: run.requestId,
+        timestamp: new Date(at).toISOString(),
+        ...(usage.length === 0 ? {} : { usage: toUsageItem(usage) }),
+      },
       meta: {
         thread_id: run.threadId,
         run_id: run.runId,
@@ -63,15 +71,10 @@ export function toInvokeResult(run: RunIdentity, outcome: Outcome, at: number): 
   };
 }
 
-/** The last assistant message of this run; of an interrupted run the one with the caller's open tool calls, without the answered ones. */
-function replyOf({ status, added, state }: Outcome): Message | undefined {
-  const last = added.reply;
+/** The last assistant message of this run; of an interrupted one those with the caller's open tool calls, without the answered ones. */
+function repliesOf({ status, added, state }: Outcome): readonly Message[] {
+  const last = added.reply ? [added.reply] : [];
   if (status !== 'interrupted') return last;
-  const caller = callingMessage(state.context);
-  if (!caller || caller.message_id === last?.message_id) return last;
-  const open = new Set(openCalls(state.context).map(({ id }) => id));
-  return {
-    ...caller,
-    content: caller.content.filter((block) => block.type !== 'remote_tool_call' || open.has(String(block['id']))),
-  };
+  const callers = openRemoteCalls(state.context);
+  return callers.length === 0 ? last : callers;
 }

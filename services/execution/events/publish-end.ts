@@ -10,11 +10,12 @@ import type { HistoryCalls, Run, RunError, RunReadCalls, State, StateCalls } fro
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import type { Interrupt } from '@agent-workflow/graph/run/interrupt';
 import type { EngineState } from '@agent-workflow/graph/state/state';
+import { fromUsageJson } from '@agent-workflow/protos/usage';
 import { keepNewest, nothingAdded } from '../record/added.ts';
 import { listSteps, type CommittedStep } from '../record/committed-step.ts';
 import { fromJson } from '../record/json.ts';
 import { fromState } from '../record/thread-state.ts';
-import { numbersOfEnd } from '../ports/log-numbers.ts';
+import { numbersOfClaim, numbersOfEnd } from '../ports/log-numbers.ts';
 import type { RunLog } from '../ports/log.ts';
 import { createEventWriter, type EventWriter } from './event-writer.ts';
 import { shownAt } from './granularity.ts';
@@ -72,6 +73,28 @@ async function publishMissing(parts: EndParts, run: Run): Promise<void> {
   }
 }
 
+/**
+ * Publishes what a sleeping run has committed when its log is no longer kept: a follower that comes during the sleep need not wait for its
+ * end. The worker that wakes the run continues the log.
+ */
+export async function publishAsleep(parts: EndParts, run: Run): Promise<void> {
+  const { eventLog, threads } = parts;
+  if (run.status !== 'sleeping' || run.epoch === undefined || (await eventLog.last(run.runId)) > 0) return;
+  const output = await outputOf(threads, run);
+  const events = createEventWriter(run, numbersOfClaim(run.epoch));
+  const published = await readPublished(eventLog, run.runId, 0);
+  try {
+    let last = 0;
+    for await (const list of inBatches(missingEvents(events, run, output, published))) {
+      await eventLog.append(events.scope, last, list);
+      last = events.last();
+    }
+  } catch (error) {
+    // Stale: another replica publishes it, or the run is awake.
+    if (!isServiceError(error, 'Stale')) throw error;
+  }
+}
+
 async function* endingEvents(
   parts: EndParts,
   events: EventWriter,
@@ -106,7 +129,9 @@ function* missingEvents(
 const batchBytes = 1024 * 1024;
 
 /** Joins lists of events to larger ones. Lists are made as they are consumed, and other work has its turn in between. */
-async function* inBatches(lists: AsyncIterable<readonly RunEvent[]>): AsyncGenerator<readonly RunEvent[]> {
+async function* inBatches(
+  lists: AsyncIterable<readonly RunEvent[]> | Iterable<readonly RunEvent[]>,
+): AsyncGenerator<readonly RunEvent[]> {
   const turns = createTurns();
   let batch: RunEvent[] = [];
   let bytes = 0;
@@ -135,6 +160,7 @@ async function lastEvent(parts: EndParts, events: EventWriter, run: Run, output:
 const publishedStatuses: Readonly<Record<RunStatus, EndStatus>> = {
   queued: 'stopped',
   running: 'stopped',
+  sleeping: 'stopped',
   completed: 'completed',
   interrupted: 'interrupted',
   failed: 'failed',
@@ -199,6 +225,7 @@ async function endOf(
     added: keepNewest(added, nothingAdded),
     interrupts: JSON.parse(run.end?.interruptsJson ?? '[]') as Interrupt[],
     state: await stateOf(parts, run),
+    usage: fromUsageJson(run.usageJson),
   } as const;
   return toInvokeResult(run, outcome, run.updatedAt);
 }

@@ -14,7 +14,7 @@ import type { RunState } from './run-state.ts';
  * Where a claimed run begins or continues.
  * @throws RunFailure when its input does not fit the thread.
  */
-export function begin({ claimed, graph, runOptions, cached }: DriveOptions): RunState {
+export function begin({ claimed, graph, runOptions, cached, now }: DriveOptions): RunState {
   const { added, visits, continuation } = fromProgress(claimed);
   const thread = claimedState(graph, claimed, cached);
   const [unmatched] = claimed.unmatchedAnswers;
@@ -32,7 +32,9 @@ export function begin({ claimed, graph, runOptions, cached }: DriveOptions): Run
     claimed.step === 0 && 'resume' in runOptions
       ? readAnswers(openInterrupts(continuation), runOptions.resume)
       : undefined;
-  return { ...entry, state, size: thread.size, step: claimed.step, pending: delta, added, visits, answers };
+  // The clock of the process that woke the run may be ahead of this one.
+  const at = Math.max(now(), claimed.wakeAt ?? 0);
+  return { ...entry, at, state, size: thread.size, step: claimed.step, pending: delta, added, visits, answers };
 }
 
 /** A misfit of the initial state is the caller's fault, not that of a node. */

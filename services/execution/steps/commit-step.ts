@@ -2,7 +2,7 @@ import { isServiceError, type ServiceError } from '@agent-workflow/kit/errors';
 import { newId } from '@agent-workflow/kit/ids';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { within } from '@agent-workflow/protos/call';
-import type { Message } from '@agent-workflow/protos/message';
+import type { CallBlock, Message } from '@agent-workflow/protos/message';
 import { contextTooLarge } from '@agent-workflow/protos/refusals';
 import type {
   ClaimedRun,
@@ -12,19 +12,24 @@ import type {
   RunCalls,
   RunEnd,
 } from '@agent-workflow/protos/threads';
-import { openCalls } from '@agent-workflow/graph/state/calls';
+import { allOpenCalls } from '@agent-workflow/graph/state/calls';
+import { refuseLargeRest } from '@agent-workflow/graph/run/step-bounds';
 import { RunFailure } from '@agent-workflow/graph/state/failure';
 import type { Delta } from '@agent-workflow/graph/state/merge';
 import type { EngineState } from '@agent-workflow/graph/state/state';
 import { whileAway } from '../record/away.ts';
 import { bytesOfFields, type StateSize } from '../record/state-size.ts';
 import type { StepNodes } from '../record/committed-step.ts';
+import type { DriveOptions } from './drive-options.ts';
 
 /** One step to be committed. */
 export interface StepCommit {
   readonly owner: string;
   readonly claimed: ClaimedRun;
   readonly threads: RunCalls;
+  /** The tokens of the run, this step's included, and what is called once they are on record. */
+  readonly usage: DriveOptions['usage'];
+  readonly onUsage: DriveOptions['onUsage'];
   /** The step, and the nodes that ran in it. */
   readonly ran: StepNodes;
   readonly delta: Delta;
@@ -37,6 +42,8 @@ export interface StepCommit {
   /** The context after the step. */
   readonly context: readonly Message[];
   readonly end?: RunEnd;
+  /** Until when the run sleeps from here on, in milliseconds since 1970. */
+  readonly wakeAt?: number | undefined;
   /** For the worker that claims the run next. */
   readonly progressJson?: Uint8Array;
   readonly at: number;
@@ -64,7 +71,7 @@ const waitMs = 15 * 60_000;
 export async function commitStep(
   commit: StepCommit,
 ): Promise<{ readonly reply: CommitStepReply; readonly size: StateSize }> {
-  const { owner, claimed, threads, ran, delta, next, openInterrupts, end, progressJson, at } = commit;
+  const { owner, claimed, threads, ran, delta, next, openInterrupts, end, wakeAt, progressJson, at, usage } = commit;
   const messages: MessageEntry[] = delta.messages.map((message) => ({
     messageId: message.message_id,
     json: Buffer.from(JSON.stringify(message)),
@@ -73,7 +80,8 @@ export async function commitStep(
   const grown = checkedSize(commit.sizeBefore, messages, fields, ran);
   // Removed messages are not at hand to subtract their sizes. The context that remains is short, so it is measured again.
   const size = delta.removed.length === 0 ? grown : { ...grown, messages: bytesOf(commit.context) };
-  refuseLargeRest(commit);
+  refuseLargeRestOf(commit);
+  const used = usage.uncommitted();
   const request = {
     owner,
     threadId: claimed.threadId,
@@ -90,7 +98,9 @@ export async function commitStep(
     openCalls: commit.openCalls,
     openInterrupts,
     ...(end ? { end } : {}),
+    ...(wakeAt === undefined ? {} : { wakeAt }),
     ...(progressJson ? { progressJson } : {}),
+    ...(used ? { usageJson: JSON.stringify(used) } : {}),
     attemptId: newId(),
   };
   const { signal, onAway } = commit;
@@ -101,6 +111,8 @@ export async function commitStep(
   }).catch((error: unknown) => {
     throw isServiceError(error, 'Invalid') ? toFailure(error, ran) : error;
   });
+  const added = used && usage.committed(used);
+  if (added) commit.onUsage?.(added);
   return { reply, size };
 }
 
@@ -115,20 +127,16 @@ const onlyNode = (nodes: StepNodes['nodes']): { readonly node?: string } =>
   nodes.length === 1 && nodes[0] !== undefined ? { node: nodes[0] } : {};
 
 /** @throws RunFailure when what is stored for the next step exceeds its size limit. */
-function refuseLargeRest(commit: StepCommit): void {
+function refuseLargeRestOf(commit: StepCommit): void {
   const { ran, progressJson, openCalls: calls, openInterrupts, next, end } = commit;
-  const bounds = [
-    ['what is kept between two steps', progressJson?.byteLength ?? 0, sizes.progress],
-    ['the open questions together', Buffer.byteLength(end?.interruptsJson ?? ''), sizes.progress],
-    ['the open tool calls', bytesOfTexts(calls.flatMap(({ callId, name }) => [callId, name])), sizes.waiting],
-    ['the ids of open questions', bytesOfTexts(openInterrupts), sizes.waiting],
-    ['the names of the next nodes', bytesOfTexts(next), sizes.waiting],
-  ] as const;
-  for (const [what, bytes, bound] of bounds) refuseOver(what, bytes, bound, ran);
+  refuseLargeRest(ran.nodes, {
+    continuationBytes: progressJson?.byteLength ?? 0,
+    questionBytes: Buffer.byteLength(end?.interruptsJson ?? ''),
+    questionIds: openInterrupts,
+    calls: calls.map(({ callId: id, name }) => ({ id, name })),
+    next,
+  });
 }
-
-const bytesOfTexts = (texts: readonly string[]): number =>
-  texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
 
 function refuseOver(what: string, bytes: number, bound: number, { nodes }: StepNodes): void {
   if (bytes <= bound) return;
@@ -165,6 +173,6 @@ function checkedSize(
 const bytesOf = (messages: readonly Message[]): number =>
   messages.reduce((sum, message) => sum + Buffer.byteLength(JSON.stringify(message)), 0);
 
-/** The tool calls of a state that have no result. */
-export const openCallsOf = ({ context }: EngineState): OpenCall[] =>
-  openCalls(context).map(({ id, name }) => ({ callId: id, name }));
+/** The tool calls of a state that have no result, and those for which its nodes wait. */
+export const openCallsOf = ({ context }: EngineState, waited: readonly CallBlock[] = []): OpenCall[] =>
+  allOpenCalls(context, waited).map(({ id, name }) => ({ callId: id, name }));

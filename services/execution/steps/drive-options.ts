@@ -2,9 +2,11 @@ import type { BoundMemory, RunContext } from '@agent-workflow/graph/build/contex
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import type { CodeFault } from '@agent-workflow/graph/state/failure';
 import type { ClaimedRun, RunCalls, RunReadCalls, StateCalls, ToolRecordCalls } from '@agent-workflow/protos/threads';
+import type { Usage } from '@agent-workflow/protos/usage';
 import type { RunOptions } from '../record/run-options.ts';
 import type { ThreadState } from '../record/thread-state.ts';
 import type { RunLog } from '../ports/log.ts';
+import type { RunUsage } from './run-usage.ts';
 
 /** What one claimed run is driven with. */
 export interface DriveOptions {
@@ -21,6 +23,11 @@ export interface DriveOptions {
   /** Whether the caller runs the tool of this name. */
   readonly isRemote: (tool: string) => boolean;
   readonly eventLog: RunLog;
+  /** The clock by which runs sleep, in milliseconds since 1970. */
+  readonly now: () => number;
+  readonly usage: RunUsage;
+  /** Called with the tokens by model that a commit has put on record. */
+  readonly onUsage?: ((added: Usage) => void) | undefined;
   /** Called with what the agent's code threw where the run continues nevertheless. */
   readonly onFault?: ((fault: CodeFault) => void) | undefined;
   /** Called with the nodes of each step as it begins. */

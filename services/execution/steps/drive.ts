@@ -5,14 +5,14 @@ import { begin } from './begin.ts';
 import { failRun, type FailedRun } from './fail-run.ts';
 import { finishStep, type EndedRun } from './finish-step.ts';
 import type { DriveOptions } from './drive-options.ts';
-import type { RunState } from './run-state.ts';
+import { awakeNodes, type RunState } from './run-state.ts';
 import { runNodes } from './run-nodes.ts';
 
-/** A run that was driven to its end. A failed one leaves no `thread` that could be cached. */
+/** A run that was driven to its end or to a sleep. A failed one leaves no `thread` that could be cached. */
 export type Driven = (EndedRun & { readonly failure?: undefined }) | (FailedRun & { readonly thread?: undefined });
 
 /**
- * Drives a claimed run to its end: step after step, each committed behind the fence before it is published, then the last event.
+ * Drives a claimed run to its end or to a sleep: step after step, each committed behind the fence before it is published, then the last event.
  * @throws Stale when a stop or another worker has taken the run: this worker publishes nothing more of it.
  */
 export async function driveRun(options: DriveOptions): Promise<Driven> {
@@ -21,7 +21,7 @@ export async function driveRun(options: DriveOptions): Promise<Driven> {
     const events = await openLog({ ...options, nodes: [] });
     return failRun(options, events, undefined, first);
   }
-  return driveSteps(options, await openLog({ ...options, nodes: first.nodes }), first);
+  return driveSteps(options, await openLog({ ...options, nodes: awakeNodes(first) }), first);
 }
 
 async function driveSteps(options: DriveOptions, events: EventWriter, first: RunState): Promise<Driven> {

@@ -14,10 +14,10 @@ import { fromState, type ThreadState } from '../record/thread-state.ts';
 import { commitStep, openCallsOf } from './commit-step.ts';
 import { addedBy, nextAfterEnd, outcomeOf, toRunEnd } from './outcome-of-step.ts';
 import type { DriveOptions } from './drive-options.ts';
-import { countVisits, emptyDelta, type RunState } from './run-state.ts';
+import { awakeNodes, countVisits, emptyDelta, type RunState } from './run-state.ts';
 import { append, publish } from './publish.ts';
 
-/** A run that has ended, with its last commit on record. */
+/** A run that has ended or sleeps, with its last commit on record. */
 export interface EndedRun {
   /** The thread's state after the run. */
   readonly thread: ThreadState;
@@ -26,7 +26,7 @@ export interface EndedRun {
   readonly published: Promise<void>;
 }
 
-/** Either the run's next step, or its end. */
+/** Either the run's next step, or its end; a run that sleeps has ended for this worker. */
 type Finished = { readonly runState: RunState } | { readonly ended: EndedRun };
 
 /** Commits a step that has run, then publishes it. */
@@ -36,27 +36,32 @@ export async function finishStep(
   runState: RunState,
   result: StepResult,
 ): Promise<Finished> {
-  const ran = { step: runState.step, nodes: runState.nodes };
+  const ran = { step: runState.step, nodes: awakeNodes(runState) };
   const visits = countVisits(runState);
-  const outcome = outcomeOf(runState, result, { visits, recursionLimit: options.runOptions.recursionLimit });
+  const { owner, claimed, threads, usage, onUsage, onAway } = options;
+  const { recursionLimit } = options.runOptions;
+  const outcome = outcomeOf(runState, result, { visits, recursionLimit, usage: usage.total() });
   const delta = joinDeltas(runState.pending, result.delta);
   const at = Date.now();
+  const wakeAt = outcome ? undefined : result.wakeAt;
   const next = outcome ? nextAfterEnd(outcome, result) : result.next;
-  const { owner, claimed, threads, onAway } = options;
   const { reply, size } = await commitStep({
     owner,
     claimed,
     threads,
+    usage,
+    onUsage,
     signal: options.runContext.signal,
     onAway,
     ran,
     delta,
     next,
-    openCalls: openCallsOf(result.state),
+    openCalls: openCallsOf(result.state, result.openCalls),
     openInterrupts: result.interrupts.map(({ id }) => id),
     sizeBefore: runState.size,
     context: result.state.context,
     at,
+    wakeAt,
     ...(outcome ? { end: toRunEnd(outcome) } : {}),
     ...(next.length === 0 ? {} : { progressJson: toProgressJson(visits, result.continuation) }),
   });
@@ -67,6 +72,10 @@ export async function finishStep(
     const last = await lastEvent(options, events, { ...outcome, state: thread.state }, { at, size: thread.size });
     const published = append(options, events, [...list, last]);
     return { ended: { thread, published, ...(reply.nextRunId === undefined ? {} : { nextRunId: reply.nextRunId }) } };
+  }
+  if (wakeAt !== undefined) {
+    const sleeping = result.next.map((node) => sleepingEvent(events, { node, step: ran.step }, { wakeAt, at }));
+    return { ended: { thread, published: append(options, events, [...list, ...sleeping]) } };
   }
   publish(options, events, list);
   return {
@@ -79,10 +88,21 @@ export async function finishStep(
       added: addedBy(runState, result),
       visits,
       continuation: result.continuation,
+      at: options.now(),
       answers: undefined,
     },
   };
 }
+
+/** Says when a node that sleeps continues. It is for followers during the sleep: a log that is rebuilt later has none. */
+const sleepingEvent = (
+  events: EventWriter,
+  source: { readonly node: string; readonly step: number },
+  { wakeAt, at }: { readonly wakeAt: number; readonly at: number },
+): RunEvent => {
+  const data = { ...source, status: 'sleeping', wake_at: new Date(wakeAt).toISOString() };
+  return events.write('on_chain_stream', data, source, { at });
+};
 
 /** The end of a run with a larger context is serialised in turns of its own, so that it delays other runs less. */
 const largeContext = 1024 * 1024;

@@ -1,23 +1,31 @@
 import type { RunEnd } from '@agent-workflow/protos/threads';
-import { openCalls } from '@agent-workflow/graph/state/calls';
+import { allOpenCalls } from '@agent-workflow/graph/state/calls';
+import { wakeTimeOf } from '@agent-workflow/graph/run/asleep';
 import { innerNodes } from '@agent-workflow/graph/run/continuation';
 import { withMessages } from '@agent-workflow/graph/state/state';
 import type { StepResult } from '@agent-workflow/graph/run/super-step';
 import type { Outcome } from '../events/outcome.ts';
 import { keepNewest, type Added } from '../record/added.ts';
+import type { RunOptions } from '../record/run-options.ts';
 import type { RunState } from './run-state.ts';
 
-/** How the run ends with this step; `undefined` when it continues. */
+/** How the run ends with this step; `undefined` when it continues, at once or after a sleep. */
 export function outcomeOf(
   runState: RunState,
   result: StepResult,
-  { visits, recursionLimit }: { readonly visits: RunState['visits']; readonly recursionLimit: number },
+  {
+    visits,
+    recursionLimit,
+    usage,
+  }: Pick<RunState, 'visits'> & Pick<Outcome, 'usage'> & Pick<RunOptions, 'recursionLimit'>,
 ): Outcome | undefined {
+  const isNew = (node: string): boolean => wakeTimeOf(result.continuation, node) === undefined;
   const recursionLimitReached =
-    !result.waiting && result.next.some((node) => (visits.get(node) ?? 0) >= recursionLimit);
+    !result.waiting && result.next.some((node) => isNew(node) && (visits.get(node) ?? 0) >= recursionLimit);
   if (!result.waiting && !recursionLimitReached && result.next.length > 0) return undefined;
   const waitsForCaller =
-    !recursionLimitReached && openCalls(result.state.context).some(({ type }) => type === 'remote_tool_call');
+    !recursionLimitReached &&
+    allOpenCalls(result.state.context, result.openCalls).some(({ type }) => type === 'remote_tool_call');
   const interrupts = recursionLimitReached ? [] : result.interrupts;
   return {
     status: waitsForCaller || interrupts.length > 0 ? 'interrupted' : 'completed',
@@ -26,6 +34,7 @@ export function outcomeOf(
     recursionLimitReached,
     added: addedBy(runState, result),
     state: result.state,
+    usage,
   };
 }
 

@@ -5,7 +5,7 @@ import type { EventWriter } from '../events/event-writer.ts';
 import { isMemoryAway } from './bound-memory.ts';
 import { createBranchRecords } from './branch-records.ts';
 import type { DriveOptions } from './drive-options.ts';
-import type { RunState } from './run-state.ts';
+import { awakeNodes, type RunState } from './run-state.ts';
 import { publish } from './publish.ts';
 import { createToolCallRecords } from './tool-call-records.ts';
 
@@ -16,10 +16,10 @@ import { createToolCallRecords } from './tool-call-records.ts';
 export async function runNodes(options: DriveOptions, events: EventWriter, runState: RunState): Promise<StepResult> {
   const { graph, runContext } = options;
   const { nodes, step } = runState;
-  options.onStep(nodes);
+  options.onStep(awakeNodes(runState));
   // The beginning of the first step was published when the log was opened.
   if (step !== options.claimed.step) {
-    const started = nodes.map((node) =>
+    const started = awakeNodes(runState).map((node) =>
       events.write('on_chain_stream', { node, step, status: 'started' }, { node, step }),
     );
     publish(options, events, started);
@@ -34,6 +34,8 @@ export async function runNodes(options: DriveOptions, events: EventWriter, runSt
     graph,
     nodes,
     number: step,
+    at: runState.at,
+    now: options.now,
     state: runState.state,
     run: runContext,
     memoryUnder: options.memoryUnder,
@@ -43,6 +45,7 @@ export async function runNodes(options: DriveOptions, events: EventWriter, runSt
     toolCallRecords: records,
     branchRecords,
     onFault: options.onFault,
+    onUsage: options.usage.add,
     onRestart: (node, attempt, branch) => publishStatus(node, { status: 'restarted', attempt, ...ofBranch(branch) }),
     onProgress: (node, custom, branch) => publishStatus(node, { status: 'progress', ...ofBranch(branch), custom }),
     onChunk: (node, chunk) => {

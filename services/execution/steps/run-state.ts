@@ -1,3 +1,4 @@
+import { isAsleep, wakeTimeOf } from '@agent-workflow/graph/run/asleep';
 import type { Continuation } from '@agent-workflow/graph/run/continuation';
 import type { Delta } from '@agent-workflow/graph/state/merge';
 import type { EngineState } from '@agent-workflow/graph/state/state';
@@ -17,15 +18,30 @@ export interface RunState {
   /** How many times each node has run in this run. */
   readonly visits: ReadonlyMap<string, number>;
   readonly continuation: Continuation | undefined;
+  /** When the next step begins, in milliseconds since 1970: sleeps that end then or before have ended. */
+  readonly at: number;
   /** Answers to the questions of the interrupted run before this one: for the first step. */
   readonly answers: Readonly<Record<string, unknown>> | undefined;
 }
 
 export const emptyDelta: Delta = { fields: {}, messages: [], mayReplace: false, removed: [] };
 
-/** The visits after the next step of a run. */
-export function countVisits({ visits, nodes }: Pick<RunState, 'visits' | 'nodes'>): ReadonlyMap<string, number> {
+/** The nodes that run in the next step: those that do not sleep on. */
+export const awakeNodes = ({
+  nodes,
+  continuation,
+  at,
+}: Pick<RunState, 'nodes' | 'continuation' | 'at'>): readonly string[] =>
+  nodes.filter((node) => !isAsleep(continuation, node, at));
+
+/** The visits after the next step of a run. A node that begins again after a sleep goes on with the same visit. */
+export function countVisits({
+  visits,
+  nodes,
+  continuation,
+}: Pick<RunState, 'visits' | 'nodes' | 'continuation'>): ReadonlyMap<string, number> {
   const counted = new Map(visits);
-  for (const node of nodes) counted.set(node, (counted.get(node) ?? 0) + 1);
+  for (const node of nodes)
+    if (wakeTimeOf(continuation, node) === undefined) counted.set(node, (counted.get(node) ?? 0) + 1);
   return counted;
 }

@@ -22,11 +22,14 @@ export function createToolCallRecords({ threads, owner, claimed, step }: ToolCal
   const { threadId, runId, epoch } = claimed;
   const fence = { owner, threadId, runId, epoch, step };
   let failure: unknown;
+  const made = new Set<string>();
   return {
     started: async (callKey) => {
       try {
         const { isNew, resultJson } = await threads.noteToolStarted({ ...fence, callKey }, within(callTimeoutMs));
-        return { isNew, ...(resultJson ? { record: fromJson(resultJson) as ToolCallRecord } : {}) };
+        if (!resultJson) return { isNew };
+        const record = fromJson(resultJson) as ToolCallRecord;
+        return { isNew, record: made.has(callKey) ? withoutUsage(record) : record };
       } catch (error) {
         failure ??= error;
         throw error;
@@ -34,6 +37,7 @@ export function createToolCallRecords({ threads, owner, claimed, step }: ToolCal
     },
 
     ended: async (callKey, record) => {
+      made.add(callKey);
       const resultJson = Buffer.from(JSON.stringify(record));
       try {
         await threads.noteToolResult({ ...fence, callKey, resultJson }, within(callTimeoutMs));
@@ -44,4 +48,10 @@ export function createToolCallRecords({ threads, owner, claimed, step }: ToolCal
 
     failure: () => failure,
   };
+}
+
+function withoutUsage(record: ToolCallRecord): ToolCallRecord {
+  if (!('output' in record)) return record;
+  const { usage: _, ...rest } = record;
+  return rest;
 }

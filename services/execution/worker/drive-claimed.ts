@@ -21,6 +21,7 @@ import { bytesOfState } from '../record/state-size.ts';
 import type { ThreadState } from '../record/thread-state.ts';
 import { bindMemory } from '../steps/bound-memory.ts';
 import { driveRun, type Driven } from '../steps/drive.ts';
+import { createRunUsage } from '../steps/run-usage.ts';
 import type { DriveOptions } from '../steps/drive-options.ts';
 import type { RunLog } from '../ports/log.ts';
 import type { Watchdog } from '../watchdog/watchdog.ts';
@@ -36,7 +37,9 @@ interface DriveClaimedOptions {
   readonly eventLog: RunLog;
   readonly log: Log;
   readonly watchdog: Watchdog;
+  readonly now: () => number;
   readonly onClaimed?: ((claimed: ClaimedRun, options: RunOptions) => void) | undefined;
+  readonly onUsage?: DriveOptions['onUsage'];
   readonly active: ActiveRuns;
   readonly cache: ThreadCache;
   /** Bounds the contexts of the runs under way. */
@@ -45,7 +48,7 @@ interface DriveClaimedOptions {
   readonly requeue: Requeue;
 }
 
-/** Drives one claimed run until it has ended or is released. `cached` is the thread state that the claim was made with. */
+/** Drives one claimed run until it has ended, sleeps or is released. `cached` is the thread state that the claim was made with. */
 export type DriveClaimed = (owner: string, claimed: ClaimedRun, cached: ThreadState | undefined) => Promise<void>;
 
 /** How long an ended run keeps its slot until its last event is written, in milliseconds. */
@@ -123,7 +126,7 @@ interface RunParts {
 }
 
 function toDriveOptions(
-  { graph, threads, eventLog, log, memory }: DriveClaimedOptions,
+  { graph, threads, eventLog, log, memory, now, onUsage }: DriveClaimedOptions,
   { owner, claimed, cached, runOptions, signal }: RunParts,
 ): Omit<DriveOptions, 'onStep'> {
   const { runId, threadId } = claimed;
@@ -135,7 +138,8 @@ function toDriveOptions(
       },
     });
   return {
-    ...{ owner, claimed, runOptions, graph, threads, cached, eventLog, memoryUnder },
+    ...{ owner, claimed, runOptions, graph, threads, cached, eventLog, memoryUnder, now, onUsage },
+    usage: createRunUsage(claimed),
     runContext: toRunContext(graph, claimed, runOptions, { signal, memory: memoryUnder(signal) }),
     isRemote: remoteTools(graph, runOptions),
     onFault: ({ error, ...where }: CodeFault) => {

@@ -1,10 +1,11 @@
 import type { SweepCalls } from '@agent-workflow/protos/threads';
 import type { RunLog } from '../ports/log.ts';
 import { openRuns } from './sweep.ts';
+import { sleepingRuns } from './wakes.ts';
 
 interface ExpiringParts {
   readonly eventLog: RunLog;
-  readonly threads: Pick<SweepCalls, 'listOpenRuns'>;
+  readonly threads: Pick<SweepCalls, 'listOpenRuns' | 'listSleepingRuns'>;
   /** Milliseconds since 1970. */
   readonly time: number;
 }
@@ -23,6 +24,7 @@ export async function expireLogs({ eventLog, threads, time }: ExpiringParts): Pr
   const orphans = new Set(await eventLog.unended(time));
   if (orphans.size === 0) return;
   for await (const runs of openRuns(threads)) for (const { runId } of runs) orphans.delete(runId);
+  for await (const runs of sleepingRuns(threads)) for (const { runId } of runs) orphans.delete(runId);
   const runIds = [...orphans];
   for (let first = 0; first < runIds.length; first += logsAtOnce)
     await eventLog.drop(runIds.slice(first, first + logsAtOnce));

@@ -5,6 +5,7 @@ import { fromContextHeaders, requestContexts } from '@agent-workflow/kit/request
 import { retry, type RetryOptions } from '@agent-workflow/kit/retry';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import type { Memory } from '@agent-workflow/protos/memory';
+import type { Usage } from '@agent-workflow/protos/usage';
 import type {
   ClaimIntent,
   ClaimedRun,
@@ -47,8 +48,12 @@ export interface WorkerOptions {
   readonly contextBytes: number;
   /** Bound of the thread states that are cached between runs, in bytes of JSON. */
   readonly threadCacheBytes: number;
+  /** The clock by which runs sleep, in milliseconds since 1970. */
+  readonly now: () => number;
   /** Called with each claimed run and its options: for metrics. */
   readonly onClaimed?: ((claimed: ClaimedRun, options: RunOptions) => void) | undefined;
+  /** Called with the tokens by model that a commit has put on record: for metrics. */
+  readonly onUsage?: ((added: Usage) => void) | undefined;
 }
 
 /** Claims runs and drives them, a bounded number at once. */

@@ -1,4 +1,5 @@
 import type { Block } from '@agent-workflow/protos/message';
+import type { ModelUsage } from '@agent-workflow/protos/usage';
 
 /** What a model must know to call a tool. */
 export interface ToolDeclaration {
@@ -69,13 +70,34 @@ export interface NodeContext extends RunContext {
   /** Streams a chunk of text or a block. It is published at once; all chunks of the node together become one assistant message. */
   readonly emit: (chunk: string | Block) => void;
   /**
+   * The id of the message that `emit` makes, a new one in every attempt. A returned message with this id takes the place of the emitted one,
+   * for a node that knows the whole message, or its metadata, only at the end.
+   */
+  readonly messageId: string;
+  /**
    * Publishes data, which must be JSON of at most 64 KiB, to those who follow the run: an event `on_chain_stream` with it as `custom`. It is
    * not kept with the thread, and a node that runs again publishes it again.
    */
   readonly progress: (data: unknown) => void;
+  /**
+   * Reports the tokens that a model took. They count for the run, also when this attempt fails later: the sum by model stands in the
+   * record of the run, in its result, in metrics and in traces. A model node reports what its model counts.
+   * @throws TypeError or RangeError that names what is wrong; nothing is counted then.
+   */
+  readonly usage: (usage: ModelUsage) => void;
   /** As the function `interrupt`; works also in callbacks that have lost their async context. */
   readonly interrupt: (value: unknown) => unknown;
+  /**
+   * Waits so many milliseconds, from 0 to ten years. The run is stored as `sleeping` and holds no place of a worker meanwhile; then the
+   * node begins again, and this same call resolves. Sleeps are matched by their order, as questions are. Await it.
+   */
+  readonly sleep: (ms: number) => Promise<void>;
+  /** As `sleep`, until a time. */
+  readonly waitUntil: (date: Date) => Promise<void>;
 }
+
+/** The context of a node that is reached by `send` alone. `Input` is the type of what routes send to it, as its author knows it: it is not checked. */
+export type BranchContext<Input> = NodeContext & { readonly input: Input };
 
 export interface ToolContext extends RunContext {
   readonly callId: string;
@@ -86,6 +108,19 @@ export interface ToolContext extends RunContext {
    * not kept with the thread, and a node that runs again publishes it again.
    */
   readonly progress: (data: unknown) => void;
+  /**
+   * Reports the tokens that a model took. They count for the run, also when this attempt fails later: the sum by model stands in the
+   * record of the run, in its result, in metrics and in traces. A model node reports what its model counts.
+   * @throws TypeError or RangeError that names what is wrong; nothing is counted then.
+   */
+  readonly usage: (usage: ModelUsage) => void;
   /** As the function `interrupt`; works also in callbacks that have lost their async context. */
   readonly interrupt: (value: unknown) => unknown;
+  /**
+   * Waits so many milliseconds, from 0 to ten years. The run is stored as `sleeping` and holds no place of a worker meanwhile; then the
+   * tool begins again, and this same call resolves. Sleeps are matched by their order, as questions are. Await it.
+   */
+  readonly sleep: (ms: number) => Promise<void>;
+  /** As `sleep`, until a time. */
+  readonly waitUntil: (date: Date) => Promise<void>;
 }

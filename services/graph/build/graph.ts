@@ -13,7 +13,10 @@ import type { Tool, ToolNode } from './tool.ts';
 // A node that only emits returns nothing: `void` lets it be written without a `return`.
 // eslint-disable-next-line @typescript-eslint/no-invalid-void-type
 type Result<F extends Fields> = Update<F> | undefined | void;
-export type NodeFunction<F extends Fields> = (state: State<F>, context: NodeContext) => Result<F> | Promise<Result<F>>;
+export type NodeFunction<F extends Fields, C extends NodeContext = NodeContext> = (
+  state: State<F>,
+  context: C,
+) => Result<F> | Promise<Result<F>>;
 type Route<F extends Fields> = (state: State<F>) => string | Send | readonly (string | Send)[];
 
 /** A function, a tool node, or a graph that is run as one node. */
@@ -64,7 +67,11 @@ export class StateGraph<F extends Fields> {
    * defaults at the start of each run of the sub-graph.
    * @throws Error when the name is taken, or the policy holds a value that is out of bounds.
    */
-  addNode(name: string, node: NodeFunction<F> | ToolNode | CompiledGraph, policy: NodePolicy = {}): this {
+  addNode<C extends NodeContext = NodeContext>(
+    name: string,
+    node: NodeFunction<F, C> | ToolNode | CompiledGraph,
+    policy: NodePolicy = {},
+  ): this {
     if (name === START || name === END || name === '') throw new Error(`"${name}" cannot be the name of a node`);
     if (this.#nodes.has(name)) throw new Error(`node "${name}" is added twice`);
     refuseNoNode(name, node);

@@ -2,6 +2,7 @@ import test from 'ava';
 import { RunFailure } from '../state/failure.ts';
 import { START } from './names.ts';
 import { StateGraph } from './graph.ts';
+import { tool } from './tool.ts';
 import { checkPolicy, mayRetry, NodeTimeout, toBackoff, type NodePolicy } from './policy.ts';
 
 test('waits grow from half a second to thirty by doubling, and each is drawn at random from 0 up to that', (t) => {
@@ -45,6 +46,22 @@ for (const [policy, fault] of [
     t.true(error.message.startsWith(fault), error.message);
   });
 }
+
+for (const [policy, fault] of [
+  [{ timeout: 5 }, 'the policy of node "n" has timeout, which is none of retry, timeoutMs,'],
+  [{ retry: { maxAttempts: 2, delay: 5 } }, 'the policy of node "n" has retry.delay, which is none of maxAttempts,'],
+  [{ retry: {} }, 'retry of node "n" has no maxAttempts'],
+  [{ timeoutMs: '5' }, 'timeoutMs of node "n" is "5": it must be a number'],
+] as const)
+  test(`a node of plain JavaScript under ${JSON.stringify(policy)} is refused`, (t) => {
+    const error = t.throws(() => checkPolicy('n', policy as never));
+    t.true(error.message.startsWith(fault), error.message);
+  });
+
+test('a tool whose replay is neither word is refused', (t) => {
+  const declared = { name: 'pay', description: '', parameters: {}, replay: 'Once' as 'once' };
+  t.throws(() => tool(declared, () => undefined), { message: 'replay of tool "pay" is safe or once, not Once' });
+});
 
 test('a policy at its bounds is accepted', (t) => {
   const retry = { maxAttempts: 1, initialDelayMs: 0, maxDelayMs: 2 ** 31 - 1, factor: 1 };

@@ -57,8 +57,27 @@ export function mayRetry({ retryOn = () => true }: RetryPolicy, error: unknown):
   return error.code === 'NodeFailed' && error.cause !== undefined && retryOn(error.cause);
 }
 
-/** @throws Error naming the first value that is out of its bounds. */
-export function checkPolicy(node: string, { retry, timeoutMs, recursionLimit, maxConcurrency }: NodePolicy): void {
+const policyNames: Readonly<Record<keyof NodePolicy, true>> = {
+  retry: true,
+  timeoutMs: true,
+  recursionLimit: true,
+  maxConcurrency: true,
+};
+const retryNames: Readonly<Record<keyof RetryPolicy, true>> = {
+  maxAttempts: true,
+  initialDelayMs: true,
+  maxDelayMs: true,
+  factor: true,
+  jitter: true,
+  retryOn: true,
+};
+
+/** @throws Error naming the first member that is unknown or whose value is out of its bounds. */
+export function checkPolicy(node: string, policy: NodePolicy): void {
+  refuseUnknown(node, '', policy, policyNames);
+  const { retry, timeoutMs, recursionLimit, maxConcurrency } = policy;
+  if (retry) refuseUnknown(node, 'retry.', retry, retryNames);
+  if (retry && !Object.hasOwn(retry, 'maxAttempts')) throw new Error(`retry of node "${node}" has no maxAttempts`);
   const { maxAttempts, initialDelayMs, maxDelayMs, factor } = retry ?? {};
   for (const [name, value, least, most, whole] of [
     ['retry.maxAttempts', maxAttempts, 1, Number.MAX_SAFE_INTEGER, true],
@@ -70,10 +89,22 @@ export function checkPolicy(node: string, { retry, timeoutMs, recursionLimit, ma
     ['maxConcurrency', maxConcurrency, 1, 1000, true],
   ] as const) {
     if (value === undefined) continue;
-    if (value >= least && value <= most && (!whole || Number.isInteger(value))) continue;
+    // An author in JavaScript may give anything.
+    const given: unknown = value;
+    const isNumber = typeof given === 'number';
+    if (isNumber && value >= least && value <= most && (!whole || Number.isInteger(value))) continue;
     const kind = whole ? 'a whole number' : 'a number';
-    throw new Error(`${name} of node "${node}" is ${String(value)}: it must be ${kind} from ${least} to ${most}`);
+    throw new Error(
+      `${name} of node "${node}" is ${isNumber ? String(value) : JSON.stringify(given)}: it must be ${kind} from ${least} to ${most}`,
+    );
   }
+}
+
+function refuseUnknown(node: string, place: string, given: object, known: Readonly<Record<string, true>>): void {
+  const unknown = Object.keys(given).find((name) => !Object.hasOwn(known, name));
+  if (unknown === undefined) return;
+  const names = Object.keys(known).join(', ');
+  throw new Error(`the policy of node "${node}" has ${place}${unknown}, which is none of ${names}`);
 }
 
 /** The longest time that a timer of Node can wait. */

@@ -47,6 +47,8 @@ export function tool<const D extends ToolSpec>(
   run: (args: ArgsOf<D>, context: ToolContext) => unknown,
 ): Tool {
   const { parameters, schema = isStandardSchema(parameters) ? parameters : undefined } = declaration;
+  const { name, replay = 'safe' } = declaration;
+  if (!replays.includes(replay)) throw new Error(`replay of tool "${name}" is ${replays.join(' or ')}, not ${replay}`);
   const instead = 'give it as "schema", and the same as JSON Schema as "parameters"';
   return {
     ...declaration,
@@ -64,6 +66,8 @@ export const remoteTool = (declaration: RemoteToolSpec): Tool => ({
   ...declaration,
   parameters: toParameters(declaration, 'give JSON Schema'),
 });
+
+const replays: readonly string[] = ['safe', 'once'] satisfies Replay[];
 
 function toParameters({ name, parameters }: RemoteToolSpec, instead: string): JsonSchema {
   if (!isStandardSchema(parameters)) return parameters;

@@ -1,6 +1,7 @@
 import type { StreamPart } from './ai-sdk-model.ts';
 import { readCallArgs } from './call-args.ts';
 import type { AnswerPart, UsagePart } from './model.ts';
+import { toTokens } from './tokens.ts';
 
 /**
  * Reads the stream of a language model of the AI SDK: text as it comes, each tool call, and the usage at the end.
@@ -43,7 +44,7 @@ function toUsage({ usage }: StreamPart, model: string): UsagePart[] {
   const input = totalOf(inputTokens);
   const output = totalOf(outputTokens);
   if (input === undefined && output === undefined) return [];
-  return [{ type: 'usage', model, inputTokens: input ?? 0, outputTokens: output ?? 0 }];
+  return [{ type: 'usage', model, inputTokens: toTokens(input), outputTokens: toTokens(output) }];
 }
 
 const totalOf = (tokens: Tokens): number | undefined => (typeof tokens === 'object' ? tokens.total : tokens);

@@ -39,3 +39,11 @@ test('a stream without a finish reason, with an error, or without any event is n
   await t.throwsAsync(read());
   await t.throwsAsync(Array.fromAsync(readChatAnswer(new Response(null), 'small-1')));
 });
+
+test('counts of tokens that are no counts are none', async (t) => {
+  const usage = { prompt_tokens: null, completion_tokens: 3 };
+  const [part] = await read(done, { choices: [], usage });
+  t.deepEqual(part, { type: 'usage', model: 'small-1', inputTokens: 0, outputTokens: 3 });
+  const strange = { prompt_tokens: -1, completion_tokens: 1.5 };
+  t.like((await read(done, { choices: [], usage: strange }))[0], { inputTokens: 0, outputTokens: 0 });
+});

@@ -2,6 +2,7 @@ import { newId } from '@agent-workflow/kit/ids';
 import { readEvents } from '@agent-workflow/kit/sse';
 import { readCallArgs } from './call-args.ts';
 import type { AnswerPart, UsagePart } from './model.ts';
+import { toTokens } from './tokens.ts';
 
 /** One event of the stream, as far as it is read here. */
 interface ChatChunk {
@@ -72,6 +73,6 @@ const toCallPart = ({ id, name, json }: CallDraft): AnswerPart => ({
 });
 
 const toUsagePart = (
-  { prompt_tokens: inputTokens = 0, completion_tokens: outputTokens = 0 }: NonNullable<ChatChunk['usage']>,
+  { prompt_tokens: input, completion_tokens: output }: NonNullable<ChatChunk['usage']>,
   model: string,
-): UsagePart => ({ type: 'usage', model, inputTokens, outputTokens });
+): UsagePart => ({ type: 'usage', model, inputTokens: toTokens(input), outputTokens: toTokens(output) });

@@ -94,3 +94,24 @@ test('a fake model that has no answer left fails the run, and one that fails fai
   const broken = createReactAgent({ model: fakeModel([new Error('the model is busy')]) });
   await t.throwsAsync(walk(broken, { context: [user('?')] }), { message: /the model is busy/ });
 });
+
+test('the nodes that ask a model report the tokens that it counts, also of an answer that is refused', async (t) => {
+  const count = (inputTokens: number) => ({ type: 'usage', model: 'm', inputTokens, outputTokens: 1 }) as const;
+  const model = fakeModel([
+    [{ type: 'text', text: 'not JSON' }, count(1000)],
+    [{ type: 'text', text: '{"mood":"good"}' }, count(200)],
+    [{ type: 'text', text: 'Fine.' }, count(30)],
+    [count(4)],
+  ]);
+  const schema = { type: 'object', properties: { mood: { enum: ['good', 'bad'] } }, required: ['mood'] } as const;
+  const graph = new StateGraph({ mood: field<unknown>({ type: 'object', default: {} }) })
+    .addNode('judge', outputNode({ model, field: 'mood', schema }), { retry: { maxAttempts: 2, initialDelayMs: 0 } })
+    .addNode('answer', modelNode({ model }))
+    .addNode('agent', createReactAgent({ model }))
+    .addEdge(START, 'judge')
+    .addEdge('judge', 'answer')
+    .addEdge('answer', 'agent')
+    .compile();
+  const { usage } = await walk(graph, { context: [user('How are you?')] });
+  t.deepEqual(usage, [{ model: 'm', inputTokens: 1234, outputTokens: 4 }]);
+});

@@ -27,7 +27,7 @@ export interface ModelNodeOptions<S extends ModelState> {
 
 /**
  * A node that asks a model: the instructions, the summary of what was removed, and the context. Text is streamed as it comes; calls
- * of tools are emitted for a tool node behind it.
+ * of tools are emitted for a tool node behind it, and the tokens that the model counts are reported as usage.
  * @throws what the model throws; the policy of the node says whether it is tried again.
  */
 export function modelNode<S extends ModelState>(
@@ -37,6 +37,7 @@ export function modelNode<S extends ModelState>(
     for await (const part of options.model.answer(questionOf(options, state, context), context.signal)) {
       if (part.type === 'text') context.emit(part.text);
       if (part.type === 'tool_call') context.emit({ ...part, tool_type: 'function' });
+      if (part.type === 'usage') context.usage(part);
     }
   };
 }
@@ -72,7 +73,10 @@ export function outputNode<
   return async (state, context) => {
     const question = { ...questionOf({ ...options, tools: [] }, state, context), schema };
     let text = '';
-    for await (const part of model.answer(question, context.signal)) if (part.type === 'text') text += part.text;
+    for await (const part of model.answer(question, context.signal)) {
+      if (part.type === 'text') text += part.text;
+      if (part.type === 'usage') context.usage(part);
+    }
     const checked = await checkOutput(readOutput(text), schema, given);
     if (checked.fault !== undefined) throw new Error(`the answer of the model breaks its schema: ${checked.fault}`);
     return { [field]: checked.value } as Readonly<Record<K, AnswerOf<D>>>;

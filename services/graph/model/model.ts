@@ -1,4 +1,5 @@
 import type { Message } from '@agent-workflow/protos/message';
+import type { ModelUsage } from '@agent-workflow/protos/usage';
 import type { ToolDeclaration } from '../build/context.ts';
 import type { JsonSchema } from '../state/schema.ts';
 
@@ -21,12 +22,8 @@ export type AnswerPart =
   | UsagePart;
 
 /** The tokens of one question and its answer, as the API counts them. */
-export interface UsagePart {
+export interface UsagePart extends ModelUsage {
   readonly type: 'usage';
-  /** The name under which the model was asked. */
-  readonly model: string;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
 }
 
 /** A language model. */

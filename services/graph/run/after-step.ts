@@ -12,10 +12,14 @@ interface AfterStep {
 
 /** What the step after this one must know: which of its nodes and branches wait, and which branches begin. */
 export function continuationAfter({ nodes, results, joins = {}, inputs }: AfterStep): Continuation | undefined {
+  const calls: Record<string, readonly string[]> = {};
   const graphs: Record<string, SubgraphPosition> = {};
   const branches: Record<string, readonly Branch[]> = {};
-  results.forEach(({ position, branches: waiting = [] }, index) => {
+  results.forEach(({ position, openCalls = [], branches: waiting = [] }, index) => {
     const name = nodes[index] ?? '';
+    // Those of a sub-graph and of branches are kept where they are waited for.
+    const isOwn = !position && waiting.length === 0 && openCalls.length > 0;
+    if (isOwn) calls[name] = openCalls.map(({ id }) => id);
     if (position) graphs[name] = position;
     if (waiting.length > 0) branches[name] = waiting;
   });
@@ -24,5 +28,7 @@ export function continuationAfter({ nodes, results, joins = {}, inputs }: AfterS
     const first = (waiting.at(-1)?.index ?? -1) + 1;
     branches[name] = [...waiting, ...list.map((input, index) => ({ index: first + index, input }))];
   }
-  return toContinuation({ joins, asking: results.flatMap(({ pending = [] }) => pending), graphs, branches });
+  const asking = results.flatMap(({ pending = [] }) => pending);
+  const sleeping = results.flatMap(({ sleeping: own = [] }) => own);
+  return toContinuation({ joins, asking, sleeping, calls, graphs, branches });
 }

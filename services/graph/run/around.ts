@@ -1,6 +1,8 @@
+import { noUsage, type Usage } from '@agent-workflow/protos/usage';
+import { readUsage, sumUsage } from '../state/usage.ts';
 import type { NodeContext, ToolContext } from '../build/context.ts';
 import type { AnyNode, CompiledGraph, NodeFunction } from '../build/graph.ts';
-import { isQuestion } from './interrupt.ts';
+import { isSuspension } from './interrupt.ts';
 import type { Tool } from '../build/tool.ts';
 
 /** A function of the agent that is about to run. */
@@ -10,13 +12,16 @@ interface CodeOfAgent {
   readonly context: NodeContext | ToolContext;
 }
 
-/** How a function of the agent ended. One that interrupts the run with a question has not failed. */
-type Ended = 'ok' | 'asked' | 'failed';
+/** How a function of the agent ended. One that asks a question or sleeps has not failed. */
+type Ended = 'ok' | 'suspended' | 'failed';
 
-/** Called before a function of the agent runs, for example to begin a span. `run` must call the function, `end` gets how it ended. */
+/**
+ * Called before a function of the agent runs, for example to begin a span. `run` must call the function, `end` gets how it ended and the
+ * tokens that it reported.
+ */
 export type BeginCode = (code: CodeOfAgent) => {
   readonly run: <T>(work: () => T) => T;
-  readonly end: (how: Ended) => void;
+  readonly end: (how: Ended, usage: Usage) => void;
 };
 
 /** The same graph, with `begin` called before each attempt at a node and each tool call, and its `end` after it. */
@@ -44,21 +49,33 @@ type AnyFunction = NodeFunction<Record<string, never>>;
 const surroundFunction =
   (name: string, node: AnyFunction, begin: BeginCode): AnyFunction =>
   (state, context) =>
-    watch(begin({ kind: 'node', name, context }), () => node(state, context));
+    watch(begin({ kind: 'node', name, context }), context, (own) => node(state, own));
 
 function surroundTool(tool: Tool, begin: BeginCode): Tool {
   const { run, name } = tool;
   if (!run) return tool;
-  return { ...tool, run: (args, context) => watch(begin({ kind: 'tool', name, context }), () => run(args, context)) };
+  return {
+    ...tool,
+    run: (args, context) => watch(begin({ kind: 'tool', name, context }), context, (own) => run(args, own)),
+  };
 }
 
 /** A function that returns no promise still returns its value synchronously. */
-function watch<T>({ run, end }: ReturnType<BeginCode>, work: () => T): T {
-  const fail = (error: unknown): void => end(isQuestion(error) ? 'asked' : 'failed');
+function watch<C extends NodeContext | ToolContext, T>(
+  { run, end }: ReturnType<BeginCode>,
+  context: C,
+  work: (context: C) => T,
+): T {
+  let sum = noUsage;
+  const usage: C['usage'] = (given) => {
+    context.usage(given);
+    sum = sumUsage(sum, [readUsage(given)]);
+  };
+  const fail = (error: unknown): void => end(isSuspension(error) ? 'suspended' : 'failed', sum);
   try {
-    const result = run(work);
-    if (result instanceof Promise) result.then(() => end('ok'), fail);
-    else end('ok');
+    const result = run(() => work({ ...context, usage }));
+    if (result instanceof Promise) result.then(() => end('ok', sum), fail);
+    else end('ok', sum);
     return result;
   } catch (error) {
     fail(error);

@@ -126,19 +126,27 @@ const mistakes: Readonly<Record<string, readonly [unknown, string]>> = {
   'leads to a node that is not there': [send('away', {}), 'the edge from START leads to the unknown node "away"'],
   'sends to the end': [send(END, {}), 'the edge from START sends to END, which takes no input'],
   'sends to a tool node': [send('tools', {}), 'the edge from START sends to "tools", which is a tool node'],
-  'sends what is no JSON': [send('work', 1n), 'send to node "work" was given a value that is not JSON'],
-  'sends nothing': [send('work', undefined), 'send to node "work" was given a value that is not JSON'],
+  'sends what is no JSON': [send('work', 1n), 'send to node "work" was given what is not JSON: value is a bigint'],
+  'sends nothing': [send('work', undefined), 'send to node "work" was given what is not JSON: value is undefined'],
+  'sends a member that JSON drops': [
+    send('work', { items: [1, { when: undefined }] }),
+    'send to node "work" was given what is not JSON: value.items[1].when is undefined',
+  ],
+  'sends a date': [
+    send('work', { when: new Date(0) }),
+    'send to node "work" was given what is not JSON: value.when is an object of class Date',
+  ],
   'names a node that it also sends to': [
     ['work', send('work', {})],
     'node "work" is reached by its name and by send in one step',
   ],
   'sends too much at once': [
     Array.from({ length: 4 }, () => send('work', 'x'.repeat(1_000_000))),
-    'the inputs of the branches of a step are more than 3145728 bytes together',
+    'the inputs of the branches of node "work" make those of the step more than 3145728 bytes together: send smaller inputs, as ids of what the branches read by themselves, or fewer in one step',
   ],
   'begins too many branches': [
     Array.from({ length: 10_001 }, () => send('work', 0)),
-    'a step begins 10001 branches, more than 10000',
+    'a step begins 10001 branches of "work", more than 10000: give several items to each, or send the rest in a later step',
   ],
 };
 
@@ -350,7 +358,8 @@ test('a branch that asks leaves no record', async (t) => {
 test('branches that return more than a step may hold fail it', async (t) => {
   const graph = fanOut(items(4), () => ({ done: ['x'.repeat(1_000_000)] }));
   await t.throwsAsync(walk(graph), {
-    message: 'the branches of node "work" returned more than 3145728 bytes together',
+    message:
+      'the branches of node "work" returned more than 3145728 bytes together: return less from each, as ids of what is stored elsewhere, or send fewer of them in one step',
   });
 });
 

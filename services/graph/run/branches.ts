@@ -1,13 +1,16 @@
 import { eachOf } from '@agent-workflow/kit/each';
 import { sizes } from '@agent-workflow/kit/sizes';
+import type { Usage } from '@agent-workflow/protos/usage';
 import { RunFailure } from '../state/failure.ts';
 import { deepFreeze } from '../state/state.ts';
 import { continuationAfter } from './after-step.ts';
+import { earliest, resultAsleep } from './asleep.ts';
 import { underOwnSignal } from './attempt.ts';
 import type { Branch } from './continuation.ts';
 import { keyOf } from './keys.ts';
 import { runNode, runUnder } from './node.ts';
 import type { NodeResult, RunStep, Step } from './super-step.ts';
+import { openUsageReports } from './usage-reports.ts';
 
 const defaultConcurrency = 32;
 
@@ -54,19 +57,25 @@ async function runBranch(
   { index, input, at }: Branch,
   { runStep, countBytes }: BranchOptions,
 ): Promise<NodeResult> {
+  const { report, reported } = openUsageReports({ signal: step.run.signal, onUsage: step.onUsage });
   const own: Step = {
     ...step,
+    onUsage: report,
     ...{ nodes: [node], branch: index, input: deepFreeze(input), continuation: at },
     onProgress: (name, data) => step.onProgress?.(name, data, index),
     onRestart: (name, attempt) => step.onRestart?.(name, attempt, index),
     onFault: (fault) => step.onFault?.({ ...fault, branch: index }),
   };
+  const asleep = resultAsleep(own, node);
+  if (asleep) return asleep;
   // A sub-graph that runs again begins at its start, and what its routes send may differ: only whole steps of the run have records.
   const records = step.within === undefined ? step.branchRecords : undefined;
   const key = keyOf(own, node);
-  const known = readRecord(await records?.find(key), input);
-  if (known) {
+  const found = readRecord(await records?.find(key), input);
+  if (found) {
+    const { result: known, usage = [] } = found;
     countBytes(JSON.stringify(known));
+    for (const one of usage) report(one);
     // What it streamed then has the same message ids: readers get the rest, which is the whole message.
     return deepFreeze(known);
   }
@@ -74,15 +83,23 @@ async function runBranch(
   if (result.waiting) return inBranch(result, index);
   const json = toJson(inBranch(result, index), node);
   countBytes(json);
-  await records?.save(key, `{"input":${JSON.stringify(input)},"result":${json}}`);
+  await records?.save(key, `{"input":${JSON.stringify(input)},"usage":${JSON.stringify(reported())},"result":${json}}`);
   return deepFreeze(JSON.parse(json) as NodeResult);
 }
 
+/** The result of a branch on record. */
+interface BranchRecord {
+  readonly input: unknown;
+  readonly result: NodeResult;
+  /** Absent where an earlier version of the service wrote the record. */
+  readonly usage?: Usage;
+}
+
 /** A result on record counts for the input alone with which it was made. */
-function readRecord(record: string | undefined, input: unknown): NodeResult | undefined {
+function readRecord(record: string | undefined, input: unknown): BranchRecord | undefined {
   if (record === undefined) return undefined;
-  const { input: made, result } = JSON.parse(record) as { readonly input: unknown; readonly result: NodeResult };
-  return JSON.stringify(made) === JSON.stringify(input) ? result : undefined;
+  const read = JSON.parse(record) as BranchRecord;
+  return JSON.stringify(read.input) === JSON.stringify(input) ? read : undefined;
 }
 
 const inBranch = (result: NodeResult, branch: number): NodeResult => ({
@@ -105,7 +122,8 @@ function boundBytes(node: string): (result: string) => void {
     bytes += Buffer.byteLength(result);
     if (bytes <= sizes.step) return;
     const what = `the branches of node "${node}" returned more than ${String(sizes.step)} bytes together`;
-    throw new RunFailure('NodeFailed', what, { node });
+    const help = 'return less from each, as ids of what is stored elsewhere, or send fewer of them in one step';
+    throw new RunFailure('NodeFailed', `${what}: ${help}`, { node });
   };
 }
 
@@ -115,11 +133,14 @@ function joinResults(node: string, branches: readonly Branch[], results: Readonl
     return result ? [{ branch, result }] : [];
   });
   const waiting = joined.flatMap(({ branch, result }) => (result.waiting ? [toWaiting(node, branch, result)] : []));
+  const wakeAt = earliest(joined.flatMap(({ result }) => (result.waiting ? [result.wakeAt] : [])));
   return {
     outputs: joined.flatMap(({ result }) => result.outputs),
     streamed: joined.flatMap(({ result }) => result.streamed),
     waiting: waiting.length > 0,
+    ...(wakeAt === undefined ? {} : { wakeAt }),
     branches: waiting,
+    openCalls: joined.flatMap(({ result }) => result.openCalls ?? []),
   };
 }
 

@@ -14,7 +14,15 @@ test('a continuation is stored under the keys that earlier releases wrote and re
   const { continuation } = await walk(graph);
   const open = { id: 'run/1/sub/1/ask/0', node: 'ask', value: 'Sure?' };
   t.deepEqual(JSON.parse(JSON.stringify(continuation)), {
-    graphs: { sub: { nodes: ['ask'], number: 2, values: {}, carry: { asking: [{ node: 'ask', answers: [], open }] } } },
+    graphs: {
+      sub: {
+        nodes: ['ask'],
+        number: 2,
+        values: {},
+        carry: { asking: [{ node: 'ask', answers: [], key: 'run/1/sub/1/ask', open }] },
+        key: 'run/1/sub',
+      },
+    },
   });
   t.deepEqual(openInterrupts(continuation), [{ ...open, node: 'sub' }]);
   t.deepEqual(innerNodes(continuation), ['sub/ask']);

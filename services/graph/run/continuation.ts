@@ -11,9 +11,13 @@ export interface Continuation {
   readonly joins?: Readonly<Record<string, readonly string[]>>;
   /** Open interrupts: questions without an answer. */
   readonly asking?: readonly PendingInterrupt[];
-  /** Positions of sub-graphs that wait for the caller, by node. */
+  /** Nodes and tool calls that sleep. */
+  readonly sleeping?: readonly PendingSleep[];
+  /** Of nodes that answer tool calls: the ids of the calls without an answer, those of remote tools included. */
+  readonly calls?: Readonly<Record<string, readonly string[]>>;
+  /** Positions of sub-graphs that wait or sleep, by node. */
   readonly graphs?: Readonly<Record<string, SubgraphPosition>>;
-  /** Of nodes that run in branches: the branches that begin or wait for the caller. */
+  /** Of nodes that run in branches: the branches that begin, wait for the caller or sleep. */
   readonly branches?: Readonly<Record<string, readonly Branch[]>>;
 }
 
@@ -23,17 +27,32 @@ export interface Branch {
   readonly index: number;
   /** JSON. */
   readonly input: unknown;
-  /** The point at which a branch that waits for the caller continues. */
+  /** The point at which a branch that waits or sleeps continues. */
   readonly at?: Continuation;
 }
 
+/** What earlier runs of a node, or of one call of a tool node, have been given. */
+export interface Earlier {
+  /** Answers to its questions, in the order of the questions. */
+  readonly answers: readonly unknown[];
+  /** When its sleeps end, in their order and in milliseconds since 1970. Absent when it has not slept. */
+  readonly sleeps?: readonly number[];
+  /** Its key where it began, which it keeps. Absent where an earlier release stored it. */
+  readonly key?: string;
+}
+
 /** A node, or one call of a tool node, that waits for the answer to `open`. */
-export interface PendingInterrupt {
+export interface PendingInterrupt extends Earlier {
   readonly node: string;
   readonly call?: string;
-  /** Answers to its earlier questions, in the order of the questions. */
-  readonly answers: readonly unknown[];
   readonly open: Interrupt;
+}
+
+/** A node, or one call of a tool node, that sleeps until a time in milliseconds since 1970. */
+export interface PendingSleep extends Earlier {
+  readonly node: string;
+  readonly call?: string;
+  readonly until: number;
 }
 
 /** The point at which a sub-graph continues. */
@@ -45,19 +64,25 @@ export interface SubgraphPosition {
   readonly values: Readonly<Record<string, unknown>>;
   /** The continuation inside it, under the key of the stored JSON. */
   readonly carry?: Continuation;
+  /** Its key where it began, which it keeps. Absent where an earlier release stored it. */
+  readonly key?: string;
 }
 
 /** The parts as one continuation; `undefined` when all are empty. */
 export function toContinuation(parts: {
   readonly joins?: NonNullable<Continuation['joins']>;
   readonly asking?: readonly PendingInterrupt[];
+  readonly sleeping?: readonly PendingSleep[];
+  readonly calls?: NonNullable<Continuation['calls']>;
   readonly graphs?: NonNullable<Continuation['graphs']>;
   readonly branches?: NonNullable<Continuation['branches']>;
 }): Continuation | undefined {
-  const { joins = {}, asking = [], graphs = {}, branches = {} } = parts;
+  const { joins = {}, asking = [], sleeping = [], calls = {}, graphs = {}, branches = {} } = parts;
   const continuation: Continuation = {
     ...(isEmpty(joins) ? {} : { joins }),
     ...(asking.length === 0 ? {} : { asking }),
+    ...(sleeping.length === 0 ? {} : { sleeping }),
+    ...(isEmpty(calls) ? {} : { calls }),
     ...(isEmpty(graphs) ? {} : { graphs }),
     ...(isEmpty(branches) ? {} : { branches }),
   };
@@ -86,19 +111,37 @@ export function innerNodes(continuation: Continuation | undefined): readonly str
 
 const branchesOf = ({ branches = {} }: Continuation): readonly Branch[] => Object.values(branches).flat();
 
-/**
- * The answers to the questions of one node or tool call: those of earlier runs and the one that `given` holds for its open
- * question. `waits` is the open question when `given` has no answer to it.
- */
-export function answersFor(
-  caller: Pick<PendingInterrupt, 'node' | 'call'>,
-  continuation: Continuation | undefined,
-  given: Readonly<Record<string, unknown>> = {},
-): { readonly answers: readonly unknown[] } | { readonly waits: PendingInterrupt } {
-  const pending = continuation?.asking?.find(({ node, call }) => node === caller.node && call === caller.call);
-  if (!pending) return { answers: [] };
-  const { id } = pending.open;
-  return Object.hasOwn(given, id) ? { answers: [...pending.answers, given[id]] } : { waits: pending };
+/** What a step begins with: the continuation, answers to open questions by their ids, and its time in milliseconds since 1970. */
+interface Given {
+  readonly continuation?: Continuation | undefined;
+  readonly answers?: Readonly<Record<string, unknown>> | undefined;
+  readonly at: number;
 }
+
+/** A node, or one call of a tool node. */
+type Caller = Pick<PendingInterrupt, 'node' | 'call'>;
+
+/**
+ * What a node or tool call has been given so far: in earlier runs of it, and by `given`, which holds answers by the ids of questions.
+ * `waits` is its open question when `given` has no answer to it; `sleeps` its sleep when that has not ended at the time `at`.
+ */
+export function givenTo(
+  { node, call }: Caller,
+  { continuation, answers: given = {}, at }: Given,
+): { readonly earlier: Earlier } | { readonly waits: PendingInterrupt } | { readonly sleeps: PendingSleep } {
+  const isOwn = (pending: Caller): boolean => pending.node === node && pending.call === call;
+  const asleep = continuation?.sleeping?.find(isOwn);
+  if (asleep) return asleep.until > at ? { sleeps: asleep } : { earlier: asleep };
+  const asking = continuation?.asking?.find(isOwn);
+  if (!asking) return { earlier: nothing };
+  const { id } = asking.open;
+  if (!Object.hasOwn(given, id)) return { waits: asking };
+  const { answers, sleeps, key } = asking;
+  return {
+    earlier: { answers: [...answers, given[id]], ...(sleeps && { sleeps }), ...(key !== undefined && { key }) },
+  };
+}
+
+const nothing: Earlier = { answers: [] };
 
 const isEmpty = (value: object): boolean => Object.keys(value).length === 0;

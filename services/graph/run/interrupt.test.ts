@@ -59,11 +59,25 @@ test('several questions of one node are answered in their order, over as many ru
   });
   const first = await walk(graph);
   const second = await answer(graph, first, { [first.interrupts[0]?.id ?? '']: 1 }, { run: { runId: 'second' } });
-  t.deepEqual(second.interrupts, [{ id: 'second/1/n/1', node: 'n', value: 'after 1, second?' }]);
-  const third = await answer(graph, second, { 'second/1/n/1': 2 }, { run: { runId: 'third' } });
-  t.deepEqual(third.interrupts, [{ id: 'third/1/n/2', node: 'n', value: 'third?' }]);
-  const done = await answer(graph, third, { 'third/1/n/2': undefined });
+  t.deepEqual(second.interrupts, [{ id: 'run/1/n/1', node: 'n', value: 'after 1, second?' }]);
+  const third = await answer(graph, second, { 'run/1/n/1': 2 }, { run: { runId: 'third' } });
+  t.deepEqual(third.interrupts, [{ id: 'run/1/n/2', node: 'n', value: 'third?' }]);
+  const done = await answer(graph, third, { 'run/1/n/2': null });
   t.deepEqual(done.state.values['answers'], [1, 2, null]);
+});
+
+test('a node keeps its idempotency key when it runs again with an answer, also in a sub-graph', async (t) => {
+  const keys = new Set<string>();
+  const inner = one((_state, { idempotencyKey }) => {
+    keys.add(idempotencyKey);
+    return { answers: [interrupt('?'), interrupt('??')] };
+  });
+  const graph = new StateGraph(fields).addNode('sub', inner).addEdge(START, 'sub').compile();
+  const asked = await walk(graph);
+  const again = await answer(graph, asked, { [asked.interrupts[0]?.id ?? '']: 1 });
+  const done = await answer(graph, again, { [again.interrupts[0]?.id ?? '']: 2 }, { run: { runId: 'last' } });
+  t.deepEqual(done.state.values['answers'], [1, 2]);
+  t.deepEqual([...keys], ['run/1/sub/1/n']);
 });
 
 test('a node with an open question does not run until its answer comes', async (t) => {
@@ -73,7 +87,7 @@ test('a node with an open question does not run until its answer comes', async (
     return { answers: [interrupt('?')] };
   });
   const asked = await walk(graph);
-  const still = await answer(graph, asked, { 'another/1/n/0': 1, toString: 2 });
+  const still = await walk(graph, { from: asked });
   t.is(begun, 1);
   t.deepEqual([still.waiting, still.next, still.interrupts], [true, ['n'], asked.interrupts]);
 });
@@ -142,8 +156,8 @@ test('a node asks no second question while its first is open', async (t) => {
   const first = await walk(graph);
   t.deepEqual(first.interrupts, [{ id: 'run/1/n/0', node: 'n', value: 'first?' }]);
   const second = await answer(graph, first, { 'run/1/n/0': 1 });
-  t.deepEqual(second.interrupts, [{ id: 'later/1/n/1', node: 'n', value: 'second?' }]);
-  const done = await answer(graph, second, { 'later/1/n/1': 2 });
+  t.deepEqual(second.interrupts, [{ id: 'run/1/n/1', node: 'n', value: 'second?' }]);
+  const done = await answer(graph, second, { 'run/1/n/1': 2 });
   t.deepEqual(done.state.values['answers'], [1, 2]);
 });
 

@@ -14,15 +14,21 @@ export interface Interrupt {
   readonly value: unknown;
 }
 
-/** One run of a node or of a tool call, which may ask questions. */
+/** One run of a node or of a tool call, which may ask questions and sleep. */
 export interface InterruptScope {
   /** The node that runs, by its name in its own graph. */
   readonly node: string;
   /** Returns the answer when there is one; otherwise it throws, which ends the node. */
   readonly interrupt: (value: unknown) => unknown;
+  /** Resolves when the time that `until` gives has come; otherwise it rejects, which ends the node. */
+  readonly sleep: (until: (now: number) => number) => Promise<void>;
   /** The question without an answer. The run waits for it even when the node caught what `interrupt` threw. */
   readonly open: () => Interrupt | undefined;
-  /** Later calls of `interrupt` throw. */
+  /** Its sleeps and when the first of those that have not ended ends; `undefined` when it does not sleep. */
+  readonly asleep: () => { readonly sleeps: readonly number[]; readonly until: number } | undefined;
+  /** Its sleeps, whether they have ended or not; absent when it has not slept. */
+  readonly slept: () => readonly number[] | undefined;
+  /** Later calls of `interrupt` and `sleep` throw. */
   readonly close: () => void;
 }
 
@@ -42,7 +48,7 @@ const current = (shared[scopes] ??= new AsyncLocalStorage<InterruptScope>());
  */
 export function interrupt(value: unknown): unknown {
   const scope = current.getStore();
-  if (!scope) throw notRunning();
+  if (!scope) throw notRunning('interrupt()');
   return scope.interrupt(value);
 }
 
@@ -58,27 +64,65 @@ export async function inInterruptScope<T>(scope: InterruptScope, work: () => T |
   }
 }
 
-/** A scope for one run of a node or tool. `answers` holds the answers to the questions of its earlier runs, in their order. */
-export function createInterruptScope(place: string, node: string, answers: readonly unknown[]): InterruptScope {
-  let index = 0;
+interface ScopeOptions {
+  /** The ids of its questions begin with it. */
+  readonly place: string;
+  readonly node: string;
+  /** What its earlier runs have been given: to calls in the same order. */
+  readonly earlier: { readonly answers: readonly unknown[]; readonly sleeps?: readonly number[] };
+  /** The time at which the step began. A sleep that ended then or before has ended. */
+  readonly at: number;
+  /** The clock, in milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/** A scope for one run of a node or tool. */
+export function createInterruptScope({ place, node, earlier, at, now }: ScopeOptions): InterruptScope {
+  const { answers } = earlier;
+  const sleeps = [...(earlier.sleeps ?? [])];
+  let questions = 0;
+  let begun = 0;
   let asked: Interrupt | undefined;
+  let wakesAt = Infinity;
   let closed = false;
+
+  const sleep: InterruptScope['sleep'] = async (until) => {
+    if (closed) throw notRunning('sleep()');
+    const own = begun++;
+    const isNew = own >= sleeps.length;
+    const end = isNew ? until(now()) : (sleeps[own] ?? 0);
+    if (isNew) sleeps.push(end);
+    if (end <= (isNew ? now() : at)) return;
+    wakesAt = Math.min(wakesAt, end);
+    throw new Suspended('the node sleeps');
+  };
+
   return {
     node,
     interrupt: (value) => {
-      if (closed) throw notRunning();
-      if (asked) throw new Interrupted(asked.id);
-      const at = index++;
-      if (at < answers.length) return deepFreeze(answers[at]);
-      asked = { id: `${place}/${String(at)}`, node, value: toJsonValue(value, 'interrupt()', sizes.message) };
-      throw new Interrupted(asked.id);
+      if (closed) throw notRunning('interrupt()');
+      if (asked) throw suspendedBy(asked);
+      const own = questions++;
+      if (own < answers.length) return deepFreeze(answers[own]);
+      asked = { id: `${place}/${String(own)}`, node, value: toJsonValue(value, 'interrupt()', sizes.message) };
+      throw suspendedBy(asked);
+    },
+    sleep: (until) => {
+      const sleeping = sleep(until);
+      // A node that does not wait for its sleep ends all the same and begins again then.
+      sleeping.catch(() => undefined);
+      return sleeping;
     },
     open: () => asked,
+    asleep: () => (wakesAt === Infinity ? undefined : { sleeps, until: wakesAt }),
+    slept: () => (sleeps.length === 0 ? undefined : sleeps),
     close: () => {
       closed = true;
     },
   };
 }
+
+const suspendedBy = ({ id }: Interrupt): Suspended => new Suspended(`the run is interrupted by ${id}`);
 
 /**
  * Reads `resume` of a request against the open questions: an object whose keys are all ids of theirs answers those;
@@ -101,17 +145,13 @@ export function readAnswers(
 
 const mark: unique symbol = Symbol.for('@agent-workflow/graph: question');
 
-/** Thrown by `interrupt` to end the node that asks. It never leaves the engine. */
-class Interrupted extends Error {
-  override readonly name = 'Interrupted';
+/** Thrown by `interrupt` and `sleep` to end the node that asks or sleeps. It never leaves the engine. */
+class Suspended extends Error {
+  override readonly name = 'Suspended';
   readonly [mark] = true;
-
-  constructor(id: string) {
-    super(`the run is interrupted by ${id}`);
-  }
 }
 
-/** Whether `interrupt` threw this, which is no failure. */
-export const isQuestion = (error: unknown): boolean => hasMark(error, mark);
+/** Whether `interrupt` or `sleep` threw this, which is no failure. */
+export const isSuspension = (error: unknown): boolean => hasMark(error, mark);
 
-const notRunning = (): Error => new Error('interrupt() was called outside a node or tool that runs');
+const notRunning = (what: string): Error => new Error(`${what} was called outside a node or tool that runs`);

@@ -2,21 +2,24 @@ import { sizes } from '@agent-workflow/kit/sizes';
 import { answeredCalls, isCall, type Block, type CallBlock, type Message } from '@agent-workflow/protos/message';
 import { runAttempts } from './attempt.ts';
 import { openCalls } from '../state/calls.ts';
-import { answersFor, type PendingInterrupt } from './continuation.ts';
+import { earliest } from './asleep.ts';
+import { givenTo, type Continuation, type Earlier, type PendingInterrupt, type PendingSleep } from './continuation.ts';
 import type { NodeContext, RunContext, ToolContext } from '../build/context.ts';
 import { explain, isRunFailure, RunFailure } from '../state/failure.ts';
 import type { AnyNode, NodeFunction } from '../build/graph.ts';
 import { keyOf } from './keys.ts';
-import { createInterruptScope, inInterruptScope } from './interrupt.ts';
+import { createInterruptScope, inInterruptScope, type InterruptScope } from './interrupt.ts';
 import { toJsonValue } from '../state/json-value.ts';
 import { draftMessage, toMessages } from '../state/message.ts';
-import { withInterrupts } from './tool-call-records.ts';
+import { withInterrupts, withUsage } from './tool-call-records.ts';
 import { NodeTimeout } from '../build/policy.ts';
+import { sleepCalls } from './sleep.ts';
 import type { NewMessage } from '../state/state.ts';
 import type { NodeResult, Step, RunStep } from './super-step.ts';
 import { runSubgraph } from './subgraph.ts';
 import type { Tool, ToolNode } from '../build/tool.ts';
 import { answerCall } from './tools.ts';
+import { openUsageReports } from './usage-reports.ts';
 
 /**
  * Runs one node of a step under its policy. `runStep` runs the steps of a sub-graph.
@@ -64,13 +67,15 @@ async function runAttempt(step: Step, name: string, node: AnyNode, runStep: RunS
 }
 
 async function runFunction(step: Step, name: string, node: NodeFunction<Record<string, never>>): Promise<NodeResult> {
-  const given = answersFor({ node: name }, step.continuation, step.answers);
-  if ('waits' in given) return waiting(name, [given.waits]);
-  const idempotencyKey = keyOf(step, name);
-  const scope = createInterruptScope(idempotencyKey, name, given.answers);
+  const given = givenTo({ node: name }, step);
+  if (!('earlier' in given)) return suspended(name, [given]);
+  const { earlier } = given;
+  const idempotencyKey = earlier.key ?? keyOf(step, name);
+  const scope = createInterruptScope({ ...step, place: idempotencyKey, node: name, earlier });
   const toBlock = (block: Block): Block => markRemote(block, step.isRemote);
   const draft = draftMessage(toBlock);
   const { signal } = step.run;
+  const reports = openUsageReports({ signal, onUsage: step.onUsage });
   let over = false;
   const context: NodeContext = {
     ...step.run,
@@ -79,6 +84,9 @@ async function runFunction(step: Step, name: string, node: NodeFunction<Record<s
     ...(step.input === undefined ? {} : { input: step.input }),
     idempotencyKey,
     interrupt: scope.interrupt,
+    ...sleepCalls(scope),
+    usage: reports.usage,
+    messageId: draft.messageId,
     progress: (data) => {
       if (!over) publishProgress(step, name, data);
     },
@@ -96,12 +104,13 @@ async function runFunction(step: Step, name: string, node: NodeFunction<Record<s
     update = await inInterruptScope(scope, () => node(state as never, context));
     refuseChanged(name, own, step.state.context);
   } catch (error) {
-    if (!scope.open()) throw error;
+    if (!scope.open() && !scope.asleep()) throw error;
   } finally {
     over = true;
+    reports.close();
   }
-  const open = scope.open();
-  if (open) return waiting(name, [{ node: name, answers: given.answers, open }]);
+  const left = suspensionOf(scope, { node: name }, earlier, idempotencyKey);
+  if (left) return suspended(name, [left]);
   return toResult(name, update ?? {}, draft.finish(), toBlock);
 }
 
@@ -135,8 +144,9 @@ function toResult(
   } = update as { messages?: readonly NewMessage[] } & Record<string, unknown>;
   const whole = toMessages(messages, toBlock);
   const mayReplace = messages.some((message) => message.message_id !== undefined);
+  const stands = emitted && !whole.some(({ message_id: id }) => id === emitted.message_id);
   return {
-    outputs: [{ node, fields, messages: emitted ? [emitted, ...whole] : whole, mayReplace, removed }],
+    outputs: [{ node, fields, messages: stands ? [emitted, ...whole] : whole, mayReplace, removed }],
     streamed: emitted ? [emitted.message_id] : [],
     waiting: false,
   };
@@ -148,56 +158,89 @@ async function runTools(step: Step, name: string, { tools }: ToolNode): Promise<
   const here = open.filter(({ type, name: tool }) => type !== 'remote_tool_call' && !step.isRemote(tool));
   const results = await Promise.all(here.map(async (call) => runCall(step, name, tools, call)));
   const messages = results.flatMap(({ message }) => message ?? []);
-  const pending = results.flatMap(({ pending: own }) => own ?? []);
-  return { ...waiting(name, pending, messages), waiting: messages.length < open.length };
+  const suspensions = results.flatMap(({ left: own }) => own ?? []);
+  const answered = new Set(messages.flatMap(answeredCalls));
+  const left = open.filter(({ id }) => !answered.has(id));
+  const { wakeAt, ...result } = suspended(name, suspensions, messages);
+  // Calls of remote tools are left without a suspension: they wait for the caller.
+  const waitsForTime = wakeAt !== undefined && suspensions.length === left.length;
+  return { ...result, waiting: left.length > 0, openCalls: left, ...(waitsForTime && { wakeAt }) };
 }
 
 /**
- * The open calls at the end of the context. A node whose calls have asked goes on with these, wherever they stand: branches and nodes
+ * The open calls at the end of the context. A node that has waited for calls goes on with these, wherever they stand: branches and nodes
  * beside it may have added messages behind them.
  */
 function callsToAnswer({ state: { context }, continuation }: Step, node: string): readonly CallBlock[] {
-  const asked = new Set(
-    continuation?.asking?.flatMap(({ node: asking, call }) => (asking === node ? (call ?? []) : [])),
-  );
-  if (asked.size === 0) return openCalls(context);
+  const waited = new Set(callsWaitedFor(continuation, node));
+  if (waited.size === 0) return openCalls(context);
   const answered = new Set(context.flatMap(answeredCalls));
   return context
     .map(({ content }) => content.filter(isCall))
-    .filter((calls) => calls.some(({ id }) => asked.has(id)))
+    .filter((calls) => calls.some(({ id }) => waited.has(id)))
     .flatMap((calls) => calls.filter(({ id }) => !answered.has(id)));
 }
+
+/** The calls that were open when the node last ran. */
+const callsWaitedFor = ({ calls = {}, asking = [] }: Continuation = {}, node: string): readonly string[] =>
+  (Object.hasOwn(calls, node) ? calls[node] : undefined) ??
+  asking.flatMap(({ node: own, call }) => (own === node ? (call ?? []) : []));
 
 async function runCall(
   step: Step,
   node: string,
   tools: readonly Tool[],
   call: CallBlock,
-): Promise<{ readonly message?: Message; readonly pending?: PendingInterrupt }> {
-  const given = answersFor({ node, call: call.id }, step.continuation, step.answers);
-  if ('waits' in given) return { pending: given.waits };
-  const idempotencyKey = keyOf(step, call.id);
-  const scope = createInterruptScope(idempotencyKey, node, given.answers);
+): Promise<{ readonly message?: Message; readonly left?: Suspension }> {
+  const given = givenTo({ node, call: call.id }, step);
+  if (!('earlier' in given)) return { left: given };
+  const { earlier } = given;
+  const idempotencyKey = earlier.key ?? keyOf(step, call.id);
+  const scope = createInterruptScope({ ...step, place: idempotencyKey, node, earlier });
   const progress = (data: unknown): void => publishProgress(step, node, data);
-  const context: ToolContext = { ...step.run, callId: call.id, idempotencyKey, interrupt: scope.interrupt, progress };
-  const records = step.toolCallRecords && withInterrupts(step.toolCallRecords, scope);
+  const reports = openUsageReports({ signal: step.run.signal, onUsage: step.onUsage });
+  const { usage } = reports;
+  const calls = { interrupt: scope.interrupt, progress, usage, ...sleepCalls(scope) };
+  const context: ToolContext = { ...step.run, callId: call.id, idempotencyKey, ...calls };
+  const records = step.toolCallRecords && withInterrupts(withUsage(step.toolCallRecords, reports), scope);
   const onError = (error: unknown): void => step.onFault?.({ node, tool: call.name, callId: call.id, error });
-  const message = await inInterruptScope(scope, () => answerCall(tools, call, { context, records, onError }));
-  const open = scope.open();
-  return open ? { pending: { node, call: call.id, answers: given.answers, open } } : { message };
+  const message = await inInterruptScope(scope, () => answerCall(tools, call, { context, records, onError })).finally(
+    reports.close,
+  );
+  const left = suspensionOf(scope, { node, call: call.id }, earlier, idempotencyKey);
+  return left ? { left } : { message };
 }
 
-/** The result of a node that waits for the caller: no fields, and of messages only its answers to calls. */
-const waiting = (
-  node: string,
-  pending: readonly PendingInterrupt[],
-  messages: readonly Message[] = [],
-): NodeResult => ({
-  outputs: [{ node, fields: {}, messages, mayReplace: false }],
-  streamed: [],
-  waiting: true,
-  pending,
-});
+/** What suspends a node or a call: a question without an answer, or a sleep that has not ended. */
+type Suspension = { readonly waits: PendingInterrupt } | { readonly sleeps: PendingSleep };
+
+function suspensionOf(
+  scope: InterruptScope,
+  caller: Pick<PendingInterrupt, 'node' | 'call'>,
+  { answers }: Earlier,
+  key: string,
+): Suspension | undefined {
+  const open = scope.open();
+  const sleeps = scope.slept();
+  if (open) return { waits: { ...caller, answers, ...(sleeps && { sleeps }), key, open } };
+  const asleep = scope.asleep();
+  return asleep && { sleeps: { ...caller, answers, ...asleep, key } };
+}
+
+/** The result of a node that is suspended: no fields, and of messages only its answers to calls. */
+function suspended(node: string, list: readonly Suspension[], messages: readonly Message[] = []): NodeResult {
+  const pending = list.flatMap((own) => ('waits' in own ? [own.waits] : []));
+  const sleeping = list.flatMap((own) => ('sleeps' in own ? [own.sleeps] : []));
+  const wakeAt = pending.length === 0 ? earliest(sleeping.map(({ until }) => until)) : undefined;
+  return {
+    outputs: [{ node, fields: {}, messages, mayReplace: false }],
+    streamed: [],
+    waiting: true,
+    ...(wakeAt === undefined ? {} : { wakeAt }),
+    ...(pending.length === 0 ? {} : { pending }),
+    ...(sleeping.length === 0 ? {} : { sleeping }),
+  };
+}
 
 const markRemote = (block: Block, isRemote: (tool: string) => boolean): Block =>
   block.type === 'tool_call' && typeof block['name'] === 'string' && isRemote(block['name'])

@@ -41,6 +41,8 @@ async function stepOf(graph: CompiledGraph, options: Options = {}): Promise<Step
     number: 4,
     state,
     run: options.run ?? nobody,
+    at: Date.now(),
+    now: Date.now,
     isRemote: (name) => options.remote?.includes(name) ?? false,
     onChunk: options.onChunk ?? (() => undefined),
   });
@@ -212,6 +214,19 @@ test('what a node emits is one assistant message of text and blocks, streamed ch
   );
   t.true(published.every(({ messageId }) => messageId === message?.message_id));
   t.deepEqual([...streamed], [message?.message_id]);
+});
+
+test('a returned message with the id of the emitted one takes its place', async (t) => {
+  const graph = one((_state, ctx) => {
+    ctx.emit('half');
+    return {
+      messages: [{ content: 'first' }, { message_id: ctx.messageId, content: 'whole', metadata: { by: 'me' } }],
+    };
+  });
+  const result = await stepOf(graph);
+  const [first, whole, ...others] = result.delta.messages;
+  t.deepEqual([first && textOf(first), whole && textOf(whole), others], ['first', 'whole', []]);
+  t.deepEqual([whole?.metadata, [...result.streamed]], [{ by: 'me' }, [whole?.message_id]]);
 });
 
 test('a node that emits nothing adds no message', async (t) => {

@@ -1,4 +1,5 @@
 import { continuationAfter } from './after-step.ts';
+import { earliest, resultAsleep } from './asleep.ts';
 import { underOwnSignal, unlessAborted } from './attempt.ts';
 import { runBranches } from './branches.ts';
 import { openInterrupts } from './continuation.ts';
@@ -27,14 +28,18 @@ export async function runStep(step: Step): Promise<StepWithOutputs> {
   refuseWaiting(step, results, inputs);
   const { nodes } = step;
   const continuation = next.size === 0 ? undefined : continuationAfter({ nodes, results, joins: arrivals, inputs });
+  const wakeTimes = results.flatMap(({ waiting: isOpen, wakeAt }) => (isOpen ? [wakeAt] : []));
+  const wakeAt = led.length === 0 ? earliest(wakeTimes) : undefined;
   return {
     state,
     delta,
     next: [...next],
     continuation,
     streamed: new Set(results.flatMap((result) => result.streamed)),
-    waiting: waiting.length > 0,
+    waiting: wakeTimes.includes(undefined),
+    ...(wakeAt === undefined ? {} : { wakeAt }),
     interrupts: openInterrupts(continuation),
+    openCalls: results.flatMap((result) => result.openCalls ?? []),
     outputs,
   };
 }
@@ -51,7 +56,9 @@ async function runNodes(step: Step): Promise<readonly NodeResult[]> {
   });
 }
 
-function runNodeOrBranches(step: Step, name: string): Promise<NodeResult> {
+async function runNodeOrBranches(step: Step, name: string): Promise<NodeResult> {
+  const asleep = resultAsleep(step, name);
+  if (asleep) return asleep;
   const { branches: all = {} } = step.continuation ?? {};
   const branches = Object.hasOwn(all, name) ? all[name] : undefined;
   return branches ? runBranches(step, name, branches, runStep) : runNode(step, name, runStep);

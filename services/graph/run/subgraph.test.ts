@@ -276,6 +276,8 @@ test('what a sub-graph removes is removed from the context of the outer graph, i
   const state = { ...(await walk(graph, { maxSteps: 0 })).state, context: [userMessage('a'), userMessage('b')] };
   const { delta, state: after } = await runStep({
     ...{ graph, nodes: ['sub'], number: 1, state, run: nobody },
+    at: 0,
+    now: Date.now,
     isRemote: () => false,
     onChunk: () => undefined,
   });

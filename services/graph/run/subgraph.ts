@@ -1,5 +1,6 @@
 import type { Continuation, SubgraphPosition } from './continuation.ts';
 import type { RunContext } from '../build/context.ts';
+import { isAsleep } from './asleep.ts';
 import { isRunFailure, RunFailure } from '../state/failure.ts';
 import type { CompiledGraph } from '../build/graph.ts';
 import { defaultValues, type NodeOutput } from '../state/merge.ts';
@@ -23,11 +24,12 @@ export async function runSubgraph(
 ): Promise<NodeResult> {
   const outputs: NodeOutput[] = [];
   const streamed: string[] = [];
-  const inner = { ...step, run: { ...step.run, tools: toolsWithin(step, graph) } };
+  const within = step.continuation?.graphs?.[name]?.key ?? keyOf(step, name);
+  const inner = { ...step, within, run: { ...step.run, tools: toolsWithin(step, graph) } };
   const count = countVisits(step.graph.policies.get(name)?.recursionLimit ?? defaultRecursionLimit, name);
   let position = enter(step, name, graph);
   while (position.nodes.length > 0) {
-    count(position.nodes);
+    count(position.nodes.filter((own) => !isAsleep(position.continuation, own, step.at)));
     const result = await namingNode(name, runStep(innerStep(inner, name, graph, position)));
     outputs.push(...result.outputs.map((output) => toOuter(output, name, step.graph)));
     streamed.push(...result.streamed);
@@ -37,7 +39,11 @@ export async function runSubgraph(
       number: position.number + 1,
       continuation: result.continuation,
     };
-    if (result.waiting) return { outputs, streamed, waiting: true, position: toStored(position, step.graph) };
+    const { waiting, wakeAt, openCalls } = result;
+    if (waiting || wakeAt !== undefined) {
+      const stored = { ...toStored(position, step.graph), key: inner.within };
+      return { outputs, streamed, waiting: true, openCalls, ...(wakeAt !== undefined && { wakeAt }), position: stored };
+    }
   }
   return { outputs, streamed, waiting: false };
 }
@@ -72,7 +78,6 @@ function innerStep(
     nodes,
     number,
     continuation,
-    within: keyOf(step, name),
     branch: undefined,
     onChunk: (_node, chunk) => step.onChunk(name, chunk),
     onProgress: (_node, data) => step.onProgress?.(name, data),

@@ -3,7 +3,7 @@ import { explain, messageOf, RunFailure } from '../state/failure.ts';
 import { END, START } from '../build/names.ts';
 import type { CompiledGraph } from '../build/graph.ts';
 import { isSend, type Send } from '../build/send.ts';
-import { toJsonValue } from '../state/json-value.ts';
+import { toStrictJson } from '../state/json-value.ts';
 import type { EngineState } from '../state/state.ts';
 import { toContinuation, type Continuation } from './continuation.ts';
 
@@ -60,11 +60,11 @@ const noInputs: Successors['inputs'] = new Map();
 
 function inputsOf(sends: readonly Send[]): Successors['inputs'] {
   if (sends.length === 0) return noInputs;
-  if (sends.length > maxBranches)
-    throw new RunFailure(
-      'GraphFailed',
-      `a step begins ${String(sends.length)} branches, more than ${String(maxBranches)}`,
-    );
+  if (sends.length > maxBranches) {
+    const names = [...new Set(sends.map(({ node }) => `"${node}"`))].join(', ');
+    const why = `a step begins ${String(sends.length)} branches of ${names}, more than ${String(maxBranches)}`;
+    throw new RunFailure('GraphFailed', `${why}: give several items to each, or send the rest in a later step`);
+  }
   const inputs = new Map<string, unknown[]>();
   let bytes = 0;
   for (const { node, input } of sends) {
@@ -72,8 +72,9 @@ function inputsOf(sends: readonly Send[]): Successors['inputs'] {
     bytes += Buffer.byteLength(JSON.stringify(own));
     // They are kept between two steps, and are refused here before all of them are copied.
     if (bytes > sizes.progress) {
-      const why = `the inputs of the branches of a step are more than ${String(sizes.progress)} bytes together`;
-      throw new RunFailure('GraphFailed', why, { node });
+      const why = `the inputs of the branches of node "${node}" make those of the step more than ${String(sizes.progress)} bytes together`;
+      const help = 'send smaller inputs, as ids of what the branches read by themselves, or fewer in one step';
+      throw new RunFailure('GraphFailed', `${why}: ${help}`, { node });
     }
     const list = inputs.get(node) ?? [];
     list.push(own);
@@ -84,7 +85,7 @@ function inputsOf(sends: readonly Send[]): Successors['inputs'] {
 
 function toInput(node: string, input: unknown): unknown {
   try {
-    return toJsonValue(input, `send to node "${node}"`, sizes.progress);
+    return toStrictJson(input, `send to node "${node}"`, sizes.progress);
   } catch (cause) {
     throw new RunFailure('GraphFailed', messageOf(cause), { node, cause });
   }

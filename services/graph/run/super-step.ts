@@ -1,3 +1,5 @@
+import type { CallBlock } from '@agent-workflow/protos/message';
+import type { ModelUsage } from '@agent-workflow/protos/usage';
 import type { BoundMemory, RunContext } from '../build/context.ts';
 import type { CompiledGraph } from '../build/graph.ts';
 import type { CodeFault } from '../state/failure.ts';
@@ -5,7 +7,7 @@ import type { Delta, NodeOutput } from '../state/merge.ts';
 import type { MessageChunk } from '../state/message.ts';
 import type { EngineState } from '../state/state.ts';
 import type { BranchRecords } from './branch-records.ts';
-import type { Branch, PendingInterrupt, Continuation, SubgraphPosition } from './continuation.ts';
+import type { Branch, Continuation, PendingInterrupt, PendingSleep, SubgraphPosition } from './continuation.ts';
 import type { Interrupt } from './interrupt.ts';
 import type { ToolCallRecords } from './tool-call-records.ts';
 
@@ -16,6 +18,10 @@ export interface Step {
   readonly number: number;
   readonly state: EngineState;
   readonly run: RunContext;
+  /** When the step begins, in milliseconds since 1970: sleeps that end then or before have ended. */
+  readonly at: number;
+  /** The clock by which sleeps begin, in milliseconds since 1970. */
+  readonly now: () => number;
   /** Gives the memory service whose calls end with this signal; absent: they end with the run's signal. */
   readonly memoryUnder?: ((signal: AbortSignal) => BoundMemory) | undefined;
   /** The continuation that the step before returned. */
@@ -28,6 +34,11 @@ export interface Step {
   readonly onChunk: (node: string, chunk: MessageChunk) => void;
   /** Called with what a node or one of its tools publishes beside messages; `branch` as below. */
   readonly onProgress?: ((node: string, data: unknown, branch?: number) => void) | undefined;
+  /**
+   * Called with the tokens that a node or one of its tools reports, those of attempts that fail later included. The tokens of a branch or
+   * a tool call whose result is on record are given again. What it throws reaches the code that reported.
+   */
+  readonly onUsage?: ((usage: ModelUsage) => void) | undefined;
   /**
    * Called when a failed node begins again; what the failed attempt emitted is dropped. `attempt` is 2 for the second attempt.
    * A node of a sub-graph is reported under the name of the node that holds the sub-graph; `branch` is the index of a branch.
@@ -58,8 +69,12 @@ export interface StepResult {
   readonly streamed: ReadonlySet<string>;
   /** Whether a node waits for the caller: then the run is interrupted, and the next run continues with `next`. */
   readonly waiting: boolean;
+  /** Set when all of `next` sleep: the time at which the first of them continues, in milliseconds since 1970. */
+  readonly wakeAt?: number;
   /** The open questions; empty when it waits for remote tools alone. */
   readonly interrupts: readonly Interrupt[];
+  /** The tool calls for whose answers nodes wait, in whichever messages they stand. */
+  readonly openCalls: readonly CallBlock[];
 }
 
 /** The result of a step with the output of each of its nodes, which the node that holds a sub-graph needs. */
@@ -72,11 +87,16 @@ export interface NodeResult {
   readonly outputs: readonly NodeOutput[];
   /** Ids of messages that were streamed as they were made. */
   readonly streamed: readonly string[];
-  /** Whether the node waits for the caller and runs again with the answer. */
+  /** Whether the node waits or sleeps, and runs again then. */
   readonly waiting: boolean;
+  /** When it runs again that waits for nothing but time, in milliseconds since 1970. */
+  readonly wakeAt?: number;
   readonly pending?: readonly PendingInterrupt[];
-  /** Of a node that runs in branches: those that wait for the caller. */
+  readonly sleeping?: readonly PendingSleep[];
+  /** The tool calls for whose answers it waits: those of its sub-graph or branches, too. */
+  readonly openCalls?: readonly CallBlock[];
+  /** Of a node that runs in branches: those that wait or sleep. */
   readonly branches?: readonly Branch[];
-  /** Of a sub-graph that waits for the caller: the point at which it continues. */
+  /** Of a sub-graph that waits or sleeps: the point at which it continues. */
   readonly position?: SubgraphPosition;
 }

@@ -1,5 +1,6 @@
 import test from 'ava';
 import type { Block, Message } from '@agent-workflow/protos/message';
+import type { ModelUsage } from '@agent-workflow/protos/usage';
 import { START } from '../build/names.ts';
 import { StateGraph, type CompiledGraph } from '../build/graph.ts';
 import { interrupt } from './interrupt.ts';
@@ -50,7 +51,12 @@ const calling = (...calls: readonly (readonly [name: string, args: unknown])[]):
 const graphOf = (...tools: Parameters<typeof toolNode>[0]): CompiledGraph =>
   new StateGraph({}).addNode('tools', toolNode(tools)).addEdge(START, 'tools').compile();
 
-const stepOf = async (graph: CompiledGraph, context: Message, records?: ToolCallRecords): Promise<StepResult> =>
+const stepOf = async (
+  graph: CompiledGraph,
+  context: Message,
+  records?: ToolCallRecords,
+  onUsage?: (usage: ModelUsage) => void,
+): Promise<StepResult> =>
   runStep({
     graph,
     nodes: ['tools'],
@@ -58,6 +64,9 @@ const stepOf = async (graph: CompiledGraph, context: Message, records?: ToolCall
     state: { values: defaultValues(graph.fields), context: [context] },
     run: nobody,
     toolCallRecords: records,
+    at: 0,
+    now: Date.now,
+    onUsage,
     isRemote: () => false,
     onChunk: () => undefined,
   });
@@ -166,4 +175,25 @@ test('without records a call may be made again', async (t) => {
   const graph = graphOf(send);
   await stepOf(graph, calling(['send', {}]));
   t.like(answersOf(await stepOf(graph, calling(['send', {}])))[0], { output: 1 });
+});
+
+test('a recorded call reports the tokens that it reported when it was made', async (t) => {
+  const records = keepRecords();
+  let made = 0;
+  const send = tool({ name: 'send', ...declaration, replay: 'once' }, (_, { usage }) => {
+    made++;
+    usage({ model: 'm', inputTokens: 2, outputTokens: 1 });
+    usage({ model: 'm', inputTokens: 1, outputTokens: 0 });
+  });
+  const graph = graphOf(send);
+  const first: ModelUsage[] = [];
+  await stepOf(graph, calling(['send', {}]), records, (usage) => first.push(usage));
+  const again: ModelUsage[] = [];
+  await stepOf(graph, calling(['send', {}]), records, (usage) => again.push(usage));
+  t.is(made, 1);
+  t.deepEqual(
+    first.map(({ inputTokens }) => inputTokens),
+    [2, 1],
+  );
+  t.deepEqual(again, [{ model: 'm', inputTokens: 3, outputTokens: 1 }]);
 });

@@ -1,12 +1,16 @@
+import type { Usage } from '@agent-workflow/protos/usage';
 import type { InterruptScope } from './interrupt.ts';
+import type { UsageReports } from './usage-reports.ts';
 
 /** The result of one tool call. */
 export interface CallResult {
   readonly output: unknown;
   readonly isError: boolean;
+  /** The tokens that the call reported; absent: none. */
+  readonly usage?: Usage;
 }
 
-/** The second record of a tool call: its result, or that it ended with a question and is made again with the answer. */
+/** The second record of a tool call: its result, or that it ended with a question or a sleep and is made again after that. */
 export type ToolCallRecord = CallResult | { readonly asked: true };
 
 /**
@@ -14,7 +18,10 @@ export type ToolCallRecord = CallResult | { readonly asked: true };
  * attempt. All attempts at one call have the same key.
  */
 export interface ToolCallRecords {
-  /** Records that the call begins; gives whether it is the first attempt, and the record of how an earlier one ended. */
+  /**
+   * Records that the call begins; gives whether it is the first attempt, and the record of how an earlier one ended. The record of a call
+   * that was made through this same object is without usage, which was reported then.
+   */
   readonly started: (callKey: string) => Promise<{ readonly isNew: boolean; readonly record?: ToolCallRecord }>;
   readonly ended: (callKey: string, record: ToolCallRecord) => Promise<void>;
 }
@@ -41,8 +48,24 @@ const unknownOutcome: CallResult = {
   isError: true,
 };
 
-/** The same records, for a call that may ask a question: a call with an open question has no result, whatever it returned or threw. */
+/** The same records, for a call that may ask or sleep: while it is suspended it has no result, whatever it returned or threw. */
 export const withInterrupts = (records: ToolCallRecords, scope: InterruptScope): ToolCallRecords => ({
   started: records.started,
-  ended: async (callKey, record) => records.ended(callKey, scope.open() ? { asked: true } : record),
+  ended: async (callKey, record) => records.ended(callKey, scope.open() || scope.asleep() ? { asked: true } : record),
+});
+
+/** The same records, with the usage of the call: a call that is not made again reports what it reported when it was made. */
+export const withUsage = (
+  records: ToolCallRecords,
+  { report, reported }: Pick<UsageReports, 'report' | 'reported'>,
+): ToolCallRecords => ({
+  started: async (callKey) => {
+    const found = await records.started(callKey);
+    if (found.record && 'output' in found.record) for (const usage of found.record.usage ?? []) report(usage);
+    return found;
+  },
+  ended: async (callKey, record) => {
+    const usage = reported();
+    return records.ended(callKey, 'output' in record && usage.length > 0 ? { ...record, usage } : record);
+  },
 });

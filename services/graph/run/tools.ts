@@ -3,7 +3,7 @@ import { sizes } from '@agent-workflow/kit/sizes';
 import type { CallBlock, Message } from '@agent-workflow/protos/message';
 import type { ToolContext } from '../build/context.ts';
 import { messageOf } from '../state/failure.ts';
-import { isQuestion } from './interrupt.ts';
+import { isSuspension } from './interrupt.ts';
 import { callByRecord, type CallResult, type ToolCallRecords } from './tool-call-records.ts';
 import { schemaFault } from '../state/schema.ts';
 import { checkValue, type Checked } from '../state/standard-schema.ts';
@@ -52,7 +52,7 @@ async function makeCall(work: () => Promise<unknown>, caller: Caller): Promise<C
 /** What the model gets for what the code of the author threw. */
 function toErrorOutput(error: unknown, { context, onError }: Caller): string {
   if (context.signal.aborted) throw error;
-  if (!isQuestion(error)) onError?.(error);
+  if (!isSuspension(error)) onError?.(error);
   return messageOf(error);
 }
 

@@ -1,8 +1,8 @@
-import { answeredCalls, isCall, type CallBlock, type Message } from '@agent-workflow/protos/message';
+import { answeredCalls, isCall, type Block, type CallBlock, type Message } from '@agent-workflow/protos/message';
 
 /**
- * The unanswered tool calls of a context, in order. Calls are answered before the conversation continues, so only the last message with
- * calls can have unanswered ones, and only the end of the context is read.
+ * The unanswered tool calls at the end of a context, in order. Calls are answered before the conversation continues, so those of the last
+ * message with calls are read alone; what runs side by side may leave more of them open, which `allOpenCalls` adds.
  */
 export function openCalls(context: readonly Message[]): readonly CallBlock[] {
   const caller = lastCaller(context);
@@ -15,10 +15,26 @@ export function openCalls(context: readonly Message[]): readonly CallBlock[] {
 export const callsTools = (state: { readonly context: readonly Message[] }): boolean =>
   openCalls(state.context).length > 0;
 
-/** The message that made the open calls, if there are any. */
-export function callingMessage(context: readonly Message[]): Message | undefined {
-  const caller = lastCaller(context);
-  return caller === undefined ? undefined : context[caller];
+/** The open calls at the end of a context, and those for which nodes wait, each once. */
+export function allOpenCalls(context: readonly Message[], waited: readonly CallBlock[]): readonly CallBlock[] {
+  const calls = [...waited, ...openCalls(context)];
+  return [...new Map(calls.map((call) => [call.id, call])).values()];
+}
+
+/**
+ * The messages since the newest one of the user that call remote tools and have no answer yet, each without its answered remote calls.
+ * Branches of a fan-out make several.
+ */
+export function openRemoteCalls(context: readonly Message[]): readonly Message[] {
+  const turn = context.slice(context.findLastIndex(({ role }) => role === 'user') + 1);
+  const answered = new Set(turn.flatMap(answeredCalls));
+  const isOpen = (block: Block): boolean => block.type === 'remote_tool_call' && !answered.has(String(block['id']));
+  return turn
+    .filter(({ role, content }) => role === 'assistant' && content.some(isOpen))
+    .map((message) => ({
+      ...message,
+      content: message.content.filter((block) => block.type !== 'remote_tool_call' || isOpen(block)),
+    }));
 }
 
 /** Only tool messages stand between a call and its results, so the search ends at the first other message. */

@@ -10,6 +10,17 @@ export function toJsonValue(value: unknown, who: string, most: number): unknown 
   return JSON.parse(json);
 }
 
+/**
+ * The value as JSON has it, when JSON has all of it.
+ * @throws TypeError that names the first place of what JSON would drop or change: `undefined`, a function, a Date, NaN; RangeError when the
+ * value is larger than `most` bytes.
+ */
+export function toStrictJson(value: unknown, who: string, most = Infinity): unknown {
+  const fault = jsonFault(value, { path: 'value', within: [] });
+  if (fault !== undefined) throw new TypeError(`${who} was given what is not JSON: ${fault}`);
+  return toJsonValue(value, who, most);
+}
+
 /** `undefined` for what is not JSON: also for a cycle and a bigint, which `JSON.stringify` refuses. */
 function stringify(value: unknown): string | undefined {
   try {
@@ -17,4 +28,50 @@ function stringify(value: unknown): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Levels of nesting: far fewer than would overflow the stack. */
+const maxDepth = 500;
+
+interface Place {
+  readonly path: string;
+  /** The objects that hold the value. */
+  readonly within: readonly object[];
+}
+
+/** The first place of a value that JSON cannot hold, and what is there. */
+function jsonFault(value: unknown, place: Place): string | undefined {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return undefined;
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : `${place.path} is ${String(value)}`;
+  if (typeof value !== 'object') return `${place.path} is ${nameOfType(value)}`;
+  if (place.within.includes(value)) return `${place.path} is an object that holds itself`;
+  if (place.within.length >= maxDepth) return `${place.path} is nested more than ${String(maxDepth)} levels deep`;
+  const within = [...place.within, value];
+  if (Array.isArray(value)) return firstFault(value.entries(), (at) => `${place.path}[${String(at)}]`, within);
+  const name = nameOfClass(value);
+  if (name !== undefined) return `${place.path} is ${name}`;
+  return firstFault(Object.entries(value), (key) => `${place.path}.${String(key)}`, within);
+}
+
+function firstFault(
+  entries: Iterable<readonly [key: string | number, value: unknown]>,
+  toPath: (key: string | number) => string,
+  within: readonly object[],
+): string | undefined {
+  for (const [key, value] of entries) {
+    const isPlain = value === null || typeof value === 'string' || typeof value === 'boolean';
+    const fault = isPlain ? undefined : jsonFault(value, { path: toPath(key), within });
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+const nameOfType = (value: unknown): string => (value === undefined ? 'undefined' : `a ${typeof value}`);
+
+/** The name of the class of an object that is not a plain one. Objects of another realm are plain, too. */
+function nameOfClass(value: object): string | undefined {
+  const prototype = Object.getPrototypeOf(value) as object | null;
+  if (prototype === null || Object.getPrototypeOf(prototype) === null) return undefined;
+  const name: unknown = prototype.constructor.name;
+  return typeof name === 'string' && name !== '' ? `an object of class ${name}` : 'an object of a class';
 }

@@ -15,6 +15,7 @@ export interface MessageChunk {
 
 /** The assistant message that a node's emitted chunks make. */
 interface MessageDraft {
+  readonly messageId: string;
   /** @throws RunFailure when the value is no chunk, or the message becomes too large. */
   readonly add: (chunk: string | Block) => MessageChunk;
   /** The whole message; `undefined` when nothing was emitted. */
@@ -47,6 +48,7 @@ export function draftMessage(toBlock: (block: Block) => Block): MessageDraft {
     text = '';
   };
   return {
+    messageId,
     add: (chunk) => {
       if (typeof chunk === 'string') {
         count(chunk.length);

@@ -68,8 +68,10 @@ export function createRunCalls({ store, changing, now }: RunCallsOptions): RunCa
 
     commitStep: (request) => {
       const replaced = request.replacesMessages ? idsOf(request.messages) : [];
+      const { end, wakeAt, usageJson } = request;
+      const writesRun = end !== undefined || wakeAt !== undefined || usageJson !== undefined;
       const reads = {
-        runs: request.end ? [request.runId] : [],
+        runs: writesRun ? [request.runId] : [],
         messages: [...replaced, ...request.removedFromContext],
         fields: Object.keys(request.fields),
       };

@@ -20,6 +20,12 @@ export const createSweepCalls = (store: ThreadReads & ThreadSweeps, now: () => n
     return { runs, ...(hasMore && last ? { cursor: last.runId } : {}) };
   },
 
+  listSleepingRuns: async ({ until, limit, after }) => {
+    const rows = await store.listSleepingRuns({ until, after, limit: limit + 1 });
+    const { items, hasMore } = toPage(rows, { limit, sizeOf: keyBytes });
+    return { runs: items, hasMore };
+  },
+
   listIdle: async ({ before, limit }) => ({ threads: firstPage(await store.listIdle(before, limit)) }),
 
   listDeleting: async ({ limit }) => ({

@@ -154,17 +154,19 @@ export const toRun = (owner: string, run: RunRow, head: Head): Run => ({
   updatedAt: run.updatedAt,
   ...(run.resumes === undefined ? {} : { resumes: run.resumes }),
   ...(run.end === undefined ? {} : { end: run.end }),
+  ...(run.usage === undefined ? {} : { usageJson: run.usage }),
   isNewThread: run.isNewThread,
-  runnable: head.activeRun === run.runId,
+  runnable: head.activeRun === run.runId && head.activeStatus !== 'sleeping',
+  ...(run.status === 'sleeping' && run.wakeAt !== undefined ? { wakeAt: run.wakeAt } : {}),
   ...driverOf(run, head),
 });
 
-/** Who drives the run, while somebody does. */
+/** Who drives the run, while somebody does, and by which claim; of a sleeping run, behind which claims. */
 function driverOf(
   { runId }: RunRow,
   { activeRun, activeStatus, worker, epoch }: Head,
 ): Pick<Run, 'workerId' | 'epoch'> {
-  if (activeRun !== runId || activeStatus !== 'running') return {};
+  if (activeRun !== runId || (activeStatus !== 'running' && activeStatus !== 'sleeping')) return {};
   return { epoch, ...(worker === undefined ? {} : { workerId: worker }) };
 }
 

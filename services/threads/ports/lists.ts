@@ -44,6 +44,8 @@ export type RunRow = Pick<
   | 'updatedAt'
   | 'resumes'
   | 'end'
+  | 'wakeAt'
+  | 'usage'
 >;
 
 /** A page of runs begins after this one, in order of creation. */

@@ -28,7 +28,7 @@ export interface Head {
   /** The run that holds the thread. */
   readonly activeRun?: string;
   readonly activeStatus?: OpenStatus;
-  /** The worker that drives the active run; absent while the run is queued. */
+  /** The worker that drives the active run; absent while the run is queued or sleeps. */
   readonly worker?: string;
   /** The version that the active run's first claim found: a rollback restores it. Absent before that claim. */
   readonly foundVersion?: number;
@@ -94,6 +94,8 @@ export interface RunRecord {
   readonly updatedAt: number;
   readonly resumes?: string;
   readonly end?: RunEnd;
+  /** The tokens by model that its committed steps have taken: a JSON array that the record does not read. Absent: none. */
+  readonly usage?: string;
   /** A JSON object that only the worker reads. */
   readonly options: Uint8Array;
   /** A JSON array of the messages that wait for the claim; absent once they are in the log. */
@@ -108,6 +110,8 @@ export interface RunRecord {
   readonly outputFrom?: number;
   /** The log position after the run's output. Absent before the end. */
   readonly outputTo?: number;
+  /** When its sleep ends: of a sleeping run, or its last sleep. */
+  readonly wakeAt?: number;
 }
 
 /** How a version was made. */

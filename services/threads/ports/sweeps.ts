@@ -6,10 +6,28 @@ export interface OpenRun extends RunRow {
   readonly owner: string;
 }
 
+/** A run that sleeps. */
+export interface SleepingRun extends ThreadKey {
+  readonly runId: string;
+  readonly wakeAt: number;
+}
+
+/** A page of sleeping runs begins behind this one, in order of wake time and run id. */
+export interface WakeMark {
+  readonly wakeAt: number;
+  readonly runId: string;
+}
+
 /** The port of the sweeps: what they find across all owners, and what they remove. Times are in milliseconds since 1970. */
 export interface ThreadSweeps {
-  /** Runs of every owner that are queued or running, by run id, from the first above `after`. */
+  /** Runs of every owner that are queued or running, by run id, from the first above `after`. Sleeping ones may be among them. */
   readonly listOpenRuns: (page: PageLimits & { readonly after?: string | undefined }) => Promise<readonly OpenRun[]>;
+  /** At most `limit` runs of every owner that sleep until `until` or less, by wake time and run id, behind `after`. */
+  readonly listSleepingRuns: (page: {
+    readonly until: number;
+    readonly after?: WakeMark | undefined;
+    readonly limit: number;
+  }) => Promise<readonly SleepingRun[]>;
   /**
    * At most `limit` threads of every owner that were last updated before `time`, that no run holds and that are not being
    * deleted.

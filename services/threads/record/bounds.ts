@@ -38,13 +38,22 @@ export function refuseAcceptance({ messages, metadataJson, optionsJson }: Accept
 }
 
 /** What a step leaves in the head of its thread. Its worker has held itself to the same bounds. */
-export function refuseStep({ fields, progressJson, openCalls, openInterrupts, next, end }: CommitStepRequest): void {
+export function refuseStep({
+  fields,
+  progressJson,
+  openCalls,
+  openInterrupts,
+  next,
+  end,
+  usageJson,
+}: CommitStepRequest): void {
   refuseSummary(fields, ['fields', 'context_summary']);
   refuseOver(progressJson?.byteLength ?? 0, sizes.progress, ['progress']);
   refuseOver(Buffer.byteLength(end?.interruptsJson ?? ''), sizes.progress, ['interrupts']);
   refuseOver(bytesOf(openCalls.flatMap(({ callId, name }) => [callId, name])), sizes.waiting, ['openCalls']);
   refuseOver(bytesOf(openInterrupts), sizes.waiting, ['openInterrupts']);
   refuseOver(bytesOf(next), sizes.waiting, ['next']);
+  refuseOver(Buffer.byteLength(usageJson ?? ''), sizes.usage, ['usage']);
 }
 
 const bytesOf = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);

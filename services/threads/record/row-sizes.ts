@@ -21,12 +21,13 @@ export const keyBytes = ({ owner, threadId }: ThreadKey): number => frameBytes +
 export const threadBytes = ({ threadId, name, metadata, newestRun }: ThreadRow): number =>
   frameBytes + textBytes(threadId) + textBytes(name) + textBytes(newestRun) + (metadata?.byteLength ?? 0);
 
-export const runBytes = ({ runId, threadId, requestId, resumes, end }: RunRow): number =>
+export const runBytes = ({ runId, threadId, requestId, resumes, end, usage }: RunRow): number =>
   frameBytes +
   textBytes(runId) +
   textBytes(threadId) +
   textBytes(requestId) +
   textBytes(resumes) +
+  textBytes(usage) +
   (end ? Buffer.byteLength(JSON.stringify(end)) : 0);
 
 export const checkpointBytes = ({ runId, nodes, next, metadata }: CheckpointRow): number =>

@@ -5,6 +5,7 @@ import type { RunEnd } from '@agent-workflow/protos/threads';
 import type { CheckpointRow } from '../ports/history.ts';
 import type { RunRow } from '../ports/lists.ts';
 import type { LogEntry, RunRecord, ThreadKey } from '../ports/record.ts';
+import type { SleepingRun } from '../ports/sweeps.ts';
 
 /** A row of a table by the names of its columns. The stores that keep tables name them alike. */
 export type Row = Readonly<Record<string, unknown>>;
@@ -66,9 +67,11 @@ export const toRun = (row: Row): RunRecord => ({
   ...optional('outputTo', row['output_to'] as number | null),
 });
 
-/** The columns of {@link toRunRow}: they stand before the large ones, which SQLite then need not read. */
+/** The columns of {@link toRunRow}: all but the last stand before the large ones, of which SQLite then reads little. */
 export const runColumns =
-  'run_id, thread_id, request_id, status, granularity, is_new_thread, created_at, updated_at, resumes, "end"';
+  'run_id, thread_id, request_id, status, granularity, is_new_thread, created_at, updated_at, resumes, "end", usage, ' +
+  // It stands behind the large ones.
+  "CASE WHEN status = 'sleeping' THEN wake_at END AS wake_at";
 
 export const toRunRow = (row: Row): RunRow => ({
   runId: row['run_id'] as string,
@@ -81,4 +84,12 @@ export const toRunRow = (row: Row): RunRow => ({
   updatedAt: row['updated_at'] as number,
   ...optional('resumes', row['resumes'] as string | null),
   ...optional('end', row['end'] === null ? null : toRunEnd(JSON.parse(row['end'] as string) as RunEnd)),
+  ...optional('usage', row['usage'] as string | null),
+  ...optional('wakeAt', row['wake_at'] as number | null),
+});
+
+export const toSleepingRun = (row: Row): SleepingRun => ({
+  ...toKey(row),
+  runId: row['run_id'] as string,
+  wakeAt: row['wake_at'] as number,
 });

@@ -28,9 +28,9 @@ const maxClaims = 3;
 export function decideClaim(request: ClaimRunRequest, snapshot: Snapshot, now: number): Decision<ClaimedRun> {
   const { head } = snapshot;
   const run = snapshot.runs.get(request.runId);
-  if (!head || head.deleting || !run || head.activeRun !== run.runId || !isFree(head, request.takeoverEpoch)) {
+  const isHeld = head !== undefined && !head.deleting && head.activeRun === run?.runId;
+  if (!isHeld || !run || !(isFree(head, request.takeoverEpoch) || isDue(head, run, now)))
     throw stale(`run "${request.runId}" is not waiting for a worker`);
-  }
   if (head.claims >= maxClaims) return failRun(head, run, now, claimedTooOften(head, request.nodes));
   if (head.claims === maxClaims - 1 && request.notLast)
     return { reply: { ...replyOf(run, head, head), lastClaim: true } };
@@ -40,7 +40,10 @@ export function decideClaim(request: ClaimRunRequest, snapshot: Snapshot, now: n
   if (hasBegun) {
     const refusal = refusalToBegin(size);
     if (refusal !== undefined) return failRun(head, run, now, invalidInput(refusal));
-    return takeOver({ ...head, worker, activeStatus: 'running' }, run, now);
+    const { wakeAt } = run;
+    const taken = takeOver({ ...head, worker, activeStatus: 'running' }, run, now);
+    const wakes = head.activeStatus === 'sleeping' && wakeAt !== undefined;
+    return wakes ? { ...taken, reply: { ...taken.reply, wakeAt } } : taken;
   }
   const gone = goneNode(head, run, request.nodes);
   if (gone !== undefined)
@@ -53,6 +56,13 @@ export function decideClaim(request: ClaimRunRequest, snapshot: Snapshot, now: n
 /** A takeover names the claim that it takes the run from, so of two workers that take over at once only one succeeds. */
 const isFree = ({ activeStatus, epoch }: Head, takeoverEpoch: number | undefined): boolean =>
   activeStatus === 'queued' || (activeStatus === 'running' && takeoverEpoch === epoch);
+
+/** How far the clocks of two processes may be apart, in milliseconds: who sees that a sleep has ended need not be who decides. */
+const clocksApartMs = 1000;
+
+/** Whether a sleep has ended. */
+const isDue = ({ activeStatus }: Head, { wakeAt = Infinity }: RunRecord, now: number): boolean =>
+  activeStatus === 'sleeping' && wakeAt <= now + clocksApartMs;
 
 /** The run goes on where its last commit left it; what it was begun with stands in the log already. */
 function takeOver(head: Head, run: RunRecord, now: number): Decision<ClaimedRun> {
@@ -124,6 +134,7 @@ const replyOf = (run: RunRecord, before: Head, head: Head): ClaimedRun => ({
   attempt: head.claims,
   isTakeover: false,
   ...(run.resumes === undefined ? {} : { resumes: run.resumes }),
+  ...(run.usage === undefined ? {} : { usageJson: run.usage }),
 });
 
 /** The message ids that a claim of this run reads from the log. */

@@ -1,4 +1,4 @@
-import { stale } from '@agent-workflow/kit/errors';
+import { invalid, stale } from '@agent-workflow/kit/errors';
 import type { CommitStepReply, CommitStepRequest, RunEnd } from '@agent-workflow/protos/threads';
 import type { Decision, Snapshot } from '../ports/changes.ts';
 import type { Head, LogEntry, RunRecord } from '../ports/record.ts';
@@ -33,7 +33,8 @@ export function fencedHead({ runId, epoch, step }: Fence, { head }: Snapshot): H
 
 /** Commits one step behind the fence; with `end` also ends the run and gives the thread to the next one. */
 export function decideCommit(request: CommitStepRequest, snapshot: Snapshot): Decision<CommitStepReply> {
-  const { runId, step, at, end } = request;
+  const { runId, step, at, end, wakeAt, usageJson } = request;
+  if (end && wakeAt !== undefined) throw invalid(['wakeAt'], 'is given together with end');
   const head = fencedHead(request, snapshot);
   refuseStep(request);
   const { messages, nextPosition } = placeMessages(request.messages, head.nextPosition, snapshot.entries);
@@ -50,14 +51,16 @@ export function decideCommit(request: CommitStepRequest, snapshot: Snapshot): De
     claims: 0,
     ...progressAfter(request, head),
   };
-  const run = snapshot.runs.get(runId);
-  const ended = end && run ? endRun(stepped, run, end, at) : undefined;
+  const run = withUsage(snapshot.runs.get(runId), usageJson);
+  // A run that ends or sleeps leaves its worker.
+  const left = run && (end ? endRun(stepped, run, end, at) : sleepRun(stepped, run, request));
+  const written = left?.run ?? (usageJson === undefined ? undefined : run);
   const change = {
-    head: ended?.head ?? stepped,
+    head: left?.head ?? stepped,
     fields: request.fields,
     messages,
     removedFromContext,
-    ...(ended ? { runs: [ended.run] } : {}),
+    ...(written ? { runs: [written] } : {}),
   };
   const info = { source: 'step', runId, step, nodes: request.nodes, at } as const;
   const sized = withCheckpoint(change, head, snapshot, info);
@@ -68,7 +71,7 @@ export function decideCommit(request: CommitStepRequest, snapshot: Snapshot): De
     change: sized,
     reply: {
       version: stepped.version,
-      ...(ended?.head.activeRun === undefined ? {} : { nextRunId: ended.head.activeRun }),
+      ...(end === undefined || left?.head.activeRun === undefined ? {} : { nextRunId: left.head.activeRun }),
       ...(rejoins(messages, snapshot.entries) ? { rejoined: true } : {}),
     },
   };
@@ -92,10 +95,26 @@ function progressAfter(
   return kept === undefined ? {} : { progress: kept };
 }
 
+const withUsage = (run: RunRecord | undefined, usage: string | undefined): RunRecord | undefined =>
+  run && usage !== undefined ? { ...run, usage } : run;
+
 /** The head of a thread that no run holds. */
 export function withoutRun(head: Head): Head {
   const { activeRun: _run, activeStatus: _status, worker: _worker, foundVersion: _found, ...free } = head;
   return free;
+}
+
+/** Takes the run from its worker until it wakes. It keeps its thread. */
+function sleepRun(
+  { worker: _, ...head }: Head,
+  run: RunRecord,
+  { wakeAt, at }: CommitStepRequest,
+): { readonly head: Head; readonly run: RunRecord } | undefined {
+  if (wakeAt === undefined) return undefined;
+  return {
+    head: { ...head, epoch: head.epoch + 1, activeStatus: 'sleeping' },
+    run: { ...run, status: 'sleeping', updatedAt: at, wakeAt },
+  };
 }
 
 /** Ends the run that holds the thread, and gives the thread to the run that waited longest. */

@@ -26,6 +26,7 @@ export interface Result {
   readonly summary?: string;
   readonly iterations: number;
   readonly recursion_limit_reached: boolean;
+  readonly metadata: Readonly<Record<string, unknown>>;
   readonly meta: {
     readonly thread_id: string;
     readonly run_id: string;

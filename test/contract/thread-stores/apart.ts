@@ -31,6 +31,8 @@ export function storeApart(store: ThreadStore, place: string): ThreadStore {
     getMessage: (key, messageId) => store.getMessage(at(key), messageId),
     listOpenRuns: async ({ limit, ...page }) =>
       ours(await store.listOpenRuns({ limit: everything, ...page })).slice(0, limit),
+    listSleepingRuns: async ({ limit, ...page }) =>
+      ours(await store.listSleepingRuns({ limit: everything, ...page })).slice(0, limit),
     listIdle: async (time, limit) => ours(await store.listIdle(time, everything)).slice(0, limit),
     listDeleting: async (limit) => ours(await store.listDeleting(everything)).slice(0, limit),
     beginRequest: (owner, key, record) => store.beginRequest(prefix + owner, key, record),

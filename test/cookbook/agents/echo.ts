@@ -1,8 +1,8 @@
-import { END, START, StateGraph, textOf } from '@agent-workflow/graph';
+import { END, lastUserText, START, StateGraph } from '@agent-workflow/graph';
 
 /** Repeats the last message. */
 export const graph = new StateGraph({})
-  .addNode('echo', ({ context }, { emit }) => emit(`You wrote: ${context.map(textOf).at(-1) ?? ''}`))
+  .addNode('echo', (state, { emit }) => emit(`You wrote: ${lastUserText(state)}`))
   .addEdge(START, 'echo')
   .addEdge('echo', END)
   .compile();

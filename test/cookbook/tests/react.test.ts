@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { textOf } from '@agent-workflow/graph';
-import { fakeModel, user, walk } from '@agent-workflow/graph/testing';
+import { fakeModel, lastText, user, walk } from '@agent-workflow/graph/testing';
 import { createAgent } from '../agents/react.ts';
 
 test('the agent calls its tools until the model answers without a call', async () => {
@@ -10,9 +9,9 @@ test('the agent calls its tools until the model answers without a call', async (
     { call: 'cancel', args: { id: 'A1' } },
     'Order A1 is cancelled.',
   ]);
-  const { state, steps } = await walk(createAgent(model), { context: [user('Please cancel A1')] });
-  assert.deepEqual(steps.flat(), ['agent', 'tools', 'agent', 'tools', 'agent']);
-  assert.equal(state.context.map(textOf).at(-1), 'Order A1 is cancelled.');
+  const walked = await walk(createAgent(model), { context: [user('Please cancel A1')] });
+  assert.deepEqual(walked.steps.flat(), ['agent', 'tools', 'agent', 'tools', 'agent']);
+  assert.equal(lastText(walked), 'Order A1 is cancelled.');
   assert.equal(model.questions[0]?.instructions, 'You help with orders.');
   assert.deepEqual(
     model.questions[0].tools.map(({ name }) => name),

@@ -2,7 +2,7 @@
 component: execution-api
 serves: execution
 section: api
-main: services/execution/main.ts
+main: services/execution/main.js
 grpc: true
 agent: true
 env: { ROLE: api }
@@ -17,7 +17,7 @@ reports: [calls, queue]
 {{- define "execution.worker" -}}
 component: execution-worker
 section: worker
-main: services/execution/main.ts
+main: services/execution/main.js
 agent: true
 env: { ROLE: worker }
 calls: [threads, memory]

@@ -1,6 +1,6 @@
 {{- define "gateway.facts" -}}
 component: gateway
-main: gateway/main.ts
+main: gateway/main.js
 http: true
 agent: true
 calls: [threads, execution, memory]

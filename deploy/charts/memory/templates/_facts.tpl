@@ -1,6 +1,6 @@
 {{- define "memory.facts" -}}
 component: memory
-main: services/memory/main.ts
+main: services/memory/main.js
 grpc: true
 callers: [gateway, execution-api, execution-worker]
 needs: [WEAVIATE_URL]

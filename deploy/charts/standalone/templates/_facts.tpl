@@ -1,6 +1,6 @@
 {{- define "standalone.facts" -}}
 component: standalone
-main: services/standalone/main.ts
+main: services/standalone/main.js
 http: true
 agent: true
 data: /data

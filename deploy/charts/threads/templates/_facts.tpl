@@ -1,8 +1,8 @@
 {{- define "threads.facts" -}}
 {{- $isPostgres := eq (get (.Values.config | default dict) "THREAD_STORE" | toString) "postgres" }}
 component: threads
-main: services/threads/main.ts
-migrate: services/threads/migrate.ts
+main: services/threads/main.js
+migrate: services/threads/migrate.js
 grpc: true
 callers: [gateway, execution-api, execution-worker]
 needs: {{ $isPostgres | ternary "[POSTGRES_HOST]" "[CASSANDRA_CONTACT_POINTS, CASSANDRA_LOCAL_DATACENTER]" }}

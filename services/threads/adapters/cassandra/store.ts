@@ -113,6 +113,7 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
     listUndos: (key, page) => hold(() => history.listUndos(key, page)),
     getMessage: (key, messageId) => hold(() => reading.getMessage(key, messageId)),
     listOpenRuns: (page) => hold(() => sweeps.listOpenRuns(page)),
+    listSleepingRuns: (page) => hold(() => sweeps.listSleepingRuns(page)),
     listIdle: (time, limit) => hold(() => sweeps.listIdle(time, limit)),
     listDeleting: (limit) => hold(() => sweeps.listDeleting(limit)),
     beginRequest: (owner, key, record) => hold(() => requests.beginRequest(owner, key, record)),

@@ -108,6 +108,8 @@ export const runValues = (run: RunRecord): Readonly<Record<string, Param>> => ({
   resume: run.resume ? toList(run.resume) : null,
   output_from: run.outputFrom ?? null,
   output_to: run.outputTo ?? null,
+  wake_at: run.wakeAt ?? null,
+  usage: run.usage ?? null,
 });
 
 export const toOpenRun = (row: Row): OpenRun => ({ ...toRunRow(row), owner: row['owner'] as string });

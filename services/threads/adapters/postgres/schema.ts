@@ -127,4 +127,8 @@ export const migrations: readonly string[] = [
      PRIMARY KEY (owner, key_hash)
    );
    CREATE INDEX idempotency_by_time ON idempotency (at)`,
+  `ALTER TABLE runs ADD COLUMN wake_at bigint;
+   CREATE INDEX runs_sleeping ON runs (wake_at, run_id) WHERE status = 'sleeping'`,
+  // The tokens by model that the run has taken: JSON.
+  'ALTER TABLE runs ADD COLUMN usage text',
 ];

@@ -1,14 +1,14 @@
-import { openStatuses } from '@agent-workflow/protos/lists';
+import { awakeStatuses } from '@agent-workflow/protos/lists';
 import type { ThreadKey } from '../../ports/record.ts';
 import type { ThreadSweeps } from '../../ports/sweeps.ts';
 import { runBytes } from '../../record/row-sizes.ts';
-import { runColumns, take, toKey } from '../../record/sql-rows.ts';
+import { runColumns, take, toKey, toSleepingRun } from '../../record/sql-rows.ts';
 import type { Session } from './client.ts';
 import { pageOf } from './pages.ts';
 import { toOpenRun } from './rows.ts';
 
-/** The statuses of runs that have not ended, as SQL. */
-const open = openStatuses.map((status) => `'${status}'`).join(', ');
+/** The statuses of runs that are queued or running, as SQL. */
+const awake = awakeStatuses.map((status) => `'${status}'`).join(', ');
 
 /** What goes through the threads of every owner. Several replicas do it at once, and none waits for another. */
 export function createSweeps(session: Session): ThreadSweeps {
@@ -18,12 +18,21 @@ export function createSweeps(session: Session): ThreadSweeps {
       const page = pageOf({
         columns: `owner, ${runColumns}`,
         size: '512 + octet_length(run_id)',
-        from: `FROM runs AS x WHERE x.status IN (${open}) AND x.run_id > $1`,
+        from: `FROM runs AS x WHERE x.status IN (${awake}) AND x.run_id > $1`,
         order: 'x.run_id, x.owner',
         firstParam: 2,
         ...limits,
       });
       return take(await query(page.sql, [after, ...page.params]), toOpenRun, runBytes, limits.bytes);
+    },
+
+    listSleepingRuns: async ({ until, after, limit }) => {
+      const rows = await query(
+        `SELECT owner, thread_id, run_id, wake_at FROM runs
+         WHERE status = 'sleeping' AND wake_at <= $1 AND (wake_at, run_id) > ($2, $3) ORDER BY wake_at, run_id LIMIT $4`,
+        [until, after?.wakeAt ?? 0, after?.runId ?? '', limit],
+      );
+      return rows.map(toSleepingRun);
     },
 
     listIdle: async (time, limit) => (await query(selectIdle, [time, limit])).map(toKey),

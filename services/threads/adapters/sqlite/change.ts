@@ -130,10 +130,11 @@ function putRun(db: Sqlite, ref: number, { owner }: ThreadKey, run: RunRecord): 
   const { changes } = db
     .prepare(
       `INSERT INTO runs (owner, run_id, ref, thread_id, request_id, status, granularity, is_new_thread, created_at, updated_at,
-       resumes, "end", options, input, answers, has_new_input, resume, output_from, output_to)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       resumes, "end", options, input, answers, has_new_input, resume, output_from, output_to, wake_at, usage)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET status = excluded.status, updated_at = excluded.updated_at, resumes = excluded.resumes,
-       "end" = excluded."end", input = excluded.input, output_from = excluded.output_from, output_to = excluded.output_to
+       "end" = excluded."end", input = excluded.input, output_from = excluded.output_from, output_to = excluded.output_to,
+       wake_at = excluded.wake_at, usage = excluded.usage
        WHERE ref = excluded.ref`,
     )
     .run(
@@ -156,6 +157,8 @@ function putRun(db: Sqlite, ref: number, { owner }: ThreadKey, run: RunRecord): 
       run.resume ? toList(run.resume) : null,
       run.outputFrom ?? null,
       run.outputTo ?? null,
+      run.wakeAt ?? null,
+      run.usage ?? null,
     );
   if (changes === 0) throw conflict(`run "${run.runId}" belongs to another thread`);
   if (run.end) db.prepare('DELETE FROM tool_calls WHERE ref = ? AND run_id = ?').run(ref, run.runId);

@@ -139,4 +139,8 @@ export const migrations: readonly string[] = [
    ALTER TABLE threads ADD COLUMN context_bytes INTEGER;
    ALTER TABLE threads ADD COLUMN context_number INTEGER NOT NULL DEFAULT 1;
    CREATE INDEX messages_in_context ON messages (ref, in_context, position) WHERE in_context > 0`,
+  `ALTER TABLE runs ADD COLUMN wake_at INTEGER;
+   CREATE INDEX runs_sleeping ON runs (wake_at, run_id, owner, thread_id) WHERE status = 'sleeping'`,
+  // The tokens by model that the run has taken: JSON.
+  'ALTER TABLE runs ADD COLUMN usage TEXT',
 ];

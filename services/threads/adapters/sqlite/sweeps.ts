@@ -1,13 +1,13 @@
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
-import { openStatuses } from '@agent-workflow/protos/lists';
+import { awakeStatuses } from '@agent-workflow/protos/lists';
 import type { OpenRun, ThreadSweeps } from '../../ports/sweeps.ts';
 import { runBytes } from '../../record/row-sizes.ts';
-import { runColumns, take, toKey, toRunRow, type Row } from '../../record/sql-rows.ts';
+import { runColumns, take, toKey, toRunRow, toSleepingRun, type Row } from '../../record/sql-rows.ts';
 import { expireCheckpoints } from './checkpoints.ts';
 import { selectHead } from './snapshot.ts';
 
-/** The statuses of runs that have not ended, as SQL. */
-const open = openStatuses.map((status) => `'${status}'`).join(', ');
+/** The statuses of runs that are queued or running, as SQL. */
+const awake = awakeStatuses.map((status) => `'${status}'`).join(', ');
 
 /** What goes through the threads of every owner. */
 export function createSweeps(db: Sqlite): ThreadSweeps {
@@ -15,10 +15,18 @@ export function createSweeps(db: Sqlite): ThreadSweeps {
   return {
     listOpenRuns: ({ limit, after = '', bytes }) => {
       const rows = prepare(
-        `SELECT owner, ${runColumns} FROM runs WHERE status IN (${open}) AND run_id > ? ORDER BY run_id LIMIT ?`,
+        `SELECT owner, ${runColumns} FROM runs WHERE status IN (${awake}) AND run_id > ? ORDER BY run_id LIMIT ?`,
       ).iterate(after, limit);
       const toOpenRun = (row: Row): OpenRun => ({ ...toRunRow(row), owner: row['owner'] as string });
       return Promise.resolve(take(rows, toOpenRun, runBytes, bytes));
+    },
+
+    listSleepingRuns: ({ until, after, limit }) => {
+      const rows = prepare(
+        `SELECT owner, thread_id, run_id, wake_at FROM runs
+         WHERE status = 'sleeping' AND wake_at <= ? AND (wake_at, run_id) > (?, ?) ORDER BY wake_at, run_id LIMIT ?`,
+      ).all(until, after?.wakeAt ?? 0, after?.runId ?? '', limit);
+      return Promise.resolve(rows.map(toSleepingRun));
     },
 
     listIdle: (time, limit) => {

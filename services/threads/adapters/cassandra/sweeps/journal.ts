@@ -24,6 +24,8 @@ export interface Journal {
   readonly end: (thread: ThreadKey, id: string, time: number) => Promise<void>;
   /** Notes that are not known to be over, the oldest bucket first, in buckets that begin at `until` or before. */
   readonly walk: (until: number) => AsyncGenerator<readonly Noted[]>;
+  /** Notes that are not known to be over of the buckets from `from` to `until`, both times, unordered. */
+  readonly between: (from: number, until: number) => Promise<readonly Noted[]>;
   /** Remembers in memory that the note is over. */
   readonly settle: (noted: Noted) => void;
 }
@@ -145,6 +147,12 @@ export function createJournal({ session, now, topic, bucketMs, isTimely }: Journ
       }
       // Only from the front on: then all that was removed is one range, which costs a reader nothing.
       if (front) await drop(dropBucketsTo, front.bucket, front.time);
+    },
+
+    between: async (from, until) => {
+      const notes: Noted[] = [];
+      for (let bucket = bucketOf(from); bucket <= bucketOf(until); bucket++) notes.push(...(await load(bucket)));
+      return notes;
     },
 
     settle: (noted) => {

@@ -2,7 +2,7 @@ import { createQuota } from '@agent-workflow/kit/pages';
 import { isOpen } from '@agent-workflow/protos/lists';
 import type { PageLimits, RunRow } from '../../../ports/lists.ts';
 import type { ThreadKey } from '../../../ports/record.ts';
-import type { OpenRun } from '../../../ports/sweeps.ts';
+import type { OpenRun, SleepingRun, ThreadSweeps, WakeMark } from '../../../ports/sweeps.ts';
 import { runBytes } from '../../../record/row-sizes.ts';
 import type { Announcement, Session } from '../client/client.ts';
 import { createJournal, type Journal, type Noted } from './journal.ts';
@@ -17,6 +17,7 @@ interface Sweeps {
   /** Called after the change: notes which runs it has ended. A sweep finds out what was not noted. */
   readonly conclude: (key: ThreadKey, plan: Plan) => Promise<void>;
   readonly listOpenRuns: (page: PageLimits & { readonly after?: string | undefined }) => Promise<readonly OpenRun[]>;
+  readonly listSleepingRuns: ThreadSweeps['listSleepingRuns'];
   readonly listDeleting: (limit: number) => Promise<readonly ThreadKey[]>;
   readonly listIdle: (time: number, limit: number) => Promise<readonly ThreadKey[]>;
 }
@@ -29,6 +30,8 @@ interface SweepsOptions {
 }
 
 const openBucketMs = 30 * 1000;
+/** Those that wait for the next wakes read a bucket or two each second. */
+const sleepingBucketMs = 5 * 1000;
 const minuteMs = 60 * 1000;
 const hourMs = 60 * minuteMs;
 
@@ -40,10 +43,13 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
   const open = createJournal({ session, now, topic: 'open', bucketMs: openBucketMs, isTimely: true });
   const deleting = createJournal({ session, now, topic: 'deleting', bucketMs: hourMs, isTimely: true });
   const idle = createJournal({ session, now, topic: 'idle', bucketMs: hourMs, isTimely: false });
+  // Noted for the time at which each of them wakes.
+  const sleeping = createJournal({ session, now, topic: 'sleeping', bucketMs: sleepingBucketMs, isTimely: false });
 
   const checkRun = async (noted: Noted): Promise<OpenRun | undefined> => {
     const run = await readRun(noted, noted.id);
-    if (run && isOpen(run.status)) return { ...run, owner: noted.owner };
+    // A run that sleeps for long is noted again when it wakes, in a bucket of that time.
+    if (run && isOpen(run.status) && !sleepsLong(run, now())) return { ...run, owner: noted.owner };
     if (run || noted.isOld) open.settle(noted);
     return undefined;
   };
@@ -61,9 +67,22 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
     return head !== undefined && !head.deleting && head.activeRun === undefined && head.updatedAt < time;
   };
 
+  const checkSleeping = async (noted: Noted, { wakeAt, runId }: WakeMark): Promise<SleepingRun | undefined> => {
+    const run = await readRun(noted, runId);
+    const { owner, threadId } = noted;
+    if (run?.status === 'sleeping' && run.wakeAt === wakeAt) return { owner, threadId, runId, wakeAt };
+    if (noted.isOld) sleeping.settle(noted);
+    return undefined;
+  };
+
   return {
-    announce: (key, { head, newRuns, isMarked, isNewHour }) => [
+    announce: (key, { head, runs, newRuns, isMarked, isNewHour }) => [
       ...newRuns.filter(({ status }) => isOpen(status)).map(({ runId, createdAt }) => open.note(key, runId, createdAt)),
+      ...runs.flatMap(({ runId, status, wakeAt }) => {
+        if (wakeAt === undefined) return [];
+        if (status === 'sleeping') return [sleeping.note(key, toWakeId({ wakeAt, runId }), wakeAt)];
+        return status === 'running' ? [open.note(key, runId, now())] : [];
+      }),
       ...(isMarked ? [deleting.note(key, '', now())] : []),
       ...(isNewHour ? [idle.note(key, '', head.updatedAt)] : []),
     ],
@@ -73,6 +92,9 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
         runs.filter(({ status }) => !isOpen(status)),
         ({ runId, createdAt }) => open.end(key, runId, createdAt),
       );
+      await inTurn(runs, async ({ runId, status, wakeAt }) => {
+        if (wakeAt !== undefined && status !== 'sleeping') await sleeping.end(key, toWakeId({ wakeAt, runId }), wakeAt);
+      });
     },
 
     listOpenRuns: async ({ limit, after = '', bytes }) => {
@@ -92,10 +114,47 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
       return runs;
     },
 
+    listSleepingRuns: async ({ until, after = { wakeAt: 0, runId: '' }, limit }) => {
+      const notes: (readonly [WakeMark, Noted])[] = [];
+      const add = (noted: Noted): void => {
+        const mark = fromWakeId(noted.id);
+        if (mark.wakeAt <= until && compareMarks(mark, after) > 0) notes.push([mark, noted]);
+      };
+      if (until - after.wakeAt <= mostBetweenMs) (await sleeping.between(after.wakeAt, until)).forEach(add);
+      else for await (const some of sleeping.walk(until)) some.forEach(add);
+      notes.sort(([a], [b]) => compareMarks(a, b));
+      const runs: SleepingRun[] = [];
+      for (const some of chunksOf(notes)) {
+        for (const run of await inTurn(some, ([mark, noted]) => checkSleeping(noted, mark))) {
+          if (run) runs.push(run);
+          if (runs.length === limit) return runs;
+        }
+      }
+      return runs;
+    },
+
     listDeleting: (limit) => find(deleting, { until: now() + aheadMs, limit, check: checkDeleting }),
     listIdle: (time, limit) => find(idle, { until: time, limit, check: (noted) => checkIdle(noted, time) }),
   };
 }
+
+/** Whether it sleeps until the buckets of open runs of now take no more notes: the claim that wakes it notes it in a later one. */
+const sleepsLong = ({ status, wakeAt = 0 }: RunRow, now: number): boolean =>
+  status === 'sleeping' && wakeAt > now + openBucketMs + aheadMs;
+
+/** Buckets of a longer time are looked up in the list of buckets, instead of being read one by one. */
+const mostBetweenMs = minuteMs;
+
+/** The id of a note: digits alone, then a slash, so that no id of a run can be mistaken for a part of it. */
+const toWakeId = ({ wakeAt, runId }: WakeMark): string => `${String(wakeAt)}/${runId}`;
+
+function fromWakeId(id: string): WakeMark {
+  const slash = id.indexOf('/');
+  return { wakeAt: Number(id.slice(0, slash)), runId: id.slice(slash + 1) };
+}
+
+const compareMarks = (a: WakeMark, b: WakeMark): number =>
+  a.wakeAt - b.wakeAt || (a.runId < b.runId ? -1 : a.runId > b.runId ? 1 : 0);
 
 interface Search {
   readonly until: number;

@@ -1,5 +1,7 @@
 import { newId } from '@agent-workflow/kit/ids';
-import type { AnswerPart, Model, ModelQuestion } from './model.ts';
+import type { AnswerPart, Model, ModelQuestion } from '../model/model.ts';
+import { onCrash } from './crash-scope.ts';
+import { toWords } from './to-words.ts';
 
 /** One answer of a fake model: a text, calls of tools, both as parts, or an error that it fails with. */
 export type ScriptedAnswer =
@@ -11,29 +13,42 @@ export interface FakeModel extends Model {
 }
 
 /**
- * A model for tests: gives the answers in their order, each once. A function answers every question itself.
+ * A model for tests: gives the answers in their order, each once. A function answers every question itself. An answer that a crash of
+ * `walkWithCrashes` threw away is given again.
  * @throws Error, when it is asked, once no answer is left.
  */
 export function fakeModel(
   script: readonly ScriptedAnswer[] | ((question: ModelQuestion) => ScriptedAnswer),
 ): FakeModel {
   const questions: ModelQuestion[] = [];
+  const next = typeof script === 'function' ? script : inOrder(script);
   return {
     questions,
     async *answer(question, signal) {
       signal.throwIfAborted();
       questions.push(question);
-      const answer = typeof script === 'function' ? script(question) : script[questions.length - 1];
-      if (answer === undefined) throw new Error(`the fake model has no answer number ${String(questions.length)}`);
+      const answer = next(question);
       if (answer instanceof Error) throw answer;
       yield* toParts(answer);
     },
   };
 }
 
+/** Gives the first answer that is not given yet. */
+function inOrder(script: readonly ScriptedAnswer[]): () => ScriptedAnswer {
+  const given = new Set<number>();
+  return () => {
+    const at = script.findIndex((_, index) => !given.has(index));
+    const answer = script[at];
+    if (answer === undefined) throw new Error(`the fake model has no answer number ${String(given.size + 1)}`);
+    given.add(at);
+    onCrash(() => given.delete(at));
+    return answer;
+  };
+}
+
 function toParts(answer: Exclude<ScriptedAnswer, Error>): readonly AnswerPart[] {
-  // Each word is a part, as with a real model.
-  if (typeof answer === 'string') return answer.split(/(?<=\s)(?=\S)/).map((text) => ({ type: 'text', text }));
+  if (typeof answer === 'string') return toWords(answer);
   if ('call' in answer) return [{ type: 'tool_call', id: newId(), name: answer.call, args: answer.args ?? {} }];
   return answer;
 }

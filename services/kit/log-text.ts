@@ -1,5 +1,5 @@
 /** A line of the log as people read it: time, level, message, then its other fields. What is no JSON object stays as it is. */
-export function readable(line: string): string {
+export function toLogText(line: string): string {
   const entry = parse(line);
   if (entry === undefined) return line;
   const { time, level, msg, service: _, config: __, ...rest } = entry;

@@ -1,0 +1,8 @@
+/** The ids in examples. A test puts ids that exist in place of those that the service makes. */
+export const exampleIds = {
+  thread: 'support-42',
+  message: 'question-1',
+  run: '019c2f6e-8f00-7a10-8000-3b5c9d1e7f21',
+  checkpoint: '1795418778876002',
+  memory: '019c2f6e-9100-7a10-8000-3b5c9d1e7f23',
+} as const;

@@ -1,0 +1,31 @@
+import { readFileSync } from 'node:fs';
+import type { Context, Middleware } from '../http/context.ts';
+import { sendHead } from '../http/head.ts';
+import { answerWithPage, toPage, type Page } from './page.ts';
+
+/** Answers requests for the icon that browsers show, with or without `/docs`. */
+export function icon(): Middleware {
+  let page: Page | undefined;
+  return async (ctx, next) => {
+    if (ctx.path !== '/favicon.ico') {
+      await next();
+      return;
+    }
+    page ??= toPage('svg', readFileSync(new URL('./assets/favicon.svg', import.meta.url)));
+    answerWithPage(ctx, page);
+  };
+}
+
+/** Leads browsers from `/` to the guide. Other callers of `/` get what any unknown path gives. */
+export const home: Middleware = async (ctx, next) => {
+  if (ctx.path !== '/' || !isBrowser(ctx)) {
+    await next();
+    return;
+  }
+  sendHead(ctx, 302, ['Location', '/docs', 'Vary', 'Accept', 'Content-Length', '0']);
+  ctx.res.end();
+};
+
+/** A browser that opens a page names HTML; programs take any type. */
+const isBrowser = ({ method, req }: Context): boolean =>
+  (method === 'GET' || method === 'HEAD') && /(^|,)\s*text\/html\s*(;|,|$)/i.test(req.headers.accept ?? '');

@@ -1,0 +1,6 @@
+import { choice, type Settings } from '@agent-workflow/kit/env';
+
+/** Settings of the pages for people. */
+export const pageSettings = {
+  DOCS: choice(['on', 'off'], 'on', 'Whether the guide and the reference of the API are served at `/docs`'),
+} satisfies Settings;

@@ -1,0 +1,73 @@
+import type { EventKind } from '@agent-workflow/protos/event-parts';
+
+/** What each kind of event means to a caller. */
+export const eventMeanings: Readonly<Record<EventKind, string>> = {
+  metadata: 'the first event: which run and thread this is',
+  on_chain_start: 'the run has started',
+  on_chain_stream: 'a node has started, ended, or started again, or published its progress',
+  messages_chunk: 'a chunk of a message, or its end with the whole message',
+  state_chunk: 'the fields that a step has changed; not at granularity `low`',
+  context_chunk: 'the messages that a step has changed in the context; not at granularity `low`',
+  summary_chunk: 'the new summary; only at granularity `full`',
+  on_chain_end: 'the last event of a run that did not fail: its result',
+  error: 'the last event of a run that failed',
+};
+
+interface EventForm {
+  /** The form of `data`, in words. */
+  readonly data: string;
+  /** A `data` of this kind. */
+  readonly example: unknown;
+}
+
+/** The `data` of each kind of event. */
+export const eventForms: Readonly<Record<EventKind, EventForm>> = {
+  metadata: {
+    data: 'An object with `request_id`, `thread_id`, `run_id` and `is_new_thread`. `rebuilt: true` when the events were lost or have expired and were made again from the record: their numbers are others, and messages come whole.',
+    example: {
+      request_id: '019a1f6e-8f00-7000-8000-000000000001',
+      thread_id: 'support-42',
+      run_id: '019a1f6e-8f00-7000-8000-000000000002',
+      is_new_thread: true,
+    },
+  },
+  on_chain_start: { data: 'An empty object.', example: {} },
+  on_chain_stream: {
+    data: 'An object with `node`, `step`, `status`, and `branch` where the node runs in several. `status` is `started`, `completed`, `restarted` with `attempt` (after a failure or a crash: messages of this step that have not ended are void), `sleeping` with `wake_at`, or `progress` with `custom`, which is what the node published.',
+    example: { node: 'agent', step: 1, status: 'started' },
+  },
+  messages_chunk: {
+    data: 'A text that continues the message of `metadata.message_id`, or a block that is not text. `""` with `message`, which holds the whole message, ends the message.',
+    example: 'Good morn',
+  },
+  state_chunk: { data: 'An object of the changed fields; `state` holds the same.', example: { rounds: 2 } },
+  context_chunk: {
+    data: 'An object with `messages`, those added or replaced, and `removed`, the ids of those that were left out.',
+    example: { messages: [], removed: ['question-1'] },
+  },
+  summary_chunk: { data: 'A text: the new summary.', example: 'The caller asked for the time.' },
+  on_chain_end: {
+    data: 'The result, as `data` of `POST /v1/graph/invoke` at this granularity. It also ends runs that were interrupted or stopped; `meta.status` says which.',
+    example: {
+      messages: [],
+      all_messages: [],
+      iterations: 1,
+      recursion_limit_reached: false,
+      metadata: {
+        message: 'stopped',
+        request_id: '019a1f6e-8f00-7000-8000-000000000001',
+        timestamp: '2026-01-01T12:00:00.000Z',
+      },
+      meta: {
+        thread_id: 'support-42',
+        run_id: '019a1f6e-8f00-7000-8000-000000000002',
+        is_new_thread: true,
+        status: 'stopped',
+      },
+    },
+  },
+  error: {
+    data: 'An object with `code`, `message`, and `node` when a node failed.',
+    example: { code: 'NODE_ERROR', message: 'the node "agent" failed', node: 'agent' },
+  },
+};

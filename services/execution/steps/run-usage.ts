@@ -1,0 +1,42 @@
+import type { ClaimedRun } from '@agent-workflow/protos/threads';
+import { sumBounded } from '@agent-workflow/graph/state/usage';
+import { fromUsageJson, type ModelUsage, type Usage } from '@agent-workflow/protos/usage';
+
+/** The tokens of one claimed run. Each commit writes the sum up to it, so that a commit which is repeated counts once. */
+export interface RunUsage {
+  /** @throws RunFailure when the run has used too many models. */
+  readonly add: (usage: ModelUsage) => void;
+  /** Those of the committed steps, and of the one that runs now. */
+  readonly total: () => Usage;
+  /** The sum for the next commit; `undefined` when it is on record. */
+  readonly uncommitted: () => Usage | undefined;
+  /** The sum is on record. Gives what it adds to the one before. */
+  readonly committed: (sum: Usage) => Usage;
+}
+
+/** Goes on from what the run's earlier claims have committed. */
+export function createRunUsage({ usageJson }: Pick<ClaimedRun, 'usageJson'>): RunUsage {
+  let total = fromUsageJson(usageJson);
+  let onRecord = total;
+  return {
+    add: (usage) => {
+      total = sumBounded(total, [usage]);
+    },
+    total: () => total,
+    uncommitted: () => (total === onRecord ? undefined : total),
+    committed: (sum) => {
+      const added = addedSince(onRecord, sum);
+      onRecord = sum;
+      return added;
+    },
+  };
+}
+
+function addedSince(before: Usage, after: Usage): Usage {
+  const known = new Map(before.map((one) => [one.model, one]));
+  return after.map(({ model, inputTokens, outputTokens }) => ({
+    model,
+    inputTokens: inputTokens - (known.get(model)?.inputTokens ?? 0),
+    outputTokens: outputTokens - (known.get(model)?.outputTokens ?? 0),
+  }));
+}

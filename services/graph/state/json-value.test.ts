@@ -1,0 +1,66 @@
+import fc from 'fast-check';
+import test from 'ava';
+import { toStrictJson } from './json-value.ts';
+
+test('every JSON value is given as it is', (t) => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
+      t.deepEqual(toStrictJson(value, 'it'), JSON.parse(JSON.stringify(value)));
+    }),
+  );
+});
+
+class Point {
+  readonly x = 1;
+}
+
+const refused: readonly (readonly [unknown, string])[] = [
+  [undefined, 'value is undefined'],
+  [NaN, 'value is NaN'],
+  [{ a: { b: [0, -Infinity] } }, 'value.a.b[1] is -Infinity'],
+  [{ a: undefined }, 'value.a is undefined'],
+  [[() => 1], 'value[0] is a function'],
+  [[Symbol('x')], 'value[0] is a symbol'],
+  [[1n], 'value[0] is a bigint'],
+  [{ at: new Date(0) }, 'value.at is an object of class Date'],
+  [new Map(), 'value is an object of class Map'],
+  [new Point(), 'value is an object of class Point'],
+  [[1, , 2], 'value[1] is undefined'],
+];
+
+for (const [value, fault] of refused) {
+  test(`what JSON would drop or change is refused: ${fault}`, (t) => {
+    t.throws(() => toStrictJson(value, 'send'), {
+      name: 'TypeError',
+      message: `send was given what is not JSON: ${fault}`,
+    });
+  });
+}
+
+test('wherever a value that JSON drops stands, its place is named', (t) => {
+  const keys = fc.array(fc.constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 8 });
+  fc.assert(
+    fc.property(keys, (path) => {
+      const value = path.reduceRight<unknown>((inner, key) => ({ first: 1, [key]: inner }), undefined);
+      t.throws(() => toStrictJson(value, 'it'), { message: new RegExp(`: value\\.${path.join('\\.')} is undefined$`) });
+    }),
+  );
+});
+
+test('a cycle and nesting without end are refused, and an object that stands in two places is not', (t) => {
+  const cycle: Record<string, unknown> = {};
+  cycle['self'] = { cycle };
+  t.throws(() => toStrictJson(cycle, 'it'), { message: /value\.self\.cycle is an object that holds itself/ });
+  let deep: unknown = 1;
+  for (let level = 0; level < 100_000; level++) deep = [deep];
+  t.throws(() => toStrictJson(deep, 'it'), { message: /is nested more than 500 levels deep/ });
+  const shared = { x: 1 };
+  t.deepEqual(toStrictJson([shared, shared], 'it'), [{ x: 1 }, { x: 1 }]);
+});
+
+test('a value over its bound is refused with its size', (t) => {
+  t.throws(() => toStrictJson('xxx', 'it', 4), {
+    name: 'RangeError',
+    message: 'it was given 5 bytes of JSON, more than 4',
+  });
+});

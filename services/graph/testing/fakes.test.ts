@@ -1,0 +1,148 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test, { type ExecutionContext } from 'ava';
+import type { AnswerPart, Model, ModelQuestion } from '../model/model.ts';
+import { fakeMemory, fakeModel, recordedModel, user } from '../testing.ts';
+
+const { signal } = new AbortController();
+
+const question = (text: string, more: Partial<ModelQuestion> = {}): ModelQuestion => ({
+  instructions: 'Be short.',
+  messages: [user(text)],
+  tools: [],
+  ...more,
+});
+
+async function answerOf(model: Model, asked: ModelQuestion): Promise<readonly AnswerPart[]> {
+  const parts: AnswerPart[] = [];
+  for await (const part of model.answer(asked, signal)) parts.push(part);
+  return parts;
+}
+
+const textOfParts = (parts: readonly AnswerPart[]): string =>
+  parts.map((part) => (part.type === 'text' ? part.text : '')).join('');
+
+function fileFor(t: ExecutionContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'recorded-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  return join(folder, 'answers', 'model.json');
+}
+
+const never: Model = fakeModel(() => new Error('the real model was asked'));
+
+test('a recorded model asks the real one once for each question, and replays its answers without it', async (t) => {
+  const file = fileFor(t);
+  const usage = { type: 'usage', model: 'm', inputTokens: 1, outputTokens: 2 } as const;
+  const call = { type: 'tool_call', id: 'c', name: 'add', args: { a: 1 } } as const;
+  const real = fakeModel([[{ type: 'text', text: 'Four ' }, { type: 'text', text: 'words' }, call, usage], 'Two.']);
+  const recording = recordedModel(real, file, { mode: 'record' });
+  const first = await answerOf(recording, question('one'));
+  t.is(first.length, 4);
+  await answerOf(recording, question('two'));
+  t.deepEqual(await answerOf(recording, question('one')), first);
+  t.is(real.questions.length, 2);
+  const replayed = recordedModel(never, file);
+  t.deepEqual(await answerOf(replayed, question('one')), first);
+  t.is(textOfParts(await answerOf(replayed, question('two'))), 'Two.');
+});
+
+test('a question that is not on record fails in a sentence that names the file and how to record', async (t) => {
+  const file = fileFor(t);
+  await t.throwsAsync(answerOf(recordedModel(never, file), question('one')), {
+    message: `no answer to "one" is on record in ${file}: run the test once with recordedModel(model, file, { mode: 'record' })`,
+  });
+});
+
+test('instructions, messages, tools and schema make a question another one; ids of calls do not', async (t) => {
+  const file = fileFor(t);
+  const withCall = (id: string): ModelQuestion => {
+    const content = [{ type: 'tool_call', id, name: 'add', args: {} }];
+    const result = { type: 'tool_result', call_id: id, output: 1 };
+    const messages = [
+      { ...user('one'), role: 'assistant' as const, content },
+      { ...user(''), role: 'tool' as const, content: [result] },
+    ];
+    return question('one', { messages });
+  };
+  await answerOf(recordedModel(fakeModel(['Yes.']), file, { mode: 'record' }), withCall('a'));
+  const replayed = recordedModel(never, file);
+  t.is(textOfParts(await answerOf(replayed, withCall('b'))), 'Yes.');
+  const tool = { name: 'add', description: '', parameters: {} };
+  for (const other of [{ instructions: '' }, { messages: [user('two')] }, { tools: [tool] }, { schema: {} }])
+    await t.throwsAsync(answerOf(replayed, { ...withCall('a'), ...other }), { message: /is on record/ });
+});
+
+test('an error of the real model is not recorded', async (t) => {
+  const file = fileFor(t);
+  const recording = recordedModel(fakeModel([new Error('busy'), 'Yes.']), file, { mode: 'record' });
+  await t.throwsAsync(answerOf(recording, question('one')), { message: 'busy' });
+  t.is(textOfParts(await answerOf(recording, question('one'))), 'Yes.');
+});
+
+test('the file holds the answers and the beginning of each question, and nothing else of it', async (t) => {
+  const file = fileFor(t);
+  const asked = question('Hi! '.repeat(100), { instructions: 'the secret' });
+  await answerOf(recordedModel(fakeModel(['Yes.']), file, { mode: 'record' }), asked);
+  const text = readFileSync(file, 'utf8');
+  t.false(text.includes('the secret'));
+  const { answers } = JSON.parse(text) as { readonly answers: readonly Readonly<Record<string, unknown>>[] };
+  t.deepEqual(
+    answers.map(({ question: excerpt, parts }) => [excerpt, parts]),
+    [[`${'Hi! '.repeat(25)} …`, [{ type: 'text', text: 'Yes.' }]]],
+  );
+});
+
+test('a file that is no recording is refused by name', async (t) => {
+  const file = join(mkdtempSync(join(tmpdir(), 'recorded-')), 'model.json');
+  t.teardown(() => rmSync(join(file, '..'), { recursive: true }));
+  for (const text of ['{', '[]', '{"answers":[{"key":1}]}']) {
+    writeFileSync(file, text);
+    const refused = await t.throwsAsync(answerOf(recordedModel(never, file), question('one')));
+    t.true(refused.message.startsWith(file));
+  }
+});
+
+test('a recording of a thousand answers takes no more', async (t) => {
+  const file = join(mkdtempSync(join(tmpdir(), 'recorded-')), 'model.json');
+  t.teardown(() => rmSync(join(file, '..'), { recursive: true }));
+  const answers = Array.from({ length: 1000 }, (_, key) => ({ key: String(key), question: '', parts: [] }));
+  writeFileSync(file, JSON.stringify({ answers }));
+  await t.throwsAsync(answerOf(recordedModel(fakeModel(['Yes.']), file, { mode: 'record' }), question('one')), {
+    message: `${file} holds 1000 answers, and takes no more`,
+  });
+});
+
+test('a fake memory finds what holds the words of the query, the best first, within the bounds of the search', async (t) => {
+  const memory = fakeMemory();
+  await memory.store({ content: 'My favourite colour is green', category: 'facts' });
+  const id = await memory.store({ content: 'The colour of tea', category: 'drinks', metadata: { hot: true } });
+  const contents = async (...args: Parameters<typeof memory.search>): Promise<readonly string[]> =>
+    (await memory.search(...args)).map(({ content }) => content);
+  t.deepEqual(await contents('Which colour has TEA?'), ['The colour of tea', 'My favourite colour is green']);
+  t.deepEqual(await contents('colour', { limit: 1 }), ['My favourite colour is green']);
+  t.deepEqual(await contents('colour', { category: 'drinks' }), ['The colour of tea']);
+  t.deepEqual(await contents('colour', { memoryType: 'episodic' }), []);
+  t.deepEqual(await contents('colour tea', { scoreThreshold: 0.6 }), ['The colour of tea']);
+  t.deepEqual([await contents('milk'), await contents('')], [[], []]);
+  t.deepEqual((await memory.search('tea'))[0]?.metadata, { hot: true });
+  await memory.delete(id);
+  t.deepEqual(
+    memory.stored.map(({ content }) => content),
+    ['My favourite colour is green'],
+  );
+});
+
+test('a fake memory refuses metadata that is no JSON', async (t) => {
+  await t.throwsAsync(fakeMemory().store({ content: 'x', metadata: { at: new Date(0) } }), {
+    message: 'metadata was given what is not JSON: value.at is an object of class Date',
+  });
+});
+
+test('what neither fake can mean is refused at once', async (t) => {
+  const mode = 'recrod' as 'record';
+  t.throws(() => recordedModel(fakeModel([]), 'nowhere.json', { mode }), {
+    message: 'mode is replay or record, not recrod',
+  });
+  await t.throwsAsync(fakeMemory().store({} as never), { message: /content of a memory/ });
+});

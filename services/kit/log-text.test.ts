@@ -1,0 +1,19 @@
+import test from 'ava';
+import { toLogText } from './log-text.ts';
+
+test('a line of the log is text with its time, level, message and other fields', (t) => {
+  const line = {
+    level: 40,
+    time: '2026-11-23T07:15:11.718Z',
+    service: 'standalone',
+    runId: 'r1',
+    count: 2,
+    msg: 'late',
+  };
+  t.is(toLogText(JSON.stringify(line)), '07:15:11 warn late runId=r1 count=2');
+  t.is(toLogText(JSON.stringify({ ...line, level: 45, config: { A: 1 } })), '07:15:11 45 late runId=r1 count=2');
+});
+
+test('what is no line of the log stays as it is', (t) => {
+  for (const text of ['', 'plain text', '{ broken', '[1]']) t.is(toLogText(text), text);
+});

@@ -1,0 +1,56 @@
+import type { BaseCheckpointSaver } from '@langchain/langgraph';
+
+/** What is used of a graph that LangGraph.js has compiled, of whichever copy of the package. */
+export interface LangGraph {
+  checkpointer?: BaseCheckpointSaver | boolean | undefined;
+  readonly channels: Readonly<Record<string, unknown>>;
+  readonly interruptBefore?: unknown;
+  readonly interruptAfter?: unknown;
+  getSubgraphsAsync(namespace?: string, recurse?: boolean): AsyncIterable<readonly [name: string, graph: unknown]>;
+  withConfig(config: object): unknown;
+  stream(input: unknown, options: object): Promise<AsyncIterable<unknown>>;
+  getState(config: object): Promise<{ readonly next: readonly string[] }>;
+}
+
+/** A compiled graph, or an agent of the package `langchain`, which holds one. */
+export type LangGraphAgent = LangGraph | { readonly graph: LangGraph };
+
+export const graphOf = (agent: LangGraphAgent): LangGraph => ('graph' in agent ? agent.graph : agent);
+
+/** @throws Error when the graph lacks a channel of `names`, or has what the adapter cannot keep. */
+export function checkGraph(graph: LangGraph, names: readonly (readonly [option: string, channel: string])[]): void {
+  const isCompiled = typeof graph.getSubgraphsAsync === 'function' && typeof graph.withConfig === 'function';
+  if (!isCompiled)
+    throw new TypeError('fromLangGraph takes a graph that LangGraph.js has compiled: call compile() on it');
+  const { channels } = graph;
+  for (const [option, name] of names) {
+    if (Object.hasOwn(channels, name)) continue;
+    const own = Object.keys(channels).filter((channel) => !/^__|:/.test(channel));
+    throw new Error(`${option}: the LangGraph graph has no channel "${name}", it has ${own.join(', ')}`);
+  }
+  refuseUnkept(graph, '');
+}
+
+/** @throws Error as {@link checkGraph}, for the sub-graphs. */
+export async function checkSubgraphs(graph: LangGraph): Promise<void> {
+  for await (const [name, sub] of graph.getSubgraphsAsync(undefined, true))
+    refuseUnkept(sub as LangGraph, ` of the sub-graph "${name}"`);
+}
+
+function refuseUnkept({ channels, interruptBefore, interruptAfter }: LangGraph, where: string): void {
+  for (const [option, nodes] of Object.entries({ interruptBefore, interruptAfter }))
+    if (nodes === '*' || (Array.isArray(nodes) && nodes.length > 0))
+      throw new Error(`${option}${where}: breakpoints would not stop a run, call interrupt() in the node`);
+  for (const [name, channel] of Object.entries(channels))
+    if ((channel as { readonly lc_graph_name?: string }).lc_graph_name === 'DeltaChannel')
+      throw new Error(
+        `channel "${name}"${where} is a DeltaChannel: it needs every older checkpoint, and only the latest is kept`,
+      );
+}
+
+/** The graph with this checkpointer. The given one stays as it is, because many runs use it at once. */
+export function withSaver(graph: LangGraph, saver: BaseCheckpointSaver): LangGraph {
+  const own = graph.withConfig({}) as LangGraph;
+  own.checkpointer = saver;
+  return own;
+}

@@ -1,0 +1,1 @@
+export { fromLangGraph, type LangGraphOptions } from './from-lang-graph.ts';

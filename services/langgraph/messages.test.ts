@@ -1,0 +1,76 @@
+import { AIMessage, ChatMessage, HumanMessage } from '@langchain/core/messages';
+import type { Block, Message } from '@agent-workflow/graph';
+import test from 'ava';
+import fc from 'fast-check';
+import { fromLangChain } from './from-lang-chain.ts';
+import { toLangChain } from './to-lang-chain.ts';
+
+const text = fc.string({ minLength: 1 }).map((text): Block => ({ type: 'text', text }));
+const image = fc.webUrl().map((url): Block => ({ type: 'image', url }));
+const call = fc
+  .record({ id: fc.uuid(), name: fc.constantFrom('find', 'add'), args: fc.dictionary(fc.string(), fc.jsonValue()) })
+  .map((call): Block => ({ type: 'tool_call', ...call, tool_type: 'function' }));
+const result = fc
+  .record({ call_id: fc.uuid(), output: fc.string(), is_error: fc.boolean() })
+  .map((result): Block => ({ type: 'tool_result', ...result, status: result.is_error ? 'error' : 'completed' }));
+
+const contents: readonly (readonly [Message['role'], fc.Arbitrary<Block[]>])[] = [
+  ['user', fc.oneof(fc.tuple(text), fc.tuple(text, image))],
+  ['system', fc.tuple(text)],
+  ['assistant', fc.oneof(fc.tuple(text, call), fc.tuple(call, call), fc.tuple(image, text))],
+  ['tool', fc.tuple(result)],
+];
+
+for (const [role, content] of contents)
+  test(`a message of role ${role} is the same after LangChain had it`, (t) => {
+    fc.assert(
+      fc.property(content, (blocks) => {
+        const content = JSON.parse(JSON.stringify(blocks)) as Block[];
+        const message: Message = { message_id: 'm', role, content, timestamp: '' };
+        const [there, ...others] = toLangChain(message);
+        t.is(there?.id, 'm');
+        t.deepEqual(others, []);
+        t.deepEqual(there && fromLangChain(there), { role, content });
+      }),
+    );
+  });
+
+test('results of several calls become one message each, under ids of their own', (t) => {
+  const content = ['c1', 'c2'].map((id) => ({ type: 'tool_result', call_id: id, output: { of: id } }));
+  const messages = toLangChain({ message_id: 'm', role: 'tool', content, timestamp: '' });
+  t.deepEqual(
+    messages.map(({ id, text }) => [id, text]),
+    [
+      ['m', '{"of":"c1"}'],
+      ['m:1', '{"of":"c2"}'],
+    ],
+  );
+  t.deepEqual(
+    messages.map((message) => fromLangChain(message).content[0]?.['call_id']),
+    ['c1', 'c2'],
+  );
+});
+
+test('thoughts of a model are reasoning, its calls stand once, and a foreign block with a name of ours is data', (t) => {
+  const message = new AIMessage({
+    id: 'a',
+    name: 'writer',
+    content: [
+      { type: 'thinking', thinking: 'Hm.' },
+      { type: 'text', text: '' },
+      { type: 'tool_use', id: 'c', name: 'find', input: {} },
+      { type: 'error', code: 7 },
+    ],
+    tool_calls: [{ name: 'find', args: {} }],
+  });
+  Object.assign(message, { usage_metadata: { input_tokens: 1, output_tokens: 2, total_tokens: 3 } });
+  const { content, metadata } = fromLangChain(message);
+  t.deepEqual(content, [
+    { type: 'reasoning', text: 'Hm.' },
+    { type: 'data', data: { type: 'error', code: 7 } },
+    { type: 'tool_call', id: 'a:0', name: 'find', args: {}, tool_type: 'function' },
+  ]);
+  t.deepEqual(metadata, { name: 'writer', usage_metadata: { input_tokens: 1, output_tokens: 2, total_tokens: 3 } });
+  t.is(fromLangChain(new ChatMessage({ content: 'Be brief', role: 'developer' })).role, 'system');
+  t.is(fromLangChain(new HumanMessage('Hi')).role, 'user');
+});

@@ -1,0 +1,18 @@
+/**
+ * JSON from outside as plain data. LangChain's loader takes an object with a key `lc` for one that it wrote, and makes an object of its
+ * classes of it: such an object becomes a text with its JSON.
+ */
+export function plainData(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(plainData);
+  if (typeof value !== 'object' || value === null) return value;
+  return isLoadable(value) ? JSON.stringify(value) : membersAsData(value);
+}
+
+/** The same for an object that must stay one: a loadable one has its JSON as its only member. */
+export const plainObject = (value: object): Record<string, unknown> =>
+  isLoadable(value) ? { json: JSON.stringify(value) } : membersAsData(value);
+
+const isLoadable = (value: object): boolean => Object.hasOwn(value, 'lc');
+
+const membersAsData = (value: object): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(value).map(([name, member]) => [name, plainData(member)]));

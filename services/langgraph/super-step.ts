@@ -1,0 +1,141 @@
+import { Command } from '@langchain/langgraph';
+import type { Message, NodeContext } from '@agent-workflow/graph';
+import { messageOf, RunFailure } from '@agent-workflow/graph/state/failure';
+import { checkSubgraphs, withSaver, type LangGraph } from './compiled.ts';
+import type { Kept } from './kept.ts';
+import { ReportedUsage } from './reported-usage.ts';
+import { plainData } from './plain-data.ts';
+import { StateSaver } from './state-saver.ts';
+import { StreamedText } from './streamed-text.ts';
+import { inputOf, messagesIn, updateOf } from './thread-messages.ts';
+
+interface SuperStep {
+  readonly graph: LangGraph;
+  readonly messagesKey: string;
+  readonly streamedNodes: readonly string[] | undefined;
+  /** What the state keeps; absent in a new thread. */
+  readonly kept: Kept | undefined;
+  readonly answers: Readonly<Record<string, unknown>>;
+  readonly messages: readonly Message[];
+  /** The channels that are fields of the state too, and the values of all fields. */
+  readonly shown: readonly string[];
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly context: NodeContext;
+}
+
+type Result = Omit<ReturnType<typeof updateOf>, 'ids'> & {
+  readonly kept: Kept;
+  /** Of the shown channels: those that have another value than their field. */
+  readonly changed: Readonly<Record<string, unknown>>;
+};
+
+/** Gives the graph the new messages and fields of the thread, and runs its first super-step. */
+export async function beginRun(step: SuperStep): Promise<Result> {
+  await checkSubgraphs(step.graph);
+  const opened = await open(step);
+  const { ids = {} } = step.kept ?? {};
+  const channel = messagesIn(opened.saver.channelValue(step.messagesKey));
+  const input = inputOf(step.messages, channel, ids);
+  // LangGraph takes the input and stops before its first node.
+  const others = differing(
+    step.shown,
+    (name) => plainData(step.values[name]),
+    (name) => opened.saver.channelValue(name),
+  );
+  await drive(opened, { ...others, [step.messagesKey]: input.messages });
+  return advance({ ...opened, ids: input.ids }, null);
+}
+
+/** Runs the next super-step, with the answers to what the last one asked. */
+export async function continueRun(step: SuperStep): Promise<Result> {
+  const opened = await open(step);
+  const { kept: { ids = {} } = {}, answers } = step;
+  const hasAnswers = Object.keys(answers).length > 0;
+  return advance({ ...opened, ids }, hasAnswers ? new Command({ resume: plainData(answers) }) : null);
+}
+
+interface Opened {
+  readonly step: SuperStep;
+  readonly graph: LangGraph;
+  readonly saver: StateSaver;
+  readonly text: StreamedText;
+}
+
+async function open(step: SuperStep): Promise<Opened> {
+  const saver = await new StateSaver().load(step.kept?.checkpoints ?? {});
+  const text = new StreamedText(step.context.emit, step.streamedNodes);
+  return { step, graph: withSaver(step.graph, saver), saver, text };
+}
+
+async function advance({ ids, ...opened }: Opened & { readonly ids: Kept['ids'] }, input: unknown): Promise<Result> {
+  const { step, graph, saver, text } = opened;
+  const { messages: context, messagesKey } = step;
+  const before = messagesIn(saver.channelValue(messagesKey));
+  await drive(opened, input);
+  const after = messagesIn(saver.channelValue(messagesKey));
+  const { next } = await graph.getState(configOf(step.context));
+  const questions = saver.questions();
+  const { messageId } = step.context;
+  const update = updateOf({ context, before, after, ids, streamed: text.streamed(), messageId });
+  const isDone = next.length === 0;
+  const changed = differing(
+    step.shown,
+    (name) => saver.channelValue(name),
+    (name) => step.values[name],
+  );
+  const checkpoints = await saver.keep();
+  return { ...update, changed, kept: { version: 1, checkpoints, ids: update.ids, questions, isDone } };
+}
+
+/** The values of `from` that are another JSON in `than`. A value that is absent in `from` changes nothing. */
+function differing(names: readonly string[], from: ValueOf, than: ValueOf): Record<string, unknown> {
+  const pairs = names.map((name) => [name, from(name)] as const);
+  return Object.fromEntries(
+    pairs.filter(([name, value]) => value !== undefined && JSON.stringify(value) !== JSON.stringify(than(name))),
+  );
+}
+
+type ValueOf = (name: string) => unknown;
+
+/** Runs LangGraph until it is to enter its next super-step: it stops before every node that it did not stop before already. */
+async function drive({ step, graph, text }: Opened, input: unknown): Promise<void> {
+  const { context } = step;
+  const tasks = new Map<unknown, string>();
+  const options = {
+    ...configOf(context),
+    ...{ signal: context.signal, interruptBefore: '*', durability: 'sync', subgraphs: true },
+    ...{ streamMode: ['custom', 'tasks'], callbacks: [text, new ReportedUsage(context.usage)] },
+  };
+  try {
+    for await (const part of await graph.stream(input, options)) {
+      const [, mode, data] = part as readonly [namespace: unknown, mode: string, data: unknown];
+      if (mode === 'custom') context.progress(data);
+      if (mode === 'tasks') tasks.set((data as Task).id, (data as Task).name);
+    }
+  } catch (error) {
+    const node = tasks.get((error as { readonly pregelTaskId?: unknown } | undefined)?.pregelTaskId);
+    if (node === undefined || context.signal.aborted) throw error;
+    throw new RunFailure('NodeFailed', `node "${node}" of LangGraph failed: ${messageOf(error)}`, {
+      node,
+      cause: error,
+    });
+  }
+}
+
+interface Task {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** Keys by which LangGraph selects checkpoints and recognizes runs: a caller must not choose them. */
+const ownKeys = new Set([
+  ...['thread_id', 'run_id', 'checkpoint_id', 'checkpoint_ns', 'checkpoint_map'],
+  ...['user', 'idempotency_key'],
+]);
+
+function configOf({ config, threadId, user, idempotencyKey }: NodeContext): object {
+  const given = Object.entries(config).filter(([name]) => !ownKeys.has(name) && !name.startsWith('__'));
+  const context = Object.fromEntries(given);
+  const own = { user, thread_id: threadId, idempotency_key: idempotencyKey };
+  return { configurable: { ...context, ...own }, context };
+}

@@ -1,0 +1,41 @@
+import { execFile } from 'node:child_process';
+import { chmod, mkdir, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Image } from './image.ts';
+
+const run = promisify(execFile);
+
+interface Team {
+  /** The agent, `agent.ts`. */
+  readonly agent: string;
+  /** A backend of authentication, `auth.ts`, that exports `Auth`. */
+  readonly auth?: string;
+  /** The packages that the agent brings along, as `package.json` names them. */
+  readonly dependencies: Readonly<Record<string, string>>;
+}
+
+/**
+ * Puts the project of a team on top of the image, as its Dockerfile does: its packages are installed by its own lock elsewhere, and
+ * copied into the image with its files. @returns the path of its `service.json`.
+ */
+export async function addTeam(image: Image, name: string, { agent, auth, dependencies }: Team): Promise<string> {
+  const project = await image.makeFolder(`${name}-project`);
+  const npm = async (...args: readonly string[]): Promise<unknown> =>
+    run('npm', [...args, '--no-audit', '--no-fund', '--prefer-offline'], { cwd: project });
+  const service = {
+    agent: './agent.ts:graph',
+    auth: auth === undefined ? null : { method: 'custom', path: './auth.ts:Auth' },
+  };
+  await writeFile(join(project, 'agent.ts'), agent);
+  if (auth !== undefined) await writeFile(join(project, 'auth.ts'), auth);
+  await writeFile(join(project, 'package.json'), JSON.stringify({ name, private: true, type: 'module', dependencies }));
+  await writeFile(join(project, 'service.json'), JSON.stringify({ ...service, authorization: null }));
+  await npm('install', '--package-lock-only');
+  await npm('ci', '--omit=dev');
+  const agents = join(image.folder, 'agents');
+  await chmod(image.folder, 0o755);
+  await mkdir(agents, { recursive: true });
+  await rename(project, join(agents, name));
+  return join(agents, name, 'service.json');
+}

@@ -1,0 +1,117 @@
+import test from 'ava';
+import { embeddedOnly, openShape } from './shape.ts';
+import { serve } from './service.ts';
+
+const signedIn = { HOST: '127.0.0.1', JWT_SECRET_KEY: 's'.repeat(32) };
+const service = serve(test, null, signedIn, { auth: 'jwt' });
+
+const get = (path: string, init: RequestInit = {}): Promise<Response> =>
+  fetch(`${service.url()}${path}`, { redirect: 'manual', ...init });
+
+const policy =
+  "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const files: Readonly<Record<string, string>> = {
+  '/docs/assets/swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+  '/docs/assets/swagger-ui.css': 'text/css; charset=utf-8',
+  '/docs/assets/api.js': 'text/javascript; charset=utf-8',
+  '/docs/assets/api.css': 'text/css; charset=utf-8',
+  '/favicon.ico': 'image/svg+xml; charset=utf-8',
+};
+
+test('the reference of the API is a page without credentials whose policy allows scripts of this origin alone', async (t) => {
+  const { status, headers } = await get('/docs/api');
+  t.is(status, 200);
+  t.is(headers.get('content-type'), 'text/html; charset=utf-8');
+  t.is(headers.get('content-security-policy'), policy);
+  t.is(headers.get('x-content-type-options'), 'nosniff');
+  t.is(headers.get('cache-control'), 'no-cache');
+});
+
+test('the page loads files of this origin, and holds no script and no style of its own', async (t) => {
+  const html = await (await get('/docs/api')).text();
+  const loaded = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path = '']) => path);
+  t.deepEqual(
+    loaded.filter((path) => !path.startsWith('#')).toSorted(),
+    [...Object.keys(files), '/docs', '/openapi.json', '/openapi.json'].toSorted(),
+  );
+  for (const path of loaded.filter((each) => !each.startsWith('#'))) t.is((await get(path)).status, 200, path);
+  t.notRegex(html, /<script[^>]*>[^<]|<style|\sstyle=|\son\w+=/i);
+  const script = await (await get('/docs/assets/api.js')).text();
+  t.regex(script, /url: '\/openapi\.json'/);
+  t.regex(script, /validatorUrl: null/);
+  t.notRegex(script, /https?:/);
+});
+
+test('each file has its type, its policy and a validator, and HEAD gives its headers alone', async (t) => {
+  for (const [path, type] of Object.entries(files)) {
+    const plain = await get(path, { headers: { 'accept-encoding': 'identity' } });
+    const length = String((await plain.arrayBuffer()).byteLength);
+    t.is(plain.status, 200, path);
+    t.is(plain.headers.get('content-type'), type);
+    t.regex(plain.headers.get('content-security-policy') ?? '', /^default-src 'none'; style-src 'self'; img-src/);
+    t.is(plain.headers.get('content-length'), length);
+    const etag = plain.headers.get('etag') ?? '';
+    const again = await get(path, { headers: { 'accept-encoding': 'identity', 'if-none-match': etag } });
+    t.deepEqual([again.status, await again.text()], [304, ''], path);
+    const head = await get(path, { method: 'HEAD', headers: { 'accept-encoding': 'identity' } });
+    t.deepEqual([head.status, head.headers.get('content-length'), await head.text()], [200, length, '']);
+    const post = await get(path, { method: 'POST' });
+    t.deepEqual([post.status, post.headers.get('allow')], [405, 'GET, HEAD'], path);
+  }
+});
+
+test('large files are compressed for those who read gzip, under a validator of their own', async (t) => {
+  const path = '/docs/assets/swagger-ui-bundle.js';
+  const plain = await get(path, { headers: { 'accept-encoding': 'identity' } });
+  const zipped = await get(path, { headers: { 'accept-encoding': 'gzip' } });
+  t.is(zipped.headers.get('content-encoding'), 'gzip');
+  t.is(zipped.headers.get('vary'), 'Accept-Encoding');
+  t.true(Number(zipped.headers.get('content-length')) < Number(plain.headers.get('content-length')) / 3);
+  t.not(zipped.headers.get('etag'), plain.headers.get('etag'));
+  t.is(await zipped.text(), await plain.text());
+});
+
+test('nothing but these files is served, by any spelling of a path', async (t) => {
+  const strange = [
+    '/docs/assets/',
+    '/docs/assets/index.html',
+    '/docs/assets/swagger-ui-bundle.js.map',
+    '/docs/assets/favicon.svg',
+    '/docs/assets/..%2fpage.ts',
+    '/docs/assets/%2e%2e%2f%2e%2e%2fpackage.json',
+    '/docs/assets//etc/passwd',
+    '/docs/assets/__proto__',
+    '/docs/assets/api.js/',
+    '/docs/api/',
+    '/docs/API',
+  ];
+  for (const path of strange)
+    t.deepEqual(await service.refused(t, service.send('GET', path), 404, 'RESOURCE_NOT_FOUND'), [], path);
+});
+
+test('a browser that opens the root is led to the guide; other callers get what any path gives', async (t) => {
+  const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+  for (const method of ['GET', 'HEAD']) {
+    const { status, headers } = await get('/', { method, headers: { accept } });
+    t.deepEqual([status, headers.get('location'), headers.get('vary')], [302, '/docs', 'Accept']);
+  }
+  for (const other of ['*/*', 'application/json', 'text/html-or-not'])
+    t.is((await get('/', { headers: { accept: other } })).status, 401, other);
+  t.is((await get('/', { method: 'POST', headers: { accept } })).status, 401);
+});
+
+test('with DOCS=off there are no pages below /docs, and the root leads nowhere', async (t) => {
+  const closed = await openShape(null, { DOCS: 'off' });
+  t.teardown(() => closed[Symbol.asyncDispose]());
+  const status = async (path: string): Promise<number> =>
+    (await fetch(`${closed.url}${path}`, { redirect: 'manual', headers: { accept: 'text/html' } })).status;
+  for (const path of ['/', '/docs', '/docs/', '/docs/api', '/docs/assets/api.js', '/docs/threads'])
+    t.is(await status(path), 404, path);
+  t.is(await status('/favicon.ico'), 200);
+  t.is(await status('/openapi.json'), 200);
+});
+
+embeddedOnly(test, 'DOCS takes on and off alone', async (t) => {
+  await t.throwsAsync(openShape(null, { DOCS: 'maybe' }), { message: /DOCS must be one of on, off, not "maybe"/ });
+});

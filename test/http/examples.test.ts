@@ -1,0 +1,142 @@
+import { fileURLToPath } from 'node:url';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import test from 'ava';
+import { endpoints } from '@agent-workflow/gateway/endpoints';
+import { exampleIds as ids } from '@agent-workflow/gateway/endpoints/example-ids';
+import { serve } from './service.ts';
+
+const agent = fileURLToPath(import.meta.resolve('@agent-workflow/execution/agents/default'));
+const { url, send } = serve(test, null, {}, { agent: `${agent}:graph` });
+
+interface Parameter {
+  readonly in: string;
+  readonly name: string;
+  readonly example?: unknown;
+  readonly content?: Readonly<Record<string, { readonly example?: unknown }>>;
+}
+interface Operation {
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly content: Content };
+  readonly responses: Readonly<Record<string, { readonly content: Content }>>;
+}
+type Content = Readonly<Record<string, { readonly schema: object; readonly example: unknown }>>;
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+}
+
+const readDocument = async (): Promise<Document> => (await (await fetch(`${url()}/openapi.json`)).json()) as Document;
+
+/** Says how a value breaks the schema of a reply in the document; `undefined` when it does not. */
+function schemaCheck(document: Document) {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  ajv.addSchema(document, 'document');
+  return (pointer: readonly string[], value: unknown): string | undefined => {
+    const steps = pointer.map((step) => encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1')));
+    const isValid = ajv.validate<unknown>({ $ref: `document#/${steps.join('/')}` }, value);
+    return isValid ? undefined : ajv.errorsText();
+  };
+}
+
+interface Made {
+  readonly meta: { readonly run_id: string };
+}
+
+/** Makes what the examples name, anew. Gives the ids that the service made in place of those of the examples. */
+async function prepare(): Promise<Readonly<Record<string, string>>> {
+  await send('DELETE', `/v1/threads/${ids.thread}`);
+  const config = { thread_id: ids.thread, thread_name: 'Support' };
+  const messages = [{ message_id: ids.message, role: 'user', content: 'Hello' }];
+  const { meta } = (await send('POST', '/v1/graph/invoke', { messages, config })).body.data as Made;
+  const memory = {
+    content: 'Ada prefers tea.',
+    memory_type: 'semantic',
+    category: 'taste',
+    metadata: { importance: 0.8 },
+  };
+  const stored = await send('POST', '/v1/store/memories', { ...memory, config: { thread_id: ids.thread } });
+  const { body } = await send('GET', `/v1/threads/${ids.thread}/checkpoints`);
+  const { checkpoints } = body.data as { readonly checkpoints: readonly { readonly checkpoint_id: string }[] };
+  return {
+    [ids.run]: meta.run_id,
+    [ids.checkpoint]: checkpoints[0]?.checkpoint_id ?? '',
+    [ids.memory]: (stored.body.data as { readonly memory_id: string }).memory_id,
+  };
+}
+
+const replaced = (text: string, made: Readonly<Record<string, string>>): string =>
+  Object.entries(made).reduce((now, [example, id]) => now.replaceAll(example, id), text);
+
+/** The path of an operation with its parameters as the examples have them. */
+function urlOf(path: string, parameters: readonly Parameter[]): string {
+  const given = parameters.map((parameter) => ({
+    ...parameter,
+    example: parameter.example ?? parameter.content?.['application/json']?.example,
+  }));
+  const query = given
+    .filter((parameter) => parameter.in === 'query' && parameter.example !== undefined)
+    .map(({ name, example }): [string, string] => [
+      name,
+      typeof example === 'string' ? example : JSON.stringify(example),
+    ]);
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    String(given.find((parameter) => parameter.in === 'path' && parameter.name === name)?.example),
+  );
+  return query.length === 0 ? filled : `${filled}?${new URLSearchParams(query).toString()}`;
+}
+
+/** What a stream of server-sent events holds: one object per event. */
+const eventsIn = (text: string): Readonly<Record<string, string>>[] =>
+  text
+    .split('\n\n')
+    .filter((event) => event !== '' && !event.startsWith(':'))
+    .map((event) =>
+      Object.fromEntries(
+        event.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]),
+      ),
+    );
+
+const keysOf = (value: unknown): unknown =>
+  typeof value === 'object' && value ? Object.keys(value).sort() : typeof value;
+
+test('every example works as it is shown, and its reply and the real one are what the document says', async (t) => {
+  const document = await readDocument();
+  const faultOf = schemaCheck(document);
+  let executed = 0;
+  for (const [path, operations] of Object.entries(document.paths)) {
+    for (const [method, { parameters = [], requestBody, responses }] of Object.entries(operations)) {
+      const made = await prepare();
+      const name = `${method.toUpperCase()} ${path}`;
+      const given = requestBody?.content['application/json']?.example;
+      const response = await fetch(`${url()}${replaced(urlOf(path, parameters), made)}`, {
+        method: method.toUpperCase(),
+        ...(given !== undefined && {
+          headers: { 'content-type': 'application/json' },
+          body: replaced(JSON.stringify(given), made),
+        }),
+      });
+      const [status = '', reply] = Object.entries(responses).find(([each]) => each < '300') ?? [];
+      const text = await response.text();
+      t.is(String(response.status), status, `${name}: ${text}`);
+      const type = response.headers.get('content-type')?.split(';', 1)[0] ?? '';
+      const shown = reply?.content[type]?.example;
+      const at = ['paths', path, method, 'responses', status, 'content', type, 'schema'];
+      const real = type === 'text/event-stream' ? eventsIn(text) : [JSON.parse(text) as object];
+      t.true(real.length > 0, name);
+      for (const value of [shown, ...real]) t.is(faultOf(at, value), undefined, name);
+      const [first] = real;
+      executed += 1;
+      // The document has no copy of itself as its example.
+      if (path === '/openapi.json') continue;
+      t.deepEqual(keysOf(shown), keysOf(first), name);
+      if (type === 'application/json')
+        t.deepEqual(keysOf((shown as { data: unknown }).data), keysOf((first as { data: unknown }).data), name);
+    }
+  }
+  t.is(executed, endpoints.flatMap((row) => [row, ...row.aliases]).length);
+});
+
+test('a reply that the schema does not allow is found', async (t) => {
+  const faultOf = schemaCheck(await readDocument());
+  const at = ['paths', '/v1/runs/{run_id}', 'get', 'responses', '200', 'content', 'application/json', 'schema'];
+  t.regex(faultOf(at, { data: {}, metadata: {} }) ?? '', /required/);
+});

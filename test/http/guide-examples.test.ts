@@ -1,0 +1,61 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import test from 'ava';
+import { openEmbedded } from '../servers/embedded.ts';
+import { inSeconds, makeToken } from '../servers/tokens.ts';
+import { missingPart } from '../shown.ts';
+import { examplesOf, runExamples } from './guide-examples.ts';
+
+const folder = new URL('../../gateway/guide/', import.meta.url);
+const pages = readdirSync(folder);
+const secret = 's'.repeat(32);
+
+/** The agent that comes with the service. */
+const standard = '../../services/execution/agents/default';
+
+/** What a page needs of its service; the others take the agent that comes with it. */
+const services: Readonly<Record<string, Parameters<typeof openEmbedded>>> = {
+  'auth.md': [standard, { HOST: '127.0.0.1', JWT_SECRET_KEY: secret }, { auth: 'jwt' }],
+  'interrupts.md': ['../cookbook/agents/approval'],
+  'multitask.md': ['sleeping'],
+};
+
+for (const page of pages) {
+  test(`every command of ${page} answers what the page says`, async (t) => {
+    const examples = examplesOf(readFileSync(new URL(page, folder), 'utf8'));
+    t.true(examples.length > 0);
+    await using service = await openEmbedded(...(services[page] ?? [standard]));
+    const token = makeToken('HS256', secret, { claims: { user_id: 'ada', exp: inSeconds(60) } });
+    const outcomes = await runExamples(examples, { URL: service.url, TOKEN: token });
+    for (const [index, { commands, refusal, reply }] of examples.entries()) {
+      const { output = '', statuses = [] } = outcomes[index] ?? {};
+      const what = `${commands}\nanswered ${statuses.join()}\n${output}`;
+      t.true(statuses.length > 0, what);
+      if (refusal) t.deepEqual([statuses.at(-1), codeIn(output)], [refusal.status, refusal.code], what);
+      else
+        t.true(
+          statuses.every((status) => status >= 200 && status < 300),
+          what,
+        );
+      if (reply !== undefined) t.is(missingPart(reply, output), undefined, what);
+    }
+  });
+}
+
+const codeIn = (output: string): unknown => (JSON.parse(output) as { readonly error?: { code?: string } }).error?.code;
+
+test('a block says its refusal in its first line, and shows its reply in the block behind it', (t) => {
+  const markdown =
+    '```sh\n# answers 409 CONFLICT\ncurl x\n```\n```\n{…}\n```\n\n```sh\ncurl y\n```\n\n```\nelse\n```\n';
+  t.deepEqual(examplesOf(markdown), [
+    { commands: '# answers 409 CONFLICT\ncurl x\n', refusal: { status: 409, code: 'CONFLICT' }, reply: '{…}\n' },
+    { commands: 'curl y\n' },
+  ]);
+});
+
+test('the status of each request is seen, also of one inside another command', async (t) => {
+  await using service = await openEmbedded(null);
+  const commands = 'X=$(curl -s "$URL/v1/ping")\ncurl -s "$URL/nothing" >/dev/null\necho "$X"\n';
+  const [outcome] = await runExamples([{ commands }], { URL: service.url });
+  t.deepEqual(outcome?.statuses, [200, 404]);
+  t.regex(outcome?.output ?? '', /"data"/);
+});

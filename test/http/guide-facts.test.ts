@@ -1,0 +1,84 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { endpoints } from '@agent-workflow/gateway/endpoints';
+import { eventKinds } from '@agent-workflow/protos/event-parts';
+import {
+  distanceMetrics,
+  granularities,
+  memoryTypes,
+  multitaskStrategies,
+  retrievalStrategies,
+  runStatuses,
+} from '@agent-workflow/protos/lists';
+import { blockRules, roles } from '@agent-workflow/protos/message';
+import test from 'ava';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+const pages = globSync('gateway/guide/*.md', { cwd: root });
+const whole = pages.map(read).join('\n');
+const found = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, word = '']) => word);
+
+const lists: readonly (readonly [page: string, words: readonly string[]])[] = [
+  ['threads', [...runStatuses, ...granularities, ...roles, ...Object.keys(blockRules)]],
+  ['streaming', eventKinds],
+  ['multitask', multitaskStrategies],
+  ['memory', [...memoryTypes, ...retrievalStrategies, ...distanceMetrics]],
+];
+
+for (const [page, words] of lists) {
+  test(`the page on ${page} names every value of its closed lists`, (t) => {
+    const text = read(`gateway/guide/${page}.md`);
+    t.deepEqual(
+      words.filter((word) => !text.includes(`\`${word}\``)),
+      [],
+    );
+  });
+}
+
+test('every route that the guide names is one of the table', (t) => {
+  const routes = endpoints.flatMap((row) => [row, ...row.aliases]).map(({ method, path }) => `${method} ${path}`);
+  const named = found(whole, /\b((?:GET|POST|PUT|DELETE) \/[\w/:{}]+)/g).filter((route) => !route.endsWith('/'));
+  t.true(named.length > 20);
+  t.deepEqual(
+    named.filter((route) => !routes.includes(route)),
+    [],
+  );
+});
+
+test('the guide names each path of the table up to its first parameter', (t) => {
+  const unnamed = (path: string): boolean => !whole.includes(path.replace(/\{\w+\}.*/, ''));
+  t.true(unnamed('/v1/files/upload'));
+  t.deepEqual(endpoints.map(({ path }) => path).filter(unnamed), []);
+});
+
+test('every setting that the guide names is one of the service', (t) => {
+  const settings = read('deploy/settings.md');
+  const named = found(whole, /`([A-Z]+(?:_[A-Z]+)+)`/g).filter((name) => !found(errorCodes, /`(\w+)`/g).includes(name));
+  t.true(named.length > 10);
+  t.deepEqual(
+    named.filter((name) => !settings.includes(`\`${name}\``)),
+    [],
+  );
+});
+
+test('every file that the guide links to or names is there, and its index links to each page', (t) => {
+  const links = pages.flatMap((page) =>
+    found(read(page), /\]\((?!https?:|#)([^)#]+)/g).map((link) => join(dirname(page), link)),
+  );
+  const named = found(whole, /`((?:test|services|gateway|deploy)\/[\w./-]+)`/g);
+  t.true(named.length > 0);
+  t.deepEqual(
+    [...links, ...named].filter((path) => !existsSync(join(root, path))),
+    [],
+  );
+  const index = read('gateway/guide/README.md');
+  const missing = pages.filter(
+    (page) => !page.endsWith('README.md') && !index.includes(`](${page.split('/').at(-1)})`),
+  );
+  t.deepEqual(missing, []);
+});
+
+/** The table of error codes, whose names look like those of settings. */
+const errorCodes = read('gateway/guide/errors.md');
