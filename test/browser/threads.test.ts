@@ -197,7 +197,7 @@ async function slowestOf(page: Page, work: () => Promise<void>): Promise<Slowest
       for (const { duration } of list.getEntries()) slowest[kind] = Math.max(slowest[kind], duration);
     };
     new PerformanceObserver(note('task')).observe({ type: 'longtask' });
-    new PerformanceObserver(note('event')).observe({ type: 'event', durationThreshold: 16 });
+    new PerformanceObserver(note('event')).observe({ type: 'event', durationThreshold: 16 } as PerformanceObserverInit);
   });
   await work();
   return await page.evaluate(() => (globalThis as unknown as { slowest: Slowest }).slowest);
