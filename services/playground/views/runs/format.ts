@@ -9,7 +9,12 @@ export function duration(ms: number): string {
   return `${String(Math.round(minutes / 60 / 24))} days`;
 }
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false });
+const clock = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hour12: false,
+});
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
 
 /** The time of the day, to the second, of milliseconds since 1970. */

@@ -30,7 +30,10 @@ export function toLayers({ nodes, edges }: GraphShape): Layered {
 }
 
 /** A walk in depth: the nodes so that each stands before those it leads to, and the edges that close a cycle. */
-function walk({ nodes, edges }: GraphShape): { readonly order: readonly string[]; readonly back: ReadonlySet<GraphEdge> } {
+function walk({ nodes, edges }: GraphShape): {
+  readonly order: readonly string[];
+  readonly back: ReadonlySet<GraphEdge>;
+} {
   const leaving = bySource(edges);
   const left: string[] = [];
   const entered = new Set<string>();

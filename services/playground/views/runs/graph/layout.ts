@@ -133,7 +133,11 @@ const meanOf = (items: readonly Item[], otherwise: number): number =>
 
 /** Moves each item towards what it is joined to, as far as its neighbours leave room. */
 function place(rows: readonly Item[][]): void {
-  for (const row of rows) spread(row, row.map(() => 0));
+  for (const row of rows)
+    spread(
+      row,
+      row.map(() => 0),
+    );
   for (let sweep = 0; sweep < sweeps; sweep++) {
     const isDown = sweep % 2 === 0;
     for (const row of isDown ? rows : rows.toReversed())

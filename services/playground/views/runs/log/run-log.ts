@@ -94,8 +94,7 @@ export function addEvent(log: RunLog, event: RunEvent, { isLive }: { readonly is
 export const isLast = ({ event }: RunEvent): boolean => event === 'on_chain_end' || event === 'error';
 
 /** A chunk of a message that is not its end. */
-const isPartOfMessage = ({ event, message }: RunEvent): boolean =>
-  event === 'messages_chunk' && message === undefined;
+const isPartOfMessage = ({ event, message }: RunEvent): boolean => event === 'messages_chunk' && message === undefined;
 
 /** The number of an event: its id is `{run_id}:{seq}`. */
 const seqOf = ({ id }: RunEvent): number => Number(id.slice(id.lastIndexOf(':') + 1));
@@ -139,7 +138,8 @@ function known(log: RunLog, { step, node }: Key): Visit | undefined {
 
 function begin(log: RunLog, key: Key, attempt: Attempt): void {
   const before = log.open.get(key.node);
-  if (before !== undefined && before.step !== key.step) end(log, before, before.state === 'sleeping' ? 'slept' : 'stopped', attempt.at);
+  if (before !== undefined && before.step !== key.step)
+    end(log, before, before.state === 'sleeping' ? 'slept' : 'stopped', attempt.at);
   const visit = known(log, key);
   if (visit === undefined) add(log, key, attempt);
   else {
@@ -195,13 +195,16 @@ function endAll(log: RunLog, event: RunEvent, at: number): void {
     const visit = log.visits.findLast((each) => each.node === node);
     if (visit) visit.state = 'interrupted';
   }
-  for (const visit of [...log.open.values()]) end(log, visit, statusOf(event) === 'interrupted' ? 'interrupted' : 'stopped', at);
+  for (const visit of [...log.open.values()])
+    end(log, visit, statusOf(event) === 'interrupted' ? 'interrupted' : 'stopped', at);
 }
 
 /** The nodes whose questions wait for an answer. */
 function askingNodes({ meta }: JsonObject): readonly unknown[] {
   const interrupts = isObject(meta) ? meta['interrupts'] : undefined;
-  return Array.isArray(interrupts) ? interrupts.map((each: unknown) => (isObject(each) ? each['node'] : undefined)) : [];
+  return Array.isArray(interrupts)
+    ? interrupts.map((each: unknown) => (isObject(each) ? each['node'] : undefined))
+    : [];
 }
 
 /** How the run has ended, by its last event. */

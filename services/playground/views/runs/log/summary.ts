@@ -54,7 +54,10 @@ function statusSummary({ node, status, attempt, branch, takeover, wake_at: wakeA
           takeover === true || attempt === 1 ? 'its worker was lost' : `attempt ${asText(attempt)}, after a failure`,
       };
     case 'sleeping':
-      return { title: `${name} sleeps`, text: typeof wakeAt === 'string' ? `until ${clockTime(Date.parse(wakeAt))}` : '' };
+      return {
+        title: `${name} sleeps`,
+        text: typeof wakeAt === 'string' ? `until ${clockTime(Date.parse(wakeAt))}` : '',
+      };
     case 'progress':
       return { title: `${name} reports`, text: asText(custom) };
     default:
@@ -79,7 +82,9 @@ function contextText({ messages, removed }: JsonObject): string {
 
 function iterationsText({ iterations, recursion_limit_reached: isLimited }: JsonObject): string {
   const limit = isLimited === true ? ', the recursion limit was reached' : '';
-  return typeof iterations === 'number' ? `${String(iterations)} ${iterations === 1 ? 'iteration' : 'iterations'}${limit}` : '';
+  return typeof iterations === 'number'
+    ? `${String(iterations)} ${iterations === 1 ? 'iteration' : 'iterations'}${limit}`
+    : '';
 }
 
 /** JSON is cut before it is shown, so that a large value is not written out for one line. */
