@@ -1,6 +1,6 @@
 import { answerCalls, withTools, type RemoteTool } from './remote-tools.ts';
 import { request, type Connection, type RequestOptions } from './request.ts';
-import { follow, startAndFollow, type RunEvents } from './run-events.ts';
+import { follow, startAndFollow, type FollowOptions, type RunEvents } from './run-events.ts';
 import type {
   JsonObject,
   Memory,
@@ -139,8 +139,7 @@ function runsOf(connection: Connection) {
     wait: (runId: string, options: RequestOptions = {}): Promise<RunResult> =>
       request(connection, { method: 'GET', path: `${pathOf(runId)}/wait`, ...options }),
     /** Its events behind the one of this id, whether it runs or has ended. */
-    follow: (runId: string, options: { readonly after?: string; readonly signal?: AbortSignal } = {}): RunEvents =>
-      follow(connection, runId, options),
+    follow: (runId: string, options: FollowOptions = {}): RunEvents => follow(connection, runId, options),
     cancel: (runId: string, options: RequestOptions = {}): Promise<Run> =>
       request(connection, { method: 'POST', path: `${pathOf(runId)}/cancel`, ...options }),
   };
