@@ -2,6 +2,7 @@ import { answerCalls, withTools, type RemoteTool } from './remote-tools.ts';
 import { request, type Connection, type RequestOptions } from './request.ts';
 import { follow, startAndFollow, type FollowOptions, type RunEvents } from './run-events.ts';
 import type {
+  Checkpoint,
   JsonObject,
   Memory,
   MemoryQuery,
@@ -202,10 +203,25 @@ function threadsOf(connection: Connection) {
       options: RequestOptions = {},
     ): Promise<{ readonly runs: readonly Run[]; readonly cursor?: string }> =>
       request(connection, { method: 'GET', path: pathOf(threadId, '/runs'), query, ...options }),
-    checkpoints: (threadId: string, query: Page = {}, options: RequestOptions = {}): Promise<JsonObject> =>
+    checkpoints: (
+      threadId: string,
+      query: Omit<Page, 'search'> = {},
+      options: RequestOptions = {},
+    ): Promise<{ readonly checkpoints: readonly Checkpoint[]; readonly cursor?: string }> =>
       request(connection, { method: 'GET', path: pathOf(threadId, '/checkpoints'), query, ...options }),
+    /** A checkpoint with the state at that point; 404 for one that is no longer kept. */
+    checkpoint: (
+      threadId: string,
+      checkpointId: string,
+      options: RequestOptions = {},
+    ): Promise<{ readonly checkpoint: Checkpoint; readonly state: JsonObject }> =>
+      request(connection, {
+        method: 'GET',
+        path: pathOf(threadId, `/checkpoints/${encodeURIComponent(checkpointId)}`),
+        ...options,
+      }),
     /** A new thread that begins where a checkpoint of this one stands. */
-    fork: (threadId: string, checkpointId: string, options: RequestOptions = {}): Promise<JsonObject> =>
+    fork: (threadId: string, checkpointId: string, options: RequestOptions = {}): Promise<Thread> =>
       request(connection, {
         method: 'POST',
         path: pathOf(threadId, '/fork'),
@@ -224,9 +240,9 @@ function memoriesOf(connection: Connection) {
     search: (query: MemoryQuery, options: RequestOptions = {}): Promise<{ readonly results: readonly Memory[] }> =>
       request(connection, { method: 'POST', path: '/v1/store/search', body: query, ...options }),
     list: (
-      query: Pick<Page, 'limit' | 'offset'> = {},
+      query: Omit<Page, 'search'> & MemorySelection = {},
       options: RequestOptions = {},
-    ): Promise<{ readonly memories: readonly Memory[]; readonly total?: number }> =>
+    ): Promise<{ readonly memories: readonly Memory[]; readonly total?: number; readonly cursor?: string }> =>
       request(connection, { method: 'GET', path: root, query, ...options }),
     get: (memoryId: string, options: RequestOptions = {}): Promise<{ readonly memory: Memory }> =>
       request(connection, { method: 'GET', path: pathOf(memoryId), ...options }),

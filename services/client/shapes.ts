@@ -155,6 +155,23 @@ export interface Thread {
   readonly [field: string]: Json;
 }
 
+/** A version of a thread that can be read again and forked. */
+export interface Checkpoint {
+  readonly checkpoint_id: string;
+  readonly thread_id: string;
+  readonly source: 'input' | 'step' | 'update' | 'fork' | 'rollback';
+  readonly run_id: string | null;
+  /** The number of the step in its run, from 1. */
+  readonly step: number | null;
+  /** The nodes that ran in the step. */
+  readonly nodes: readonly string[];
+  /** The nodes that were to run next. */
+  readonly next: readonly string[];
+  readonly metadata: JsonObject | null;
+  readonly created_at: string;
+  readonly [field: string]: Json;
+}
+
 /** Where a list begins and how long it is. `cursor` of a reply goes on behind it. */
 export interface Page {
   readonly search?: string;

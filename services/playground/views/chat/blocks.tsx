@@ -97,7 +97,9 @@ function digest(value: unknown): string {
 
 function ToolResult({ block, name }: { readonly block: Block; readonly name: string | undefined }) {
   const isBad = block['is_error'] === true;
-  return <Folded kind={isBad ? 'Failed tool' : 'Result of'} name={name ?? 'a tool'} value={block['output']} isBad={isBad} />;
+  return (
+    <Folded kind={isBad ? 'Failed tool' : 'Result of'} name={name ?? 'a tool'} value={block['output']} isBad={isBad} />
+  );
 }
 
 function Media({ block }: { readonly block: Block }) {
@@ -132,7 +134,15 @@ function Shown({ type, source: { kind, address }, label }: ShownProps) {
 }
 
 /** A file of the service, read with the token of this tab and kept while it is shown. */
-function FileMedia({ type, fileId, label }: { readonly type: string; readonly fileId: string; readonly label: string }) {
+function FileMedia({
+  type,
+  fileId,
+  label,
+}: {
+  readonly type: string;
+  readonly fileId: string;
+  readonly label: string;
+}) {
   const [address, setAddress] = useState<string>();
   const [error, setError] = useState<unknown>();
   useEffect(() => {

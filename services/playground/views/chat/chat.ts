@@ -215,7 +215,8 @@ export function createChat(opened: string | undefined, run: string | undefined):
     try {
       const { runs } = await client.threads.runs(id, { limit: 20 }, { signal: ended });
       const newest = runs[0] ?? (run === undefined ? undefined : await client.runs.get(run, { signal: ended }));
-      const next = runs.findLast(({ status }) => isUnderWay(status)) ?? (newest && isUnderWay(newest.status) ? newest : undefined);
+      const next =
+        runs.findLast(({ status }) => isUnderWay(status)) ?? (newest && isUnderWay(newest.status) ? newest : undefined);
       if (next) queue.push(next.run_id);
       else if (newest) setRun(await endStateOf(newest, ended));
     } catch (error) {

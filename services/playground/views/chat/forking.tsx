@@ -46,7 +46,7 @@ export function createForking({ threadId, conversation, history }: Chat): Forkin
   const threadAt = async (point: ForkPoint): Promise<string | undefined> => {
     if (point === 'start') return undefined;
     const made = await client.threads.fork(threadId.peek() ?? '', point.checkpointId);
-    return String(made['thread_id']);
+    return made.thread_id;
   };
 
   const doing = async (work: () => Promise<boolean>): Promise<boolean> => {
@@ -100,8 +100,8 @@ const readsOf = (threadId: string): CheckpointReads => ({
     const kept: Checkpoint[] = [];
     for (let cursor: string | undefined; kept.length < maxCheckpoints;) {
       const page = await client.threads.checkpoints(threadId, { limit: 100, ...(cursor !== undefined && { cursor }) });
-      kept.push(...(page['checkpoints'] as readonly Checkpoint[]));
-      cursor = page['cursor'] as string | undefined;
+      kept.push(...page.checkpoints);
+      ({ cursor } = page);
       if (cursor === undefined) break;
     }
     return kept;
@@ -135,7 +135,9 @@ export function EditDialog({
   return (
     <Modal title="Edit and fork" onClose={forking.leave}>
       <form class="stack" onSubmit={(event) => void onSubmit(event)}>
-        <p class="hint">A new thread begins before this message and goes on with the new text. This thread stays as it is.</p>
+        <p class="hint">
+          A new thread begins before this message and goes on with the new text. This thread stays as it is.
+        </p>
         <label>
           Message
           <textarea rows={6} required value={text} onInput={(event) => setText(event.currentTarget.value)} />

@@ -69,7 +69,10 @@ export function createHistory(conversation: Conversation, signalOfPage: AbortSig
       loading(async () => {
         const first = await client.threads.messages(threadId, { limit: pageSize }, options);
         const from = first.cursor === undefined ? 0 : await findNewestPage((offset) => exists(threadId, offset));
-        mergePage(conversation, from === 0 && first.cursor === undefined ? first.messages : await read(threadId, from, 1000));
+        mergePage(
+          conversation,
+          from === 0 && first.cursor === undefined ? first.messages : await read(threadId, from, 1000),
+        );
         before.value = from;
       }),
     loadOlder: async (threadId) => {
