@@ -23,7 +23,8 @@ import { countRefusals, gatewayMetrics } from './middleware/metrics.ts';
 import { everyRequest } from './middleware/request.ts';
 import { apiPages } from './pages/api.ts';
 import { guidePages } from './pages/guide.ts';
-import { home, icon } from './pages/home.ts';
+import { homeAt, icon } from './pages/home.ts';
+import { playgroundPages } from './pages/playground.ts';
 import { createFeeds } from './replies/feeds.ts';
 import { toOpenApi } from './replies/openapi.ts';
 import { withTickets } from './tickets/index.ts';
@@ -99,10 +100,11 @@ export function createApp({
 }
 
 /** The pages for people. They hold no data of any owner and stand before authentication. */
-const pagesOf = ({ DOCS }: Pick<GatewayConfig, 'DOCS'>): readonly Middleware[] => [
-  icon(),
-  ...(DOCS === 'on' ? [home, apiPages(), guidePages()] : []),
-];
+function pagesOf({ DOCS, PLAYGROUND }: Pick<GatewayConfig, 'DOCS' | 'PLAYGROUND'>): readonly Middleware[] {
+  const playground = PLAYGROUND === 'on' ? [homeAt('/playground'), playgroundPages()] : [];
+  const docs = DOCS === 'on' ? [homeAt('/docs'), apiPages(), guidePages()] : [];
+  return [icon(), ...playground, ...docs];
+}
 
 interface Limits {
   readonly failures: Middleware | undefined;

@@ -22,10 +22,10 @@ export function App() {
   const Content = contents[view];
   return (
     <>
-      <a class="skip" href={toHash(route.value)} onClick={focusMain}>
-        Skip to the content
-      </a>
       <header>
+        <a class="skip" href={toHash(route.value)} onClick={focusMain}>
+          Skip to the content
+        </a>
         <strong>Playground</strong>
         <nav aria-label="Views">
           {views.map((each) => (
