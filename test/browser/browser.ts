@@ -69,8 +69,8 @@ function watch(page: Page, origin: string, expected: readonly RegExp[], faults: 
 /** What axe finds wrong with what the page shows now: rule and place of each. */
 export async function violationsIn(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
-  const { violations } = await page.evaluate(
-    async () => (globalThis as unknown as { readonly axe: typeof axe }).axe.run(),
+  const { violations } = await page.evaluate(async () =>
+    (globalThis as unknown as { readonly axe: typeof axe }).axe.run(),
   );
   return violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(' ')}`));
 }

@@ -7,16 +7,19 @@ const service = serve(test, 'obedient', { JWT_SECRET_KEY: 's'.repeat(32), HOST: 
 
 const views = ['Chat', 'Threads', 'Runs', 'Memory'];
 
-browserTest('a browser that opens the service is led to the playground, and each view is reached by its link', async (t) => {
-  const { page } = await openPage(t, service.url());
-  t.is(new URL(page.url()).pathname, '/playground');
-  for (const view of views) {
-    await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: view }).click();
-    await page.getByRole('main', { name: view }).waitFor();
-  }
-  await page.goBack();
-  await page.getByRole('main', { name: 'Runs' }).waitFor();
-});
+browserTest(
+  'a browser that opens the service is led to the playground, and each view is reached by its link',
+  async (t) => {
+    const { page } = await openPage(t, service.url());
+    t.is(new URL(page.url()).pathname, '/playground');
+    for (const view of views) {
+      await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: view }).click();
+      await page.getByRole('main', { name: view }).waitFor();
+    }
+    await page.goBack();
+    await page.getByRole('main', { name: 'Runs' }).waitFor();
+  },
+);
 
 for (const size of ['desktop', 'phone'] as const) {
   for (const colorScheme of ['light', 'dark'] as const) {

@@ -74,7 +74,7 @@ export type LoggedMessage = Message & { readonly checkpoint_id?: string };
 const toEntry = (message: LoggedMessage): Entry => ({
   id: message.message_id,
   role: message.role,
-  blocks: message.content,
+  blocks: withThoughtsJoined(message.content),
   timestamp: message.timestamp,
   checkpointId: message.checkpoint_id,
   state: 'whole',
@@ -83,7 +83,7 @@ const toEntry = (message: LoggedMessage): Entry => ({
 
 /** Puts the whole message in the place of what is there. */
 function replace(conversation: Conversation, entry: Entry, message: LoggedMessage): void {
-  entry.blocks = message.content;
+  entry.blocks = withThoughtsJoined(message.content);
   entry.timestamp = message.timestamp;
   entry.checkpointId = message.checkpoint_id ?? entry.checkpointId;
   entry.state = 'whole';
@@ -218,6 +218,18 @@ export function withChunk(blocks: readonly Block[], chunk: unknown): readonly Bl
   const grows = last?.type === block.type && (block.type === 'text' || block.type === 'reasoning');
   if (!grows || typeof last['text'] !== 'string' || typeof block['text'] !== 'string') return [...blocks, block];
   return [...blocks.slice(0, -1), { ...last, text: last['text'] + block['text'] }];
+}
+
+/** The log keeps each chunk of a thought as a block of its own: they are read as one. */
+function withThoughtsJoined(blocks: readonly Block[]): readonly Block[] {
+  if (!blocks.some(({ type }, index) => type === 'reasoning' && blocks[index - 1]?.type === 'reasoning')) return blocks;
+  const joined: Block[] = [];
+  for (const block of blocks) {
+    const last = joined.at(-1);
+    if (last?.type === 'reasoning' && block.type === 'reasoning') joined.push(...withChunk(joined.splice(-1), block));
+    else joined.push(block);
+  }
+  return joined;
 }
 
 /** Messages that will get no end: `remove` takes them away, `mark` leaves them on the page and says so. */

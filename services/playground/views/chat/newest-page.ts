@@ -5,8 +5,8 @@ export const pageSize = 100;
 const probesAtOnce = 6;
 
 /**
- * Where the last page of a list begins whose length nobody tells: a place that exists, with less than two pages behind it. A list of
- * one page takes no probe; one of 10,000 items takes three rounds of six.
+ * Where to read the end of a list whose length nobody tells: one to three pages before it. A list of 10,000 items takes three rounds
+ * of six probes.
  * @param exists whether the list has an item at this place
  */
 export async function findNewestPage(exists: (offset: number) => Promise<boolean>): Promise<number> {
@@ -23,7 +23,7 @@ export async function findNewestPage(exists: (offset: number) => Promise<boolean
     );
     [from, to] = await narrowed(places, { from, to, exists });
   }
-  return from;
+  return Math.max(0, from - pageSize);
 }
 
 interface Range {
