@@ -769,7 +769,10 @@ export interface ListMessagesRequest {
 }
 
 export interface ListMessagesReply {
-  /** A JSON array. */
+  /**
+   * A JSON array. A message has `checkpoint_id` beside its own fields when the version that put it is known: the checkpoint of that
+   * version, which may be dropped by now.
+   */
   readonly messagesJson: Uint8Array;
   readonly cursor?: string;
 }
@@ -781,6 +784,7 @@ export interface GetMessageRequest {
 }
 
 export interface GetMessageReply {
+  /** As lists of messages have it. */
   readonly json: Uint8Array;
 }
 

@@ -9,6 +9,7 @@ import type {
   ThreadCheckpoint,
 } from '@agent-workflow/protos/threads';
 import { fromCheckpointsCursor, toCheckpointsCursor } from '../lists/cursor.ts';
+import { toCheckpointId } from '../record/head.ts';
 import { jsonArray } from '../record/json.ts';
 import { fieldsUnder } from './overlay.ts';
 import { readPage, type Listing } from '../lists/paging.ts';
@@ -74,8 +75,6 @@ export async function checkpointOf(store: ThreadHistory, key: ThreadKey, checkpo
 
 export const absent = ({ threadId }: ThreadKey, checkpointId: string): Error =>
   notFound(`checkpoint "${checkpointId}" of thread "${threadId}" does not exist`);
-
-const toCheckpointId = (version: number): string => String(version);
 
 const toCheckpoint = ({
   version,

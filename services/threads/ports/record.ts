@@ -76,6 +76,11 @@ export interface LogEntry {
   readonly position: number;
   readonly messageId: string;
   readonly json: Uint8Array;
+  /**
+   * The version that put it, when its change made a checkpoint: the checkpoint of that version. Stores note it themselves and give it
+   * with the lists of messages and with one message. Absent in copies, and where an earlier version of the service put the message.
+   */
+  readonly version?: number;
 }
 
 /** A message of the log, and whether it is part of the context. */

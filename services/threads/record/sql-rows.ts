@@ -34,10 +34,20 @@ export const optional = <K extends string, V>(key: K, value: V | null): Partial<
 
 export const toKey = (row: Row): ThreadKey => ({ owner: row['owner'] as string, threadId: row['thread_id'] as string });
 
+/** An entry; with its version where that column was selected. */
 export const toLogEntry = (row: Row): LogEntry => ({
   position: row['position'] as number,
   messageId: row['message_id'] as string,
   json: row['json'] as Uint8Array,
+  ...toEntryVersion(row),
+});
+
+const toEntryVersion = ({ version }: Row): Pick<LogEntry, 'version'> =>
+  typeof version === 'number' ? { version } : {};
+
+export const toStoredMessage = (row: Row): Pick<LogEntry, 'json' | 'version'> => ({
+  json: row['json'] as Uint8Array,
+  ...toEntryVersion(row),
 });
 
 /** The columns of {@link toCheckpointRow}. */

@@ -104,16 +104,18 @@ function inBatches<T>(items: readonly T[]): (readonly T[])[] {
 function applyToLog({ write }: Transaction, ref: number, contextNumber: number, change: Change): Writes {
   const { deletedFrom, messages = [], addedToContext = [], removedFromContext = [], deleted = [] } = change;
   const at = 'ref = $1 AND position = ANY($2::bigint[])';
+  const version = change.checkpoint ? change.head.version : null;
   return [
     ...(deletedFrom === undefined
       ? []
       : [write('DELETE FROM messages WHERE ref = $1 AND position >= $2', [ref, deletedFrom])]),
     ...inBatches(lastOfEach(messages)).map((batch) =>
       write(
-        `INSERT INTO messages (ref, in_context, position, message_id, json)
-         VALUES ${batch.map((_, index) => `($1, $2, ${placeholders(3 + 3 * index, 3)})`).join(', ')}
-         ON CONFLICT (ref, position) DO UPDATE SET json = excluded.json, in_context = excluded.in_context`,
-        [ref, contextNumber, ...batch.flatMap(({ position, messageId, json }) => [position, messageId, json])],
+        `INSERT INTO messages (ref, in_context, version, position, message_id, json)
+         VALUES ${batch.map((_, index) => `($1, $2, $3, ${placeholders(4 + 3 * index, 3)})`).join(', ')}
+         ON CONFLICT (ref, position) DO UPDATE
+           SET json = excluded.json, in_context = excluded.in_context, version = excluded.version`,
+        [ref, contextNumber, version, ...batch.flatMap(({ position, messageId, json }) => [position, messageId, json])],
       ),
     ),
     ...(addedToContext.length > 0
