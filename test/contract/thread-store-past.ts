@@ -125,7 +125,9 @@ export function threadStorePastContract(check: CheckStore, ages: boolean): void 
   });
 
   check('a checkpoint comes back as it was put, with what is absent absent', async (t, store) => {
-    const full = { ...checkpoint(5), runId: 'r1', step: 0, nodes: ['a', 'b'], next: ['c'], metadata: bytes('{"k":1}') };
+    const work = { startedAt: 4, attempt: 2, retries: 1, inputTokens: 10, outputTokens: 1 };
+    const shape = { runId: 'r1', step: 0, nodes: ['a', 'b'], next: ['c'], metadata: bytes('{"k":1}'), work };
+    const full = { ...checkpoint(5), ...shape };
     await put(store, { head: { ...newHead, version: 7 }, checkpoint: { ...full, source: 'update' } });
     await put(store, { head: { ...newHead, version: 8 }, checkpoint: checkpoint(6) });
     const { undo: _, ...shown } = full;

@@ -12,6 +12,8 @@ interface Checkpoint {
   readonly source: string;
   readonly step: number | null;
   readonly metadata: unknown;
+  readonly started_at: string | null;
+  readonly ended_at: string | null;
 }
 
 async function checkpointsOf(t: ExecutionContext, id: string): Promise<readonly Checkpoint[]> {
@@ -55,6 +57,11 @@ test('each turn and each direct write is a checkpoint, the newest first, with wh
     checkpoints.map(({ source }) => source),
     ['update', 'step', 'input'],
   );
+  const [update, step] = checkpoints;
+  t.like(step, { attempt: 1, retries: 0, usage: { input_tokens: 0, output_tokens: 0 } });
+  const [began, ended] = [step?.started_at ?? '', step?.ended_at ?? ''].map((time) => Date.parse(time));
+  t.true((began ?? Number.NaN) <= (ended ?? Number.NaN));
+  t.like(update, { started_at: null, ended_at: null, attempt: null, retries: null, usage: null });
 });
 
 test('a page of checkpoints goes on where the one before ended', async (t) => {

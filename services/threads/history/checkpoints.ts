@@ -85,6 +85,7 @@ const toCheckpoint = ({
   next,
   at,
   metadata,
+  work,
 }: CheckpointRow): ThreadCheckpoint => ({
   checkpointId: toCheckpointId(version),
   source,
@@ -94,4 +95,5 @@ const toCheckpoint = ({
   next,
   createdAt: at,
   ...(metadata === undefined ? {} : { metadataJson: metadata }),
+  ...(work === undefined ? {} : { work }),
 });

@@ -1,5 +1,5 @@
 import type { CheckpointSource, Granularity, OpenStatus, RunStatus } from '@agent-workflow/protos/lists';
-import type { OpenCall, RunEnd } from '@agent-workflow/protos/threads';
+import type { OpenCall, RunEnd, StepWork } from '@agent-workflow/protos/threads';
 
 // The data of the record: what stands in the rows of one thread. Times are in milliseconds since 1970, sizes in bytes.
 
@@ -130,6 +130,8 @@ export interface CheckpointInfo {
   readonly at: number;
   /** A JSON object. */
   readonly metadata?: Uint8Array;
+  /** How the step ran; a store does not read it. */
+  readonly work?: StepWork;
 }
 
 export interface Checkpoint extends CheckpointInfo {

@@ -1,7 +1,7 @@
 import { conflict } from '@agent-workflow/kit/errors';
 import type { Change } from '../../ports/changes.ts';
 import type { AppliedRequest, Checkpoint, LogEntry, RunRecord, ThreadKey, ToolCallRecord } from '../../ports/record.ts';
-import { toList } from '../../record/sql-rows.ts';
+import { fromWork, toList } from '../../record/sql-rows.ts';
 import type { Param, Transaction } from './client.ts';
 import { hashOf, headValues, runValues } from './rows.ts';
 import type { FoundThread } from './snapshot.ts';
@@ -195,13 +195,13 @@ const putCheckpoint = (
   write: Transaction['write'],
   ref: number,
   version: number,
-  { source, runId, step, nodes, next, at, metadata, undo }: Checkpoint,
+  { source, runId, step, nodes, next, at, metadata, undo, work }: Checkpoint,
 ): Promise<unknown> =>
   write(
-    `INSERT INTO checkpoints (ref, version, source, run_id, step, nodes, next, at, metadata, undo)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    `INSERT INTO checkpoints (ref, version, source, run_id, step, nodes, next, at, metadata, undo, work)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
     [
       ...[ref, version, source, runId ?? null, step ?? null],
-      ...[toList(nodes), toList(next), at, metadata ?? null, undo],
+      ...[toList(nodes), toList(next), at, metadata ?? null, undo, fromWork(work)],
     ],
   );

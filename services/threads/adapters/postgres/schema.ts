@@ -134,4 +134,6 @@ export const migrations: readonly string[] = [
   'CREATE INDEX runs_of_owner ON runs (owner, created_at, run_id)',
   // The version that put the message, when it has a checkpoint.
   'ALTER TABLE messages ADD COLUMN version bigint',
+  // How the step ran: JSON.
+  'ALTER TABLE checkpoints ADD COLUMN work text',
 ];
