@@ -43,7 +43,7 @@ export const checkpointSources = ['input', 'step', 'update', 'fork', 'rollback']
 export type CheckpointSource = (typeof checkpointSources)[number];
 
 /** The life of a file's record: its bytes arrive, can be read, are to be removed. */
-export const fileStatuses = ['uploading', 'stored', 'deleting'] as const;
+const fileStatuses = ['uploading', 'stored', 'deleting'] as const;
 export type FileStatus = (typeof fileStatuses)[number];
 
 export const memoryTypes = [

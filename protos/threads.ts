@@ -159,7 +159,7 @@ export interface IdempotencyCalls {
 /** A part of {@link Threads}. */
 export interface FileCalls {
   /**
-   * Puts a file on record, `uploading`: its bytes are stored elsewhere, by whoever calls this. TooLarge when its owner has `max_files`
+   * Puts a file on record, `uploading`: its bytes are stored elsewhere, by the caller. TooLarge when its owner has `max_files`
    * files or `max_bytes` bytes already. A second call with the same file_id changes nothing and returns the record.
    */
   readonly beginFile: (request: BeginFileRequest, call: Call) => Promise<FileRecord>;
