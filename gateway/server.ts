@@ -43,7 +43,10 @@ const limits = {
  */
 export async function openServer({ app, host, config, log }: ServerOptions): Promise<HttpServer> {
   const respond = app.callback();
-  const server = createServer({ ...limits, requestTimeout: requestMs(config) }, (request, response) => void respond(request, response));
+  const server = createServer(
+    { ...limits, requestTimeout: requestMs(config) },
+    (request, response) => void respond(request, response),
+  );
   server.on('clientError', refuseMalformed);
   server.listen(config.PORT, host);
   await once(server, 'listening');

@@ -10,12 +10,19 @@ import type { FileStore } from './open.ts';
 import { toContent } from './to-content.ts';
 
 /** Authenticates the reader of a file's address as its owner, for that one file; every other request by `authenticate`. */
-export function withAddresses({ files, authenticate }: { readonly files: FileStore; readonly authenticate: Authenticate }): Authenticate {
+export function withAddresses({
+  files,
+  authenticate,
+}: {
+  readonly files: FileStore;
+  readonly authenticate: Authenticate;
+}): Authenticate {
   return (ctx) => {
     const { fileToken } = ctx.state;
     if (fileToken === undefined) return authenticate(ctx);
     const addressed = files.addresses.read(fileToken);
-    if (!addressed) throw new ServiceError('Unauthenticated', 'the address of the file is not valid, or its time is over');
+    if (!addressed)
+      throw new ServiceError('Unauthenticated', 'the address of the file is not valid, or its time is over');
     ctx.state.addressed = { owner: addressed.owner, fileId: addressed.fileId };
     return { owner: addressed.owner };
   };

@@ -60,7 +60,7 @@ async function writeWhole(path: string, bytes: AsyncIterable<Uint8Array>): Promi
 
 /** A system call may write less than it was given. */
 async function writeChunk(file: FileHandle, chunk: Uint8Array): Promise<void> {
-  for (let at = 0; at < chunk.byteLength; ) at += (await file.write(chunk, at)).bytesWritten;
+  for (let at = 0; at < chunk.byteLength;) at += (await file.write(chunk, at)).bytesWritten;
 }
 
 /** A name that was renamed outlives a power cut when its folder is on disk. */

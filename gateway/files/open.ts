@@ -71,15 +71,19 @@ interface BytesOptions {
   readonly log: Log;
 }
 
-async function openBytes({ config, bucket, folder, log }: BytesOptions): Promise<
-  Pick<FileStore, 'kind' | 'bytes' | 'summary'>
-> {
+async function openBytes({
+  config,
+  bucket,
+  folder,
+  log,
+}: BytesOptions): Promise<Pick<FileStore, 'kind' | 'bytes' | 'summary'>> {
   if (bucket !== undefined) {
     // The driver is loaded here: it is large, and most processes do not need it.
     const { openS3Files, s3Fault } = await import('./s3.ts');
     const options = toS3Options(config, bucket);
     const fault = await s3Fault(options);
-    if (fault !== undefined) log.warn({ bucket, fault }, 'the bucket of files does not answer; it is tried with each request');
+    if (fault !== undefined)
+      log.warn({ bucket, fault }, 'the bucket of files does not answer; it is tried with each request');
     return { kind: 's3', bytes: openS3Files(options), summary: `files: S3 bucket ${bucket}` };
   }
   if (folder === undefined) return { kind: 'none', bytes: noFiles(), summary: 'files: none are stored' };

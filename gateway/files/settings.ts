@@ -18,7 +18,9 @@ const endpoint: Setting<string | undefined> = {
   doc: 'Address of the S3 server, `https://host` or `http://host`; unset, that of AWS for the region',
   fallback: undefined,
   read: (value) =>
-    /^https?:\/\//.test(value) && URL.canParse(value) ? value : { problem: 'must be `https://` or `http://` with a host' },
+    /^https?:\/\//.test(value) && URL.canParse(value)
+      ? value
+      : { problem: 'must be `https://` or `http://` with a host' },
 };
 
 /** Settings of the files that callers upload. */
@@ -48,10 +50,14 @@ export const fileSettings = {
     { secret: true },
   ),
   FILES_S3_SECRET_ACCESS_KEY: text(undefined, 'With what, together with `FILES_S3_ACCESS_KEY_ID`', { secret: true }),
-  FILES_S3_TIMEOUT_MS: integer(10_000, 'How long the S3 server may be silent before it counts as away, in milliseconds', {
-    min: 100,
-    max: 300_000,
-  }),
+  FILES_S3_TIMEOUT_MS: integer(
+    10_000,
+    'How long the S3 server may be silent before it counts as away, in milliseconds',
+    {
+      min: 100,
+      max: 300_000,
+    },
+  ),
   FILES_SECRET: secrets,
 } satisfies Settings;
 

@@ -43,7 +43,10 @@ export async function storeFile(options: StoreFileOptions, parts: StoreFileParts
   try {
     const written = await files.bytes.write(key, all, file.signal);
     files.meters?.bytes.add({ direction: 'in' }, written.size);
-    return await threads.finishFile({ ...key, ...written, ...(sniffedType && { sniffedType }), maxBytes, ttlMs }, call());
+    return await threads.finishFile(
+      { ...key, ...written, ...(sniffedType && { sniffedType }), maxBytes, ttlMs },
+      call(),
+    );
   } catch (error) {
     await discard(key, parts);
     throw error;
@@ -80,7 +83,7 @@ interface Peeked {
 async function peek(bytes: AsyncIterable<Uint8Array>, count: number): Promise<Peeked> {
   const chunks: Uint8Array[] = [];
   const rest = bytes[Symbol.asyncIterator]();
-  for (let size = 0; size < count; ) {
+  for (let size = 0; size < count;) {
     const next = await rest.next();
     if (next.done) break;
     chunks.push(next.value);

@@ -93,5 +93,7 @@ interface TypesOfFile {
 
 function isActive(type: string): boolean {
   const subtype = type.slice(type.indexOf('/') + 1);
-  return /^(html|xml|xhtml|svg|xsl|javascript|ecmascript)$|\+xml$|javascript|ecmascript|mhtml|multipart|x-mixed/.test(subtype);
+  return /^(html|xml|xhtml|svg|xsl|javascript|ecmascript)$|\+xml$|javascript|ecmascript|mhtml|multipart|x-mixed/.test(
+    subtype,
+  );
 }

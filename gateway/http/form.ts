@@ -1,4 +1,5 @@
 import { Busboy, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy';
+import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { ServiceError, timeout } from '@agent-workflow/kit/errors';
 import { discardRest } from './body.ts';
@@ -33,7 +34,15 @@ const maxAroundBytes = 64 * 1024;
 /** A sender of whom nothing arrives for this time is cut off. In milliseconds. */
 const stalledMs = 60_000;
 
-const limits = { parts: 1, files: 1, fields: 0, fieldSize: 0, fieldNameSize: 100, headerPairs: 20, headerSize: 16 * 1024 };
+const limits = {
+  parts: 1,
+  files: 1,
+  fields: 0,
+  fieldSize: 0,
+  fieldNameSize: 100,
+  headerPairs: 20,
+  headerSize: 16 * 1024,
+};
 
 /**
  * Whether the body is a form; one that is not has been answered with 415, and one that is larger than any that is taken is refused
@@ -120,7 +129,7 @@ async function readForm<T>({ ctx, maxFileBytes, failed, take }: FormOptions<T>):
 }
 
 interface ReadOptions {
-  readonly req: Readable;
+  readonly req: IncomingMessage;
   readonly form: BusboyInstance;
   /** The most bytes that are read. */
   readonly most: number;
@@ -136,7 +145,10 @@ async function untilRead({ req, form, most, failed }: ReadOptions): Promise<void
     size += chunk.byteLength;
     if (size > most) fail(tooLarge(most - maxAroundBytes));
   };
-  const gone = (): void => fail(new ServiceError('Cancelled', 'the caller disconnected'));
+  // A request that has arrived whole is closed too.
+  const gone = (): void => {
+    if (!req.complete) fail(new ServiceError('Cancelled', 'the caller disconnected'));
+  };
   const { promise, resolve } = Promise.withResolvers<undefined>();
   const done = (): void => resolve(undefined);
   form.once('finish', done).on('error', fail);

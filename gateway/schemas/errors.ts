@@ -14,7 +14,8 @@ export const errorCodes = {
     'A run of the thread is under way, another write came first, or `multitask_strategy` is `reject` and the thread has a run',
   PAYLOAD_TOO_LARGE:
     'The body, the URL or the headers are larger than the bound, or the files of the caller are together',
-  UNSUPPORTED_MEDIA_TYPE: 'The body is not `application/json` in UTF-8, or `multipart/form-data` where a file is uploaded',
+  UNSUPPORTED_MEDIA_TYPE:
+    'The body is not `application/json` in UTF-8, or `multipart/form-data` where a file is uploaded',
   RANGE_NOT_SATISFIABLE: 'The part of a file that `Range` names lies outside of it',
   VALIDATION_ERROR: 'A field has the wrong type, range or value; `details` names it',
   RATE_LIMITED: 'Too many requests, failed authentications or open streams; `Retry-After` says when to try again',

@@ -30,7 +30,9 @@ export const FileInfo = objectOf('FileInfo', 'What is known about a file.', shar
 export const FileUrl = objectOf('FileUrl', 'An address that gives the bytes without credentials.', {
   file_id: shared.file_id,
   url: text('The address, on the origin of this service'),
-  expires_at: Type.Integer({ description: 'Until when it is good: seconds since 1970, as the clients of this endpoint read it' }),
+  expires_at: Type.Integer({
+    description: 'Until when it is good: seconds since 1970, as the clients of this endpoint read it',
+  }),
   mime_type: shared.mime_type,
 });
 
@@ -44,4 +46,8 @@ export const MultimodalConfig = objectOf('MultimodalConfig', 'What files are tak
 });
 
 /** The form of an upload, and the bytes of a file: neither is JSON, so the descriptions are all that is used. */
-export const FileBytes = Type.Unsafe<string>({ type: 'string', format: 'binary', description: 'The bytes of the file' });
+export const FileBytes = Type.Unsafe<string>({
+  type: 'string',
+  format: 'binary',
+  description: 'The bytes of the file',
+});
