@@ -10,6 +10,7 @@ import { unwatched, type OpenWatchdog } from '@agent-workflow/execution/watchdog
 import { createApp } from '@agent-workflow/gateway/app';
 import { openAuth, rulesOf } from '@agent-workflow/gateway/auth/open';
 import { hostOf } from '@agent-workflow/gateway/config';
+import { openFileStore, openFileSweep, openOwnFiles } from '@agent-workflow/gateway/files';
 import { createReadinessCheck } from '@agent-workflow/gateway/upstream/readiness';
 import { openServer } from '@agent-workflow/gateway/server';
 import { openInProcessStores, type GatewayStores } from '@agent-workflow/gateway/stores';
@@ -86,13 +87,15 @@ export async function openStandalone(
   opened.defer(() => drain(Math.max(minDrainMs, drainUntil - Date.now())));
   const open = `${auth.summary}${file.auth === null ? '' : `; ${await countAnonymousThreads(threads)}`}`;
   const stores = opened.use(await openStores());
+  const own = opened.use(await openOwnFiles(pathOf));
+  const files = opened.use(await openFileStore({ config: values, log, registry, own }));
   const app = createApp({
     threads,
     execution: inProcess('execution', link(execution)),
     memory,
     ...stores,
     readiness: createReadinessCheck({ threads, health }),
-    ...{ config: values, log, registry, spans },
+    ...{ config: values, log, registry, spans, files },
     ...rulesOf(auth),
   });
   const server = opened.use(await openServer({ app, host, config: values, log }));
@@ -100,6 +103,7 @@ export async function openStandalone(
     drainUntil = Date.now() + values.DRAIN_SECONDS * 1000;
   });
 
+  opened.use(openFileSweep({ threads, files, log }));
   opened.use(observed.serving());
   const everything = opened.move();
   const agent = file.agent === undefined ? 'no agent' : `agent: ${file.agent}`;
