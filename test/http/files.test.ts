@@ -248,13 +248,8 @@ test('what is no form is refused in the words of every other refusal', async (t)
 });
 
 test('a file that is too large is refused, whether its size is announced, wrong or unknown', async (t) => {
-  const refused = async (body: BodyInit, headers = {}): Promise<void> => {
-    const response = await fetch(`${url()}/v1/files/upload`, {
-      method: 'POST',
-      headers,
-      body,
-      duplex: 'half',
-    } as RequestInit);
+  const refused = async (body: NonNullable<RequestInit['body']>, headers = {}): Promise<void> => {
+    const response = await fetch(`${url()}/v1/files/upload`, { method: 'POST', headers, body, duplex: 'half' });
     const { error } = (await response.json()) as Sent['body'];
     t.deepEqual([response.status, error.code], [413, 'PAYLOAD_TOO_LARGE']);
     t.is(error.message, `the file is larger than ${String(2 * MiB)} bytes`);
