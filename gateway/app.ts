@@ -8,7 +8,14 @@ import { withoutAuthentication } from './auth/none.ts';
 import type { GatewayConfig } from './config.ts';
 import type { Services } from './endpoints/common/services.ts';
 import { endpoints } from './endpoints/table.ts';
-import { addressedFiles, addressRoute, withAddresses } from './files/index.ts';
+import {
+  addressedFiles,
+  addressRoute,
+  createRunFiles,
+  grantedFiles,
+  runFilesRoute,
+  withAddresses,
+} from './files/index.ts';
 import type { Authenticate, Authorize } from './http/access.ts';
 import type { Context, Middleware, RequestState } from './http/context.ts';
 import { readablePath } from './http/path.ts';
@@ -58,7 +65,7 @@ export function createApp({
   spans,
   ...deps
 }: AppOptions): App {
-  const meters = registry?.make(gatewayMetrics([...endpoints, addressRoute]));
+  const meters = registry?.make(gatewayMetrics([...endpoints, addressRoute, runFilesRoute]));
   const counter = meters ? countRefusals(uncounted, meters) : uncounted;
   const secured = authenticate !== withoutAuthentication;
   const services: Services = {
@@ -91,6 +98,11 @@ export function createApp({
     readablePath,
     ...pagesOf(config),
     limits.failures,
+    grantedFiles({
+      runFiles: createRunFiles({ threads, files, log, callTimeoutMs: config.CALL_TIMEOUT_MS }),
+      readGrant: files.readGrant,
+      reserve: (ctx) => admission.reserve(ctx, files.bytes.bufferBytes),
+    }),
     authentication(
       withAddresses({ files, authenticate: withTickets({ endpoints, tickets: deps.tickets, authenticate }) }),
     ),

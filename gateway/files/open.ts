@@ -5,6 +5,7 @@ import type { Log } from '@agent-workflow/kit/log';
 import type { Registry } from '@agent-workflow/runtime/metrics';
 import { createFileAddresses, type FileAddresses } from './addresses.ts';
 import { openFolderFiles } from './folder.ts';
+import { createReadGrant, type ReadGrant } from './grants.ts';
 import { fileMetrics, type FileMeters } from './metrics.ts';
 import { noFiles } from './none.ts';
 import type { OwnFiles } from './own.ts';
@@ -17,6 +18,8 @@ export interface FileStore extends AsyncDisposable {
   readonly kind: 'none' | 'local' | 's3';
   readonly bytes: FileBytes;
   readonly addresses: FileAddresses;
+  /** Reads what workers of runs may do. */
+  readonly readGrant: ReadGrant;
   readonly limits: FileLimits;
   /** Absent: nothing is measured. */
   readonly meters: FileMeters | undefined;
@@ -46,6 +49,7 @@ export async function openFileStore({ config, log, registry, own }: FileStoreOpt
   return {
     ...{ kind, bytes, summary },
     addresses: createFileAddresses(secrets),
+    readGrant: createReadGrant(secrets),
     limits: toFileLimits(config),
     meters: registry?.make(fileMetrics),
     [Symbol.asyncDispose]: () => bytes[Symbol.asyncDispose](),

@@ -1,18 +1,5 @@
+import { filesSecret } from '@agent-workflow/runtime/files-secret';
 import { integer, text, type Setting, type Settings, type Values } from '@agent-workflow/kit/env';
-
-const secretLength = 32;
-
-const secrets: Setting<readonly [string, ...string[]] | undefined> = {
-  doc: `What addresses of files are sealed with, the same for all replicas, at least ${String(secretLength)} characters; several, separated by commas, while it is changed: the first seals, each opens. Unset, the standalone process makes one and keeps it in \`DATA_DIR\``,
-  fallback: undefined,
-  secret: true,
-  read: (given) => {
-    const [first = '', ...more] = given.split(',').map((secret) => secret.trim());
-    return [first, ...more].every(({ length }) => length >= secretLength)
-      ? [first, ...more]
-      : { problem: `must be secrets of at least ${String(secretLength)} characters, separated by commas` };
-  },
-};
 
 const endpoint: Setting<string | undefined> = {
   doc: 'Address of the S3 server, `https://host` or `http://host`; unset, that of AWS for the region',
@@ -58,7 +45,7 @@ export const fileSettings = {
       max: 300_000,
     },
   ),
-  FILES_SECRET: secrets,
+  FILES_SECRET: filesSecret,
 } satisfies Settings;
 
 export type FileConfig = Values<typeof fileSettings>;

@@ -10,7 +10,7 @@ import { unwatched, type OpenWatchdog } from '@agent-workflow/execution/watchdog
 import { createApp } from '@agent-workflow/gateway/app';
 import { openAuth, rulesOf } from '@agent-workflow/gateway/auth/open';
 import { hostOf } from '@agent-workflow/gateway/config';
-import { openFileStore, openFileSweep, openOwnFiles } from '@agent-workflow/gateway/files';
+import { createRunFiles, openFileStore, openFileSweep, openOwnFiles } from '@agent-workflow/gateway/files';
 import { createReadinessCheck } from '@agent-workflow/gateway/upstream/readiness';
 import { openServer } from '@agent-workflow/gateway/server';
 import { openInProcessStores, type GatewayStores } from '@agent-workflow/gateway/stores';
@@ -69,6 +69,8 @@ export async function openStandalone(
         .memory,
     ),
   );
+  const own = opened.use(await openOwnFiles(pathOf));
+  const files = opened.use(await openFileStore({ config: values, log, registry, own }));
   const parts = {
     ...{ graph, threads, watchdog },
     queue: openInProcessRunQueue(),
@@ -79,6 +81,7 @@ export async function openStandalone(
     await openExecution({
       ...observeExecution(parts, { registry, spans, slots: values.RUN_CONCURRENCY }),
       ...{ memory, log, values, sweepMs, health },
+      files: createRunFiles({ threads, files, log, callTimeoutMs: values.CALL_TIMEOUT_MS }),
       control: openInProcessRunControl(),
     }),
   );
@@ -87,8 +90,6 @@ export async function openStandalone(
   opened.defer(() => drain(Math.max(minDrainMs, drainUntil - Date.now())));
   const open = `${auth.summary}${file.auth === null ? '' : `; ${await countAnonymousThreads(threads)}`}`;
   const stores = opened.use(await openStores());
-  const own = opened.use(await openOwnFiles(pathOf));
-  const files = opened.use(await openFileStore({ config: values, log, registry, own }));
   const app = createApp({
     threads,
     execution: inProcess('execution', link(execution)),
