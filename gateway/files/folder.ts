@@ -7,7 +7,7 @@ import { placeOf } from './place.ts';
 import type { FileBytes } from './port.ts';
 
 /** How much of a file is read at once, in bytes. */
-const readBytes = 256 * 1024;
+const readBytes = 64 * 1024;
 
 /** Of a write: a few chunks as the socket gives them. */
 const bufferBytes = 512 * 1024;

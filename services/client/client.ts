@@ -265,7 +265,8 @@ function filesOf(connection: Connection) {
       file: Blob | { readonly data: Blob; readonly filename: string },
       { signal }: Pick<RequestOptions, 'signal'> = {},
     ): Promise<UploadedFile> => {
-      const { data, filename } = 'data' in file ? file : { data: file, filename: 'name' in file ? String(file.name) : 'file' };
+      const { data, filename } =
+        'data' in file ? file : { data: file, filename: 'name' in file ? String(file.name) : 'file' };
       const form = new FormData();
       form.append('file', data, filename);
       return request(connection, { method: 'POST', path: '/v1/files/upload', form, signal });
