@@ -1,4 +1,4 @@
-import { createReadStream } from 'node:fs';
+import type { ReadStream } from 'node:fs';
 import { mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ServiceError, unavailable } from '@agent-workflow/kit/errors';
@@ -7,7 +7,7 @@ import { placeOf } from './place.ts';
 import type { FileBytes } from './port.ts';
 
 /** How much of a file is read at once, in bytes. */
-const readBytes = 256 * 1024;
+const readBytes = 64 * 1024;
 
 /** Of a write: a few chunks as the socket gives them. */
 const bufferBytes = 512 * 1024;
@@ -78,8 +78,14 @@ async function openIfThere(path: string): Promise<FileHandle | undefined> {
   }
 }
 
-/** The stream closes its file when it ends, fails, or its reader leaves. */
-async function* chunksOf(stream: ReturnType<typeof createReadStream>): AsyncGenerator<Uint8Array> {
+/** The stream closes its file when it ends, fails, its reader leaves, or the signal fires before anybody has read. */
+function chunksOf(stream: ReadStream): AsyncIterable<Uint8Array> {
+  // Without a reader nobody else listens, and an error would end the process.
+  stream.on('error', () => undefined);
+  return iterated(stream);
+}
+
+async function* iterated(stream: ReadStream): AsyncGenerator<Uint8Array> {
   try {
     yield* stream as AsyncIterable<Buffer>;
   } catch (error) {

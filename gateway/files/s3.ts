@@ -134,7 +134,14 @@ async function* noting(bytes: AsyncIterable<Uint8Array>, failed: { error?: unkno
   }
 }
 
-async function* chunksOf(body: Readable, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+function chunksOf(body: Readable, signal: AbortSignal): AsyncIterable<Uint8Array> {
+  // Without a reader nobody else listens, and an error would end the process.
+  body.on('error', () => undefined);
+  signal.addEventListener('abort', () => body.destroy(), { once: true });
+  return iterated(body, signal);
+}
+
+async function* iterated(body: Readable, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   try {
     yield* body as AsyncIterable<Buffer>;
   } catch (error) {

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import test from 'ava';
+import { until } from '../until.ts';
 import { serve } from './service.ts';
 
 const MiB = 1024 * 1024;
@@ -248,13 +249,8 @@ test('what is no form is refused in the words of every other refusal', async (t)
 });
 
 test('a file that is too large is refused, whether its size is announced, wrong or unknown', async (t) => {
-  const refused = async (body: BodyInit, headers = {}): Promise<void> => {
-    const response = await fetch(`${url()}/v1/files/upload`, {
-      method: 'POST',
-      headers,
-      body,
-      duplex: 'half',
-    } as RequestInit);
+  const refused = async (body: NonNullable<RequestInit['body']>, headers = {}): Promise<void> => {
+    const response = await fetch(`${url()}/v1/files/upload`, { method: 'POST', headers, body, duplex: 'half' });
     const { error } = (await response.json()) as Sent['body'];
     t.deepEqual([response.status, error.code], [413, 'PAYLOAD_TOO_LARGE']);
     t.is(error.message, `the file is larger than ${String(2 * MiB)} bytes`);
@@ -320,4 +316,34 @@ test('the bounds are told', async (t) => {
     media_max_size_mb: 2,
     media_max_files: 1000,
   });
+});
+
+const naming = (file_id: string): object => ({
+  messages: [
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'look' },
+        { type: 'image', file_id },
+      ],
+    },
+  ],
+});
+
+test('a message that names a file of nobody is refused by its block; one that is there stays with the thread', async (t) => {
+  const thread = `naming-${randomBytes(4).toString('hex')}`;
+  const file = await upload('hello');
+  t.is(
+    (await send('POST', '/v1/graph/invoke', { ...naming(file.file_id), config: { thread_id: thread } })).status,
+    200,
+  );
+  const info = (await send('GET', `/v1/files/${file.file_id}/info`)).body.data as object;
+  t.false('expires_at' in info, JSON.stringify(info));
+  for (const path of ['/v1/graph/invoke', '/v1/runs', `/v1/threads/${thread}/messages`]) {
+    const { status, body } = await send('POST', path, naming('nothing'));
+    const { details } = body.error as Sent['body']['error'];
+    t.deepEqual([status, details[0]?.loc], [422, ['body', 'messages', 0, 'content', 1, 'file_id']], path);
+  }
+  await send('DELETE', `/v1/threads/${thread}`);
+  await until(async () => (await send('GET', `/v1/files/${file.file_id}/info`)).status === 404);
 });

@@ -21,7 +21,13 @@ import type { ReadinessCheck } from '../../upstream/readiness.ts';
 /** What handlers use. */
 export interface Services {
   /** The gateway reads runs; it neither drives nor ends them. */
-  readonly threads: RunReadCalls & ThreadReadCalls & StateCalls & MessageCalls & HistoryCalls & IdempotencyCalls & FileCalls;
+  readonly threads: RunReadCalls &
+    ThreadReadCalls &
+    StateCalls &
+    MessageCalls &
+    HistoryCalls &
+    IdempotencyCalls &
+    FileCalls;
   readonly execution: Execution;
   readonly memory: Memory;
   /** For `/readyz`. */
