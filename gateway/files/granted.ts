@@ -30,6 +30,7 @@ export function grantedFiles({ runFiles, readGrant, reserve }: GrantedOptions): 
     if (ctx.path !== runFilesPath) return next();
     ctx.state.route = runFilesRoute;
     const grant = grantOf(ctx, readGrant);
+    ctx.state.principal = { owner: grant.owner };
     const method = grant.use === 'write' ? 'POST' : 'GET';
     if (ctx.method !== method) {
       refuseMethod(ctx, [method]);

@@ -48,7 +48,12 @@ export function createRunFiles({ threads, files, log, callTimeoutMs }: RunFilesO
       const call = callUnder(limit.signal);
       await refuseLost(claim, call());
       const key = { owner: claim.owner, fileId: newId() };
-      const file = { filename, contentType, bytes: bounded(bytes, maxFileBytes), signal: limit.signal };
+      const file = {
+        filename,
+        contentType,
+        bytes: bounded(bytes, { most: maxFileBytes, signal: limit.signal }),
+        signal: limit.signal,
+      };
       return toInfo(await storeFile({ key, file, call }, { threads, files, log }));
     },
   };
@@ -76,11 +81,39 @@ function timeLimit(ms: number, signal: AbortSignal): Disposable & { readonly sig
   return { signal: AbortSignal.any([signal, late.signal]), [Symbol.dispose]: () => clearTimeout(timer) };
 }
 
-async function* bounded(bytes: AsyncIterable<Uint8Array>, most: number): AsyncGenerator<Uint8Array> {
-  let size = 0;
-  for await (const chunk of bytes) {
-    size += chunk.byteLength;
-    if (size > most) throw new ServiceError('TooLarge', `the file is larger than ${String(most)} bytes`);
-    yield chunk;
+interface Bounds {
+  readonly most: number;
+  readonly signal: AbortSignal;
+}
+
+/** The bytes up to a number of them. They end with the signal, also while their source, which is code of an agent, gives none. */
+async function* bounded(bytes: AsyncIterable<Uint8Array>, { most, signal }: Bounds): AsyncGenerator<Uint8Array> {
+  const source = bytes[Symbol.asyncIterator]();
+  using aborted = whenAborted(signal);
+  let isLeft = true;
+  try {
+    for (let size = 0; ;) {
+      const next = await Promise.race([source.next(), aborted.promise]);
+      if (next.done) {
+        isLeft = false;
+        return;
+      }
+      size += next.value.byteLength;
+      if (size > most) throw new ServiceError('TooLarge', `the file is larger than ${String(most)} bytes`);
+      yield next.value;
+    }
+  } finally {
+    // Not awaited: a source that hangs ends when it goes on.
+    if (isLeft) source.return?.().catch(() => undefined);
   }
+}
+
+/** A promise that is rejected with the reason of the signal. */
+function whenAborted(signal: AbortSignal): Disposable & { readonly promise: Promise<never> } {
+  const { promise, reject } = Promise.withResolvers<never>();
+  promise.catch(() => undefined);
+  const abort = (): void => reject(signal.reason as Error);
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort, { once: true });
+  return { promise, [Symbol.dispose]: () => signal.removeEventListener('abort', abort) };
 }
