@@ -43,14 +43,16 @@ export const addressRoute = { name: 'addressedFile', path: '/files/{token}', isS
 export function addressedFiles({ threads, files, log, callTimeoutMs, write }: AddressedOptions): Middleware {
   return async (ctx, next) => {
     const { addressed } = ctx.state;
-    if (!addressed) return next();
+    if (!addressed) {
+      await next();
+      return;
+    }
     ctx.state.route = addressRoute;
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') {
       refuseMethod(ctx, ['GET', 'HEAD']);
-      return undefined;
+      return;
     }
     const record = await threads.getFile(addressed, within(callTimeoutMs));
     await write(ctx, toContent(record, { files, log, isEmbeddable: true }));
-    return undefined;
   };
 }

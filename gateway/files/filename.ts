@@ -2,7 +2,6 @@
 export const maxFilenameBytes = 255;
 
 /** Control characters, and those that turn the direction of writing, so that `gpj.exe` could be read as another name. */
-// eslint-disable-next-line no-control-regex
 const unprintable = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g;
 
 /**

@@ -27,20 +27,22 @@ const stalledMs = 60_000;
  */
 export function grantedFiles({ runFiles, readGrant, reserve }: GrantedOptions): Middleware {
   return async (ctx, next) => {
-    if (ctx.path !== runFilesPath) return next();
+    if (ctx.path !== runFilesPath) {
+      await next();
+      return;
+    }
     ctx.state.route = runFilesRoute;
     const grant = grantOf(ctx, readGrant);
     ctx.state.principal = { owner: grant.owner };
     const method = grant.use === 'write' ? 'POST' : 'GET';
     if (ctx.method !== method) {
       refuseMethod(ctx, [method]);
-      return undefined;
+      return;
     }
     const left = new AbortController();
     ctx.res.once('close', () => left.abort(new ServiceError('Cancelled', 'the worker disconnected')));
     if (grant.use === 'write') reserve(ctx);
     await serve(ctx, { runFiles, grant, signal: left.signal });
-    return undefined;
   };
 }
 
@@ -62,18 +64,17 @@ interface Serving {
 async function serve(ctx: Context, { runFiles, grant, signal }: Serving): Promise<void> {
   switch (grant.use) {
     case 'info':
-      return sendJson(ctx, await runFiles.info(grant, grant.fileId, signal));
+      sendJson(ctx, await runFiles.info(grant, grant.fileId, signal));
+      return;
     case 'read':
       return sendBytes(ctx, runFiles.read(grant, grant.fileId, signal));
     case 'write': {
       ctx.req.setTimeout(stalledMs);
       try {
-        return sendJson(ctx, await runFiles.write(grant, { ...grant, bytes: arriving(ctx) }, signal));
+        sendJson(ctx, await runFiles.write(grant, { ...grant, bytes: arriving(ctx) }, signal));
+        return;
       } catch (error) {
-        if (!ctx.req.complete) {
-          ctx.state.headers.push('Connection', 'close');
-          discardRest(ctx);
-        }
+        if (!ctx.req.complete) discardRest(ctx);
         throw error;
       }
     }

@@ -29,11 +29,14 @@ const graceMs = 10 * 60_000;
  * by a later sweep; the files behind it are removed all the same. Disposal cuts a sweep off.
  */
 export function openFileSweep({ threads, files, log, everyMs = 60_000 }: SweepOptions): AsyncDisposable {
+  // Bytes that are elsewhere are for those to remove who reach them.
+  if (files.kind === 'none') return { [Symbol.asyncDispose]: () => Promise.resolve() };
   const stopping = new AbortController();
+  const isStopping = (): boolean => stopping.signal.aborted;
   let cursor: string | undefined;
 
   const sweep = async (): Promise<void> => {
-    for (let page = 0; page < maxPages && !stopping.signal.aborted; page++) {
+    for (let page = 0; page < maxPages && !isStopping(); page++) {
       const uploadingBefore = Date.now() - files.limits.uploadMs - graceMs;
       const asked = { limit: pageSize, uploadingBefore, ...(cursor !== undefined && { cursor }) };
       // A cursor that is refused must not be sent again.
@@ -46,11 +49,11 @@ export function openFileSweep({ threads, files, log, everyMs = 60_000 }: SweepOp
   };
 
   const remove = async (file: FileKey): Promise<void> => {
-    if (stopping.signal.aborted) return;
+    if (isStopping()) return;
     try {
       await removeFile(file, { threads, files }, stopping.signal);
     } catch (error) {
-      if (!stopping.signal.aborted)
+      if (!isStopping())
         log.warn({ err: error, file_id: file.fileId }, 'a file was not removed; a later sweep tries again');
     }
   };
@@ -58,7 +61,7 @@ export function openFileSweep({ threads, files, log, everyMs = 60_000 }: SweepOp
   // Replicas that start together do not sweep together.
   const jittered = everyMs * (0.8 + 0.4 * Math.random());
   const sweeping = every(jittered, sweep, (error) => {
-    if (!stopping.signal.aborted) log.warn({ err: error }, 'files that are to be removed could not be listed');
+    if (!isStopping()) log.warn({ err: error }, 'files that are to be removed could not be listed');
   });
   return {
     [Symbol.asyncDispose]: async () => {

@@ -51,7 +51,7 @@ const limits = {
 export function takesForm(ctx: Context, { maxFileBytes }: FormLimits): boolean {
   const isForm = ctx.is('multipart/form-data') && /;\s*boundary=/i.test(ctx.req.headers['content-type'] ?? '');
   if (!isForm || ctx.req.headers['content-encoding'] !== undefined) {
-    closeAfter(ctx);
+    discardRest(ctx);
     const message = isForm
       ? 'the content encoding of the body must be identity'
       : 'the body must be sent as multipart/form-data with a boundary';
@@ -59,7 +59,7 @@ export function takesForm(ctx: Context, { maxFileBytes }: FormLimits): boolean {
     return false;
   }
   if (Number(ctx.req.headers['content-length'] ?? 0) > maxFileBytes + maxAroundBytes) {
-    closeAfter(ctx);
+    discardRest(ctx);
     throw tooLarge(maxFileBytes);
   }
   return true;
@@ -84,7 +84,7 @@ export async function receiveFile<T>(
   try {
     return await readForm({ ctx, maxFileBytes, failed, take });
   } catch (error) {
-    closeAfter(ctx);
+    discardRest(ctx);
     throw error;
   } finally {
     clearTimeout(late);
@@ -197,10 +197,3 @@ const toServiceError = (error: unknown): ServiceError =>
   error instanceof ServiceError
     ? error
     : new ServiceError('BadRequest', 'the body is not a form, or ends before its end', { cause: error });
-
-/** What is left of a refused body is read and dropped, so that its sender reads the reply; the connection is not used again. */
-function closeAfter(ctx: Context): void {
-  if (ctx.req.complete) return;
-  ctx.state.headers.push('Connection', 'close');
-  discardRest(ctx);
-}

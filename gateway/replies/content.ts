@@ -87,8 +87,7 @@ function refuseRange(ctx: Context, size: number): void {
 
 /** Whether a list of tags names this one. */
 const names = (list: string | undefined, tag: string): boolean =>
-  list !== undefined &&
-  list.split(',').some((each) => {
+  (list ?? '').split(',').some((each) => {
     const text = each.trim();
     return text === '*' || text === tag || text === `W/${tag}`;
   });

@@ -15,7 +15,9 @@ const shared = {
   sha256: text('The SHA-256 of the bytes, as hexadecimal digits; also its `ETag`'),
   created_at: time('When the upload began'),
   expires_at: Type.Optional(
-    time('When the file is removed unless a message of a thread names it by then; absent while one does'),
+    time(
+      'When the file is removed unless a thread names it then; absent once the service has looked and found one that does',
+    ),
   ),
   extracted_text: orNull('Always `null`: files are kept as they are, and text is read from them by the graph'),
 };
