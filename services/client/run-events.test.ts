@@ -16,3 +16,16 @@ test('a stream that keeps ending without its last event and brings nothing is gi
   t.is(error.code, 'UNREACHABLE');
   t.is(requests, 3);
 });
+
+test('a cut is told once, and its end with the next event', async (t) => {
+  const last = 'data: {"event":"on_chain_end","run_id":"r"}\n\n';
+  const replies = ['id: r:1\ndata: {"event":"metadata","run_id":"r"}\n\n', '', '', last];
+  const client = createClient({
+    url: 'http://service.test',
+    fetch: () => Promise.resolve(new Response(replies.shift())),
+  });
+  const seen: string[] = [];
+  const onConnection = (change: string): number => seen.push(change);
+  for await (const { event } of client.runs.follow('r', { onConnection })) seen.push(event);
+  t.deepEqual(seen, ['metadata', 'lost', 'resumed', 'on_chain_end']);
+});

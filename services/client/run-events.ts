@@ -6,6 +6,16 @@ import type { RunEvent, RunRequest } from './shapes.ts';
 /** The events of a run. Leaving the loop leaves the run alone: it goes on. */
 export type RunEvents = AsyncGenerator<RunEvent, void>;
 
+/** How a reader of events is connected: a connection was `lost` and is made again, and has `resumed` with the next event. */
+export type ConnectionChange = 'lost' | 'resumed';
+
+export interface FollowOptions extends Pick<RequestOptions, 'signal'> {
+  /** The id of the last event that came before; all events come without it. */
+  readonly after?: string | undefined;
+  /** Told of each cut, and that it is over. No event is missing then. */
+  readonly onConnection?: ((change: ConnectionChange) => void) | undefined;
+}
+
 /** The last event of a run is of one of these kinds. */
 const isLast = ({ event }: RunEvent): boolean => event === 'on_chain_end' || event === 'error';
 
@@ -28,15 +38,11 @@ export async function* startAndFollow(connection: Connection, body: RunRequest, 
 }
 
 /** The events of a run behind the one of the id `after`; all of them without it. */
-export async function* follow(
-  connection: Connection,
-  runId: string,
-  { after, signal }: Pick<RequestOptions, 'signal'> & { readonly after?: string | undefined },
-): RunEvents {
-  yield* followFrom(connection, { runId, after }, { signal });
+export async function* follow(connection: Connection, runId: string, { after, ...options }: FollowOptions): RunEvents {
+  yield* followFrom(connection, { runId, after }, options);
 }
 
-interface Following extends Pick<RequestOptions, 'signal'> {
+interface Following extends Pick<FollowOptions, 'signal' | 'onConnection'> {
   /** The request that starts the run, for as long as its id is not known. */
   readonly start?: Omit<Parameters<typeof send>[1], 'headers' | 'signal'> | undefined;
 }
@@ -46,11 +52,13 @@ interface Following extends Pick<RequestOptions, 'signal'> {
  * answers; it is given up when so many in a row, as the connection has attempts, brought nothing.
  * @throws RequestError when the run is refused or the service stays away; the signal's reason.
  */
-async function* followFrom(connection: Connection, from: Position, { signal, start }: Following): RunEvents {
+async function* followFrom(connection: Connection, from: Position, options: Following): RunEvents {
+  const { signal, onConnection } = options;
   let position = from;
   for (let failures = 0; ;) {
     try {
-      for await (const event of eventsOf(connection, position, { signal, start })) {
+      for await (const event of eventsOf(connection, position, options)) {
+        if (failures > 0) onConnection?.('resumed');
         failures = 0;
         position = { runId: event.run_id, after: event.id };
         yield event;
@@ -61,6 +69,7 @@ async function* followFrom(connection: Connection, from: Position, { signal, sta
       signal?.throwIfAborted();
       // What was refused has been tried again already: what may be mended here is a connection that ended or broke.
       if (!(error instanceof RequestError) || error.status !== 0 || ++failures >= connection.maxAttempts) throw error;
+      if (failures === 1) onConnection?.('lost');
       await pause(pauseMs(failures), signal);
     }
   }
