@@ -132,7 +132,7 @@ function Tokens({ run: { usage } }: { readonly run: Run }) {
       </Fact>
       {models.length > 1 &&
         models.map(([model, tokens]) => (
-          <Fact key={model} name={model}>
+          <Fact key={model} name={`Tokens of ${model}`}>
             {tokens.input_tokens.toLocaleString()} in, {tokens.output_tokens.toLocaleString()} out
           </Fact>
         ))}

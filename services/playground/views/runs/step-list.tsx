@@ -90,18 +90,18 @@ const clamp = (percent: number): number => Math.min(100, Math.max(0, percent));
 const hasDuration = ({ startedAt, endedAt, step }: Visit, { steps }: RunRecord): boolean =>
   steps.size === 0 || steps.get(step)?.startedAt !== undefined || startedAt !== endedAt;
 
-function stateText({ state, wakeAt }: Visit): string {
+function stateText({ state, wakeAt, messages }: Visit): string {
   if (state === 'sleeping') return wakeAt === undefined ? 'sleeps' : `sleeps until ${clockTime(wakeAt)}`;
-  return state === 'interrupted' ? 'waits for an answer' : state;
+  if (state === 'interrupted') return 'waits for an answer';
+  return messages > 0 ? `${state}, ${counted(messages, 'message')}` : state;
 }
 
-function notesOf({ attempts, messages }: Visit): string {
+function notesOf({ attempts }: Visit): string {
   const count = (cause: Attempt['cause']): number => attempts.filter((each) => each.cause === cause).length;
   const [failures, takeovers] = [count('failure'), count('takeover')];
   return [
-    ...(failures > 0 ? [`${counted(failures, 'retry').replace('retrys', 'retries')} after a failure`] : []),
+    ...(failures > 0 ? [`tried again ${times(failures)} after a failure`] : []),
     ...(takeovers > 0 ? [`restarted ${times(takeovers)} after its worker was lost`] : []),
-    ...(messages > 0 ? [counted(messages, 'message')] : []),
   ].join(', ');
 }
 
