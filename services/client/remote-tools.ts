@@ -50,10 +50,11 @@ export async function answerCalls(
     return tool ? [{ call, tool }] : [];
   });
   if (known.length === 0) return undefined;
-  return { role: 'tool', content: await Promise.all(known.map(({ call, tool }) => answer(call, tool, signal))) };
+  return { role: 'tool', content: await Promise.all(known.map(({ call, tool }) => answerCall(call, tool, signal))) };
 }
 
-async function answer({ id, args }: RemoteCall, tool: RemoteTool, signal: AbortSignal | undefined): Promise<Block> {
+/** Makes one call, and gives the block that answers it: with what the tool gave, or with what it threw. @throws the signal's reason. */
+export async function answerCall({ id, args }: RemoteCall, tool: RemoteTool, signal?: AbortSignal): Promise<Block> {
   try {
     const output = (await tool.run(args, signal)) ?? null;
     return { type: 'tool_result', call_id: id, output, status: 'completed', is_error: false };

@@ -38,11 +38,7 @@ export async function* startAndFollow(connection: Connection, body: RunRequest, 
 }
 
 /** The events of a run behind the one of the id `after`; all of them without it. */
-export async function* follow(
-  connection: Connection,
-  runId: string,
-  { after, ...options }: FollowOptions,
-): RunEvents {
+export async function* follow(connection: Connection, runId: string, { after, ...options }: FollowOptions): RunEvents {
   yield* followFrom(connection, { runId, after }, options);
 }
 

@@ -6,7 +6,7 @@ import {
   type VirtualItem,
 } from '@tanstack/virtual-core';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useLayoutEffect, useReducer, useRef } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useReducer, useRef } from 'preact/hooks';
 
 interface VirtualListProps<T> {
   readonly label: string;
@@ -17,30 +17,39 @@ interface VirtualListProps<T> {
   readonly estimate: number;
   /** Stays at the end while items are added there, unless the reader has scrolled up. */
   readonly followsEnd?: boolean;
+  /** Called when the reader comes near the start: items that are added there do not move those in sight. */
+  readonly onNearStart?: (() => void) | undefined;
 }
 
 /** How near to its end a list counts as read to its end, in pixels. */
 const nearEnd = 80;
+/** How near to its start `onNearStart` is called, in pixels. */
+const nearStart = 600;
 
 /** A list that holds only the items in sight and a few around them, of whatever height each is. */
-export function VirtualList<T>({ label, items, keyOf, render, estimate, followsEnd = false }: VirtualListProps<T>) {
+export function VirtualList<T>({ label, items, keyOf, render, estimate, ...options }: VirtualListProps<T>) {
+  const { followsEnd = false, onNearStart } = options;
   const scroller = useRef<HTMLDivElement>(null);
   const [, redraw] = useReducer((count: number) => count + 1, 0);
   const held = useRef<Virtualizer<HTMLDivElement, HTMLLIElement> | undefined>(undefined);
   const wasAtEnd = useRef(followsEnd);
-  const options = {
+  const ofVirtual = {
     count: items.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => estimate,
     getItemKey: (index: number) => keyOf(items[index] as T, index),
     overscan: 6,
+    ...(followsEnd && { anchorTo: 'end' as const }),
     scrollToFn: elementScroll,
     observeElementRect,
     observeElementOffset,
     onChange: () => redraw(undefined),
   };
-  const virtual = (held.current ??= new Virtualizer(options));
-  virtual.setOptions(options);
+  const virtual = (held.current ??= new Virtualizer(ofVirtual));
+  virtual.setOptions(ofVirtual);
+  const measure = useCallback((element: HTMLLIElement | null) => {
+    if (element) virtual.measureElement(element);
+  }, []);
   useEffect(() => virtual._didMount(), []);
   useLayoutEffect(() => {
     virtual._willUpdate();
@@ -49,10 +58,20 @@ export function VirtualList<T>({ label, items, keyOf, render, estimate, followsE
   });
   const onScroll = (): void => {
     const { current } = scroller;
-    if (current) wasAtEnd.current = current.scrollHeight - current.scrollTop - current.clientHeight < nearEnd;
+    if (!current) return;
+    wasAtEnd.current = current.scrollHeight - current.scrollTop - current.clientHeight < nearEnd;
+    if (!wasAtEnd.current && current.scrollTop < nearStart) onNearStart?.();
   };
   return (
-    <div class="virtual" ref={scroller} onScroll={onScroll} tabIndex={0} role="region" aria-label={label}>
+    <div
+      class="virtual"
+      ref={scroller}
+      onScroll={onScroll}
+      onKeyDown={jump}
+      tabIndex={0}
+      role="region"
+      aria-label={label}
+    >
       <ol style={{ height: `${String(virtual.getTotalSize())}px` }}>
         {virtual.getVirtualItems().map(({ key, index, start }: VirtualItem) => (
           <li
@@ -60,9 +79,7 @@ export function VirtualList<T>({ label, items, keyOf, render, estimate, followsE
             data-index={index}
             aria-setsize={items.length}
             aria-posinset={index + 1}
-            ref={(element) => {
-              if (element) virtual.measureElement(element);
-            }}
+            ref={measure}
             style={{ transform: `translateY(${String(start)}px)` }}
           >
             {render(items[index] as T, index)}
@@ -71,4 +88,19 @@ export function VirtualList<T>({ label, items, keyOf, render, estimate, followsE
       </ol>
     </div>
   );
+}
+
+/** Home and End go to the ends at once: a smooth way there is ended by the items that are measured on it. */
+function jump(event: KeyboardEvent): void {
+  const { key, target, currentTarget } = event;
+  if (
+    !(currentTarget instanceof HTMLElement) ||
+    target instanceof HTMLInputElement ||
+    target instanceof HTMLTextAreaElement
+  )
+    return;
+  if (key === 'End') currentTarget.scrollTop = currentTarget.scrollHeight;
+  else if (key === 'Home') currentTarget.scrollTop = 0;
+  else return;
+  event.preventDefault();
 }

@@ -12,11 +12,13 @@ interface BoxProps {
   readonly rows?: number;
   /** The options of a choice, by their values. */
   readonly options?: Readonly<Record<string, string>>;
+  /** Takes twice the room in a row of boxes. */
+  readonly isWide?: boolean;
   readonly input?: JSX.InputHTMLAttributes<HTMLInputElement>;
 }
 
 /** A box of a form with its label, its hint, and what is wrong with it. */
-export function Box({ label, name, value, onText, fault, hint, rows, options, input }: BoxProps) {
+export function Box({ label, name, value, onText, fault, hint, rows, options, input, isWide = false }: BoxProps) {
   const help = useId();
   const isHelped = fault !== undefined || hint !== undefined;
   const given = {
@@ -26,7 +28,7 @@ export function Box({ label, name, value, onText, fault, hint, rows, options, in
     onInput: (event: Event) => onText(name, (event.currentTarget as HTMLInputElement).value),
   };
   return (
-    <div class="box">
+    <div class={isWide ? 'box box-wide' : 'box'}>
       <label>
         {label}
         <Control given={given} rows={rows} options={options} input={input} />

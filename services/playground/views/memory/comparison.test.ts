@@ -1,7 +1,7 @@
 import { distanceMetrics, memoryTypes as allTypes, retrievalStrategies } from '@agent-workflow/protos/lists';
 import test from 'ava';
 import { columnsOf, firstBoxes } from './comparison.ts';
-import { readNumber, readObject } from './json-box.ts';
+import { readNumber, readObjectIfAny } from '../../ui/boxes.ts';
 import { memoryTypes, metrics, strategies } from './memory-shapes.ts';
 import { memoriesText, noSelection, readSelection, selectionText, toForget } from './selection.ts';
 
@@ -34,10 +34,10 @@ test('every box that cannot be read is named, and nothing is searched', (t) => {
 });
 
 test('a box of JSON says its name and what is wrong', (t) => {
-  t.deepEqual(readObject('Metadata', ' '), { value: undefined });
-  t.deepEqual(readObject('Metadata', '{"a":1}'), { value: { a: 1 } });
+  t.deepEqual(readObjectIfAny('Metadata', ' '), { value: undefined });
+  t.deepEqual(readObjectIfAny('Metadata', '{"a":1}'), { value: { a: 1 } });
   for (const text of ['1', 'null', '[]', '{']) {
-    const read = readObject('Metadata', text);
+    const read = readObjectIfAny('Metadata', text);
     t.regex('fault' in read ? read.fault : '', /^Metadata (is not JSON|must be)/);
   }
   t.deepEqual(readNumber('Limit', 'x', { least: 1, most: 9 }), { fault: 'Limit must be a number from 1 to 9' });

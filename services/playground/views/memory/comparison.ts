@@ -1,5 +1,5 @@
 import type { MemoryQuery } from '@agent-workflow/client';
-import { readNumber, readObject } from './json-box.ts';
+import { readNumber, readObjectIfAny } from '../../ui/boxes.ts';
 import { metrics, namesOf, strategies, type Metric, type Strategy } from './memory-shapes.ts';
 import { noSelection, readSelection, type Faults, type SelectionBoxes } from './selection.ts';
 
@@ -37,7 +37,7 @@ export interface Column {
 export function columnsOf(boxes: SearchBoxes): { readonly value: readonly Column[] } | { readonly faults: Faults } {
   const limit = readNumber('Limit', boxes.limit, { least: 1, most: 1000 });
   const threshold = readNumber('Least score', boxes.score_threshold, { least: 0, most: 1 });
-  const options = readObject('Options', boxes.options);
+  const options = readObjectIfAny('Options', boxes.options);
   const selection = readSelection(boxes);
   const faults = {
     ...(boxes.query.trim() === '' && { query: 'Query is empty' }),

@@ -58,8 +58,8 @@ export function ForgetSelection({ dialogs, selection }: ForgetSelectionProps) {
       </p>
       <ul>
         {value.memories.map(({ id, content }) => (
-          <li key={id} class="memory-content">
-            {content}
+          <li key={id}>
+            <span class="memory-content">{content}</span>
           </li>
         ))}
         {total > value.memories.length && <li>and {total - value.memories.length} more</li>}

@@ -23,24 +23,26 @@ export function MemoryCard({ memory, isFound, onEdit, onForget }: MemoryCardProp
         </p>
       )}
       <p class="memory-content">{content}</p>
-      <p class="hint small">
-        {type} · {category} · <Time at={memory.timestamp} />
-        {thread !== '' && (
-          <>
-            {' · '}
-            <a href={toHash({ view: 'threads', id: thread })}>thread {thread}</a>
-          </>
-        )}
-      </p>
       {Object.keys(metadata).length > 0 && <code class="value small">{JSON.stringify(metadata)}</code>}
-      <p class="memory-actions">
-        <button type="button" aria-label={`Edit ${name}`} onClick={() => onEdit(memory)}>
-          Edit
-        </button>
-        <button type="button" aria-label={`Forget ${name}`} onClick={() => onForget(memory)}>
-          Forget
-        </button>
-      </p>
+      <div class="memory-foot">
+        <p class="hint small">
+          {type} · {category} · <Time at={memory.timestamp} />
+          {thread !== '' && (
+            <>
+              {' · '}
+              <a href={toHash({ view: 'threads', id: thread })}>thread {thread}</a>
+            </>
+          )}
+        </p>
+        <div>
+          <button type="button" aria-label={`Edit ${name}`} onClick={() => onEdit(memory)}>
+            Edit
+          </button>
+          <button type="button" aria-label={`Forget ${name}`} onClick={() => onForget(memory)}>
+            Forget
+          </button>
+        </div>
+      </div>
     </article>
   );
 }

@@ -5,7 +5,7 @@ import { client } from '../../session/session.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { Box } from './box.tsx';
-import { readObject } from './json-box.ts';
+import { readObjectIfAny } from '../../ui/boxes.ts';
 import type { Dialogs } from './memory-dialogs.tsx';
 import { memoryTypes, namesOf } from './memory-shapes.ts';
 import type { Faults } from './selection.ts';
@@ -43,7 +43,7 @@ export function MemoryForm({ dialogs, memory }: MemoryFormProps) {
   const onSubmit = (event: Event): void => {
     event.preventDefault();
     const { content, metadata } = boxes.value;
-    const read = readObject('Metadata', metadata);
+    const read = readObjectIfAny('Metadata', metadata);
     faults.value = {
       ...(content.trim() === '' && { content: 'Content is empty' }),
       ...('fault' in read && { metadata: read.fault }),

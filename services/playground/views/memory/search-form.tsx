@@ -43,7 +43,7 @@ export function SearchForm({ boxes, faults, onSearch }: SearchFormProps) {
           name="compare"
           value={given.compare}
           onText={onText}
-          options={{ strategies: 'one for each strategy', metrics: 'one for each metric' }}
+          options={{ strategies: 'per strategy', metrics: 'per metric' }}
         />
         {given.compare === 'strategies' ? (
           <Box label="Metric" name="metric" value={given.metric} onText={onText} options={choices(namesOf(metrics))} />

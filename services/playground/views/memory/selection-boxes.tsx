@@ -23,6 +23,7 @@ export function SelectionFields({ boxes, faults, onText }: SelectionFieldsProps)
         value={boxes.filters}
         onText={onText}
         fault={faults['filters']}
+        isWide
         input={{ placeholder: '{"year": {"$gte": 2020}}', class: 'code' }}
       />
     </>

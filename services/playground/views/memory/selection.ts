@@ -1,5 +1,5 @@
 import type { MemorySelection, MemoryType } from '@agent-workflow/client';
-import { readObject } from './json-box.ts';
+import { readObjectIfAny } from '../../ui/boxes.ts';
 import { memoryTypes, namesOf } from './memory-shapes.ts';
 
 /** The boxes that narrow a list or a search, as they stand in the form. */
@@ -19,7 +19,7 @@ export type Faults = Readonly<Record<string, string>>;
 export function readSelection(
   boxes: SelectionBoxes,
 ): { readonly value: MemorySelection } | { readonly faults: Faults } {
-  const filters = readObject('Filters', boxes.filters);
+  const filters = readObjectIfAny('Filters', boxes.filters);
   if ('fault' in filters) return { faults: { filters: filters.fault } };
   const type = namesOf(memoryTypes).find((known): known is MemoryType => known === boxes.memory_type);
   const thread = boxes.thread_id.trim();

@@ -1,12 +1,13 @@
 import { RequestError, type Checkpoint } from '@agent-workflow/client';
-import { useId } from 'preact/hooks';
+import { useEffect, useId, useRef } from 'preact/hooks';
 import { useAction } from '../../session/action.ts';
 import { useLoaded } from '../../session/loaded.ts';
-import { go, route, toHash } from '../../session/route.ts';
+import { go, route } from '../../session/route.ts';
 import { client } from '../../session/session.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { JsonView } from '../../ui/json-view.tsx';
-import { Time } from '../../ui/time.tsx';
+import { RunLink } from '../../ui/run-link.tsx';
+import { Time, timeText } from '../../ui/time.tsx';
 import { Changes } from './changes.tsx';
 import { keepingText, versionBefore, versionName } from './version-text.ts';
 
@@ -23,6 +24,7 @@ interface PastStateProps {
 export function PastState({ id, at, from, versions }: PastStateProps) {
   const heading = useId();
   const reason = useId();
+  const title = useTitleInSight();
   const { state, again } = useLoaded((signal) => client.threads.checkpoint(id, at, { signal }), []);
   const fork = useAction<[]>(async (signal) => {
     const { thread_id: made } = await client.threads.fork(id, at, { signal });
@@ -34,7 +36,9 @@ export function PastState({ id, at, from, versions }: PastStateProps) {
   return (
     <section class="stack" aria-labelledby={heading}>
       <div class="pane-head">
-        <h2 id={heading}>State at {checkpoint ? versionName(checkpoint) : `version ${at}`}</h2>
+        <h2 id={heading} ref={title} tabIndex={-1}>
+          State at {checkpoint ? versionName(checkpoint) : `version ${at}`}
+        </h2>
         <button
           type="button"
           disabled={isGone || fork.isBusy.value}
@@ -65,6 +69,18 @@ export function PastState({ id, at, from, versions }: PastStateProps) {
   );
 }
 
+/** On a phone the state stands below the list of versions: the reader is brought to it. */
+function useTitleInSight() {
+  const title = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    const { top = 0 } = title.current?.getBoundingClientRect() ?? {};
+    if (top >= 0 && top < innerHeight / 2) return;
+    title.current?.focus({ preventScroll: true });
+    title.current?.scrollIntoView({ block: 'start' });
+  }, []);
+  return title;
+}
+
 const isNotKept = (error: unknown): boolean => error instanceof RequestError && error.status === 404;
 
 function Origin({ checkpoint: { created_at: at, run_id: run, metadata } }: { readonly checkpoint: Checkpoint }) {
@@ -73,8 +89,8 @@ function Origin({ checkpoint: { created_at: at, run_id: run, metadata } }: { rea
       <Time at={at} />
       {run !== null && (
         <>
-          {' by the run '}
-          <a href={toHash({ view: 'runs', id: run })}>{run}</a>
+          {' by '}
+          <RunLink id={run} />
         </>
       )}
       {metadata !== null && <> with metadata {JSON.stringify(metadata)}</>}
@@ -118,7 +134,7 @@ function Comparison({ id, at, from, versions, state }: ComparisonProps) {
 }
 
 const optionText = (version: Checkpoint): string =>
-  `${versionName(version)}, ${new Date(version.created_at).toLocaleTimeString()} (${version.checkpoint_id})`;
+  `${versionName(version)}, ${timeText(version.created_at)} (${version.checkpoint_id})`;
 
 interface DifferenceProps {
   readonly id: string;

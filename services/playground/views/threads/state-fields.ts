@@ -1,4 +1,5 @@
 import type { JsonObject } from '@agent-workflow/client';
+import { readJson, type Read } from '../../ui/boxes.ts';
 
 /** A field of the graph's state, as `GET /v1/graph:StateSchema` describes it. */
 export interface StateField {
@@ -20,30 +21,6 @@ export const boxTextOf = ({ type }: StateField, value: unknown): string => {
   return type === 'string' && typeof value === 'string' ? value : JSON.stringify(value, undefined, 2);
 };
 
-/** What a box says: the value, or what is wrong with its text. Whether the field takes the value is for the service to say. */
-export type BoxValue = { readonly value: unknown } | { readonly fault: string };
-
-/** Reads the box of a field: a text as it is, anything else as JSON. */
-export function readBox({ name, type }: StateField, text: string): BoxValue {
-  if (type === 'string') return { value: text };
-  return readJson(name, text);
-}
-
-/** Reads a JSON text; the fault names what it is the text of. */
-export function readJson(name: string, text: string): BoxValue {
-  try {
-    return { value: JSON.parse(text) as unknown };
-  } catch (error) {
-    return { fault: `${name} is not JSON: ${error instanceof Error ? error.message : String(error)}` };
-  }
-}
-
-/** Reads the box that writes several fields at once. */
-export function readFields(text: string): BoxValue {
-  const read = readJson('The text', text);
-  if ('fault' in read) return read;
-  const { value } = read;
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? read
-    : { fault: 'The text must be a JSON object: {"field": value}' };
-}
+/** Reads the box of a field: a text as it is, anything else as JSON. Whether the field takes the value is for the service to say. */
+export const readField = ({ name, type }: StateField, text: string): Read<unknown> =>
+  type === 'string' ? { value: text } : readJson(name, text);

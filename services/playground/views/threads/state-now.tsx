@@ -24,7 +24,7 @@ export function StateNow({ id, turn, onWritten }: StateNowProps) {
       {value && (
         <>
           <WriteField id={id} state={value.state} onWritten={onWritten} />
-          <JsonView label="State now" value={value.state} />
+          <JsonView label="Values of the state" value={value.state} />
         </>
       )}
     </section>

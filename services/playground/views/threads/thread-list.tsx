@@ -36,7 +36,7 @@ export function ThreadList({ threads, search, openId, said }: ThreadListProps) {
         <VirtualList
           label="List of threads"
           items={items}
-          estimate={58}
+          estimate={57}
           keyOf={(thread) => thread.thread_id}
           render={(thread) => <ThreadLink thread={thread} search={search} isOpen={thread.thread_id === openId} />}
         />

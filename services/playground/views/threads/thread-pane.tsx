@@ -1,5 +1,6 @@
 import type { Thread } from '@agent-workflow/client';
 import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { useAction } from '../../session/action.ts';
 import { useLoaded } from '../../session/loaded.ts';
@@ -9,6 +10,7 @@ import { client } from '../../session/session.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { JsonView } from '../../ui/json-view.tsx';
+import { RunLink } from '../../ui/run-link.tsx';
 import { Time } from '../../ui/time.tsx';
 import { PastState } from './past-state.tsx';
 import { StateNow } from './state-now.tsx';
@@ -93,35 +95,49 @@ function useHeadingFocus() {
   return heading;
 }
 
+/** Metadata of so many characters stands among the facts; more is folded. */
+const maxInline = 120;
+
 function Facts({ thread }: { readonly thread: Thread }) {
   const { thread_id: id, run_id: runId, metadata } = thread;
+  const metadataText = JSON.stringify(metadata);
+  const isShort = metadata !== null && metadataText.length <= maxInline;
   return (
     <>
       <dl class="facts">
-        <dt>Id</dt>
-        <dd>
+        <Fact name="Id">
           <code>{id}</code>
-        </dd>
-        <dt>Owner</dt>
-        <dd>{thread.user_id ?? 'anonymous'}</dd>
-        <dt>Made</dt>
-        <dd>
+        </Fact>
+        <Fact name="Owner">{thread.user_id ?? 'anonymous'}</Fact>
+        <Fact name="Made">
           <Time at={thread['created_at'] as string | null} />
-        </dd>
-        <dt>Changed</dt>
-        <dd>
+        </Fact>
+        <Fact name="Changed">
           <Time at={thread.updated_at} />
-        </dd>
-        <dt>Newest run</dt>
-        <dd>{typeof runId === 'string' ? <a href={toHash({ view: 'runs', id: runId })}>{runId}</a> : 'none'}</dd>
+        </Fact>
+        <Fact name="Newest run">{typeof runId === 'string' ? <RunLink id={runId} /> : 'none'}</Fact>
+        {isShort && (
+          <Fact name="Metadata">
+            <code>{metadataText}</code>
+          </Fact>
+        )}
       </dl>
-      {metadata !== null && (
-        <details open>
+      {metadata !== null && !isShort && (
+        <details>
           <summary>Metadata</summary>
           <JsonView label="Metadata of the thread" value={metadata} />
         </details>
       )}
     </>
+  );
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
   );
 }
 

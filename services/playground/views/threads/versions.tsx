@@ -18,7 +18,7 @@ export function Versions({ versions, openId }: VersionsProps) {
   return (
     <section aria-labelledby={heading}>
       <h2 id={heading}>Versions</h2>
-      <div class="scrolled" tabIndex={0} role="region" aria-labelledby={heading}>
+      <div class="scrolled" tabIndex={0} role="region" aria-label="List of versions">
         <table>
           <thead>
             <tr>

@@ -5,7 +5,8 @@ import { useAction } from '../../session/action.ts';
 import { useLoaded } from '../../session/loaded.ts';
 import { client } from '../../session/session.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
-import { boxTextOf, readBox, readFields, stateFieldsOf, type StateField } from './state-fields.ts';
+import { readObject, type Read } from '../../ui/boxes.ts';
+import { boxTextOf, readField, stateFieldsOf, type StateField } from './state-fields.ts';
 
 interface WriteFieldProps {
   readonly id: string;
@@ -32,11 +33,11 @@ export function WriteField({ id, state, onWritten }: WriteFieldProps) {
   const onSubmit = (event: Event): void => {
     event.preventDefault();
     said.value = '';
-    const read = field ? readBox(field, box) : readFields(box);
+    const read = field ? readWritten(field, box) : readObject('The text', box);
     fault.value = 'fault' in read ? read.fault : '';
     if ('fault' in read) return;
     text.value = box;
-    writing.start(field ? { [field.name]: read.value } : (read.value as JsonObject));
+    writing.start(read.value);
   };
   if (schema.isLoading) return <p class="hint">Loading …</p>;
   return (
@@ -80,6 +81,11 @@ export function WriteField({ id, state, onWritten }: WriteFieldProps) {
       </p>
     </details>
   );
+}
+
+function readWritten(field: StateField, text: string): Read<JsonObject> {
+  const read = readField(field, text);
+  return 'fault' in read ? read : { value: { [field.name]: read.value } };
 }
 
 interface ValueBoxProps {

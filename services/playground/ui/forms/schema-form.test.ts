@@ -1,0 +1,90 @@
+import test from 'ava';
+import fc from 'fast-check';
+import { bareField, formOf, readForm, readJson, toText } from './schema-form.ts';
+
+const types = ['string', 'number', 'integer', 'boolean', 'array', 'object'] as const;
+
+const schemaOf = (properties: object, required: readonly string[] = []) => ({ type: 'object', properties, required });
+
+test('each property of an object is a field of its kind, and what has no form is JSON', (t) => {
+  const { fields, isBare } = formOf(
+    schemaOf(
+      {
+        name: { type: 'string', description: 'Who', default: 'Ada' },
+        turns: { type: 'integer', default: 0, minimum: 0 },
+        mood: { enum: ['good', 'bad'] },
+        anything: {},
+        notes: { type: 'array' },
+      },
+      ['name'],
+    ),
+  );
+  t.false(isBare);
+  t.deepEqual(
+    fields.map(({ kind }) => kind),
+    ['text', 'integer', 'choice', 'json', 'json'],
+  );
+  t.like(fields[0], { label: 'name', description: 'Who', fallback: 'Ada', isRequired: true });
+  t.like(fields[1], { fallback: '0', isRequired: false, minimum: 0 });
+  t.deepEqual(fields[2]?.choices, ['"good"', '"bad"']);
+});
+
+test('a value that fits its schema is read as it was written into the form', (t) => {
+  const valueOf = { string: fc.string({ minLength: 1 }), integer: fc.integer(), boolean: fc.boolean() };
+  const others = { number: fc.double({ noNaN: true, noDefaultInfinity: true }), array: fc.array(fc.jsonValue()) };
+  const values = { ...valueOf, ...others, object: fc.dictionary(fc.string(), fc.jsonValue()) };
+  const typed = fc.constantFrom(...types).chain((type) => fc.record({ type: fc.constant(type), value: values[type] }));
+  fc.assert(
+    fc.property(
+      fc.dictionary(
+        fc.string({ minLength: 1 }).filter((name) => name !== '__proto__'),
+        typed,
+        { minKeys: 1 },
+      ),
+      (given) => {
+        const form = formOf(
+          schemaOf(Object.fromEntries(Object.entries(given).map(([name, { type }]) => [name, { type }]))),
+        );
+        const texts = Object.fromEntries(form.fields.map(({ name, kind }) => [name, toText(given[name]?.value, kind)]));
+        const expected = Object.fromEntries(Object.entries(given).map(([name, { value }]) => [name, value]));
+        t.deepEqual(readForm(form, texts).errors, undefined);
+        t.is(JSON.stringify((readForm(form, texts) as { value: unknown }).value), JSON.stringify(expected));
+      },
+    ),
+  );
+});
+
+test('a field that cannot be read is named with the reason, and the others do not hide it', (t) => {
+  const form = formOf(
+    schemaOf(
+      {
+        age: { type: 'integer', maximum: 150 },
+        fee: { type: 'number' },
+        ok: { type: 'boolean' },
+        list: { type: 'array' },
+      },
+      ['ok'],
+    ),
+  );
+  t.deepEqual(
+    readForm(form, { age: '1.5', fee: 'free', list: '[' }).errors &&
+      Object.keys(readForm(form, { age: '1.5', fee: 'free', list: '[' }).errors ?? {}),
+    ['age', 'fee', 'ok', 'list'],
+  );
+  t.like(readForm(form, { age: '200', ok: 'true' }), { errors: { age: 'must be at most 150' } });
+});
+
+test('fields without text are left out, and a required text may be empty', (t) => {
+  const form = formOf(schemaOf({ name: { type: 'string' }, age: { type: 'integer' } }, ['name']));
+  t.deepEqual(readForm(form, {}), { value: { name: '' } });
+});
+
+test('a schema of one value makes one field', (t) => {
+  t.deepEqual(readForm(formOf({ type: 'boolean' }), { [bareField]: 'true' }), { value: true });
+  t.deepEqual(readForm(formOf(undefined), { [bareField]: '{"a":1}' }), { value: { a: 1 } });
+  t.is(formOf({ type: 'object' }).fields[0]?.kind, 'json');
+});
+
+test('a text that is no JSON says where', (t) => {
+  t.true('error' in readJson('{'));
+});

@@ -1,0 +1,179 @@
+import type { Block } from '@agent-workflow/client';
+import { useEffect, useState } from 'preact/hooks';
+import { describe, token } from '../../session/session.ts';
+import { JsonView } from '../../ui/json-view.tsx';
+import { Markdown, Plain } from '../../ui/markdown.tsx';
+import { safeAddress } from '../../ui/safe-text.ts';
+import type { Entry } from './conversation.ts';
+import { mediaOf, type MediaSource } from './media.ts';
+
+interface BlocksProps {
+  readonly entry: Entry;
+  /** The name of the tool of a call. */
+  readonly toolOf: (callId: string) => string | undefined;
+}
+
+/** The content of a message, each block in its form. */
+export function Blocks({ entry: { blocks, role, state }, toolOf }: BlocksProps) {
+  const isGrowing = state === 'streaming';
+  return (
+    <>
+      {blocks.map((block, index) => (
+        <OneBlock key={index} {...{ block, role, toolOf }} isGrowing={isGrowing && index === blocks.length - 1} />
+      ))}
+    </>
+  );
+}
+
+interface OneBlockProps {
+  readonly block: Block;
+  readonly role: Entry['role'];
+  readonly isGrowing: boolean;
+  readonly toolOf: (callId: string) => string | undefined;
+}
+
+const textOf = (block: Block, name: string): string => (typeof block[name] === 'string' ? block[name] : '');
+
+function OneBlock({ block, role, isGrowing, toolOf }: OneBlockProps) {
+  switch (block.type) {
+    case 'text':
+      if (role === 'assistant') return <Markdown text={textOf(block, 'text')} isGrowing={isGrowing} />;
+      return <Plain text={textOf(block, 'text')} />;
+    case 'reasoning':
+      return <Reasoning block={block} />;
+    case 'tool_call':
+      return <Folded kind="Tool call" name={textOf(block, 'name')} value={block['args']} />;
+    case 'remote_tool_call':
+      return <Folded kind="Call of a tool of the caller" name={textOf(block, 'name')} value={block['args']} />;
+    case 'tool_result':
+      return <ToolResult block={block} name={toolOf(textOf(block, 'call_id'))} />;
+    case 'error':
+      return <p class="note note-error">{textOf(block, 'message')}</p>;
+    case 'image':
+    case 'audio':
+    case 'video':
+    case 'document':
+      return <Media block={block} />;
+    default:
+      if (mediaOf(block, location.origin)) return <Media block={block} />;
+      return <Folded kind={block.type} name="" value={block} />;
+  }
+}
+
+function Reasoning({ block }: { readonly block: Block }) {
+  const text = textOf(block, 'text') || textOf(block, 'summary');
+  return (
+    <details class="folded">
+      <summary>Reasoning</summary>
+      {text !== '' && <Plain text={text} />}
+      {block['details'] !== undefined && <JsonView label="Details of the reasoning" value={block['details']} />}
+    </details>
+  );
+}
+
+interface FoldedProps {
+  readonly kind: string;
+  readonly name: string;
+  readonly value: unknown;
+  readonly isBad?: boolean;
+}
+
+function Folded({ kind, name, value, isBad = false }: FoldedProps) {
+  return (
+    <details class={isBad ? 'folded folded-bad' : 'folded'}>
+      <summary>
+        {kind} {name !== '' && <code>{name}</code>} <span class="digest">{digest(value)}</span>
+      </summary>
+      <JsonView label={`${kind} ${name}`.trim()} value={value} />
+    </details>
+  );
+}
+
+/** The beginning of a value, for a line. */
+function digest(value: unknown): string {
+  const json = typeof value === 'string' ? value.slice(0, 200) : (JSON.stringify(value) ?? '');
+  return json.length > 100 ? `${json.slice(0, 100)} …` : json;
+}
+
+function ToolResult({ block, name }: { readonly block: Block; readonly name: string | undefined }) {
+  const isBad = block['is_error'] === true;
+  return (
+    <Folded kind={isBad ? 'Failed tool' : 'Result of'} name={name ?? 'a tool'} value={block['output']} isBad={isBad} />
+  );
+}
+
+function Media({ block }: { readonly block: Block }) {
+  const source = mediaOf(block, location.origin);
+  const label = textOf(block, 'alt') || textOf(block, 'name') || textOf(block, 'filename') || nameOf(block.type);
+  if (!source) return <Folded kind={block.type} name="" value={block} />;
+  if (source.kind === 'file') return <FileMedia {...{ type: block.type, fileId: source.fileId, label }} />;
+  return <Shown {...{ type: block.type, source, label }} />;
+}
+
+const nameOf = (type: string): string => type.charAt(0).toUpperCase() + type.slice(1);
+
+interface ShownProps {
+  readonly type: string;
+  readonly source: Exclude<MediaSource, { readonly kind: 'file' }>;
+  readonly label: string;
+}
+
+function Shown({ type, source: { kind, address }, label }: ShownProps) {
+  if (kind === 'loaded' && type === 'image') return <img class="media" src={address} alt={label} />;
+  if (kind === 'loaded' && type === 'audio') return <audio controls src={address} aria-label={label} />;
+  if (kind === 'loaded' && type === 'video') return <video class="media" controls src={address} aria-label={label} />;
+  const href = kind === 'linked' ? safeAddress(address) : address;
+  return (
+    <p>
+      <a href={href} target="_blank" rel="noopener noreferrer" {...(kind === 'loaded' && { download: label })}>
+        {label}
+        {kind === 'linked' && ` at ${new URL(address).host}`}
+      </a>
+    </p>
+  );
+}
+
+/** A file of the service, read with the token of this tab and kept while it is shown. */
+function FileMedia({
+  type,
+  fileId,
+  label,
+}: {
+  readonly type: string;
+  readonly fileId: string;
+  readonly label: string;
+}) {
+  const [address, setAddress] = useState<string>();
+  const [error, setError] = useState<unknown>();
+  useEffect(() => {
+    const controller = new AbortController();
+    let made: string | undefined;
+    readFile(fileId, controller.signal).then(
+      (blob) => {
+        if (!controller.signal.aborted) setAddress((made = URL.createObjectURL(blob)));
+      },
+      (thrown: unknown) => {
+        if (!controller.signal.aborted) setError(thrown);
+      },
+    );
+    return () => {
+      controller.abort();
+      if (made !== undefined) URL.revokeObjectURL(made);
+    };
+  }, [fileId, token.value]);
+  if (error !== undefined)
+    return (
+      <p class="note note-error">
+        {label}: {describe(error)}
+      </p>
+    );
+  if (address === undefined) return <p class="hint">Reading {label} …</p>;
+  return <Shown {...{ type, label }} source={{ kind: 'loaded', address }} />;
+}
+
+async function readFile(fileId: string, signal: AbortSignal): Promise<Blob> {
+  const headers: Record<string, string> = token.peek() === '' ? {} : { authorization: `Bearer ${token.peek()}` };
+  const response = await fetch(`/v1/files/${encodeURIComponent(fileId)}`, { headers, signal });
+  if (!response.ok) throw new Error(`the service does not give the file (${String(response.status)})`);
+  return response.blob();
+}

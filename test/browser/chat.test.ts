@@ -1,0 +1,227 @@
+import test from 'ava';
+import type { Page } from 'playwright-core';
+import { serve } from '../http/service.ts';
+import { openGate } from '../servers/gate.ts';
+import { openPage, violationsIn } from './browser.ts';
+import { browserTest } from './suite.ts';
+
+const service = serve(test, 'chatting');
+
+const chat = (id = ''): string => `${service.url()}/playground#/chat${id && `/${id}`}`;
+
+/** Writes a message and sends it by the keyboard. */
+async function say(page: Page, text: string): Promise<void> {
+  const box = page.getByRole('textbox', { name: 'Message', exact: true });
+  await box.fill(text);
+  await box.press('Control+Enter');
+}
+
+const messages = (page: Page) => page.getByRole('region', { name: 'Messages' });
+const saw = (page: Page, text: string) => messages(page).getByText(text).first().waitFor();
+const status = (page: Page, text: string) => page.getByRole('status').filter({ hasText: text }).waitFor();
+
+browserTest('the first message makes a thread, whose address stays, and the reply is drawn as Markdown', async (t) => {
+  const { page } = await openPage(t, chat());
+  await say(page, 'think');
+  await saw(page, 'I have thought.');
+  t.is(await messages(page).locator('strong', { hasText: 'thought' }).count(), 1);
+  await messages(page).getByText('Reasoning', { exact: true }).click();
+  await saw(page, 'First this, then that.');
+  await status(page, 'Completed');
+  await page.getByText('12 tokens in, 34 out').waitFor();
+  t.regex(page.url(), /#\/chat\/[^?]+\?run=/);
+  await page.reload();
+  await saw(page, 'I have thought.');
+  await page.getByText('12 tokens in, 34 out').waitFor();
+});
+
+browserTest('a call of a tool and its result are folded, and open to their values', async (t) => {
+  const { page } = await openPage(t, chat());
+  await say(page, 'add');
+  await saw(page, 'The tool gave 5.');
+  await messages(page).locator('summary', { hasText: 'Tool call' }).click();
+  await messages(page).getByRole('region', { name: 'Tool call add' }).waitFor();
+  await messages(page).locator('summary', { hasText: 'Result of add' }).waitFor();
+  t.deepEqual(await violationsIn(page), []);
+});
+
+browserTest('images that are there are shown, those elsewhere are links', async (t) => {
+  const { page } = await openPage(t, chat());
+  await say(page, 'image');
+  await messages(page).getByRole('img', { name: 'One pixel' }).waitFor();
+  const link = messages(page).getByRole('link', { name: 'A picture at example.com' });
+  await link.waitFor();
+  t.is(await link.getAttribute('rel'), 'noopener noreferrer');
+});
+
+browserTest('a run is stopped by its button, the receipt is shown, and retry starts it again', async (t) => {
+  await using gate = await openGate();
+  const { page } = await openPage(t, chat());
+  await page.getByText('Options').click();
+  await page.getByLabel('Further config, as a JSON object').fill(JSON.stringify({ gate: gate.url }));
+  await say(page, 'gate');
+  await saw(page, 'The first half,');
+  await page.getByRole('button', { name: 'Stop' }).click();
+  await page.getByText(/^Stopped: .*status stopped/).waitFor();
+  await status(page, 'Stopped');
+  await saw(page, 'the thread has not kept it');
+  gate.open();
+  await page.getByRole('button', { name: 'Retry' }).click();
+  await saw(page, 'The first half, and the second.');
+  await status(page, 'Completed');
+  t.is(await messages(page).getByRole('article', { name: /^You/ }).count(), 1);
+});
+
+browserTest('a failed run says why, and retry sends the same message again', async (t) => {
+  const { page } = await openPage(t, chat());
+  await say(page, 'fail');
+  await page.getByRole('alert').filter({ hasText: 'NODE_ERROR' }).waitFor();
+  await page.getByRole('button', { name: 'Retry' }).click();
+  await saw(page, 'You said fail.');
+  t.is(await messages(page).getByRole('article', { name: /^You/ }).count(), 1);
+});
+
+browserTest(
+  'a refused message stays in its box with the reason, and options that cannot be read are named',
+  async (t) => {
+    const { page } = await openPage(t, chat(), { expected: [/422/] });
+    await page.getByText('Options').click();
+    await page.getByLabel('Recursion limit').fill('0');
+    await say(page, 'hello');
+    await page.getByRole('alert').filter({ hasText: 'must be a whole number from 1 to 1000' }).waitFor();
+    await page.getByLabel('Recursion limit').fill('');
+    await page.getByLabel('Further fields, as a JSON object').fill('{"unknown_field": 1}');
+    await say(page, 'hello');
+    await page.getByRole('alert').filter({ hasText: 'unknown_field' }).waitFor();
+    t.is(await page.getByRole('textbox', { name: 'Message', exact: true }).inputValue(), 'hello');
+    t.deepEqual(await violationsIn(page), []);
+  },
+);
+
+browserTest('the initial state is a form made of the schema, sent with one run', async (t) => {
+  const { page } = await openPage(t, chat());
+  await page.getByText('Options').click();
+  await page.getByLabel('name', { exact: true }).fill('Ada');
+  await page.getByLabel('turns', { exact: true }).fill('7');
+  await page.getByLabel('Granularity').selectOption('full');
+  await say(page, 'hello');
+  await saw(page, 'You said hello, Ada.');
+  await page.getByText('State of the run').click();
+  await page.getByRole('region', { name: 'State of the run' }).getByText('"turns": 8').waitFor();
+  t.is(await page.getByLabel('turns', { exact: true }).inputValue(), '');
+});
+
+browserTest('a thread is forked from a message, and a message is edited in a fork', async (t) => {
+  const { page } = await openPage(t, chat());
+  await say(page, 'one');
+  await saw(page, 'You said one.');
+  await status(page, 'Completed');
+  await say(page, 'two');
+  await saw(page, 'You said two.');
+  await status(page, 'Completed');
+  const original = page.url();
+  await messages(page)
+    .getByRole('article', { name: /^Agent/ })
+    .first()
+    .getByRole('button', { name: 'Fork from here' })
+    .click();
+  await page.waitForURL((url) => url.href !== original);
+  await saw(page, 'You said one.');
+  t.is(await messages(page).getByText('You said two.').count(), 0);
+  await page.goBack();
+  await saw(page, 'You said two.');
+  await messages(page)
+    .getByRole('article', { name: /^You/ })
+    .nth(1)
+    .getByRole('button', { name: 'Edit and fork' })
+    .click();
+  const dialog = page.getByRole('dialog', { name: 'Edit and fork' });
+  await dialog.getByLabel('Message').fill('three');
+  await dialog.getByRole('button', { name: 'Fork and send' }).click();
+  await saw(page, 'You said three.');
+  await saw(page, 'You said one.');
+  t.is(await messages(page).getByText('You said two.').count(), 0);
+});
+
+browserTest('two questions at once are one form, which a reload keeps and of which one may stay open', async (t) => {
+  const { page } = await openPage(t, chat());
+  await say(page, 'ask');
+  await page.getByRole('group', { name: 'What is your name?' }).waitFor();
+  await page.reload();
+  await page.getByRole('group', { name: 'How long, and when?' }).getByLabel('days').fill('0');
+  await page.getByRole('group', { name: 'What is your name?' }).getByLabel('Leave this question open').check();
+  await page.getByRole('button', { name: 'Send the answers' }).click();
+  await page.getByRole('alert').filter({ hasText: 'must be at least 1' }).waitFor();
+  t.deepEqual(await violationsIn(page), []);
+  await page.getByLabel('days').fill('3');
+  await page.getByLabel('season').selectOption('winter');
+  await page.getByRole('button', { name: 'Send the answers' }).click();
+  await page.getByRole('button', { name: 'Send the answer', exact: true }).waitFor();
+  t.is(await page.getByRole('group', { name: 'How long, and when?' }).count(), 0);
+  await page.getByLabel('Answer to askName').fill('Ada');
+  await page.getByRole('button', { name: 'Send the answer', exact: true }).click();
+  await saw(page, 'Hello Ada.');
+  await saw(page, 'The trip: {"days":3,"season":"winter"}');
+  await status(page, 'Completed');
+});
+
+browserTest(
+  'tools that the reader switches on run in the browser: a clock, a place, an expression in a worker',
+  async (t) => {
+    const { page, context } = await openPage(t, chat());
+    await context.grantPermissions(['geolocation']);
+    await context.setGeolocation({ latitude: 38.7, longitude: -9.1 });
+    await page.getByText('Options').click();
+    for (const label of [/^Clock/, /^Location/, /^JavaScript/]) await page.getByLabel(label).check();
+    await say(page, 'call browser_clock');
+    await saw(page, 'The tool gave {"iso":');
+    await say(page, 'call browser_location');
+    await saw(page, 'The tool gave {"latitude":38.7');
+    await say(page, 'call browser_javascript {"expression":"6 * 7"}');
+    await saw(page, 'The tool gave 42.');
+    await say(page, 'call browser_javascript {"expression":"(() => { for (;;); })()"}');
+    await saw(page, 'The tool gave "the expression took more than 2000 ms and was ended"');
+    await messages(page).locator('summary', { hasText: 'Failed tool' }).waitFor();
+    await say(page, 'call browser_javascript {"expression":"fetch(\'/v1/ping\')"}');
+    await saw(page, 'The tool gave "TypeError: ');
+    t.pass();
+  },
+);
+
+browserTest('a call of a tool that this browser lacks is answered by hand', async (t) => {
+  await service.send('POST', '/v1/graph/invoke', {
+    messages: [{ role: 'user', content: 'call look' }],
+    config: { thread_id: 'by-hand' },
+    tools: [{ name: 'look', description: 'Looks.' }],
+  });
+  const { page } = await openPage(t, chat('by-hand'));
+  await page
+    .getByRole('group', { name: 'The agent calls look' })
+    .getByLabel('Result of look, as JSON')
+    .fill('{"seen":"sea"}');
+  await page.getByRole('button', { name: 'Send the result' }).click();
+  await saw(page, 'The tool gave {"seen":"sea"}.');
+  t.pass();
+});
+
+browserTest('a reload in the middle of a run follows it from its beginning', async (t) => {
+  await using gate = await openGate();
+  const { page } = await openPage(t, chat());
+  await page.getByText('Options').click();
+  await page.getByLabel('Further config, as a JSON object').fill(JSON.stringify({ gate: gate.url }));
+  await say(page, 'gate');
+  await saw(page, 'The first half,');
+  await page.reload();
+  await saw(page, 'The first half,');
+  await status(page, 'Running');
+  gate.open();
+  await saw(page, 'The first half, and the second.');
+  t.is(await messages(page).getByRole('article').count(), 2);
+});
+
+browserTest('what was typed and not sent outlives a reload', async (t) => {
+  const { page } = await openPage(t, chat());
+  await page.getByRole('textbox', { name: 'Message', exact: true }).fill('not yet');
+  await page.reload();
+  t.is(await page.getByRole('textbox', { name: 'Message', exact: true }).inputValue(), 'not yet');
+});
