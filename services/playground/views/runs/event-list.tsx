@@ -23,6 +23,8 @@ const rowHeight = 31;
 
 interface EventListProps {
   readonly log: RunLog;
+  /** Whether it goes on: the list stays at its end. */
+  readonly isGrowing: boolean;
   /** Those that pass the filter. */
   readonly items: readonly ListedEvent[];
   readonly filter: Signal<EventFilter>;
@@ -30,7 +32,7 @@ interface EventListProps {
 }
 
 /** The events of a run, those that were replayed told from those that came while the page was there. */
-export function EventList({ log, items, filter, selected }: EventListProps) {
+export function EventList({ log, isGrowing, items, filter, selected }: EventListProps) {
   const start = log.events[0]?.at ?? 0;
   const isFiltered = filter.value !== noFilter;
   return (
@@ -41,7 +43,7 @@ export function EventList({ log, items, filter, selected }: EventListProps) {
         items={items}
         keyOf={({ seq }) => String(seq)}
         estimate={rowHeight}
-        followsEnd={log.last === undefined}
+        followsEnd={isGrowing}
         render={(item, index) => (
           <EventRow
             item={item}

@@ -8,6 +8,8 @@ const rowHeight = 40;
 
 interface StepListProps {
   readonly log: RunLog;
+  /** Whether it goes on: the list stays at its end. */
+  readonly isGrowing: boolean;
   /** Milliseconds since 1970, by the service's clock. */
   readonly now: number;
   readonly record: RunRecord;
@@ -15,7 +17,7 @@ interface StepListProps {
 }
 
 /** The steps of a run on one axis of time: which node ran, how long, and what ran again. */
-export function StepList({ log, now, record, onShow }: StepListProps) {
+export function StepList({ log, isGrowing, now, record, onShow }: StepListProps) {
   const axis = axisOf(log, now, record);
   return (
     <>
@@ -30,7 +32,7 @@ export function StepList({ log, now, record, onShow }: StepListProps) {
         items={log.visits}
         keyOf={({ step, node }) => `${String(step)} ${node}`}
         estimate={rowHeight}
-        followsEnd={log.last === undefined}
+        followsEnd={isGrowing}
         render={(visit) => <StepRow visit={visit} axis={axis} record={record} now={now} onShow={onShow} />}
       />
     </>
