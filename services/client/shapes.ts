@@ -161,7 +161,7 @@ export interface Checkpoint {
   readonly thread_id: string;
   readonly source: 'input' | 'step' | 'update' | 'fork' | 'rollback';
   readonly run_id: string | null;
-  /** The number of the step in its run, from 1. */
+  /** The number of the step in its run, from 0. */
   readonly step: number | null;
   /** The nodes that ran in the step. */
   readonly nodes: readonly string[];

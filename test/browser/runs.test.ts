@@ -101,13 +101,13 @@ browserTest('a link to a run opens its steps; a retry is told, and so is the rea
   const page = await open(t, '');
   await page.getByRole('link', { name: stumbled }).click();
   await shows(page, 'heading', `Run ${stumbled}`);
-  await shows(page, 'button', /^Step 1 plan .*completed/);
-  await shows(page, 'button', /^Step 2 stumble .*completed.*tried again once after a failure/);
-  await shows(page, 'button', /^Step 3 report .*completed, 1 message/);
+  await shows(page, 'button', /^Step 0 plan .*completed/);
+  await shows(page, 'button', /^Step 1 stumble .*completed.*tried again once after a failure/);
+  await shows(page, 'button', /^Step 2 report .*completed, 1 message/);
   t.deepEqual(await violationsIn(page), []);
   await page.goto(`${service.url()}/playground#/runs/${fell}`);
   await page.getByText(/NODE_ERROR: .*the stone lay there/).waitFor();
-  await shows(page, 'button', /^Step 2 stumble .*failed.*tried again once after a failure/);
+  await shows(page, 'button', /^Step 1 stumble .*failed.*tried again once after a failure/);
   await page.getByRole('button', { name: 'Stop', exact: true }).and(page.locator(':disabled')).waitFor();
 });
 
@@ -131,11 +131,11 @@ browserTest('events are found by kind, text and step, and each shows its JSON', 
   await page.getByText(/^\d+ of \d+ events: \d+ replayed, 0 live$/).waitFor();
   await page.getByRole('searchbox', { name: 'Text' }).fill('');
   await page.getByRole('tab', { name: /^Steps/ }).click();
-  await page.getByRole('button', { name: /^Step 2 plan/ }).click();
-  await shows(page, 'button', 'Only step 2, plan: show all');
+  await page.getByRole('button', { name: /^Step 1 plan/ }).click();
+  await shows(page, 'button', 'Only step 1, plan: show all');
   await shows(page, 'button', /plan started/);
   t.is(await page.getByRole('button', { name: /report started/ }).count(), 0);
-  await page.getByRole('button', { name: 'Only step 2, plan: show all' }).click();
+  await page.getByRole('button', { name: 'Only step 1, plan: show all' }).click();
   await shows(page, 'button', /report started/);
 });
 
@@ -159,7 +159,7 @@ browserTest(
     await gate.visited(1);
     const page = await open(t, `/${id}`, { expected: [/net::ERR_/] }, killed.url);
     await shows(page, 'img', /Running now: wait\./);
-    await shows(page, 'button', /^Step 2 wait .*running/);
+    await shows(page, 'button', /^Step 1 wait .*running/);
     await page.getByText('Live', { exact: true }).waitFor();
     await killed.stop('SIGKILL');
     await page.getByText(/^The connection was cut\. It is made again behind event \d+/).waitFor();
@@ -167,9 +167,9 @@ browserTest(
     await using _ = await startStandalone({ ...workspace.env, PORT: new URL(killed.url).port });
     await gate.visited(2);
     await page.getByText(/^Live again: resumed behind event \d+$/).waitFor();
-    await shows(page, 'button', /^Step 2 wait .*running.*restarted once after its worker was lost/);
+    await shows(page, 'button', /^Step 1 wait .*running.*restarted once after its worker was lost/);
     gate.open();
-    await shows(page, 'button', /^Step 3 report .*completed/);
+    await shows(page, 'button', /^Step 2 report .*completed/);
     await page.getByText('completed', { exact: true }).first().waitFor();
     await page.getByRole('tab', { name: /^Events/ }).click();
     await shows(page, 'button', /replay node plan started/);
@@ -183,7 +183,7 @@ browserTest('a view that is left follows no longer', async (t) => {
   await using gate = await openGate();
   const id = await start('wait', gate);
   const page = await open(t, `/${id}`);
-  await shows(page, 'button', /^Step 2 wait .*running/);
+  await shows(page, 'button', /^Step 1 wait .*running/);
   const left = page.waitForEvent('requestfailed', (request) => request.url().endsWith(`/${id}/stream`));
   await page.getByRole('link', { name: 'Memory' }).click();
   await left;
@@ -201,7 +201,7 @@ browserTest('a log that was made again from the record says so', async (t) => {
   });
   await page.getByRole('link', { name: id }).click();
   await page.getByText(/^The events of this run are no longer kept/).waitFor();
-  await shows(page, 'button', /^Step 3 report/);
+  await shows(page, 'button', /^Step 2 report/);
   t.deepEqual(await violationsIn(page), []);
 });
 
@@ -251,7 +251,7 @@ browserTest('a run that says 5,000 chunks while it is followed never holds the p
   const first = await start('wait', gate);
   const { thread_id: thread } = await client().runs.get(first);
   const page = await open(t, `/${first}`);
-  await shows(page, 'button', /^Step 2 wait .*running/);
+  await shows(page, 'button', /^Step 1 wait .*running/);
   const next = await client().runs.start({
     messages: [{ role: 'user', content: 'talk 5000' }],
     config: { thread_id: thread },

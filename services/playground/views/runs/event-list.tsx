@@ -1,7 +1,7 @@
 import type { EventKind } from '@agent-workflow/client';
 import type { Signal } from '@preact/signals';
 import { VirtualList } from '../../ui/virtual-list.tsx';
-import { counted, duration } from './format.ts';
+import { counted, duration } from '../../ui/format.ts';
 import { noFilter, type EventFilter } from './log/filtered.ts';
 import type { ListedEvent, RunLog } from './log/run-log.ts';
 import { summaryOf } from './log/summary.ts';
@@ -94,7 +94,7 @@ function EventFilters({ filter }: { readonly filter: Signal<EventFilter> }) {
             filter.value = { kind, text };
           }}
         >
-          Only step {visit.step + 1}, {visit.node}: show all
+          Only step {visit.step}, {visit.node}: show all
         </button>
       )}
     </div>
@@ -123,7 +123,7 @@ function EventRow({ item, start, isFirstLive, isSelected, onSelect }: EventRowPr
         </span>
         <span class="event-time">+{duration(at - start)}</span>
         <span class={`event-from ${isLive ? 'event-live' : ''}`}>{isLive ? 'live' : 'replay'}</span>
-        <span class="event-kind">{kindTitles[event.event] ?? event.event}</span>
+        <span class="event-kind">{kindTitles[event.event]}</span>
         <span class="event-text">
           <span class="event-title">{title}</span> {text}
         </span>

@@ -8,7 +8,7 @@ import { Tabs } from '../../ui/tabs.tsx';
 import { EventList } from './event-list.tsx';
 import { EventPanel } from './event-panel.tsx';
 import { useFollowedRun, type FollowedRun } from './followed-run.ts';
-import { counted } from './format.ts';
+import { counted } from '../../ui/format.ts';
 import { GraphPanel } from './graph-panel.tsx';
 import { createFiltered, noFilter, type EventFilter } from './log/filtered.ts';
 import type { ListedEvent, Visit } from './log/run-log.ts';
@@ -49,9 +49,8 @@ interface RunBodyProps {
 }
 
 function RunBody({ run, followed }: RunBodyProps) {
-  const { log, version, phase } = followed;
-  // Read so that what comes is drawn.
-  void version.value;
+  const { log, phase } = followed;
+  followed.readVersion();
   const [open, setOpen] = useState<'steps' | 'events'>('steps');
   const filter = useSignal<EventFilter>(noFilter);
   const selected = useSignal<ListedEvent | undefined>(undefined);

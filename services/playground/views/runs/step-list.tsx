@@ -1,5 +1,5 @@
 import { VirtualList } from '../../ui/virtual-list.tsx';
-import { clockTime, counted, duration } from './format.ts';
+import { clockTime, counted, duration } from '../../ui/format.ts';
 import type { Attempt, RunLog, Visit } from './log/run-log.ts';
 import type { RunRecord } from './recorded-run.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
@@ -70,7 +70,7 @@ function StepRow({ visit, axis, record, now, onShow }: StepRowProps) {
     <button type="button" class={`step step-${visit.state}`} onClick={() => onShow(visit)}>
       <span class="step-number">
         <span class="unseen">Step </span>
-        {visit.step + 1}
+        {visit.step}
       </span>
       <span class="step-node">{visit.node}</span>
       <span class="step-track">

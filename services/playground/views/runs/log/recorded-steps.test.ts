@@ -11,8 +11,8 @@ const checkpoint = (run: string, step: number | null, more: object = {}): Checkp
 test('the steps of a run are those of its checkpoints, counted from 0, with the times that the record knows', (t) => {
   const steps = recordedSteps(
     [
-      checkpoint('run', 2, { started_at: '1970-01-01T00:00:01.000Z', ended_at: '1970-01-01T00:00:01.500Z' }),
-      checkpoint('run', 1),
+      checkpoint('run', 1, { started_at: '1970-01-01T00:00:01.000Z', ended_at: '1970-01-01T00:00:01.500Z' }),
+      checkpoint('run', 0),
       checkpoint('run', null),
       checkpoint('other', 1),
     ],

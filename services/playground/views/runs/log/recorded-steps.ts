@@ -18,7 +18,7 @@ export function recordedSteps(checkpoints: readonly Checkpoint[], runId: string)
     if (run !== runId || source !== 'step' || step === null) continue;
     const startedAt = timeOf(checkpoint['started_at']);
     const endedAt = timeOf(checkpoint['ended_at']) ?? Date.parse(checkpoint.created_at);
-    steps.set(step - 1, { step: step - 1, endedAt, ...(startedAt !== undefined && { startedAt }) });
+    steps.set(step, { step, endedAt, ...(startedAt !== undefined && { startedAt }) });
   }
   return steps;
 }
