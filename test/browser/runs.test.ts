@@ -225,25 +225,30 @@ async function slowest(page: Page, work: () => Promise<void>): Promise<number> {
   );
 }
 
+/** What a reader does with a long list of events, in the tab that shows its steps. */
+async function browse(page: Page): Promise<void> {
+  await page.getByRole('tab', { name: /^Events/ }).click();
+  await page.getByRole('region', { name: 'Events' }).hover();
+  for (let turn = 0; turn < 10; turn++) await page.mouse.wheel(0, 4000);
+  await page.getByRole('searchbox', { name: 'Text' }).pressSequentially('chunk 12');
+  await page
+    .getByRole('button', { name: /Text chunk 12\d*$/ })
+    .first()
+    .click();
+  await page.getByRole('button', { name: 'Next' }).click();
+  await page.getByRole('searchbox', { name: 'Text' }).fill('');
+  await page.getByRole('tab', { name: /^Steps/ }).click();
+}
+
 browserTest('a run of 5,000 events answers the hand within 50 ms', async (t) => {
   const id = await ended('talk 5000');
   const page = await open(t, `/${id}`);
   await shows(page, 'tab', /^Events \(5,0\d\d\)$/);
-  const tookMs = await slowest(page, async () => {
-    await page.getByRole('tab', { name: /^Events/ }).click();
-    await page.getByRole('region', { name: 'Events' }).hover();
-    for (let turn = 0; turn < 10; turn++) await page.mouse.wheel(0, 4000);
-    await page.getByRole('searchbox', { name: 'Text' }).pressSequentially('chunk 12');
-    await page
-      .getByRole('button', { name: /Text chunk 12\d*$/ })
-      .first()
-      .click();
-    await page.getByRole('button', { name: 'Next' }).click();
-    await page.getByRole('tab', { name: /^Steps/ }).click();
-  });
-  t.log(`the slowest interaction took ${String(tookMs)} ms`);
-  // The machine of the tests has other work too.
-  t.true(tookMs <= 100);
+  const tookMs: number[] = [];
+  for (let round = 0; round < 4; round++) tookMs.push(await slowest(page, () => browse(page)));
+  t.log(`the slowest interaction of each round took ${tookMs.join(', ')} ms`);
+  // What else the machine does lengthens some rounds, and what the page does all of them.
+  t.true(Math.min(...tookMs) <= 50);
 });
 
 browserTest('a run that says 5,000 chunks while it is followed never holds the page for 100 ms', async (t) => {

@@ -56,7 +56,7 @@ function RunBody({ run, followed }: RunBodyProps) {
   const selected = useSignal<ListedEvent | undefined>(undefined);
   const [filtered] = useState(createFiltered);
   const now = useNow(phase.value !== 'ended' && log.open.size > 0);
-  const record = useRecord(log.isRebuilt ? run.thread_id : undefined, run.run_id);
+  const record = useRecord(log.last === undefined ? undefined : run.thread_id, run.run_id);
   const isGrowing = log.last === undefined && isUnderWay(run.status);
   const shown = filtered.read(log, filter.value);
   const showEvents = ({ step, node }: Visit): void => {

@@ -1,4 +1,5 @@
-import type { Checkpoint } from '@agent-workflow/client';
+import type { Checkpoint, Tokens } from '@agent-workflow/client';
+import { isObject } from './run-log.ts';
 
 /** What the record keeps of a step of a run. */
 export interface RecordedStep {
@@ -6,8 +7,13 @@ export interface RecordedStep {
   readonly step: number;
   /** Milliseconds since 1970; absent where the record does not say. */
   readonly startedAt?: number;
-  /** When it was committed. */
+  /** When its nodes had ended, or when it was committed. */
   readonly endedAt: number;
+  /** The attempt that was committed, from 1: others were lost with their workers. */
+  readonly attempt?: number;
+  /** How often its nodes began again after a failure. */
+  readonly retries?: number;
+  readonly tokens?: Tokens;
 }
 
 /** The steps of a run among the checkpoints of its thread, by their numbers. */
@@ -18,10 +24,20 @@ export function recordedSteps(checkpoints: readonly Checkpoint[], runId: string)
     if (run !== runId || source !== 'step' || step === null) continue;
     const startedAt = timeOf(checkpoint['started_at']);
     const endedAt = timeOf(checkpoint['ended_at']) ?? Date.parse(checkpoint.created_at);
-    steps.set(step, { step, endedAt, ...(startedAt !== undefined && { startedAt }) });
+    const { attempt, retries, usage } = checkpoint;
+    steps.set(step, {
+      ...{ step, endedAt },
+      ...(startedAt !== undefined && { startedAt }),
+      ...(typeof attempt === 'number' && { attempt }),
+      ...(typeof retries === 'number' && { retries }),
+      ...(isTokens(usage) && { tokens: usage }),
+    });
   }
   return steps;
 }
+
+const isTokens = (value: unknown): value is Tokens =>
+  isObject(value) && typeof value['input_tokens'] === 'number' && typeof value['output_tokens'] === 'number';
 
 function timeOf(value: unknown): number | undefined {
   const at = typeof value === 'string' ? Date.parse(value) : NaN;
