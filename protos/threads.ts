@@ -438,6 +438,24 @@ export interface CommitStepRequest {
   readonly wakeAt?: number;
   /** The tokens by model that the run has taken with this step and all before it: a JSON array, as text. Absent: as before. */
   readonly usageJson?: string;
+  /** Kept with the checkpoint of the step, for those who read it later; the record does not read it. */
+  readonly work?: StepWork;
+}
+
+/** How a step ran. */
+export interface StepWork {
+  /** When its nodes began, in the attempt that was committed. */
+  readonly startedAt: number;
+  /**
+   * The number of that attempt, from 1: a step is attempted again when another worker takes the run over. After a sleep, a takeover counts
+   * as two.
+   */
+  readonly attempt: number;
+  /** How often its nodes began again after an error, in that attempt. Absent when the run failed in it. */
+  readonly retries?: number;
+  /** The tokens that models took since the step before, also in attempts at nodes that failed. */
+  readonly inputTokens: number;
+  readonly outputTokens: number;
 }
 
 export interface RunEnd {
@@ -769,7 +787,10 @@ export interface ListMessagesRequest {
 }
 
 export interface ListMessagesReply {
-  /** A JSON array. */
+  /**
+   * A JSON array. A message has `checkpoint_id` beside its own fields when the version that put it is known: the checkpoint of that
+   * version, which may be dropped by now.
+   */
   readonly messagesJson: Uint8Array;
   readonly cursor?: string;
 }
@@ -781,6 +802,7 @@ export interface GetMessageRequest {
 }
 
 export interface GetMessageReply {
+  /** As lists of messages have it. */
   readonly json: Uint8Array;
 }
 
@@ -830,6 +852,8 @@ export interface ThreadCheckpoint {
   readonly createdAt: number;
   /** A JSON object. */
   readonly metadataJson?: Uint8Array;
+  /** Of a step. Absent where an earlier version of the service committed it. */
+  readonly work?: StepWork;
 }
 
 export interface ListCheckpointsReply {

@@ -1,6 +1,6 @@
 import { notFound } from '@agent-workflow/kit/errors';
 import type { FixThreadRequest, MessageCalls } from '@agent-workflow/protos/threads';
-import { listMessages } from '../lists/lists.ts';
+import { listMessages, toMessageJson } from '../lists/lists.ts';
 import { decideAddMessages } from '../messages/add.ts';
 import { decideDeleteMessage } from '../messages/delete.ts';
 import { decideFix, findBroken } from '../messages/fix.ts';
@@ -40,9 +40,9 @@ export function createMessageCalls({ store, changing, now }: MessageCallsOptions
 
     getMessage: async ({ messageId, ...key }) => {
       await liveHead(store, key);
-      const json = await store.getMessage(key, messageId);
-      if (!json) throw notFound(`message "${messageId}" does not exist in thread "${key.threadId}"`);
-      return { json };
+      const message = await store.getMessage(key, messageId);
+      if (!message) throw notFound(`message "${messageId}" does not exist in thread "${key.threadId}"`);
+      return { json: toMessageJson(message) };
     },
 
     addMessages: (request) => {

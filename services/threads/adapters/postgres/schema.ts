@@ -132,4 +132,8 @@ export const migrations: readonly string[] = [
   // The tokens by model that the run has taken: JSON.
   'ALTER TABLE runs ADD COLUMN usage text',
   'CREATE INDEX runs_of_owner ON runs (owner, created_at, run_id)',
+  // The version that put the message, when it has a checkpoint.
+  'ALTER TABLE messages ADD COLUMN version bigint',
+  // How the step ran: JSON.
+  'ALTER TABLE checkpoints ADD COLUMN work text',
 ];

@@ -107,6 +107,9 @@ export const migrations: readonly (readonly string[])[] = [
        noted boolean,
        PRIMARY KEY ((owner), hour)
      ) WITH CLUSTERING ORDER BY (hour DESC)`,
+    // Log: the version that put the message, when it has a checkpoint.
+    'ALTER TABLE thread ADD IF NOT EXISTS version bigint',
+    'ALTER TABLE segment ADD IF NOT EXISTS version bigint',
   ],
 ];
 
