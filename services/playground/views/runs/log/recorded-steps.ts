@@ -1,5 +1,4 @@
 import type { Checkpoint, Tokens } from '@agent-workflow/client';
-import { isObject } from './run-log.ts';
 
 /** What the record keeps of a step of a run. */
 export interface RecordedStep {
@@ -22,22 +21,19 @@ export function recordedSteps(checkpoints: readonly Checkpoint[], runId: string)
   for (const checkpoint of checkpoints) {
     const { run_id: run, step, source } = checkpoint;
     if (run !== runId || source !== 'step' || step === null) continue;
-    const startedAt = timeOf(checkpoint['started_at']);
-    const endedAt = timeOf(checkpoint['ended_at']) ?? Date.parse(checkpoint.created_at);
+    const startedAt = timeOf(checkpoint.started_at);
+    const endedAt = timeOf(checkpoint.ended_at) ?? Date.parse(checkpoint.created_at);
     const { attempt, retries, usage } = checkpoint;
     steps.set(step, {
       ...{ step, endedAt },
       ...(startedAt !== undefined && { startedAt }),
       ...(typeof attempt === 'number' && { attempt }),
       ...(typeof retries === 'number' && { retries }),
-      ...(isTokens(usage) && { tokens: usage }),
+      ...(usage && { tokens: usage }),
     });
   }
   return steps;
 }
-
-const isTokens = (value: unknown): value is Tokens =>
-  isObject(value) && typeof value['input_tokens'] === 'number' && typeof value['output_tokens'] === 'number';
 
 function timeOf(value: unknown): number | undefined {
   const at = typeof value === 'string' ? Date.parse(value) : NaN;
