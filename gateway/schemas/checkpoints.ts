@@ -41,7 +41,7 @@ const Checkpoint = objectOf('Checkpoint', 'A version of a thread that can be rea
     },
   }),
   run_id: described(nullable(Type.String()), 'The run that made it; `null` where no run did'),
-  step: described(nullable(Type.Integer()), 'The number of the step in its run, from 1; `null` where no step made it'),
+  step: described(nullable(Type.Integer()), 'The number of the step in its run, from 0; `null` where no step made it'),
   nodes: Type.Array(text('The name of a node'), { description: 'The nodes that ran in the step' }),
   next: Type.Array(text('The name of a node'), {
     description: 'The nodes that were to run next; empty at the end of a run',

@@ -161,7 +161,7 @@ export interface Checkpoint {
   readonly thread_id: string;
   readonly source: 'input' | 'step' | 'update' | 'fork' | 'rollback';
   readonly run_id: string | null;
-  /** The number of the step in its run, from 1. */
+  /** The number of the step in its run, from 0. */
   readonly step: number | null;
   /** The nodes that ran in the step. */
   readonly nodes: readonly string[];
@@ -169,6 +169,14 @@ export interface Checkpoint {
   readonly next: readonly string[];
   readonly metadata: JsonObject | null;
   readonly created_at: string;
+  /** How the step ran; `null` for another checkpoint, and where it is not known. */
+  readonly started_at?: string | null;
+  readonly ended_at?: string | null;
+  /** The attempt at the step that was committed, from 1. */
+  readonly attempt?: number | null;
+  /** How often its nodes began again after an error. */
+  readonly retries?: number | null;
+  readonly usage?: Tokens | null;
   readonly [field: string]: Json;
 }
 
