@@ -98,6 +98,12 @@ function noteCalls({ calls }: Conversation, blocks: readonly Block[]): void {
   }
 }
 
+/** Takes all messages away: they are read anew. */
+export function clearEntries({ entries, byId }: Conversation): void {
+  entries.length = 0;
+  byId.clear();
+}
+
 /** Adds a page of the log in front of all that is there. What is there already stays where it is. */
 export function prependPage(conversation: Conversation, messages: readonly LoggedMessage[]): void {
   const fresh = messages.filter(({ message_id: id }) => !conversation.byId.has(id)).map(toEntry);
