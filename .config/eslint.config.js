@@ -16,7 +16,12 @@ export default defineConfig(
   {
     files: ['**/*.{ts,tsx}'],
     extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
-    languageOptions: { parserOptions: { project: ['tsconfig.base.json', 'services/playground/tsconfig.json', 'test/browser/tsconfig.json'], tsconfigRootDir: root } },
+    languageOptions: {
+      parserOptions: {
+        project: ['tsconfig.base.json', 'services/playground/tsconfig.json', 'test/browser/tsconfig.json'],
+        tsconfigRootDir: root,
+      },
+    },
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     rules: {
       'no-console': 'error',

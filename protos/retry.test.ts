@@ -11,8 +11,8 @@ const marks = {
   threads: {
     safe: [
       ...['endOnce', 'finishDelete', 'getCheckpoint', 'getMessage', 'getRun', 'getState', 'getThread'],
-      ...['listCheckpoints', 'listDeleting', 'listIdle', 'listMessages', 'listOpenRuns', 'listRunMessages'],
-      ...['listRunSteps', 'listRuns', 'listSleepingRuns', 'listThreads', 'noteToolResult'],
+      ...['listCheckpoints', 'listDeleting', 'listIdle', 'listMessages', 'listOpenRuns', 'listOwnRuns'],
+      ...['listRunMessages', 'listRunSteps', 'listRuns', 'listSleepingRuns', 'listThreads', 'noteToolResult'],
     ],
     'safe, takes long': ['forkThread'],
     attempt: [

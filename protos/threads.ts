@@ -46,6 +46,11 @@ export interface RunReadCalls {
   readonly getRun: (request: GetRunRequest, call: Call) => Promise<Run>;
   /** The runs of a thread, newest first. */
   readonly listRuns: (request: ListRunsRequest, call: Call) => Promise<ListRunsReply>;
+  /**
+   * The runs of an owner, whatever their threads, newest first. A page reads a bounded number of runs: when few of them match, it may
+   * hold fewer than `limit`, or none, and still have a cursor.
+   */
+  readonly listOwnRuns: (request: ListOwnRunsRequest, call: Call) => Promise<ListOwnRunsReply>;
   /** The messages that the run's steps added to the log, in order, page by page; without the run's input. */
   readonly listRunMessages: (request: ListRunMessagesRequest, call: Call) => Promise<ListRunMessagesReply>;
   /**
@@ -190,6 +195,7 @@ export const threadsRetries: Readonly<Record<keyof Threads, RetryRule>> = {
   endRun: { retry: 'attempt', takesLong: false },
   getRun: { retry: 'safe', takesLong: false },
   listRuns: { retry: 'safe', takesLong: false },
+  listOwnRuns: { retry: 'safe', takesLong: false },
   listRunMessages: { retry: 'safe', takesLong: false },
   listRunSteps: { retry: 'safe', takesLong: false },
   noteToolStarted: { retry: 'attempt', takesLong: false },
@@ -515,6 +521,20 @@ export interface ListRunsRequest {
 export interface ListRunsReply {
   readonly runs: readonly Run[];
   /** Absent on the last page. */
+  readonly cursor?: string;
+}
+
+export interface ListOwnRunsRequest {
+  readonly owner: string;
+  readonly limit: number;
+  readonly cursor?: string;
+  /** Only runs with one of these statuses; empty: all. */
+  readonly statuses: readonly RunStatus[];
+}
+
+export interface ListOwnRunsReply {
+  readonly runs: readonly Run[];
+  /** Absent when no older run is left to be read. */
   readonly cursor?: string;
 }
 
@@ -894,6 +914,8 @@ export const threadsLists: MessageLists = {
   EndRunReply: { status: 'EndStatus' },
   Run: { status: 'RunStatus', granularity: 'Granularity', end: { of: 'RunEnd' } },
   ListRunsReply: { runs: { of: 'Run' } },
+  ListOwnRunsRequest: { statuses: 'RunStatus' },
+  ListOwnRunsReply: { runs: { of: 'Run' } },
   ListOpenRunsReply: { runs: { of: 'Run' } },
   ThreadCheckpoint: { source: 'CheckpointSource' },
   ListCheckpointsReply: { checkpoints: { of: 'ThreadCheckpoint' } },

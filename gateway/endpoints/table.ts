@@ -27,6 +27,7 @@ import { listMessages } from './messages/list.ts';
 import { cancelRun } from './runs/cancel.ts';
 import { createRun } from './runs/create.ts';
 import { getRun } from './runs/get.ts';
+import { listOwnRuns } from './runs/list-own.ts';
 import { listRuns } from './runs/list.ts';
 import { streamRun } from './runs/stream.ts';
 import { makeRunTicket } from './runs/ticket.ts';
@@ -46,7 +47,7 @@ import { listThreads } from './threads/list.ts';
 export const endpoints: readonly ServiceEndpoint[] = [
   ...[ping, healthz, readyz, openApi],
   ...[getGraph, getStateSchema, invokeGraph, streamGraph, stopThread, setUpTools, fixThread],
-  ...[createRun, getRun, waitForRun, streamRun, makeRunTicket, cancelRun, listRuns],
+  ...[createRun, listOwnRuns, getRun, waitForRun, streamRun, makeRunTicket, cancelRun, listRuns],
   ...[listThreads, getThread, deleteThread, getState, updateState, clearState],
   ...[listCheckpoints, getCheckpoint, forkThread],
   ...[listMessages, getMessage, addMessages, deleteMessage],

@@ -45,7 +45,7 @@ export function refuse(ctx: Context, thrown: unknown): void {
   const status = error instanceof HttpRefusal ? error.status : usual;
   if (status === 401 && !ctx.res.hasHeader('WWW-Authenticate')) ctx.set('WWW-Authenticate', challengeTo(ctx));
   if (status === 429 || status === 503) ctx.set('Retry-After', String(Math.ceil((error.retryAfterMs ?? 1000) / 1000)));
-  writeRefusal(ctx, { status, code, ...toWireError(error) });
+  writeRefusal(ctx, { status, code, ...toWireError(error, ctx.method) });
 }
 
 /** RFC 6750: `invalid_token` when a token was sent, without saying why it was refused. */

@@ -53,3 +53,10 @@ test('a place that the gateway found itself stays as it is, and so does one that
   t.deepEqual(toWireError(new ServiceError('Invalid', expected.message, { details: [detail as never] })), expected);
   t.deepEqual(toWireError(new ServiceError('Invalid', expected.message, { details: [located(detail)] })), expected);
 });
+
+test('what a GET names stands in its query', (t) => {
+  const { message, details } = toWireError(invalid(['filters', 'city'], 'is wrong', 'value'), 'GET');
+  t.deepEqual(details[0]?.loc, ['query', 'filters', 'city']);
+  t.regex(message, /^query\.filters\.city/);
+  t.deepEqual(toWireError(invalid(['threadId'], 'is wrong', 'value'), 'GET').details[0]?.loc, ['path', 'thread_id']);
+});

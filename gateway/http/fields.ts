@@ -58,19 +58,26 @@ function locOf(field: ErrorDetail['field']): Loc {
 
 const isLocated = (detail: ErrorDetail): detail is LocatedDetail => 'loc' in detail;
 
-const toWireDetail = (detail: ErrorDetail): WireDetail => ({
-  loc: isLocated(detail) ? detail.loc : locOf(detail.field),
+const toWireDetail = (detail: ErrorDetail, method: string): WireDetail => ({
+  loc: isLocated(detail) ? detail.loc : inRequest(locOf(detail.field), method),
   msg: detail.msg,
   type: detail.type,
 });
 
+/** A list is asked for by GET too: what others have in their body is then in the query. */
+const inRequest = (loc: Loc, method: string): Loc =>
+  method === 'GET' && loc[0] === 'body' && loc.length > 1 ? ['query', ...loc.slice(1)] : loc;
+
 /** Message and details of an error for a caller. A message that names a field names its location in the request. */
-export function toWireError({ message, details }: ServiceError): {
+export function toWireError(
+  { message, details }: ServiceError,
+  method = 'POST',
+): {
   readonly message: string;
   readonly details: readonly WireDetail[];
 } {
   const [first] = details;
-  const wire = details.map(toWireDetail);
+  const wire = details.map((detail) => toWireDetail(detail, method));
   const namesField = first !== undefined && !isLocated(first) && message === faultText(first.field, first.msg);
   return { message: namesField && wire[0] ? faultText(wire[0].loc, first.msg) : message, details: wire };
 }

@@ -1,12 +1,21 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import test from 'ava';
 import { ListMemories } from '../schemas/memories.ts';
+import { OwnRunsQuery } from '../schemas/runs.ts';
 import { ThreadsQuery } from '../schemas/threads.ts';
 import { readQuery } from './query.ts';
 
 test('parameters are read as their schema asks', (t) => {
   t.deepEqual(readQuery(ThreadsQuery, { limit: '5', offset: '0', search: '7' }), { limit: 5, offset: 0, search: '7' });
   t.deepEqual(readQuery(ListMemories, { config: '{"thread_id":"a"}' }), { config: { thread_id: 'a' } });
+});
+
+test('a list of words is given with commas, or as the same parameter several times', (t) => {
+  t.deepEqual(readQuery(OwnRunsQuery, { status: 'queued,running' }), { status: ['queued', 'running'] });
+  t.deepEqual(readQuery(OwnRunsQuery, { status: ['queued', 'failed,stopped'] }), {
+    status: ['queued', 'failed', 'stopped'],
+  });
+  t.deepEqual(readQuery(OwnRunsQuery, { status: '' }), { status: [''] });
 });
 
 test('parameters that the endpoint does not know are left out', (t) => {

@@ -5,14 +5,15 @@ import { guardJson } from './json-guard.ts';
 type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
- * Reads the query parameters that the schema of an endpoint's input names, by their types: integers, numbers, JSON objects.
+ * Reads the query parameters that the schema of an endpoint's input names, by their types: integers, numbers, JSON objects,
+ * lists of words with commas between them.
  * A value of another form stays a string, which the validator then refuses by name.
  */
 export function readQuery(input: TSchema, query: Query): Record<string, unknown> {
   const values: Record<string, unknown> = {};
   for (const [name, schema] of Object.entries(propertiesOf(input))) {
     const text = query[name];
-    if (text !== undefined) values[name] = typeof text === 'string' ? readParameter(schema, name, text) : text;
+    if (text !== undefined) values[name] = readParameter(schema, name, text);
   }
   return values;
 }
@@ -21,8 +22,10 @@ export function readQuery(input: TSchema, query: Query): Record<string, unknown>
 export const propertiesOf = (schema: TSchema): Readonly<Record<string, TSchema>> =>
   'properties' in schema ? (schema.properties as Readonly<Record<string, TSchema>>) : {};
 
-function readParameter(schema: TSchema, name: string, text: string): unknown {
+function readParameter(schema: TSchema, name: string, text: string | readonly string[]): unknown {
   const type = 'type' in schema ? schema.type : undefined;
+  if (type === 'array') return [text].flat().flatMap((each) => each.split(','));
+  if (typeof text !== 'string') return text;
   if (type === 'integer') return /^-?\d+$/.test(text) ? Number(text) : text;
   if (type === 'number') return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
   if (type === 'object') return readJson(name, text);

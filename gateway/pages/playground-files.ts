@@ -5,9 +5,7 @@ import { policyOfExpressions, policyOfPlayground, toPage, withGzip, type Page } 
 
 /** A package of ours holds a copy of what the tree builds. */
 const copies = new URL('./assets/playground/', import.meta.url);
-const folder = existsSync(copies)
-  ? copies
-  : new URL('./', import.meta.resolve('@agent-workflow/playground/page'));
+const folder = existsSync(copies) ? copies : new URL('./', import.meta.resolve('@agent-workflow/playground/page'));
 
 const types = ['html', 'css', 'js', 'svg'] as const;
 

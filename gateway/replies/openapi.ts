@@ -121,10 +121,12 @@ const queryParameters = ({ input, example }: Row, components: Components): Json[
   Object.entries(input ? propertiesOf(input) : {}).map(([name, schema]) => {
     const { description, schema: hoisted } = described(hoist(schema, components));
     const given = exampleOf(example.query, name);
-    const isObject = 'type' in schema && schema.type === 'object';
+    const type = 'type' in schema ? schema.type : undefined;
     return {
       ...{ name, in: 'query', description },
-      ...(isObject
+      // A list stands in one parameter, with commas between its words.
+      ...(type === 'array' && { style: 'form', explode: false }),
+      ...(type === 'object'
         ? { content: { 'application/json': { schema: hoisted, ...given } } }
         : { schema: hoisted, ...given }),
     };

@@ -115,7 +115,7 @@ const Offset = Type.Integer({
   default: 0,
   description: 'How many items are left out at the start of the list. Items that others add or remove move the rest.',
 });
-const Cursor = Type.String({ minLength: 1, maxLength: 2048 });
+export const Cursor = Type.String({ minLength: 1, maxLength: 2048 });
 
 /** Whether there is a next page, and its cursor. A page ends at its limit or at its largest byte size. */
 export const paged = {

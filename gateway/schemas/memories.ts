@@ -141,7 +141,10 @@ export const SearchMemories = objectOf('SearchMemoryRequest', 'What is looked fo
   ),
 });
 
-export const ListMemories = objectOf('ListMemoriesRequest', 'Which page of the memories is wanted.', {
+export const ListMemories = objectOf('ListMemoriesRequest', 'Which memories are wanted, and which page of them.', {
+  memory_type: ofType,
+  category: ofCategory,
+  filters,
   config,
   options: unread,
   ...paging,
@@ -191,7 +194,7 @@ export const FoundMemories = objectOf('FoundMemories', 'The memories that were f
 });
 export const MemoryList = objectOf('MemoryList', 'A page of memories.', {
   memories: Type.Array(MemoryResult, { description: 'The memories, newest first' }),
-  total: count('How many there are on all pages'),
+  total: count('How many there are on all pages, of those that meet every condition'),
   ...paged,
 });
 export const Forgotten = objectOf('ForgottenMemories', 'The memories that were deleted.', {

@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import {
   BodyId,
   count,
+  Cursor,
   described,
   flag,
   Id,
@@ -72,6 +73,25 @@ export const RunList = objectOf('RunList', 'A page of runs.', {
 });
 
 export const RunsQuery = Type.Object({ ...paging });
+
+export const OwnRunList = objectOf('OwnRunList', 'A page of the runs of all threads.', {
+  runs: Type.Array(Run, { description: 'The runs, newest first' }),
+  has_more: flag('Whether there may be more: continue with `cursor`, also when this page has no run'),
+  cursor: paged.cursor,
+});
+
+/** Without `offset`: what it leaves out would have to be read, and a page reads a bounded number of runs. */
+export const OwnRunsQuery = Type.Object({
+  limit: paging.limit,
+  cursor: Type.Optional(described(Cursor, 'The `cursor` of the page before. It is stable while others write.')),
+  status: Type.Optional(
+    Type.Array(status, {
+      minItems: 1,
+      maxItems: runStatuses.length,
+      description: 'Only runs with one of these statuses: `status=queued,running`. Default: all',
+    }),
+  ),
+});
 
 /** The event after which a stream continues, when there is no `Last-Event-ID`. */
 export const StreamQuery = Type.Object({

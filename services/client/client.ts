@@ -14,6 +14,7 @@ import type {
   Run,
   RunRequest,
   RunResult,
+  RunsQuery,
   Thread,
   ToolDeclaration,
 } from './shapes.ts';
@@ -136,6 +137,17 @@ function runsOf(connection: Connection) {
       request(connection, { method: 'POST', path: '/v1/runs', body, ...options }),
     get: (runId: string, options: RequestOptions = {}): Promise<Run> =>
       request(connection, { method: 'GET', path: pathOf(runId), ...options }),
+    /** The runs of all threads, newest first. A page may have fewer runs than `limit`, or none, and still a `cursor`: go on with it. */
+    list: (
+      { status, ...query }: RunsQuery = {},
+      options: RequestOptions = {},
+    ): Promise<{ readonly runs: readonly Run[]; readonly has_more: boolean; readonly cursor?: string }> =>
+      request(connection, {
+        method: 'GET',
+        path: '/v1/runs',
+        query: { ...query, ...(status && { status: status.join(',') }) },
+        ...options,
+      }),
     /** The result, once the run has ended. */
     wait: (runId: string, options: RequestOptions = {}): Promise<RunResult> =>
       request(connection, { method: 'GET', path: `${pathOf(runId)}/wait`, ...options }),

@@ -180,6 +180,13 @@ export interface Page {
   readonly cursor?: string;
 }
 
+/** Which of the caller's runs are listed. */
+export interface RunsQuery {
+  readonly status?: readonly RunStatus[];
+  readonly limit?: number;
+  readonly cursor?: string;
+}
+
 export type MemoryType = 'episodic' | 'semantic' | 'procedural' | 'entity' | 'relationship' | 'custom' | 'declarative';
 
 export interface NewMemory {

@@ -162,6 +162,11 @@ const costs: readonly Measured<unknown>[] = [
   }),
   measured({ name: 'list threads', prepare: turn, work: (threads) => threads.listThreads({ owner, ...page }, call()) }),
   measured({
+    name: 'list the newest run of an owner',
+    prepare: turn,
+    work: (threads) => threads.listOwnRuns({ owner, limit: 1, statuses: [] }, call()),
+  }),
+  measured({
     name: 'list checkpoints',
     prepare: turn,
     work: (threads, threadId) => threads.listCheckpoints({ owner, threadId, ...page }, call()),

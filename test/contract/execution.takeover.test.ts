@@ -124,7 +124,7 @@ test('a worker held between step and commit past its lease is refused when anoth
     { node: 'first', step: 0, status: 'started' },
     { node: 'first', step: 0, status: 'completed' },
     { node: 'second', step: 1, status: 'started' },
-    { node: 'second', step: 1, status: 'restarted', attempt: 1 },
+    { node: 'second', step: 1, status: 'restarted', attempt: 1, takeover: true },
     { node: 'second', step: 1, status: 'completed' },
   ]);
   t.deepEqual(wholeOf(chunks), ['first', 'second']);

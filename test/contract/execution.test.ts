@@ -131,7 +131,7 @@ test('after a death, what ran goes on after its last commit, and what waited is 
       { node: 'first', step: 0, status: 'started' },
       { node: 'first', step: 0, status: 'completed' },
       { node: 'second', step: 1, status: 'started' },
-      { node: 'second', step: 1, status: 'restarted', attempt: 1 },
+      { node: 'second', step: 1, status: 'restarted', attempt: 1, takeover: true },
       { node: 'second', step: 1, status: 'completed' },
     ],
   );

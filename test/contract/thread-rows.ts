@@ -85,8 +85,8 @@ export const snapshotOf = async (
   reads: Parameters<ThreadStore['change']>[1] = {},
 ): Promise<Snapshot> => store.change(key, reads, (snapshot) => ({ reply: snapshot }));
 
-export const mark = async (store: ThreadStore): Promise<void> =>
-  store.change(key, {}, ({ head }) => ({
+export const mark = async (store: ThreadStore, at: ThreadKey = key): Promise<void> =>
+  store.change(at, {}, ({ head }) => ({
     change: { head: { ...(head ?? newHead), deleting: true } },
     reply: undefined,
   }));

@@ -6,6 +6,7 @@ import type { Change } from '@agent-workflow/threads/ports/changes';
 import type { AppliedRequest, RunRecord } from '@agent-workflow/threads/ports/record';
 import type { ThreadStore } from '@agent-workflow/threads/ports/store';
 import type { TestedStore } from './thread-stores/tested.ts';
+import { threadStoreOwnRunsContract } from './thread-store-own-runs.ts';
 import { threadStorePastContract } from './thread-store-past.ts';
 import {
   bytes,
@@ -621,6 +622,7 @@ export function threadStoreContract(test: TestFn, { name, open, keeps, ages }: T
   });
 
   threadStorePastContract(check, ages);
+  threadStoreOwnRunsContract(check);
 
   if (!keeps) return;
 

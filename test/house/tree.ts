@@ -44,6 +44,7 @@ export function targetOf(file: string, specifier: string): string {
 
 /** The file of ours that an import leads to, as a path from the root; undefined for packages of others. */
 export function fileOf(file: string, specifier: string): string | undefined {
+  if (specifier.endsWith('.css')) return undefined;
   if (specifier.startsWith('.')) return posix.join(posix.dirname(file), specifier);
   if (!specifier.startsWith('@agent-workflow/')) return undefined;
   return posix.relative(root, fileURLToPath(import.meta.resolve(specifier)));

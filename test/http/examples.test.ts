@@ -76,7 +76,7 @@ function urlOf(path: string, parameters: readonly Parameter[]): string {
     .filter((parameter) => parameter.in === 'query' && parameter.example !== undefined)
     .map(({ name, example }): [string, string] => [
       name,
-      typeof example === 'string' ? example : JSON.stringify(example),
+      typeof example === 'string' ? example : Array.isArray(example) ? example.join(',') : JSON.stringify(example),
     ]);
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
     String(given.find((parameter) => parameter.in === 'path' && parameter.name === name)?.example),

@@ -4,6 +4,7 @@ import { codeOf, serve } from './service.ts';
 
 const { send, data, refused } = serve(test);
 const listing = serve(test);
+const selecting = serve(test);
 const largeList = serve(test);
 
 interface Memory {
@@ -95,6 +96,29 @@ test('memories are listed newest first, with their total, by GET and by POST', a
     [...first.memories, ...rest.memories].map(({ id }) => id),
     ids,
   );
+});
+
+test('a list shows, and counts, what the same selection forgets, by GET and by POST', async (t) => {
+  const { send: sendTo, data: read } = selecting;
+  for (const [content, category, city] of [
+    ['one', 'places', 'Lisbon'],
+    ['two', 'places', 'Porto'],
+    ['three', 'taste', 'Lisbon'],
+  ] as const)
+    await store({ content, category, metadata: { city } }, sendTo);
+  const selection = { memory_type: 'semantic', category: 'places', filters: { city: { $ne: 'Porto' } } };
+  const query = `memory_type=semantic&category=places&filters=${encodeURIComponent(JSON.stringify(selection.filters))}`;
+  for (const reply of [sendTo('GET', `${root}?${query}`), sendTo('POST', `${root}/list`, selection)]) {
+    const page: Page = await read(t, 'listMemories', reply);
+    t.deepEqual([page.total, page.memories.map(({ content }) => content)], [1, ['one']]);
+  }
+  const other: Page = await read(t, 'listMemories', sendTo('GET', `${root}?memory_type=episodic`));
+  t.is(other.total, 0);
+  const wrong = encodeURIComponent('{"city":{"$near":1}}');
+  t.deepEqual(await selecting.refused(t, sendTo('GET', `${root}?filters=${wrong}`), 422, codeOf(422)), [
+    ['query', 'filters', 'city', '$near'],
+  ]);
+  t.like(await read(t, 'forgetMemories', sendTo('POST', `${root}/forget`, selection)), { deleted_count: 1 });
 });
 
 test('a memory that is not there is 404', async (t) => {

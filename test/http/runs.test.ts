@@ -105,6 +105,25 @@ test('the runs of a thread are listed, newest first, page by page', async (t) =>
   await quick.refused(t, quick.send('GET', '/v1/threads/absent/runs'), 404, 'RESOURCE_NOT_FOUND');
 });
 
+test('the runs of all threads are listed, newest first, by status, and those of no other user', async (t) => {
+  const accepted: string[] = [];
+  for (const text of ['a', 'b', 'c']) {
+    const { run_id: runId } = await accept(quick, { messages: [user(text)] });
+    await quick.send('GET', `/v1/runs/${runId}/wait`);
+    accepted.unshift(runId);
+  }
+  const idsOf = async (query: string): Promise<readonly string[]> => {
+    const page = (await quick.data(t, 'listOwnRuns', quick.send('GET', `/v1/runs${query}`))) as { runs: Run[] };
+    return page.runs.map(({ run_id: id }) => id).filter((id) => accepted.includes(id));
+  };
+  t.deepEqual(await idsOf('?limit=1000'), accepted);
+  t.deepEqual(await idsOf('?limit=1000&status=completed,failed'), accepted);
+  t.deepEqual(await idsOf('?limit=1000&status=failed&status=queued'), []);
+  const refused = await quick.refused(t, quick.send('GET', '/v1/runs?status=failed,lost'), 422, 'VALIDATION_ERROR');
+  t.deepEqual(refused, [['query', 'status', 1]]);
+  await quick.refused(t, quick.send('GET', '/v1/runs?cursor=no'), 422, 'VALIDATION_ERROR');
+});
+
 test('a run that is stopped in the middle of a node ends at once, commits nothing more, and its followers hear of it', async (t) => {
   await using gate = await openGate();
   const config = { thread_id: 'stopped', gate: gate.url };

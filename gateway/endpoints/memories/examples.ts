@@ -33,7 +33,7 @@ export const searchMemories: Example = {
 };
 
 export const listMemories: Example = {
-  query: { config: { thread_id: exampleIds.thread }, limit: 10 },
+  query: { memory_type: 'semantic', config: { thread_id: exampleIds.thread }, limit: 10 },
   reply: {
     memories: [
       {

@@ -3,15 +3,16 @@ import { ListMemories, MemoryList } from '../../schemas/memories.ts';
 import { nextPage, pageOf } from '../common/page.ts';
 import { endpoint } from '../common/services.ts';
 import { memoriesText } from './memory-text.ts';
-import { threadOf } from './selection.ts';
+import { selectionOf } from './selection.ts';
 import * as examples from './examples.ts';
 
-/** The owner's memories, newest first. */
+/** The owner's memories that meet the conditions given, newest first. */
 export const listMemories = endpoint({
   name: 'listMemories',
   tag: 'memories',
   summary: 'List memories, newest first',
-  description: 'The memories of the owner, newest first, in pages.',
+  description:
+    'The memories of the owner that meet every condition, newest first, in pages. `total` is how many the same conditions would forget.',
   example: examples.listMemories,
   method: 'GET',
   path: '/v1/store/memories',
@@ -20,7 +21,7 @@ export const listMemories = endpoint({
   input: ListMemories,
   reply: MemoryList,
   handle: async ({ input, owner, call }, { memory }) => {
-    const list = await memory.list({ owner, selection: threadOf(input.config), ...pageOf(input) }, call());
+    const list = await memory.list({ owner, selection: selectionOf(input), ...pageOf(input) }, call());
     return jsonObject({
       memories: memoriesText(list.memories, owner),
       total: String(list.total),

@@ -112,6 +112,24 @@ export const cancelRun: Example = {
   },
 };
 
+export const listOwnRuns: Example = {
+  query: { status: ['completed', 'failed'], limit: 10 },
+  reply: {
+    runs: [
+      {
+        run_id: exampleIds.run,
+        thread_id: exampleIds.thread,
+        status: 'completed',
+        created_at: '2026-02-05T12:00:00.000Z',
+        updated_at: '2026-02-05T12:00:00.000Z',
+        iterations: 1,
+        recursion_limit_reached: false,
+      },
+    ],
+    has_more: false,
+  },
+};
+
 export const listRuns: Example = {
   params: { thread_id: exampleIds.thread },
   query: { limit: 10 },

@@ -91,11 +91,12 @@ export function firstEvents(
 }
 
 /**
- * The beginning of the first step. At a takeover that step runs again, and what the claim before it streamed of it is dropped. A step
- * that begins after a sleep is none of these.
+ * The beginning of the first step. At a takeover that step runs again, and what the claim before it streamed of it is dropped; `takeover`
+ * tells that from a node's retry. A step that begins after a sleep is none of these.
  */
 function startedEvents(events: EventWriter, { claimed, nodes }: OpenLogOptions): RunEvent[] {
   const { step, isTakeover, attempt, wakeAt } = claimed;
-  const status = isTakeover && wakeAt === undefined ? { status: 'restarted', attempt } : { status: 'started' };
+  const status =
+    isTakeover && wakeAt === undefined ? { status: 'restarted', attempt, takeover: true } : { status: 'started' };
   return nodes.map((node) => events.write('on_chain_stream', { node, step, ...status }, { node, step }));
 }

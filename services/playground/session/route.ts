@@ -26,7 +26,7 @@ export function toHash({ view, id, query = {} }: Partial<Route> & Pick<Route, 'v
   return `#/${view}${id === undefined ? '' : `/${encodeURIComponent(id)}`}${search && `?${search}`}`;
 }
 
-/** An address that somebody typed may hold a stray `%`. */
+/** An address that somebody typed may hold a `%` that encodes nothing. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text);

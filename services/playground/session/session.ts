@@ -1,5 +1,6 @@
 import { createClient, RequestError } from '@agent-workflow/client';
 import { signal } from '@preact/signals';
+import { noteDate } from './clock.ts';
 
 /** Where the token of this tab is kept: it goes with the tab. */
 const tokenKey = 'token';
@@ -26,6 +27,7 @@ async function watchedFetch(...given: Parameters<typeof fetch>): Promise<Respons
   try {
     const response = await fetch(...given);
     isReachable.value = true;
+    noteDate(response.headers.get('date'));
     if (response.status === 401) isRefused.value = true;
     return response;
   } catch (error) {

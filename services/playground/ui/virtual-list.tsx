@@ -67,7 +67,15 @@ export function VirtualList<T>({ label, items, keyOf, render, estimate, ...optio
     if (!wasAtEnd.current && current.scrollTop < nearStart) onNearStart?.();
   };
   return (
-    <div class="virtual" ref={scroller} onScroll={onScroll} tabIndex={0} role="region" aria-label={label}>
+    <div
+      class="virtual"
+      ref={scroller}
+      onScroll={onScroll}
+      onKeyDown={jump}
+      tabIndex={0}
+      role="region"
+      aria-label={label}
+    >
       <ol style={{ height: `${String(virtual.getTotalSize())}px` }}>
         {virtual.getVirtualItems().map(({ key, index, start }: VirtualItem) => (
           <li
@@ -84,4 +92,19 @@ export function VirtualList<T>({ label, items, keyOf, render, estimate, ...optio
       </ol>
     </div>
   );
+}
+
+/** Home and End go to the ends at once: a smooth way there is ended by the items that are measured on it. */
+function jump(event: KeyboardEvent): void {
+  const { key, target, currentTarget } = event;
+  if (
+    !(currentTarget instanceof HTMLElement) ||
+    target instanceof HTMLInputElement ||
+    target instanceof HTMLTextAreaElement
+  )
+    return;
+  if (key === 'End') currentTarget.scrollTop = currentTarget.scrollHeight;
+  else if (key === 'Home') currentTarget.scrollTop = 0;
+  else return;
+  event.preventDefault();
 }

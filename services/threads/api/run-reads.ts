@@ -1,5 +1,5 @@
 import type { RunReadCalls } from '@agent-workflow/protos/threads';
-import { listRunMessages, listRuns, toRun } from '../lists/lists.ts';
+import { listOwnRuns, listRunMessages, listRuns, toRun } from '../lists/lists.ts';
 import type { ThreadHistory } from '../ports/history.ts';
 import type { ThreadLists } from '../ports/lists.ts';
 import type { ThreadReads } from '../ports/reads.ts';
@@ -14,6 +14,8 @@ export const createRunReadCalls = (store: ThreadReads & ThreadLists & ThreadHist
   },
 
   listRuns: async (request, call) => listRuns(store, request, await liveHead(store, keyOf(request)), call),
+
+  listOwnRuns: (request, call) => listOwnRuns(store, request, call),
 
   listRunMessages: async (request, call) => {
     const run = await knownRun(store, request.owner, request.runId);

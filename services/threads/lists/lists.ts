@@ -2,6 +2,8 @@ import type { Call } from '@agent-workflow/protos/call';
 import type {
   ListMessagesReply,
   ListMessagesRequest,
+  ListOwnRunsReply,
+  ListOwnRunsRequest,
   ListRunMessagesReply,
   ListRunMessagesRequest,
   ListRunsReply,
@@ -13,7 +15,8 @@ import type {
 } from '@agent-workflow/protos/threads';
 import { textOf, type Message } from '@agent-workflow/protos/message';
 import { createKeyedLock } from '@agent-workflow/kit/keyed-lock';
-import type { Page } from '@agent-workflow/kit/pages';
+import { pageBytes, toPage, type Page } from '@agent-workflow/kit/pages';
+import { createTurns } from '@agent-workflow/kit/turns';
 import { containing } from './contains.ts';
 import {
   fromMessagesCursor,
@@ -25,7 +28,7 @@ import {
 } from './cursor.ts';
 import { fromJson, jsonArray } from '../record/json.ts';
 import { readPage, searchPage, type Listing, type SearchRequest } from './paging.ts';
-import type { RecencyMark, RunMark, RunRow, ThreadLists, ThreadRow } from '../ports/lists.ts';
+import type { OwnRunRow, RecencyMark, RunMark, RunRow, ThreadLists, ThreadRow } from '../ports/lists.ts';
 import type { Head, LogEntry, RunRecord, ThreadKey } from '../ports/record.ts';
 import { messageBytes, runBytes, threadBytes } from '../record/row-sizes.ts';
 
@@ -121,6 +124,42 @@ export async function listRuns(
   };
 }
 
+/** Runs that one page reads at most, and those that one request to the store reads. */
+const runsOfPage = 2000;
+const runsAtOnce = 500;
+
+/**
+ * A page of an owner's runs. It ends when it is full, or when it has read its share of runs of which few match: then its cursor is
+ * behind the last run that was read.
+ */
+export async function listOwnRuns(
+  store: ThreadLists,
+  { owner, limit, statuses, cursor }: ListOwnRunsRequest,
+  { signal }: Call,
+): Promise<ListOwnRunsReply> {
+  const turns = createTurns({ signal });
+  const found: OwnRunRow[] = [];
+  let bytes = 0;
+  let after = cursor === undefined ? undefined : fromRunsCursor(cursor);
+  for (let left = Math.max(runsOfPage, limit + 1), size = limit + 1; left > 0; left -= size, size *= 2) {
+    size = Math.min(Math.max(1, size), left, Math.max(runsAtOnce, limit + 1));
+    const { runs, next } = await store.listOwnRuns(owner, { limit: size, after, bytes: pageBytes });
+    const matching = runs.filter(({ status }) => statuses.length === 0 || statuses.includes(status));
+    found.push(...matching);
+    bytes += matching.reduce((sum, run) => sum + runBytes(run), 0);
+    after = next;
+    if (!next || found.length > limit || bytes > pageBytes) break;
+    await turns.pass();
+  }
+  const { items, hasMore } = toPage(found, { limit, sizeOf: runBytes });
+  const last = items.at(-1);
+  const end = hasMore && last ? last : after;
+  return {
+    runs: items.map((run) => toRun(owner, run, run.head)),
+    ...(end ? { cursor: toRunsCursor(end) } : {}),
+  };
+}
+
 /** Messages of a run that one page holds at most. */
 const messagesAtOnce = 1000;
 
@@ -143,7 +182,7 @@ export async function listRunMessages(
 }
 
 /** A run as replies show it, beside the head of its thread. */
-export const toRun = (owner: string, run: RunRow, head: Head): Run => ({
+export const toRun = (owner: string, run: RunRow, head: OwnRunRow['head']): Run => ({
   runId: run.runId,
   threadId: run.threadId,
   owner,
@@ -164,7 +203,7 @@ export const toRun = (owner: string, run: RunRow, head: Head): Run => ({
 /** Who drives the run, while somebody does, and by which claim; of a sleeping run, behind which claims. */
 function driverOf(
   { runId }: RunRow,
-  { activeRun, activeStatus, worker, epoch }: Head,
+  { activeRun, activeStatus, worker, epoch }: OwnRunRow['head'],
 ): Pick<Run, 'workerId' | 'epoch'> {
   if (activeRun !== runId || (activeStatus !== 'running' && activeStatus !== 'sleeping')) return {};
   return { epoch, ...(worker === undefined ? {} : { workerId: worker }) };

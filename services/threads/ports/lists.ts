@@ -54,12 +54,33 @@ export interface RunMark {
   readonly runId: string;
 }
 
+/** A run beside what the head of its thread says about who drives it. */
+export interface OwnRunRow extends RunRow {
+  readonly head: Pick<Head, 'activeRun' | 'activeStatus' | 'worker' | 'epoch'>;
+}
+
+/** A part of the list of an owner's runs. */
+export interface OwnRunsPart {
+  /** At most as many as places were read: a place may have no run, because its thread was deleted. */
+  readonly runs: readonly OwnRunRow[];
+  /** The list goes on behind it; absent at its end. It may be there though nothing is behind it. */
+  readonly next?: RunMark;
+}
+
 /** The port behind the lists that callers page through. */
 export interface ThreadLists {
   /** An owner's threads that are not being deleted, most recently updated first; ties by thread id, descending. */
   readonly listThreads: (owner: string, page: ListPage<RecencyMark>) => Promise<readonly ThreadRow[]>;
   /** The runs of a thread, the newest first; ties by run id, descending. */
   readonly listRuns: (key: ThreadKey, page: ListPage<RunMark>) => Promise<readonly RunRow[]>;
+  /**
+   * The runs of an owner's threads that are not being deleted, the newest first; ties by run id, descending. Reads at most `limit`
+   * places of the list.
+   */
+  readonly listOwnRuns: (
+    owner: string,
+    page: PageLimits & { readonly after?: RunMark | undefined },
+  ) => Promise<OwnRunsPart>;
   /** The log in order, from the first position above `after`, up to the last below `below`. */
   readonly listMessages: (
     key: ThreadKey,

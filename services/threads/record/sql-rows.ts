@@ -1,11 +1,12 @@
 import { createQuota } from '@agent-workflow/kit/pages';
 import { toRunEnd } from '@agent-workflow/protos/failures';
-import type { CheckpointSource, Granularity, RunStatus } from '@agent-workflow/protos/lists';
+import type { CheckpointSource, Granularity, OpenStatus, RunStatus } from '@agent-workflow/protos/lists';
 import type { RunEnd } from '@agent-workflow/protos/threads';
 import type { CheckpointRow } from '../ports/history.ts';
-import type { RunRow } from '../ports/lists.ts';
+import type { OwnRunRow, OwnRunsPart, RunRow } from '../ports/lists.ts';
 import type { LogEntry, RunRecord, ThreadKey } from '../ports/record.ts';
 import type { SleepingRun } from '../ports/sweeps.ts';
+import { runBytes } from './row-sizes.ts';
 
 /** A row of a table by the names of its columns. The stores that keep tables name them alike. */
 export type Row = Readonly<Record<string, unknown>>;
@@ -87,6 +88,37 @@ export const toRunRow = (row: Row): RunRow => ({
   ...optional('usage', row['usage'] as string | null),
   ...optional('wakeAt', row['wake_at'] as number | null),
 });
+
+/** What {@link toOwnRunRow} needs of a thread beside {@link runColumns}, for a join on `thread_ref`. */
+export const headOfRunColumns = 'ref AS thread_ref, deleting, active_run, active_status, worker, epoch';
+
+const toOwnRunRow = (row: Row): OwnRunRow => ({
+  ...toRunRow(row),
+  head: {
+    epoch: row['epoch'] as number,
+    ...optional('activeRun', row['active_run'] as string | null),
+    ...optional('activeStatus', row['active_status'] as OpenStatus | null),
+    ...optional('worker', row['worker'] as string | null),
+  },
+});
+
+/** Rows of {@link runColumns} and {@link headOfRunColumns} as a part of an owner's list, of at most so many rows. */
+export function toOwnRunsPart(
+  rows: Iterable<Row>,
+  { limit, bytes }: { readonly limit: number; readonly bytes?: number | undefined },
+): OwnRunsPart {
+  const runs: OwnRunRow[] = [];
+  const isEnough = createQuota(bytes);
+  let places = 0;
+  for (const row of rows) {
+    places += 1;
+    const run = toOwnRunRow(row);
+    if (!toBoolean(row['deleting'])) runs.push(run);
+    if (places === limit || isEnough(runBytes(run)))
+      return { runs, next: { createdAt: run.createdAt, runId: run.runId } };
+  }
+  return { runs };
+}
 
 export const toSleepingRun = (row: Row): SleepingRun => ({
   ...toKey(row),

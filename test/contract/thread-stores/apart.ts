@@ -22,6 +22,7 @@ export function storeApart(store: ThreadStore, place: string): ThreadStore {
     getFields: (key) => store.getFields(at(key)),
     getRun: (owner, runId) => store.getRun(prefix + owner, runId),
     listRuns: (key, page) => store.listRuns(at(key), page),
+    listOwnRuns: (owner, page) => store.listOwnRuns(prefix + owner, page),
     listThreads: (owner, page) => store.listThreads(prefix + owner, page),
     listMessages: (key, page) => store.listMessages(at(key), page),
     listContext: (key, page) => store.listContext(at(key), page),

@@ -1,4 +1,9 @@
-/** A view. */
+import { route } from '../../session/route.ts';
+import { RunList } from './run-list.tsx';
+import { RunPage } from './run-page.tsx';
+
+/** All runs of the reader, or the one that the address names. */
 export function RunsView() {
-  return <h1>Runs</h1>;
+  const { id } = route.value;
+  return id === undefined ? <RunList /> : <RunPage key={id} id={id} />;
 }

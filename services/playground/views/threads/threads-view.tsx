@@ -1,4 +1,40 @@
-/** A view. */
+import { useSignal } from '@preact/signals';
+import { usePages } from '../../session/pages.ts';
+import { go, route } from '../../session/route.ts';
+import { client } from '../../session/session.ts';
+import { ThreadList } from './thread-list.tsx';
+import { ThreadPane } from './thread-pane.tsx';
+
+const pageSize = 200;
+
+/** The threads of the reader, beside the one that is open. */
 export function ThreadsView() {
-  return <h1>Threads</h1>;
+  const { id, query } = route.value;
+  const search = query['search'] ?? '';
+  const said = useSignal('');
+  const threads = usePages(
+    async (cursor, signal) => {
+      const page = await client.threads.list(
+        { limit: pageSize, ...(search && { search }), ...(cursor !== undefined && { cursor }) },
+        { signal },
+      );
+      return { items: page.threads, cursor: page.cursor };
+    },
+    [search],
+  );
+  const onDeleted = (deleted: string): void => {
+    threads.edit((listed) => listed.filter((thread) => thread.thread_id !== deleted));
+    said.value = `The thread ${deleted} is deleted.`;
+    go({ view: 'threads', query: { ...(search && { search }) } });
+  };
+  return (
+    <div class={id === undefined ? 'browse' : 'browse browse-open'}>
+      <ThreadList threads={threads} search={search} openId={id} said={said.value} />
+      {id === undefined ? (
+        <p class="hint browse-none">Choose a thread to see its state and its versions.</p>
+      ) : (
+        <ThreadPane key={id} id={id} search={search} onDeleted={onDeleted} />
+      )}
+    </div>
+  );
 }

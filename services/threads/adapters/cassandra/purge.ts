@@ -2,6 +2,7 @@ import type { ThreadKey } from '../../ports/record.ts';
 import { pauseBetweenTries, tryBatch } from './change/change.ts';
 import type { Session } from './client/client.ts';
 import { inTurn } from './rows/log.ts';
+import type { OwnRuns } from './lists/own-runs.ts';
 import type { Recency } from './lists/recency.ts';
 import { long, type Layout } from './rows/rows.ts';
 import type { Runs } from './runs.ts';
@@ -11,9 +12,12 @@ import { readHead } from './change/snapshot.ts';
 interface PurgeOptions {
   readonly session: Session;
   readonly runs: Runs;
+  readonly ownRuns: OwnRuns;
   readonly recency: Recency;
   readonly tick: () => number;
   readonly deadlineMs: number;
+  /** Runs work in the background. */
+  readonly aside: (work: () => Promise<void>) => void;
 }
 
 const dropHead = `DELETE FROM thread WHERE owner = ? AND thread_id = ? AND kind = ${kinds.head} AND n = 0 AND id = '' IF stamp = ?`;
@@ -25,14 +29,17 @@ const dropSegment = 'DELETE FROM segment WHERE owner = ? AND thread_id = ? AND l
  * Removes the rows of other tables first and the thread's own last: interrupted anywhere, the thread is still marked deleting and
  * is purged again. The thread's rows are deleted on condition of its stamp, so that one made again meanwhile stays.
  */
-export async function purge({ session, runs, recency, tick, deadlineMs }: PurgeOptions, key: ThreadKey): Promise<void> {
+export async function purge(
+  { session, runs, ownRuns, recency, tick, deadlineMs, aside }: PurgeOptions,
+  key: ThreadKey,
+): Promise<void> {
   const until = Date.now() + deadlineMs;
   const params = [key.owner, key.threadId];
   for (let tries = 1; ; tries += 1) {
     const time = tick();
     const { head, layout, stamp } = await readHead(session, key, true);
     if (!head?.deleting || !layout) return;
-    await runs.forget(key, time);
+    const forgotten = await runs.forget(key, time);
     await dropSegments(session, key, layout);
     await recency.drop(key, { ...layout, listedAt: Math.max(layout.listedAt + 1, time) });
     const outcome = await tryBatch(session, [
@@ -40,7 +47,10 @@ export async function purge({ session, runs, recency, tick, deadlineMs }: PurgeO
       { cql: dropRows, params },
       { cql: dropStatics, params },
     ]);
-    if (outcome === 'applied') return;
+    if (outcome === 'applied') {
+      aside(() => ownRuns.prune(key.owner, forgotten));
+      return;
+    }
     await pauseBetweenTries(tries, until);
   }
 }

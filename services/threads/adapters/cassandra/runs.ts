@@ -6,6 +6,7 @@ import type { RunRecord, ThreadKey } from '../../ports/record.ts';
 import { runBytes } from '../../record/row-sizes.ts';
 import type { Ahead } from './change/change.ts';
 import type { Announcement, Session, Statement } from './client/client.ts';
+import type { OwnRuns } from './lists/own-runs.ts';
 import { chunksOf, inTurn } from './rows/log.ts';
 import { long, toRun, toRunRow } from './rows/rows.ts';
 import { kinds } from './rows/schema.ts';
@@ -20,8 +21,8 @@ export interface Runs {
   readonly getOf: (key: ThreadKey, runId: string) => Promise<RunRecord | undefined>;
   readonly getRowOf: (key: ThreadKey, runId: string) => Promise<RunRow | undefined>;
   readonly list: (key: ThreadKey, page: RunsPage) => Promise<readonly RunRow[]>;
-  /** Removes the thread's runs from `run_by_id`, but nothing written since `time` (microseconds). */
-  readonly forget: (key: ThreadKey, time: number) => Promise<void>;
+  /** Removes the thread's runs from `run_by_id` and from the list of its owner, but nothing written since `time` (microseconds). */
+  readonly forget: (key: ThreadKey, time: number) => Promise<readonly RunMark[]>;
 }
 
 interface RunsPage extends PageLimits {
@@ -38,9 +39,9 @@ const selectRunRows = `SELECT id, run FROM thread
   WHERE owner = ? AND thread_id = ? AND kind = ${kinds.run} AND n = 0 AND id IN ?`;
 const ofOrder = `owner = ? AND thread_id = ? AND kind = ${kinds.runOrder}`;
 const selectOrder = `SELECT id FROM thread WHERE ${ofOrder} AND (n, id) < (?, ?) ORDER BY kind DESC, n DESC, id DESC LIMIT ?`;
-const selectIds = `SELECT id FROM thread WHERE ${ofOrder}`;
+const selectIds = `SELECT n, id FROM thread WHERE ${ofOrder}`;
 
-export function createRuns(session: Session): Runs {
+export function createRuns(session: Session, ownRuns: Pick<OwnRuns, 'empty'>): Runs {
   const threadOf = async (owner: string, runId: string): Promise<string | undefined> => {
     const [row] = await session.read({ cql: selectThread, params: [owner, runId] });
     return row?.['thread_id'] as string | undefined;
@@ -104,7 +105,12 @@ export function createRuns(session: Session): Runs {
     },
     forget: async ({ owner, threadId }, time) => {
       const rows = await session.read({ cql: selectIds, params: [owner, threadId] });
-      await inTurn(rows, (row) => session.write({ cql: dropThread, params: [long(time), owner, row['id']] }));
+      const marks = rows.map((row) => ({ createdAt: Number(row['n']), runId: row['id'] as string }));
+      await inTurn(marks, (mark) => {
+        const drop = { cql: dropThread, params: [long(time), owner, mark.runId] };
+        return session.write(drop, ownRuns.empty(owner, mark, time));
+      });
+      return marks;
     },
   };
 }

@@ -10,6 +10,7 @@ import { createIdempotency } from './idempotency.ts';
 import type { Plan, SegmentSizes } from './change/plan.ts';
 import { purge } from './purge.ts';
 import { createReading } from './reads.ts';
+import { createOwnRuns } from './lists/own-runs.ts';
 import { createRecency } from './lists/recency.ts';
 import { createRefreshes } from './lists/refreshes.ts';
 import { createRollOver } from './rollover.ts';
@@ -48,7 +49,8 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
   const { hold, aside, close } = createHolds(onError);
   const inLine = createLines();
 
-  const runs = createRuns(session);
+  const ownRuns = createOwnRuns({ session, now });
+  const runs = createRuns(session, ownRuns);
   const reading = createReading({ session, deadlineMs });
   const history = createHistory(session);
   const recency = createRecency({ session, now, aside });
@@ -67,6 +69,7 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
       const isListed = plan.listing === 'put' || plan.listing === 'refresh';
       const notes = [
         await runs.announce(key, plan.newRuns, ahead),
+        ...ownRuns.announce(key, plan.newRuns),
         ...sweeps.announce(key, plan),
         ...(isListed ? [recency.announce(key.owner, plan.head)] : []),
       ];
@@ -101,6 +104,7 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
     getFields: (key) => hold(() => reading.getFields(key)),
     getRun: (owner, runId) => hold(() => runs.get(owner, runId)),
     listRuns: (key, page) => hold(() => runs.list(key, page)),
+    listOwnRuns: (owner, page) => hold(() => ownRuns.list(owner, page)),
     listThreads: (owner, page) =>
       hold(async () => {
         await refreshes.settled(owner);
@@ -121,7 +125,7 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
     expireRequests: requests.expireRequests,
     // The server drops each by its age.
     expireCheckpoints: () => Promise.resolve(0),
-    purge: (key) => hold(() => purge({ session, runs, recency, tick, deadlineMs }, key)),
+    purge: (key) => hold(() => purge({ session, runs, ownRuns, recency, tick, deadlineMs, aside }, key)),
     [Symbol.asyncDispose]: async () => {
       await close();
       await session[Symbol.asyncDispose]();

@@ -3,10 +3,12 @@ import type { ThreadLists } from '../../ports/lists.ts';
 import { checkpointBytes, messageBytes, runBytes, threadBytes, undoBytes } from '../../record/row-sizes.ts';
 import {
   checkpointColumns,
+  headOfRunColumns,
   runColumns,
   take,
   toCheckpointRow,
   toLogEntry,
+  toOwnRunsPart,
   toRunRow,
   type Row,
 } from '../../record/sql-rows.ts';
@@ -44,6 +46,21 @@ export function createLists({ query }: Session): ThreadLists & ThreadHistory {
         ...limits,
       });
       return take(await read(page, [owner, threadId, ...mark]), toRunRow, runBytes, limits.bytes);
+    },
+
+    listOwnRuns: async (owner, { after, ...limits }) => {
+      const mark = after ? [after.createdAt, after.runId] : [Number.MAX_SAFE_INTEGER, ''];
+      const page = pageOf({
+        columns: `${runColumns}, thread_ref, deleting, active_run, active_status, worker, epoch`,
+        size: '512 + octet_length(run_id) + coalesce(octet_length("end"), 0)',
+        from: `FROM (
+          SELECT * FROM runs JOIN (SELECT ${headOfRunColumns} FROM threads) AS head ON head.thread_ref = runs.ref
+          WHERE owner = $1 AND (created_at, run_id) < ($2, $3)) AS x`,
+        order: 'x.created_at DESC, x.run_id DESC',
+        firstParam: 4,
+        ...limits,
+      });
+      return toOwnRunsPart(await read(page, [owner, ...mark]), limits);
     },
 
     listMessages: async ({ owner, threadId }, { after = -1, below = Number.MAX_SAFE_INTEGER, ...limits }) => {

@@ -131,4 +131,5 @@ export const migrations: readonly string[] = [
    CREATE INDEX runs_sleeping ON runs (wake_at, run_id) WHERE status = 'sleeping'`,
   // The tokens by model that the run has taken: JSON.
   'ALTER TABLE runs ADD COLUMN usage text',
+  'CREATE INDEX runs_of_owner ON runs (owner, created_at, run_id)',
 ];

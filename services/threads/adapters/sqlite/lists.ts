@@ -2,7 +2,16 @@ import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 import type { ThreadHistory } from '../../ports/history.ts';
 import type { ThreadLists } from '../../ports/lists.ts';
 import { checkpointBytes, messageBytes, runBytes, threadBytes } from '../../record/row-sizes.ts';
-import { checkpointColumns, runColumns, take, toCheckpointRow, toLogEntry, toRunRow } from '../../record/sql-rows.ts';
+import {
+  checkpointColumns,
+  headOfRunColumns,
+  runColumns,
+  take,
+  toCheckpointRow,
+  toLogEntry,
+  toOwnRunsPart,
+  toRunRow,
+} from '../../record/sql-rows.ts';
 import { selectUndos } from './checkpoints.ts';
 import { arraysOf, listed, toThreadRow, type ListedRow } from './rows.ts';
 import { selectRef } from './snapshot.ts';
@@ -37,6 +46,16 @@ export function createLists(db: Sqlite): ThreadLists & ThreadHistory {
          ORDER BY created_at DESC, run_id DESC LIMIT ? OFFSET ?`,
       ).iterate(key.owner, key.threadId, createdAt, runId, limit, offset);
       return Promise.resolve(take(rows, toRunRow, runBytes, bytes));
+    },
+
+    listOwnRuns: (owner, { limit, after, bytes }) => {
+      const { createdAt, runId } = after ?? { createdAt: Number.MAX_SAFE_INTEGER, runId: '' };
+      const rows = prepare(
+        `SELECT ${runColumns}, head.* FROM runs CROSS JOIN (SELECT ${headOfRunColumns} FROM threads) AS head
+           ON head.thread_ref = runs.ref
+         WHERE owner = ? AND (created_at, run_id) < (?, ?) ORDER BY created_at DESC, run_id DESC LIMIT ?`,
+      ).iterate(owner, createdAt, runId, limit);
+      return Promise.resolve(toOwnRunsPart(rows, { limit, bytes }));
     },
 
     listMessages: (key, { limit, offset = 0, after = -1, below = Number.MAX_SAFE_INTEGER, bytes }) => {

@@ -143,4 +143,5 @@ export const migrations: readonly string[] = [
    CREATE INDEX runs_sleeping ON runs (wake_at, run_id, owner, thread_id) WHERE status = 'sleeping'`,
   // The tokens by model that the run has taken: JSON.
   'ALTER TABLE runs ADD COLUMN usage TEXT',
+  'CREATE INDEX runs_of_owner ON runs (owner, created_at, run_id)',
 ];

@@ -17,6 +17,7 @@ import {
   type Listed,
 } from '../rows/rows.ts';
 import { readHead } from '../change/snapshot.ts';
+import { createHours, type Hours } from './hours.ts';
 import { hourOf, hourOfSlot, slotOf } from '../rows/times.ts';
 
 /**
@@ -39,8 +40,6 @@ interface RecencyPage extends PageLimits {
 
 const putRow = `INSERT INTO threads_by_recency (owner, hour, slot, thread_id, updated_at, row, metadata)
   VALUES (?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?`;
-const putHour = 'INSERT INTO hours_by_owner (owner, hour, noted) VALUES (?, ?, true)';
-const selectHours = 'SELECT hour FROM hours_by_owner WHERE owner = ? AND hour <= ?';
 const selectRows = `SELECT slot, thread_id, updated_at, row FROM threads_by_recency
   WHERE owner = ? AND hour = ? AND slot <= ?`;
 const selectMetadata = `SELECT slot, thread_id, row, metadata FROM threads_by_recency
@@ -54,7 +53,8 @@ interface RecencyOptions {
 }
 
 export function createRecency({ session, now, aside }: RecencyOptions): Recency {
-  const announced = createRecent(announcedKept);
+  const rows = { table: 'threads_by_recency', column: 'row' };
+  const hours = createHours({ session, now, table: 'hours_by_owner', rows });
 
   /** Rows in the slots, all empty but for the one of `listed`. */
   const write = async (key: ThreadKey, layout: Layout, listed?: Head): Promise<void> => {
@@ -69,43 +69,34 @@ export function createRecency({ session, now, aside }: RecencyOptions): Recency 
     // The present slot comes first: for a moment the list has the thread twice rather than not at all.
     if (first) await put(first);
     await Promise.all(others.map(put));
-    for (const [left] of others) if (left) aside(() => prune(session, key.owner, hourOfSlot(left.slot), now()));
+    for (const [left] of others) if (left) aside(() => hours.prune(key.owner, hourOfSlot(left.slot)));
   };
 
   return {
-    announce: (owner, head) => {
-      const hour = hourOf(head.updatedAt);
-      const name = JSON.stringify([owner, hour]);
-      if (announced.has(name)) return { statements: [] };
-      return {
-        statements: [{ cql: putHour, params: [owner, long(hour)] }],
-        onWritten: () => {
-          // What was announced of an hour that is over may have been pruned since.
-          if (hour >= hourOf(now())) announced.add(name);
-        },
-      };
-    },
+    announce: (owner, head) => hours.announce(owner, hourOf(head.updatedAt)),
     put: (key, head, layout) => write(key, layout, head),
     drop: (key, layout) => write(key, layout),
-    list: (owner, page) => listRecent(session, owner, page),
+    list: (owner, page) => listRecent({ session, hours }, owner, page),
   };
 }
-
-/** Names of announced hours kept in memory. */
-const announcedKept = 10_000;
 
 function rowOf({ owner, threadId }: ThreadKey, slot: number, head: Head | undefined, at: number): Statement {
   const row = head ? [long(head.updatedAt), fromListed(head), toBlob(head.metadata)] : [long(0), '', nothing];
   return { cql: putRow, params: [owner, long(hourOfSlot(slot)), long(slot), threadId, ...row, long(at)] };
 }
 
+interface Lists {
+  readonly session: Session;
+  readonly hours: Hours;
+}
+
 /** Rows are read without their metadata, and the metadata of the page's rows afterwards, in parts that fit into memory. */
 async function listRecent(
-  session: Session,
+  { session, hours }: Lists,
   owner: string,
   { limit, offset = 0, after, bytes }: RecencyPage,
 ): Promise<readonly ThreadRow[]> {
-  const page = (await listPlaces(session, owner, { limit: offset + limit, after })).slice(offset);
+  const page = (await listPlaces({ session, hours }, owner, { limit: offset + limit, after })).slice(offset);
   const threads: ThreadRow[] = [];
   const isEnough = createQuota(bytes);
   for (const some of inBatches(page)) {
@@ -120,12 +111,12 @@ async function listRecent(
 }
 
 async function listPlaces(
-  session: Session,
+  lists: Lists,
   owner: string,
   { limit, after }: Pick<RecencyPage, 'limit' | 'after'>,
 ): Promise<readonly Listed[]> {
   const listed = new Map<string, Listed>();
-  for await (const rows of slotsOf(session, owner, after?.updatedAt ?? Number.MAX_SAFE_INTEGER)) {
+  for await (const rows of slotsOf(lists, owner, after?.updatedAt ?? Number.MAX_SAFE_INTEGER)) {
     const found = rows.map(toListed).filter((row) => row !== undefined);
     // A thread that moves while the list is read may come twice: its first row is the present one.
     for (const row of found.toSorted((a, b) => byRecency(a.thread, b.thread))) {
@@ -190,23 +181,13 @@ const byRecency = (a: RecencyMark, b: RecencyMark): number =>
   b.updatedAt - a.updatedAt || (a.threadId < b.threadId ? 1 : a.threadId > b.threadId ? -1 : 0);
 
 /** The rows of one slot after another, the newest first. */
-async function* slotsOf(session: Session, owner: string, from: number): AsyncGenerator<readonly Row[]> {
+async function* slotsOf({ session, hours }: Lists, owner: string, from: number): AsyncGenerator<readonly Row[]> {
   const slot = long(slotOf(from));
-  for await (const hours of pagesOf(session, { cql: selectHours, params: [owner, long(hourOf(from))] })) {
-    for (const some of growing(hours)) {
-      const pages = await inTurn(some, async ({ hour }) => firstPageOf(session, [owner, hour, slot]));
-      for (const page of pages) yield* wholeSlots(page);
-    }
+  for await (const some of hours.upTo(owner, hourOf(from))) {
+    const pages = await inTurn(some, async (hour) => firstPageOf(session, [owner, long(hour), slot]));
+    for (const page of pages) yield* wholeSlots(page);
   }
 }
-
-/** 1, 2, 4 … of them: most pages are full after the first. */
-function* growing<T>(items: readonly T[]): Generator<readonly T[]> {
-  for (let at = 0, size = 1; at < items.length; at += size, size = Math.min(size * 2, maxHoursAtOnce))
-    yield items.slice(at, at + size);
-}
-
-const maxHoursAtOnce = 8;
 
 /** The pages of an hour, of which the first is there already. */
 async function firstPageOf(session: Session, params: readonly unknown[]): Promise<AsyncGenerator<readonly Row[]>> {
@@ -231,42 +212,4 @@ async function* wholeSlots(pages: AsyncIterable<readonly Row[]>): AsyncGenerator
     }
   }
   if (slot.length > 0) yield slot;
-}
-
-const selectHour = 'SELECT writetime(noted) AS written FROM hours_by_owner WHERE owner = ? AND hour = ?';
-const selectRowTimes = 'SELECT row, writetime(row) AS written FROM threads_by_recency WHERE owner = ? AND hour = ?';
-const dropRows = 'DELETE FROM threads_by_recency USING TIMESTAMP ? WHERE owner = ? AND hour = ?';
-const dropHour = 'DELETE FROM hours_by_owner USING TIMESTAMP ? WHERE owner = ? AND hour = ?';
-
-/** So many hours are left alone, that clocks may differ. */
-const hoursOfDoubt = 2;
-
-/** Removes an hour that every thread has left. A process that writes into it again does so later, and announces it again. */
-async function prune(session: Session, owner: string, hour: number, now: number): Promise<void> {
-  if (hour > hourOf(now) - hoursOfDoubt) return;
-  const params = [owner, long(hour)];
-  const [listed] = await session.read({ cql: selectHour, params });
-  if (!listed) return;
-  let last = 0n;
-  for await (const rows of pagesOf(session, { cql: selectRowTimes, params })) {
-    if (rows.some((row) => row['row'] !== '')) return;
-    for (const row of rows) if ((row['written'] as bigint) > last) last = row['written'] as bigint;
-  }
-  await session.write({ cql: dropRows, params: [last, ...params] });
-  await session.write({ cql: dropHour, params: [listed['written'], ...params] });
-}
-
-/** A set of bounded size; the oldest names are dropped first. */
-export function createRecent(size: number): Pick<Set<string>, 'has'> & { readonly add: (name: string) => void } {
-  const names = new Set<string>();
-  return {
-    has: (name) => names.has(name),
-    add: (name) => {
-      names.add(name);
-      for (const oldest of names) {
-        if (names.size <= size) return;
-        names.delete(oldest);
-      }
-    },
-  };
 }

@@ -92,6 +92,22 @@ export const migrations: readonly (readonly string[])[] = [
      )`,
   ],
   ['ALTER TABLE once ADD IF NOT EXISTS at bigint'],
+  [
+    `CREATE TABLE IF NOT EXISTS runs_by_owner (
+       owner text,
+       hour bigint,
+       created_at bigint,
+       run_id text,
+       thread_id text,            -- empty where the thread was deleted
+       PRIMARY KEY ((owner, hour), created_at, run_id)
+     ) WITH CLUSTERING ORDER BY (created_at DESC, run_id DESC)`,
+    `CREATE TABLE IF NOT EXISTS run_hours_by_owner (
+       owner text,
+       hour bigint,
+       noted boolean,
+       PRIMARY KEY ((owner), hour)
+     ) WITH CLUSTERING ORDER BY (hour DESC)`,
+  ],
 ];
 
 /** The kinds of rows of `thread`, with the meaning of `n` and `id`. The head comes first and the fields next: one slice reads both. */

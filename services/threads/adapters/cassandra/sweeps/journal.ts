@@ -1,6 +1,6 @@
 import type { ThreadKey } from '../../../ports/record.ts';
 import type { Announcement, Session } from '../client/client.ts';
-import { createRecent } from '../lists/recency.ts';
+import { createRecent } from '../lists/hours.ts';
 import { pagesOf } from '../rows/log.ts';
 import { long, toKey } from '../rows/rows.ts';
 

@@ -1,0 +1,70 @@
+import { useSignal, type ReadonlySignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { token } from './session.ts';
+
+/** One page of a list of the service. */
+export interface ListPage<T> {
+  readonly items: readonly T[];
+  /** Asks for the page behind it; absent on the last one. */
+  readonly cursor?: string | undefined;
+}
+
+/** What is read of a list so far. */
+export interface Pages<T> {
+  readonly items: readonly T[];
+  readonly cursor?: string | undefined;
+  readonly error?: unknown;
+  readonly isLoading: boolean;
+}
+
+export interface PagedList<T> {
+  readonly state: ReadonlySignal<Pages<T>>;
+  readonly more: () => void;
+  readonly again: () => void;
+  /** Changes what is shown without asking again, when what the service holds is known. */
+  readonly edit: (change: (items: readonly T[]) => readonly T[]) => void;
+}
+
+type LoadPage<T> = (cursor: string | undefined, signal: AbortSignal) => Promise<ListPage<T>>;
+
+/**
+ * Reads a list page by page: the first when the component appears, when one of `inputs` changes, when somebody signs in, and when
+ * `again` is called; the next at each `more`. What was read before stays until its successor is there.
+ */
+export function usePages<T>(load: LoadPage<T>, inputs: readonly unknown[]): PagedList<T> {
+  const state = useSignal<Pages<T>>({ items: [], isLoading: true });
+  const turn = useSignal(0);
+  const latest = useRef(load);
+  latest.current = load;
+  const lifetime = useRef<AbortController | undefined>(undefined);
+  const read = (cursor: string | undefined, { signal }: AbortController): void => {
+    state.value = { ...state.peek(), error: undefined, isLoading: true };
+    latest.current(cursor, signal).then(
+      (page) => {
+        if (signal.aborted) return;
+        const before = cursor === undefined ? [] : state.peek().items;
+        state.value = { items: [...before, ...page.items], cursor: page.cursor, isLoading: false };
+      },
+      (error: unknown) => {
+        if (!signal.aborted) state.value = { ...state.peek(), error, isLoading: false };
+      },
+    );
+  };
+  useEffect(() => {
+    const controller = new AbortController();
+    lifetime.current = controller;
+    read(undefined, controller);
+    return () => controller.abort();
+  }, [...inputs, token.value, turn.value]);
+  const more = (): void => {
+    const { cursor, isLoading } = state.peek();
+    if (cursor !== undefined && !isLoading && lifetime.current) read(cursor, lifetime.current);
+  };
+  const again = (): void => {
+    turn.value++;
+  };
+  const edit: PagedList<T>['edit'] = (change) => {
+    state.value = { ...state.peek(), items: change(state.peek().items) };
+  };
+  return { state, more, again, edit };
+}

@@ -1,0 +1,131 @@
+import type { EventKind } from '@agent-workflow/client';
+import type { Signal } from '@preact/signals';
+import { VirtualList } from '../../ui/virtual-list.tsx';
+import { counted, duration } from './format.ts';
+import { noFilter, type EventFilter } from './log/filtered.ts';
+import type { ListedEvent, RunLog } from './log/run-log.ts';
+import { summaryOf } from './log/summary.ts';
+
+/** The kinds of event, in words. */
+const kindTitles: Readonly<Record<EventKind, string>> = {
+  metadata: 'metadata',
+  on_chain_start: 'start',
+  on_chain_stream: 'node',
+  messages_chunk: 'message',
+  state_chunk: 'state',
+  context_chunk: 'context',
+  summary_chunk: 'summary',
+  on_chain_end: 'end',
+  error: 'error',
+};
+
+const rowHeight = 31;
+
+interface EventListProps {
+  readonly log: RunLog;
+  /** Those that pass the filter. */
+  readonly items: readonly ListedEvent[];
+  readonly filter: Signal<EventFilter>;
+  readonly selected: Signal<ListedEvent | undefined>;
+}
+
+/** The events of a run, those that were replayed told from those that came while the page was there. */
+export function EventList({ log, items, filter, selected }: EventListProps) {
+  const start = log.events[0]?.at ?? 0;
+  const isFiltered = filter.value !== noFilter;
+  return (
+    <>
+      <EventFilters filter={filter} />
+      <VirtualList
+        label="Events"
+        items={items}
+        keyOf={({ seq }) => String(seq)}
+        estimate={rowHeight}
+        followsEnd={log.last === undefined}
+        render={(item, index) => (
+          <EventRow
+            item={item}
+            start={start}
+            isFirstLive={item.isLive && items[index - 1]?.isLive === false}
+            isSelected={selected.value === item}
+            onSelect={() => {
+              selected.value = item;
+            }}
+          />
+        )}
+      />
+      <p class="hint small">
+        {isFiltered ? `${items.length.toLocaleString()} of ` : ''}
+        {counted(log.events.length, 'event')}: {log.replayed.toLocaleString()} replayed,{' '}
+        {(log.events.length + log.unlisted - log.replayed).toLocaleString()} live
+      </p>
+    </>
+  );
+}
+
+function EventFilters({ filter }: { readonly filter: Signal<EventFilter> }) {
+  const { kind, text, visit } = filter.value;
+  const change = (changed: Partial<EventFilter>): void => {
+    filter.value = { ...filter.value, ...changed };
+  };
+  return (
+    <div class="run-filters">
+      <label class="inline">
+        Kind
+        <select value={kind} onChange={(event) => change({ kind: event.currentTarget.value as EventFilter['kind'] })}>
+          <option value="">all</option>
+          {Object.entries(kindTitles).map(([key, title]) => (
+            <option key={key} value={key}>
+              {title}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label class="inline run-text">
+        Text
+        <input type="search" value={text} onInput={(event) => change({ text: event.currentTarget.value })} />
+      </label>
+      {visit && (
+        <button
+          type="button"
+          onClick={() => {
+            filter.value = { kind, text };
+          }}
+        >
+          Only step {visit.step + 1}, {visit.node}: show all
+        </button>
+      )}
+    </div>
+  );
+}
+
+interface EventRowProps {
+  readonly item: ListedEvent;
+  /** When the run's first event happened. */
+  readonly start: number;
+  readonly isFirstLive: boolean;
+  readonly isSelected: boolean;
+  readonly onSelect: () => void;
+}
+
+function EventRow({ item, start, isFirstLive, isSelected, onSelect }: EventRowProps) {
+  const { event, seq, at, isLive } = item;
+  const { title, text } = summaryOf(event);
+  return (
+    <>
+      {isFirstLive && <p class="live-from">Live from here</p>}
+      <button type="button" class={`event event-${event.event}`} aria-pressed={isSelected} onClick={onSelect}>
+        <span class="event-seq">
+          <span class="unseen">Event </span>
+          {seq}
+        </span>
+        <span class="event-time">+{duration(at - start)}</span>
+        <span class={`event-from ${isLive ? 'event-live' : ''}`}>{isLive ? 'live' : 'replay'}</span>
+        <span class="event-kind">{kindTitles[event.event] ?? event.event}</span>
+        <span class="event-text">
+          <span class="event-title">{title}</span> {text}
+        </span>
+      </button>
+    </>
+  );
+}

@@ -1,0 +1,73 @@
+import type { Signal } from '@preact/signals';
+import { JsonView } from '../../ui/json-view.tsx';
+import type { ListedEvent } from './log/run-log.ts';
+
+/** An event of more characters is shown to here: more would hold the page up. */
+const maxCharacters = 200_000;
+
+interface EventPanelProps {
+  /** The events that are listed, among which the selected one may not be any more. */
+  readonly items: readonly ListedEvent[];
+  readonly selected: Signal<ListedEvent | undefined>;
+}
+
+/** The JSON of the event that is selected, and the ways to its neighbours. */
+export function EventPanel({ items, selected }: EventPanelProps) {
+  const item = selected.value;
+  if (!item) return null;
+  const at = indexOf(items, item.seq);
+  const show = (index: number): void => {
+    selected.value = items[index] ?? item;
+  };
+  return (
+    <section class="event-panel" aria-label="Selected event">
+      <div class="pane-head">
+        <h2>Event {item.seq}</h2>
+        <button type="button" disabled={at <= 0} onClick={() => show(at - 1)}>
+          Previous
+        </button>
+        <button type="button" disabled={at < 0 || at + 1 >= items.length} onClick={() => show(at + 1)}>
+          Next
+        </button>
+        <button
+          type="button"
+          onClick={() => {
+            selected.value = undefined;
+          }}
+        >
+          Close
+        </button>
+      </div>
+      <EventJson item={item} />
+    </section>
+  );
+}
+
+function EventJson({ item: { event, seq } }: { readonly item: ListedEvent }) {
+  const label = `JSON of event ${String(seq)}`;
+  const length = JSON.stringify(event).length;
+  if (length <= maxCharacters) return <JsonView label={label} value={event} />;
+  return (
+    <>
+      <p class="hint">
+        The event has {length.toLocaleString()} characters; these are the first {maxCharacters.toLocaleString()}.
+      </p>
+      <pre class="json" tabIndex={0} role="region" aria-label={label}>
+        {JSON.stringify(event, undefined, 2).slice(0, maxCharacters)}
+      </pre>
+    </>
+  );
+}
+
+/** The place of an event by its number: the list is in the order of their numbers. */
+function indexOf(items: readonly ListedEvent[], seq: number): number {
+  let [low, high] = [0, items.length - 1];
+  while (low <= high) {
+    const middle = (low + high) >> 1;
+    const found = items[middle]?.seq ?? 0;
+    if (found === seq) return middle;
+    if (found < seq) low = middle + 1;
+    else high = middle - 1;
+  }
+  return -1;
+}

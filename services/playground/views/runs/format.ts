@@ -1,0 +1,31 @@
+/** A duration for people: `850 ms`, `12.3 s`, `4 min 5 s`, `2 h 3 min`. */
+export function duration(ms: number): string {
+  if (ms < 1000) return `${String(Math.max(0, Math.round(ms)))} ms`;
+  if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 3600) return `${String(Math.floor(seconds / 60))} min ${String(seconds % 60)} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 48 * 60) return `${String(Math.floor(minutes / 60))} h ${String(minutes % 60)} min`;
+  return `${String(Math.round(minutes / 60 / 24))} days`;
+}
+
+const clock = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hour12: false,
+});
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
+
+/** The time of the day, to the second, of milliseconds since 1970. */
+export const clockTime = (at: number): string => (Number.isFinite(at) ? clock.format(at) : '');
+
+/** Day and time; today's times without the day. */
+export function dayTime(at: number, now: number): string {
+  if (!Number.isFinite(at)) return '';
+  return day.format(at) === day.format(now) ? clockTime(at) : `${day.format(at)}, ${clockTime(at)}`;
+}
+
+/** A count with its noun: `1 step`, `2 steps`. */
+export const counted = (count: number, noun: string): string =>
+  `${count.toLocaleString()} ${noun}${count === 1 ? '' : 's'}`;

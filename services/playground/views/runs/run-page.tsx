@@ -1,0 +1,94 @@
+import type { Run } from '@agent-workflow/client';
+import { useSignal } from '@preact/signals';
+import { useState } from 'preact/hooks';
+import { useLoaded } from '../../session/loaded.ts';
+import { client } from '../../session/session.ts';
+import { ErrorNote } from '../../ui/error-note.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
+import { EventList } from './event-list.tsx';
+import { EventPanel } from './event-panel.tsx';
+import { useFollowedRun, type FollowedRun } from './followed-run.ts';
+import { counted } from './format.ts';
+import { GraphPanel } from './graph-panel.tsx';
+import { createFiltered, noFilter, type EventFilter } from './log/filtered.ts';
+import type { ListedEvent, Visit } from './log/run-log.ts';
+import { useRecord } from './recorded-run.ts';
+import { RunHead } from './run-head.tsx';
+import { StepList } from './step-list.tsx';
+import { useNow } from './use-now.ts';
+
+/** One run: what is known of it, its steps and events as they come, and its way through the graph. */
+export function RunPage({ id }: { readonly id: string }) {
+  const followed = useFollowedRun(id);
+  const { log, phase } = followed;
+  const run = useLoaded(
+    (signal) => client.runs.get(id, { signal }),
+    [id, phase.value === 'ended', phase.value === 'following'],
+  );
+  const { value, error } = run.state.value;
+  if (error !== undefined && value === undefined) {
+    return (
+      <>
+        <h1>Run</h1>
+        <ErrorNote error={error} again={run.again} />
+      </>
+    );
+  }
+  return (
+    <div class="run">
+      <RunHead id={id} run={value} followed={followed} onStopped={run.again} />
+      <RunBody key={log.generation} id={id} run={value} followed={followed} />
+    </div>
+  );
+}
+
+interface RunBodyProps {
+  readonly id: string;
+  readonly run: Run | undefined;
+  readonly followed: FollowedRun;
+}
+
+function RunBody({ id, run, followed }: RunBodyProps) {
+  const { log, version, phase } = followed;
+  // Read so that what comes is drawn.
+  void version.value;
+  const [open, setOpen] = useState<'steps' | 'events'>('steps');
+  const filter = useSignal<EventFilter>(noFilter);
+  const selected = useSignal<ListedEvent | undefined>(undefined);
+  const [filtered] = useState(createFiltered);
+  const now = useNow(phase.value !== 'ended' && log.open.size > 0);
+  const record = useRecord(log.isRebuilt ? run?.thread_id : undefined, id);
+  const shown = filtered.read(log, filter.value);
+  const showEvents = ({ step, node }: Visit): void => {
+    filter.value = { ...noFilter, visit: { step, node } };
+    setOpen('events');
+  };
+  return (
+    <div class="run-body">
+      <Tabs
+        label="What the run did"
+        open={open}
+        onOpen={setOpen}
+        tabs={[
+          { key: 'steps', title: `Steps (${log.visits.length.toLocaleString()})` },
+          { key: 'events', title: `Events (${log.events.length.toLocaleString()})` },
+        ]}
+      >
+        {open === 'steps' ? (
+          <StepList log={log} now={now} record={record} onShow={showEvents} />
+        ) : (
+          <EventList log={log} items={shown} filter={filter} selected={selected} />
+        )}
+      </Tabs>
+      <aside class="run-side" aria-label="Graph and selected event">
+        <EventPanel items={shown} selected={selected} />
+        <GraphPanel log={log} now={now} />
+      </aside>
+      {log.unlisted > 0 && (
+        <p class="hint">
+          The list is full: {counted(log.unlisted, 'part')} of messages are not listed. Whole messages are.
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,159 @@
+import { RequestError, type Checkpoint } from '@agent-workflow/client';
+import { useEffect, useId, useRef } from 'preact/hooks';
+import { useAction } from '../../session/action.ts';
+import { useLoaded } from '../../session/loaded.ts';
+import { go, route } from '../../session/route.ts';
+import { client } from '../../session/session.ts';
+import { ErrorNote } from '../../ui/error-note.tsx';
+import { JsonView } from '../../ui/json-view.tsx';
+import { RunLink } from '../../ui/run-link.tsx';
+import { Time, timeText } from '../../ui/time.tsx';
+import { Changes } from './changes.tsx';
+import { keepingText, versionBefore, versionName } from './version-text.ts';
+
+interface PastStateProps {
+  readonly id: string;
+  /** The checkpoint whose state is shown. */
+  readonly at: string;
+  /** The checkpoint that it is compared with: the one before unless given; `now` for the state as it is. */
+  readonly from: string | undefined;
+  readonly versions: readonly Checkpoint[];
+}
+
+/** The state at a version, what is different from another, and the way to go on from there in a new thread. */
+export function PastState({ id, at, from, versions }: PastStateProps) {
+  const heading = useId();
+  const reason = useId();
+  const title = useTitleInSight();
+  const { state, again } = useLoaded((signal) => client.threads.checkpoint(id, at, { signal }), []);
+  const fork = useAction<[]>(async (signal) => {
+    const { thread_id: made } = await client.threads.fork(id, at, { signal });
+    go({ view: 'chat', id: made });
+  });
+  const { value, error } = state.value;
+  const isGone = isNotKept(error) || isNotKept(fork.error.value);
+  const checkpoint = value?.checkpoint ?? versions.find((version) => version.checkpoint_id === at);
+  return (
+    <section class="stack" aria-labelledby={heading}>
+      <div class="pane-head">
+        <h2 id={heading} ref={title} tabIndex={-1}>
+          State at {checkpoint ? versionName(checkpoint) : `version ${at}`}
+        </h2>
+        <button
+          type="button"
+          disabled={isGone || fork.isBusy.value}
+          aria-describedby={isGone ? reason : undefined}
+          onClick={() => fork.start()}
+        >
+          Fork from here
+        </button>
+      </div>
+      {checkpoint && <Origin checkpoint={checkpoint} />}
+      {isGone && (
+        <p class="note" id={reason} role="status">
+          This version is not kept any more, so it can neither be read nor forked. {keepingText}
+        </p>
+      )}
+      {error !== undefined && !isGone && <ErrorNote error={error} again={again} />}
+      {fork.error.value !== undefined && !isGone && <ErrorNote error={fork.error.value} />}
+      {value && (
+        <>
+          <Comparison id={id} at={at} from={from} versions={versions} state={value.state} />
+          <details open>
+            <summary>Whole state</summary>
+            <JsonView label="State at this version" value={value.state} />
+          </details>
+        </>
+      )}
+    </section>
+  );
+}
+
+/** On a phone the state stands below the list of versions: the reader is brought to it. */
+function useTitleInSight() {
+  const title = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    const { top = 0 } = title.current?.getBoundingClientRect() ?? {};
+    if (top >= 0 && top < innerHeight / 2) return;
+    title.current?.focus({ preventScroll: true });
+    title.current?.scrollIntoView({ block: 'start' });
+  }, []);
+  return title;
+}
+
+const isNotKept = (error: unknown): boolean => error instanceof RequestError && error.status === 404;
+
+function Origin({ checkpoint: { created_at: at, run_id: run, metadata } }: { readonly checkpoint: Checkpoint }) {
+  return (
+    <p class="hint">
+      <Time at={at} />
+      {run !== null && (
+        <>
+          {' by '}
+          <RunLink id={run} />
+        </>
+      )}
+      {metadata !== null && <> with metadata {JSON.stringify(metadata)}</>}
+    </p>
+  );
+}
+
+interface ComparisonProps extends PastStateProps {
+  readonly state: unknown;
+}
+
+/** What this version has changed since another, or what has changed from it until now. */
+function Comparison({ id, at, from, versions, state }: ComparisonProps) {
+  const other = from ?? versionBefore(versions, at) ?? '';
+  const choose = (event: Event): void => {
+    const { view, query } = route.peek();
+    const chosen = (event.currentTarget as HTMLSelectElement).value;
+    go({ view, id, query: { ...query, from: chosen } }, { replace: true });
+  };
+  const isListed = other === '' || other === 'now' || versions.some(({ checkpoint_id: each }) => each === other);
+  return (
+    <div class="stack">
+      <label class="inline">
+        Compare with
+        <select value={other} onChange={choose}>
+          <option value="">nothing</option>
+          <option value="now">the state now</option>
+          {!isListed && <option value={other}>version {other}</option>}
+          {versions
+            .filter(({ checkpoint_id: each }) => each !== at)
+            .map((version) => (
+              <option key={version.checkpoint_id} value={version.checkpoint_id}>
+                {optionText(version)}
+              </option>
+            ))}
+        </select>
+      </label>
+      {other !== '' && <Difference key={other} id={id} at={at} other={other} state={state} />}
+    </div>
+  );
+}
+
+const optionText = (version: Checkpoint): string =>
+  `${versionName(version)}, ${timeText(version.created_at)} (${version.checkpoint_id})`;
+
+interface DifferenceProps {
+  readonly id: string;
+  readonly at: string;
+  readonly other: string;
+  readonly state: unknown;
+}
+
+function Difference({ id, at, other, state }: DifferenceProps) {
+  const { state: loaded, again } = useLoaded(
+    (signal) =>
+      other === 'now' ? client.threads.state(id, { signal }) : client.threads.checkpoint(id, other, { signal }),
+    [],
+  );
+  const { value, error } = loaded.value;
+  if (isNotKept(error)) return <p class="note">The version to compare with is not kept any more. {keepingText}</p>;
+  if (error !== undefined) return <ErrorNote error={error} again={again} />;
+  if (!value) return <p class="hint">Loading …</p>;
+  const isLater = other === 'now' || Number(other) > Number(at);
+  const [before, after] = isLater ? [state, value.state] : [value.state, state];
+  return <Changes before={before} after={after} />;
+}

@@ -1,0 +1,103 @@
+import type { Thread } from '@agent-workflow/client';
+import { useEffect, useRef } from 'preact/hooks';
+import type { PagedList } from '../../session/pages.ts';
+import { go, route, toHash } from '../../session/route.ts';
+import { LoadMore } from '../../ui/load-more.tsx';
+import { Time } from '../../ui/time.tsx';
+import { VirtualList } from '../../ui/virtual-list.tsx';
+
+interface ThreadListProps {
+  readonly threads: PagedList<Thread>;
+  readonly search: string;
+  readonly openId: string | undefined;
+  /** What happened last. */
+  readonly said: string;
+}
+
+/** The box to search in, and the threads that hold the text in their name, id or metadata. */
+export function ThreadList({ threads, search, openId, said }: ThreadListProps) {
+  const { items, isLoading, error } = threads.state.value;
+  const isEmpty = items.length === 0 && !isLoading && error === undefined;
+  return (
+    <div class="browse-list">
+      <h1>Threads</h1>
+      <SearchBox search={search} />
+      <p class="said" role="status">
+        {said}
+      </p>
+      {isEmpty ? (
+        <p class="hint">
+          {search === ''
+            ? 'There is no thread yet. One is made by each first message of a '
+            : 'No thread holds this text. '}
+          {search === '' && <a href={toHash({ view: 'chat' })}>chat</a>}
+        </p>
+      ) : (
+        <VirtualList
+          label="List of threads"
+          items={items}
+          estimate={57}
+          keyOf={(thread) => thread.thread_id}
+          render={(thread) => <ThreadLink thread={thread} search={search} isOpen={thread.thread_id === openId} />}
+        />
+      )}
+      <LoadMore pages={threads.state.value} things="threads" more={threads.more} again={threads.again} />
+    </div>
+  );
+}
+
+interface ThreadLinkProps {
+  readonly thread: Thread;
+  readonly search: string;
+  readonly isOpen: boolean;
+}
+
+function ThreadLink({ thread, search, isOpen }: ThreadLinkProps) {
+  const { thread_id: id, thread_name: name } = thread;
+  return (
+    <a
+      class="entry"
+      href={toHash({ view: 'threads', id, query: { ...(search && { search }) } })}
+      aria-current={isOpen ? 'true' : undefined}
+    >
+      <span class="entry-name">{name ?? id}</span>
+      <span class="hint">
+        <Time at={thread.updated_at} />
+        {name !== null && <span class="entry-id"> {id}</span>}
+      </span>
+    </a>
+  );
+}
+
+/** How long a reader who types is waited for. */
+const typingMs = 250;
+
+function SearchBox({ search }: { readonly search: string }) {
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  const look = (text: string): void => {
+    clearTimeout(timer.current);
+    const { id } = route.peek();
+    go(
+      { view: 'threads', ...(id !== undefined && { id }), query: { ...(text && { search: text }) } },
+      { replace: true },
+    );
+  };
+  const onInput = (event: Event): void => {
+    const { value } = event.currentTarget as HTMLInputElement;
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => look(value.trim()), typingMs);
+  };
+  const onSubmit = (event: Event): void => {
+    event.preventDefault();
+    look(String(new FormData(event.currentTarget as HTMLFormElement).get('search')).trim());
+  };
+  return (
+    <form role="search" aria-label="Threads" onSubmit={onSubmit}>
+      <label>
+        Search
+        <input type="search" name="search" defaultValue={search} onInput={onInput} placeholder="Name, id or metadata" />
+      </label>
+    </form>
+  );
+}

@@ -1,0 +1,93 @@
+import test from 'ava';
+import { isServiceError } from '@agent-workflow/kit/errors';
+import { within } from '@agent-workflow/protos/call';
+import type { RunStatus } from '@agent-workflow/protos/lists';
+import type { Threads } from '@agent-workflow/protos/threads';
+import { openSqliteThreadStore } from '../adapters/sqlite/store.ts';
+import { newHead } from '../record/head.ts';
+import type { RunRecord } from '../ports/record.ts';
+import type { ThreadStore } from '../ports/store.ts';
+import { createThreads } from '../threads.ts';
+
+const call = () => within(30_000, new AbortController().signal);
+const owner = 'ada';
+
+/** So many runs of one thread, of which the n-th oldest has the status that `statusOf` gives. */
+async function fill(store: ThreadStore, count: number, statusOf: (index: number) => RunStatus): Promise<void> {
+  const runs = Array.from({ length: count }, (_, index): RunRecord => ({
+    ...{ runId: `r${String(index)}`, threadId: 't', requestId: 'q', status: statusOf(index), granularity: 'low' },
+    ...{ isNewThread: false, createdAt: index, updatedAt: index, options: new Uint8Array(0), answers: [] },
+    hasNewInput: true,
+  }));
+  const head = newHead({}, 1);
+  await store.change({ owner, threadId: 't' }, {}, () => ({ change: { head, runs }, reply: undefined }));
+}
+
+interface Walk {
+  readonly ids: readonly string[];
+  /** How many runs each page had. */
+  readonly pages: readonly number[];
+}
+
+async function walk(threads: Threads, limit: number, statuses: readonly RunStatus[] = []): Promise<Walk> {
+  const ids: string[] = [];
+  const pages: number[] = [];
+  for (let cursor: string | undefined; pages.length === 0 || cursor !== undefined;) {
+    const page = await threads.listOwnRuns({ owner, limit, statuses, ...(cursor !== undefined && { cursor }) }, call());
+    ids.push(...page.runs.map(({ runId }) => runId));
+    pages.push(page.runs.length);
+    ({ cursor } = page);
+  }
+  return { ids, pages };
+}
+
+test("pages of an owner's runs are full, and the last one says that it is the last", async (t) => {
+  await using store = openSqliteThreadStore({ path: ':memory:' });
+  const threads = createThreads({ store });
+  t.deepEqual(await walk(threads, 3), { ids: [], pages: [0] });
+  await fill(store, 9, () => 'completed');
+  const all = Array.from({ length: 9 }, (_, index) => `r${String(8 - index)}`);
+  t.deepEqual(await walk(threads, 3), { ids: all, pages: [3, 3, 3] });
+  t.deepEqual(await walk(threads, 4), { ids: all, pages: [4, 4, 1] });
+  t.deepEqual(await walk(threads, 1000), { ids: all, pages: [9] });
+});
+
+test('runs are selected by one status or several', async (t) => {
+  await using store = openSqliteThreadStore({ path: ':memory:' });
+  const threads = createThreads({ store });
+  const statuses = ['queued', 'completed', 'failed'] as const;
+  await fill(store, 9, (index) => statuses[index % 3] ?? 'stopped');
+  t.deepEqual((await walk(threads, 2, ['failed'])).ids, ['r8', 'r5', 'r2']);
+  t.deepEqual((await walk(threads, 2, ['failed', 'queued'])).ids, ['r8', 'r6', 'r5', 'r3', 'r2', 'r0']);
+  t.deepEqual((await walk(threads, 2, ['stopped'])).ids, []);
+});
+
+test('a page that finds few reads 2,000 runs, and its cursor goes on behind them', async (t) => {
+  await using store = openSqliteThreadStore({ path: ':memory:' });
+  let read = 0;
+  const watched: ThreadStore = {
+    ...store,
+    listOwnRuns: async (of, page) => {
+      const part = await store.listOwnRuns(of, page);
+      read += part.runs.length;
+      return part;
+    },
+  };
+  const threads = createThreads({ store: watched });
+  await fill(store, 4500, (index) => (index === 0 || index === 4499 ? 'failed' : 'completed'));
+  const first = await threads.listOwnRuns({ owner, limit: 10, statuses: ['failed'] }, call());
+  t.is(read, 2000);
+  t.deepEqual(
+    first.runs.map(({ runId }) => runId),
+    ['r4499'],
+  );
+  t.truthy(first.cursor);
+  t.deepEqual(await walk(threads, 10, ['failed']), { ids: ['r4499', 'r0'], pages: [1, 0, 1] });
+});
+
+test('a cursor that no list gave is refused', async (t) => {
+  await using store = openSqliteThreadStore({ path: ':memory:' });
+  const request = { owner, limit: 1, statuses: [], cursor: 'none' };
+  const error = await t.throwsAsync(createThreads({ store }).listOwnRuns(request, call()));
+  t.true(isServiceError(error, 'Invalid'));
+});

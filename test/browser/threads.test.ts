@@ -1,0 +1,224 @@
+import { createClient, type Client } from '@agent-workflow/client';
+import test, { type ExecutionContext } from 'ava';
+import type { Locator, Page } from 'playwright-core';
+import { serve } from '../http/service.ts';
+import { openPage, violationsIn } from './browser.ts';
+import { browserTest } from './suite.ts';
+
+const service = serve(test);
+const large = serve(test);
+const forgetful = serve(test, 'obedient', { CHECKPOINT_KEEP: '2' });
+
+const clientOf = (of = service): Client => createClient({ url: of.url() });
+
+/** One turn on a thread, which the first one makes. */
+const say = async (id: string, text: string, config: object = {}, of = service): Promise<void> => {
+  await clientOf(of).invoke({ messages: [{ role: 'user', content: text }], config: { thread_id: id, ...config } });
+};
+
+async function open(t: ExecutionContext, hash: string, options: Parameters<typeof openPage>[2] = {}): Promise<Page> {
+  const { page } = await openPage(t, `${service.url()}/playground#/${hash}`, options);
+  return page;
+}
+
+const links = (page: Page): Locator => page.getByRole('region', { name: 'List of threads' }).getByRole('link');
+const versions = (page: Page): Locator => page.getByRole('table').first().getByRole('link');
+
+browserTest('threads are found by the text of their names, ids and metadata', async (t) => {
+  await say('found-1', 'hello', { thread_name: 'A trip', metadata: { city: 'Lisbon' } });
+  await say('found-2', 'hello', { thread_name: 'A walk', metadata: { city: 'Porto' } });
+  const page = await open(t, 'threads');
+  await page.getByRole('searchbox', { name: 'Search' }).fill('porto');
+  await links(page).filter({ hasText: 'A walk' }).waitFor();
+  await links(page).filter({ hasText: 'A trip' }).waitFor({ state: 'detached' });
+  t.is(new URL(page.url()).hash, '#/threads?search=porto');
+  await page.getByRole('searchbox', { name: 'Search' }).fill('nowhere at all');
+  await page.getByText('No thread holds this text.').waitFor();
+  await page.goto(`${service.url()}/playground#/threads?search=found-1`);
+  await page.reload();
+  await links(page).filter({ hasText: 'A trip' }).click();
+  await page.getByRole('heading', { name: 'A trip', level: 1 }).waitFor();
+  t.true(await page.getByText('{"city":"Lisbon"}').isVisible());
+  t.is(await page.getByRole('link', { name: 'Open the chat' }).getAttribute('href'), '#/chat/found-1');
+  const run = (await clientOf().threads.get('found-1')).run_id ?? '';
+  const runs = page.getByRole('region', { name: 'Runs' });
+  t.is(await runs.getByRole('link').first().getAttribute('href'), `#/runs/${run}`);
+});
+
+browserTest('each version shows the state as it was, and what it has changed since the one before', async (t) => {
+  await say('past', 'hello');
+  await clientOf().threads.writeState('past', { notes: ['an umbrella'] });
+  const page = await open(t, 'threads/past');
+  await page.getByRole('heading', { name: 'State now' }).waitFor();
+  await versions(page).filter({ hasText: 'Direct write' }).waitFor();
+  t.deepEqual(await versions(page).allTextContents(), ['Now', 'Direct write', 'Step 0', 'Input']);
+  await versions(page).filter({ hasText: 'Direct write' }).click();
+  const changes = page.getByRole('table', { name: /from the earlier state to the later one/ });
+  await changes.getByRole('row', { name: 'Added notes[0] "an umbrella"' }).waitFor();
+
+  await versions(page).filter({ hasText: 'Step 0' }).click();
+  await page.getByRole('heading', { name: 'State at Step 0' }).waitFor();
+  await changes.getByRole('row', { name: 'Changed rounds 0 1' }).waitFor();
+  await page.getByRole('combobox', { name: 'Compare with' }).selectOption('the state now');
+  await changes.getByRole('row', { name: 'Added notes[0] "an umbrella"' }).waitFor();
+  t.is(await changes.getByRole('row', { name: 'Changed rounds' }).count(), 0);
+  const whole = await page.getByRole('region', { name: 'State at this version' }).textContent();
+  t.like(JSON.parse(whole ?? ''), { rounds: 1, notes: [] });
+});
+
+browserTest('a fork begins at its version and leads to the chat of the new thread', async (t) => {
+  await say('trunk', 'hello');
+  await say('trunk', 'more');
+  const page = await open(t, 'threads/trunk');
+  await versions(page).filter({ hasText: 'Step 0' }).last().click();
+  await page.getByRole('button', { name: 'Fork from here' }).click();
+  await page.getByRole('main', { name: 'Chat' }).waitFor();
+  const id = /^#\/chat\/([^?]+)/.exec(new URL(page.url()).hash)?.[1] ?? '';
+  t.like(await clientOf().threads.state(id), { state: { rounds: 1 } });
+});
+
+browserTest('a version that is not kept any more says why, and cannot be forked', async (t) => {
+  await say('kept', 'rounds 6', {}, forgetful);
+  const url = `${forgetful.url()}/playground#/threads/kept`;
+  const gone = { expected: [/404 \(Not Found\)/] };
+  const { page } = await openPage(t, url, gone);
+  await versions(page).filter({ hasText: 'Step' }).first().waitFor();
+  const listed = await versions(page).count();
+  for (let turn = 0; turn < 3; turn++) await say('kept', 'rounds 12', {}, forgetful);
+  await versions(page)
+    .nth(listed - 1)
+    .click();
+  await page.getByText('This version is not kept any more', { exact: false }).waitFor();
+  const fork = page.getByRole('button', { name: 'Fork from here' });
+  t.true(await fork.isDisabled());
+  const reason = await fork.getAttribute('aria-describedby');
+  t.regex((await page.locator(`[id="${reason ?? ''}"]`).textContent()) ?? '', /CHECKPOINT_KEEP and CHECKPOINT_TTL/);
+});
+
+browserTest(
+  'a field is written by a box of its type, several as JSON, and a refusal leaves the text in its box',
+  async (t) => {
+    await say('written', 'hello');
+    const page = await open(t, 'threads/written', { expected: [/422/] });
+    await page.getByText('Write a field').click();
+    const form = page.getByRole('form', { name: 'Write a field' });
+    await form.getByRole('spinbutton', { name: 'Value of rounds' }).fill('7');
+    await form.getByRole('button', { name: 'Write' }).click();
+    await page.getByText('rounds: written.').waitFor();
+    t.like(await clientOf().threads.state('written'), { state: { rounds: 7 } });
+    await versions(page).filter({ hasText: 'Direct write' }).waitFor();
+
+    await form.getByRole('combobox', { name: 'Field' }).selectOption('notes');
+    await form.getByRole('textbox', { name: 'Value of notes' }).fill('[one');
+    await form.getByRole('button', { name: 'Write' }).click();
+    await form.getByText('notes is not JSON', { exact: false }).waitFor();
+
+    await form.getByRole('combobox', { name: 'Field' }).selectOption('');
+    await form.getByRole('textbox', { name: 'Fields' }).fill('{"rounds": "many"}');
+    await form.getByRole('button', { name: 'Write' }).click();
+    t.regex((await form.getByRole('alert').textContent()) ?? '', /state\.rounds.*number/);
+    t.is(await form.getByRole('textbox', { name: 'Fields' }).inputValue(), '{"rounds": "many"}');
+    await form.getByRole('textbox', { name: 'Fields' }).fill('{"rounds": 8, "notes": ["two"]}');
+    await form.getByRole('button', { name: 'Write' }).click();
+    await page.getByText('rounds, notes: written.').waitFor();
+    t.like(await clientOf().threads.state('written'), { state: { rounds: 8, notes: ['two'] } });
+  },
+);
+
+browserTest('a thread goes only when the dialog is confirmed, and the focus comes back when it is not', async (t) => {
+  await say('doomed', 'hello', { thread_name: 'A doomed thread' });
+  const page = await open(t, 'threads/doomed');
+  const button = page.getByRole('button', { name: 'Delete …' });
+  const dialog = page.getByRole('dialog', { name: 'Delete this thread?' });
+  await button.click();
+  await dialog.waitFor();
+  t.is(await page.evaluate(() => document.activeElement?.textContent), 'Cancel');
+  t.deepEqual(await violationsIn(page), []);
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  t.is(await page.evaluate(() => document.activeElement?.textContent), 'Delete …');
+  await button.click();
+  await dialog.getByRole('button', { name: 'Delete the thread' }).click();
+  await page.getByText('The thread doomed is deleted.').waitFor();
+  t.is(await links(page).filter({ hasText: 'A doomed thread' }).count(), 0);
+  await t.throwsAsync(clientOf().threads.get('doomed'), { message: /does not exist/ });
+});
+
+browserTest('a thread that is not there says so', async (t) => {
+  const page = await open(t, 'threads/nothing-here', { expected: [/404/] });
+  const alert = page.getByRole('alert').first();
+  await alert.waitFor();
+  t.regex((await alert.textContent()) ?? '', /thread "nothing-here" does not exist/);
+});
+
+browserTest('a list of 1,000 threads is read page by page and answers the keyboard at once', async (t) => {
+  const client = clientOf(large);
+  await say('seed', 'hello', {}, large);
+  const [first] = (await client.threads.checkpoints('seed')).checkpoints;
+  for (let made = 1; made < 1000; made += 50)
+    await Promise.all(
+      Array.from({ length: Math.min(50, 1000 - made) }, async () =>
+        client.threads.fork('seed', first?.checkpoint_id ?? ''),
+      ),
+    );
+  const { page } = await openPage(t, `${large.url()}/playground#/threads`);
+  for (let shown = 200; shown < 1000; shown += 200) {
+    await page.getByText(`The first ${String(shown)} threads`).waitFor();
+    await page.getByRole('button', { name: 'Load more threads' }).click();
+  }
+  await page.getByText('1,000 threads', { exact: true }).waitFor();
+  t.true((await links(page).count()) < 60, 'only those in sight are drawn');
+  const slowest = await slowestOf(page, async () => {
+    const list = page.getByRole('region', { name: 'List of threads' });
+    await list.focus();
+    for (let press = 0; press < 8; press++) await page.keyboard.press('PageDown');
+    await page.keyboard.press('End');
+    await links(page).filter({ hasText: 'seed' }).waitFor();
+    await links(page).filter({ hasText: 'seed' }).click();
+    await page.getByRole('heading', { name: 'seed', level: 1 }).waitFor();
+  });
+  t.log(`the longest task took ${slowest.task.toFixed(0)} ms, the slowest interaction ${slowest.event.toFixed(0)} ms`);
+  t.true(slowest.task <= 100, `${slowest.task.toFixed(0)} ms`);
+});
+
+interface Slowest {
+  /** The longest task: how long the page could not answer. */
+  readonly task: number;
+  /** From the longest-awaited key or click to its paint. */
+  readonly event: number;
+}
+
+/** What a page was slowest in while something is done in it, in milliseconds. */
+async function slowestOf(page: Page, work: () => Promise<void>): Promise<Slowest> {
+  await page.evaluate(() => {
+    const slowest = { task: 0, event: 0 };
+    Object.assign(globalThis, { slowest });
+    const note = (kind: keyof typeof slowest) => (list: PerformanceObserverEntryList) => {
+      for (const { duration } of list.getEntries()) slowest[kind] = Math.max(slowest[kind], duration);
+    };
+    new PerformanceObserver(note('task')).observe({ type: 'longtask' });
+    new PerformanceObserver(note('event')).observe({ type: 'event', durationThreshold: 16 } as PerformanceObserverInit);
+  });
+  await work();
+  return await page.evaluate(() => (globalThis as unknown as { slowest: Slowest }).slowest);
+}
+
+for (const size of ['desktop', 'phone'] as const) {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    browserTest(`axe finds nothing in a thread and in a version of it: ${size}, ${colorScheme}`, async (t) => {
+      await say('looked-at', 'hello', { thread_name: 'Looked at', metadata: { long: 'x'.repeat(200) } });
+      const page = await open(t, 'threads/looked-at', { size, colorScheme });
+      await page.getByText('Write a field').click();
+      t.deepEqual(await violationsIn(page), []);
+      await versions(page).filter({ hasText: 'Step 0' }).first().click();
+      await page.getByRole('table', { name: /from the earlier state/ }).waitFor();
+      t.deepEqual(await violationsIn(page), []);
+      const width = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+      t.true(width <= 0, `the page is ${String(width)} px wider than the window`);
+      if (size === 'phone') {
+        await page.getByRole('link', { name: 'All threads' }).click();
+        await links(page).filter({ hasText: 'Looked at' }).waitFor();
+      }
+    });
+  }
+}

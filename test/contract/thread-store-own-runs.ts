@@ -1,0 +1,93 @@
+import type { ExecutionContext } from 'ava';
+import type { RunMark } from '@agent-workflow/threads/ports/lists';
+import type { ThreadStore } from '@agent-workflow/threads/ports/store';
+import { key, mark, newHead, owner, put, run } from './thread-rows.ts';
+
+type CheckStore = (title: string, body: (t: ExecutionContext, store: ThreadStore) => Promise<void>) => void;
+
+const hourMs = 3600 * 1000;
+
+/** What a store must promise of the runs of an owner. */
+export function threadStoreOwnRunsContract(check: CheckStore): void {
+  check(
+    'the runs of an owner are listed over all threads, those of one moment by id, both descending',
+    async (t, store) => {
+      const times = { a: 5, b: 9 * hourMs, c: 5, d: 1, e: 9 * hourMs, f: 700 * hourMs };
+      for (const [index, [runId, createdAt]] of Object.entries(times).entries()) {
+        const threadId = `t${String(index % 3)}`;
+        await put(store, { head: newHead, runs: [run(runId, { threadId, createdAt })] }, { owner, threadId });
+      }
+      await put(store, { head: newHead, runs: [run('theirs')] }, { ...key, owner: 'u:bob' });
+      for (const limit of [1, 2, 6, 100]) t.deepEqual(await idsByMark(store, limit), ['f', 'e', 'b', 'c', 'a', 'd']);
+      t.deepEqual(await idsByMark(store, 10, 'u:eve'), []);
+    },
+  );
+
+  check('a run of the owner is listed as it stands, beside who drives it', async (t, store) => {
+    const end = { status: 'completed', iterations: 1, recursionLimitReached: false } as const;
+    await put(store, { head: newHead, runs: [run('r1'), run('r2', { createdAt: 2 })] });
+    const driven = { activeRun: 'r2', activeStatus: 'running', worker: 'w', epoch: 7 } as const;
+    const runs = [
+      run('r1', { status: 'completed', updatedAt: 9, end, usage: '[]' }),
+      run('r2', { createdAt: 2, status: 'running' }),
+    ];
+    await put(store, { head: { ...newHead, ...driven }, runs });
+    const part = await store.listOwnRuns(owner, { limit: 10 });
+    t.like(part.runs[0], { runId: 'r2', threadId: 't1', status: 'running', head: driven });
+    t.like(part.runs[1], { runId: 'r1', status: 'completed', updatedAt: 9, end, usage: '[]' });
+    t.is(part.next, undefined);
+  });
+
+  check("pages of an owner's runs skip and repeat nothing while runs are accepted", async (t, store) => {
+    const ids = Array.from({ length: 10 }, (_, index) => `r${String(index)}`);
+    for (const [index, runId] of ids.entries())
+      await put(store, { head: newHead, runs: [run(runId, { createdAt: index })] });
+    const { runs: first, next } = await store.listOwnRuns(owner, { limit: 4 });
+    await put(store, { head: newHead, runs: [run('new', { createdAt: 99 })] });
+    const { runs: rest } = await store.listOwnRuns(owner, { limit: 100, after: next });
+    t.deepEqual(
+      [...first, ...rest].map(({ runId }) => runId),
+      ids.toReversed(),
+    );
+  });
+
+  check(
+    'the runs of a thread that is being deleted, or was, are not listed, and others behind them are',
+    async (t, store) => {
+      const other = { owner, threadId: 't2' };
+      await put(store, { head: newHead, runs: [run('old', { threadId: 't2' })] }, other);
+      const gone = Array.from({ length: 8 }, (_, index) => run(`r${String(index)}`, { createdAt: 3 * hourMs + index }));
+      await put(store, { head: newHead, runs: gone });
+      await mark(store);
+      t.deepEqual(await idsByMark(store, 3), ['old']);
+      await store.purge(key);
+      t.deepEqual(await idsByMark(store, 3), ['old']);
+      await put(store, { head: newHead, runs: [run('again', { createdAt: 3 * hourMs })] });
+      t.deepEqual(await idsByMark(store, 3), ['again', 'old']);
+    },
+  );
+
+  check("a part of an owner's runs ends by its bytes, behind its second run at the earliest", async (t, store) => {
+    const usage = `"${'u'.repeat(5000)}"`;
+    for (const index of Array(6).keys())
+      await put(store, { head: newHead, runs: [run(`r${String(index)}`, { createdAt: index, usage })] });
+    const { runs, next } = await store.listOwnRuns(owner, { limit: 10, bytes: 1 });
+    t.deepEqual(
+      runs.map(({ runId }) => runId),
+      ['r5', 'r4'],
+    );
+    t.deepEqual(next, { createdAt: 4, runId: 'r4' });
+    t.is((await store.listOwnRuns(owner, { limit: 10, bytes: 100_000 })).runs.length, 6);
+  });
+}
+
+/** All ids, read part by part. */
+async function idsByMark(store: ThreadStore, limit: number, of = owner): Promise<string[]> {
+  const ids: string[] = [];
+  for (let after: RunMark | undefined; ;) {
+    const { runs, next } = await store.listOwnRuns(of, { limit, after });
+    ids.push(...runs.map(({ runId }) => runId));
+    if (!next) return ids;
+    after = next;
+  }
+}
