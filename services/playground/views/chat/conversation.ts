@@ -68,7 +68,7 @@ export const emptyConversation = (): Conversation => ({
   run: undefined,
 });
 
-/** A message as lists give it; newer services say which checkpoint it came with. */
+/** A message as lists give it: most name the checkpoint that they came with. */
 export type LoggedMessage = Message & { readonly checkpoint_id?: string };
 
 const toEntry = (message: LoggedMessage): Entry => ({
