@@ -182,6 +182,13 @@ const rules: readonly Rule[] = [
     example: ['services/threads/threads.ts', `import { DatabaseSync } from 'node:sqlite';`],
   },
   {
+    title: 'the driver of S3 stays in the store of files',
+    files: anyCode,
+    except: /^gateway\/files\/s3\.ts$|^test\//,
+    imports: /^@aws-sdk\//,
+    example: ['gateway/files/open.ts', `import { S3Client } from '@aws-sdk/client-s3';`],
+  },
+  {
     title: 'gRPC stays in protos/wire',
     files: anyCode,
     except: /^protos\/wire\/|^test\//,
