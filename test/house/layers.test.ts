@@ -170,7 +170,7 @@ function misplaced(file: string, source: string): string[] {
   const relative = specifiersOf(source).filter((specifier) => specifier.startsWith('.'));
   return relative.filter((specifier) => {
     const target = posix.join(posix.dirname(file), specifier);
-    return workspaceOf(target) !== workspaceOf(file) || !/\.(ts|js|json)$/.test(specifier);
+    return workspaceOf(target) !== workspaceOf(file) || !/\.(tsx?|js|json|css)$/.test(specifier);
   });
 }
 
