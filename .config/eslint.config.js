@@ -12,11 +12,16 @@ const noDefaultExport = {
 const noEnum = { selector: 'TSEnumDeclaration', message: 'A union of texts does it, and strips.' };
 
 export default defineConfig(
-  globalIgnores(['**/node_modules/', '.cache/', '.data/', 'coverage/', 'test/bench/results/']),
+  globalIgnores(['**/node_modules/', '**/dist/', '.cache/', '.data/', 'coverage/', 'test/bench/results/']),
   {
-    files: ['**/*.ts'],
+    files: ['**/*.{ts,tsx}'],
     extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
-    languageOptions: { parserOptions: { project: 'tsconfig.base.json', tsconfigRootDir: root } },
+    languageOptions: {
+      parserOptions: {
+        project: ['tsconfig.base.json', 'services/playground/tsconfig.json', 'test/browser/tsconfig.json'],
+        tsconfigRootDir: root,
+      },
+    },
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     rules: {
       'no-console': 'error',

@@ -31,7 +31,8 @@ import { countRefusals, gatewayMetrics } from './middleware/metrics.ts';
 import { everyRequest } from './middleware/request.ts';
 import { apiPages } from './pages/api.ts';
 import { guidePages } from './pages/guide.ts';
-import { home, icon } from './pages/home.ts';
+import { homeAt, icon } from './pages/home.ts';
+import { playgroundPages } from './pages/playground.ts';
 import { writeContent } from './replies/content.ts';
 import { createFeeds } from './replies/feeds.ts';
 import { toOpenApi } from './replies/openapi.ts';
@@ -117,10 +118,11 @@ export function createApp({
 }
 
 /** The pages for people. They hold no data of any owner and stand before authentication. */
-const pagesOf = ({ DOCS }: Pick<GatewayConfig, 'DOCS'>): readonly Middleware[] => [
-  icon(),
-  ...(DOCS === 'on' ? [home, apiPages(), guidePages()] : []),
-];
+function pagesOf({ DOCS, PLAYGROUND }: Pick<GatewayConfig, 'DOCS' | 'PLAYGROUND'>): readonly Middleware[] {
+  const playground = PLAYGROUND === 'on' ? [homeAt('/playground'), playgroundPages()] : [];
+  const docs = DOCS === 'on' ? [homeAt('/docs'), apiPages(), guidePages()] : [];
+  return [icon(), ...playground, ...docs];
+}
 
 interface Limits {
   readonly failures: Middleware | undefined;

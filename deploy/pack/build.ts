@@ -41,7 +41,8 @@ export function build(publication: Publication, into: string): void {
     write(join(into, path), text);
   for (const asset of publication.assets.flatMap((pattern) => globSync(pattern, { cwd: root })))
     cpSync(join(root, asset), join(into, asset));
-  for (const [from, to] of Object.entries(publication.servedFiles ?? {})) cpSync(join(root, from), join(into, to));
+  for (const [from, to] of Object.entries(publication.servedFiles ?? {}))
+    cpSync(join(root, from), join(into, to), { recursive: true });
   for (const name of publication.copied) copyPackage(name, publication.copied, into);
   write(join(into, 'package.json'), JSON.stringify(published(publication, manifest, entries, external), null, 2));
   copyPages({ [publication.readme ?? join(publication.folder, 'README.md')]: 'README.md', ...publication.pages }, into);

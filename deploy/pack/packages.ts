@@ -119,8 +119,14 @@ export const publications: readonly Publication[] = [
       'gateway/pages/*.css',
       'gateway/pages/assets/*',
     ],
-    servedFiles: Object.fromEntries(
-      swaggerUiFiles.map((name) => [`node_modules/swagger-ui-dist/${name}`, `gateway/pages/assets/swagger-ui/${name}`]),
-    ),
+    servedFiles: {
+      ...Object.fromEntries(
+        swaggerUiFiles.map((name) => [
+          `node_modules/swagger-ui-dist/${name}`,
+          `gateway/pages/assets/swagger-ui/${name}`,
+        ]),
+      ),
+      'services/playground/dist': 'gateway/pages/assets/playground',
+    },
   },
 ];

@@ -16,15 +16,17 @@ export function icon(): Middleware {
   };
 }
 
-/** Leads browsers from `/` to the guide. Other callers of `/` get what any unknown path gives. */
-export const home: Middleware = async (ctx, next) => {
-  if (ctx.path !== '/' || !isBrowser(ctx)) {
-    await next();
-    return;
-  }
-  sendHead(ctx, 302, ['Location', '/docs', 'Vary', 'Accept', 'Content-Length', '0']);
-  ctx.res.end();
-};
+/** Leads browsers from `/` to another page. Other callers of `/` get what any unknown path gives. */
+export const homeAt =
+  (location: string): Middleware =>
+  async (ctx, next) => {
+    if (ctx.path !== '/' || !isBrowser(ctx)) {
+      await next();
+      return;
+    }
+    sendHead(ctx, 302, ['Location', location, 'Vary', 'Accept', 'Content-Length', '0']);
+    ctx.res.end();
+  };
 
 /** A browser that opens a page names HTML; programs take any type. */
 const isBrowser = ({ method, req }: Context): boolean =>

@@ -37,6 +37,12 @@ const policyOfTexts = `${closed}; ${unframed}`;
 /** What a page with scripts may do: run those of its own origin, and call this origin. */
 export const policyOfScripts = `${closed}; script-src 'self'; connect-src 'self'; ${unframed}`;
 
+/** The playground besides shows images and sounds that it has fetched with its token, and starts workers of its own origin. */
+export const policyOfPlayground = `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; connect-src 'self'; worker-src 'self'; ${unframed}`;
+
+/** What a worker may do that evaluates expressions: compile text, and nothing else. */
+export const policyOfExpressions = `default-src 'none'; script-src 'unsafe-eval'; ${unframed}`;
+
 export function toPage(type: keyof typeof types, content: string | Buffer, policy = policyOfTexts): Page {
   const body = Buffer.from(content);
   return { type: types[type], plain: { body, etag: `"${hashOf(body)}"` }, policy };

@@ -328,10 +328,15 @@ function bind(server: Server, address: string, credentials: ServerCredentials): 
   });
 }
 
+/**
+ * Ends a server, with the calls that are under way after `drainMs`. It does not wait for `tryShutdown` then: a connection that was lost
+ * during the drain may never be reported to it.
+ */
 function drain(server: Server, drainMs: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => {
       server.forceShutdown();
+      resolve();
     }, drainMs);
     server.tryShutdown(() => {
       clearTimeout(timer);

@@ -85,6 +85,7 @@ export const settingReaders: Readonly<Record<string, readonly string[]>> = {
   OPENAI_API_KEY: ['execution', 'standalone'],
   OPENAI_BASE_URL: ['execution', 'standalone'],
   OTEL_EXPORTER_OTLP_ENDPOINT: ['gateway', 'threads', 'execution', 'memory', 'standalone'],
+  PLAYGROUND: ['gateway', 'standalone'],
   PORT: ['gateway', 'standalone'],
   POSTGRES_CONNECTIONS: ['threads'],
   POSTGRES_DATABASE: ['threads'],

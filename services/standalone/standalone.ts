@@ -9,7 +9,7 @@ import { openExecution } from '@agent-workflow/execution/open';
 import { unwatched, type OpenWatchdog } from '@agent-workflow/execution/watchdog/watchdog';
 import { createApp } from '@agent-workflow/gateway/app';
 import { openAuth, rulesOf } from '@agent-workflow/gateway/auth/open';
-import { hostOf } from '@agent-workflow/gateway/config';
+import { hostOf, type GatewayConfig } from '@agent-workflow/gateway/config';
 import { createRunFiles, openFileStore, openFileSweep, openOwnFiles } from '@agent-workflow/gateway/files';
 import { createReadinessCheck } from '@agent-workflow/gateway/upstream/readiness';
 import { openServer } from '@agent-workflow/gateway/server';
@@ -109,9 +109,17 @@ export async function openStandalone(
   const everything = opened.move();
   const agent = file.agent === undefined ? 'no agent' : `agent: ${file.agent}`;
   const where = `${agent}; data: ${resolve(values.DATA_DIR)}`;
-  const lines = [open, where, ...observed.startLines, `Agent Workflow Service listens on ${server.url}`];
+  const pages = pageLinesOf(values, server.url);
+  const lines = [open, where, ...observed.startLines, ...pages, `Agent Workflow Service listens on ${server.url}`];
   return { url: server.url, startLines: lines, [Symbol.asyncDispose]: () => everything.disposeAsync() };
 }
+
+/** Where people find the pages that are served. */
+const pageLinesOf = ({ PLAYGROUND, DOCS }: Pick<GatewayConfig, 'PLAYGROUND' | 'DOCS'>, url: string): string[] => {
+  const pages = [PLAYGROUND === 'on' && `playground: ${url}/playground`, DOCS === 'on' && `docs: ${url}/docs`];
+  const served = pages.filter((page) => page !== false);
+  return served.length === 0 ? [] : [served.join('; ')];
+};
 
 /** How often the sweep looks for runs without a worker, in milliseconds. Runs of an earlier process are found at the start. */
 const sweepMs = 30_000;

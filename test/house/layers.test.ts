@@ -63,11 +63,18 @@ type Layers = readonly (readonly string[])[];
 const layersOf: Readonly<Record<string, Layers>> = {
   gateway: [
     ['http', 'pages/assets', 'redis', 'schemas', 'upstream'],
-    ['auth', 'idempotency', 'limits', 'pages', 'tickets', 'tools'],
+    ['auth', 'files', 'idempotency', 'limits', 'pages', 'tickets', 'tools'],
     ['replies'],
     ['middleware'],
     ['endpoints/common'],
-    ['endpoints/health', 'endpoints/memories', 'endpoints/messages', 'endpoints/state', 'endpoints/threads'],
+    [
+      'endpoints/files',
+      'endpoints/health',
+      'endpoints/memories',
+      'endpoints/messages',
+      'endpoints/state',
+      'endpoints/threads',
+    ],
     ['endpoints/checkpoints', 'endpoints/runs'],
     ['endpoints/graph'],
     ['endpoints'],
@@ -163,7 +170,7 @@ function misplaced(file: string, source: string): string[] {
   const relative = specifiersOf(source).filter((specifier) => specifier.startsWith('.'));
   return relative.filter((specifier) => {
     const target = posix.join(posix.dirname(file), specifier);
-    return workspaceOf(target) !== workspaceOf(file) || !/\.(ts|js|json)$/.test(specifier);
+    return workspaceOf(target) !== workspaceOf(file) || !/\.(tsx?|js|json|css)$/.test(specifier);
   });
 }
 

@@ -18,6 +18,7 @@ test('kit is a closed list', (t) => {
     'pages.ts',
     'request-context.ts',
     'retry.ts',
+    'seal.ts',
     'sizes.ts',
     'sse.ts',
     'turns.ts',
@@ -40,7 +41,7 @@ test('the top level is a closed list', (t) => {
 });
 
 test('files are named in kebab-case, for what they export', (t) => {
-  const name = /^[a-z0-9]+([-.][a-z0-9]+)*\.(ts|js)$/;
+  const name = /^[a-z0-9]+([-.][a-z0-9]+)*\.(tsx?|js)$/;
   const nothing = /^(utils?|types?|helpers?|common-utils|misc)\.ts$/;
   const bad = (file: string): boolean => !name.test(posix.basename(file)) || nothing.test(posix.basename(file));
   t.deepEqual(['a/utils.ts', 'a/RunLog.ts', 'a/run_log.ts', 'a/run-log.ts', 'a/graph.stream.ts'].map(bad), [

@@ -19,7 +19,7 @@ const anyCode = /\.(ts|js)$/;
 
 /** Where HTTP itself is used: towards stores and models, on the port that serves metrics, and in the client. */
 const outsideOfHttp =
-  /\/(adapters|embedders|agents)\/|^services\/(?:client\/|graph\/model\/|runtime\/metrics-port\.ts$)|\.test\.ts$/;
+  /\/(adapters|embedders|agents)\/|^services\/(?:client\/|playground\/|graph\/model\/|runtime\/metrics-port\.ts$)|\.test\.ts$/;
 
 const rules: readonly Rule[] = [
   {
@@ -180,6 +180,13 @@ const rules: readonly Rule[] = [
     except: /\/adapters\/|^(gateway\/redis\/client\.ts$|services\/runtime\/sqlite\/)|\.test\.ts$|^test\//,
     imports: /^(node:sqlite|cassandra-driver|pg|nats|@nats-io\/.*|weaviate-.*|redis|@redis\/.*)$/,
     example: ['services/threads/threads.ts', `import { DatabaseSync } from 'node:sqlite';`],
+  },
+  {
+    title: 'the driver of S3 stays in the store of files',
+    files: anyCode,
+    except: /^gateway\/files\/s3\.ts$|^test\//,
+    imports: /^@aws-sdk\//,
+    example: ['gateway/files/open.ts', `import { S3Client } from '@aws-sdk/client-s3';`],
   },
   {
     title: 'gRPC stays in protos/wire',

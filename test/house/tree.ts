@@ -14,8 +14,8 @@ export const workspaces: readonly string[] = [
 
 /** Every TypeScript and JavaScript file of ours, as a path from the root. */
 export const files: readonly string[] = globSync(
-  ['protos', 'services', 'gateway', 'test', 'deploy'].map((folder) => `${folder}/**/*.{ts,js}`),
-  { cwd: root, exclude: (name) => name.includes('node_modules') },
+  ['protos', 'services', 'gateway', 'test', 'deploy'].map((folder) => `${folder}/**/*.{ts,tsx,js}`),
+  { cwd: root, exclude: (name) => /(^|\/)(node_modules|dist)(\/|$)/.test(name) },
 )
   .map((file) => file.replaceAll('\\', '/'))
   .toSorted();
@@ -35,7 +35,7 @@ export const specifiersOf = (source: string): string[] =>
 
 /** Where an import leads: a path from the root as `/services/kit/errors` for files of ours, else the name as written. */
 export function targetOf(file: string, specifier: string): string {
-  if (specifier.startsWith('.')) return `/${posix.join(posix.dirname(file), specifier)}`.replace(/\.(ts|js)$/, '');
+  if (specifier.startsWith('.')) return `/${posix.join(posix.dirname(file), specifier)}`.replace(/\.(tsx?|js)$/, '');
   const [, folder, rest] = /^@agent-workflow\/([\w-]+)(.*)$/.exec(specifier) ?? [];
   if (folder === undefined) return specifier;
   const home = ['gateway', 'protos', 'test'].includes(folder) ? folder : `services/${folder}`;
@@ -44,6 +44,7 @@ export function targetOf(file: string, specifier: string): string {
 
 /** The file of ours that an import leads to, as a path from the root; undefined for packages of others. */
 export function fileOf(file: string, specifier: string): string | undefined {
+  if (specifier.endsWith('.css')) return undefined;
   if (specifier.startsWith('.')) return posix.join(posix.dirname(file), specifier);
   if (!specifier.startsWith('@agent-workflow/')) return undefined;
   return posix.relative(root, fileURLToPath(import.meta.resolve(specifier)));

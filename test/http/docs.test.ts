@@ -90,11 +90,19 @@ test('nothing but these files is served, by any spelling of a path', async (t) =
     t.deepEqual(await service.refused(t, service.send('GET', path), 404, 'RESOURCE_NOT_FOUND'), [], path);
 });
 
-test('a browser that opens the root is led to the guide; other callers get what any path gives', async (t) => {
+test('a browser that opens the root is led to the playground, or without it to the guide; other callers get what any path gives', async (t) => {
   const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
-  for (const method of ['GET', 'HEAD']) {
-    const { status, headers } = await get('/', { method, headers: { accept } });
-    t.deepEqual([status, headers.get('location'), headers.get('vary')], [302, '/docs', 'Accept']);
+  const rootOf = (url: string, method: string): Promise<Response> =>
+    fetch(`${url}/`, { method, headers: { accept }, redirect: 'manual' });
+  const withoutPlayground = await openShape(null, { PLAYGROUND: 'off' });
+  t.teardown(() => withoutPlayground[Symbol.asyncDispose]());
+  for (const [url, method, location] of [
+    [service.url(), 'GET', '/playground'],
+    [service.url(), 'HEAD', '/playground'],
+    [withoutPlayground.url, 'GET', '/docs'],
+  ] as const) {
+    const { status, headers } = await rootOf(url, method);
+    t.deepEqual([status, headers.get('location'), headers.get('vary')], [302, location, 'Accept']);
   }
   for (const other of ['*/*', 'application/json', 'text/html-or-not'])
     t.is((await get('/', { headers: { accept: other } })).status, 401, other);
@@ -102,7 +110,7 @@ test('a browser that opens the root is led to the guide; other callers get what 
 });
 
 test('with DOCS=off there are no pages below /docs, and the root leads nowhere', async (t) => {
-  const closed = await openShape(null, { DOCS: 'off' });
+  const closed = await openShape(null, { DOCS: 'off', PLAYGROUND: 'off' });
   t.teardown(() => closed[Symbol.asyncDispose]());
   const status = async (path: string): Promise<number> =>
     (await fetch(`${closed.url}${path}`, { redirect: 'manual', headers: { accept: 'text/html' } })).status;

@@ -1,0 +1,30 @@
+import { existsSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { policyOfExpressions, policyOfPlayground, toPage, withGzip, type Page } from './page.ts';
+
+/** A package of ours holds a copy of what the tree builds. */
+const copies = new URL('./assets/playground/', import.meta.url);
+const folder = existsSync(copies) ? copies : new URL('./', import.meta.resolve('@agent-workflow/playground/page'));
+
+const types = ['html', 'css', 'js', 'svg'] as const;
+
+/** The worker that evaluates expressions which a reader lets an agent run. It alone may compile text, and it reaches nothing. */
+const expressions = 'expression-worker.js';
+
+/** The page of the playground at `path`, and what it loads, each below it; nothing when it is not built. */
+export async function readPlayground(path: string): Promise<ReadonlyMap<string, Page>> {
+  if (!existsSync(folder)) return new Map();
+  const names = (await readdir(fileURLToPath(folder), { recursive: true })).map((name) => name.replaceAll('\\', '/'));
+  const pages = names.flatMap((name) => {
+    const type = types.find((known) => name.endsWith(`.${known}`));
+    return type ? [readPage(path, name, type)] : [];
+  });
+  return new Map(await Promise.all(pages));
+}
+
+async function readPage(path: string, name: string, type: (typeof types)[number]): Promise<readonly [string, Page]> {
+  const policy = name === expressions ? policyOfExpressions : policyOfPlayground;
+  const page = await withGzip(toPage(type, await readFile(new URL(name, folder)), policy));
+  return [name === 'index.html' ? path : `${path}/${name}`, page];
+}

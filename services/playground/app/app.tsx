@@ -1,0 +1,63 @@
+import { followAddress, route, toHash, views, type View } from '../session/route.ts';
+import { isReachable, isRefused, token } from '../session/session.ts';
+import { ChatView } from '../views/chat/chat-view.tsx';
+import { MemoryView } from '../views/memory/memory-view.tsx';
+import { RunsView } from '../views/runs/runs-view.tsx';
+import { ThreadsView } from '../views/threads/threads-view.tsx';
+import { SignIn } from './sign-in.tsx';
+
+followAddress();
+
+const titles: Readonly<Record<View, string>> = { chat: 'Chat', threads: 'Threads', runs: 'Runs', memory: 'Memory' };
+const contents: Readonly<Record<View, () => preact.JSX.Element>> = {
+  chat: ChatView,
+  threads: ThreadsView,
+  runs: RunsView,
+  memory: MemoryView,
+};
+
+/** The whole page: its navigation, the view that the address names, and the dialog that asks for a token. */
+export function App() {
+  const { view } = route.value;
+  const Content = contents[view];
+  return (
+    <>
+      <header>
+        <a class="skip" href={toHash(route.value)} onClick={focusMain}>
+          Skip to the content
+        </a>
+        <strong>Playground</strong>
+        <nav aria-label="Views">
+          {views.map((each) => (
+            <a key={each} href={toHash({ view: each })} aria-current={each === view ? 'page' : undefined}>
+              {titles[each]}
+            </a>
+          ))}
+          <a href="/docs">Docs</a>
+        </nav>
+        {token.value !== '' && (
+          <button
+            type="button"
+            onClick={() => {
+              isRefused.value = true;
+            }}
+          >
+            Change token
+          </button>
+        )}
+      </header>
+      <p class="connection" role="status">
+        {isReachable.value ? '' : 'The connection is lost. Trying again …'}
+      </p>
+      <main id="content" tabIndex={-1} aria-label={titles[view]}>
+        <Content />
+      </main>
+      {isRefused.value && <SignIn />}
+    </>
+  );
+}
+
+function focusMain(event: Event): void {
+  event.preventDefault();
+  document.getElementById('content')?.focus();
+}

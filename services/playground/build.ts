@@ -1,0 +1,16 @@
+/** `node services/playground/build.ts`: builds the page into `dist`, unless it is newer than all that it is made of. */
+import { globSync, statSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { build } from 'vite';
+import { config } from './vite-config.ts';
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+const builtAt = statSync(`${here}dist/index.html`, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+
+/** The client and what it takes from the kit are part of the page. */
+const sources = globSync(['**/*.{ts,tsx,css,html}', '../client/*.ts', '../kit/*.ts', '../../package-lock.json'], {
+  cwd: here,
+  exclude: ['dist/**', 'node_modules/**'],
+});
+
+if (sources.some((file) => statSync(here + file).mtimeMs > builtAt)) await build(config);

@@ -1,0 +1,56 @@
+import { signal } from '@preact/signals';
+
+/** The views of the page, in the order of its navigation. */
+export const views = ['chat', 'threads', 'runs', 'memory'] as const;
+export type View = (typeof views)[number];
+
+/** What the address names: a view, the thing that is open in it, and its options. */
+export interface Route {
+  readonly view: View;
+  readonly id?: string;
+  readonly query: Readonly<Record<string, string>>;
+}
+
+/** `#/runs/abc?tab=graph` → the view `runs` of the run `abc`. Anything else is the chat. */
+export function parseRoute(hash: string): Route {
+  const [path = '', search = ''] = hash.replace(/^#\/?/, '').split('?', 2);
+  const [name, id] = path.split('/', 2);
+  const view = views.find((known) => known === name) ?? 'chat';
+  const opened = id === undefined || id === '' ? undefined : decode(id);
+  return { view, ...(opened !== undefined && { id: opened }), query: Object.fromEntries(new URLSearchParams(search)) };
+}
+
+/** The address of a route, from the `#` on. */
+export function toHash({ view, id, query = {} }: Partial<Route> & Pick<Route, 'view'>): string {
+  const search = new URLSearchParams(query).toString();
+  return `#/${view}${id === undefined ? '' : `/${encodeURIComponent(id)}`}${search && `?${search}`}`;
+}
+
+/** An address that somebody typed may hold a `%` that encodes nothing. */
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The route of the address bar. It follows links, the back button and `go`. */
+export const route = signal<Route>(parseRoute(''));
+
+/** Begins to follow the address bar. */
+export function followAddress(): void {
+  const read = (): void => {
+    route.value = parseRoute(location.hash);
+  };
+  addEventListener('hashchange', read);
+  read();
+}
+
+/** Opens a route; `replace` leaves the one before out of the history. */
+export function go(to: Partial<Route> & Pick<Route, 'view'>, { replace = false } = {}): void {
+  if (replace) {
+    history.replaceState(null, '', toHash(to));
+    route.value = parseRoute(location.hash);
+  } else location.hash = toHash(to);
+}

@@ -1,0 +1,52 @@
+import { createClient, RequestError } from '@agent-workflow/client';
+import { signal } from '@preact/signals';
+
+/** Where the token of this tab is kept: it goes with the tab. */
+const tokenKey = 'token';
+
+/** The bearer token that requests carry; empty where none is needed. */
+export const token = signal(sessionStorage.getItem(tokenKey) ?? '');
+
+/** Whether the service has refused the token, or the lack of one, and the page asks for another. */
+export const isRefused = signal(false);
+
+/** Keeps a token for this tab. An empty one is forgotten. */
+export function signIn(given: string): void {
+  token.value = given.trim();
+  if (token.value === '') sessionStorage.removeItem(tokenKey);
+  else sessionStorage.setItem(tokenKey, token.value);
+  isRefused.value = false;
+}
+
+/** Whether the last request reached the service. Views say so while it does not. */
+export const isReachable = signal(true);
+
+/** Notes what a reply says of the session, and gives it back. */
+async function watchedFetch(...given: Parameters<typeof fetch>): Promise<Response> {
+  try {
+    const response = await fetch(...given);
+    isReachable.value = true;
+    if (response.status === 401) isRefused.value = true;
+    return response;
+  } catch (error) {
+    if (!(error instanceof DOMException && error.name === 'AbortError')) isReachable.value = false;
+    throw error;
+  }
+}
+
+/** The client of the gateway that served the page. It keeps trying for about a minute while the gateway is away. */
+export const client = createClient({
+  url: location.origin,
+  headers: {},
+  token: () => token.value,
+  fetch: watchedFetch,
+  maxAttempts: 20,
+});
+
+/** What a failure says to a reader: the sentence, the places it names, and the id that the operator's log has. */
+export function describe(error: unknown): string {
+  if (!(error instanceof RequestError)) return error instanceof Error ? error.message : String(error);
+  const places = error.details.map(({ loc, msg }) => `${loc.join('.')}: ${msg}`);
+  const request = error.requestId === undefined ? '' : ` (request ${error.requestId})`;
+  return [error.message, ...places.filter((place) => !error.message.includes(place))].join('; ') + request;
+}

@@ -1,0 +1,4 @@
+/** A view. */
+export function ChatView() {
+  return <h1>Chat</h1>;
+}

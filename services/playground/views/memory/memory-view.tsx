@@ -1,0 +1,4 @@
+/** A view. */
+export function MemoryView() {
+  return <h1>Memory</h1>;
+}

@@ -1,0 +1,4 @@
+/** A view. */
+export function RunsView() {
+  return <h1>Runs</h1>;
+}

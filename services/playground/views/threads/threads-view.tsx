@@ -1,0 +1,4 @@
+/** A view. */
+export function ThreadsView() {
+  return <h1>Threads</h1>;
+}

@@ -1,0 +1,76 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { processEnv } from '@agent-workflow/kit/env';
+import axe from 'axe-core';
+import type { ExecutionContext } from 'ava';
+import { chromium, type BrowserContext, type Page } from 'playwright-core';
+
+/** Where Debian and Ubuntu put it. */
+const executablePath = processEnv()['CHROMIUM'] ?? '/usr/bin/chromium';
+
+/** Whether there is a Chromium to test in. */
+export const hasBrowser = existsSync(executablePath);
+
+/** Sizes of the window that views are looked at in. */
+export const sizes = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } } as const;
+
+export interface PageOptions {
+  readonly size?: keyof typeof sizes;
+  readonly colorScheme?: 'light' | 'dark';
+  /** Errors of the console that the test provokes: each must match one of these. */
+  readonly expected?: readonly RegExp[];
+}
+
+/** A tab of its own profile, and what it must not do. */
+export interface WatchedPage {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** What the console said as errors, scripts threw and policies forbade, and requests to other origins. */
+  readonly faults: readonly string[];
+}
+
+/** Opens a tab at an address; it goes with the test, which fails when the tab did what no page of ours may do. */
+export async function openPage(t: ExecutionContext, url: string, options: PageOptions = {}): Promise<WatchedPage> {
+  const profile = await mkdtemp(join(tmpdir(), 'browser-'));
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+    viewport: sizes[options.size ?? 'desktop'],
+    colorScheme: options.colorScheme ?? 'light',
+  });
+  const faults: string[] = [];
+  t.teardown(async () => {
+    await context.close();
+    await rm(profile, { recursive: true, force: true });
+    if (faults.length > 0) throw new Error(`the page did what it must not: ${faults.join('; ')}`);
+  });
+  const page = context.pages()[0] ?? (await context.newPage());
+  watch(page, new URL(url).origin, options.expected ?? [], faults);
+  await page.goto(url);
+  return { page, context, faults };
+}
+
+function watch(page: Page, origin: string, expected: readonly RegExp[], faults: string[]): void {
+  const note = (fault: string): void => {
+    if (!expected.some((known) => known.test(fault))) faults.push(fault);
+  };
+  page.on('console', (message) => {
+    if (message.type() === 'error') note(`console: ${message.text()}`);
+  });
+  page.on('pageerror', (error) => note(`thrown: ${error.message}`));
+  page.on('request', (request) => {
+    const { protocol, origin: target } = new URL(request.url());
+    if (protocol.startsWith('http') && target !== origin) note(`request to ${target}`);
+  });
+}
+
+/** What axe finds wrong with what the page shows now: rule and place of each. */
+export async function violationsIn(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate(async () =>
+    (globalThis as unknown as { readonly axe: typeof axe }).axe.run(),
+  );
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(' ')}`));
+}
