@@ -53,7 +53,11 @@ export function createGatewayRunFiles({ url, secrets, timeoutMs = 30_000 }: Gate
 
   return {
     info: (claim, fileId, signal) =>
-      sendForInfo(claim, { use: 'info', fileId }, { signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) }),
+      sendForInfo(
+        claim,
+        { use: 'info', fileId },
+        { signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) },
+      ),
 
     read: async function* (claim, fileId, signal) {
       const { body } = await send(claim, { use: 'read', fileId }, { signal });
