@@ -87,7 +87,6 @@ function toBytes(data: FileData): Uint8Array | undefined {
 const isStream = (data: unknown): boolean => typeof data === 'object' && data !== null && Symbol.asyncIterator in data;
 
 /** Bytes as one chunk: nothing is copied. */
-// eslint-disable-next-line @typescript-eslint/require-await
 async function* asChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }

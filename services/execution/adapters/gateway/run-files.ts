@@ -137,7 +137,7 @@ async function startOf({ body }: Response): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {
-    for await (const chunk of body ?? []) {
+    for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
       chunks.push(chunk);
       size += chunk.byteLength;
       if (size > maxRefusalBytes) break;
