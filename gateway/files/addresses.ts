@@ -1,7 +1,7 @@
 import { createSeal } from '@agent-workflow/kit/seal';
 
 /** The file that an address gives, and to whom it belongs. */
-export interface Addressed {
+interface Addressed {
   readonly owner: string;
   readonly fileId: string;
   /** Until when, in milliseconds since 1970. */
@@ -17,7 +17,7 @@ export interface FileAddresses {
 }
 
 /** How long an address is good, in milliseconds. */
-export const addressMs = 10 * 60_000;
+const addressMs = 10 * 60_000;
 
 /** Of an owner of 256 characters outside of ASCII, and an id of 256: a longer text is none of ours. */
 const maxTokenLength = 4096;

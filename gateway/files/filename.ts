@@ -1,5 +1,5 @@
 /** The longest name of a file, in bytes of UTF-8. */
-export const maxFilenameBytes = 255;
+const maxFilenameBytes = 255;
 
 /** Control characters, and those that turn the direction of writing, so that `gpj.exe` could be read as another name. */
 const unprintable = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]/g;

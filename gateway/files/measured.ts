@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { WrittenFile } from './port.ts';
 
 /** Bytes that are counted and hashed while they pass. */
-export interface Measured {
+interface Measured {
   readonly bytes: AsyncIterable<Uint8Array>;
   /** Size and hash of what has passed. */
   readonly result: () => WrittenFile;

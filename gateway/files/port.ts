@@ -13,7 +13,7 @@ export interface WrittenFile {
 }
 
 /** A part of a file: the positions of its first and of its last byte. */
-export interface ByteRange {
+interface ByteRange {
   readonly start: number;
   readonly end: number;
 }

@@ -7,7 +7,7 @@ import type { FileKey } from './port.ts';
 const removeMs = 30_000;
 
 /** What a removal uses. */
-export interface RemoveFileParts {
+interface RemoveFileParts {
   readonly threads: Pick<FileCalls, 'forgetFile'>;
   readonly files: Pick<FileStore, 'bytes' | 'meters'>;
 }

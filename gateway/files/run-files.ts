@@ -7,7 +7,7 @@ import { newId } from '@agent-workflow/kit/ids';
 import type { FileStore } from './open.ts';
 import { storeFile } from './store-file.ts';
 import { toContent } from './to-content.ts';
-import { typeOf } from './types.ts';
+import { typeOf } from './media-types.ts';
 
 interface RunFilesOptions {
   readonly threads: Pick<FileCalls, 'beginFile' | 'finishFile' | 'getFile' | 'deleteFile' | 'forgetFile'> &

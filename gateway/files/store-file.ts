@@ -8,9 +8,9 @@ import { cleanFilename } from './filename.ts';
 import type { FileStore } from './open.ts';
 import type { FileKey } from './port.ts';
 import { removeFile } from './remove-file.ts';
-import { belies, sniffedBytes, sniffType, toMediaType } from './types.ts';
+import { belies, sniffedBytes, sniffType, toMediaType } from './media-types.ts';
 
-export interface StoreFileParts {
+interface StoreFileParts {
   readonly threads: Pick<FileCalls, 'beginFile' | 'finishFile' | 'deleteFile' | 'forgetFile'>;
   readonly files: FileStore;
   readonly log: Log;

@@ -3,7 +3,7 @@ import type { Log } from '@agent-workflow/kit/log';
 import type { FileRecord } from '@agent-workflow/protos/threads';
 import type { FileContent } from '../http/content.ts';
 import type { FileStore } from './open.ts';
-import { toSentAs } from './types.ts';
+import { toSentAs } from './media-types.ts';
 
 interface ToContentOptions {
   readonly files: Pick<FileStore, 'bytes' | 'meters'>;

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
 /** Makes texts that only who has the secret can read or make. */
-export interface Seal {
+interface Seal {
   /** The value as letters, digits, `-` and `_`: nobody reads or changes it without the secret. */
   readonly seal: (value: string) => string;
   /** What was sealed; `undefined` for any other text. */

@@ -63,11 +63,18 @@ type Layers = readonly (readonly string[])[];
 const layersOf: Readonly<Record<string, Layers>> = {
   gateway: [
     ['http', 'pages/assets', 'redis', 'schemas', 'upstream'],
-    ['auth', 'idempotency', 'limits', 'pages', 'tickets', 'tools'],
+    ['auth', 'files', 'idempotency', 'limits', 'pages', 'tickets', 'tools'],
     ['replies'],
     ['middleware'],
     ['endpoints/common'],
-    ['endpoints/health', 'endpoints/memories', 'endpoints/messages', 'endpoints/state', 'endpoints/threads'],
+    [
+      'endpoints/files',
+      'endpoints/health',
+      'endpoints/memories',
+      'endpoints/messages',
+      'endpoints/state',
+      'endpoints/threads',
+    ],
     ['endpoints/checkpoints', 'endpoints/runs'],
     ['endpoints/graph'],
     ['endpoints'],

@@ -18,6 +18,7 @@ test('kit is a closed list', (t) => {
     'pages.ts',
     'request-context.ts',
     'retry.ts',
+    'seal.ts',
     'sizes.ts',
     'sse.ts',
     'turns.ts',

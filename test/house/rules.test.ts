@@ -109,8 +109,8 @@ const rules: readonly Rule[] = [
   {
     title: 'a graph is built and run with kit, messages, usage and ajv alone: it knows no service, queue nor store',
     files: /^services\/graph\//,
-    // A recorded model keeps its answers in a file.
-    except: /\.test\.ts$|^test\/|^services\/graph\/testing\/recording\.ts$/,
+    // A recorded model keeps its answers in a file; fake files have hashes.
+    except: /\.test\.ts$|^test\/|^services\/graph\/testing\/(recording|fake-files)\.ts$/,
     imports:
       /^\/(?!services\/graph\/|services\/kit\/(each|errors|ids|mark|retry|sizes|sse)$|protos\/(message|usage)$)|^(?!\/|ajv|node:(async_hooks|timers)|@modelcontextprotocol\/client)/,
     example: ['services/graph/run/step.ts', `import type { RunLog } from '@agent-workflow/execution/ports/log';`],
@@ -180,6 +180,13 @@ const rules: readonly Rule[] = [
     except: /\/adapters\/|^(gateway\/redis\/client\.ts$|services\/runtime\/sqlite\/)|\.test\.ts$|^test\//,
     imports: /^(node:sqlite|cassandra-driver|pg|nats|@nats-io\/.*|weaviate-.*|redis|@redis\/.*)$/,
     example: ['services/threads/threads.ts', `import { DatabaseSync } from 'node:sqlite';`],
+  },
+  {
+    title: 'the driver of S3 stays in the store of files',
+    files: anyCode,
+    except: /^gateway\/files\/s3\.ts$|^test\//,
+    imports: /^@aws-sdk\//,
+    example: ['gateway/files/open.ts', `import { S3Client } from '@aws-sdk/client-s3';`],
   },
   {
     title: 'gRPC stays in protos/wire',

@@ -67,7 +67,7 @@ const shown: ReadonlySet<string> = new Set([
 ]);
 
 /** How a file is sent. */
-export interface SentAs {
+interface SentAs {
   readonly contentType: string;
   /** Shown in the page rather than saved. */
   readonly isInline: boolean;
