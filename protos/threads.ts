@@ -963,7 +963,7 @@ export interface FileRecord {
   readonly sha256?: string;
   readonly createdAt: number;
   readonly status: FileStatus;
-  /** When a file that no thread names is removed. Absent once it was seen that a thread names it. */
+  /** When the file is removed unless a thread names it by then. Absent once a request or a step has named it. */
   readonly expiresAt?: number;
 }
 

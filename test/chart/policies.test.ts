@@ -180,6 +180,9 @@ const calls: ReadonlySet<string> = new Set([
   'execution-worker → memory',
 ]);
 
+/** Over HTTP: the files of `ctx.files`. */
+const readsFiles = 'execution-worker → gateway';
+
 everyRender('every pair of pods may speak at the one port where one calls the other, or not at all', (t, manifests) => {
   const peers = workloadsOf(manifests).map(peerOf);
   for (const peer of peers) t.true(isCovered(manifests, peer), nameOf(peer));
@@ -187,7 +190,8 @@ everyRender('every pair of pods may speak at the one port where one calls the ot
     for (const to of peers)
       for (const port of Object.values(to.ports)) {
         const pair = `${nameOf(from)} → ${nameOf(to)}`;
-        t.is(letsThrough(manifests, { from, to, port }), port === grpc && calls.has(pair), `${pair}:${port}`);
+        const isCall = (port === grpc && calls.has(pair)) || (port === to.ports['http'] && pair === readsFiles);
+        t.is(letsThrough(manifests, { from, to, port }), isCall, `${pair}:${port}`);
       }
 });
 

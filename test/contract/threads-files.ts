@@ -157,6 +157,7 @@ export function threadsFilesContract(test: TestFn, name: string, open: OpenThrea
     t.true((await threads.getThread(thread1, call())).version > version);
     const { version: expectedVersion } = await threads.getThread(thread1, call());
     await threads.writeState({ ...thread1, expectedVersion, fields: {}, messages: [naming('m4', 'written')] }, call());
+    for (const fileId of all) t.false('expiresAt' in (await get(threads, fileId)), fileId);
     t.deepEqual(await toRemove(threads), []);
     for (const fileId of all) t.false('expiresAt' in (await get(threads, fileId)), fileId);
     await remove(threads, 't1');

@@ -7,6 +7,7 @@ const upload = async (text: string, name: string): Promise<string> => {
   const form = new FormData();
   form.append('file', new File([text], name, { type: 'text/plain' }));
   const response = await fetch(`${url()}/v1/files/upload`, { method: 'POST', body: form });
+  if (!response.ok) throw new Error(await response.text());
   return ((await response.json()) as { readonly data: { readonly file_id: string } }).data.file_id;
 };
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 /** An address that is known before the servers behind it are: each connection goes to the next of them. */
-export interface Forwarder extends AsyncDisposable {
+interface Forwarder extends AsyncDisposable {
   readonly url: string;
   /** From now on connections go there; before, they are closed. */
   readonly leadTo: (urls: readonly string[]) => void;

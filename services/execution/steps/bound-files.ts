@@ -52,7 +52,7 @@ export function bindFiles(files: RunFiles | undefined, scope: FileScope): BoundF
       const whole = toBytes(data);
       const send = async (bytes: AsyncIterable<Uint8Array>): Promise<FileInfo> =>
         known().write(claim, { ...named, bytes }, signal);
-      if (whole) return callForNode(() => send(once(whole)), scope);
+      if (whole) return callForNode(() => send(asChunk(whole)), scope);
       // A stream can be read once: what fails while it is sent is not sent again.
       return send(data as AsyncIterable<Uint8Array>).catch((error: unknown) => {
         throw noteAway(error);
@@ -88,6 +88,6 @@ const isStream = (data: unknown): boolean => typeof data === 'object' && data !=
 
 /** Bytes as one chunk: nothing is copied. */
 // eslint-disable-next-line @typescript-eslint/require-await
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+async function* asChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }

@@ -3,9 +3,9 @@ import type { BeginFileRequest, FileRecord, FinishFileRequest } from '@agent-wor
 import type { FileDecision, FileKey, FileRow, FileSnapshot } from '../ports/files.ts';
 
 /** A file as replies show it. */
-export const toFileRecord = ({ noted: _, dueAt, ...row }: FileRow): FileRecord => ({
+export const toFileRecord = ({ noted, dueAt, ...row }: FileRow): FileRecord => ({
   ...row,
-  ...(row.status === 'stored' && dueAt !== undefined ? { expiresAt: dueAt } : {}),
+  ...(row.status === 'stored' && dueAt !== undefined && noted === 0 ? { expiresAt: dueAt } : {}),
 });
 
 export const absentFile = (fileId: string): ServiceError => notFound(`file "${fileId}" does not exist`);

@@ -35,7 +35,7 @@ export function createGatewayRunFiles({ url, secrets, timeoutMs = 30_000 }: Gate
   const { seal } = createSeal(secrets, runFilesPurpose);
   const address = new URL(runFilesPath, url);
 
-  const ask = async (claim: RunClaim, use: Use, options: RequestInit & Sent): Promise<Response> => {
+  const send = async (claim: RunClaim, use: Use, options: RequestInit & Sent): Promise<Response> => {
     const { owner, runId, epoch } = claim;
     const grant = { ...use, owner, runId, epoch, until: Date.now() + runFileGrantMs } as RunFileGrant;
     const headers = { Authorization: `Bearer ${seal(fromRunFileGrant(grant))}` };
@@ -46,17 +46,21 @@ export function createGatewayRunFiles({ url, secrets, timeoutMs = 30_000 }: Gate
     throw await toRefusal(response);
   };
 
-  const askInfo = async (claim: RunClaim, use: Use, options: RequestInit & Sent): Promise<RunFileInfo> => {
-    const response = await ask(claim, use, options);
+  const sendForInfo = async (claim: RunClaim, use: Use, options: RequestInit & Sent): Promise<RunFileInfo> => {
+    const response = await send(claim, use, options);
     return (await response.json().catch((error: unknown) => refuse(error, options.signal))) as RunFileInfo;
   };
 
   return {
     info: (claim, fileId, signal) =>
-      askInfo(claim, { use: 'info', fileId }, { signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) }),
+      sendForInfo(
+        claim,
+        { use: 'info', fileId },
+        { signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) },
+      ),
 
     read: async function* (claim, fileId, signal) {
-      const { body } = await ask(claim, { use: 'read', fileId }, { signal });
+      const { body } = await send(claim, { use: 'read', fileId }, { signal });
       try {
         if (body) yield* body;
       } catch (error) {
@@ -69,7 +73,7 @@ export function createGatewayRunFiles({ url, secrets, timeoutMs = 30_000 }: Gate
       const use = { use: 'write' as const, filename, ...(contentType === undefined ? {} : { contentType }) };
       const body = ReadableStream.from(source.bytes);
       try {
-        return await askInfo(claim, use, { method: 'POST', body, duplex: 'half', signal });
+        return await sendForInfo(claim, use, { method: 'POST', body, duplex: 'half', signal });
       } catch (error) {
         // What the node's own stream threw is the node's fault, and not the gateway's.
         throw source.failure()?.error ?? error;
