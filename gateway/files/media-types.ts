@@ -8,8 +8,7 @@ export async function sniffType(start: Uint8Array): Promise<string | undefined> 
   return (await fileTypeFromBuffer(start))?.mime;
 }
 
-const token = "[\\w!#$&^.+'*-]{1,63}";
-const mediaType = new RegExp(`^${token}/${token}$`);
+const mediaType = /^[\w!#$&^.+'*-]{1,63}\/[\w!#$&^.+'*-]{1,63}$/;
 
 /** A declared type without its parameters, in lower case; `undefined` when none is declared, or only that it is bytes. */
 export function toMediaType(declared: string | undefined): string | undefined {
@@ -74,8 +73,8 @@ interface SentAs {
 }
 
 /**
- * Only a type that the bytes showed is shown inline. A type that browsers would run as a page or script is sent as bytes, whoever
- * declared it.
+ * Only a type that the bytes showed is shown inline. A type that browsers would run as a page or script is sent as bytes,
+ * whatever was declared.
  */
 export function toSentAs({ contentType, sniffedType }: TypesOfFile): SentAs {
   const type = sniffedType ?? contentType ?? generic;

@@ -6,6 +6,7 @@ import type { Metrics } from '@agent-workflow/runtime/metrics';
 import { processMetrics } from '@agent-workflow/runtime/observe';
 import { executionMetrics } from '@agent-workflow/execution/metrics';
 import { endpoints } from '@agent-workflow/gateway/endpoints';
+import { fileMetrics } from '@agent-workflow/gateway/files/metrics';
 import { gatewayMetrics } from '@agent-workflow/gateway/metrics';
 import { redisMetrics } from '@agent-workflow/gateway/redis/metrics';
 import { memoryMetrics } from '@agent-workflow/memory/metrics';
@@ -24,7 +25,7 @@ import { makeWorkspace } from '../servers/standalone.ts';
 /** All metrics of ours, by the part that has them. */
 const parts: Readonly<Record<string, Metrics>> = {
   all: { ...processMetrics, ...healthMetrics, ...callMetrics },
-  gateway: { ...gatewayMetrics(endpoints), ...redisMetrics },
+  gateway: { ...gatewayMetrics(endpoints), ...redisMetrics, ...fileMetrics },
   execution: executionMetrics,
   threads: {
     ...cassandraMetrics,

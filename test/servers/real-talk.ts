@@ -71,10 +71,10 @@ export const talks: Readonly<Record<ServerName, Talk>> = {
 const keptObject = { Bucket: 'kept', Key: 'kept' };
 
 /** By the driver: every request is signed. */
-async function querySigned<T>(port: number, ask: (client: S3Client) => Promise<T>): Promise<T> {
+async function querySigned<T>(port: number, use: (client: S3Client) => Promise<T>): Promise<T> {
   const client = toS3Client(s3At(port));
   try {
-    return await ask(client);
+    return await use(client);
   } finally {
     client.destroy();
   }
