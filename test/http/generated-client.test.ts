@@ -35,7 +35,9 @@ test('a client whose types are generated from the document compiles, and takes t
     'tsconfig.json': JSON.stringify({ compilerOptions: compiler, files: ['tour.ts'] }),
   }))
     await writeFile(join(folder, name), text);
-  const compiled = await run(join(root, 'node_modules', '.bin', 'tsc'), ['-p', folder]).catch((error: unknown) => error);
+  const compiled = await run(join(root, 'node_modules', '.bin', 'tsc'), ['-p', folder]).catch(
+    (error: unknown) => error,
+  );
   t.is((compiled as { readonly stdout?: string }).stdout, '');
   const { takeTour } = (await import(pathToFileURL(join(folder, 'tour.ts')).href)) as {
     readonly takeTour: (url: string) => Promise<unknown>;
