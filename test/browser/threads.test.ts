@@ -216,6 +216,8 @@ for (const size of ['desktop', 'phone'] as const) {
       const width = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
       t.true(width <= 0, `the page is ${String(width)} px wider than the window`);
       if (size === 'phone') {
+        const state = await page.getByRole('heading', { name: 'State at Step 0' }).boundingBox();
+        t.true(state !== null && state.y < 422, 'the reader is brought to the state');
         await page.getByRole('link', { name: 'All threads' }).click();
         await links(page).filter({ hasText: 'Looked at' }).waitFor();
       }
