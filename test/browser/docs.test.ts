@@ -8,7 +8,7 @@ const open = serve(test);
 const signedIn = serve(test, 'obedient', { HOST: '127.0.0.1', JWT_SECRET_KEY: 's'.repeat(32) }, { auth: 'jwt' });
 
 /** Each size and each colour once: what is wrong with a page hangs on the one or on the other. */
-const looks = [
+const appearances = [
   { size: 'desktop', colorScheme: 'light' },
   { size: 'phone', colorScheme: 'dark' },
 ] as const;
@@ -23,17 +23,20 @@ async function fits(t: ExecutionContext, page: Page, what: string): Promise<void
 const focused = async (page: Page): Promise<string> =>
   await page.evaluate(() => document.activeElement?.textContent.trim() ?? '');
 
-for (const look of looks)
-  browserTest(`axe finds nothing in any page of the guide: ${look.size}, ${look.colorScheme}`, async (t) => {
-    const { page } = await openPage(t, `${open.url()}/docs`, look);
-    const links = await page.getByRole('navigation').getByRole('link').all();
-    const paths = await Promise.all(links.map(async (link) => (await link.getAttribute('href')) ?? ''));
-    t.true(paths.length >= 12, 'every topic is linked');
-    for (const path of paths.filter((each) => each !== '/docs/api')) {
-      await page.goto(`${open.url()}${path}`);
-      await fits(t, page, path);
-    }
-  });
+for (const appearance of appearances)
+  browserTest(
+    `axe finds nothing in any page of the guide: ${appearance.size}, ${appearance.colorScheme}`,
+    async (t) => {
+      const { page } = await openPage(t, `${open.url()}/docs`, appearance);
+      const links = await page.getByRole('navigation').getByRole('link').all();
+      const paths = await Promise.all(links.map(async (link) => (await link.getAttribute('href')) ?? ''));
+      t.true(paths.length >= 12, 'every topic is linked');
+      for (const path of paths.filter((each) => each !== '/docs/api')) {
+        await page.goto(`${open.url()}${path}`);
+        await fits(t, page, path);
+      }
+    },
+  );
 
 browserTest('the guide is read by the keyboard: past its topics to the text, and from topic to topic', async (t) => {
   const { page } = await openPage(t, `${open.url()}/docs`);

@@ -12,7 +12,7 @@ const forgetful = serve(test, 'obedient', { CHECKPOINT_KEEP: '2' });
 const clientOf = (of = service): Client => createClient({ url: of.url() });
 
 /** One turn on a thread, which the first one makes. */
-const say = async (id: string, text: string, config: object = {}, of = service): Promise<void> => {
+const runTurn = async (id: string, text: string, config: object = {}, of = service): Promise<void> => {
   await clientOf(of).invoke({ messages: [{ role: 'user', content: text }], config: { thread_id: id, ...config } });
 };
 
@@ -25,8 +25,8 @@ const links = (page: Page): Locator => page.getByRole('region', { name: 'List of
 const versions = (page: Page): Locator => page.getByRole('table').first().getByRole('link');
 
 browserTest('threads are found by the text of their names, ids and metadata', async (t) => {
-  await say('found-1', 'hello', { thread_name: 'A trip', metadata: { city: 'Lisbon' } });
-  await say('found-2', 'hello', { thread_name: 'A walk', metadata: { city: 'Porto' } });
+  await runTurn('found-1', 'hello', { thread_name: 'A trip', metadata: { city: 'Lisbon' } });
+  await runTurn('found-2', 'hello', { thread_name: 'A walk', metadata: { city: 'Porto' } });
   const page = await open(t, 'threads');
   await page.getByRole('searchbox', { name: 'Search' }).fill('porto');
   await links(page).filter({ hasText: 'A walk' }).waitFor();
@@ -46,7 +46,7 @@ browserTest('threads are found by the text of their names, ids and metadata', as
 });
 
 browserTest('each version shows the state as it was, and what it has changed since the one before', async (t) => {
-  await say('past', 'hello');
+  await runTurn('past', 'hello');
   await clientOf().threads.writeState('past', { notes: ['an umbrella'] });
   const page = await open(t, 'threads/past');
   await page.getByRole('heading', { name: 'State now' }).waitFor();
@@ -67,8 +67,8 @@ browserTest('each version shows the state as it was, and what it has changed sin
 });
 
 browserTest('a fork begins at its version and leads to the chat of the new thread', async (t) => {
-  await say('trunk', 'hello');
-  await say('trunk', 'more');
+  await runTurn('trunk', 'hello');
+  await runTurn('trunk', 'more');
   const page = await open(t, 'threads/trunk');
   await versions(page).filter({ hasText: 'Step 0' }).last().click();
   await page.getByRole('button', { name: 'Fork from here' }).click();
@@ -78,13 +78,13 @@ browserTest('a fork begins at its version and leads to the chat of the new threa
 });
 
 browserTest('a version that is not kept any more says why, and cannot be forked', async (t) => {
-  await say('kept', 'rounds 6', {}, forgetful);
+  await runTurn('kept', 'rounds 6', {}, forgetful);
   const url = `${forgetful.url()}/playground#/threads/kept`;
   const gone = { expected: [/404 \(Not Found\)/] };
   const { page } = await openPage(t, url, gone);
   await versions(page).filter({ hasText: 'Step' }).first().waitFor();
   const listed = await versions(page).count();
-  for (let turn = 0; turn < 3; turn++) await say('kept', 'rounds 12', {}, forgetful);
+  for (let turn = 0; turn < 3; turn++) await runTurn('kept', 'rounds 12', {}, forgetful);
   await versions(page)
     .nth(listed - 1)
     .click();
@@ -98,7 +98,7 @@ browserTest('a version that is not kept any more says why, and cannot be forked'
 browserTest(
   'a field is written by a box of its type, several as JSON, and a refusal leaves the text in its box',
   async (t) => {
-    await say('written', 'hello');
+    await runTurn('written', 'hello');
     const page = await open(t, 'threads/written', { expected: [/422/] });
     await page.getByText('Write a field').click();
     const form = page.getByRole('form', { name: 'Write a field' });
@@ -126,7 +126,7 @@ browserTest(
 );
 
 browserTest('a thread goes only when the dialog is confirmed, and the focus comes back when it is not', async (t) => {
-  await say('doomed', 'hello', { thread_name: 'A doomed thread' });
+  await runTurn('doomed', 'hello', { thread_name: 'A doomed thread' });
   const page = await open(t, 'threads/doomed');
   const button = page.getByRole('button', { name: 'Delete …' });
   const dialog = page.getByRole('dialog', { name: 'Delete this thread?' });
@@ -153,7 +153,7 @@ browserTest('a thread that is not there says so', async (t) => {
 
 browserTest('a list of 1,000 threads is read page by page and answers the keyboard at once', async (t) => {
   const client = clientOf(large);
-  await say('seed', 'hello', {}, large);
+  await runTurn('seed', 'hello', {}, large);
   const [first] = (await client.threads.checkpoints('seed')).checkpoints;
   for (let made = 1; made < 1000; made += 50)
     await Promise.all(
@@ -206,7 +206,7 @@ async function slowestOf(page: Page, work: () => Promise<void>): Promise<Slowest
 for (const size of ['desktop', 'phone'] as const) {
   for (const colorScheme of ['light', 'dark'] as const) {
     browserTest(`axe finds nothing in a thread and in a version of it: ${size}, ${colorScheme}`, async (t) => {
-      await say('looked-at', 'hello', { thread_name: 'Looked at', metadata: { long: 'x'.repeat(200) } });
+      await runTurn('looked-at', 'hello', { thread_name: 'Looked at', metadata: { long: 'x'.repeat(200) } });
       const page = await open(t, 'threads/looked-at', { size, colorScheme });
       await page.getByText('Write a field').click();
       t.deepEqual(await violationsIn(page), []);
@@ -216,6 +216,8 @@ for (const size of ['desktop', 'phone'] as const) {
       const width = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
       t.true(width <= 0, `the page is ${String(width)} px wider than the window`);
       if (size === 'phone') {
+        const state = await page.getByRole('heading', { name: 'State at Step 0' }).boundingBox();
+        t.true(state !== null && state.y < 422, 'the reader is brought to the state');
         await page.getByRole('link', { name: 'All threads' }).click();
         await links(page).filter({ hasText: 'Looked at' }).waitFor();
       }

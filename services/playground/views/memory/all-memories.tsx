@@ -5,7 +5,8 @@ import { client } from '../../session/session.ts';
 import { LoadMore } from '../../ui/load-more.tsx';
 import { VirtualList } from '../../ui/virtual-list.tsx';
 import { MemoryCard } from './memory-card.tsx';
-import { MemoryDialogs, useMemoryDialogs } from './memory-dialogs.tsx';
+import { useMemoryDialogs } from './dialogs.ts';
+import { MemoryDialogs } from './memory-dialogs.tsx';
 import { memoriesText, noSelection, readSelection, type Faults, type SelectionBoxes } from './selection.ts';
 import { SelectionFields } from './selection-boxes.tsx';
 
@@ -65,8 +66,8 @@ export function AllMemories() {
           </span>
         </div>
       </form>
-      <p class="said" role="status">
-        {dialogs.said.value}
+      <p class="notice" role="status">
+        {dialogs.notice.value}
       </p>
       {items.length === 0 && !isLoading && error === undefined ? (
         <p class="hint">No memory is found.</p>

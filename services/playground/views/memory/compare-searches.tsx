@@ -6,7 +6,8 @@ import { client } from '../../session/session.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { columnsOf, firstBoxes, type Column, type SearchBoxes } from './comparison.ts';
 import { MemoryCard } from './memory-card.tsx';
-import { MemoryDialogs, useMemoryDialogs, type OpenDialog } from './memory-dialogs.tsx';
+import { useMemoryDialogs, type OpenDialog } from './dialogs.ts';
+import { MemoryDialogs } from './memory-dialogs.tsx';
 import { SearchForm } from './search-form.tsx';
 import type { Faults } from './selection.ts';
 
@@ -30,8 +31,8 @@ export function CompareSearches() {
   return (
     <>
       <SearchForm boxes={boxes} faults={faults.value} onSearch={search} />
-      <p class="said" role="status">
-        {dialogs.said.value}
+      <p class="notice" role="status">
+        {dialogs.notice.value}
       </p>
       {columns.value.length === 0 ? (
         <p class="hint">Search to see what each strategy finds, in which order and with which scores.</p>

@@ -5,7 +5,7 @@ import { client } from '../../session/session.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { Modal } from '../../ui/modal.tsx';
-import type { Dialogs } from './memory-dialogs.tsx';
+import type { Dialogs } from './dialogs.ts';
 import { memoriesText, selectionText, toForget } from './selection.ts';
 
 interface ForgetSelectionProps {

@@ -1,49 +1,12 @@
-import type { Memory, MemorySelection } from '@agent-workflow/client';
-import { useSignal, type Signal } from '@preact/signals';
+import type { Memory } from '@agent-workflow/client';
 import { useAction } from '../../session/action.ts';
 import { client } from '../../session/session.ts';
 import { Confirm } from '../../ui/confirm.tsx';
+import type { Dialogs } from './dialogs.ts';
 import { ForgetSelection } from './forget-selection.tsx';
 import { MemoryForm } from './memory-form.tsx';
 
-/** What is asked of the reader. */
-export type OpenDialog =
-  | { readonly kind: 'add' }
-  | { readonly kind: 'edit'; readonly memory: Memory }
-  | { readonly kind: 'forget'; readonly memory: Memory }
-  | { readonly kind: 'forget-selection'; readonly selection: MemorySelection };
-
-/** The dialog that is open, and what happened in the latest one. */
-export interface Dialogs {
-  readonly current: Signal<OpenDialog | undefined>;
-  readonly said: Signal<string>;
-  readonly open: (dialog: OpenDialog) => void;
-  readonly close: () => void;
-  /** Closes it and says what was done. */
-  readonly done: (sentence: string) => void;
-}
-
-/** `onDone`: a memory was stored, changed or forgotten. */
-export function useMemoryDialogs(onDone: () => void): Dialogs {
-  const current = useSignal<OpenDialog | undefined>(undefined);
-  const said = useSignal('');
-  const close = (): void => {
-    current.value = undefined;
-  };
-  return {
-    ...{ current, said, close },
-    open: (dialog) => {
-      said.value = '';
-      current.value = dialog;
-    },
-    done: (sentence) => {
-      close();
-      said.value = sentence;
-      onDone();
-    },
-  };
-}
-
+/** Draws the dialog that is open. */
 export function MemoryDialogs({ dialogs }: { readonly dialogs: Dialogs }) {
   const dialog = dialogs.current.value;
   switch (dialog?.kind) {

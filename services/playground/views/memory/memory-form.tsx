@@ -6,7 +6,7 @@ import { ErrorNote } from '../../ui/error-note.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { Box } from './box.tsx';
 import { readObjectIfAny } from '../../ui/boxes.ts';
-import type { Dialogs } from './memory-dialogs.tsx';
+import type { Dialogs } from './dialogs.ts';
 import { memoryTypes, namesOf } from './memory-shapes.ts';
 import type { Faults } from './selection.ts';
 

@@ -9,7 +9,7 @@ export function MemoryView() {
     <div class="memory">
       <div class="pane-head">
         <h1>Memory</h1>
-        <nav class="tabs" aria-label="Memory">
+        <nav class="memory-tabs" aria-label="Memory">
           <a href={toHash({ view: 'memory' })} aria-current={isList ? undefined : 'page'}>
             Search
           </a>

@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { diff, pathText, type Change, type Path } from './diff.ts';
+import { diff, pathText, type Change } from './diff.ts';
 
 const json = fc.jsonValue({ maxDepth: 4 }).map((value) => JSON.parse(JSON.stringify(value)) as unknown);
 
@@ -13,7 +13,7 @@ const versions = fc
       [{ items: before }, { items: [...(slide === 0 ? after : before.slice(slide)), ...more] }] as const,
   );
 
-function at(value: unknown, path: Path): unknown {
+function at(value: unknown, path: Change['path']): unknown {
   return path.reduce<unknown>((inner, step) => (inner as Record<string | number, unknown>)[step], value);
 }
 

@@ -1,5 +1,5 @@
 /** The way to a value inside a JSON value: names of fields and positions in lists. */
-export type Path = readonly (string | number)[];
+type Path = readonly (string | number)[];
 
 /** One difference between two JSON values. */
 export type Change =

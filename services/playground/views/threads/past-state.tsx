@@ -24,13 +24,13 @@ interface PastStateProps {
 export function PastState({ id, at, from, versions }: PastStateProps) {
   const heading = useId();
   const reason = useId();
-  const title = useTitleInSight();
   const { state, again } = useLoaded((signal) => client.threads.checkpoint(id, at, { signal }), []);
   const fork = useAction<[]>(async (signal) => {
     const { thread_id: made } = await client.threads.fork(id, at, { signal });
     go({ view: 'chat', id: made });
   });
   const { value, error } = state.value;
+  const title = useTitleInSight(value !== undefined || error !== undefined);
   const isGone = isNotKept(error) || isNotKept(fork.error.value);
   const checkpoint = value?.checkpoint ?? versions.find((version) => version.checkpoint_id === at);
   return (
@@ -69,15 +69,16 @@ export function PastState({ id, at, from, versions }: PastStateProps) {
   );
 }
 
-/** On a phone the state stands below the list of versions: the reader is brought to it. */
-function useTitleInSight() {
+/** On a phone the state stands below the list of versions: the reader is brought to it once it is there. */
+function useTitleInSight(isThere: boolean) {
   const title = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
+    if (!isThere) return;
     const { top = 0 } = title.current?.getBoundingClientRect() ?? {};
     if (top >= 0 && top < innerHeight / 2) return;
     title.current?.focus({ preventScroll: true });
     title.current?.scrollIntoView({ block: 'start' });
-  }, []);
+  }, [isThere]);
   return title;
 }
 

@@ -11,19 +11,19 @@ interface ThreadListProps {
   readonly search: string;
   readonly openId: string | undefined;
   /** What happened last. */
-  readonly said: string;
+  readonly notice: string;
 }
 
 /** The box to search in, and the threads that hold the text in their name, id or metadata. */
-export function ThreadList({ threads, search, openId, said }: ThreadListProps) {
+export function ThreadList({ threads, search, openId, notice }: ThreadListProps) {
   const { items, isLoading, error } = threads.state.value;
   const isEmpty = items.length === 0 && !isLoading && error === undefined;
   return (
     <div class="browse-list">
       <h1>Threads</h1>
       <SearchBox search={search} />
-      <p class="said" role="status">
-        {said}
+      <p class="notice" role="status">
+        {notice}
       </p>
       {isEmpty ? (
         <p class="hint">
@@ -76,7 +76,7 @@ function SearchBox({ search }: { readonly search: string }) {
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const box = useRef<HTMLInputElement>(null);
   useEffect(() => () => clearTimeout(timer.current), []);
-  const look = (text: string): void => {
+  const find = (text: string): void => {
     clearTimeout(timer.current);
     const { id } = route.peek();
     go(
@@ -87,11 +87,11 @@ function SearchBox({ search }: { readonly search: string }) {
   const onInput = (event: Event): void => {
     const { value } = event.currentTarget as HTMLInputElement;
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => look(value.trim()), typingMs);
+    timer.current = setTimeout(() => find(value.trim()), typingMs);
   };
   const onSubmit = (event: Event): void => {
     event.preventDefault();
-    look(box.current?.value.trim() ?? '');
+    find(box.current?.value.trim() ?? '');
   };
   return (
     <form role="search" aria-label="Threads" onSubmit={onSubmit}>

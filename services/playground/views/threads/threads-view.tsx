@@ -11,7 +11,7 @@ const pageSize = 200;
 export function ThreadsView() {
   const { id, query } = route.value;
   const search = query['search'] ?? '';
-  const said = useSignal('');
+  const notice = useSignal('');
   const threads = usePages(
     async (cursor, signal) => {
       const page = await client.threads.list(
@@ -24,12 +24,12 @@ export function ThreadsView() {
   );
   const onDeleted = (deleted: string): void => {
     threads.edit((listed) => listed.filter((thread) => thread.thread_id !== deleted));
-    said.value = `The thread ${deleted} is deleted.`;
+    notice.value = `The thread ${deleted} is deleted.`;
     go({ view: 'threads', query: { ...(search && { search }) } });
   };
   return (
     <div class={id === undefined ? 'browse' : 'browse browse-open'}>
-      <ThreadList threads={threads} search={search} openId={id} said={said.value} />
+      <ThreadList threads={threads} search={search} openId={id} notice={notice.value} />
       {id === undefined ? (
         <p class="hint browse-none">Choose a thread to see its state and its versions.</p>
       ) : (

@@ -17,13 +17,13 @@ interface WriteFieldProps {
 /** Writes one field of the state in a box that fits its type, or several as JSON. What the service refuses stays in its box. */
 export function WriteField({ id, state, onWritten }: WriteFieldProps) {
   const schema = useLoaded((signal) => client.stateSchema({ signal }), []).state.value;
-  const said = useSignal('');
+  const notice = useSignal('');
   const name = useSignal<string | undefined>(undefined);
   const text = useSignal<string | undefined>(undefined);
   const fault = useSignal('');
   const writing = useAction<[JsonObject]>(async (signal, fields) => {
     await client.threads.writeState(id, fields, { signal });
-    said.value = `${Object.keys(fields).join(', ')}: written.`;
+    notice.value = `${Object.keys(fields).join(', ')}: written.`;
     text.value = undefined;
     onWritten();
   });
@@ -32,7 +32,7 @@ export function WriteField({ id, state, onWritten }: WriteFieldProps) {
   const box = text.value ?? (field ? boxTextOf(field, state[field.name]) : '{}');
   const onSubmit = (event: Event): void => {
     event.preventDefault();
-    said.value = '';
+    notice.value = '';
     const read = field ? readWritten(field, box) : readObject('The text', box);
     fault.value = 'fault' in read ? read.fault : '';
     if ('fault' in read) return;
@@ -76,8 +76,8 @@ export function WriteField({ id, state, onWritten }: WriteFieldProps) {
           </button>
         </div>
       </form>
-      <p class="said" role="status">
-        {said.value}
+      <p class="notice" role="status">
+        {notice.value}
       </p>
     </details>
   );
