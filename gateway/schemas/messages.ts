@@ -76,7 +76,8 @@ const blockTypes = {
 
 const Block = Type.Unsafe<{ type: string; [key: string]: unknown }>({
   title: 'Block',
-  description: 'One part of the content of a message. Fields that are not listed are kept as they came.',
+  description:
+    'One part of the content of a message. `file_id` names an uploaded file of the caller. Fields that are not listed are kept as they came.',
   type: 'object',
   required: ['type'],
   properties: {

@@ -1,3 +1,4 @@
+import { availableParallelism, loadavg } from 'node:os';
 import test from 'ava';
 import type { Page } from 'playwright-core';
 import { serve } from '../http/service.ts';
@@ -9,8 +10,8 @@ import { browserTest } from './suite.ts';
 
 const service = serve(test, 'chatting');
 
-/** Times are bounds on a machine of its own; on a busy one they are twice as long. */
-const slack = 2;
+/** Times are bounds on an idle machine. On a busy one they are longer: twice, or as often as processes wait for each processor. */
+const slack = (): number => Math.max(2, (loadavg()[0] ?? 0) / availableParallelism());
 
 const box = (page: Page) => page.getByRole('textbox', { name: 'Message', exact: true });
 const messages = (page: Page) => page.getByRole('region', { name: 'Messages' });
@@ -88,8 +89,38 @@ browserTest('2,000 chunks a second are drawn without a task of more than 100 ms'
   await saw(page, last);
   const longest = await longestTask(page);
   t.log(`the longest task took ${longest.toFixed(0)} ms`);
-  t.true(longest <= 100 * slack, `${String(longest)} ms`);
+  t.true(longest <= 100 * slack(), `${String(longest)} ms`);
 });
+
+browserTest(
+  'a reload in the middle of a fast run replays thousands of chunks without a task of more than 100 ms',
+  async (t) => {
+    const { page } = await openPage(t, `${service.url()}/playground#/chat`);
+    await say(page, 'flood 16000');
+    await saw(page, 'word9000');
+    await page.addInitScript(() => {
+      const found = globalThis as unknown as { longest: number };
+      found.longest = 0;
+      new PerformanceObserver((list) => {
+        for (const { duration } of list.getEntries()) found.longest = Math.max(found.longest, duration);
+      }).observe({ entryTypes: ['longtask'] });
+    });
+    await page.reload();
+    await saw(page, 'word9000');
+    const longest = await longestTask(page);
+    t.log(`the longest task took ${longest.toFixed(0)} ms`);
+    t.true(longest <= 100 * slack());
+    await page.getByRole('status').filter({ hasText: 'Completed' }).waitFor();
+    const text = (await messages(page).getByRole('article').last().locator('.message-body').innerText()).replaceAll(
+      /\s+/g,
+      ' ',
+    );
+    const expected = Array.from({ length: 16_000 }, (_, index) =>
+      index % 40 === 39 ? 'end. ' : `word${String(index)} `,
+    );
+    t.is(text.trim(), expected.join('').trim());
+  },
+);
 
 /** Adds messages to a thread, as a caller does. */
 async function fill(threadId: string, count: number): Promise<void> {
@@ -155,11 +186,11 @@ browserTest(
     }
     const loading = await longestTask(page);
     t.log(`scrolling to the start, which loads 10,000 messages: the longest task took ${loading.toFixed(0)} ms`);
-    t.true(loading <= 50 * slack);
+    t.true(loading <= 50 * slack());
     await watchTasks(page);
     const typing = await slowestKey(page, () => box(page).pressSequentially('Typing while the thread is long.'));
     t.log(`typing: ${typing.toFixed(0)} ms to the next frame at most`);
-    t.true(typing <= 50 * slack);
+    t.true(typing <= 50 * slack());
     for (let part = 0; part <= 20; part++)
       await messages(page).evaluate((element, at) => {
         element.scrollTop = element.scrollHeight * at;
@@ -167,7 +198,7 @@ browserTest(
     await saw(page, `Message ${String(count - 1)}.`);
     const scrolling = await longestTask(page);
     t.log(`typing and scrolling: the longest task took ${scrolling.toFixed(0)} ms`);
-    t.true(scrolling <= 50 * slack);
+    t.true(scrolling <= 50 * slack());
   },
 );
 

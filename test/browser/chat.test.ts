@@ -225,3 +225,44 @@ browserTest('what was typed and not sent outlives a reload', async (t) => {
   await page.reload();
   t.is(await page.getByRole('textbox', { name: 'Message', exact: true }).inputValue(), 'not yet');
 });
+
+browserTest('a message to a busy thread waits in sight, and its run follows the one before', async (t) => {
+  await using gate = await openGate();
+  const { page } = await openPage(t, chat());
+  await page.getByText('Options').click();
+  await page.getByLabel('Further config, as a JSON object').fill(JSON.stringify({ gate: gate.url }));
+  await say(page, 'gate');
+  await saw(page, 'The first half,');
+  await say(page, 'and then');
+  await page.getByRole('list', { name: 'Messages that wait for their run' }).getByText('and then').waitFor();
+  gate.open();
+  await saw(page, 'You said and then.');
+  await status(page, 'Completed');
+  t.deepEqual(await messages(page).locator('.message-body').allInnerTexts(), [
+    'gate',
+    'The first half, and the second.',
+    'and then',
+    'You said and then.',
+  ]);
+});
+
+browserTest('a run that undoes the one before takes its messages from the page', async (t) => {
+  await using gate = await openGate();
+  const { page } = await openPage(t, chat());
+  await say(page, 'kept');
+  await saw(page, 'You said kept.');
+  await page.getByText('Options').click();
+  await page.getByLabel('Further config, as a JSON object').fill(JSON.stringify({ gate: gate.url }));
+  await say(page, 'gate');
+  await saw(page, 'The first half,');
+  await page.getByLabel('When the thread is busy').selectOption('rollback');
+  await say(page, 'instead');
+  await saw(page, 'You said instead.');
+  await status(page, 'Completed');
+  t.deepEqual(await messages(page).locator('.message-body').allInnerTexts(), [
+    'kept',
+    'You said kept.',
+    'instead',
+    'You said instead.',
+  ]);
+});

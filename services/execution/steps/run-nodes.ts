@@ -2,7 +2,7 @@ import { isRunFailure } from '@agent-workflow/graph/state/failure';
 import { runStep } from '@agent-workflow/graph/run/step';
 import type { StepResult } from '@agent-workflow/graph/run/super-step';
 import type { EventWriter } from '../events/event-writer.ts';
-import { isMemoryAway } from './bound-memory.ts';
+import { isServiceAway } from './node-calls.ts';
 import { createBranchRecords } from './branch-records.ts';
 import type { DriveOptions } from './drive-options.ts';
 import { awakeNodes, type RunState } from './run-state.ts';
@@ -44,7 +44,7 @@ export async function runNodes(options: DriveOptions, events: EventWriter, runSt
     now: options.now,
     state: runState.state,
     run: runContext,
-    memoryUnder: options.memoryUnder,
+    servicesUnder: options.servicesUnder,
     continuation: runState.continuation,
     answers: runState.answers,
     isRemote: options.isRemote,
@@ -64,7 +64,7 @@ export async function runNodes(options: DriveOptions, events: EventWriter, runSt
   const result = await running.catch((error: unknown) => {
     const cause = isRunFailure(error) ? error.cause : undefined;
     // A store that is unavailable does not fail the run: the run is released, and its step runs again.
-    throw records.failure() ?? branchRecords.failure() ?? (isMemoryAway(cause) ? cause : error);
+    throw records.failure() ?? branchRecords.failure() ?? (isServiceAway(cause) ? cause : error);
   });
   return { ...result, retries };
 }

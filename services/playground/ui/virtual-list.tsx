@@ -33,6 +33,7 @@ export function VirtualList<T>({ label, items, keyOf, render, estimate, ...optio
   const [, redraw] = useReducer((count: number) => count + 1, 0);
   const held = useRef<Virtualizer<HTMLDivElement, HTMLLIElement> | undefined>(undefined);
   const wasAtEnd = useRef(followsEnd);
+  const lastTop = useRef(0);
   const ofVirtual = {
     count: items.length,
     getScrollElement: () => scroller.current,
@@ -59,7 +60,10 @@ export function VirtualList<T>({ label, items, keyOf, render, estimate, ...optio
   const onScroll = (): void => {
     const { current } = scroller;
     if (!current) return;
-    wasAtEnd.current = current.scrollHeight - current.scrollTop - current.clientHeight < nearEnd;
+    const isAtEnd = current.scrollHeight - current.scrollTop - current.clientHeight < nearEnd;
+    // Items that are measured move the end away: only who scrolls up has left it.
+    if (isAtEnd || current.scrollTop < lastTop.current) wasAtEnd.current = isAtEnd;
+    lastTop.current = current.scrollTop;
     if (!wasAtEnd.current && current.scrollTop < nearStart) onNearStart?.();
   };
   return (

@@ -1,5 +1,6 @@
 import { notFound } from '@agent-workflow/kit/errors';
 import type { FixThreadRequest, MessageCalls } from '@agent-workflow/protos/threads';
+import type { References } from '../files/references.ts';
 import { listMessages, toMessageJson } from '../lists/lists.ts';
 import { decideAddMessages } from '../messages/add.ts';
 import { decideDeleteMessage } from '../messages/delete.ts';
@@ -16,10 +17,11 @@ const fixAttempts = 5;
 interface MessageCallsOptions {
   readonly store: ThreadReads & ThreadLists;
   readonly changing: Changing;
+  readonly references: References;
   readonly now: () => number;
 }
 
-export function createMessageCalls({ store, changing, now }: MessageCallsOptions): MessageCalls {
+export function createMessageCalls({ store, changing, references, now }: MessageCallsOptions): MessageCalls {
   const { replyOnRequest } = changing;
 
   /** @returns how many assistant messages were removed. */
@@ -45,7 +47,8 @@ export function createMessageCalls({ store, changing, now }: MessageCallsOptions
       return { json: toMessageJson(message) };
     },
 
-    addMessages: (request) => {
+    addMessages: async (request) => {
+      await references.noteRequest(request, request.messages);
       const reads = { messages: idsOf(request.messages) };
       return replyOnRequest({ key: keyOf(request), reads, method: 'addMessages', request }, (snapshot) =>
         decideAddMessages(request, snapshot, now()),

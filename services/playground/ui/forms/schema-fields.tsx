@@ -35,7 +35,9 @@ interface FieldProps {
 function Field({ field, text, error, onText }: FieldProps) {
   const id = useId();
   const { label, description, isRequired, fallback } = field;
-  const hint = [description, fallback !== undefined && `default ${fallback}`].filter(Boolean).join('; ');
+  const hint = [description, fallback !== undefined && fallback !== '' && `default ${fallback}`]
+    .filter(Boolean)
+    .join('; ');
   return (
     <div class="field">
       <label for={id}>

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { route, toHash } from '../../session/route.ts';
 import { token } from '../../session/session.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
@@ -43,6 +43,16 @@ function Thread({ chat, forking }: Opened) {
   const drawn = chat.drawn.value;
   const { conversation, threadId, followed } = chat;
   const isWaiting = conversation.run?.status === 'interrupted' && followed.value === undefined;
+  // What does not change with each frame is not drawn with each.
+  const composer = useMemo(
+    () => (
+      <>
+        <LocalCalls chat={chat} />
+        <Composer chat={chat} />
+      </>
+    ),
+    [chat],
+  );
   const retry = async (): Promise<void> => {
     const last = conversation.entries.findLast(({ role }) => role === 'user');
     const request = takeOptions();
@@ -66,10 +76,9 @@ function Thread({ chat, forking }: Opened) {
       <div class="chat-foot">
         {forking.error.value !== undefined && !forking.edited.value && <ErrorNote error={forking.error.value} />}
         <RunBar {...{ chat, drawn }} onRetry={retry} />
-        <LocalCalls chat={chat} />
         {isWaiting && (conversation.run?.interrupts?.length ?? 0) > 0 && <Questions chat={chat} />}
         {isWaiting && (conversation.run?.calls?.length ?? 0) > 0 && <OpenCalls chat={chat} />}
-        <Composer chat={chat} />
+        {composer}
       </div>
       {forking.edited.value && <EditDialog forking={forking} options={takeOptions} />}
     </div>
@@ -99,7 +108,7 @@ function Messages({ chat, forking }: MessagesProps) {
           </button>
         </p>
       )}
-      {isRefused && <ErrorNote error={error.value} again={loadOlder} />}
+      {isRefused && <ErrorNote error={error.value} again={chat.reopen} />}
       {conversation.entries.length === 0 ? (
         <p class="empty hint">{emptyText(chat)}</p>
       ) : (

@@ -15,6 +15,7 @@ import { go } from '../../session/route.ts';
 import { browserTools } from './browser-tools.ts';
 import {
   applyEvent,
+  clearEntries,
   emptyConversation,
   isUnderWay,
   mergePage,
@@ -59,6 +60,8 @@ export interface Chat {
   readonly start: (body: RunRequest) => Promise<void>;
   /** Follows what is under way again, after a failure. */
   readonly again: () => Promise<void>;
+  /** Reads the thread anew, after its messages could not be read. */
+  readonly reopen: () => void;
   /** Makes the open calls of tools that this browser has, once, and sends what they gave. */
   readonly runCalls: () => Promise<void>;
   readonly dispose: () => void;
@@ -85,6 +88,8 @@ export function createChat(opened: string | undefined, run: string | undefined):
   const startedHere = new Set<string>();
   const queue: string[] = [];
   let rounds = 0;
+  /** Whether a run was started that undoes the one that is followed. */
+  let undoes = false;
   let lastAttempt: { readonly body: string; readonly key: string } | undefined;
 
   const onConnection = (change: ConnectionChange): void => {
@@ -112,17 +117,25 @@ export function createChat(opened: string | undefined, run: string | undefined):
     if (id !== undefined) await history.refresh(id).catch(() => undefined);
   };
 
+  /** A run that was rolled back has taken its messages with it. */
+  const readAnew = async (): Promise<void> => {
+    undoes = false;
+    clearEntries(conversation);
+    await history.loadNewest(threadId.peek() ?? '');
+  };
+
   /** Follows the runs of the queue one after the other, and what else the thread has under way. */
   const follow = async (): Promise<void> => {
     if (followed.peek() !== undefined) return;
     failure.value = undefined;
     try {
-      for (let runId = queue.shift(); runId !== undefined; runId = queue.shift() ?? (await otherUnderWay())) {
+      for (let runId = queue.shift(); runId !== undefined; runId = await nextRun()) {
         followed.value = runId;
         enterInput(runId);
         if (conversation.run?.runId !== runId) setRun({ runId, status: 'queued', restarts: 0 });
         await followOne(runId);
-        await refresh();
+        if (undoes) await readAnew();
+        else await refresh();
         await answerCalls(toolsOn.peek());
       }
     } catch (error) {
@@ -151,6 +164,9 @@ export function createChat(opened: string | undefined, run: string | undefined):
     return runs.findLast(({ status, run_id: runId }) => isUnderWay(status) && runId !== followed.peek())?.run_id;
   };
 
+  /** What is to be followed next; a run may have been started while the list was read. */
+  const nextRun = async (): Promise<string | undefined> => queue.shift() ?? (await otherUnderWay()) ?? queue.shift();
+
   const begin = async (body: RunRequest, isRound = false): Promise<void> => {
     const id = threadId.peek();
     const sent = {
@@ -161,16 +177,20 @@ export function createChat(opened: string | undefined, run: string | undefined):
     const text = JSON.stringify(sent);
     // The same request after a failure is the same run, if the service has taken it without our hearing of it.
     lastAttempt = lastAttempt?.body === text ? lastAttempt : { body: text, key: crypto.randomUUID() };
+    const isUndoing = body.config?.multitask_strategy === 'rollback' && isUnderWay(conversation.run?.status);
     const started = await client.runs.start(sent, { signal: ended, idempotencyKey: lastAttempt.key });
     lastAttempt = undefined;
     if (!isRound) rounds = 0;
     startedHere.add(started.run_id);
+    undoes ||= isUndoing;
     waiting.value = [...waiting.peek(), { runId: started.run_id, messages: body.messages }];
     isThreadAbsent.value = false;
     history.settle();
     threadId.value = started.thread_id;
     go({ view: 'chat', id: started.thread_id, query: { run: started.run_id } }, { replace: true });
-    queue.push(started.run_id);
+    // The run may have been found by the list of runs before the reply came.
+    if (followed.peek() === started.run_id) enterInput(started.run_id);
+    else queue.push(started.run_id);
     connection.value = undefined;
   };
 
@@ -225,11 +245,15 @@ export function createChat(opened: string | undefined, run: string | undefined):
     await follow();
   };
 
+  const reopen = (): void => {
+    const id = threadId.peek();
+    if (id !== undefined) void open(id);
+  };
   if (opened === undefined) history.settle();
-  else void open(opened);
+  else reopen();
 
   return {
-    ...{ conversation, history, threadId, followed, waiting, connection, localCalls, failure, again },
+    ...{ conversation, history, threadId, followed, waiting, connection, localCalls, failure, again, reopen },
     drawn: frame.drawn,
     isAbsent: isThreadAbsent,
     start: async (body) => {

@@ -70,8 +70,8 @@ export function Composer({ chat }: { readonly chat: Chat }) {
           <span class="unseen">Message</span>
           <textarea
             rows={2}
-            placeholder="Message to the agent"
-            aria-describedby="composer-hint"
+            placeholder="Message to the agent. Ctrl+Enter or ⌘+Enter sends"
+
             value={text}
             onInput={(event) => setText(event.currentTarget.value)}
             onKeyDown={onKeyDown}
@@ -81,9 +81,6 @@ export function Composer({ chat }: { readonly chat: Chat }) {
           {isSending ? 'Sending …' : 'Send'}
         </button>
       </div>
-      <p class="hint" id="composer-hint">
-        Ctrl+Enter or ⌘+Enter sends
-      </p>
       <Options />
     </form>
   );

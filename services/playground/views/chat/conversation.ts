@@ -68,7 +68,7 @@ export const emptyConversation = (): Conversation => ({
   run: undefined,
 });
 
-/** A message as lists give it; newer services say which checkpoint it came with. */
+/** A message as lists give it: most name the checkpoint that they came with. */
 export type LoggedMessage = Message & { readonly checkpoint_id?: string };
 
 const toEntry = (message: LoggedMessage): Entry => ({
@@ -96,6 +96,12 @@ function noteCalls({ calls }: Conversation, blocks: readonly Block[]): void {
     if (block.type === 'tool_call' || block.type === 'remote_tool_call')
       calls.set(String(block['id']), String(block['name']));
   }
+}
+
+/** Takes all messages away: they are read anew. */
+export function clearEntries({ entries, byId }: Conversation): void {
+  entries.length = 0;
+  byId.clear();
 }
 
 /** Adds a page of the log in front of all that is there. What is there already stays where it is. */

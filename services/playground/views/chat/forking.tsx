@@ -7,7 +7,8 @@ import { ErrorNote } from '../../ui/error-note.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import type { Chat } from './chat.ts';
 import type { Entry } from './conversation.ts';
-import { forkPointOf, type Checkpoint, type CheckpointReads, type ForkPoint } from './forks.ts';
+import { checkpointOf, messageBefore, type Checkpoint, type CheckpointReads } from './forks.ts';
+import { isAbsent } from './history.ts';
 
 /** Forks of one thread, and why some cannot be made. */
 export interface Forking {
@@ -32,21 +33,28 @@ export function createForking({ threadId, conversation, history }: Chat): Forkin
   const error = signal<unknown>(undefined);
   const edited = signal<Entry | undefined>(undefined);
 
-  const pointOf = async (entry: Entry, place: 'with' | 'before'): Promise<ForkPoint | undefined> => {
-    const isFirst = history.before.peek() === 0 && conversation.entries[0] === entry;
-    const point = await forkPointOf({ ...entry, isFirst }, place, readsOf(threadId.peek() ?? ''));
-    if (point === undefined) {
-      refusals.value = new Map([...refusals.value, [entry.id, notKept]]);
-      edited.value = undefined;
-    }
-    return point;
+  const refuse = (entry: Entry): void => {
+    refusals.value = new Map([...refusals.peek(), [entry.id, notKept]]);
+    edited.value = undefined;
   };
 
-  /** The id of the new thread; `undefined` for one that the next run makes. */
-  const threadAt = async (point: ForkPoint): Promise<string | undefined> => {
-    if (point === 'start') return undefined;
-    const made = await client.threads.fork(threadId.peek() ?? '', point.checkpointId);
-    return made.thread_id;
+  /** Makes a thread that ends behind a message. @returns its id; `undefined` when that version is no longer kept. */
+  const forkBehind = async (entry: Entry): Promise<string | undefined> => {
+    const id = threadId.peek() ?? '';
+    const { entries } = conversation;
+    try {
+      const point = await checkpointOf(entry, entries[entries.indexOf(entry) + 1], readsOf(id));
+      return point === undefined ? undefined : (await client.threads.fork(id, point)).thread_id;
+    } catch (thrown) {
+      if (isAbsent(thrown)) return undefined;
+      throw thrown;
+    }
+  };
+
+  /** The message before another, and `start` before the first. */
+  const before = async (entry: Entry): Promise<Entry | 'start' | undefined> => {
+    if (conversation.entries[0] === entry) await history.loadOlder(threadId.peek() ?? '');
+    return conversation.entries[0] === entry ? 'start' : messageBefore(conversation.entries, entry);
   };
 
   const doing = async (work: () => Promise<boolean>): Promise<boolean> => {
@@ -65,9 +73,9 @@ export function createForking({ threadId, conversation, history }: Chat): Forkin
     edited,
     fork: (entry) =>
       void doing(async () => {
-        const point = await pointOf(entry, 'with');
-        const id = point && (await threadAt(point));
-        if (id !== undefined) go({ view: 'chat', id });
+        const id = await forkBehind(entry);
+        if (id === undefined) refuse(entry);
+        else go({ view: 'chat', id });
         return true;
       }),
     edit: (entry) => {
@@ -80,9 +88,13 @@ export function createForking({ threadId, conversation, history }: Chat): Forkin
     send: (text, request) =>
       doing(async () => {
         const entry = edited.peek();
-        const point = entry && (await pointOf(entry, 'before'));
-        if (!point) return false;
-        const id = await threadAt(point);
+        if (!entry) return false;
+        const point = await before(entry);
+        const id = point === undefined || point === 'start' ? undefined : await forkBehind(point);
+        if (point === undefined || (point !== 'start' && id === undefined)) {
+          refuse(entry);
+          return false;
+        }
         const run = await client.runs.start({
           ...request,
           messages: [{ role: 'user', content: text }],

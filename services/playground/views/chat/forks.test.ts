@@ -1,15 +1,15 @@
 import test from 'ava';
-import { forkPointOf, type Checkpoint, type CheckpointReads } from './forks.ts';
+import { checkpointOf, messageBefore, type Checkpoint, type CheckpointReads, type ForkedMessage } from './forks.ts';
 
 const at = (second: number): string => new Date(1_790_000_000_000 + second * 1000).toISOString();
 const checkpoint = (id: string, second: number): Checkpoint => ({ checkpoint_id: id, created_at: at(second) });
 
 /** Each checkpoint holds the messages of those before it and its own. */
-const readsOf = (kept: readonly (readonly [Checkpoint, string])[]): CheckpointReads => ({
+const readsOf = (kept: readonly (readonly [Checkpoint, ...string[]])[]): CheckpointReads => ({
   list: () => Promise.resolve(kept.map(([each]) => each)),
   holds: (id, messageId) => {
     const index = kept.findIndex(([each]) => each.checkpoint_id === id);
-    return Promise.resolve(kept.slice(index).some(([, message]) => message === messageId));
+    return Promise.resolve(kept.slice(index).some(([, ...messages]) => messages.includes(messageId)));
   },
 });
 
@@ -19,25 +19,41 @@ const thread = readsOf([
   [checkpoint('c2', 2), 'answer 1'],
   [checkpoint('c1', 1), 'question 1'],
 ]);
-const message = (id: string, second: number, isFirst = false) => ({ id, timestamp: at(second), isFirst });
-
-test('a fork with a message begins at the first checkpoint that holds it, also when another was made in the same millisecond', async (t) => {
-  t.deepEqual(await forkPointOf(message('answer 2', 4), 'with', thread), { checkpointId: 'c4' });
-  t.deepEqual(await forkPointOf(message('question 2', 3), 'with', thread), { checkpointId: 'c3' });
+const message = (id: string, second: number, checkpointId?: string): ForkedMessage => ({
+  ...{ id, timestamp: at(second) },
+  ...(checkpointId !== undefined && { checkpointId }),
 });
 
-test('a fork before a message begins at the checkpoint before it', async (t) => {
-  t.deepEqual(await forkPointOf(message('question 2', 3), 'before', thread), { checkpointId: 'c2' });
-  const named = { ...message('question 2', 3), checkpointId: 'c3' };
-  t.deepEqual(await forkPointOf(named, 'before', thread), { checkpointId: 'c2' });
+test('a message that names its checkpoint is forked there, and nothing is read', async (t) => {
+  const reads = { list: () => t.fail() as never, holds: () => t.fail() as never };
+  t.is(await checkpointOf(message('m', 1, 'c9'), undefined, reads), 'c9');
 });
 
-test('a fork before the first message is a new thread', async (t) => {
-  t.is(await forkPointOf(message('question 1', 1, true), 'before', thread), 'start');
+test('a message that names none is forked at the first checkpoint that holds it, also when two were made in one millisecond', async (t) => {
+  t.is(await checkpointOf(message('answer 2', 4), undefined, thread), 'c4');
+  t.is(await checkpointOf(message('question 2', 3), message('answer 2', 4), thread), 'c3');
+  t.is(await checkpointOf(message('question 1', 1), message('answer 1', 2), thread), 'c1');
 });
 
-test('a message whose checkpoint is no longer kept has no fork', async (t) => {
-  const rest = readsOf([[checkpoint('c4', 9), 'answer 1']]);
-  t.is(await forkPointOf(message('answer 1', 2), 'with', rest), undefined);
-  t.is(await forkPointOf({ ...message('answer 1', 2), checkpointId: 'gone' }, 'before', rest), undefined);
+test('of the messages that a fork has copied only the last has a version that ends behind it', async (t) => {
+  const fork = readsOf([
+    [checkpoint('c2', 10), 'new'],
+    [checkpoint('c1', 9), 'a', 'b'],
+  ]);
+  t.is(await checkpointOf(message('b', 2), message('new', 10), fork), 'c1');
+  t.is(await checkpointOf(message('a', 1), message('b', 2), fork), undefined);
+});
+
+test('a message whose checkpoints are gone has no fork', async (t) => {
+  const rest = readsOf([[checkpoint('c4', 9), 'answer 1', 'more']]);
+  t.is(await checkpointOf(message('answer 1', 2), message('more', 8), rest), undefined);
+  t.is(await checkpointOf(message('answer 1', 2), undefined, readsOf([])), undefined);
+});
+
+test('what stands before a message is the last one that came without it', (t) => {
+  const [a, b, c, d] = [message('a', 1, 'c1'), message('b', 2, 'c2'), message('c', 2, 'c2'), message('d', 3)];
+  const all = [a, b, c, d] as const;
+  t.is(messageBefore(all, c), a);
+  t.is(messageBefore(all, d), c);
+  t.is(messageBefore(all, a), undefined);
 });

@@ -4,16 +4,12 @@ export interface Checkpoint {
   readonly created_at: string;
 }
 
-/** Where a fork begins: at a checkpoint, or with nothing, as the thread itself began. */
-export type ForkPoint = { readonly checkpointId: string } | 'start';
-
-/** A message that may be forked from, and its place in the log. */
+/** A message of the log, as far as forks care. */
 export interface ForkedMessage {
   readonly id: string;
   readonly timestamp: string;
+  /** The checkpoint that a fork begins at which ends behind this message; messages that a fork has copied do not name it. */
   readonly checkpointId?: string | undefined;
-  /** Whether it is the first message of the thread. */
-  readonly isFirst: boolean;
 }
 
 export interface CheckpointReads {
@@ -27,42 +23,36 @@ export interface CheckpointReads {
 const maxReads = 6;
 
 /**
- * Where to fork so that the new thread ends `with` a message, or just `before` it. `undefined` when the service no longer keeps that
+ * The checkpoint at which a fork ends behind a message, and before the message `next`. `undefined` when the service no longer keeps that
  * version.
  */
-export async function forkPointOf(
-  message: ForkedMessage,
-  place: 'with' | 'before',
-  reads: CheckpointReads,
-): Promise<ForkPoint | undefined> {
-  if (place === 'with' && message.checkpointId !== undefined) return { checkpointId: message.checkpointId };
-  if (place === 'before' && message.isFirst) return 'start';
-  const kept = await reads.list();
-  const index = await indexOf(message, kept, reads);
-  const found = index === undefined ? undefined : kept[place === 'with' ? index : index + 1];
-  return found && { checkpointId: found.checkpoint_id };
-}
-
-/** The checkpoint that a message came with: the one it names, or the first that holds it, from about when it was written. */
-async function indexOf(
+export async function checkpointOf(
   { id, timestamp, checkpointId }: ForkedMessage,
-  kept: readonly Checkpoint[],
-  { holds }: CheckpointReads,
-): Promise<number | undefined> {
-  if (checkpointId !== undefined) {
-    const named = kept.findIndex(({ checkpoint_id: known }) => known === checkpointId);
-    return named === -1 ? undefined : named;
-  }
+  next: ForkedMessage | undefined,
+  { list, holds }: CheckpointReads,
+): Promise<string | undefined> {
+  if (checkpointId !== undefined) return checkpointId;
+  const kept = await list();
   const written = Date.parse(timestamp);
+  // A fork holds what was written before it was made: its messages are older than all that it keeps.
   const first = kept.findLastIndex(({ created_at: at }) => Date.parse(at) >= written);
   for (let index = first; index >= 0 && index > first - maxReads; index--) {
-    const candidate = kept[index];
-    if (candidate && (await holds(candidate.checkpoint_id, id))) return isFirstWith(index) ? index : undefined;
+    const candidate = kept[index]?.checkpoint_id ?? '';
+    if (!(await holds(candidate, id))) continue;
+    // The oldest that is kept may be later than the one that the message came with.
+    const isOldest = index === kept.length - 1;
+    return isOldest && next && (await holds(candidate, next.id)) ? undefined : candidate;
   }
   return undefined;
+}
 
-  /** The oldest that is kept may be later than the one that the message came with. */
-  function isFirstWith(index: number): boolean {
-    return index < first || index < kept.length - 1;
-  }
+/** The message behind which a fork ends that leaves out another: the last one before it that did not come with it. */
+export function messageBefore<Message extends ForkedMessage>(
+  messages: readonly Message[],
+  message: Message,
+): Message | undefined {
+  const index = messages.indexOf(message);
+  return messages
+    .slice(0, index)
+    .findLast(({ checkpointId }) => checkpointId === undefined || checkpointId !== message.checkpointId);
 }

@@ -25,11 +25,13 @@ const names: Readonly<Record<Entry['role'], string>> = {
   tool: 'Tool',
 };
 
-const clock = new Intl.DateTimeFormat(undefined, { dateStyle: 'short', timeStyle: 'medium' });
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
+const calendar = new Intl.DateTimeFormat(undefined, { dateStyle: 'short', timeStyle: 'short' });
 
 const timeOf = (timestamp: string): string => {
   const time = Date.parse(timestamp);
-  return Number.isNaN(time) ? timestamp : clock.format(time);
+  if (Number.isNaN(time)) return timestamp;
+  return (new Date(time).toDateString() === new Date().toDateString() ? clock : calendar).format(time);
 };
 
 /** A message of the thread with what can be done with it. */

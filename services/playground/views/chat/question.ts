@@ -7,7 +7,7 @@ export interface Question {
   readonly node: string;
   /** What is asked, in words; absent when the node asked with a value of another form. */
   readonly text?: string;
-  /** The whole value that the node asked with, where the words are not all of it. */
+  /** What else the node asked with, beside the words and the form. */
   readonly value?: unknown;
   /** The form of the answer; absent when any text or JSON will do. */
   readonly form?: FormModel;
@@ -20,15 +20,16 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 export function questionOf({ id, node, value }: Interrupt): Question {
   if (!isObject(value)) return { id, node, text: typeof value === 'string' ? value : JSON.stringify(value) };
   const named = ['question', 'message', 'prompt', 'text', 'title'].find((name) => typeof value[name] === 'string');
-  const schema = ['schema', 'response_schema', 'json_schema'].map((name) => value[name]).find(isObject);
-  const choices = ['options', 'choices']
-    .map((name) => value[name])
-    .find((list) => Array.isArray(list) && list.length > 0);
-  const form = schema ? formOf(schema) : choices !== undefined ? formOf({ title: 'Answer', enum: choices }) : undefined;
+  const schemaName = ['schema', 'response_schema', 'json_schema'].find((name) => isObject(value[name]));
+  const choicesName = ['options', 'choices'].find((name) => Array.isArray(value[name]) && value[name].length > 0);
+  const formName = schemaName ?? choicesName;
+  const rest = Object.entries(value).filter(([name]) => name !== named && name !== formName);
   return {
     ...{ id, node },
     ...(named !== undefined && { text: String(value[named]) }),
-    ...(Object.keys(value).length > (named === undefined ? 0 : 1) && { value }),
-    ...(form && { form }),
+    ...(rest.length > 0 && { value: Object.fromEntries(rest) }),
+    ...(formName !== undefined && {
+      form: formOf(formName === schemaName ? value[formName] : { title: 'Answer', enum: value[formName] }),
+    }),
   };
 }

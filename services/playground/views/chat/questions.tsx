@@ -88,9 +88,9 @@ interface OneQuestionProps {
 function OneQuestion({ question, answer, errors, mayStayOpen, onAnswer }: OneQuestionProps) {
   const { node, text, value, form } = question;
   return (
-    <fieldset>
+    <fieldset class="stack">
       <legend>{text ?? `The node ${node} asks`}</legend>
-      {value !== undefined && <JsonView label={`What ${node} asks with`} value={value} />}
+      {value !== undefined && <JsonView label={`What else ${node} asks with`} value={value} />}
       {!answer.isLeftOpen && form && (
         <SchemaFields {...{ form, errors }} texts={answer.texts} onChange={(texts) => onAnswer({ ...answer, texts })} />
       )}
@@ -203,7 +203,7 @@ function OpenCall({ call: { name, args }, isBusy, onAnswer }: OpenCallProps) {
     else void onAnswer(read.errors ? text : read.value, isError);
   };
   return (
-    <fieldset>
+    <fieldset class="stack">
       <legend>
         The agent calls <code>{name}</code>
       </legend>
