@@ -6,6 +6,8 @@ import type { RecordedStep } from './log/recorded-steps.ts';
 import type { RunRecord } from './recorded-run.ts';
 
 const rowHeight = 40;
+/** The shortest step is drawn as wide, in percent. */
+const minBar = 0.6;
 
 interface StepListProps {
   readonly log: RunLog;
@@ -79,8 +81,8 @@ function StepRow({ visit, isFirst, isRebuilt, recorded, axis, now, onShow }: Ste
   const endedAt = visit.endedAt ?? (visit.state === 'sleeping' ? now : undefined);
   const until = kept?.endedAt ?? endedAt ?? now;
   const percent = (at: number): number => (100 * (at - axis.start)) / (axis.end - axis.start);
-  const left = clamp(percent(startedAt));
-  const width = Math.max(0.4, clamp(percent(until)) - left);
+  const left = Math.min(100 - minBar, clamp(percent(startedAt)));
+  const width = Math.max(minBar, clamp(percent(until)) - left);
   const notes = [...restartsOf(visit, kept), ...(isFirst ? tokensOf(recorded) : [])].join(', ');
   return (
     <button type="button" class={`step step-${visit.state}`} onClick={() => onShow(visit)}>
@@ -90,7 +92,7 @@ function StepRow({ visit, isFirst, isRebuilt, recorded, axis, now, onShow }: Ste
       </span>
       <span class="step-node">{visit.node}</span>
       <span class="step-track">
-        <span class="step-bar" style={{ left: `${String(left)}%`, width: `${String(Math.min(width, 100 - left))}%` }} />
+        <span class="step-bar" style={{ left: `${String(left)}%`, width: `${String(width)}%` }} />
         {visit.attempts.slice(1).map(({ at, cause }) => (
           <span key={at} class={`step-mark step-mark-${cause}`} style={{ left: `${String(clamp(percent(at)))}%` }} />
         ))}

@@ -20,6 +20,7 @@ export function GraphDrawing({ graph, facts }: GraphDrawingProps) {
         aria-label={describe(graph, facts)}
         width={width}
         height={height}
+        style={{ minWidth: `${String(width * minScale)}px` }}
         viewBox={`0 0 ${String(width)} ${String(height)}`}
       >
         {edges.map(({ source, target, conditional, path, head }) => (
@@ -35,6 +36,9 @@ export function GraphDrawing({ graph, facts }: GraphDrawingProps) {
     </div>
   );
 }
+
+/** A drawing that is wider than its box shrinks so far, and scrolls beyond. */
+const minScale = 0.85;
 
 /** How far the inner frame of a sub-graph stands from its outer one. */
 const frameGap = 3;
