@@ -77,7 +77,7 @@ function toNode(token: Token, key: number): ComponentChildren {
     case 'link':
       return link(known as Tokens.Link, key);
     case 'image':
-      return link({ ...(known as Tokens.Image), tokens: [] }, key, `Image: ${String(known['text'] || known['href'])}`);
+      return image(known as Tokens.Image, key);
     case 'text':
       return known.tokens ? <span key={key}>{nodesOf(known.tokens)}</span> : withoutEntities(String(known['text']));
     case 'escape':
@@ -143,6 +143,10 @@ function table({ header, rows }: Tokens.Table, key: number) {
     </div>
   );
 }
+
+/** An image is not loaded: its address may be anywhere. */
+const image = ({ href, text }: Tokens.Image, key: number) =>
+  link({ href, tokens: [] }, key, `Image: ${text === '' ? href : text}`);
 
 /** A link that leads nowhere else than to a web page or a mailbox; any other address is text. */
 function link({ href, tokens }: Pick<Tokens.Link, 'href' | 'tokens'>, key: number, label?: string) {

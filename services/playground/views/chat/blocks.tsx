@@ -91,7 +91,7 @@ function Folded({ kind, name, value, isBad = false }: FoldedProps) {
 
 /** The beginning of a value, for a line. */
 function digest(value: unknown): string {
-  const json = typeof value === 'string' ? value.slice(0, 200) : (JSON.stringify(value) ?? '');
+  const json = typeof value === 'string' ? value.slice(0, 200) : JSON.stringify(value ?? null);
   return json.length > 100 ? `${json.slice(0, 100)} …` : json;
 }
 

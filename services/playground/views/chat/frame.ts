@@ -1,7 +1,7 @@
 import { signal, type ReadonlySignal } from '@preact/signals';
 
 /** Gathers changes, so that the page is drawn once a frame however many there are. */
-export interface Frame {
+interface Frame {
   /** Raised with each drawing. */
   readonly drawn: ReadonlySignal<number>;
   /** Something has changed. */
