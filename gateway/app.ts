@@ -8,6 +8,14 @@ import { withoutAuthentication } from './auth/none.ts';
 import type { GatewayConfig } from './config.ts';
 import type { Services } from './endpoints/common/services.ts';
 import { endpoints } from './endpoints/table.ts';
+import {
+  addressedFiles,
+  addressRoute,
+  createRunFiles,
+  grantedFiles,
+  runFilesRoute,
+  withAddresses,
+} from './files/index.ts';
 import type { Authenticate, Authorize } from './http/access.ts';
 import type { Context, Middleware, RequestState } from './http/context.ts';
 import { readablePath } from './http/path.ts';
@@ -25,6 +33,7 @@ import { apiPages } from './pages/api.ts';
 import { guidePages } from './pages/guide.ts';
 import { homeAt, icon } from './pages/home.ts';
 import { playgroundPages } from './pages/playground.ts';
+import { writeContent } from './replies/content.ts';
 import { createFeeds } from './replies/feeds.ts';
 import { toOpenApi } from './replies/openapi.ts';
 import { withTickets } from './tickets/index.ts';
@@ -57,7 +66,7 @@ export function createApp({
   spans,
   ...deps
 }: AppOptions): App {
-  const meters = registry?.make(gatewayMetrics(endpoints));
+  const meters = registry?.make(gatewayMetrics([...endpoints, addressRoute, runFilesRoute]));
   const counter = meters ? countRefusals(uncounted, meters) : uncounted;
   const secured = authenticate !== withoutAuthentication;
   const services: Services = {
@@ -71,10 +80,11 @@ export function createApp({
     maxBody: deps.config.MAX_BODY_BYTES,
     callerOf: (ctx) => callerOf(ctx, deps.config.TRUST_PROXY_HOPS),
   });
-  const { config, log } = deps;
+  const { config, log, files, threads } = deps;
   const endpointOptions = {
     ...{ config, log, services, authorize, admission, meters },
     takeStreamSlot: limits.takeStreamSlot,
+    forms: { ...files.limits, bufferBytes: files.bytes.bufferBytes },
     runIdempotently: createIdempotency(deps.threads, replyCache),
     feeds: createFeeds(deps.execution),
   };
@@ -89,8 +99,16 @@ export function createApp({
     readablePath,
     ...pagesOf(config),
     limits.failures,
-    authentication(withTickets({ endpoints, tickets: deps.tickets, authenticate })),
+    grantedFiles({
+      runFiles: createRunFiles({ threads, files, log, callTimeoutMs: config.CALL_TIMEOUT_MS }),
+      readGrant: files.readGrant,
+      reserve: (ctx) => admission.reserve(ctx, files.bytes.bufferBytes),
+    }),
+    authentication(
+      withAddresses({ files, authenticate: withTickets({ endpoints, tickets: deps.tickets, authenticate }) }),
+    ),
     limits.requests,
+    addressedFiles({ threads, files, log, callTimeoutMs: config.CALL_TIMEOUT_MS, write: writeContent }),
     routing(routes),
     unmatched,
   ];

@@ -2,6 +2,7 @@ import { integer, required, text, type Settings, type Values } from '@agent-work
 import { processSettings, securitySettings } from '@agent-workflow/runtime/process';
 import { listenHostOf, serviceFileSettings, type AuthMode } from '@agent-workflow/runtime/service-file';
 import { authSettings } from './auth/settings.ts';
+import { fileSettings } from './files/index.ts';
 import { requestSettings } from './http/settings.ts';
 import { limitSettings } from './limits/index.ts';
 import { browserSettings } from './middleware/settings.ts';
@@ -15,6 +16,7 @@ export const gatewaySettings = {
   PORT: integer(8000, 'Port to listen on; 0 takes a free one', { max: 65_535 }),
   ...serviceFileSettings,
   ...requestSettings,
+  ...fileSettings,
   ...authSettings,
   ...limitSettings,
   ...browserSettings,

@@ -7,6 +7,7 @@ import { connect } from '@agent-workflow/protos/wire/connect';
 import { createApp } from './app.ts';
 import { openAuth, rulesOf } from './auth/open.ts';
 import { gatewayProcessSettings, hostOf } from './config.ts';
+import { openFileStore, openFileSweep } from './files/index.ts';
 import { createReadinessCheck } from './upstream/readiness.ts';
 import { openServer } from './server.ts';
 import { retryingExecution } from './upstream/retrying-execution.ts';
@@ -28,20 +29,23 @@ export async function openGatewayProcess(env: Env): Promise<RunningProcess> {
   const threads = opened.use(connect('threads', values.THREADS_ADDRESS, security));
   const execution = opened.use(connect('execution', values.EXECUTION_ADDRESS, security));
   const memory = opened.use(connect('memory', values.MEMORY_ADDRESS, security));
+  const files = opened.use(await openFileStore({ config: values, log, registry }));
+  const calledThreads = calling('threads', threads);
   const app = createApp({
-    threads: calling('threads', threads),
+    threads: calledThreads,
     execution: retryingExecution(readsOldReplicas(calling('execution', execution))),
     memory: calling('memory', memory),
     readiness: createReadinessCheck({ threads, health, remote: { execution, memory } }),
     ...opened.use(await openGatewayStores({ config: values, log, registry, health })),
-    ...{ config: values, log, registry, spans },
+    ...{ config: values, log, registry, spans, files },
     ...rulesOf(auth),
   });
   const server = opened.use(await openServer({ app, host, config: values, log }));
+  opened.use(openFileSweep({ threads: calledThreads, files, log }));
   opened.use(observed.serving());
   const resources = opened.move();
   return {
-    startLines: [auth.summary, ...observed.startLines, `gateway listens on ${server.url}`],
+    startLines: [auth.summary, files.summary, ...observed.startLines, `gateway listens on ${server.url}`],
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }

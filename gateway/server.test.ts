@@ -13,7 +13,12 @@ import { openServer } from './server.ts';
 const silentLog = createLog('test', 'silent');
 
 const open = (app: App, graceSeconds: number): ReturnType<typeof openServer> =>
-  openServer({ app, host: '127.0.0.1', config: { PORT: 0, DRAIN_SECONDS: graceSeconds }, log: silentLog });
+  openServer({
+    app,
+    host: '127.0.0.1',
+    config: { PORT: 0, DRAIN_SECONDS: graceSeconds, FILES_UPLOAD_SECONDS: 900 },
+    log: silentLog,
+  });
 
 test('a request under way finishes while the server drains, and a new one is not taken', async (t) => {
   const arrived = Promise.withResolvers<undefined>();
@@ -76,6 +81,11 @@ test('a port that is taken is an error', async (t) => {
   const app: App = new Koa<RequestState>();
   const first = await open(app, 0);
   t.teardown(() => first[Symbol.asyncDispose]());
-  const again = openServer({ app, host: '127.0.0.1', config: { PORT: first.port, DRAIN_SECONDS: 0 }, log: silentLog });
+  const again = openServer({
+    app,
+    host: '127.0.0.1',
+    config: { PORT: first.port, DRAIN_SECONDS: 0, FILES_UPLOAD_SECONDS: 900 },
+    log: silentLog,
+  });
   await t.throwsAsync(again, { code: 'EADDRINUSE' });
 });

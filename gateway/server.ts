@@ -22,16 +22,15 @@ interface HttpServer extends AsyncDisposable {
 interface ServerOptions {
   readonly app: App;
   readonly host: string;
-  readonly config: Pick<GatewayConfig, 'PORT' | 'DRAIN_SECONDS'>;
+  readonly config: Pick<GatewayConfig, 'PORT' | 'DRAIN_SECONDS' | 'FILES_UPLOAD_SECONDS'>;
   readonly log: Log;
 }
 
 const limits = {
   /** More is 431. */
   maxHeaderSize: sizes.headers,
-  /** Milliseconds for the headers to arrive, for the whole request, and between two checks of both. */
+  /** Milliseconds for the headers to arrive, and between two checks. */
   headersTimeout: 10_000,
-  requestTimeout: 120_000,
   connectionsCheckingInterval: 2000,
   /** Longer than the idle timeout of common load balancers, so that they close connections first. */
   keepAliveTimeout: 72_000,
@@ -44,7 +43,10 @@ const limits = {
  */
 export async function openServer({ app, host, config, log }: ServerOptions): Promise<HttpServer> {
   const respond = app.callback();
-  const server = createServer(limits, (request, response) => void respond(request, response));
+  const server = createServer(
+    { ...limits, requestTimeout: requestMs(config) },
+    (request, response) => void respond(request, response),
+  );
   server.on('clientError', refuseMalformed);
   server.listen(config.PORT, host);
   await once(server, 'listening');
@@ -56,6 +58,9 @@ export async function openServer({ app, host, config, log }: ServerOptions): Pro
     [Symbol.asyncDispose]: () => drainServer({ server, app, graceMs: config.DRAIN_SECONDS * 1000, log }),
   };
 }
+
+/** The time of a whole request, in milliseconds: that of an upload, and a little more. Other bodies have less (`http/body.ts`). */
+const requestMs = ({ FILES_UPLOAD_SECONDS: seconds }: ServerOptions['config']): number => (seconds + 30) * 1000;
 
 interface DrainOptions {
   readonly server: Server;

@@ -42,6 +42,10 @@ export type MultitaskStrategy = (typeof multitaskStrategies)[number];
 export const checkpointSources = ['input', 'step', 'update', 'fork', 'rollback'] as const;
 export type CheckpointSource = (typeof checkpointSources)[number];
 
+/** The life of a file's record: its bytes arrive, can be read, are to be removed. */
+const fileStatuses = ['uploading', 'stored', 'deleting'] as const;
+export type FileStatus = (typeof fileStatuses)[number];
+
 export const memoryTypes = [
   'episodic',
   'semantic',
@@ -71,6 +75,7 @@ export const lists = {
   Granularity: granularities,
   MultitaskStrategy: multitaskStrategies,
   CheckpointSource: checkpointSources,
+  FileStatus: fileStatuses,
   MemoryType: memoryTypes,
   RetrievalStrategy: retrievalStrategies,
   DistanceMetric: distanceMetrics,

@@ -10,9 +10,10 @@ import { threadsRetries } from './threads.ts';
 const marks = {
   threads: {
     safe: [
-      ...['endOnce', 'finishDelete', 'getCheckpoint', 'getMessage', 'getRun', 'getState', 'getThread'],
-      ...['listCheckpoints', 'listDeleting', 'listIdle', 'listMessages', 'listOpenRuns', 'listOwnRuns'],
-      ...['listRunMessages', 'listRunSteps', 'listRuns', 'listSleepingRuns', 'listThreads', 'noteToolResult'],
+      ...['beginFile', 'deleteFile', 'endOnce', 'finishDelete', 'finishFile', 'forgetFile', 'getCheckpoint'],
+      ...['getFile', 'getMessage', 'getRun', 'getState', 'getThread', 'listCheckpoints', 'listDeleting'],
+      ...['listFilesToRemove', 'listIdle', 'listMessages', 'listOpenRuns', 'listOwnRuns', 'listRunMessages'],
+      ...['listRunSteps', 'listRuns', 'listSleepingRuns', 'listThreads', 'noteToolResult'],
     ],
     'safe, takes long': ['forkThread'],
     attempt: [

@@ -4,6 +4,7 @@ import type {
   CheckpointSource,
   EndStatus,
   FailureCode,
+  FileStatus,
   Granularity,
   ImposedEnd,
   MessageLists,
@@ -160,6 +161,35 @@ export interface IdempotencyCalls {
   readonly endOnce: (request: EndOnceRequest, call: Call) => Promise<EndOnceReply>;
 }
 
+/** A part of {@link Threads}. */
+export interface FileCalls {
+  /**
+   * Puts a file on record, `uploading`: its bytes are stored elsewhere, by the caller. TooLarge when its owner has `max_files`
+   * files or `max_bytes` bytes already. A second call with the same file_id changes nothing and returns the record.
+   */
+  readonly beginFile: (request: BeginFileRequest, call: Call) => Promise<FileRecord>;
+  /**
+   * Makes an uploading file `stored`, once its bytes are durable. TooLarge when its owner would have more than `max_bytes` bytes, Stale
+   * when the file is no longer `uploading`. A second call with the same size and hash returns the same record.
+   */
+  readonly finishFile: (request: FinishFileRequest, call: Call) => Promise<FileRecord>;
+  /** A stored file. Any other is NotFound. */
+  readonly getFile: (request: GetFileRequest, call: Call) => Promise<FileRecord>;
+  /**
+   * Makes a file `deleting`: after this reply it is NotFound for readers, and its bytes are to be removed. NotFound when it is absent. A
+   * file that is `deleting` already can be deleted again, so that an interrupted deletion can continue.
+   */
+  readonly deleteFile: (request: DeleteFileRequest, call: Call) => Promise<DeleteFileReply>;
+  /** Removes the record of a file that is `deleting`, once its bytes are gone. Any other file stays. */
+  readonly forgetFile: (request: ForgetFileRequest, call: Call) => Promise<ForgetFileReply>;
+  /**
+   * The files of all owners whose bytes are to be removed, page by page, each `deleting` with this reply: those that were deleted, those
+   * that began before `uploading_before` and did not finish, and those that no thread names at the end of their time. A page may be
+   * empty and still have a cursor.
+   */
+  readonly listFilesToRemove: (request: ListFilesToRemoveRequest, call: Call) => Promise<ListFilesToRemoveReply>;
+}
+
 /**
  * The record: threads with their state, messages and runs. Three promises hold: a reply means that the write is durable, each call has
  * its whole effect or none, and a thread of another owner is absent.
@@ -184,7 +214,8 @@ export interface Threads
     StateCalls,
     MessageCalls,
     HistoryCalls,
-    IdempotencyCalls {}
+    IdempotencyCalls,
+    FileCalls {}
 
 /** Which calls of {@link Threads} may be made again. */
 export const threadsRetries: Readonly<Record<keyof Threads, RetryRule>> = {
@@ -221,6 +252,12 @@ export const threadsRetries: Readonly<Record<keyof Threads, RetryRule>> = {
   fixThread: { retry: 'attempt', takesLong: false },
   beginOnce: { retry: 'attempt', takesLong: false },
   endOnce: { retry: 'safe', takesLong: false },
+  beginFile: { retry: 'safe', takesLong: false },
+  finishFile: { retry: 'safe', takesLong: false },
+  getFile: { retry: 'safe', takesLong: false },
+  deleteFile: { retry: 'safe', takesLong: false },
+  forgetFile: { retry: 'safe', takesLong: false },
+  listFilesToRemove: { retry: 'safe', takesLong: false },
 };
 
 /** A message of the log: its id, and its whole JSON, which contains the same id. */
@@ -438,6 +475,24 @@ export interface CommitStepRequest {
   readonly wakeAt?: number;
   /** The tokens by model that the run has taken with this step and all before it: a JSON array, as text. Absent: as before. */
   readonly usageJson?: string;
+  /** Kept with the checkpoint of the step, for those who read it later; the record does not read it. */
+  readonly work?: StepWork;
+}
+
+/** How a step ran. */
+export interface StepWork {
+  /** When its nodes began, in the attempt that was committed. */
+  readonly startedAt: number;
+  /**
+   * The number of that attempt, from 1: a step is attempted again when another worker takes the run over. After a sleep, a takeover counts
+   * as two.
+   */
+  readonly attempt: number;
+  /** How often its nodes began again after an error, in that attempt. Absent when the run failed in it. */
+  readonly retries?: number;
+  /** The tokens that models took since the step before, also in attempts at nodes that failed. */
+  readonly inputTokens: number;
+  readonly outputTokens: number;
 }
 
 export interface RunEnd {
@@ -769,7 +824,10 @@ export interface ListMessagesRequest {
 }
 
 export interface ListMessagesReply {
-  /** A JSON array. */
+  /**
+   * A JSON array. A message has `checkpoint_id` beside its own fields when the version that put it is known: the checkpoint of that
+   * version, which may be dropped by now.
+   */
   readonly messagesJson: Uint8Array;
   readonly cursor?: string;
 }
@@ -781,6 +839,7 @@ export interface GetMessageRequest {
 }
 
 export interface GetMessageReply {
+  /** As lists of messages have it. */
   readonly json: Uint8Array;
 }
 
@@ -830,6 +889,8 @@ export interface ThreadCheckpoint {
   readonly createdAt: number;
   /** A JSON object. */
   readonly metadataJson?: Uint8Array;
+  /** Of a step. Absent where an earlier version of the service committed it. */
+  readonly work?: StepWork;
 }
 
 export interface ListCheckpointsReply {
@@ -902,6 +963,86 @@ export interface EndOnceRequest {
 
 export type EndOnceReply = Readonly<Record<string, never>>;
 
+export interface BeginFileRequest {
+  readonly owner: string;
+  /** Made by the caller for this file. */
+  readonly fileId: string;
+  readonly filename: string;
+  /** As the uploader declared it. */
+  readonly contentType?: string;
+  /** How many files an owner may have. */
+  readonly maxFiles: number;
+  /** How many bytes the files of an owner may have together. */
+  readonly maxBytes: number;
+}
+
+export interface FinishFileRequest {
+  readonly owner: string;
+  readonly fileId: string;
+  /** In bytes. */
+  readonly size: number;
+  /** Of the bytes, as hexadecimal digits. */
+  readonly sha256: string;
+  /** What the first bytes show; absent when they show nothing. */
+  readonly sniffedType?: string;
+  readonly maxBytes: number;
+  /** The file is removed after this time unless a thread names it: milliseconds. */
+  readonly ttlMs: number;
+}
+
+export interface GetFileRequest {
+  readonly owner: string;
+  readonly fileId: string;
+}
+
+export interface FileRecord {
+  readonly fileId: string;
+  readonly owner: string;
+  readonly filename: string;
+  readonly contentType?: string;
+  readonly sniffedType?: string;
+  /** In bytes; 0 while the file is uploading. */
+  readonly size: number;
+  /** Absent while the file is uploading. */
+  readonly sha256?: string;
+  readonly createdAt: number;
+  readonly status: FileStatus;
+  /** When the file is removed unless a thread names it by then. Absent once a request or a step has named it. */
+  readonly expiresAt?: number;
+}
+
+export interface DeleteFileRequest {
+  readonly owner: string;
+  readonly fileId: string;
+}
+
+export type DeleteFileReply = Readonly<Record<string, never>>;
+
+export interface ForgetFileRequest {
+  readonly owner: string;
+  readonly fileId: string;
+}
+
+export type ForgetFileReply = Readonly<Record<string, never>>;
+
+export interface ListFilesToRemoveRequest {
+  readonly limit: number;
+  /** Milliseconds since 1970. */
+  readonly uploadingBefore: number;
+  readonly cursor?: string;
+}
+
+export interface FileKey {
+  readonly owner: string;
+  readonly fileId: string;
+}
+
+export interface ListFilesToRemoveReply {
+  readonly files: readonly FileKey[];
+  /** Absent on the last page. */
+  readonly cursor?: string;
+}
+
 /** The messages that have fields of a closed list. */
 export const threadsLists: MessageLists = {
   AcceptRunRequest: { multitaskStrategy: 'MultitaskStrategy', granularity: 'Granularity' },
@@ -920,4 +1061,5 @@ export const threadsLists: MessageLists = {
   ThreadCheckpoint: { source: 'CheckpointSource' },
   ListCheckpointsReply: { checkpoints: { of: 'ThreadCheckpoint' } },
   GetCheckpointReply: { checkpoint: { of: 'ThreadCheckpoint' } },
+  FileRecord: { status: 'FileStatus' },
 };

@@ -1,6 +1,12 @@
 import { getCheckpoint } from './checkpoints/get.ts';
 import { listCheckpoints } from './checkpoints/list.ts';
 import type { ServiceEndpoint } from './common/services.ts';
+import { deleteFile } from './files/delete.ts';
+import { getFile } from './files/get.ts';
+import { getFileInfo } from './files/info.ts';
+import { getMultimodalConfig } from './files/multimodal.ts';
+import { uploadFile } from './files/upload.ts';
+import { getFileUrl } from './files/url.ts';
 import { fixThread } from './graph/fix.ts';
 import { getGraph } from './graph/get.ts';
 import { invokeGraph } from './graph/invoke.ts';
@@ -51,5 +57,6 @@ export const endpoints: readonly ServiceEndpoint[] = [
   ...[listThreads, getThread, deleteThread, getState, updateState, clearState],
   ...[listCheckpoints, getCheckpoint, forkThread],
   ...[listMessages, getMessage, addMessages, deleteMessage],
+  ...[uploadFile, getFile, getFileInfo, getFileUrl, deleteFile, getMultimodalConfig],
   ...[storeMemory, searchMemories, listMemories, forgetMemories, getMemory, updateMemory, deleteMemory],
 ];

@@ -15,3 +15,6 @@ export type Authorize = (principal: Principal, resource: string, action: string)
 
 /** The paths that need no authentication: they hold no data of any owner. */
 export const openPaths: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/openapi.json']);
+
+/** Below it are addresses of files: the rest of the path authenticates its reader. */
+export const fileAddresses = '/files/';

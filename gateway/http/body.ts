@@ -1,4 +1,5 @@
 import { ServiceError } from '@agent-workflow/kit/errors';
+import { settledWithin } from '@agent-workflow/kit/life';
 import { located } from './fields.ts';
 import { writeRefusal } from './envelope.ts';
 import type { Context, Middleware } from './context.ts';
@@ -6,6 +7,9 @@ import { guardJson, maxFlatLength } from './json-guard.ts';
 
 /** The rest of a refused body is read and discarded up to this size, so that its sender gets to read the reply. */
 const maxDiscardedBytes = 64 * 1024 * 1024;
+
+/** How long a body may take to arrive, in milliseconds. */
+const arrivalMs = 120_000;
 
 const nothing = (): Promise<void> => Promise.resolve();
 
@@ -25,7 +29,15 @@ export function bodyReader(maxBytes: number): (ctx: Context) => Promise<boolean>
       return false;
     }
     const parse = await (parser ??= openParser(maxBytes));
-    await parse(ctx, nothing);
+    const parsing = parse(ctx, nothing) as Promise<unknown>;
+    if (!(await settledWithin(parsing, arrivalMs))) {
+      // The rest is not waited for: the connection ends with the reply.
+      ctx.state.headers.push('Connection', 'close');
+      writeRefusal(ctx, { status: 408, code: 'TIMEOUT', message: 'the request did not arrive in time' });
+      ctx.res.once('finish', () => ctx.req.destroy());
+      return false;
+    }
+    await parsing;
     ctx.state.bodyReservation?.resize(takeLength(ctx));
     ctx.state.body = objectOf(ctx);
     return true;
@@ -103,7 +115,7 @@ const badBody = (msg: string, cause?: unknown): ServiceError =>
   new ServiceError('BadRequest', msg, { cause, details: [located({ loc: ['body'], msg, type: 'json_invalid' })] });
 
 /** Reads and drops the rest of the body: only then can the connection be used again. */
-function discardRest({ req }: Pick<Context, 'req'>): void {
+export function discardRest({ req }: Pick<Context, 'req'>): void {
   let discarded = 0;
   // The decompressor no longer reads; without this its sender would wait for ever.
   req.unpipe();

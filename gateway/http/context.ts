@@ -16,6 +16,10 @@ export interface RequestState {
   principal: Principal;
   /** The caller was authenticated by a ticket: it was authorized when the ticket was made. */
   byTicket?: true;
+  /** The path was the address of a file, and this its secret part. */
+  fileToken?: string;
+  /** The file that the address gives. */
+  addressed?: { readonly owner: string; readonly fileId: string };
   /** What koa-jwt verified. */
   claims?: Readonly<Record<string, unknown>>;
   /** The parsed body, `undefined` when none was sent. */

@@ -2,6 +2,8 @@ import type { Call } from '@agent-workflow/protos/call';
 import type { FollowRequest } from '@agent-workflow/protos/execution';
 import type { TSchema } from 'typebox';
 import type { Access } from './access.ts';
+import type { FileContent } from './content.ts';
+import type { IncomingFile } from './form.ts';
 import type { JsonParts } from './json.ts';
 import type { Principal } from './principal.ts';
 
@@ -43,8 +45,10 @@ export interface Row extends Route {
   readonly params?: TSchema;
   readonly input?: TSchema;
   readonly reply: TSchema;
-  /** `data`: in the envelope. `bare`: without it. `events`: a stream. */
-  readonly answer: 'data' | 'bare' | 'events';
+  /** The body is a form with one file, and not JSON: the handler gets it by `receiveFile`. */
+  readonly takesFile?: true;
+  /** `data`: in the envelope. `bare`: without it. `events`: a stream. `content`: the bytes of a file. */
+  readonly answer: 'data' | 'bare' | 'events' | 'content';
   /** The HTTP status of a success. */
   readonly status: number;
   /** It starts a run, whose id is made from an `Idempotency-Key`. */
@@ -64,8 +68,11 @@ export const accessOf = ({ access }: Pick<Row, 'access'>): Access | undefined =>
 /** Whether a request to a row changes something; an alias is a read or a change as its row is. */
 export const changes = (row: Row): boolean => row.method !== 'GET' && accessOf(row)?.action !== 'read';
 
-/** Whether an `Idempotency-Key` is read. A reply that is secret is not stored, so that a key could not repeat it. */
-export const takesIdempotencyKey = (row: Row): boolean => changes(row) && !row.secret;
+/**
+ * Whether an `Idempotency-Key` is read. A reply that is secret is not stored, so that a key could not repeat it; of an upload the body
+ * is not held, so that it could not be compared.
+ */
+export const takesIdempotencyKey = (row: Row): boolean => changes(row) && !row.secret && !row.takesFile;
 
 /** One request, authenticated and validated, as the handler of its endpoint gets it. */
 export interface EndpointRequest<Params = unknown, Input = unknown> {
@@ -94,6 +101,8 @@ export interface EndpointRequest<Params = unknown, Input = unknown> {
   readonly lastEventId: string | undefined;
   /** Adds entries to the `metadata` of the reply, beside message, request id and timestamp. */
   readonly addReplyMetadata: (entries: Readonly<Record<string, unknown>>) => void;
+  /** Reads the file of a row that takes one, and gives what `take` returns. */
+  readonly receiveFile: <T>(take: (file: IncomingFile) => Promise<T>) => Promise<T>;
   /** Calls `act` if the caller disconnects before the reply has been sent. */
   readonly onDisconnect: (act: () => void) => void;
   /**
@@ -109,11 +118,11 @@ export interface RunStream {
   readonly call: Call;
 }
 
-/** Gives the JSON of the reply's `data`, or a run to follow. */
+/** Gives the JSON of the reply's `data`, a run to follow, or the bytes of a file. */
 export type Handler<Services, Params = unknown, Input = unknown> = (
   request: EndpointRequest<Params, Input>,
   services: Services,
-) => Promise<string | JsonParts | RunStream> | string;
+) => Promise<string | JsonParts | RunStream | FileContent> | string;
 
 /** A row with its handler. `Services` is the type of the handlers' second argument. */
 export interface Endpoint<Services> extends Row {

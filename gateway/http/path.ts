@@ -1,11 +1,12 @@
 import { ServiceError } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { writeRefusal } from './envelope.ts';
-import type { Middleware } from './context.ts';
+import { fileAddresses } from './access.ts';
+import type { Context, Middleware } from './context.ts';
 
 /**
- * Refuses a URL that is too long (414) or whose path has broken percent-encoding (400), and decodes `%3A`: clients may encode
- * the colon of `graph:StateSchema`.
+ * Refuses a URL that is too long (414) or whose path has broken percent-encoding (400), decodes `%3A`, because clients may encode
+ * the colon of `graph:StateSchema`, and takes the secret out of the address of a file.
  */
 export const readablePath: Middleware = (ctx, next) => {
   if (ctx.url.length > sizes.url) {
@@ -18,8 +19,16 @@ export const readablePath: Middleware = (ctx, next) => {
     if (!decodes(path)) throw new ServiceError('BadRequest', 'the path has broken percent-encoding');
     ctx.path = path.replaceAll(/%3a/gi, ':');
   }
+  hideToken(ctx);
   return next();
 };
+
+/** Takes the secret part of a file's address out of the path, so that no later log line or message contains it. */
+function hideToken(ctx: Context): void {
+  if (!ctx.path.startsWith(fileAddresses)) return;
+  ctx.state.fileToken = ctx.path.slice(fileAddresses.length);
+  ctx.path = fileAddresses;
+}
 
 function decodes(path: string): boolean {
   try {

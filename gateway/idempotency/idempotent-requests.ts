@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fromUnknown, isServiceError, ServiceError } from '@agent-workflow/kit/errors';
 import { within, type Call } from '@agent-workflow/protos/call';
 import type { BeginOnceReply, IdempotencyCalls, RunReadCalls, ThreadReadCalls } from '@agent-workflow/protos/threads';
+import type { FileContent } from '../http/content.ts';
 import type { Context } from '../http/context.ts';
 import type { EndpointRequest, RunStream } from '../http/endpoint.ts';
 import { invalidAt } from '../http/fields.ts';
@@ -10,7 +11,7 @@ import { idMaker, type IdempotentRequest } from './key.ts';
 import type { ReplyCache } from './port.ts';
 import { doneMarker, fromStored, toStored } from './stored-reply.ts';
 
-type Reply = string | JsonParts | RunStream;
+type Reply = string | JsonParts | RunStream | FileContent;
 type Attempt = Pick<EndpointRequest, 'at' | 'isRepeated' | 'markAccepted'>;
 type Work = (attempt: Attempt) => Promise<Reply> | Reply;
 
@@ -138,4 +139,6 @@ async function outcomeOf(work: () => ReturnType<Work>, isRepeatedDelete: boolean
   }
 }
 
-const isStream = (reply: Reply | ServiceError): reply is RunStream => typeof reply === 'object' && 'follow' in reply;
+/** No change is answered by a stream or by the bytes of a file. */
+const isStream = (reply: Reply | ServiceError): reply is RunStream | FileContent =>
+  typeof reply === 'object' && ('follow' in reply || 'open' in reply);

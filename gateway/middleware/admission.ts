@@ -17,6 +17,8 @@ interface AdmissionOptions {
 export interface Admission {
   /** Refuses a body that would exceed the bound. It runs before the body is read. @throws Unavailable */
   readonly reserveBody: (ctx: Context) => void;
+  /** Counts what a request holds beside its body. @throws Unavailable when it would exceed the bound. */
+  readonly reserve: (ctx: Context, bytes: number) => void;
   /**
    * Counts the size of a large reply.
    * @throws Unavailable when it would exceed the bound and `mayRefuse` is set: a request that changed nothing can be repeated.
@@ -67,6 +69,9 @@ export function createAdmission({ limit, maxBody, callerOf, stalledMs = 30_000 }
     reserveBody: (ctx) => {
       const bytes = bytesOfBody(ctx, maxBody);
       if (bytes > 0) ctx.state.bodyReservation = reserve(ctx, bytes, true);
+    },
+    reserve: (ctx, bytes) => {
+      reserve(ctx, bytes, true);
     },
     reply: (ctx, size, mayRefuse) => {
       if (size < largeReply) return;

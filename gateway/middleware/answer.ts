@@ -3,9 +3,11 @@ import { within } from '@agent-workflow/protos/call';
 import type { Context } from '../http/context.ts';
 import { changes, takesIdempotencyKey, type Endpoint, type EndpointRequest } from '../http/endpoint.ts';
 import { writeData, writeDataParts, writeJson } from '../http/envelope.ts';
+import { receiveFile, type FormLimits } from '../http/form.ts';
 import { sizeOf } from '../http/json.ts';
 import type { RequestConfig } from '../http/settings.ts';
 import { idMaker, readIdempotencyKey, type IdempotentRequest, type RunIdempotently } from '../idempotency/index.ts';
+import { writeContent } from '../replies/content.ts';
 import { writeEvents } from '../replies/events.ts';
 import type { Feeds } from '../replies/feeds.ts';
 import type { Admission } from './admission.ts';
@@ -18,13 +20,15 @@ export interface AnswerOptions {
   readonly feeds: Feeds;
   /** Bounds the bytes of large replies. */
   readonly admission: Admission;
+  /** Of forms with a file. */
+  readonly forms: FormLimits;
 }
 
 /** The last step of an endpoint: calls its handler and writes the reply. */
 export function answerer<Services>(
   row: Endpoint<Services>,
   services: Services,
-  { config, log, runIdempotently, feeds, admission }: AnswerOptions,
+  { config, log, runIdempotently, feeds, admission, forms }: AnswerOptions,
 ): (ctx: Context) => Promise<void> {
   const { handle, answer: kind, status, startsRun = false, takesLastEventId = false } = row;
   const takesKey = takesIdempotencyKey(row);
@@ -32,12 +36,16 @@ export function answerer<Services>(
   return async (ctx) => {
     const calls = callsOf(ctx, config.CALL_TIMEOUT_MS);
     const idempotent = takesKey ? readIdempotencyKey(ctx, startsRun) : undefined;
-    const request = toEndpointRequest(ctx, calls, { idempotent, takesLastEventId });
+    const request = toEndpointRequest(ctx, calls, { idempotent, takesLastEventId, forms });
     const reply = await (idempotent
       ? runIdempotently(ctx, idempotent, calls.call(), (attempt) => handle(Object.assign(request, attempt), services))
       : handle(request, services));
     if (typeof reply === 'object' && 'follow' in reply) {
       await writeEvents(ctx, reply, { config, log, feeds, abort: calls.abort });
+      return;
+    }
+    if (typeof reply === 'object' && 'open' in reply) {
+      await writeContent(ctx, reply);
       return;
     }
     admission.reply(ctx, typeof reply === 'string' ? reply.length : sizeOf(reply), isRead);
@@ -50,17 +58,19 @@ export function answerer<Services>(
 /** Makes the calls to services of one request; `abort` ends them. */
 type Calls = Pick<EndpointRequest, 'call'> & { readonly abort: () => void };
 
-/** What the headers of a request mean to its row. */
-interface Headers {
+/** What the headers of a request mean to its row, and how a form is read. */
+interface Reading {
   readonly idempotent: IdempotentRequest | undefined;
   readonly takesLastEventId: boolean;
+  readonly forms: FormLimits;
 }
 
 function toEndpointRequest(
-  { state, req, res, request: koaRequest }: Context,
+  ctx: Context,
   { call }: Calls,
-  { idempotent, takesLastEventId }: Headers,
+  { idempotent, takesLastEventId, forms }: Reading,
 ): EndpointRequest {
+  const { state, req, res, request: koaRequest } = ctx;
   const { params, input, requestId, principal } = state;
   const { owner, user } = principal;
   const lastEventId = takesLastEventId ? req.headers['last-event-id'] : undefined;
@@ -87,6 +97,7 @@ function toEndpointRequest(
     addReplyMetadata: (entries) => {
       state.replyMetadata = { ...state.replyMetadata, ...entries };
     },
+    receiveFile: (take) => receiveFile(ctx, forms, take),
     onDisconnect: (act) => {
       res.once('close', () => {
         if (!res.writableFinished) act();

@@ -2,6 +2,7 @@ import type { Access, Authorize } from '../http/access.ts';
 import { bodyReader } from '../http/body.ts';
 import type { Context } from '../http/context.ts';
 import { accessOf, type Endpoint, type Route } from '../http/endpoint.ts';
+import { takesForm } from '../http/form.ts';
 import type { RequestConfig } from '../http/settings.ts';
 import { answerer, type AnswerOptions } from './answer.ts';
 import { checkAccess } from './authorize.ts';
@@ -25,7 +26,7 @@ export function endpointSteps<Services>(
   { method, path }: Route,
   options: EndpointOptions<Services>,
 ): (ctx: Context) => Promise<void> {
-  const { authorize, admission, takeStreamSlot, meters } = options;
+  const { authorize, admission, forms, takeStreamSlot, meters } = options;
   const access: Access | undefined = authorize && accessOf(row);
   const isStream = row.answer === 'events';
   const route = { name: row.name, path, isStream };
@@ -36,6 +37,10 @@ export function endpointSteps<Services>(
   return async (ctx) => {
     ctx.state.route = route;
     if (authorize && access) await checkAccess(ctx, authorize, access);
+    if (row.takesFile) {
+      if (!takesForm(ctx, forms)) return;
+      admission.reserve(ctx, forms.bufferBytes);
+    }
     if (readBody) {
       admission.reserveBody(ctx);
       if (!(await readBody(ctx))) return;

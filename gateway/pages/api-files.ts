@@ -40,9 +40,9 @@ const documentOf = (assets: string): string => `<!doctype html>
 <body>
 <a class="skip" href="#reference">Skip to the reference</a>
 <header><a href="/docs">Guide</a> <a href="/openapi.json">openapi.json</a></header>
-<main id="reference" tabindex="-1">
+<div id="reference" tabindex="-1">
 <noscript><p>The reference needs JavaScript. <a href="/openapi.json">openapi.json</a> holds the same.</p></noscript>
-</main>
+</div>
 </body>
 </html>
 `;

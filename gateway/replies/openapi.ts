@@ -95,12 +95,14 @@ function operation({ row, route, id, components, answered }: OperationOptions): 
       route.method !== 'GET' && {
         requestBody: requestBody(withNulls(row.input, answered), { row, route, components }),
       }),
+    ...(row.takesFile && { requestBody: formBody(row) }),
     responses: {
       [row.status]: {
         description: row.status === 202 ? 'Accepted' : 'Success',
         headers: headersOf(),
         content: successContent(row, components),
       },
+      ...(row.answer === 'content' && partialReplies(row)),
       ...refusalsOf(row, route),
     },
   };
@@ -174,8 +176,32 @@ const requestBody = (
   content: { 'application/json': { schema: hoist(input, components), example: example.body ?? example.query ?? {} } },
 });
 
+/** A form with one file. */
+const formBody = ({ example }: Row): Json => {
+  const file = { type: 'string', format: 'binary', description: 'The file, with its name and its content type' };
+  const schema = { type: 'object', required: ['file'], additionalProperties: false, properties: { file } };
+  return {
+    description: 'A form with one file and nothing beside it',
+    required: true,
+    content: { 'multipart/form-data': { schema, example: example.body ?? {} } },
+  };
+};
+
+const anyBytes = '*/*';
+
+/** What a request for the bytes of a file is answered beside 200, when its headers ask for it. */
+const partialReplies = ({ reply, example }: Row): Json => ({
+  206: {
+    description: 'The part that `Range` names',
+    headers: headersOf(),
+    content: { [anyBytes]: { schema: hoist(reply, {}), example: example.reply } },
+  },
+  304: { description: 'The caller has these bytes: `If-None-Match` names their `ETag`', headers: headersOf() },
+});
+
 function successContent({ answer, reply, example }: Row, components: Components): Json {
   const schema = hoist(reply, components);
+  if (answer === 'content') return { [anyBytes]: { schema, example: example.reply } };
   if (answer === 'bare') return { 'application/json': { schema, example: example.reply } };
   if (answer === 'events') {
     const chunk = example.reply as { readonly run_id: string; readonly event: string };

@@ -49,7 +49,7 @@ const refusals = {
   },
   413: {
     name: 'TooLarge',
-    description: 'The body is too large',
+    description: 'The body is too large, or the caller has no room for another file',
     codes: ['PAYLOAD_TOO_LARGE'],
     message: 'the body is larger than 4194304 bytes',
   },
@@ -61,9 +61,15 @@ const refusals = {
   },
   415: {
     name: 'UnsupportedMediaType',
-    description: 'The body is not JSON in UTF-8 by its content type',
+    description: 'The body is not of the content type that is taken: JSON in UTF-8, or a form with a file',
     codes: ['UNSUPPORTED_MEDIA_TYPE'],
     message: 'the body must be application/json',
+  },
+  416: {
+    name: 'RangeNotSatisfiable',
+    description: 'The part that `Range` names lies outside of the file; `Content-Range` has its size',
+    codes: ['RANGE_NOT_SATISFIABLE'],
+    message: 'the range lies outside of the file, which has 5 bytes',
   },
   422: {
     name: 'Invalid',
@@ -172,9 +178,9 @@ export const refusalsOf = (row: Row, route: Route): Json =>
   );
 
 function statusesOf(row: Row, { method }: Route): RefusalStatus[] {
-  const { path, params, input } = row;
+  const { path, params, input, takesFile, answer } = row;
   const access = accessOf(row);
-  const takesBody = input !== undefined && method !== 'GET';
+  const takesBody = takesFile === true || (input !== undefined && method !== 'GET');
   return [
     400,
     ...(openPaths.has(path) ? [] : ([401] as const)),
@@ -186,7 +192,8 @@ function statusesOf(row: Row, { method }: Route): RefusalStatus[] {
     ...(access && method !== 'GET' ? ([409] as const) : []),
     ...(takesBody ? ([413, 415] as const) : []),
     414,
-    ...((params ?? input) ? ([422] as const) : []),
+    ...(answer === 'content' ? ([416] as const) : []),
+    ...(takesFile || (params ?? input) ? ([422] as const) : []),
     ...(openPaths.has(path) ? [] : ([429] as const)),
     431,
     500,

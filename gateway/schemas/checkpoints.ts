@@ -16,6 +16,7 @@ import {
   words,
 } from './common.ts';
 import { ThreadState } from './threads.ts';
+import { tokens } from './usage.ts';
 
 export const CheckpointParams = Type.Object({
   thread_id: pathThreadId,
@@ -23,6 +24,8 @@ export const CheckpointParams = Type.Object({
 });
 
 export const CheckpointsQuery = Type.Object({ ...paging });
+
+const StepUsage = objectOf('StepUsage', 'The tokens that a step has taken, of all models together.', tokens);
 
 const Checkpoint = objectOf('Checkpoint', 'A version of a thread that can be read again and forked.', {
   checkpoint_id: text('The id of the checkpoint'),
@@ -38,13 +41,30 @@ const Checkpoint = objectOf('Checkpoint', 'A version of a thread that can be rea
     },
   }),
   run_id: described(nullable(Type.String()), 'The run that made it; `null` where no run did'),
-  step: described(nullable(Type.Integer()), 'The number of the step in its run, from 1; `null` where no step made it'),
+  step: described(nullable(Type.Integer()), 'The number of the step in its run, from 0; `null` where no step made it'),
   nodes: Type.Array(text('The name of a node'), { description: 'The nodes that ran in the step' }),
   next: Type.Array(text('The name of a node'), {
     description: 'The nodes that were to run next; empty at the end of a run',
   }),
   metadata: described(nullable(JsonObject), 'The `metadata` of the write that made it; `null` without one'),
   created_at: time('When it was made'),
+  started_at: described(
+    nullable(time('')),
+    'When the nodes of the step began; `null` for another checkpoint, and where it is not known. ISO 8601, UTC',
+  ),
+  ended_at: described(
+    nullable(time('')),
+    'When the nodes of the step had ended; `null` for another checkpoint. ISO 8601, UTC',
+  ),
+  attempt: described(
+    nullable(Type.Integer()),
+    'Which attempt at the step was committed, from 1: it is attempted again when its worker is lost; `null` as for `started_at`',
+  ),
+  retries: described(
+    nullable(Type.Integer()),
+    'How often nodes of the step began again after an error; `null` as for `started_at`, and when the run failed in the step',
+  ),
+  usage: described(nullable(StepUsage), 'The tokens of the step; `null` as for `started_at`'),
 });
 
 export const CheckpointList = objectOf('CheckpointList', 'A page of checkpoints.', {

@@ -5,15 +5,18 @@ import { described, objectOf, ResponseMetadata, text } from './common.ts';
 export const errorCodes = {
   BAD_REQUEST:
     'The body is not a JSON object, or the request makes no sense in the present state of the thread, as a tool result for a call that nobody made',
-  AUTHENTICATION_FAILED: 'Credentials or ticket are missing, invalid or expired',
+  AUTHENTICATION_FAILED: 'Credentials, ticket or address of a file are missing, invalid or expired',
   PERMISSION_DENIED: 'The authorization backend of the service refused',
   RESOURCE_NOT_FOUND:
-    'The caller has no thread, message, run, checkpoint or memory of this id, the service has no agent, or nothing is at this path',
+    'The caller has no thread, message, run, checkpoint, memory or file of this id, the service has no agent, or nothing is at this path',
   METHOD_NOT_ALLOWED: 'The path exists for other methods; the header `Allow` names them',
   CONFLICT:
     'A run of the thread is under way, another write came first, or `multitask_strategy` is `reject` and the thread has a run',
-  PAYLOAD_TOO_LARGE: 'The body, the URL or the headers are larger than the bound',
-  UNSUPPORTED_MEDIA_TYPE: 'The body is not `application/json` in UTF-8',
+  PAYLOAD_TOO_LARGE:
+    'The body, the URL or the headers are larger than the bound, or the files of the caller are together',
+  UNSUPPORTED_MEDIA_TYPE:
+    'The body is not `application/json` in UTF-8, or `multipart/form-data` where a file is uploaded',
+  RANGE_NOT_SATISFIABLE: 'The part of a file that `Range` names lies outside of it',
   VALIDATION_ERROR: 'A field has the wrong type, range or value; `details` names it',
   RATE_LIMITED: 'Too many requests, failed authentications or open streams; `Retry-After` says when to try again',
   INTERNAL_ERROR: 'The service failed; its log has the cause under the id of the request',

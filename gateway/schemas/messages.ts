@@ -76,7 +76,8 @@ const blockTypes = {
 
 const Block = Type.Unsafe<{ type: string; [key: string]: unknown }>({
   title: 'Block',
-  description: 'One part of the content of a message. Fields that are not listed are kept as they came.',
+  description:
+    'One part of the content of a message. `file_id` names an uploaded file of the caller. Fields that are not listed are kept as they came.',
   type: 'object',
   required: ['type'],
   properties: {
@@ -173,6 +174,11 @@ export const Message = objectOf('Message', 'A message of a thread.', {
   tools_calls: Type.Optional(calls({})),
   metadata: Type.Optional(described(JsonObject, 'What was noted about the message; absent without any')),
   timestamp: time('When the message was written'),
+  checkpoint_id: Type.Optional(
+    text(
+      'In lists of messages and in a single message: the checkpoint of the step, input or write that put the message as it is. A fork from it ends behind what was put with the message. Absent when it is not known, as in forks of threads. A fork from a checkpoint that is no longer kept is 404. In requests it is ignored.',
+    ),
+  ),
 });
 
 export const MessageParams = Type.Object({ thread_id: pathThreadId, message_id: described(Id, 'The message') });

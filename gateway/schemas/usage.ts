@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { count, objectOf } from './common.ts';
 
-const tokens = {
+export const tokens = {
   input_tokens: count('Tokens that models read'),
   output_tokens: count('Tokens that models wrote'),
 };

@@ -118,7 +118,8 @@ interface MessageDefaults {
  */
 export function readMessage(given: unknown, at: Field, { newId, now }: MessageDefaults): Message {
   if (!isObject(given)) throw wrongType(at, 'an object', given, 'object_type');
-  const { message_id: id, role, content, timestamp, ...others } = given;
+  // Replies show the checkpoint of a message: it is no part of the message.
+  const { message_id: id, role, content, timestamp, checkpoint_id: _checkpoint, ...others } = given;
   if (!isRole(role)) {
     if (role === undefined) throw invalid([...at, 'role'], 'is required', 'missing');
     throw invalid([...at, 'role'], `must be one of ${roles.join(', ')}`, 'enum');

@@ -1,12 +1,16 @@
+import { toUnreachable } from './errors.ts';
 import { answerCalls, withTools, type RemoteTool } from './remote-tools.ts';
-import { request, type Connection, type RequestOptions } from './request.ts';
+import { request, send, type Connection, type RequestOptions } from './request.ts';
 import { follow, startAndFollow, type FollowOptions, type RunEvents } from './run-events.ts';
 import type {
   Checkpoint,
+  FileInfo,
+  FileUrl,
   JsonObject,
   Memory,
   MemoryQuery,
   MemorySelection,
+  MultimodalConfig,
   Message,
   NewMemory,
   NewMessage,
@@ -17,6 +21,7 @@ import type {
   RunsQuery,
   Thread,
   ToolDeclaration,
+  UploadedFile,
 } from './shapes.ts';
 
 export interface ClientOptions {
@@ -58,6 +63,7 @@ export function createClient({ url, token, headers = {}, ...options }: ClientOpt
     runs: runsOf(connection),
     threads: threadsOf(connection),
     memories: memoriesOf(connection),
+    files: filesOf(connection),
   };
 }
 
@@ -272,5 +278,52 @@ function memoriesOf(connection: Connection) {
       options: RequestOptions = {},
     ): Promise<{ readonly deleted_count: number; readonly memory_ids: readonly string[] }> =>
       request(connection, { method: 'POST', path: `${root}/forget`, body: selection, ...options }),
+  };
+}
+
+function filesOf(connection: Connection) {
+  const pathOf = (fileId: string, rest = ''): string => `/v1/files/${encodeURIComponent(fileId)}${rest}`;
+  return {
+    /**
+     * Stores a file; blocks of messages name it by its `file_id`. A `Blob` without a name is called `file`. When the reply is lost the file
+     * is sent again, and the one that nobody knows of is removed by the service in time.
+     */
+    upload: (
+      file: Blob | { readonly data: Blob; readonly filename: string },
+      { signal }: Pick<RequestOptions, 'signal'> = {},
+    ): Promise<UploadedFile> => {
+      const { data, filename } =
+        'data' in file ? file : { data: file, filename: 'name' in file ? String(file.name) : 'file' };
+      const form = new FormData();
+      form.append('file', data, filename);
+      return request(connection, { method: 'POST', path: '/v1/files/upload', form, signal });
+    },
+    /** The bytes, from the position `start` on: 0 unless given. */
+    get: (
+      fileId: string,
+      { start = 0, ...options }: Pick<RequestOptions, 'signal'> & { readonly start?: number } = {},
+    ): Promise<Blob> => {
+      const headers = start === 0 ? undefined : { range: `bytes=${String(start)}-` };
+      return send(connection, { method: 'GET', path: pathOf(fileId), headers, ...options }, async (response) => {
+        try {
+          return await response.blob();
+        } catch (error) {
+          options.signal?.throwIfAborted();
+          throw toUnreachable(error);
+        }
+      });
+    },
+    info: (fileId: string, options: RequestOptions = {}): Promise<FileInfo> =>
+      request(connection, { method: 'GET', path: pathOf(fileId, '/info'), ...options }),
+    /** An address at which anybody reads the file for ten minutes, as an `<img>` does. */
+    url: async (fileId: string, options: RequestOptions = {}): Promise<FileUrl> => {
+      const reply = await request<FileUrl>(connection, { method: 'GET', path: pathOf(fileId, '/url'), ...options });
+      return { ...reply, url: connection.url + reply.url };
+    },
+    delete: (fileId: string, options: RequestOptions = {}): Promise<{ readonly success: boolean }> =>
+      request(connection, { method: 'DELETE', path: pathOf(fileId), ...options }),
+    /** What files the service takes. */
+    multimodal: (options: RequestOptions = {}): Promise<MultimodalConfig> =>
+      request(connection, { method: 'GET', path: '/v1/config/multimodal', ...options }),
   };
 }

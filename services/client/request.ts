@@ -23,6 +23,8 @@ interface Sent extends RequestOptions {
   readonly path: string;
   readonly query?: object | undefined;
   readonly body?: object | undefined;
+  /** In place of a body. It can be sent again: it holds its files, or knows where they are. */
+  readonly form?: FormData | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -37,7 +39,7 @@ export async function send<T>(
   sent: Sent,
   read: (response: Response) => Promise<T> | T,
 ): Promise<T> {
-  const key = sent.method === 'GET' ? undefined : (sent.idempotencyKey ?? crypto.randomUUID());
+  const key = sent.method === 'GET' || sent.form ? undefined : (sent.idempotencyKey ?? crypto.randomUUID());
   for (let attempt = 1; ; attempt++) {
     try {
       return await read(await sendAttempt(connection, sent, key));
@@ -60,7 +62,7 @@ export const request = <T>(connection: Connection, sent: Sent): Promise<T> =>
   });
 
 async function sendAttempt(connection: Connection, sent: Sent, key: string | undefined): Promise<Response> {
-  const { method, path, query = {}, body, headers, signal } = sent;
+  const { method, path, query = {}, body, form, headers, signal } = sent;
   const address = new URL(connection.url + path);
   for (const [name, value] of Object.entries(query) as [string, unknown][])
     if (value !== undefined) address.searchParams.set(name, typeof value === 'string' ? value : JSON.stringify(value));
@@ -74,7 +76,7 @@ async function sendAttempt(connection: Connection, sent: Sent, key: string | und
     .fetch(address, {
       method,
       headers: given,
-      body: body === undefined ? null : JSON.stringify(body),
+      body: body === undefined ? (form ?? null) : JSON.stringify(body),
       signal: signal ?? null,
     })
     .catch((error: unknown) => {

@@ -161,7 +161,7 @@ export interface Checkpoint {
   readonly thread_id: string;
   readonly source: 'input' | 'step' | 'update' | 'fork' | 'rollback';
   readonly run_id: string | null;
-  /** The number of the step in its run, from 1. */
+  /** The number of the step in its run, from 0. */
   readonly step: number | null;
   /** The nodes that ran in the step. */
   readonly nodes: readonly string[];
@@ -169,6 +169,14 @@ export interface Checkpoint {
   readonly next: readonly string[];
   readonly metadata: JsonObject | null;
   readonly created_at: string;
+  /** How the step ran; `null` for another checkpoint, and where it is not known. */
+  readonly started_at?: string | null;
+  readonly ended_at?: string | null;
+  /** The attempt at the step that was committed, from 1. */
+  readonly attempt?: number | null;
+  /** How often its nodes began again after an error. */
+  readonly retries?: number | null;
+  readonly usage?: Tokens | null;
   readonly [field: string]: Json;
 }
 
@@ -232,4 +240,43 @@ export interface MemorySelection {
   readonly filters?: JsonObject;
   readonly config?: JsonObject;
   readonly options?: JsonObject;
+}
+
+/** A stored file. */
+export interface FileInfo {
+  readonly file_id: string;
+  /** What its bytes show, else what was declared. */
+  readonly mime_type: string;
+  readonly size_bytes: number;
+  readonly filename: string;
+  readonly sha256: string;
+  readonly created_at: string;
+  /** When it is removed unless a message of a thread names it by then. */
+  readonly expires_at?: string;
+  readonly extracted_text: string | null;
+}
+
+export interface UploadedFile extends FileInfo {
+  /** The path at which its owner reads the bytes. */
+  readonly url: string;
+}
+
+/** An address that gives the bytes without credentials. */
+export interface FileUrl {
+  readonly file_id: string;
+  readonly url: string;
+  /** In seconds since 1970. */
+  readonly expires_at: number;
+  readonly mime_type: string;
+}
+
+/** What files the service takes. */
+export interface MultimodalConfig {
+  /** `local`, `s3` or `none`. */
+  readonly media_storage_type: string;
+  readonly media_storage_path: string;
+  readonly media_max_size_mb: number;
+  readonly media_max_files: number;
+  readonly media_quota_mb: number;
+  readonly document_handling: string;
 }

@@ -1,5 +1,14 @@
 import { budgetSettings } from '@agent-workflow/runtime/budget';
-import { choice, integer, required, type Settings } from '@agent-workflow/kit/env';
+import {
+  choice,
+  ConfigError,
+  integer,
+  required,
+  type Setting,
+  type Settings,
+  type Values,
+} from '@agent-workflow/kit/env';
+import { filesSecret } from '@agent-workflow/runtime/files-secret';
 import { grpcSettings, processSettings, securitySettings } from '@agent-workflow/runtime/process';
 import { serviceFileSettings } from '@agent-workflow/runtime/service-file';
 import { natsSettings } from './adapters/nats/settings.ts';
@@ -32,6 +41,15 @@ export const executionSettings = {
   EVENTS_RETENTION: integer(3600, 'Seconds that the events of an ended run can be replayed', { min: 1 }),
 } satisfies Settings;
 
+const filesUrl: Setting<string | undefined> = {
+  doc: 'Where workers reach the gateway for the files of `ctx.files`: `http://host:port`; unset, nodes reach no files',
+  fallback: undefined,
+  read: (value) =>
+    /^https?:\/\//.test(value) && URL.canParse(value)
+      ? value
+      : { problem: 'must be `http://` or `https://` with a host' },
+};
+
 /** What the execution service reads as a process of its own. */
 export const executionProcessSettings = {
   ...processSettings,
@@ -45,6 +63,19 @@ export const executionProcessSettings = {
   ),
   THREADS_ADDRESS: required('Where the threads service listens: `host:port`, or a gRPC target'),
   MEMORY_ADDRESS: required('Where the memory service listens: `host:port`, or a gRPC target'),
+  FILES_URL: filesUrl,
+  FILES_SECRET: filesSecret,
   ...executionSettings,
   ...natsSettings,
 } satisfies Settings;
+
+/** Where the files are, and what requests for them are sealed with. @throws ConfigError when one of the two is not set. */
+export function toFilesPlace({
+  FILES_URL: url,
+  FILES_SECRET: secrets,
+}: Pick<Values<typeof executionProcessSettings>, 'FILES_URL' | 'FILES_SECRET'>):
+  { readonly url: string; readonly secrets: readonly [string, ...string[]] } | undefined {
+  if (url === undefined) return undefined;
+  if (!secrets) throw new ConfigError('FILES_SECRET must be set where FILES_URL is');
+  return { url, secrets };
+}

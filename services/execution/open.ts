@@ -6,6 +6,7 @@ import { every } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import type { Execution } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
+import type { RunFiles } from '@agent-workflow/protos/run-files';
 import type { Threads } from '@agent-workflow/protos/threads';
 import type { executionSettings } from './config.ts';
 import { openEndWatch } from './api/end-watch.ts';
@@ -26,6 +27,8 @@ interface OpenExecutionOptions {
   readonly graph: CompiledGraph | undefined;
   readonly threads: Threads;
   readonly memory: Memory;
+  /** Absent: nodes reach no files. */
+  readonly files?: RunFiles | undefined;
   readonly queue: RunQueue;
   readonly leases: WorkerLeases;
   readonly eventLog: RunLog;
@@ -64,7 +67,7 @@ const bytesPerMiB = 1024 * 1024;
 
 /** Requeues the runs of dead workers, then starts to drive runs. */
 export async function openExecution(options: OpenExecutionOptions): Promise<OpenExecution> {
-  const { graph, threads, memory, queue, leases, eventLog, control, log, values } = options;
+  const { graph, threads, memory, files, queue, leases, eventLog, control, log, values } = options;
   const { drives = true, now = Date.now, watchdog = unwatched, health = healthy } = options;
   await using opening = new AsyncDisposableStack();
   opening.use(eventLog);
@@ -92,6 +95,7 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
       graph,
       threads,
       memory,
+      files,
       queue,
       eventLog,
       log,

@@ -6,9 +6,10 @@ import { readServiceFile } from '@agent-workflow/runtime/service-file';
 import { connect } from '@agent-workflow/protos/wire/connect';
 import { servesOldGateways } from '@agent-workflow/protos/old-events';
 import { openWireServer } from '@agent-workflow/protos/wire/serve';
+import { createGatewayRunFiles } from './adapters/gateway/run-files.ts';
 import { openNats } from './adapters/nats/nats.ts';
 import { loadAgent } from './agents/load.ts';
-import { executionProcessSettings } from './config.ts';
+import { executionProcessSettings, toFilesPlace } from './config.ts';
 import { toNatsOptions } from './adapters/nats/settings.ts';
 import { observeExecution } from './observed.ts';
 import { openExecution } from './open.ts';
@@ -30,6 +31,7 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
   const wire = opened.use(await openWireServer(['execution'], { ...options, around, onUnknownCaller }));
   const threads = calling('threads', opened.use(connect('threads', values.THREADS_ADDRESS, options.security)));
   const memory = calling('memory', opened.use(connect('memory', values.MEMORY_ADDRESS, options.security)));
+  const filesPlace = toFilesPlace(values);
   const { EVENTS_RETENTION: retention, LEASE_MS: leaseMs } = values;
   const name = `execution (${values.ROLE}) ${newId()}`;
   const nats = opened.use(
@@ -47,6 +49,7 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
     await openExecution({
       ...observeExecution({ ...nats, graph, threads, watchdog }, { ...observed, slots }),
       ...{ memory, log, values, drives, health: observed.health },
+      files: filesPlace && createGatewayRunFiles(filesPlace),
       sweepMs: values.LEASE_MS / 3,
     }),
   );

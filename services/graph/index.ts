@@ -1,9 +1,13 @@
 export { callsTools, openCalls } from './state/calls.ts';
 export type {
+  BoundFiles,
   BoundMemory,
   BranchContext,
+  FileData,
+  FileInfo,
   MemoryFound,
   NodeContext,
+  ReadableFile,
   RunContext,
   ToolContext,
   ToolDeclaration,

@@ -65,6 +65,12 @@ export const sizes = {
   messages: 1000,
   /** Content blocks of one message, and tool calls beside them (a count). */
   blocks: 1000,
+  /** Files that the messages of one request name (a count). */
+  filesNamed: 100,
+  /** Files of one step's messages that are kept for its thread (a count); those behind them are not. */
+  filesNamedByStep: 1000,
+  /** The name of a file, and each of its types, in bytes. */
+  filename: 255,
   /** Tools that one request declares (a count). */
   tools: 256,
 } as const;

@@ -10,6 +10,7 @@ import { unwatched, type OpenWatchdog } from '@agent-workflow/execution/watchdog
 import { createApp } from '@agent-workflow/gateway/app';
 import { openAuth, rulesOf } from '@agent-workflow/gateway/auth/open';
 import { hostOf, type GatewayConfig } from '@agent-workflow/gateway/config';
+import { createRunFiles, openFileStore, openFileSweep, openOwnFiles } from '@agent-workflow/gateway/files';
 import { createReadinessCheck } from '@agent-workflow/gateway/upstream/readiness';
 import { openServer } from '@agent-workflow/gateway/server';
 import { openInProcessStores, type GatewayStores } from '@agent-workflow/gateway/stores';
@@ -68,6 +69,8 @@ export async function openStandalone(
         .memory,
     ),
   );
+  const own = opened.use(await openOwnFiles(pathOf));
+  const files = opened.use(await openFileStore({ config: values, log, registry, own }));
   const parts = {
     ...{ graph, threads, watchdog },
     queue: openInProcessRunQueue(),
@@ -78,6 +81,7 @@ export async function openStandalone(
     await openExecution({
       ...observeExecution(parts, { registry, spans, slots: values.RUN_CONCURRENCY }),
       ...{ memory, log, values, sweepMs, health },
+      files: createRunFiles({ threads, files, log, callTimeoutMs: values.CALL_TIMEOUT_MS }),
       control: openInProcessRunControl(),
     }),
   );
@@ -92,7 +96,7 @@ export async function openStandalone(
     memory,
     ...stores,
     readiness: createReadinessCheck({ threads, health }),
-    ...{ config: values, log, registry, spans },
+    ...{ config: values, log, registry, spans, files },
     ...rulesOf(auth),
   });
   const server = opened.use(await openServer({ app, host, config: values, log }));
@@ -100,6 +104,7 @@ export async function openStandalone(
     drainUntil = Date.now() + values.DRAIN_SECONDS * 1000;
   });
 
+  opened.use(openFileSweep({ threads, files, log }));
   opened.use(observed.serving());
   const everything = opened.move();
   const agent = file.agent === undefined ? 'no agent' : `agent: ${file.agent}`;

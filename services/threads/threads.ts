@@ -1,6 +1,7 @@
 import type { Threads } from '@agent-workflow/protos/threads';
 import { createChanging } from './api/changing.ts';
 import { createDeletionCalls } from './api/deletion.ts';
+import { createFileCalls } from './api/files.ts';
 import { createHistoryCalls } from './api/history.ts';
 import { createIdempotencyCalls } from './api/idempotency.ts';
 import { createMessageCalls } from './api/messages.ts';
@@ -11,6 +12,7 @@ import { createSweepCalls } from './api/sweeps.ts';
 import { createThreadReadCalls } from './api/threads.ts';
 import { createToolRecordCalls } from './api/tool-records.ts';
 import { threadsSettings } from './config.ts';
+import { createReferences } from './files/references.ts';
 import type { ThreadStore } from './ports/store.ts';
 import { createStateReader } from './state/read.ts';
 
@@ -27,16 +29,18 @@ export function createThreads({
 }): Threads {
   const states = createStateReader(store);
   const changing = createChanging({ store, now, keep });
+  const references = createReferences({ store, now });
   return {
-    ...createRunCalls({ store, changing, now }),
+    ...createRunCalls({ store, changing, references, now }),
     ...createRunReadCalls(store),
     ...createToolRecordCalls(changing),
-    ...createStateCalls({ store, states, changing, now }),
-    ...createMessageCalls({ store, changing, now }),
-    ...createHistoryCalls(store, now),
+    ...createStateCalls({ store, states, changing, references, now }),
+    ...createMessageCalls({ store, changing, references, now }),
+    ...createHistoryCalls({ store, references, now }),
     ...createThreadReadCalls(store),
-    ...createDeletionCalls({ store, states, changing, now }),
+    ...createDeletionCalls({ store, states, changing, references, now }),
     ...createSweepCalls(store, now),
     ...createIdempotencyCalls(store, now),
+    ...createFileCalls({ store, references, now }),
   };
 }

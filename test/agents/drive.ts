@@ -4,6 +4,7 @@ import { bindMemory } from '@agent-workflow/execution/steps/bound-memory';
 import { defaultValues } from '@agent-workflow/graph/state/merge';
 import { enterGraph, runStep } from '@agent-workflow/graph/run/step';
 import { textOf, type Block, type BoundMemory, type Message, type ToolDeclaration } from '@agent-workflow/graph';
+import { fakeFiles } from '@agent-workflow/graph/testing';
 import { readEnv } from '@agent-workflow/kit/env';
 import { newId } from '@agent-workflow/kit/ids';
 import { memorySettings } from '@agent-workflow/memory/config';
@@ -46,6 +47,7 @@ export async function converse(brain: Brain, { summarizeOver = 60 }: ConverseOpt
   const graph = createAgent(brain, summarizeOver);
   const opened = await openMemory({ path: ':memory:', values: readEnv(memorySettings, {}) });
   const memory = bindMemory(opened.memory, { owner: 'anon', threadId: 't', signal: new AbortController().signal });
+  const files = fakeFiles();
   let state = { values: defaultValues(graph.fields), context: [] as readonly Message[] };
 
   const run = async (input: Message, from: 'start' | 'tools', options: TurnOptions): Promise<Turn> => {
@@ -54,7 +56,7 @@ export async function converse(brain: Brain, { summarizeOver = 60 }: ConverseOpt
     const messages: Message[] = [];
     const chunks: unknown[] = [];
     const names = new Set(remoteTools.map(({ name }) => name));
-    const context = { runId: newId(), threadId: 't', signal, config: {}, user: {}, memory };
+    const context = { runId: newId(), threadId: 't', signal, config: {}, user: {}, memory, files };
     let next = from === 'start' ? enterGraph(graph, state).nodes : ['tools'];
     let waiting = false;
     for (let number = 1; next.length > 0 && !waiting; number += 1) {

@@ -45,7 +45,7 @@ withServerForLong(test, cassandra, (server) => {
     t.deepEqual(shown(await other.getEntries(key, [...model.keys()])), ordered);
     for (const [position, json] of model) {
       const found = await one.getMessage(key, `m${String(position)}`);
-      t.is(text(found), json === '' ? undefined : json);
+      t.is(text(found?.json), json === '' ? undefined : json);
     }
     t.true((await segmentsOf(keyspace, key)) > 20, 'the log has not rolled over');
   });

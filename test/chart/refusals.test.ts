@@ -119,6 +119,18 @@ const refusals: readonly (readonly [about: string, on: typeof small, set: string
     'global.serviceToken.existingSecret=token,config.JWT_JWKS_URL=https://a/b',
     /gateway: REDIS_URL must be set, .* when there may be more than one replica/,
   ],
+  [
+    'files whose addresses only one replica knows',
+    small,
+    'gateway.config.FILES_S3_BUCKET=files',
+    /gateway: FILES_SECRET must be set, in config or secretEnv, where files are stored/,
+  ],
+  [
+    'files that each replica has to itself',
+    small,
+    'gateway.replicas=2,gateway.config.FILES_FOLDER=/data/files,gateway.config.FILES_SECRET=of-thirty-two-characters-or-more',
+    /gateway: FILES_FOLDER needs a volume that all replicas share/,
+  ],
   ['an Ingress for no host', small, 'gateway.ingress.enabled=true', /gateway: ingress.hosts must name a host/],
   [
     'labels that pods are found by',

@@ -1,5 +1,6 @@
 import test from 'ava';
-import { bindMemory, isMemoryAway } from '@agent-workflow/execution/steps/bound-memory';
+import { bindMemory } from '@agent-workflow/execution/steps/bound-memory';
+import { isServiceAway } from '@agent-workflow/execution/steps/node-calls';
 import { END, START, StateGraph, type CompiledGraph } from '@agent-workflow/graph';
 import { unavailable } from '@agent-workflow/kit/errors';
 import type { Memory } from '@agent-workflow/protos/memory';
@@ -194,7 +195,7 @@ test('what a node is thrown because the memory service was away for too long is 
   const { signal } = new AbortController();
   const bound = bindMemory(memory, { owner, threadId: 't1', signal, forMs: 0 });
   const thrown = await t.throwsAsync(bound.store({ content: 'this was said' }));
-  t.true(isMemoryAway(thrown));
-  t.false(isMemoryAway(new Error('the memory service is away')));
-  t.false(isMemoryAway(undefined));
+  t.true(isServiceAway(thrown));
+  t.false(isServiceAway(new Error('the memory service is away')));
+  t.false(isServiceAway(undefined));
 });

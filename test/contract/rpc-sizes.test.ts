@@ -15,6 +15,7 @@ import type {
   OpenCall,
   RunEnd,
   State,
+  StepWork,
   WriteStateRequest,
 } from '@agent-workflow/protos/threads';
 import { definitionOf } from '@agent-workflow/protos/wire/definitions';
@@ -80,12 +81,16 @@ const accept: Whole<AcceptRunRequest> = {
   ...{ claim: { workerId: id, knownVersion: large }, resume: { keys: ids }, nodes: { names: ids, first: ids } },
 };
 
+const work: Whole<StepWork> = {
+  ...{ startedAt: large, attempt: large, retries: large, inputTokens: large, outputTokens: large },
+};
+
 const commit: Whole<CommitStepRequest> = {
   ...{ owner: name, threadId: id, runId: id, attemptId: id, epoch: large, step: large, at: large },
   fields: { ['x'.repeat(256)]: json(sizes.step) },
   ...{ messages: [], replacesMessages: true, nodes: ids, next: ids, openCalls, openInterrupts: ids },
   removedFromContext: Array.from({ length: Math.floor(sizes.context / (2 * idBytes)) }, () => id),
-  ...{ end, wakeAt: large, progressJson: json(sizes.progress), usageJson: 'x'.repeat(sizes.usage) },
+  ...{ end, wakeAt: large, progressJson: json(sizes.progress), usageJson: 'x'.repeat(sizes.usage), work },
 };
 
 const write: Whole<WriteStateRequest> = {
@@ -98,6 +103,7 @@ const checkpoint: Whole<GetCheckpointReply> = {
   checkpoint: {
     ...{ checkpointId: id, source: 'rollback', runId: id, step: large, nodes: ids, next: ids, createdAt: large },
     metadataJson: json(sizes.metadata),
+    work,
   },
   state,
 };

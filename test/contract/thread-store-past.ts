@@ -87,6 +87,30 @@ export function threadStorePastContract(check: CheckStore, ages: boolean): void 
     t.is((await snapshotOf(store, { messages: ['m3'] })).entries.get('m3')?.position, 2);
   });
 
+  check('a message is given with the version that put it as it is, when that has a checkpoint', async (t, store) => {
+    const at = (version: number): Change => ({ head: { ...newHead, version }, checkpoint: checkpoint(version) });
+    await put(store, { head: newHead, messages: [entry(0)] });
+    await put(store, { ...at(7), messages: [entry(1), entry(2), entry(3)] });
+    await put(store, { ...at(8), messages: [{ ...entry(2), json: bytes('"new"') }], removedFromContext: [3] });
+    await put(store, { ...at(9), addedToContext: [3], deleted: [1] });
+    const listed = await store.listMessages(key, { limit: 10 });
+    t.deepEqual(
+      listed.map(({ messageId, version }) => [messageId, version]),
+      [
+        ['m0', undefined],
+        ['m2', 8],
+        ['m3', 7],
+      ],
+    );
+    for (const { messageId, json, version } of listed) {
+      const found = await store.getMessage(key, messageId);
+      t.deepEqual([text(found?.json), found?.version], [text(json), version]);
+    }
+    await put(store, { ...at(10), messages: [{ ...entry(4), messageId: 'm1' }], dropCheckpointsTo: 9 });
+    t.is((await store.getMessage(key, 'm1'))?.version, 10);
+    t.is((await store.getMessage(key, 'm2'))?.version, 8);
+  });
+
   check('the context and entries of the log are read with their places', async (t, store) => {
     await put(store, { head: newHead, messages: [0, 2, 5].map(entry), removedFromContext: [2] });
     t.deepEqual(await store.listContext(key, { maxBytes: 1000 }), { entries: [entry(0), entry(5)], bottom: 0 });
@@ -101,7 +125,9 @@ export function threadStorePastContract(check: CheckStore, ages: boolean): void 
   });
 
   check('a checkpoint comes back as it was put, with what is absent absent', async (t, store) => {
-    const full = { ...checkpoint(5), runId: 'r1', step: 0, nodes: ['a', 'b'], next: ['c'], metadata: bytes('{"k":1}') };
+    const work = { startedAt: 4, attempt: 2, retries: 1, inputTokens: 10, outputTokens: 1 };
+    const shape = { runId: 'r1', step: 0, nodes: ['a', 'b'], next: ['c'], metadata: bytes('{"k":1}'), work };
+    const full = { ...checkpoint(5), ...shape };
     await put(store, { head: { ...newHead, version: 7 }, checkpoint: { ...full, source: 'update' } });
     await put(store, { head: { ...newHead, version: 8 }, checkpoint: checkpoint(6) });
     const { undo: _, ...shown } = full;

@@ -2,12 +2,14 @@ import test from 'ava';
 import { threadStores } from './thread-stores/list.ts';
 import { threadSizesContract } from './thread-sizes.ts';
 import { threadStoreContract } from './thread-store.ts';
+import { threadStoreFilesContract } from './thread-store-files.ts';
 
 for (const { isEmbedded, withStore } of threadStores) {
   if (isEmbedded) {
     withStore(test, (store) => {
       threadStoreContract(test, store);
       threadSizesContract(test, store);
+      threadStoreFilesContract(test, store);
     });
   }
 }

@@ -299,7 +299,7 @@ export function threadStoreContract(test: TestFn, { name, open, keeps, ages }: T
       ['{"n":0}', '"new"', '{"n":2}'],
     );
     t.deepEqual(textsOf(await store.getState(key)).context, ['{"n":0}', '"new"', '{"n":2}']);
-    t.is(text(await store.getMessage(key, 'm1')), '"new"');
+    t.is(text((await store.getMessage(key, 'm1'))?.json), '"new"');
   });
 
   check('a message that left the context comes back to it when it is replaced', async (t, store) => {
@@ -380,11 +380,11 @@ export function threadStoreContract(test: TestFn, { name, open, keeps, ages }: T
     t.is((await store.getRun(owner, 'r1'))?.requestId, 'q');
     t.is((await store.getRun('u:bob', 'r1'))?.requestId, 'bob');
     t.is(await store.getRun('u:eve', 'r1'), undefined);
-    t.is(text(await store.getMessage(foreign, 'm0')), '"bob"');
+    t.is(text((await store.getMessage(foreign, 'm0'))?.json), '"bob"');
     await mark(store);
     await store.purge(key);
     t.is((await store.getHead(foreign))?.name, 'bob');
-    t.is(text(await store.getMessage(foreign, 'm0')), '"bob"');
+    t.is(text((await store.getMessage(foreign, 'm0'))?.json), '"bob"');
   });
 
   check('ids are told apart to the letter', async (t, store) => {
@@ -594,7 +594,7 @@ export function threadStoreContract(test: TestFn, { name, open, keeps, ages }: T
     const big = Buffer.alloc(2 * 1024 * 1024, 97);
     await put(store, { head: { ...newHead, name: 'Ω 🫖' }, messages: [{ ...entry(0), json: big }] });
     t.is((await store.getHead(key))?.name, 'Ω 🫖');
-    t.is(Buffer.compare((await store.getMessage(key, 'm0')) ?? Buffer.alloc(0), big), 0);
+    t.is(Buffer.compare((await store.getMessage(key, 'm0'))?.json ?? Buffer.alloc(0), big), 0);
   });
 
   test(`${name}: log and context are what a plain list would be after any changes`, async (t) => {
@@ -648,7 +648,7 @@ export function threadStoreContract(test: TestFn, { name, open, keeps, ages }: T
     await put(store, { head: newHead, messages: [entry(0)] });
     await using beside = await open(place);
     t.deepEqual(await beside.getHead(key), newHead);
-    t.is(text(await beside.getMessage(key, 'm0')), '{"n":0}');
+    t.is(text((await beside.getMessage(key, 'm0'))?.json), '{"n":0}');
   });
 
   test(`${name}: what was asked for before the store is closed is written or refused, never lost in silence`, async (t) => {

@@ -17,7 +17,7 @@ import {
   thread1,
 } from './thread-calls.ts';
 
-/** Fields, context and log of one moment, as texts. */
+/** Fields, context and log of one moment, as texts; the log without the checkpoints of its messages, which a fork does not copy. */
 export interface Memory {
   readonly fields: Readonly<Record<string, string | undefined>>;
   readonly context: string | undefined;
@@ -27,8 +27,11 @@ export interface Memory {
 export async function rememberThread(threads: Threads, threadId = 't1'): Promise<Memory> {
   const state = await threads.getState({ owner, threadId }, call());
   const { messagesJson } = await threads.listMessages({ owner, threadId, limit: 10_000, offset: 0 }, call());
-  return { fields: fieldsOf(state), context: text(state.contextJson), log: text(messagesJson) };
+  return { fields: fieldsOf(state), context: text(state.contextJson), log: withoutCheckpoints(text(messagesJson)) };
 }
+
+const withoutCheckpoints = (log: string | undefined): string | undefined =>
+  log?.replaceAll(/,"checkpoint_id":"\d+"/g, '');
 
 const kinds = [
   'begin',

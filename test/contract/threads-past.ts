@@ -345,6 +345,48 @@ export function threadsPastContract(
 
   // Going back
 
+  check('a fork from the checkpoint of a message ends behind what was put with it', async (t, threads) => {
+    const { epoch } = await acceptAndClaim(threads, 'r1');
+    await commit(threads, 'r1', epoch, { messages: [assistant('a1'), assistant('a2')], next: ['b'] });
+    await commit(threads, 'r1', epoch, { step: 1, messages: [assistant('b1')], end: completed });
+    await threads.addMessages({ ...thread1, messages: [user('u1')] }, call());
+    const expected = {
+      'm-r1': ['m-r1'],
+      a1: ['m-r1', 'a1', 'a2'],
+      a2: ['m-r1', 'a1', 'a2'],
+      b1: ['m-r1', 'a1', 'a2', 'b1'],
+      u1: ['m-r1', 'a1', 'a2', 'b1', 'u1'],
+    };
+    const listed = await messagesIn(threads);
+    t.deepEqual(
+      listed.map((message) => message.message_id),
+      Object.keys(expected),
+    );
+    for (const { message_id: messageId, checkpoint_id: checkpointId } of listed) {
+      const { json } = await threads.getMessage({ ...thread1, messageId }, call());
+      t.is((parse(json) as ListedMessage).checkpoint_id, checkpointId);
+      await fork(threads, checkpointId ?? '', { newThreadId: `fork-${messageId}` });
+      const copied = await messagesIn(threads, `fork-${messageId}`);
+      t.deepEqual(
+        copied.map((message) => message.message_id),
+        expected[messageId as keyof typeof expected],
+      );
+      t.true(copied.every((message) => message.checkpoint_id === undefined));
+    }
+  });
+
+  check('a message that a rollback put back has the checkpoint of the rollback', async (t, threads) => {
+    await finishedTurn(threads, 'r1');
+    const { epoch } = await acceptAndClaim(threads, 'r2');
+    const replaced = { ...assistant('m-r1'), json: assistant('m-r1').json };
+    await commit(threads, 'r2', epoch, { messages: [replaced], replacesMessages: true, next: ['b'] });
+    await accept(threads, 'r3', { multitaskStrategy: 'rollback' });
+    const [newest] = await allCheckpoints(threads);
+    t.is(newest?.source, 'rollback');
+    const [first] = await messagesIn(threads);
+    t.deepEqual([first?.message_id, first?.checkpoint_id], ['m-r1', newest?.checkpointId]);
+  });
+
   check('a rollback gives back the calls and the place that the run had taken', async (t, threads) => {
     await interruptedTurn(threads, 'r1');
     const before = await rememberThread(threads);
@@ -478,6 +520,16 @@ const fork = async (
   parts: Partial<ForkThreadRequest> = {},
 ): ReturnType<Threads['forkThread']> =>
   threads.forkThread({ ...thread1, checkpointId, newThreadId: 'fork', ...parts }, call());
+
+interface ListedMessage {
+  readonly message_id: string;
+  readonly checkpoint_id?: string;
+}
+
+async function messagesIn(threads: Threads, threadId = 't1'): Promise<readonly ListedMessage[]> {
+  const { messagesJson } = await threads.listMessages({ owner, threadId, limit: 100, offset: 0 }, call());
+  return parse(messagesJson) as readonly ListedMessage[];
+}
 
 const newestId = async (threads: Threads): Promise<string> => (await allCheckpoints(threads))[0]?.checkpointId ?? '';
 

@@ -434,5 +434,7 @@ const withoutVersion = (reply: unknown): unknown => {
 
 const shape = async (threads: Threads): Promise<unknown> => {
   const state = await threads.getState(thread1, call());
-  return { messages: await messagesOf(threads), fields: fieldsOf(state), context: text(state.contextJson) };
+  // Versions begin with the clock, and so do the checkpoints of messages.
+  const messages = (await messagesOf(threads)).map(({ checkpoint_id: _, ...message }) => message);
+  return { messages, fields: fieldsOf(state), context: text(state.contextJson) };
 };

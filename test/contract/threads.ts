@@ -40,6 +40,7 @@ import type { OpenThreads, Scale } from './thread-stores/threads-open.ts';
 import { threadsPagesContract } from './threads-pages.ts';
 import { threadsPastContract } from './threads-past.ts';
 import { threadsRepeatsContract } from './threads-repeats.ts';
+import { threadsFilesContract } from './threads-files.ts';
 import { threadsRacesContract } from './threads-races.ts';
 import { threadsSizesContract } from './threads-sizes.ts';
 import { threadsSleepContract } from './threads-sleep.ts';
@@ -950,4 +951,6 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
   threadsSleepContract(test, name, open);
 
   threadsUsageContract(test, name, open);
+
+  threadsFilesContract(test, name, open);
 }

@@ -5,6 +5,7 @@ import { createClient, user, type Client } from '../servers/client.ts';
 import type { Embedded } from '../servers/embedded.ts';
 import { oneByOne, openShape } from './shape.ts';
 import { audience, goodClaims, inSeconds, issuer, makeToken } from '../servers/tokens.ts';
+import { toForm, uploadTo } from '../servers/uploads.ts';
 import { sampleOf } from './sample.ts';
 
 /**
@@ -55,6 +56,7 @@ interface Ids {
   readonly memory_id: string;
   readonly run_id: string;
   readonly checkpoint_id: string;
+  readonly file_id: string;
 }
 
 const searchTool = { node_name: 'tools', name: 'look', parameters: { type: 'object', properties: {} } };
@@ -87,7 +89,8 @@ let service: Embedded | undefined;
 let made = 0;
 
 /** Makes the objects of a kind for a user. */
-async function make(owner: Client, [, thread, memoryType]: Kind): Promise<Ids> {
+async function make(sub: string, [, thread, memoryType]: Kind): Promise<Ids> {
+  const owner = clientOf(sub);
   const thread_id = `thread-${String(++made)}`;
   const { config = {}, ...body } = thread as { config?: object };
   const run = await owner.send('POST', '/v1/runs', { ...body, config: { ...config, thread_id } });
@@ -101,7 +104,8 @@ async function make(owner: Client, [, thread, memoryType]: Kind): Promise<Ids> {
   const list = await owner.send('GET', `/v1/threads/${thread_id}/checkpoints`);
   const { checkpoints } = list.body.data as { checkpoints: { checkpoint_id: string }[] };
   const checkpoint_id = checkpoints[0]?.checkpoint_id ?? '';
-  return { thread_id, message_id: messages[0]?.message_id ?? '', memory_id, run_id, checkpoint_id };
+  const file_id = await uploadTo(url, 'a cabbage', 'cabbage.txt', signedIn(sub));
+  return { thread_id, message_id: messages[0]?.message_id ?? '', memory_id, run_id, checkpoint_id, file_id };
 }
 
 const clientOf = (sub: string): Client => createClient(url, signedIn(sub));
@@ -116,8 +120,9 @@ async function sendTo(row: Row, route: Route, ids: Ids, headers: Readonly<Record
   const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(ids[name as keyof Ids]));
   const reply = await fetch(`${url}${path}`, {
     method: route.method,
-    headers: { 'content-type': 'application/json', ...headers },
-    ...(route.method === 'GET' ? {} : { body: JSON.stringify(bodyOf(row, ids)) }),
+    headers: { ...(!row.takesFile && { 'content-type': 'application/json' }), ...headers },
+    ...(row.takesFile && { body: toForm({ file: 'own' }) }),
+    ...(route.method === 'GET' || row.takesFile ? {} : { body: JSON.stringify(bodyOf(row, ids)) }),
   });
   return { status: reply.status, body: await reply.text() };
 }
@@ -131,12 +136,13 @@ function bodyOf(row: Row, ids: Ids): object {
 }
 
 /** Ids of the same form that nobody has. */
-const absentAs = ({ thread_id, message_id, memory_id, run_id, checkpoint_id }: Ids): Ids => ({
+const absentAs = ({ thread_id, message_id, memory_id, run_id, checkpoint_id, file_id }: Ids): Ids => ({
   run_id: `absent-${run_id}`,
   thread_id: `absent-${thread_id}`,
   message_id: `absent-${message_id}`,
   memory_id: `absent-${memory_id}`,
   checkpoint_id: `absent-${checkpoint_id}`,
+  file_id: `absent-${file_id}`,
 });
 
 const varying = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g;
@@ -157,20 +163,21 @@ let before = '';
 test.before(async () => {
   service = await openShape('obedient', env, { auth: 'jwt' });
   ({ url } = service);
-  hers = await Promise.all(kinds.map((kind) => make(clientOf('alice'), kind)));
+  hers = await Promise.all(kinds.map((kind) => make('alice', kind)));
   before = await readAll();
 });
 test.after.always(() => service?.[Symbol.asyncDispose]());
 
 /** All that the owner can read. */
 async function readAll(): Promise<string> {
-  const paths = hers.flatMap(({ thread_id, memory_id }) => [
+  const paths = hers.flatMap(({ thread_id, memory_id, file_id }) => [
     `/v1/threads/${thread_id}`,
     `/v1/threads/${thread_id}/runs`,
     `/v1/threads/${thread_id}/state`,
     `/v1/threads/${thread_id}/messages`,
     `/v1/threads/${thread_id}/checkpoints`,
     `/v1/store/memories/${memory_id}`,
+    `/v1/files/${file_id}/info`,
   ]);
   const replies = await Promise.all(
     paths.map(async (path) => (await clientOf('alice').send('GET', path)).body.data as unknown),
@@ -215,8 +222,7 @@ for (const { row, route } of routes) {
     for (const [index, kind] of kinds.entries()) {
       // A deletion takes the object with it: each owner brings objects of their own.
       const own = `owner-${name}-${String(index)}`;
-      const client = clientOf(own);
-      const ids = await make(client, kind);
+      const ids = await make(own, kind);
       const { status, body } = await sendTo(row, route, ids, signedIn(own));
       t.is(status, expectedOf(row, kind), `${name}: ${kind[0]}: ${body}`);
       cases += 1;

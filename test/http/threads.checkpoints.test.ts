@@ -5,12 +5,15 @@ import { serve } from './service.ts';
 
 const { send, data, refused, thread } = serve(test);
 const gated = serve(test, 'gated');
+const few = serve(test, 'obedient', { CHECKPOINT_KEEP: '1' });
 
 interface Checkpoint {
   readonly checkpoint_id: string;
   readonly source: string;
   readonly step: number | null;
   readonly metadata: unknown;
+  readonly started_at: string | null;
+  readonly ended_at: string | null;
 }
 
 async function checkpointsOf(t: ExecutionContext, id: string): Promise<readonly Checkpoint[]> {
@@ -31,10 +34,19 @@ const at = async (t: ExecutionContext, id: string, checkpointId = ''): Promise<P
 const sendText = (id: string, text: string) =>
   send('POST', '/v1/graph/invoke', { messages: [user(text)], config: { thread_id: id } });
 
-const messagesOf = async (t: ExecutionContext, id: string): Promise<unknown[]> => {
+interface Forkable {
+  readonly message_id: string;
+  readonly checkpoint_id: string;
+  /** Of a single message. */
+  readonly message: { readonly checkpoint_id: string };
+}
+
+const messagesOf = async (t: ExecutionContext, id: string): Promise<Forkable[]> => {
   const reply = await data(t, 'listMessages', send('GET', `/v1/threads/${id}/messages`));
-  return (reply as { messages: unknown[] }).messages;
+  return (reply as { messages: Forkable[] }).messages;
 };
+
+const withoutCheckpoint = ({ checkpoint_id: _, ...message }: Forkable): object => message;
 
 test('each turn and each direct write is a checkpoint, the newest first, with what made it', async (t) => {
   await thread('listed');
@@ -45,6 +57,11 @@ test('each turn and each direct write is a checkpoint, the newest first, with wh
     checkpoints.map(({ source }) => source),
     ['update', 'step', 'input'],
   );
+  const [update, step] = checkpoints;
+  t.like(step, { attempt: 1, retries: 0, usage: { input_tokens: 0, output_tokens: 0 } });
+  const [began, ended] = [step?.started_at ?? '', step?.ended_at ?? ''].map((time) => Date.parse(time));
+  t.true((began ?? Number.NaN) <= (ended ?? Number.NaN));
+  t.like(update, { started_at: null, ended_at: null, attempt: null, retries: null, usage: null });
 });
 
 test('a page of checkpoints goes on where the one before ended', async (t) => {
@@ -65,6 +82,37 @@ test('a page of checkpoints goes on where the one before ended', async (t) => {
     seen,
     all.map(({ checkpoint_id: id }) => id),
   );
+});
+
+test('a message names the checkpoint from which a fork ends behind it; what a caller sends under that name is dropped', async (t) => {
+  const given = { ...user('one'), message_id: 'one', checkpoint_id: '7' };
+  await thread('named');
+  await send('POST', '/v1/threads/named/messages', { messages: [given] });
+  await send('POST', '/v1/threads/named/messages', { messages: [{ ...user('two'), message_id: 'two' }] });
+  const one = (await data(t, 'getMessage', send('GET', '/v1/threads/named/messages/one'))) as Forkable;
+  t.is(one.checkpoint_id, (await checkpointsOf(t, 'named'))[1]?.checkpoint_id ?? '');
+  t.is(one.message.checkpoint_id, one.checkpoint_id);
+  const listed = await messagesOf(t, 'named');
+  t.is(listed.at(-2)?.checkpoint_id, one.checkpoint_id);
+  const body = { checkpoint_id: one.checkpoint_id };
+  const { thread_id: fork } = (await data(t, 'forkThread', send('POST', '/v1/threads/named/fork', body))) as {
+    thread_id: string;
+  };
+  t.is((await messagesOf(t, fork)).at(-1)?.message_id, 'one');
+});
+
+test('a fork from the checkpoint of a message that is no longer kept is refused by its id', async (t) => {
+  await few.thread('few');
+  // A store may keep up to 15 more than it must.
+  for (const index of Array(18).keys())
+    await few.send('POST', '/v1/threads/few/messages', { messages: [user(String(index))] });
+  const { messages } = (await few.send('GET', '/v1/threads/few/messages')).body.data as { messages: Forkable[] };
+  const [first, last] = [messages.at(0)?.checkpoint_id ?? '', messages.at(-1)?.checkpoint_id ?? ''];
+  const forked = await few.send('POST', '/v1/threads/few/fork', { checkpoint_id: last });
+  t.is(forked.status, 200);
+  const reply = few.send('POST', '/v1/threads/few/fork', { checkpoint_id: first });
+  await few.refused(t, reply, 404, 'RESOURCE_NOT_FOUND');
+  t.true(JSON.stringify((await reply).body).includes(`checkpoint \\"${first}\\" of thread`));
 });
 
 test('the state at a checkpoint is the state that was, whatever came after', async (t) => {
@@ -89,7 +137,7 @@ test('a fork begins where the thread stood, and goes its own way', async (t) => 
   const fork = (await data(t, 'forkThread', send('POST', '/v1/threads/trunk/fork', body))) as Record<string, string>;
   t.like(fork, { thread_name: 'a branch', metadata: { tried: true } });
   const id = fork['thread_id'] ?? 'none';
-  t.deepEqual(await messagesOf(t, id), log);
+  t.deepEqual(await messagesOf(t, id), log.map(withoutCheckpoint));
   const state = (await data(t, 'getState', send('GET', `/v1/threads/${id}/state`))) as { state: unknown };
   t.deepEqual(state.state, past.state as unknown);
 

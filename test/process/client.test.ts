@@ -138,6 +138,24 @@ test('threads, state, messages and memories are reached by their methods', async
   t.is(gone.code, 'RESOURCE_NOT_FOUND');
 });
 
+test('files go up and come back, in whole and in part, and are reached by their address', async (t) => {
+  await using workspace = await makeWorkspace('echo');
+  await using service = await startStandalone({ ...workspace.env, HOST: '127.0.0.1' });
+  const client = createClient({ url: service.url });
+  const file = await client.files.upload(new File(['hello there'], 'hello.txt', { type: 'text/plain' }));
+  t.like(file, { filename: 'hello.txt', mime_type: 'text/plain', size_bytes: 11 });
+  t.is(await (await client.files.get(file.file_id)).text(), 'hello there');
+  t.is(await (await client.files.get(file.file_id, { start: 6 })).text(), 'there');
+  t.is((await client.files.info(file.file_id)).sha256, file.sha256);
+  t.is(await (await fetch((await client.files.url(file.file_id)).url)).text(), 'hello there');
+  t.is((await client.files.upload(new Blob(['x']))).filename, 'file');
+  t.is((await client.files.upload({ data: new Blob(['x']), filename: 'a.bin' })).filename, 'a.bin');
+  t.is((await client.files.multimodal()).media_storage_type, 'local');
+  t.true((await client.files.delete(file.file_id)).success);
+  const gone = await t.throwsAsync(client.files.get(file.file_id), { instanceOf: RequestError });
+  t.is(gone.status, 404);
+});
+
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : never) : never;
 
 test("the closed lists of the client's types are the service's", (t) => {

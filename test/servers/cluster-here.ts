@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { openExecutionProcess } from '@agent-workflow/execution/process';
 import { openGatewayProcess } from '@agent-workflow/gateway/process';
 import type { Env } from '@agent-workflow/kit/env';
@@ -5,6 +8,7 @@ import type { RunningProcess } from '@agent-workflow/runtime/process';
 import { openMemoryProcess } from '@agent-workflow/memory/process';
 import { openThreadsProcess } from '@agent-workflow/threads/process';
 import { openGround } from './cluster-ground.ts';
+import { openForwarder } from './forwarder.ts';
 import type { Embedded } from './embedded.ts';
 import { makeWorkspace } from './standalone.ts';
 
@@ -40,8 +44,13 @@ export async function openClusterHere(
     start(openMemoryProcess, 1, {}),
   ]);
   const addresses = { THREADS_ADDRESS: targetOf(threads), MEMORY_ADDRESS: targetOf(memory) };
-  const execution = await start(openExecutionProcess, replicas, addresses);
-  const urls = await start(openGatewayProcess, replicas, { ...addresses, EXECUTION_ADDRESS: targetOf(execution) });
+  const gateways = opened.use(await openForwarder());
+  const bytes = opened.use(await openFilesFolder());
+  const seals = { FILES_SECRET: 'a secret that gateways and workers of one test share' };
+  const execution = await start(openExecutionProcess, replicas, { ...addresses, ...seals, FILES_URL: gateways.url });
+  const ofGateway = { ...addresses, ...seals, FILES_FOLDER: bytes.path, EXECUTION_ADDRESS: targetOf(execution) };
+  const urls = await start(openGatewayProcess, replicas, ofGateway);
+  gateways.leadTo(urls);
   const everything = opened.move();
   let asked = 0;
   return {
@@ -50,6 +59,12 @@ export async function openClusterHere(
     },
     [Symbol.asyncDispose]: () => everything.disposeAsync(),
   };
+}
+
+/** A folder that all gateways share, as they share a bucket. */
+async function openFilesFolder(): Promise<AsyncDisposable & { readonly path: string }> {
+  const path = await mkdtemp(join(tmpdir(), 'cluster-files-'));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
 const startMs = 60_000;

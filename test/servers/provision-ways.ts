@@ -67,6 +67,13 @@ export const serverWays: readonly Way<ServerName>[] = [
     },
   },
   {
+    server: 'versitygw',
+    title: `S3 (versitygw ${versions.versitygw})`,
+    effort: 'compiling it, about a minute',
+    needs: ['go'],
+    make: (folder) => goInstall(folder, `github.com/versity/versitygw/cmd/versitygw@v${versions.versitygw}`),
+  },
+  {
     server: 'weaviate',
     title: `Weaviate ${versions.weaviate}`,
     effort: "compiling it, about 5 minutes, 2 GB of memory and 4 GB in Go's own caches",

@@ -34,8 +34,9 @@ test('on a machine without tools each server is named with what it lacks, and no
 PostgreSQL cannot be had: apt-get not on the PATH
 NATS ${versions.nats} cannot be had: go not on the PATH
 Cassandra ${versions.cassandra} cannot be had: java and mvn not on the PATH
+S3 (versitygw ${versions.versitygw}) cannot be had: go not on the PATH
 Weaviate ${versions.weaviate} cannot be had: go not on the PATH
-absent: Redis, PostgreSQL, NATS ${versions.nats}, Cassandra ${versions.cassandra}, Weaviate ${versions.weaviate}
+absent: Redis, PostgreSQL, NATS ${versions.nats}, Cassandra ${versions.cassandra}, S3 (versitygw ${versions.versitygw}), Weaviate ${versions.weaviate}
 `,
   );
   t.false(existsSync(machine.servers));
@@ -94,7 +95,7 @@ test('a server that nobody knows is refused, with those that are known', async (
   t.is(code, 2);
   t.is(
     printed,
-    'unknown: mysql; there are redis, postgres, nats, cassandra, weaviate, apis, kubeconform, helm, helm3, kubernetes\n',
+    'unknown: mysql; there are redis, postgres, nats, cassandra, versitygw, weaviate, apis, kubeconform, helm, helm3, kubernetes\n',
   );
 });
 

@@ -7,6 +7,7 @@ import { processEnv } from '@agent-workflow/kit/env';
 export const versions = {
   cassandra: '5.0.9',
   nats: '2.15.2',
+  versitygw: '1.8.0',
   weaviate: '1.38.0',
   helm: '4.3.1',
   helm3: '3.22.0',
@@ -16,7 +17,7 @@ export const versions = {
 } as const;
 
 /** What is started for tests, and run by a supervisor. */
-export type ServerName = 'redis' | 'postgres' | 'nats' | 'cassandra' | 'weaviate';
+export type ServerName = 'redis' | 'postgres' | 'nats' | 'cassandra' | 'versitygw' | 'weaviate';
 
 /**
  * What the charts are tried with: two Helms, kubeconform, the API descriptions of Kubernetes and of what extends it, and the
@@ -46,6 +47,8 @@ export function provisioned(server: ServerName | ToolName): string | undefined {
       return onPath('java') === undefined ? undefined : existing(join(folderOf(server), 'lib'));
     case 'nats':
       return existing(join(folderOf(server), 'nats-server'));
+    case 'versitygw':
+      return existing(join(folderOf(server), 'versitygw'));
     case 'weaviate':
       return existing(join(folderOf(server), 'weaviate-server'));
     case 'helm':

@@ -11,6 +11,7 @@ import type { Task } from './real-lease.ts';
 import { isAlive, openServerProcess, type Recipe, type ServerProcess } from './real-process.ts';
 import { postgresRecipe } from './postgres.ts';
 import { redisRecipe } from './redis.ts';
+import { s3Recipe } from './s3.ts';
 import { weaviateRecipe } from './weaviate.ts';
 
 const recipes: Readonly<Record<Task['server'], Recipe>> = {
@@ -18,6 +19,7 @@ const recipes: Readonly<Record<Task['server'], Recipe>> = {
   cassandra: cassandraRecipe,
   postgres: postgresRecipe,
   nats: natsRecipe,
+  versitygw: s3Recipe,
   weaviate: weaviateRecipe,
 };
 

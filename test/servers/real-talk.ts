@@ -1,7 +1,9 @@
 import { connect } from 'node:net';
+import { CreateBucketCommand, HeadObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { Client } from 'pg';
 import type { ServerName } from './provisioned.ts';
 import { exchange } from './real-probe.ts';
+import { s3At, toS3Client } from './s3.ts';
 
 /** The least that one can say to a server without its driver: keep something, and is it there. */
 interface Talk {
@@ -40,6 +42,23 @@ export const talks: Readonly<Record<ServerName, Talk>> = {
     isKept: async (port) =>
       (await queryPostgres(port, "SELECT to_regclass('kept') IS NOT NULL AS it"))[0]?.['it'] === true,
   },
+  versitygw: {
+    keep: (port) =>
+      querySigned(port, async (client) => {
+        await client.send(new CreateBucketCommand({ Bucket: 'kept' }));
+        await client.send(new PutObjectCommand({ ...keptObject, Body: 'something' }));
+      }),
+    isKept: (port) =>
+      querySigned(port, (client) =>
+        client.send(new HeadObjectCommand(keptObject)).then(
+          () => true,
+          (error: unknown) => {
+            if (error instanceof Error && (error.name === 'NotFound' || error.name === 'NoSuchBucket')) return false;
+            throw error;
+          },
+        ),
+      ),
+  },
   weaviate: {
     keep: async (port) => {
       expect('200', await queryWeaviate(port, 'POST', '/v1/schema', { class: 'Kept', vectorizer: 'none' }));
@@ -48,6 +67,18 @@ export const talks: Readonly<Record<ServerName, Talk>> = {
     isKept: async (port) => (await queryWeaviate(port, 'GET', `/v1/objects/Kept/${keptId}`)) === '200',
   },
 };
+
+const keptObject = { Bucket: 'kept', Key: 'kept' };
+
+/** By the driver: every request is signed. */
+async function querySigned<T>(port: number, ask: (client: S3Client) => Promise<T>): Promise<T> {
+  const client = toS3Client(s3At(port));
+  try {
+    return await ask(client);
+  } finally {
+    client.destroy();
+  }
+}
 
 const keptId = '00000000-0000-4000-8000-000000000001';
 

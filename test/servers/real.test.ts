@@ -18,6 +18,7 @@ import { withServer } from './real-suite.ts';
 import { talks } from './real-talk.ts';
 import { privatePostgres } from './postgres.ts';
 import { privateRedis } from './redis.ts';
+import { privateS3 } from './s3.ts';
 import { privateWeaviate } from './weaviate.ts';
 
 const provisionedHere = {
@@ -25,6 +26,7 @@ const provisionedHere = {
   postgres: privatePostgres(),
   nats: privateNats(),
   cassandra: privateCassandra(),
+  versitygw: privateS3(),
   weaviate: privateWeaviate(),
 };
 
@@ -171,8 +173,9 @@ import { cassandra } from ${JSON.stringify(import.meta.resolve('./cassandra.ts')
 import { nats } from ${JSON.stringify(import.meta.resolve('./nats.ts'))};
 import { postgres } from ${JSON.stringify(import.meta.resolve('./postgres.ts'))};
 import { redis } from ${JSON.stringify(import.meta.resolve('./redis.ts'))};
+import { s3 } from ${JSON.stringify(import.meta.resolve('./s3.ts'))};
 import { weaviate } from ${JSON.stringify(import.meta.resolve('./weaviate.ts'))};
-for (const launcher of [redis, nats, weaviate, cassandra, postgres]) {
+for (const launcher of [redis, nats, weaviate, cassandra, postgres, s3]) {
   await using server = await launcher.open();
   process.stdout.write(JSON.stringify(server) + '\\n');
 }`;
@@ -186,6 +189,7 @@ for (const launcher of [redis, nats, weaviate, cassandra, postgres]) {
       CASSANDRA_CONTACT_POINTS: 'one.example, two.example:9043',
       CASSANDRA_LOCAL_DATACENTER: 'west',
       POSTGRES_URL: 'postgres://ada:p%40ss@postgres.example/record',
+      S3_URL: 'http://ada:p%40ss@s3.example:9000',
     },
   });
   t.deepEqual(
@@ -199,6 +203,7 @@ for (const launcher of [redis, nats, weaviate, cassandra, postgres]) {
       { url: 'http://weaviate.example' },
       { contactPoints: ['one.example', 'two.example:9043'], localDataCenter: 'west' },
       { host: 'postgres.example', port: 5432, username: 'ada', password: 'p@ss', database: 'record' },
+      { url: 'http://s3.example:9000', accessKeyId: 'ada', secretAccessKey: 'p@ss' },
     ],
   );
 });

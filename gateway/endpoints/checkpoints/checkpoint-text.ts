@@ -13,4 +13,17 @@ export const checkpointText = (checkpoint: ThreadCheckpoint, threadId: string): 
     next: JSON.stringify(checkpoint.next),
     metadata: checkpoint.metadataJson ? jsonText(checkpoint.metadataJson) : 'null',
     created_at: timeText(checkpoint.createdAt),
+    ...stepTexts(checkpoint),
   });
+
+/** How a step ran; `null` for what is not known, and for every other checkpoint. */
+function stepTexts({ source, createdAt, work }: ThreadCheckpoint): Record<string, string> {
+  const tokens = work && { input_tokens: work.inputTokens, output_tokens: work.outputTokens };
+  return {
+    started_at: work ? timeText(work.startedAt) : 'null',
+    ended_at: source === 'step' ? timeText(createdAt) : 'null',
+    attempt: JSON.stringify(work?.attempt ?? null),
+    retries: JSON.stringify(work?.retries ?? null),
+    usage: JSON.stringify(tokens ?? null),
+  };
+}

@@ -4,5 +4,6 @@ export const exampleIds = {
   message: 'question-1',
   run: '019c2f6e-8f00-7a10-8000-3b5c9d1e7f21',
   checkpoint: '1795418778876002',
+  file: '019c2f6e-9200-7a10-8000-3b5c9d1e7f24',
   memory: '019c2f6e-9100-7a10-8000-3b5c9d1e7f23',
 } as const;

@@ -2,6 +2,7 @@ import type { Log } from '@agent-workflow/kit/log';
 import type { Execution } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type {
+  FileCalls,
   HistoryCalls,
   IdempotencyCalls,
   MessageCalls,
@@ -10,6 +11,7 @@ import type {
   ThreadReadCalls,
 } from '@agent-workflow/protos/threads';
 import type { Static, TSchema } from 'typebox';
+import type { FileStore } from '../../files/index.ts';
 import type { Endpoint, Handler, Route, Row } from '../../http/endpoint.ts';
 import type { RequestConfig } from '../../http/settings.ts';
 import type { TicketStore } from '../../tickets/index.ts';
@@ -19,11 +21,18 @@ import type { ReadinessCheck } from '../../upstream/readiness.ts';
 /** What handlers use. */
 export interface Services {
   /** The gateway reads runs; it neither drives nor ends them. */
-  readonly threads: RunReadCalls & ThreadReadCalls & StateCalls & MessageCalls & HistoryCalls & IdempotencyCalls;
+  readonly threads: RunReadCalls &
+    ThreadReadCalls &
+    StateCalls &
+    MessageCalls &
+    HistoryCalls &
+    IdempotencyCalls &
+    FileCalls;
   readonly execution: Execution;
   readonly memory: Memory;
   /** For `/readyz`. */
   readonly readiness: ReadinessCheck;
+  readonly files: FileStore;
   readonly tools: ToolStore;
   readonly tickets: TicketStore;
   readonly config: RequestConfig;
@@ -48,6 +57,7 @@ type Given<P extends TSchema, I extends TSchema> = Route &
     | 'access'
     | 'reply'
     | 'startsRun'
+    | 'takesFile'
     | 'takesTicket'
     | 'takesLastEventId'
     | 'secret'

@@ -92,7 +92,7 @@ export function firstEvents(
 
 /**
  * The beginning of the first step. At a takeover that step runs again, and what the claim before it streamed of it is dropped; `takeover`
- * tells that from a node's retry. A step that begins after a sleep is none of these.
+ * is absent from a node's retry. A step that begins after a sleep is none of these.
  */
 function startedEvents(events: EventWriter, { claimed, nodes }: OpenLogOptions): RunEvent[] {
   const { step, isTakeover, attempt, wakeAt } = claimed;

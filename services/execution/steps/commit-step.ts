@@ -7,6 +7,7 @@ import { contextTooLarge } from '@agent-workflow/protos/refusals';
 import type {
   ClaimedRun,
   CommitStepReply,
+  CommitStepRequest,
   MessageEntry,
   OpenCall,
   RunCalls,
@@ -46,6 +47,10 @@ export interface StepCommit {
   readonly wakeAt?: number | undefined;
   /** For the worker that claims the run next. */
   readonly progressJson?: Uint8Array;
+  /** When the nodes of the step began, in milliseconds since 1970; absent when none did. */
+  readonly startedAt?: number;
+  /** How often nodes of the step began again after an error; absent when the run failed in it. */
+  readonly retries?: number;
   readonly at: number;
   /** The run's signal, which also ends the wait for an unavailable record. */
   readonly signal: AbortSignal;
@@ -101,6 +106,7 @@ export async function commitStep(
     ...(wakeAt === undefined ? {} : { wakeAt }),
     ...(progressJson ? { progressJson } : {}),
     ...(used ? { usageJson: JSON.stringify(used) } : {}),
+    ...workOf(commit),
     attemptId: newId(),
   };
   const { signal, onAway } = commit;
@@ -114,6 +120,28 @@ export async function commitStep(
   const added = used && usage.committed(used);
   if (added) commit.onUsage?.(added);
   return { reply, size };
+}
+
+/** How the step ran. The nodes of a step began by another clock than it ends by, where a run has slept. */
+function workOf({ claimed, ran, startedAt, retries, at, usage }: StepCommit): Pick<CommitStepRequest, 'work'> {
+  if (startedAt === undefined) return {};
+  return {
+    work: {
+      startedAt: Math.min(startedAt, at),
+      attempt: attemptAt(ran.step, claimed),
+      ...(retries === undefined ? {} : { retries }),
+      ...usage.sinceCommit(),
+    },
+  };
+}
+
+/**
+ * The claims since the last commit count the attempts at the first step of a run. At a later one the claim that committed the step before has made
+ * an attempt that they do not count, unless the run slept.
+ */
+function attemptAt(step: number, { step: first, isTakeover, attempt, wakeAt }: ClaimedRun): number {
+  if (step !== first || !isTakeover || wakeAt !== undefined) return 1;
+  return first === 0 ? attempt : attempt + 1;
 }
 
 /** A step that the record refuses is the fault of its nodes. */

@@ -1,4 +1,4 @@
-import type { BoundMemory, RunContext } from '@agent-workflow/graph/build/context';
+import type { RunContext } from '@agent-workflow/graph/build/context';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import type { CodeFault } from '@agent-workflow/graph/state/failure';
 import type { ClaimedRun, RunCalls, RunReadCalls, StateCalls, ToolRecordCalls } from '@agent-workflow/protos/threads';
@@ -18,8 +18,8 @@ export interface DriveOptions {
   /** The thread state that the claim was made with. */
   readonly cached: ThreadState | undefined;
   readonly runContext: RunContext;
-  /** The memory service, whose calls end with this signal. */
-  readonly memoryUnder: (signal: AbortSignal) => BoundMemory;
+  /** The services that nodes call, whose calls end with this signal. */
+  readonly servicesUnder: (signal: AbortSignal) => Pick<RunContext, 'memory' | 'files'>;
   /** Whether the caller runs the tool of this name. */
   readonly isRemote: (tool: string) => boolean;
   readonly eventLog: RunLog;

@@ -54,6 +54,7 @@ async function commitFailure(
     openCalls: openCallsOf(state),
     sizeBefore: size,
     context: state.context,
+    startedAt: runState.at,
   };
   try {
     return await commitStep({ ...rest, delta: pending });

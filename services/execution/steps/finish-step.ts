@@ -15,6 +15,7 @@ import { commitStep, openCallsOf } from './commit-step.ts';
 import { addedBy, nextAfterEnd, outcomeOf, toRunEnd } from './outcome-of-step.ts';
 import type { DriveOptions } from './drive-options.ts';
 import { awakeNodes, countVisits, emptyDelta, type RunState } from './run-state.ts';
+import type { RanStep } from './run-nodes.ts';
 import { append, publish } from './publish.ts';
 
 /** A run that has ended or sleeps, with its last commit on record. */
@@ -34,7 +35,7 @@ export async function finishStep(
   options: DriveOptions,
   events: EventWriter,
   runState: RunState,
-  result: StepResult,
+  result: RanStep,
 ): Promise<Finished> {
   const ran = { step: runState.step, nodes: awakeNodes(runState) };
   const visits = countVisits(runState);
@@ -60,6 +61,8 @@ export async function finishStep(
     openInterrupts: result.interrupts.map(({ id }) => id),
     sizeBefore: runState.size,
     context: result.state.context,
+    startedAt: runState.at,
+    retries: result.retries,
     at,
     wakeAt,
     ...(outcome ? { end: toRunEnd(outcome) } : {}),

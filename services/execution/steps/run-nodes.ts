@@ -2,18 +2,23 @@ import { isRunFailure } from '@agent-workflow/graph/state/failure';
 import { runStep } from '@agent-workflow/graph/run/step';
 import type { StepResult } from '@agent-workflow/graph/run/super-step';
 import type { EventWriter } from '../events/event-writer.ts';
-import { isMemoryAway } from './bound-memory.ts';
+import { isServiceAway } from './node-calls.ts';
 import { createBranchRecords } from './branch-records.ts';
 import type { DriveOptions } from './drive-options.ts';
 import { awakeNodes, type RunState } from './run-state.ts';
 import { publish } from './publish.ts';
 import { createToolCallRecords } from './tool-call-records.ts';
 
+/** What a step came to, and how often its nodes began again after an error. */
+export interface RanStep extends StepResult {
+  readonly retries: number;
+}
+
 /**
  * Runs the nodes of one step, and publishes what they emit.
  * @throws RunFailure when a node fails; the store's own error when a store is the reason.
  */
-export async function runNodes(options: DriveOptions, events: EventWriter, runState: RunState): Promise<StepResult> {
+export async function runNodes(options: DriveOptions, events: EventWriter, runState: RunState): Promise<RanStep> {
   const { graph, runContext } = options;
   const { nodes, step } = runState;
   options.onStep(awakeNodes(runState));
@@ -30,6 +35,7 @@ export async function runNodes(options: DriveOptions, events: EventWriter, runSt
     publish(options, events, [events.write('on_chain_stream', { node, step, ...what }, { node, step })]);
   };
   const branchRecords = createBranchRecords(options, step);
+  let retries = 0;
   const running = runStep({
     graph,
     nodes,
@@ -38,7 +44,7 @@ export async function runNodes(options: DriveOptions, events: EventWriter, runSt
     now: options.now,
     state: runState.state,
     run: runContext,
-    memoryUnder: options.memoryUnder,
+    servicesUnder: options.servicesUnder,
     continuation: runState.continuation,
     answers: runState.answers,
     isRemote: options.isRemote,
@@ -46,17 +52,21 @@ export async function runNodes(options: DriveOptions, events: EventWriter, runSt
     branchRecords,
     onFault: options.onFault,
     onUsage: options.usage.add,
-    onRestart: (node, attempt, branch) => publishStatus(node, { status: 'restarted', attempt, ...ofBranch(branch) }),
+    onRestart: (node, attempt, branch) => {
+      retries += 1;
+      publishStatus(node, { status: 'restarted', attempt, ...ofBranch(branch) });
+    },
     onProgress: (node, custom, branch) => publishStatus(node, { status: 'progress', ...ofBranch(branch), custom }),
     onChunk: (node, chunk) => {
       if (!runContext.signal.aborted) publish(options, events, [events.chunk(node, step, chunk)]);
     },
   });
-  return running.catch((error: unknown) => {
+  const result = await running.catch((error: unknown) => {
     const cause = isRunFailure(error) ? error.cause : undefined;
     // A store that is unavailable does not fail the run: the run is released, and its step runs again.
-    throw records.failure() ?? branchRecords.failure() ?? (isMemoryAway(cause) ? cause : error);
+    throw records.failure() ?? branchRecords.failure() ?? (isServiceAway(cause) ? cause : error);
   });
+  return { ...result, retries };
 }
 
 const ofBranch = (branch: number | undefined): object => (branch === undefined ? {} : { branch });

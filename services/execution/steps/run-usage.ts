@@ -1,6 +1,6 @@
 import type { ClaimedRun } from '@agent-workflow/protos/threads';
 import { sumBounded } from '@agent-workflow/graph/state/usage';
-import { fromUsageJson, type ModelUsage, type Usage } from '@agent-workflow/protos/usage';
+import { fromUsageJson, noUsage, totalOf, type ModelUsage, type Usage } from '@agent-workflow/protos/usage';
 
 /** The tokens of one claimed run. Each commit writes the sum up to it, so that a commit which is repeated counts once. */
 export interface RunUsage {
@@ -10,6 +10,8 @@ export interface RunUsage {
   readonly total: () => Usage;
   /** The sum for the next commit; `undefined` when it is on record. */
   readonly uncommitted: () => Usage | undefined;
+  /** The tokens since the last commit, of all models together. */
+  readonly sinceCommit: () => ReturnType<typeof totalOf>;
   /** The sum is on record. Gives what it adds to the one before. */
   readonly committed: (sum: Usage) => Usage;
 }
@@ -24,6 +26,7 @@ export function createRunUsage({ usageJson }: Pick<ClaimedRun, 'usageJson'>): Ru
     },
     total: () => total,
     uncommitted: () => (total === onRecord ? undefined : total),
+    sinceCommit: () => totalOf(total === onRecord ? noUsage : addedSince(onRecord, total)),
     committed: (sum) => {
       const added = addedSince(onRecord, sum);
       onRecord = sum;

@@ -3,6 +3,7 @@ import { settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import { requestContexts, readTraceContext, type RequestContext } from '@agent-workflow/kit/request-context';
 import type { Memory } from '@agent-workflow/protos/memory';
+import type { RunFiles } from '@agent-workflow/protos/run-files';
 import type {
   ClaimedRun,
   RunCalls,
@@ -12,13 +13,14 @@ import type {
   ToolRecordCalls,
 } from '@agent-workflow/protos/threads';
 import type { ByteBudget } from '@agent-workflow/runtime/budget';
-import type { BoundMemory, RunContext } from '@agent-workflow/graph/build/context';
+import type { RunContext } from '@agent-workflow/graph/build/context';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import type { CodeFault } from '@agent-workflow/graph/state/failure';
 import { isAway } from '../record/away.ts';
 import { fromOptionsJson, type RunOptions } from '../record/run-options.ts';
 import { bytesOfState } from '../record/state-size.ts';
 import type { ThreadState } from '../record/thread-state.ts';
+import { bindFiles } from '../steps/bound-files.ts';
 import { bindMemory } from '../steps/bound-memory.ts';
 import { driveRun, type Driven } from '../steps/drive.ts';
 import { createRunUsage } from '../steps/run-usage.ts';
@@ -34,6 +36,8 @@ interface DriveClaimedOptions {
   readonly graph: CompiledGraph;
   readonly threads: RunCalls & RunReadCalls & StateCalls & ToolRecordCalls;
   readonly memory: Memory;
+  /** Absent: nodes reach no files. */
+  readonly files?: RunFiles | undefined;
   readonly eventLog: RunLog;
   readonly log: Log;
   readonly watchdog: Watchdog;
@@ -126,21 +130,24 @@ interface RunParts {
 }
 
 function toDriveOptions(
-  { graph, threads, eventLog, log, memory, now, onUsage }: DriveClaimedOptions,
+  { graph, threads, eventLog, log, memory, files, now, onUsage }: DriveClaimedOptions,
   { owner, claimed, cached, runOptions, signal }: RunParts,
 ): Omit<DriveOptions, 'onStep'> {
-  const { runId, threadId } = claimed;
-  const memoryUnder = (until: AbortSignal): BoundMemory =>
-    bindMemory(memory, {
-      ...{ owner, threadId, signal: until },
-      onAway: (error) => {
-        log.warn({ err: error, runId, threadId }, 'the memory service is unavailable; a node waits for it');
-      },
-    });
+  const { runId, threadId, epoch } = claimed;
+  const onAwayOf = (service: string) => (error: unknown) => {
+    log.warn({ err: error, runId, threadId }, `${service} is unavailable; a node waits for it`);
+  };
+  const servicesUnder: DriveOptions['servicesUnder'] = (until) => ({
+    memory: bindMemory(memory, { owner, threadId, signal: until, onAway: onAwayOf('the memory service') }),
+    files: bindFiles(files, {
+      ...{ claim: { owner, runId, epoch }, signal: until },
+      onAway: onAwayOf('the store of files'),
+    }),
+  });
   return {
-    ...{ owner, claimed, runOptions, graph, threads, cached, eventLog, memoryUnder, now, onUsage },
+    ...{ owner, claimed, runOptions, graph, threads, cached, eventLog, servicesUnder, now, onUsage },
     usage: createRunUsage(claimed),
-    runContext: toRunContext(graph, claimed, runOptions, { signal, memory: memoryUnder(signal) }),
+    runContext: toRunContext(graph, claimed, runOptions, { signal, ...servicesUnder(signal) }),
     isRemote: remoteTools(graph, runOptions),
     onFault: ({ error, ...where }: CodeFault) => {
       log.warn({ err: error, runId, threadId, ...where }, 'code of the agent threw, and the run continues');
@@ -155,9 +162,9 @@ const toRunContext = (
   graph: CompiledGraph,
   { runId, threadId }: ClaimedRun,
   { config, user, tools }: RunOptions,
-  { signal, memory }: { readonly signal: AbortSignal; readonly memory: BoundMemory },
+  services: Pick<RunContext, 'signal' | 'memory' | 'files'>,
 ): RunContext => ({
-  ...{ runId, threadId, signal, config, user, memory },
+  ...{ runId, threadId, config, user, ...services },
   tools: tools.length === 0 ? graph.tools : [...graph.tools, ...tools],
 });
 

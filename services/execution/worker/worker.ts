@@ -5,6 +5,7 @@ import { fromContextHeaders, requestContexts } from '@agent-workflow/kit/request
 import { retry, type RetryOptions } from '@agent-workflow/kit/retry';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import type { Memory } from '@agent-workflow/protos/memory';
+import type { RunFiles } from '@agent-workflow/protos/run-files';
 import type { Usage } from '@agent-workflow/protos/usage';
 import type {
   ClaimIntent,
@@ -36,6 +37,8 @@ export interface WorkerOptions {
   readonly graph: CompiledGraph;
   readonly threads: RunCalls & RunReadCalls & StateCalls & HistoryCalls & ToolRecordCalls;
   readonly memory: Memory;
+  /** Absent: nodes reach no files. */
+  readonly files?: RunFiles | undefined;
   readonly queue: RunQueue;
   readonly eventLog: RunLog;
   readonly log: Log;

@@ -42,6 +42,47 @@ export interface BoundMemory {
   readonly delete: (id: string) => Promise<void>;
 }
 
+/** What is known of a file. */
+export interface FileInfo {
+  /** Put it into a block of a message, as `{ type: 'image', file_id: fileId }`, so that the file lives as long as the thread. */
+  readonly fileId: string;
+  readonly filename: string;
+  /** What the first bytes show, else what was declared. */
+  readonly contentType: string;
+  /** In bytes. */
+  readonly size: number;
+  /** Of the bytes, as hexadecimal digits. */
+  readonly sha256: string;
+}
+
+/** A file that can be read, as often as it is needed. */
+export interface ReadableFile {
+  readonly info: FileInfo;
+  /** The bytes as they come. Leave the loop early to stop reading. */
+  readonly stream: () => AsyncIterable<Uint8Array>;
+  /** All bytes. @throws RangeError for a file of more than `maxBytes`, 16 MiB unless given. */
+  readonly bytes: (options?: { readonly maxBytes?: number }) => Promise<Uint8Array>;
+}
+
+/** A text is stored as UTF-8. */
+export type FileData = string | Uint8Array | AsyncIterable<Uint8Array>;
+
+/** The files of the owner of the run: what callers uploaded, and what agents wrote. */
+export interface BoundFiles {
+  /** @throws ServiceError `NotFound` when the owner has no such file. */
+  readonly read: (fileId: string) => Promise<ReadableFile>;
+  /**
+   * Stores a file of the owner. Each call stores a new one, also when a node runs again. A file that no message names is removed after a
+   * day, unless the service is set up otherwise.
+   * @throws ServiceError `TooLarge` above the bounds of a file or of its owner, `Invalid` when the bytes are not of the content type.
+   */
+  readonly write: (file: {
+    readonly filename: string;
+    readonly contentType?: string;
+    readonly data: FileData;
+  }) => Promise<FileInfo>;
+}
+
 /** What nodes and tools get beside the state. */
 export interface RunContext {
   readonly runId: string;
@@ -56,6 +97,7 @@ export interface RunContext {
   /** The user context: the claims of the caller's token, or what the authentication backend returned. Empty without authentication. */
   readonly user: Readonly<Record<string, unknown>>;
   readonly memory: BoundMemory;
+  readonly files: BoundFiles;
   /** Every tool that a model may call in this run: the graph's own tools and the caller's remote tools. */
   readonly tools: readonly ToolDeclaration[];
 }

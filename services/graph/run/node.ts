@@ -48,10 +48,10 @@ export async function runNode(step: Step, name: string, runStep: RunStep): Promi
 }
 
 /** The context of the run with this signal in place of the run's own. */
-export const runUnder = ({ run, memoryUnder }: Step, signal: AbortSignal): RunContext => ({
+export const runUnder = ({ run, servicesUnder }: Step, signal: AbortSignal): RunContext => ({
   ...run,
   signal,
-  ...(memoryUnder && { memory: memoryUnder(signal) }),
+  ...servicesUnder?.(signal),
 });
 
 /** The failure with the name of the node: the function that found the fault does not know it. */

@@ -1,6 +1,6 @@
 import type { CallBlock } from '@agent-workflow/protos/message';
 import type { ModelUsage } from '@agent-workflow/protos/usage';
-import type { BoundMemory, RunContext } from '../build/context.ts';
+import type { RunContext } from '../build/context.ts';
 import type { CompiledGraph } from '../build/graph.ts';
 import type { CodeFault } from '../state/failure.ts';
 import type { Delta, NodeOutput } from '../state/merge.ts';
@@ -23,7 +23,7 @@ export interface Step {
   /** The clock by which sleeps begin, in milliseconds since 1970. */
   readonly now: () => number;
   /** Gives the memory service whose calls end with this signal; absent: they end with the run's signal. */
-  readonly memoryUnder?: ((signal: AbortSignal) => BoundMemory) | undefined;
+  readonly servicesUnder?: ((signal: AbortSignal) => Pick<RunContext, 'memory' | 'files'>) | undefined;
   /** The continuation that the step before returned. */
   readonly continuation?: Continuation | undefined;
   /** Answers to open interrupts, by their ids. Other ids are ignored. */

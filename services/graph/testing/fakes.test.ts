@@ -1,9 +1,10 @@
+import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { type ExecutionContext } from 'ava';
 import type { AnswerPart, Model, ModelQuestion } from '../model/model.ts';
-import { fakeMemory, fakeModel, recordedModel, user } from '../testing.ts';
+import { fakeFiles, fakeMemory, fakeModel, recordedModel, user } from '../testing.ts';
 
 const { signal } = new AbortController();
 
@@ -145,4 +146,30 @@ test('what neither fake can mean is refused at once', async (t) => {
     message: 'mode is replay or record, not recrod',
   });
   await t.throwsAsync(fakeMemory().store({} as never), { message: /content of a memory/ });
+});
+
+test('fake files are read as they were given, and keep what is written', async (t) => {
+  const files = fakeFiles({ filename: 'a.txt', contentType: 'text/plain', data: 'grün' });
+  const given = await files.read('file-1');
+  t.deepEqual(given.info, {
+    ...{ fileId: 'file-1', filename: 'a.txt', contentType: 'text/plain', size: 5 },
+    sha256: createHash('sha256').update('grün').digest('hex'),
+  });
+  t.is(Buffer.from(await given.bytes()).toString(), 'grün');
+  const stream = async function* (): AsyncGenerator<Uint8Array> {
+    for await (const chunk of given.stream()) yield* [chunk, Buffer.from('!')];
+  };
+  const info = await files.write({ filename: 'b', data: stream() });
+  t.like(info, { fileId: 'file-2', filename: 'b', contentType: 'application/octet-stream', size: 6 });
+  t.is(Buffer.from(files.stored[1]?.bytes ?? []).toString(), 'grün!');
+});
+
+test('fake files refuse what the real ones refuse', async (t) => {
+  const files = fakeFiles({ filename: 'a', data: 'abc' });
+  await t.throwsAsync(files.read('file-2'), { message: 'file "file-2" does not exist' });
+  await t.throwsAsync((await files.read('file-1')).bytes({ maxBytes: 2 }), {
+    instanceOf: RangeError,
+    message: 'file "file-1" has 3 bytes, more than 2',
+  });
+  await t.throwsAsync(files.write({ filename: '', data: 'a' }), { instanceOf: TypeError });
 });

@@ -195,7 +195,10 @@ const isRemoteIn =
   (name) =>
     tools.some((tool) => tool.name === name && tool.run === undefined);
 
-/** The context of a run without user, config and memories. */
+const noFiles = (): Promise<never> =>
+  Promise.reject(new Error('a walk has no files: give it run: { files: fakeFiles() }'));
+
+/** The context of a run without user, config, memories and files. */
 export const nobody: RunContext = {
   runId: 'run',
   threadId: 'thread',
@@ -206,6 +209,10 @@ export const nobody: RunContext = {
     store: () => Promise.reject(new Error('a walk has no memory: give it run: { memory: fakeMemory() }')),
     search: () => Promise.resolve([]),
     delete: () => Promise.resolve(),
+  },
+  files: {
+    read: noFiles,
+    write: noFiles,
   },
   tools: [],
 };

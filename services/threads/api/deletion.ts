@@ -2,6 +2,7 @@ import { eachOf } from '@agent-workflow/kit/each';
 import { isServiceError, notFound } from '@agent-workflow/kit/errors';
 import { requestOf } from '@agent-workflow/protos/repeats';
 import type { BeginDeleteReply, DeletionCalls, StoppedRun } from '@agent-workflow/protos/threads';
+import type { References } from '../files/references.ts';
 import type { IdempotencyRecords } from '../ports/idempotency.ts';
 import type { ThreadReads } from '../ports/reads.ts';
 import type { Head, ThreadKey } from '../ports/record.ts';
@@ -16,13 +17,14 @@ interface DeletionCallsOptions {
   readonly store: ThreadReads & ThreadSweeps & IdempotencyRecords;
   readonly states: StateReader;
   readonly changing: Changing;
+  readonly references: References;
   readonly now: () => number;
 }
 
 /** Runs read at once. */
 const runsAtOnce = 8;
 
-export function createDeletionCalls({ store, states, changing, now }: DeletionCallsOptions): DeletionCalls {
+export function createDeletionCalls({ store, states, changing, references, now }: DeletionCallsOptions): DeletionCalls {
   const markDeleting = async (key: ThreadKey): Promise<BeginDeleteReply> => {
     const stoppedRunIds = await changing.change(key, {}, ({ head }) => {
       if (!head) throw notFound(`thread "${key.threadId}" does not exist`);
@@ -60,6 +62,7 @@ export function createDeletionCalls({ store, states, changing, now }: DeletionCa
     },
 
     finishDelete: async (key) => {
+      if ((await store.getHead(key))?.deleting === true) await references.release(key);
       await store.purge(key);
       states.forget(key);
       return {};

@@ -1,6 +1,7 @@
 import { notFound } from '@agent-workflow/kit/errors';
 import type { FixThreadRequest, MessageCalls } from '@agent-workflow/protos/threads';
-import { listMessages } from '../lists/lists.ts';
+import type { References } from '../files/references.ts';
+import { listMessages, toMessageJson } from '../lists/lists.ts';
 import { decideAddMessages } from '../messages/add.ts';
 import { decideDeleteMessage } from '../messages/delete.ts';
 import { decideFix, findBroken } from '../messages/fix.ts';
@@ -16,10 +17,11 @@ const fixAttempts = 5;
 interface MessageCallsOptions {
   readonly store: ThreadReads & ThreadLists;
   readonly changing: Changing;
+  readonly references: References;
   readonly now: () => number;
 }
 
-export function createMessageCalls({ store, changing, now }: MessageCallsOptions): MessageCalls {
+export function createMessageCalls({ store, changing, references, now }: MessageCallsOptions): MessageCalls {
   const { replyOnRequest } = changing;
 
   /** @returns how many assistant messages were removed. */
@@ -40,12 +42,13 @@ export function createMessageCalls({ store, changing, now }: MessageCallsOptions
 
     getMessage: async ({ messageId, ...key }) => {
       await liveHead(store, key);
-      const json = await store.getMessage(key, messageId);
-      if (!json) throw notFound(`message "${messageId}" does not exist in thread "${key.threadId}"`);
-      return { json };
+      const message = await store.getMessage(key, messageId);
+      if (!message) throw notFound(`message "${messageId}" does not exist in thread "${key.threadId}"`);
+      return { json: toMessageJson(message) };
     },
 
-    addMessages: (request) => {
+    addMessages: async (request) => {
+      await references.noteRequest(request, request.messages);
       const reads = { messages: idsOf(request.messages) };
       return replyOnRequest({ key: keyOf(request), reads, method: 'addMessages', request }, (snapshot) =>
         decideAddMessages(request, snapshot, now()),

@@ -1,4 +1,5 @@
 import type { ClaimedRun, RunCalls, State } from '@agent-workflow/protos/threads';
+import type { References } from '../files/references.ts';
 import { gatherUndos } from '../history/overlay.ts';
 import type { ThreadLists } from '../ports/lists.ts';
 import type { ThreadReads } from '../ports/reads.ts';
@@ -16,14 +17,16 @@ import { idsOf, keyOf, knownRun } from './found.ts';
 interface RunCallsOptions {
   readonly store: ThreadReads & ThreadLists;
   readonly changing: Changing;
+  readonly references: References;
   readonly now: () => number;
 }
 
-export function createRunCalls({ store, changing, now }: RunCallsOptions): RunCalls {
+export function createRunCalls({ store, changing, references, now }: RunCallsOptions): RunCalls {
   const { changeOnRequest, replyOnRequest } = changing;
   return {
     acceptRun: async (request) => {
       const key = keyOf(request);
+      await references.noteRequest(key, request.messages);
       // The store gathers anew at each attempt: what an earlier attempt gathered is void.
       let undone = gatherUndos();
       const reads = {
@@ -66,7 +69,8 @@ export function createRunCalls({ store, changing, now }: RunCallsOptions): RunCa
         (snapshot) => decideRelease(request, snapshot, now()),
       ),
 
-    commitStep: (request) => {
+    commitStep: async (request) => {
+      await references.noteStep(request, request.messages);
       const replaced = request.replacesMessages ? idsOf(request.messages) : [];
       const { end, wakeAt, usageJson } = request;
       const writesRun = end !== undefined || wakeAt !== undefined || usageJson !== undefined;

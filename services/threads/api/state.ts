@@ -1,5 +1,6 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import type { State, StateCalls } from '@agent-workflow/protos/threads';
+import type { References } from '../files/references.ts';
 import { getCheckpoint } from '../history/checkpoints.ts';
 import type { ThreadHistory } from '../ports/history.ts';
 import type { ThreadReads } from '../ports/reads.ts';
@@ -13,10 +14,11 @@ interface StateCallsOptions {
   readonly store: ThreadReads & ThreadHistory;
   readonly states: StateReader;
   readonly changing: Changing;
+  readonly references: References;
   readonly now: () => number;
 }
 
-export function createStateCalls({ store, states, changing, now }: StateCallsOptions): StateCalls {
+export function createStateCalls({ store, states, changing, references, now }: StateCallsOptions): StateCalls {
   /** The state as a write left it; the present one where that version is no longer kept. */
   const stateAt = async (key: ThreadKey, version: number): Promise<State> => {
     const head = await liveHead(store, key);
@@ -34,6 +36,7 @@ export function createStateCalls({ store, states, changing, now }: StateCallsOpt
 
     writeState: async (request) => {
       const key = keyOf(request);
+      await references.noteRequest(key, request.messages);
       const reads = { messages: idsOf(request.messages), fields: Object.keys(request.fields) };
       const toKept = ({ head }: { readonly head: Head }): number => head.version;
       const outcome = await changing.changeOnRequest(

@@ -9,6 +9,7 @@ import type {
   ThreadCheckpoint,
 } from '@agent-workflow/protos/threads';
 import { fromCheckpointsCursor, toCheckpointsCursor } from '../lists/cursor.ts';
+import { toCheckpointId } from '../record/head.ts';
 import { jsonArray } from '../record/json.ts';
 import { fieldsUnder } from './overlay.ts';
 import { readPage, type Listing } from '../lists/paging.ts';
@@ -75,8 +76,6 @@ export async function checkpointOf(store: ThreadHistory, key: ThreadKey, checkpo
 export const absent = ({ threadId }: ThreadKey, checkpointId: string): Error =>
   notFound(`checkpoint "${checkpointId}" of thread "${threadId}" does not exist`);
 
-const toCheckpointId = (version: number): string => String(version);
-
 const toCheckpoint = ({
   version,
   source,
@@ -86,6 +85,7 @@ const toCheckpoint = ({
   next,
   at,
   metadata,
+  work,
 }: CheckpointRow): ThreadCheckpoint => ({
   checkpointId: toCheckpointId(version),
   source,
@@ -95,4 +95,5 @@ const toCheckpoint = ({
   next,
   createdAt: at,
   ...(metadata === undefined ? {} : { metadataJson: metadata }),
+  ...(work === undefined ? {} : { work }),
 });

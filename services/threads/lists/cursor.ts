@@ -1,4 +1,5 @@
 import { invalid } from '@agent-workflow/kit/errors';
+import type { DueMark } from '../ports/files.ts';
 import type { RecencyMark, RunMark } from '../ports/lists.ts';
 
 /** A cursor is opaque to callers: base64url of what the next page begins after. */
@@ -45,4 +46,12 @@ export const toRunsCursor = ({ createdAt, runId }: RunMark): string => encode([c
 export function fromRunsCursor(cursor: string): RunMark {
   const { updatedAt: createdAt, threadId: runId } = fromThreadsCursor(cursor);
   return { createdAt, runId };
+}
+
+export const toDueCursor = ({ dueAt, fileId }: DueMark): string => encode([dueAt, fileId]);
+
+/** @throws Invalid for a text that {@link toDueCursor} never gave. */
+export function fromDueCursor(cursor: string): DueMark {
+  const { updatedAt: dueAt, threadId: fileId } = fromThreadsCursor(cursor);
+  return { dueAt, fileId };
 }

@@ -26,7 +26,8 @@ import {
   toRunsCursor,
   toThreadsCursor,
 } from './cursor.ts';
-import { fromJson, jsonArray } from '../record/json.ts';
+import { toCheckpointId } from '../record/head.ts';
+import { fromJson, jsonArray, withCheckpointId } from '../record/json.ts';
 import { readPage, searchPage, type Listing, type SearchRequest } from './paging.ts';
 import type { OwnRunRow, RecencyMark, RunMark, RunRow, ThreadLists, ThreadRow } from '../ports/lists.ts';
 import type { Head, LogEntry, RunRecord, ThreadKey } from '../ports/record.ts';
@@ -103,10 +104,14 @@ export async function listMessages(
     : await readPage(listing, page);
   const last = items.at(-1);
   return {
-    messagesJson: jsonArray(items.map(({ json }) => json)),
+    messagesJson: jsonArray(items.map(toMessageJson)),
     ...(hasMore && last ? { cursor: toMessagesCursor(last.position) } : {}),
   };
 }
+
+/** A message as replies show it. */
+export const toMessageJson = ({ json, version }: Pick<LogEntry, 'json' | 'version'>): Uint8Array =>
+  version === undefined ? json : withCheckpointId(json, toCheckpointId(version));
 
 export async function listRuns(
   store: ThreadLists,

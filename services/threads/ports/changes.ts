@@ -34,7 +34,7 @@ export interface Change {
   readonly runs?: readonly RunRecord[];
   /** Field name to JSON value; `undefined` clears the field. */
   readonly fields?: Readonly<Record<string, Uint8Array | undefined>>;
-  /** Put at their positions, in log and context: all of them before `deletedFrom`. */
+  /** Put at their positions, in log and context: all of them before `deletedFrom`. With `checkpoint` they get the version of the head. */
   readonly messages?: readonly LogEntry[];
   /** Positions of the log that enter the context again; a position that `removedFromContext` names too is out of it. */
   readonly addedToContext?: readonly number[];

@@ -81,7 +81,7 @@ export interface ThreadLists {
     owner: string,
     page: PageLimits & { readonly after?: RunMark | undefined },
   ) => Promise<OwnRunsPart>;
-  /** The log in order, from the first position above `after`, up to the last below `below`. */
+  /** The log in order, each entry with its version, from the first position above `after`, up to the last below `below`. */
   readonly listMessages: (
     key: ThreadKey,
     page: ListPage<number> & { readonly below?: number | undefined },

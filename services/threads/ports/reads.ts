@@ -36,7 +36,7 @@ export interface ThreadReads {
   ) => Promise<ContextPage>;
   /** The log's entries at these positions, in ascending order; positions without an entry are left out. */
   readonly getEntries: (key: ThreadKey, positions: readonly number[]) => Promise<readonly PlacedEntry[]>;
-  /** The JSON of the message. */
-  readonly getMessage: (key: ThreadKey, messageId: string) => Promise<Uint8Array | undefined>;
+  /** The message as lists of messages give it. */
+  readonly getMessage: (key: ThreadKey, messageId: string) => Promise<Pick<LogEntry, 'json' | 'version'> | undefined>;
   readonly getRun: (owner: string, runId: string) => Promise<RunRecord | undefined>;
 }

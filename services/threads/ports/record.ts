@@ -1,5 +1,5 @@
 import type { CheckpointSource, Granularity, OpenStatus, RunStatus } from '@agent-workflow/protos/lists';
-import type { OpenCall, RunEnd } from '@agent-workflow/protos/threads';
+import type { OpenCall, RunEnd, StepWork } from '@agent-workflow/protos/threads';
 
 // The data of the record: what stands in the rows of one thread. Times are in milliseconds since 1970, sizes in bytes.
 
@@ -76,6 +76,11 @@ export interface LogEntry {
   readonly position: number;
   readonly messageId: string;
   readonly json: Uint8Array;
+  /**
+   * The version that put it, when its change made a checkpoint: the checkpoint of that version. Stores note it themselves and give it
+   * with the lists of messages and with one message. Absent in copies, and where an earlier version of the service put the message.
+   */
+  readonly version?: number;
 }
 
 /** A message of the log, and whether it is part of the context. */
@@ -125,6 +130,8 @@ export interface CheckpointInfo {
   readonly at: number;
   /** A JSON object. */
   readonly metadata?: Uint8Array;
+  /** How the step ran; a store does not read it. */
+  readonly work?: StepWork;
 }
 
 export interface Checkpoint extends CheckpointInfo {

@@ -1,4 +1,5 @@
 import type { ThreadChanges } from './changes.ts';
+import type { FileRecords } from './files.ts';
 import type { ThreadHistory } from './history.ts';
 import type { IdempotencyRecords } from './idempotency.ts';
 import type { ThreadLists } from './lists.ts';
@@ -11,4 +12,12 @@ import type { ThreadSweeps } from './sweeps.ts';
  * resolved.
  */
 export interface ThreadStore
-  extends ThreadChanges, ThreadReads, ThreadLists, ThreadHistory, ThreadSweeps, IdempotencyRecords, AsyncDisposable {}
+  extends
+    ThreadChanges,
+    ThreadReads,
+    ThreadLists,
+    ThreadHistory,
+    ThreadSweeps,
+    IdempotencyRecords,
+    FileRecords,
+    AsyncDisposable {}

@@ -26,3 +26,6 @@ export const newHead = (
   size: emptySize,
   deleting: false,
 });
+
+/** The id of the checkpoint of a version. */
+export const toCheckpointId = (version: number): string => String(version);

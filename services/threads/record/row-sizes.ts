@@ -13,8 +13,12 @@ const textBytes = (text: string | undefined): number =>
 
 const listBytes = (texts: readonly string[]): number => Buffer.byteLength(JSON.stringify(texts));
 
+/** What the id of a checkpoint adds to a message. */
+const checkpointIdBytes = ',"checkpoint_id":"1234567890123456"'.length;
+
 /** A message and the comma behind it. */
-export const messageBytes = ({ json }: Pick<LogEntry, 'json'>): number => json.byteLength + 1;
+export const messageBytes = ({ json, version }: Pick<LogEntry, 'json' | 'version'>): number =>
+  json.byteLength + 1 + (version === undefined ? 0 : checkpointIdBytes);
 
 export const keyBytes = ({ owner, threadId }: ThreadKey): number => frameBytes + textBytes(owner) + textBytes(threadId);
 

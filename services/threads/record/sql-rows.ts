@@ -1,7 +1,7 @@
 import { createQuota } from '@agent-workflow/kit/pages';
 import { toRunEnd } from '@agent-workflow/protos/failures';
 import type { CheckpointSource, Granularity, OpenStatus, RunStatus } from '@agent-workflow/protos/lists';
-import type { RunEnd } from '@agent-workflow/protos/threads';
+import type { RunEnd, StepWork } from '@agent-workflow/protos/threads';
 import type { CheckpointRow } from '../ports/history.ts';
 import type { OwnRunRow, OwnRunsPart, RunRow } from '../ports/lists.ts';
 import type { LogEntry, RunRecord, ThreadKey } from '../ports/record.ts';
@@ -34,14 +34,24 @@ export const optional = <K extends string, V>(key: K, value: V | null): Partial<
 
 export const toKey = (row: Row): ThreadKey => ({ owner: row['owner'] as string, threadId: row['thread_id'] as string });
 
+/** An entry; with its version where that column was selected. */
 export const toLogEntry = (row: Row): LogEntry => ({
   position: row['position'] as number,
   messageId: row['message_id'] as string,
   json: row['json'] as Uint8Array,
+  ...toEntryVersion(row),
+});
+
+const toEntryVersion = ({ version }: Row): Pick<LogEntry, 'version'> =>
+  typeof version === 'number' ? { version } : {};
+
+export const toStoredMessage = (row: Row): Pick<LogEntry, 'json' | 'version'> => ({
+  json: row['json'] as Uint8Array,
+  ...toEntryVersion(row),
 });
 
 /** The columns of {@link toCheckpointRow}. */
-export const checkpointColumns = 'version, source, run_id, step, nodes, next, at, metadata';
+export const checkpointColumns = 'version, source, run_id, step, nodes, next, at, metadata, work';
 
 export const toCheckpointRow = (row: Row): CheckpointRow => ({
   version: row['version'] as number,
@@ -52,7 +62,11 @@ export const toCheckpointRow = (row: Row): CheckpointRow => ({
   next: fromList(row['next']) as readonly string[],
   at: row['at'] as number,
   ...optional('metadata', row['metadata'] as Uint8Array | null),
+  ...(typeof row['work'] === 'string' ? { work: JSON.parse(row['work']) as StepWork } : {}),
 });
+
+/** How a step ran, as a column has it. */
+export const fromWork = (work: StepWork | undefined): string | null => (work ? JSON.stringify(work) : null);
 
 /** A truth value as a store has it: PostgreSQL a boolean, SQLite 1 or 0. */
 const toBoolean = (value: unknown): boolean => value === true || value === 1;

@@ -33,7 +33,7 @@ export function fencedHead({ runId, epoch, step }: Fence, { head }: Snapshot): H
 
 /** Commits one step behind the fence; with `end` also ends the run and gives the thread to the next one. */
 export function decideCommit(request: CommitStepRequest, snapshot: Snapshot): Decision<CommitStepReply> {
-  const { runId, step, at, end, wakeAt, usageJson } = request;
+  const { runId, step, at, end, wakeAt, usageJson, work } = request;
   if (end && wakeAt !== undefined) throw invalid(['wakeAt'], 'is given together with end');
   const head = fencedHead(request, snapshot);
   refuseStep(request);
@@ -62,7 +62,7 @@ export function decideCommit(request: CommitStepRequest, snapshot: Snapshot): De
     removedFromContext,
     ...(written ? { runs: [written] } : {}),
   };
-  const info = { source: 'step', runId, step, nodes: request.nodes, at } as const;
+  const info = { source: 'step', runId, step, nodes: request.nodes, at, ...(work && { work }) } as const;
   const sized = withCheckpoint(change, head, snapshot, info);
   if (messages.length > 0 || Object.keys(request.fields).length > 0)
     refuseGrowth(requireSize(head), sized.head.size, stepWrite);

@@ -30,8 +30,8 @@ export async function fromKeptClaim(
   const [run, head] = await Promise.all([store.getRun(key.owner, rest.runId), store.getHead(key)]);
   const appended: ClaimedRun['appended'][number][] = [];
   for (const messageId of ids) {
-    const json = await store.getMessage(key, messageId);
-    if (json) appended.push({ messageId, json });
+    const message = await store.getMessage(key, messageId);
+    if (message) appended.push({ messageId, json: message.json });
   }
   return {
     ...rest,

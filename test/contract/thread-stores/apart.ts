@@ -1,3 +1,4 @@
+import type { FileKey, FileRow } from '@agent-workflow/threads/ports/files';
 import type { ThreadKey } from '@agent-workflow/threads/ports/record';
 import type { ThreadStore } from '@agent-workflow/threads/ports/store';
 
@@ -10,6 +11,8 @@ const everything = 100_000;
 export function storeApart(store: ThreadStore, place: string): ThreadStore {
   const prefix = `${place}/`;
   const at = (key: ThreadKey): ThreadKey => ({ ...key, owner: prefix + key.owner });
+  const ofFile = <T extends FileKey>(file: T): T => ({ ...file, owner: prefix + file.owner });
+  const oursOnly = (file: FileRow | undefined): FileRow | undefined => file && ours([file])[0];
   const ours = <T extends { readonly owner: string }>(items: readonly T[]): T[] =>
     items
       .filter(({ owner }) => owner.startsWith(prefix))
@@ -41,6 +44,19 @@ export function storeApart(store: ThreadStore, place: string): ThreadStore {
     expireRequests: (time, limit) => store.expireRequests(time, limit),
     expireCheckpoints: (time, limit) => store.expireCheckpoints(time, limit),
     purge: (key) => store.purge(at(key)),
+    getFile: async (key) => oursOnly(await store.getFile(ofFile(key))),
+    changeFile: (key, reads, decide) =>
+      store.changeFile(ofFile(key), reads, (snapshot) => {
+        const { change, reply } = decide({ ...snapshot, file: oursOnly(snapshot.file) });
+        if (!change) return { reply };
+        return { change: 'put' in change ? { put: ofFile(change.put) } : change, reply };
+      }),
+    listDueFiles: async ({ limit, ...page }) =>
+      ours(await store.listDueFiles({ limit: everything, ...page })).slice(0, limit),
+    putFileNote: (key, note) => store.putFileNote(ofFile(key), note),
+    dropFileNote: (key, threadId) => store.dropFileNote(ofFile(key), threadId),
+    listFileNotes: (key, page) => store.listFileNotes(ofFile(key), page),
+    listFilesOf: (key, page) => store.listFilesOf(at(key), page),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
 }

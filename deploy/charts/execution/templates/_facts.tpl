@@ -22,6 +22,7 @@ agent: true
 env: { ROLE: worker }
 calls: [threads, memory]
 calledComponents: [threads, memory]
+files: gateway
 needs: [NATS_URL]
 reports: [runs]
 {{- end -}}

@@ -51,6 +51,14 @@ Checks that a schema cannot express, as settings that depend on each other. Fail
 {{- if and $known $c.facts.http $c.facts.calls $several (not (has "REDIS_URL" $given)) -}}
 {{- $problems = append $problems "REDIS_URL must be set, in config or secretEnv, when there may be more than one replica: each would have its own limits, tools and tickets" -}}
 {{- end -}}
+{{- if and $c.facts.http $c.facts.calls (or (has "FILES_S3_BUCKET" $given) (has "FILES_FOLDER" $given)) -}}
+{{- if and $known (not (has "FILES_SECRET" $given)) -}}
+{{- $problems = append $problems "FILES_SECRET must be set, in config or secretEnv, where files are stored: replicas and workers share it" -}}
+{{- end -}}
+{{- if and (has "FILES_FOLDER" $given) $several (not $c.values.volumes) -}}
+{{- $problems = append $problems "FILES_FOLDER needs a volume that all replicas share, in volumes and volumeMounts: otherwise each would have its own files. FILES_S3_BUCKET needs none" -}}
+{{- end -}}
+{{- end -}}
 {{- with $c.values.autoscaling -}}
 {{- if and .enabled (gt (int .minReplicas) (int .maxReplicas)) -}}
 {{- $problems = append $problems (printf "autoscaling.minReplicas (%d) is more than maxReplicas (%d)" (int .minReplicas) (int .maxReplicas)) -}}

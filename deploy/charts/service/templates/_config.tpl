@@ -22,6 +22,10 @@
 {{- $address := printf "%s.%s.svc.%s:50051" (include "service.nameOf" (dict "context" $c "service" .)) $c.namespace $c.global.clusterDomain -}}
 {{- $_ := set $set (printf "%s_ADDRESS" (upper .)) $address -}}
 {{- end -}}
+{{- /* Workers reach files through the gateway. Its Service is taken to listen on port 80; another port is set as FILES_URL in config. */ -}}
+{{- if and $c.facts.files (or $c.values.config.FILES_SECRET $c.values.secretEnv.FILES_SECRET) -}}
+{{- $_ := set $set "FILES_URL" (printf "http://%s.%s.svc.%s" (include "service.nameOf" (dict "context" $c "service" $c.facts.files)) $c.namespace $c.global.clusterDomain) -}}
+{{- end -}}
 {{- if and $c.global.tls.enabled (or $c.facts.grpc $c.facts.calls) -}}
 {{- $_ := set $set "TLS_CERT_FILE" "/etc/agent-workflow/tls/tls.crt" -}}
 {{- $_ := set $set "TLS_KEY_FILE" "/etc/agent-workflow/tls/tls.key" -}}

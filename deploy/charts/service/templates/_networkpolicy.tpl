@@ -23,6 +23,13 @@
     - port: 50051
       protocol: TCP
 {{- end }}
+{{- with .facts.files }}
+- to:
+    {{- include "service.peers" (dict "context" $ "components" (list .)) | trim | nindent 4 }}
+  ports:
+    - port: 8000
+      protocol: TCP
+{{- end }}
 {{- with concat .values.networkPolicy.egressPorts .values.networkPolicy.extraEgressPorts | uniq }}
 - ports:
     {{- range . }}

@@ -24,7 +24,7 @@ import {
   type LoggedMessage,
   type RunState,
 } from './conversation.ts';
-import { createFrame, createTurns } from './frame.ts';
+import { createFrame, createTurns } from '../../ui/frame.ts';
 import { createHistory, isAbsent, type History } from './history.ts';
 import { toolsOn } from './tool-consent.ts';
 

@@ -1,4 +1,4 @@
-import type { JSX } from 'preact';
+import type { InputHTMLAttributes } from 'preact';
 import { useId } from 'preact/hooks';
 
 interface BoxProps {
@@ -14,7 +14,7 @@ interface BoxProps {
   readonly options?: Readonly<Record<string, string>>;
   /** Takes twice the room in a row of boxes. */
   readonly isWide?: boolean;
-  readonly input?: JSX.InputHTMLAttributes<HTMLInputElement>;
+  readonly input?: InputHTMLAttributes;
 }
 
 /** A box of a form with its label, its hint, and what is wrong with it. */
@@ -46,7 +46,7 @@ interface ControlProps {
   readonly given: { readonly value: string };
   readonly rows: number | undefined;
   readonly options: Readonly<Record<string, string>> | undefined;
-  readonly input: JSX.InputHTMLAttributes<HTMLInputElement> | undefined;
+  readonly input: InputHTMLAttributes | undefined;
 }
 
 function Control({ given, rows, options, input }: ControlProps) {

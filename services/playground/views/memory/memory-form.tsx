@@ -1,4 +1,4 @@
-import type { Memory, MemoryType } from '@agent-workflow/client';
+import type { Memory } from '@agent-workflow/client';
 import { useSignal } from '@preact/signals';
 import { useAction } from '../../session/action.ts';
 import { client } from '../../session/session.ts';
@@ -33,7 +33,7 @@ export function MemoryForm({ dialogs, memory }: MemoryFormProps) {
     else {
       const { memory_type: type, category, thread_id: thread } = boxes.peek();
       const config = thread.trim() === '' ? {} : { config: { thread_id: thread.trim() } };
-      await client.memories.store({ ...change, memory_type: type as MemoryType, category, ...config }, { signal });
+      await client.memories.store({ ...change, memory_type: type, category, ...config }, { signal });
     }
     dialogs.done(memory ? 'The memory is changed.' : 'The memory is stored.');
   });

@@ -1,7 +1,7 @@
 import type { EventKind } from '@agent-workflow/client';
 import type { Signal } from '@preact/signals';
 import { VirtualList } from '../../ui/virtual-list.tsx';
-import { counted, duration } from './format.ts';
+import { counted, duration } from '../../ui/format.ts';
 import { noFilter, type EventFilter } from './log/filtered.ts';
 import type { ListedEvent, RunLog } from './log/run-log.ts';
 import { summaryOf } from './log/summary.ts';
@@ -23,6 +23,8 @@ const rowHeight = 31;
 
 interface EventListProps {
   readonly log: RunLog;
+  /** Whether it goes on: the list stays at its end. */
+  readonly isGrowing: boolean;
   /** Those that pass the filter. */
   readonly items: readonly ListedEvent[];
   readonly filter: Signal<EventFilter>;
@@ -30,7 +32,7 @@ interface EventListProps {
 }
 
 /** The events of a run, those that were replayed told from those that came while the page was there. */
-export function EventList({ log, items, filter, selected }: EventListProps) {
+export function EventList({ log, isGrowing, items, filter, selected }: EventListProps) {
   const start = log.events[0]?.at ?? 0;
   const isFiltered = filter.value !== noFilter;
   return (
@@ -41,7 +43,7 @@ export function EventList({ log, items, filter, selected }: EventListProps) {
         items={items}
         keyOf={({ seq }) => String(seq)}
         estimate={rowHeight}
-        followsEnd={log.last === undefined}
+        followsEnd={isGrowing}
         render={(item, index) => (
           <EventRow
             item={item}
@@ -92,7 +94,7 @@ function EventFilters({ filter }: { readonly filter: Signal<EventFilter> }) {
             filter.value = { kind, text };
           }}
         >
-          Only step {visit.step + 1}, {visit.node}: show all
+          Only step {visit.step}, {visit.node}: show all
         </button>
       )}
     </div>
@@ -121,7 +123,7 @@ function EventRow({ item, start, isFirstLive, isSelected, onSelect }: EventRowPr
         </span>
         <span class="event-time">+{duration(at - start)}</span>
         <span class={`event-from ${isLive ? 'event-live' : ''}`}>{isLive ? 'live' : 'replay'}</span>
-        <span class="event-kind">{kindTitles[event.event] ?? event.event}</span>
+        <span class="event-kind">{kindTitles[event.event]}</span>
         <span class="event-text">
           <span class="event-title">{title}</span> {text}
         </span>

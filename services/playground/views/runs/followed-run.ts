@@ -2,15 +2,17 @@ import { signal, type ReadonlySignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { toServiceTime } from '../../session/clock.ts';
 import { client, token } from '../../session/session.ts';
+import { createFrame, createTurns } from '../../ui/frame.ts';
 import { addEvent, createRunLog, isLast, type RunLog } from './log/run-log.ts';
 
 /** How the page stands to the run that it follows. */
-export type Phase = 'waiting' | 'following' | 'cut' | 'ended' | 'failed';
+type Phase = 'waiting' | 'following' | 'cut' | 'ended' | 'failed';
 
-/** A run as its events come. `log` grows in place, and `version` says when it has to be drawn again: once a frame at most. */
+/** A run as its events come. `log` grows in place. */
 export interface FollowedRun {
   readonly log: RunLog;
-  readonly version: ReadonlySignal<number>;
+  /** Makes the component that calls it be drawn again when events have come, once a frame at most. */
+  readonly readVersion: () => number;
   readonly phase: ReadonlySignal<Phase>;
   /** The number of the event behind which the connection was made again last. */
   readonly resumedBehind: ReadonlySignal<number | undefined>;
@@ -23,30 +25,27 @@ export interface FollowedRun {
 /** Follows a run for as long as the component is there. */
 export function useFollowedRun(runId: string): FollowedRun {
   const followed = useMemo(() => createFollower(runId), [runId]);
-  const { turn, start } = followed;
+  const { attempts, start } = followed;
   useEffect(() => {
     const controller = new AbortController();
     void start(controller.signal);
     return () => controller.abort();
-  }, [followed, token.value, turn.value]);
+  }, [followed, token.value, attempts.value]);
   return followed;
 }
 
 function createFollower(runId: string) {
   const log = createRunLog();
-  const version = signal(0);
   const phase = signal<Phase>('waiting');
   const resumedBehind = signal<number | undefined>(undefined);
   const error = signal<unknown>(undefined);
-  const turn = signal(0);
+  const attempts = signal(0);
   const openedAt = Date.now();
-  const draw = onceAFrame(() => {
-    version.value++;
-  });
+  const { drawn, touch } = createFrame();
 
   const follow = async (aborted: AbortSignal): Promise<void> => {
     const after = log.events.at(-1)?.event.id;
-    const rest = createRests();
+    const turn = createTurns();
     const onConnection = (change: 'lost' | 'resumed'): void => {
       if (change === 'resumed') resumedBehind.value = log.events.at(-1)?.seq;
       phase.value = change === 'lost' ? 'cut' : 'following';
@@ -58,8 +57,8 @@ function createFollower(runId: string) {
     })) {
       addEvent(log, event, { isLive: Date.parse(event.timestamp) >= toServiceTime(openedAt) });
       phase.value = isLast(event) ? 'ended' : 'following';
-      draw();
-      await rest();
+      touch();
+      await turn();
     }
   };
 
@@ -76,40 +75,7 @@ function createFollower(runId: string) {
     }
   };
   const again = (): void => {
-    turn.value++;
+    attempts.value++;
   };
-  return { log, version, phase, resumedBehind, error, again, turn, start };
-}
-
-/** Gathers calls: `work` is done once before the next frame. */
-function onceAFrame(work: () => void): () => void {
-  let isPlanned = false;
-  return () => {
-    if (isPlanned) return;
-    isPlanned = true;
-    requestAnimationFrame(() => {
-      isPlanned = false;
-      work();
-    });
-  };
-}
-
-/** How long events are taken in before the page has its turn, in milliseconds. */
-const turnMs = 8;
-
-/** Gives the page its turn while many events come at once. */
-function createRests(): () => Promise<void> | undefined {
-  let since = performance.now();
-  return () => {
-    if (performance.now() - since < turnMs) return undefined;
-    return new Promise((resolve) => {
-      const { port1, port2 } = new MessageChannel();
-      port1.onmessage = () => {
-        port1.close();
-        since = performance.now();
-        resolve();
-      };
-      port2.postMessage(undefined);
-    });
-  };
+  return { log, readVersion: () => drawn.value, phase, resumedBehind, error, again, attempts, start };
 }

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { useLoaded } from '../../session/loaded.ts';
 import { client } from '../../session/session.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
-import { duration } from './format.ts';
+import { duration } from '../../ui/format.ts';
 import { GraphDrawing } from './graph/graph-drawing.tsx';
 import { nodeFacts, type NodeFacts } from './graph/node-facts.ts';
 import { labelOf, readGraph, type GraphNode, type GraphShape } from './graph/shape.ts';

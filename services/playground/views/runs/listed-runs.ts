@@ -1,7 +1,7 @@
 import type { Run } from '@agent-workflow/client';
 
 /** What a page of runs says of one that the client's types leave open. */
-export interface RunFacts {
+interface RunFacts {
   readonly createdAt: number;
   readonly updatedAt: number;
   /** Why it failed. */

@@ -4,8 +4,8 @@ import { client } from '../../session/session.ts';
 import { recordedSteps, type RecordedStep } from './log/recorded-steps.ts';
 
 /** The record is read so far back at most: so many pages of so many checkpoints. */
-const maxPages = 10;
-const pageSize = 200;
+const maxPages = 3;
+const pageSize = 1000;
 
 /** What a run's record says of its steps. */
 export interface RunRecord {

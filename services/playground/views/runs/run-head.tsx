@@ -5,7 +5,7 @@ import { toHash } from '../../session/route.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { Time } from '../../ui/time.tsx';
 import type { FollowedRun } from './followed-run.ts';
-import { dayTime, duration } from './format.ts';
+import { dayTime, duration } from '../../ui/format.ts';
 import { factsOf } from './listed-runs.ts';
 import { statusOf, type RunLog } from './log/run-log.ts';
 import { isUnderWay, Status } from './status.tsx';
@@ -21,8 +21,8 @@ interface RunHeadProps {
 
 /** What is known of a run at a glance, and what can be done with it. */
 export function RunHead({ id, run, followed, onStopped }: RunHeadProps) {
-  const { log, version, phase, error, again } = followed;
-  void version.value;
+  const { log, phase, error, again } = followed;
+  followed.readVersion();
   const isAsking = useSignal(false);
   const status = statusNow(log, run);
   const isOpen = status !== undefined && isUnderWay(status);
@@ -132,7 +132,7 @@ function Tokens({ run: { usage } }: { readonly run: Run }) {
       </Fact>
       {models.length > 1 &&
         models.map(([model, tokens]) => (
-          <Fact key={model} name={model}>
+          <Fact key={model} name={`Tokens of ${model}`}>
             {tokens.input_tokens.toLocaleString()} in, {tokens.output_tokens.toLocaleString()} out
           </Fact>
         ))}

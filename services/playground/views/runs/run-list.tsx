@@ -20,7 +20,7 @@ export function RunList() {
   const chosen = route.value.query['status'] ?? '';
   const statuses = statusesOf(chosen);
   const stopped = useSignal<Run | undefined>(undefined);
-  const said = useSignal('');
+  const notice = useSignal('');
   const runs = usePages((cursor, signal) => loadPage(statuses, cursor, signal), [chosen]);
   const { items, cursor, isLoading } = runs.state.value;
   const isMoving = items.some(({ status }) => isUnderWay(status));
@@ -47,7 +47,7 @@ export function RunList() {
   };
   const onStopped = (run: Run): void => {
     stopped.value = undefined;
-    said.value = `The run ${run.run_id} is ${run.status}.`;
+    notice.value = `The run ${run.run_id} is ${run.status}.`;
     runs.edit((listed) => listed.map((each) => (each.run_id === run.run_id ? { ...each, ...run } : each)));
   };
   const now = serviceNow();
@@ -77,7 +77,7 @@ export function RunList() {
         </button>
       </div>
       <p class="hint said" role="status">
-        {said.value}
+        {notice.value}
       </p>
       {items.length > 0 && (
         <table class="runs" aria-label="Runs">

@@ -8,12 +8,13 @@ import { Tabs } from '../../ui/tabs.tsx';
 import { EventList } from './event-list.tsx';
 import { EventPanel } from './event-panel.tsx';
 import { useFollowedRun, type FollowedRun } from './followed-run.ts';
-import { counted } from './format.ts';
+import { counted } from '../../ui/format.ts';
 import { GraphPanel } from './graph-panel.tsx';
 import { createFiltered, noFilter, type EventFilter } from './log/filtered.ts';
 import type { ListedEvent, Visit } from './log/run-log.ts';
 import { useRecord } from './recorded-run.ts';
 import { RunHead } from './run-head.tsx';
+import { isUnderWay } from './status.tsx';
 import { StepList } from './step-list.tsx';
 import { useNow } from './use-now.ts';
 
@@ -37,27 +38,26 @@ export function RunPage({ id }: { readonly id: string }) {
   return (
     <div class="run">
       <RunHead id={id} run={value} followed={followed} onStopped={run.again} />
-      <RunBody key={log.generation} id={id} run={value} followed={followed} />
+      {value && <RunBody key={log.generation} run={value} followed={followed} />}
     </div>
   );
 }
 
 interface RunBodyProps {
-  readonly id: string;
-  readonly run: Run | undefined;
+  readonly run: Run;
   readonly followed: FollowedRun;
 }
 
-function RunBody({ id, run, followed }: RunBodyProps) {
-  const { log, version, phase } = followed;
-  // Read so that what comes is drawn.
-  void version.value;
+function RunBody({ run, followed }: RunBodyProps) {
+  const { log, phase } = followed;
+  followed.readVersion();
   const [open, setOpen] = useState<'steps' | 'events'>('steps');
   const filter = useSignal<EventFilter>(noFilter);
   const selected = useSignal<ListedEvent | undefined>(undefined);
   const [filtered] = useState(createFiltered);
   const now = useNow(phase.value !== 'ended' && log.open.size > 0);
-  const record = useRecord(log.isRebuilt ? run?.thread_id : undefined, id);
+  const record = useRecord(log.last === undefined ? undefined : run.thread_id, run.run_id);
+  const isGrowing = log.last === undefined && isUnderWay(run.status);
   const shown = filtered.read(log, filter.value);
   const showEvents = ({ step, node }: Visit): void => {
     filter.value = { ...noFilter, visit: { step, node } };
@@ -75,9 +75,9 @@ function RunBody({ id, run, followed }: RunBodyProps) {
         ]}
       >
         {open === 'steps' ? (
-          <StepList log={log} now={now} record={record} onShow={showEvents} />
+          <StepList log={log} isGrowing={isGrowing} now={now} record={record} onShow={showEvents} />
         ) : (
-          <EventList log={log} items={shown} filter={filter} selected={selected} />
+          <EventList log={log} isGrowing={isGrowing} items={shown} filter={filter} selected={selected} />
         )}
       </Tabs>
       <aside class="run-side" aria-label="Graph and selected event">

@@ -1,6 +1,6 @@
 import type { Run } from '@agent-workflow/client';
 import { toHash } from '../../session/route.ts';
-import { counted, dayTime, duration } from './format.ts';
+import { counted, dayTime, duration } from '../../ui/format.ts';
 import { factsOf } from './listed-runs.ts';
 import { isUnderWay, Status } from './status.tsx';
 

@@ -1,13 +1,16 @@
-import { VirtualList } from '../../ui/virtual-list.tsx';
-import { clockTime, counted, duration } from './format.ts';
-import type { Attempt, RunLog, Visit } from './log/run-log.ts';
-import type { RunRecord } from './recorded-run.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
+import { VirtualList } from '../../ui/virtual-list.tsx';
+import { clockTime, counted, duration } from '../../ui/format.ts';
+import type { Attempt, RunLog, Visit } from './log/run-log.ts';
+import type { RecordedStep } from './log/recorded-steps.ts';
+import type { RunRecord } from './recorded-run.ts';
 
 const rowHeight = 40;
 
 interface StepListProps {
   readonly log: RunLog;
+  /** Whether it goes on: the list stays at its end. */
+  readonly isGrowing: boolean;
   /** Milliseconds since 1970, by the service's clock. */
   readonly now: number;
   readonly record: RunRecord;
@@ -15,7 +18,7 @@ interface StepListProps {
 }
 
 /** The steps of a run on one axis of time: which node ran, how long, and what ran again. */
-export function StepList({ log, now, record, onShow }: StepListProps) {
+export function StepList({ log, isGrowing, now, record, onShow }: StepListProps) {
   const axis = axisOf(log, now, record);
   return (
     <>
@@ -30,8 +33,18 @@ export function StepList({ log, now, record, onShow }: StepListProps) {
         items={log.visits}
         keyOf={({ step, node }) => `${String(step)} ${node}`}
         estimate={rowHeight}
-        followsEnd={log.last === undefined}
-        render={(visit) => <StepRow visit={visit} axis={axis} record={record} now={now} onShow={onShow} />}
+        followsEnd={isGrowing}
+        render={(visit, index) => (
+          <StepRow
+            visit={visit}
+            isFirst={log.visits[index - 1]?.step !== visit.step}
+            isRebuilt={log.isRebuilt}
+            axis={axis}
+            recorded={record.steps.get(visit.step)}
+            now={now}
+            onShow={onShow}
+          />
+        )}
       />
     </>
   );
@@ -50,25 +63,30 @@ function axisOf(log: RunLog, now: number, { steps }: RunRecord): Axis {
   return { start, end: Math.max(end, start + 1) };
 }
 
-interface StepRowProps extends Pick<StepListProps, 'now' | 'record' | 'onShow'> {
+interface StepRowProps extends Pick<StepListProps, 'now' | 'onShow'> {
   readonly visit: Visit;
+  /** Whether it is the first node of its step. */
+  readonly isFirst: boolean;
+  /** Whether the events were made again, so that the record knows the times better. */
+  readonly isRebuilt: boolean;
+  readonly recorded: RecordedStep | undefined;
   readonly axis: Axis;
 }
 
-function StepRow({ visit, axis, record, now, onShow }: StepRowProps) {
-  const recorded = record.steps.get(visit.step);
-  const startedAt = recorded?.startedAt ?? visit.startedAt;
+function StepRow({ visit, isFirst, isRebuilt, recorded, axis, now, onShow }: StepRowProps) {
+  const kept = isRebuilt ? recorded : undefined;
+  const startedAt = kept?.startedAt ?? visit.startedAt;
   const endedAt = visit.endedAt ?? (visit.state === 'sleeping' ? now : undefined);
-  const until = recorded?.endedAt ?? endedAt ?? now;
+  const until = kept?.endedAt ?? endedAt ?? now;
   const percent = (at: number): number => (100 * (at - axis.start)) / (axis.end - axis.start);
   const left = clamp(percent(startedAt));
   const width = Math.max(0.4, clamp(percent(until)) - left);
-  const notes = notesOf(visit);
+  const notes = [...restartsOf(visit, kept), ...(isFirst ? tokensOf(recorded) : [])].join(', ');
   return (
     <button type="button" class={`step step-${visit.state}`} onClick={() => onShow(visit)}>
       <span class="step-number">
         <span class="unseen">Step </span>
-        {visit.step + 1}
+        {visit.step}
       </span>
       <span class="step-node">{visit.node}</span>
       <span class="step-track">
@@ -77,7 +95,9 @@ function StepRow({ visit, axis, record, now, onShow }: StepRowProps) {
           <span key={at} class={`step-mark step-mark-${cause}`} style={{ left: `${String(clamp(percent(at)))}%` }} />
         ))}
       </span>
-      <span class="step-took">{hasDuration(visit, record) ? duration(until - startedAt) : clockTime(until)}</span>
+      <span class="step-took">
+        {isRebuilt && kept?.startedAt === undefined ? clockTime(until) : duration(until - startedAt)}
+      </span>
       <span class="step-state">{stateText(visit)}</span>
       {notes !== '' && <span class="step-notes">{notes}</span>}
     </button>
@@ -86,23 +106,28 @@ function StepRow({ visit, axis, record, now, onShow }: StepRowProps) {
 
 const clamp = (percent: number): number => Math.min(100, Math.max(0, percent));
 
-/** A log that was made again says when a step was committed, not when it began. */
-const hasDuration = ({ startedAt, endedAt, step }: Visit, { steps }: RunRecord): boolean =>
-  steps.size === 0 || steps.get(step)?.startedAt !== undefined || startedAt !== endedAt;
-
-function stateText({ state, wakeAt }: Visit): string {
+function stateText({ state, wakeAt, messages }: Visit): string {
   if (state === 'sleeping') return wakeAt === undefined ? 'sleeps' : `sleeps until ${clockTime(wakeAt)}`;
-  return state === 'interrupted' ? 'waits for an answer' : state;
+  if (state === 'interrupted') return 'waits for an answer';
+  return messages > 0 ? `${state}, ${counted(messages, 'message')}` : state;
 }
 
-function notesOf({ attempts, messages }: Visit): string {
+/** What began again: by the events, or by the record where those were made from it. */
+function restartsOf({ attempts }: Visit, recorded: RecordedStep | undefined): readonly string[] {
   const count = (cause: Attempt['cause']): number => attempts.filter((each) => each.cause === cause).length;
-  const [failures, takeovers] = [count('failure'), count('takeover')];
+  const [failures, takeovers] = [recorded?.retries ?? count('failure'), count('takeover')];
+  const attempt = recorded?.attempt ?? 1;
   return [
-    ...(failures > 0 ? [`${counted(failures, 'retry').replace('retrys', 'retries')} after a failure`] : []),
+    ...(failures > 0 ? [`tried again ${times(failures)} after a failure`] : []),
     ...(takeovers > 0 ? [`restarted ${times(takeovers)} after its worker was lost`] : []),
-    ...(messages > 0 ? [counted(messages, 'message')] : []),
-  ].join(', ');
+    ...(attempt > 1 ? [`attempt ${String(attempt)}, as a worker was lost`] : []),
+  ];
+}
+
+/** The tokens of a whole step. */
+function tokensOf(recorded: RecordedStep | undefined): readonly string[] {
+  const { input_tokens: input = 0, output_tokens: output = 0 } = recorded?.tokens ?? {};
+  return input + output === 0 ? [] : [`${input.toLocaleString()} tokens in, ${output.toLocaleString()} out`];
 }
 
 const times = (count: number): string => (count === 1 ? 'once' : `${String(count)} times`);

@@ -74,6 +74,7 @@ const typingMs = 250;
 
 function SearchBox({ search }: { readonly search: string }) {
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
+  const box = useRef<HTMLInputElement>(null);
   useEffect(() => () => clearTimeout(timer.current), []);
   const look = (text: string): void => {
     clearTimeout(timer.current);
@@ -90,13 +91,13 @@ function SearchBox({ search }: { readonly search: string }) {
   };
   const onSubmit = (event: Event): void => {
     event.preventDefault();
-    look(String(new FormData(event.currentTarget as HTMLFormElement).get('search')).trim());
+    look(box.current?.value.trim() ?? '');
   };
   return (
     <form role="search" aria-label="Threads" onSubmit={onSubmit}>
       <label>
         Search
-        <input type="search" name="search" defaultValue={search} onInput={onInput} placeholder="Name, id or metadata" />
+        <input ref={box} type="search" defaultValue={search} onInput={onInput} placeholder="Name, id or metadata" />
       </label>
     </form>
   );

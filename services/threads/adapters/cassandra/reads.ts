@@ -28,7 +28,7 @@ const ofThread = 'owner = ? AND thread_id = ?';
 const selectState = `SELECT kind, stamp, head, layout, id, field, generation FROM thread
   WHERE ${ofThread} AND kind <= ${kinds.field}`;
 const selectMessageId = `SELECT position FROM thread WHERE ${ofThread} AND kind = ${kinds.messageId} AND n = 0 AND id = ?`;
-const selectPage = `SELECT rolled_to, n, message_id, json FROM thread WHERE ${ofThread} AND kind = ${kinds.log} AND n > ? AND n < ?`;
+const selectPage = `SELECT rolled_to, n, message_id, json, version FROM thread WHERE ${ofThread} AND kind = ${kinds.log} AND n > ? AND n < ?`;
 
 export function createReading({ session, deadlineMs }: ReadByOptions): Reading {
   const readBy = createReadBy({ session, deadlineMs });
@@ -107,7 +107,7 @@ export function createReading({ session, deadlineMs }: ReadByOptions): Reading {
       if (!row) return undefined;
       const read = (log: Log): Promise<readonly LogEntry[]> => readAt(session, log, [Number(row['position'])]);
       const [entry] = (await readBy(key, { isAlike: isPlacedAlike, read })) ?? [];
-      return entry?.messageId === messageId ? entry.json : undefined;
+      return entry?.messageId === messageId ? entry : undefined;
     },
   };
 }

@@ -1,3 +1,4 @@
+import { types } from 'cassandra-driver';
 import type { ThreadKey } from '../../ports/record.ts';
 import { tryBatch, type InLine } from './change/change.ts';
 import type { Row, Session, Statement } from './client/client.ts';
@@ -70,12 +71,12 @@ function boundaryOf({ rolledTo, rows, top, width }: Layout, { maxRows, keptRows 
 const largeKept = 4;
 
 const ofLog = `owner = ? AND thread_id = ? AND kind = ${kinds.log}`;
-const selectRows = `SELECT n, message_id, json, writetime(message_id) AS written FROM thread WHERE ${ofLog} AND n < ?`;
+const selectRows = `SELECT n, message_id, json, version, writetime(message_id) AS written FROM thread WHERE ${ofLog} AND n < ?`;
 const selectStampTime = `SELECT writetime(stamp) AS written FROM thread
   WHERE owner = ? AND thread_id = ? AND kind = ${kinds.head} AND n = 0 AND id = ''`;
 const selectLeft = `SELECT n FROM thread WHERE ${ofLog} AND n >= ?`;
-const putRow = `INSERT INTO segment (owner, thread_id, life, segment, position, message_id, json)
-  VALUES (?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?`;
+const putRow = `INSERT INTO segment (owner, thread_id, life, segment, position, message_id, json, version)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?) USING TIMESTAMP ?`;
 const dropRows = `DELETE FROM thread WHERE ${ofLog} AND n < ?`;
 
 interface Copied {
@@ -127,7 +128,18 @@ interface SegmentRow extends Statement {
 function segmentRow({ owner, threadId }: ThreadKey, { life, width }: Layout, row: Row): SegmentRow {
   const position = positionOf(row);
   const segment = Math.floor(position / width);
-  const params = [owner, threadId, life, long(segment), long(position), row['message_id'], row['json'], row['written']];
+  const { message_id: messageId, json, version, written } = row;
+  const params = [
+    owner,
+    threadId,
+    life,
+    long(segment),
+    long(position),
+    messageId,
+    json,
+    version ?? types.unset,
+    written,
+  ];
   return { segment, cql: putRow, params };
 }
 

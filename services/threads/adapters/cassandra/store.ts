@@ -5,6 +5,7 @@ import type { ThreadKey } from '../../ports/record.ts';
 import type { ThreadStore } from '../../ports/store.ts';
 import { betweenTries, createLines, createMakeChange } from './change/change.ts';
 import { openSession, type SentStatement, type CassandraPlace } from './client/client.ts';
+import { createFiles } from './files.ts';
 import { createHistory } from './history.ts';
 import { createIdempotency } from './idempotency.ts';
 import type { Plan, SegmentSizes } from './change/plan.ts';
@@ -56,6 +57,7 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
   const recency = createRecency({ session, now, aside });
   const rollOver = createRollOver({ session, sizes, newStamp, inLine });
   const requests = createIdempotency({ session, newStamp, deadlineMs });
+  const files = createFiles({ session, now, newStamp, inLine, deadlineMs, aside });
   const sweeps = createSweeps({ session, now, readHead: (key) => readHead(session, key), readRun: runs.getRowOf });
 
   const refreshes = createRefreshes();
@@ -123,6 +125,13 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
     beginRequest: (owner, key, record) => hold(() => requests.beginRequest(owner, key, record)),
     endRequest: (owner, key, reply) => hold(() => requests.endRequest(owner, key, reply)),
     expireRequests: requests.expireRequests,
+    getFile: (key) => hold(() => files.getFile(key)),
+    changeFile: (key, reads, decide) => hold(() => files.changeFile(key, reads, decide)),
+    listDueFiles: (page) => hold(() => files.listDueFiles(page)),
+    putFileNote: (key, note) => hold(() => files.putFileNote(key, note)),
+    dropFileNote: (key, threadId) => hold(() => files.dropFileNote(key, threadId)),
+    listFileNotes: (key, page) => hold(() => files.listFileNotes(key, page)),
+    listFilesOf: (key, page) => hold(() => files.listFilesOf(key, page)),
     // The server drops each by its age.
     expireCheckpoints: () => Promise.resolve(0),
     purge: (key) => hold(() => purge({ session, runs, ownRuns, recency, tick, deadlineMs, aside }, key)),

@@ -1,7 +1,7 @@
 import { conflict } from '@agent-workflow/kit/errors';
 import type { Change } from '../../ports/changes.ts';
 import type { AppliedRequest, Checkpoint, LogEntry, RunRecord, ThreadKey, ToolCallRecord } from '../../ports/record.ts';
-import { toList } from '../../record/sql-rows.ts';
+import { fromWork, toList } from '../../record/sql-rows.ts';
 import type { Param, Transaction } from './client.ts';
 import { hashOf, headValues, runValues } from './rows.ts';
 import type { FoundThread } from './snapshot.ts';
@@ -104,16 +104,18 @@ function inBatches<T>(items: readonly T[]): (readonly T[])[] {
 function applyToLog({ write }: Transaction, ref: number, contextNumber: number, change: Change): Writes {
   const { deletedFrom, messages = [], addedToContext = [], removedFromContext = [], deleted = [] } = change;
   const at = 'ref = $1 AND position = ANY($2::bigint[])';
+  const version = change.checkpoint ? change.head.version : null;
   return [
     ...(deletedFrom === undefined
       ? []
       : [write('DELETE FROM messages WHERE ref = $1 AND position >= $2', [ref, deletedFrom])]),
     ...inBatches(lastOfEach(messages)).map((batch) =>
       write(
-        `INSERT INTO messages (ref, in_context, position, message_id, json)
-         VALUES ${batch.map((_, index) => `($1, $2, ${placeholders(3 + 3 * index, 3)})`).join(', ')}
-         ON CONFLICT (ref, position) DO UPDATE SET json = excluded.json, in_context = excluded.in_context`,
-        [ref, contextNumber, ...batch.flatMap(({ position, messageId, json }) => [position, messageId, json])],
+        `INSERT INTO messages (ref, in_context, version, position, message_id, json)
+         VALUES ${batch.map((_, index) => `($1, $2, $3, ${placeholders(4 + 3 * index, 3)})`).join(', ')}
+         ON CONFLICT (ref, position) DO UPDATE
+           SET json = excluded.json, in_context = excluded.in_context, version = excluded.version`,
+        [ref, contextNumber, version, ...batch.flatMap(({ position, messageId, json }) => [position, messageId, json])],
       ),
     ),
     ...(addedToContext.length > 0
@@ -193,13 +195,13 @@ const putCheckpoint = (
   write: Transaction['write'],
   ref: number,
   version: number,
-  { source, runId, step, nodes, next, at, metadata, undo }: Checkpoint,
+  { source, runId, step, nodes, next, at, metadata, undo, work }: Checkpoint,
 ): Promise<unknown> =>
   write(
-    `INSERT INTO checkpoints (ref, version, source, run_id, step, nodes, next, at, metadata, undo)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    `INSERT INTO checkpoints (ref, version, source, run_id, step, nodes, next, at, metadata, undo, work)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
     [
       ...[ref, version, source, runId ?? null, step ?? null],
-      ...[toList(nodes), toList(next), at, metadata ?? null, undo],
+      ...[toList(nodes), toList(next), at, metadata ?? null, undo, fromWork(work)],
     ],
   );

@@ -65,7 +65,7 @@ export function createLists({ query }: Session): ThreadLists & ThreadHistory {
 
     listMessages: async ({ owner, threadId }, { after = -1, below = Number.MAX_SAFE_INTEGER, ...limits }) => {
       const page = pageOf({
-        columns: 'position, message_id, json',
+        columns: 'position, message_id, json, version',
         size: 'octet_length(json) + 1',
         from: `${ofThread('messages')} AND x.position > $3 AND x.position < $4`,
         order: 'x.position',

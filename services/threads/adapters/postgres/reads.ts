@@ -1,6 +1,6 @@
 import type { ThreadReads } from '../../ports/reads.ts';
 import type { LogEntry, MeasuredSize, ThreadKey } from '../../ports/record.ts';
-import { toLogEntry, toRun, type Row } from '../../record/sql-rows.ts';
+import { toLogEntry, toRun, toStoredMessage, type Row } from '../../record/sql-rows.ts';
 import type { Session } from './client.ts';
 import { toFields, toHead, toPlacedEntry } from './rows.ts';
 import { isInContext, ofThread } from './snapshot.ts';
@@ -60,10 +60,10 @@ export function createReads({ query }: Session): ThreadReads {
 
     getMessage: async (key, messageId) => {
       const [row] = await query(
-        `SELECT x.json ${ofThread('messages')} AND left(x.message_id, 256) = left($3, 256) AND x.message_id = $3`,
+        `SELECT x.json, x.version ${ofThread('messages')} AND left(x.message_id, 256) = left($3, 256) AND x.message_id = $3`,
         [...keyOf(key), messageId],
       );
-      return row?.['json'] as Uint8Array | undefined;
+      return row && toStoredMessage(row);
     },
 
     getRun: async (owner, runId) => {

@@ -132,4 +132,32 @@ export const migrations: readonly string[] = [
   // The tokens by model that the run has taken: JSON.
   'ALTER TABLE runs ADD COLUMN usage text',
   'CREATE INDEX runs_of_owner ON runs (owner, created_at, run_id)',
+  // The version that put the message, when it has a checkpoint.
+  'ALTER TABLE messages ADD COLUMN version bigint',
+  // How the step ran: JSON.
+  'ALTER TABLE checkpoints ADD COLUMN work text',
+  `CREATE TABLE files (
+     owner text COLLATE "C" NOT NULL,
+     file_id text COLLATE "C" NOT NULL,
+     filename text NOT NULL,
+     content_type text,
+     sniffed_type text,
+     size bigint NOT NULL,
+     sha256 text,
+     created_at bigint NOT NULL,
+     status text NOT NULL,
+     due_at bigint,
+     noted bigint NOT NULL,
+     PRIMARY KEY (owner, file_id)
+   );
+   CREATE INDEX files_due ON files (due_at, file_id) WHERE due_at IS NOT NULL;
+
+   CREATE TABLE file_notes (
+     owner text COLLATE "C" NOT NULL,
+     file_id text COLLATE "C" NOT NULL,
+     thread_id text COLLATE "C" NOT NULL,
+     at bigint NOT NULL,
+     PRIMARY KEY (owner, file_id, thread_id)
+   );
+   CREATE INDEX file_notes_of_thread ON file_notes (owner, thread_id, file_id)`,
 ];

@@ -4,6 +4,7 @@ import type { ThreadChanges } from '../../ports/changes.ts';
 import type { ThreadStore } from '../../ports/store.ts';
 import { applyChange } from './change.ts';
 import { openSession, type PostgresReach, type Session, type SessionOptions } from './client.ts';
+import { createFiles } from './files.ts';
 import { createIdempotency } from './idempotency.ts';
 import { createLists } from './lists.ts';
 import { createReads } from './reads.ts';
@@ -29,6 +30,7 @@ export async function openPostgresThreadStore(options: PostgresThreadStoreOption
     ...createLists(session),
     ...createSweeps(session),
     ...createIdempotency(session),
+    ...createFiles(session),
   };
   opening.move();
   return {

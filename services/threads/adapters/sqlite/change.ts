@@ -37,14 +37,15 @@ const firstContext = 1;
 
 function applyToLog(db: Sqlite, { ref, contextNumber }: ContextRef, change: Change): void {
   const number = change.clearState ? contextNumber + 1 : contextNumber;
+  const version = change.checkpoint ? change.head.version : null;
   if (change.clearState) db.prepare('UPDATE threads SET context_number = ? WHERE ref = ?').run(number, ref);
   if (change.deletedFrom !== undefined)
     db.prepare('DELETE FROM messages WHERE ref = ? AND position >= ?').run(ref, change.deletedFrom);
   for (const message of change.messages ?? []) {
     db.prepare(
-      `INSERT INTO messages (ref, position, message_id, json, in_context) VALUES (?, ?, ?, ?, ?)
-       ON CONFLICT (ref, position) DO UPDATE SET json = excluded.json, in_context = excluded.in_context`,
-    ).run(ref, message.position, message.messageId, message.json, number);
+      `INSERT INTO messages (ref, position, message_id, json, in_context, version) VALUES (?, ?, ?, ?, ?, ?)
+       ON CONFLICT (ref, position) DO UPDATE SET json = excluded.json, in_context = excluded.in_context, version = excluded.version`,
+    ).run(ref, message.position, message.messageId, message.json, number, version);
   }
   for (const position of change.addedToContext ?? []) {
     db.prepare('UPDATE messages SET in_context = ? WHERE ref = ? AND position = ?').run(number, ref, position);

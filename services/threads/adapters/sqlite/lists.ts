@@ -60,7 +60,7 @@ export function createLists(db: Sqlite): ThreadLists & ThreadHistory {
 
     listMessages: (key, { limit, offset = 0, after = -1, below = Number.MAX_SAFE_INTEGER, bytes }) => {
       const rows = prepare(
-        `SELECT position, message_id, json FROM messages
+        `SELECT position, message_id, json, version FROM messages
          WHERE ref = (SELECT ref FROM threads WHERE owner = ? AND thread_id = ?) AND position > ? AND position < ?
          ORDER BY position LIMIT ? OFFSET ?`,
       ).iterate(key.owner, key.threadId, after, below, limit, offset);

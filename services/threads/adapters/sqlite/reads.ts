@@ -1,6 +1,6 @@
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 import type { ThreadReads } from '../../ports/reads.ts';
-import { toRun } from '../../record/sql-rows.ts';
+import { toRun, toStoredMessage } from '../../record/sql-rows.ts';
 import { measure, newestOfContext } from './context.ts';
 import { toPlacedEntry } from './rows.ts';
 import { selectContextRef, selectFields, selectHead, selectRef } from './snapshot.ts';
@@ -52,10 +52,10 @@ export function createReads(db: Sqlite): ThreadReads {
 
     getMessage: (key, messageId) => {
       const row = prepare(
-        `SELECT json FROM messages
+        `SELECT json, version FROM messages
          WHERE ref = (SELECT ref FROM threads WHERE owner = ? AND thread_id = ?) AND message_id = ?`,
       ).get(key.owner, key.threadId, messageId);
-      return Promise.resolve(row?.['json'] as Uint8Array | undefined);
+      return Promise.resolve(row && toStoredMessage(row));
     },
 
     getRun: (owner, runId) => {

@@ -144,4 +144,32 @@ export const migrations: readonly string[] = [
   // The tokens by model that the run has taken: JSON.
   'ALTER TABLE runs ADD COLUMN usage TEXT',
   'CREATE INDEX runs_of_owner ON runs (owner, created_at, run_id)',
+  // The version that put the message, when it has a checkpoint.
+  'ALTER TABLE messages ADD COLUMN version INTEGER',
+  // How the step ran: JSON.
+  'ALTER TABLE checkpoints ADD COLUMN work TEXT',
+  `CREATE TABLE files (
+     owner TEXT NOT NULL,
+     file_id TEXT NOT NULL,
+     filename TEXT NOT NULL,
+     content_type TEXT,
+     sniffed_type TEXT,
+     size INTEGER NOT NULL,
+     sha256 TEXT,
+     created_at INTEGER NOT NULL,
+     status TEXT NOT NULL,
+     due_at INTEGER,
+     noted INTEGER NOT NULL,
+     PRIMARY KEY (owner, file_id)
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX files_due ON files (due_at, file_id) WHERE due_at IS NOT NULL;
+
+   CREATE TABLE file_notes (
+     owner TEXT NOT NULL,
+     file_id TEXT NOT NULL,
+     thread_id TEXT NOT NULL,
+     at INTEGER NOT NULL,
+     PRIMARY KEY (owner, file_id, thread_id)
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX file_notes_of_thread ON file_notes (owner, thread_id, file_id)`,
 ];

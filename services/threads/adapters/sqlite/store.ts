@@ -2,6 +2,7 @@ import { openSqlite, type Sqlite, type SqliteOptions } from '@agent-workflow/run
 import type { ThreadChanges } from '../../ports/changes.ts';
 import type { ThreadStore } from '../../ports/store.ts';
 import { applyChange } from './change.ts';
+import { createFiles } from './files.ts';
 import { createIdempotency } from './idempotency.ts';
 import { createLists } from './lists.ts';
 import { createReads } from './reads.ts';
@@ -18,6 +19,7 @@ export function openSqliteThreadStore({ path, health }: Pick<SqliteOptions, 'pat
     ...createLists(db),
     ...createSweeps(db),
     ...createIdempotency(db),
+    ...createFiles(db),
     [Symbol.asyncDispose]: () => {
       db[Symbol.dispose]();
       return Promise.resolve();

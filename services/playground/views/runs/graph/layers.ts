@@ -1,7 +1,7 @@
 import type { GraphEdge, GraphShape } from './shape.ts';
 
 /** The nodes of a graph in layers, so that every edge leads downwards but for those that close a cycle. */
-export interface Layered {
+interface Layered {
   /** The layer of each node, from 0. */
   readonly layers: ReadonlyMap<string, number>;
   /** Edges that lead downwards. */

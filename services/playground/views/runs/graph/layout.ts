@@ -11,13 +11,13 @@ export interface PlacedNode extends GraphNode {
 }
 
 /** An edge as it is drawn. */
-export interface PlacedEdge extends GraphEdge {
+interface PlacedEdge extends GraphEdge {
   readonly path: string;
   /** The head of its arrow: the points of a triangle. */
   readonly head: string;
 }
 
-export interface Layout {
+interface Layout {
   readonly width: number;
   readonly height: number;
   readonly nodes: readonly PlacedNode[];
@@ -95,7 +95,7 @@ function itemOf(layer: number, node?: GraphNode): Item {
   return { layer, width, above: [], below: [], x: 0, ...(node && { node }) };
 }
 
-/** What an edge passes on its way down: its source, an item in each layer between, its target. */
+/** The way of an edge down: its source, an item in each layer between, its target. */
 function chainOf({ source, target }: GraphEdge, items: ReadonlyMap<string, Item>): readonly Item[] {
   const [from, to] = [items.get(source) as Item, items.get(target) as Item];
   const between = Array.from({ length: to.layer - from.layer - 1 }, (_, index) => itemOf(from.layer + index + 1));

@@ -14,7 +14,7 @@ export interface EventFilter {
 export const noFilter: EventFilter = { kind: '', text: '' };
 
 /** The events that pass a filter. Asked again, it reads only what has come since. */
-export interface Filtered {
+interface Filtered {
   readonly read: (log: RunLog, filter: EventFilter) => readonly ListedEvent[];
 }
 

@@ -1,7 +1,7 @@
 import type { JsonObject, RunEvent } from '@agent-workflow/client';
 
 /** Why a node began: as the step does, again after its failure, or again because its worker was lost. */
-export type Cause = 'start' | 'failure' | 'takeover';
+type Cause = 'start' | 'failure' | 'takeover';
 
 export interface Attempt {
   /** Milliseconds since 1970. */
@@ -44,6 +44,7 @@ export interface ListedEvent {
 
 /** What is known of a run by its events. It grows in place; `generation` counts how often it began anew. */
 export interface RunLog {
+  readonly maxListed: number;
   events: ListedEvent[];
   visits: Visit[];
   /** How often each node has begun. */
@@ -61,10 +62,14 @@ export interface RunLog {
   generation: number;
 }
 
-/** Beyond so many events the text of messages is no longer listed, but everything else is. */
-export const maxListed = 100_000;
+interface RunLogOptions {
+  /** Beyond so many events the text of messages is no longer listed, but everything else is: 100,000. */
+  readonly maxListed?: number;
+  readonly generation?: number;
+}
 
-export const createRunLog = (generation = 0): RunLog => ({
+export const createRunLog = ({ maxListed = 100_000, generation = 0 }: RunLogOptions = {}): RunLog => ({
+  maxListed,
   events: [],
   visits: [],
   counts: new Map(),
@@ -83,7 +88,7 @@ export function addEvent(log: RunLog, event: RunEvent, { isLive }: { readonly is
   if (event.event === 'metadata') beginAnew(log, event);
   const at = Date.parse(event.timestamp);
   if (!isLive) log.replayed++;
-  if (log.events.length >= maxListed && isPartOfMessage(event)) log.unlisted++;
+  if (log.events.length >= log.maxListed && isPartOfMessage(event)) log.unlisted++;
   else log.events.push({ event, seq: seqOf(event), at, isLive });
   if (event.event === 'on_chain_stream') addStatus(log, event, at);
   else if (event.event === 'messages_chunk') addMessage(log, event);
@@ -102,7 +107,7 @@ const seqOf = ({ id }: RunEvent): number => Number(id.slice(id.lastIndexOf(':') 
 function beginAnew(log: RunLog, { data }: RunEvent): void {
   if (log.events.length > 0) {
     delete log.last;
-    Object.assign(log, createRunLog(log.generation + 1));
+    Object.assign(log, createRunLog({ maxListed: log.maxListed, generation: log.generation + 1 }));
   }
   log.isRebuilt = isObject(data) && data['rebuilt'] === true;
 }

@@ -1,9 +1,9 @@
 import type { Json, JsonObject, Message, RunEvent } from '@agent-workflow/client';
-import { clockTime } from '../format.ts';
+import { clockTime } from '../../../ui/format.ts';
 import { isObject, statusOf } from './run-log.ts';
 
 /** What a row of the list says of an event. */
-export interface EventSummary {
+interface EventSummary {
   /** What happened, in a few words. */
   readonly title: string;
   /** What it holds; may be empty. */
@@ -13,10 +13,17 @@ export interface EventSummary {
 /** A row shows so many characters at most. */
 const maxText = 240;
 
+/** What was made before: an event may be large, and its row is drawn often. */
+const summaries = new WeakMap<RunEvent, EventSummary>();
+
 /** One line for an event. It never fails, whatever the event holds. */
 export function summaryOf(event: RunEvent): EventSummary {
+  const before = summaries.get(event);
+  if (before !== undefined) return before;
   const { title, text } = summaryOfKind(event, isObject(event.data) ? event.data : {});
-  return { title, text: text.length > maxText ? `${text.slice(0, maxText)} …` : text };
+  const summary = { title, text: text.length > maxText ? `${text.slice(0, maxText)} …` : text };
+  summaries.set(event, summary);
+  return summary;
 }
 
 function summaryOfKind(event: RunEvent, data: JsonObject): EventSummary {
@@ -87,8 +94,7 @@ function iterationsText({ iterations, recursion_limit_reached: isLimited }: Json
     : '';
 }
 
-/** JSON is cut before it is shown, so that a large value is not written out for one line. */
 function asText(value: Json): string {
   if (typeof value === 'string') return value;
-  return (JSON.stringify(value) as string | undefined) ?? '';
+  return value === undefined ? '' : JSON.stringify(value);
 }

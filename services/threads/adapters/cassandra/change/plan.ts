@@ -214,19 +214,20 @@ function fieldRows({ fields = {}, clearState }: Change, { generation }: Layout):
   return entries.map(([name, json]) => row(putField, name, toBlob(json), generation));
 }
 
-const putLog = insert('log', '?', `''`, ['message_id', 'json']);
+const putLog = insert('log', '?', `''`, ['message_id', 'json', 'version']);
 const putMessageId = insert('messageId', '0', '?', ['position']);
 const dropLogFrom = `DELETE FROM thread WHERE owner = ? AND thread_id = ? AND kind = ${kinds.log} AND n >= ?`;
 
 /** A deleted message leaves an empty row: no tombstone piles up, and a segment's row below it stays hidden. */
-function logRows({ messages = [], deleted = [], deletedFrom }: Change): RowWrite[] {
+function logRows({ messages = [], deleted = [], deletedFrom, checkpoint, head }: Change): RowWrite[] {
   const gone = new Set(deleted);
   const placed = new Map(messages.map((message) => [message.position, message]));
   const kept = [...placed.values()].filter(({ position }) => !gone.has(position));
+  const version = checkpoint ? long(head.version) : types.unset;
   return [
-    ...kept.map(({ position, messageId, json }) => row(putLog, long(position), messageId, toBlob(json))),
+    ...kept.map(({ position, messageId, json }) => row(putLog, long(position), messageId, toBlob(json), version)),
     ...kept.map(({ position, messageId }) => row(putMessageId, messageId, long(position))),
-    ...[...gone].map((position) => row(putLog, long(position), '', nothing)),
+    ...[...gone].map((position) => row(putLog, long(position), '', nothing, types.unset)),
     ...(deletedFrom === undefined ? [] : [row(dropLogFrom, long(deletedFrom))]),
   ];
 }

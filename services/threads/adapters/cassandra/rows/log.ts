@@ -157,13 +157,13 @@ const selectSegment = (columns: string): string =>
   `SELECT ${columns} FROM segment WHERE ${ofThread} AND life = ? AND segment = ? AND position >= ? AND position <= ?`;
 
 const whole: Select = {
-  log: selectLog('at, n, message_id, json'),
-  segment: selectSegment('position, message_id, json'),
+  log: selectLog('at, n, message_id, json, version'),
+  segment: selectSegment('position, message_id, json, version'),
 };
 const placesOnly: Select = { log: selectLog('at, n, message_id'), segment: selectSegment('position, message_id') };
 
-const selectLogAt = `SELECT at, n, message_id, json FROM thread WHERE ${ofThread} AND kind = ${kinds.log} AND n IN ? AND id = ''`;
-const selectSegmentAt = `SELECT position, message_id, json FROM segment
+const selectLogAt = `SELECT at, n, message_id, json, version FROM thread WHERE ${ofThread} AND kind = ${kinds.log} AND n IN ? AND id = ''`;
+const selectSegmentAt = `SELECT position, message_id, json, version FROM segment
   WHERE ${ofThread} AND life = ? AND segment = ? AND position IN ?`;
 
 async function* readStretch(

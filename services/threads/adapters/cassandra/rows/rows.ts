@@ -153,6 +153,7 @@ export const toEntry = (row: Row): LogEntry => ({
   position: positionOf(row),
   messageId: row['message_id'] as string,
   json: fromBlob(row['json']),
+  ...(row['version'] ? { version: Number(row['version']) } : {}),
 });
 
 export const positionOf = (row: Row): number => Number(row['n'] ?? row['position']);

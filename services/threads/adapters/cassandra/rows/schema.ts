@@ -4,7 +4,7 @@
  *
  * `thread` holds a thread in one partition, because a conditional batch covers one table and one partition. Its rows are of the
  * kinds of `kinds`, and a column belongs to the kind that is named beside it. Every column of it is written by conditional batches
- * only. The other tables are written without conditions, except `once`.
+ * only, as is every column of `file`. The other tables are written without conditions, except `once`.
  */
 export const migrations: readonly (readonly string[])[] = [
   [
@@ -107,6 +107,35 @@ export const migrations: readonly (readonly string[])[] = [
        noted boolean,
        PRIMARY KEY ((owner), hour)
      ) WITH CLUSTERING ORDER BY (hour DESC)`,
+    // Log: the version that put the message, when it has a checkpoint.
+    'ALTER TABLE thread ADD IF NOT EXISTS version bigint',
+    'ALTER TABLE segment ADD IF NOT EXISTS version bigint',
+  ],
+  [
+    `CREATE TABLE IF NOT EXISTS file (
+       owner text,
+       totals_stamp uuid STATIC,   -- of all files of the owner: which change wrote the totals
+       files bigint STATIC,
+       bytes bigint STATIC,
+       file_id text,
+       stamp uuid,                 -- which change wrote the row; conditions ask for it
+       row text,                   -- JSON
+       PRIMARY KEY ((owner), file_id)
+     )`,
+    `CREATE TABLE IF NOT EXISTS file_note (
+       owner text,
+       file_id text,
+       thread_id text,
+       at bigint,
+       PRIMARY KEY ((owner, file_id), thread_id)
+     )`,
+    `CREATE TABLE IF NOT EXISTS file_of_thread (
+       owner text,
+       thread_id text,
+       file_id text,
+       noted boolean,
+       PRIMARY KEY ((owner, thread_id), file_id)
+     )`,
   ],
 ];
 

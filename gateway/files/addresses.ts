@@ -1,0 +1,43 @@
+import { createSeal } from '@agent-workflow/kit/seal';
+
+/** The file that an address gives, and to whom it belongs. */
+export interface Addressed {
+  readonly owner: string;
+  readonly fileId: string;
+  /** Until when, in milliseconds since 1970. */
+  readonly until: number;
+}
+
+/** Makes and reads addresses of files that are read without credentials. */
+export interface FileAddresses {
+  /** The last part of the address: it is opaque, and lasts for ten minutes. */
+  readonly make: (file: Pick<Addressed, 'owner' | 'fileId'>) => { readonly token: string; readonly until: number };
+  /** `undefined` for a text that was not made here, and at the end of its time. */
+  readonly read: (token: string) => Addressed | undefined;
+}
+
+/** How long an address is good, in milliseconds. */
+export const addressMs = 10 * 60_000;
+
+/** Of an owner of 256 characters outside of ASCII, and an id of 256: a longer text is none of ours. */
+const maxTokenLength = 4096;
+
+/** Addresses are sealed, because they name the owner. `now` gives milliseconds since 1970. */
+export function createFileAddresses(
+  secrets: readonly [string, ...string[]],
+  now: () => number = Date.now,
+): FileAddresses {
+  const { seal, open } = createSeal(secrets, 'address of a file');
+  return {
+    make: ({ owner, fileId }) => {
+      const until = now() + addressMs;
+      return { token: seal(JSON.stringify([owner, fileId, until])), until };
+    },
+    read: (token) => {
+      const text = token.length > maxTokenLength ? undefined : open(token);
+      if (text === undefined) return undefined;
+      const [owner, fileId, until] = JSON.parse(text) as [string, string, number];
+      return now() < until ? { owner, fileId, until } : undefined;
+    },
+  };
+}

@@ -1,0 +1,119 @@
+import type { ReadStream } from 'node:fs';
+import { mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { ServiceError, unavailable } from '@agent-workflow/kit/errors';
+import { measured } from './measured.ts';
+import { placeOf } from './place.ts';
+import type { FileBytes } from './port.ts';
+
+/** How much of a file is read at once, in bytes. */
+const readBytes = 64 * 1024;
+
+/** Of a write: a few chunks as the socket gives them. */
+const bufferBytes = 512 * 1024;
+
+/**
+ * Keeps files in a folder of a file system, which several processes may share. Bytes are written to a file of another name and
+ * renamed when they are on disk, so that no reader sees a part.
+ */
+export function openFolderFiles(folder: string): FileBytes {
+  return {
+    bufferBytes,
+    write: (key, bytes, signal) =>
+      translated(async () => {
+        const path = join(folder, placeOf(key));
+        const { bytes: passing, result } = measured(bytes, signal);
+        await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+        try {
+          await writeWhole(partOf(path), passing);
+          await rename(partOf(path), path);
+          await syncFolder(dirname(path));
+        } catch (error) {
+          await rm(partOf(path), { force: true });
+          await rm(path, { force: true });
+          throw error;
+        }
+        return result();
+      }),
+    read: (key, { range, signal }) =>
+      translated(async () => {
+        const file = await openIfThere(join(folder, placeOf(key)));
+        return file && chunksOf(file.createReadStream({ ...range, highWaterMark: readBytes, signal }));
+      }),
+    remove: (key) =>
+      translated(async () => {
+        const path = join(folder, placeOf(key));
+        await rm(path, { force: true });
+        await rm(partOf(path), { force: true });
+      }),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+}
+
+const partOf = (path: string): string => `${path}.part`;
+
+async function writeWhole(path: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+  await using file = await open(path, 'w', 0o600);
+  for await (const chunk of bytes) await writeChunk(file, chunk);
+  await file.sync();
+}
+
+/** A system call may write less than it was given. */
+async function writeChunk(file: FileHandle, chunk: Uint8Array): Promise<void> {
+  for (let at = 0; at < chunk.byteLength;) at += (await file.write(chunk, at)).bytesWritten;
+}
+
+/** A name that was renamed outlives a power cut when its folder is on disk. */
+async function syncFolder(path: string): Promise<void> {
+  await using file = await open(path, 'r');
+  await file.sync();
+}
+
+async function openIfThere(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(path, 'r');
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw error;
+  }
+}
+
+/** The stream closes its file when it ends, fails, its reader leaves, or the signal fires before anybody has read. */
+function chunksOf(stream: ReadStream): AsyncIterable<Uint8Array> {
+  // Without a reader nobody else listens, and an error would end the process.
+  stream.on('error', () => undefined);
+  return iterated(stream);
+}
+
+async function* iterated(stream: ReadStream): AsyncGenerator<Uint8Array> {
+  try {
+    yield* stream as AsyncIterable<Buffer>;
+  } catch (error) {
+    throw toServiceError(error);
+  }
+}
+
+async function translated<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw toServiceError(error);
+  }
+}
+
+const isSystemError = (error: unknown): error is NodeJS.ErrnoException => error instanceof Error && 'syscall' in error;
+
+const isAbsent = (error: unknown): boolean => isSystemError(error) && error.code === 'ENOENT';
+
+const full = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+
+/** What the file system threw; other errors, as those of the bytes that were to be written, stay as they are. */
+function toServiceError(error: unknown): unknown {
+  if (error instanceof ServiceError || !isSystemError(error)) return error;
+  return full.has(error.code ?? '')
+    ? unavailable('the store of files is full', error, fullRetryMs)
+    : unavailable('the store of files is not available', error);
+}
+
+/** A full disk is not emptied within a second. */
+const fullRetryMs = 60_000;

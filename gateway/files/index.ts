@@ -1,0 +1,13 @@
+/** The bytes of files: where they are stored, how they come in and go out, and the addresses that lead to them. */
+export { addressRoute, addressedFiles, withAddresses } from './addressed.ts';
+export { addressMs } from './addresses.ts';
+export { grantedFiles, runFilesRoute } from './granted.ts';
+export { openFileStore, type FileStore } from './open.ts';
+export { openOwnFiles } from './own.ts';
+export { removeFile } from './remove-file.ts';
+export { fileSettings } from './settings.ts';
+export { storeFile } from './store-file.ts';
+export { createRunFiles } from './run-files.ts';
+export { openFileSweep } from './sweep.ts';
+export { toContent } from './to-content.ts';
+export { typeOf } from './types.ts';

@@ -1,0 +1,119 @@
+import { isServiceError, ServiceError, stale, timeout } from '@agent-workflow/kit/errors';
+import type { Log } from '@agent-workflow/kit/log';
+import { within, type Call } from '@agent-workflow/protos/call';
+import type { RunClaim, RunFileInfo, RunFiles } from '@agent-workflow/protos/run-files';
+import type { FileCalls, FileRecord, RunReadCalls } from '@agent-workflow/protos/threads';
+import { newId } from '@agent-workflow/kit/ids';
+import type { FileStore } from './open.ts';
+import { storeFile } from './store-file.ts';
+import { toContent } from './to-content.ts';
+import { typeOf } from './types.ts';
+
+interface RunFilesOptions {
+  readonly threads: Pick<FileCalls, 'beginFile' | 'finishFile' | 'getFile' | 'deleteFile' | 'forgetFile'> &
+    Pick<RunReadCalls, 'getRun'>;
+  readonly files: FileStore;
+  readonly log: Log;
+  /** How long one call of the threads service may take, in milliseconds. */
+  readonly callTimeoutMs: number;
+}
+
+/** The files of owners for the workers of their runs. A claim is checked with the record before anything is read or written. */
+export function createRunFiles({ threads, files, log, callTimeoutMs }: RunFilesOptions): RunFiles {
+  const callUnder = (signal: AbortSignal) => (): Call => within(callTimeoutMs, signal);
+
+  const refuseLost = async ({ owner, runId, epoch }: RunClaim, call: Call): Promise<void> => {
+    const run = await threads.getRun({ owner, runId }, call).catch(undefinedIfAbsent);
+    if (run?.status !== 'running' || run.epoch !== epoch)
+      throw stale(`another worker has run "${runId}", or it has ended`);
+  };
+
+  const recordOf = async (claim: RunClaim, fileId: string, signal: AbortSignal): Promise<FileRecord> => {
+    const call = callUnder(signal);
+    await refuseLost(claim, call());
+    return threads.getFile({ owner: claim.owner, fileId }, call());
+  };
+
+  return {
+    info: async (claim, fileId, signal) => toInfo(await recordOf(claim, fileId, signal)),
+
+    read: async function* (claim, fileId, signal) {
+      const record = await recordOf(claim, fileId, signal);
+      yield* await toContent(record, { files, log, isEmbeddable: false }).open(undefined, signal);
+    },
+
+    write: async (claim, { filename, contentType, bytes }, signal) => {
+      const { maxFileBytes, uploadMs } = files.limits;
+      using limit = timeLimit(uploadMs, signal);
+      const call = callUnder(limit.signal);
+      await refuseLost(claim, call());
+      const key = { owner: claim.owner, fileId: newId() };
+      const file = {
+        filename,
+        contentType,
+        bytes: bounded(bytes, { most: maxFileBytes, signal: limit.signal }),
+        signal: limit.signal,
+      };
+      return toInfo(await storeFile({ key, file, call }, { threads, files, log }));
+    },
+  };
+}
+
+const toInfo = (record: FileRecord): RunFileInfo => ({
+  fileId: record.fileId,
+  filename: record.filename,
+  contentType: typeOf(record),
+  size: record.size,
+  sha256: record.sha256 ?? '',
+});
+
+function undefinedIfAbsent(error: unknown): undefined {
+  if (isServiceError(error, 'NotFound')) return undefined;
+  throw error;
+}
+
+/** Fires with `signal`, or when the time is over. */
+function timeLimit(ms: number, signal: AbortSignal): Disposable & { readonly signal: AbortSignal } {
+  const late = new AbortController();
+  const timer = setTimeout(() => {
+    late.abort(timeout(`the file did not arrive within ${String(ms / 1000)} s`));
+  }, ms);
+  return { signal: AbortSignal.any([signal, late.signal]), [Symbol.dispose]: () => clearTimeout(timer) };
+}
+
+interface Bounds {
+  readonly most: number;
+  readonly signal: AbortSignal;
+}
+
+/** The bytes up to a number of them. They end with the signal, also while their source, which is code of an agent, gives none. */
+async function* bounded(bytes: AsyncIterable<Uint8Array>, { most, signal }: Bounds): AsyncGenerator<Uint8Array> {
+  const source = bytes[Symbol.asyncIterator]();
+  using aborted = whenAborted(signal);
+  let isLeft = true;
+  try {
+    for (let size = 0; ;) {
+      const next = await Promise.race([source.next(), aborted.promise]);
+      if (next.done) {
+        isLeft = false;
+        return;
+      }
+      size += next.value.byteLength;
+      if (size > most) throw new ServiceError('TooLarge', `the file is larger than ${String(most)} bytes`);
+      yield next.value;
+    }
+  } finally {
+    // Not awaited: a source that hangs ends when it goes on.
+    if (isLeft) source.return?.().catch(() => undefined);
+  }
+}
+
+/** A promise that is rejected with the reason of the signal. */
+function whenAborted(signal: AbortSignal): Disposable & { readonly promise: Promise<never> } {
+  const { promise, reject } = Promise.withResolvers<never>();
+  promise.catch(() => undefined);
+  const abort = (): void => reject(signal.reason as Error);
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort, { once: true });
+  return { promise, [Symbol.dispose]: () => signal.removeEventListener('abort', abort) };
+}

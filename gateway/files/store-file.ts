@@ -1,0 +1,97 @@
+import { badRequest } from '@agent-workflow/kit/errors';
+import type { Log } from '@agent-workflow/kit/log';
+import { within, type Call } from '@agent-workflow/protos/call';
+import type { FileCalls, FileRecord } from '@agent-workflow/protos/threads';
+import { invalidAt } from '../http/fields.ts';
+import type { IncomingFile } from '../http/form.ts';
+import { cleanFilename } from './filename.ts';
+import type { FileStore } from './open.ts';
+import type { FileKey } from './port.ts';
+import { removeFile } from './remove-file.ts';
+import { belies, sniffedBytes, sniffType, toMediaType } from './types.ts';
+
+export interface StoreFileParts {
+  readonly threads: Pick<FileCalls, 'beginFile' | 'finishFile' | 'deleteFile' | 'forgetFile'>;
+  readonly files: FileStore;
+  readonly log: Log;
+}
+
+interface StoreFileOptions {
+  readonly key: FileKey;
+  readonly file: IncomingFile;
+  /** Makes a call to a service; its signal fires when the caller disconnects. */
+  readonly call: () => Call;
+}
+
+/**
+ * Stores a file as it arrives: its record begins, its bytes are written, its record is finished. When one of these fails, what was
+ * done is undone; what cannot be undone now is found by the sweep.
+ * @throws Invalid for an empty file and for one whose bytes belie its type; TooLarge when the owner has too much; Unavailable.
+ */
+export async function storeFile(options: StoreFileOptions, parts: StoreFileParts): Promise<FileRecord> {
+  const { key, file, call } = options;
+  const { threads, files } = parts;
+  if (files.kind === 'none') throw badRequest('this service stores no files');
+  const { maxFiles, maxBytes, ttlMs } = files.limits;
+  const contentType = toMediaType(file.contentType);
+  const { start, all } = await peek(file.bytes, sniffedBytes);
+  if (start.byteLength === 0) throw invalidAt(['body', 'file'], 'must not be empty', 'too_short');
+  const sniffedType = await sniffType(start);
+  refuseBelied(contentType, sniffedType);
+  const filename = cleanFilename(file.filename ?? '');
+  await threads.beginFile({ ...key, filename, ...(contentType && { contentType }), maxFiles, maxBytes }, call());
+  try {
+    const written = await files.bytes.write(key, all, file.signal);
+    files.meters?.bytes.add({ direction: 'in' }, written.size);
+    return await threads.finishFile(
+      { ...key, ...written, ...(sniffedType && { sniffedType }), maxBytes, ttlMs },
+      call(),
+    );
+  } catch (error) {
+    await discard(key, parts);
+    throw error;
+  }
+}
+
+function refuseBelied(contentType: string | undefined, sniffedType: string | undefined): void {
+  if (contentType === undefined || !belies(contentType, sniffedType)) return;
+  const seen = sniffedType === undefined ? 'its bytes are not that' : `its bytes are ${sniffedType}`;
+  throw invalidAt(['body', 'file'], `is sent as ${contentType}, and ${seen}`, 'content_type_mismatch');
+}
+
+/** How long what failed may take to be undone before its caller is answered, in milliseconds. */
+const discardMs = 5000;
+
+/** The caller may have left: this work is not theirs. */
+async function discard(key: FileKey, { threads, files, log }: StoreFileParts): Promise<void> {
+  const { signal } = within(discardMs, AbortSignal.timeout(discardMs));
+  try {
+    await threads.deleteFile({ owner: key.owner, fileId: key.fileId }, within(discardMs, signal));
+    await removeFile(key, { threads, files }, signal);
+  } catch (error) {
+    log.warn({ err: error, file_id: key.fileId }, 'an upload that failed was not undone; the sweep removes it');
+  }
+}
+
+interface Peeked {
+  readonly start: Uint8Array;
+  /** All bytes, from the first. */
+  readonly all: AsyncIterable<Uint8Array>;
+}
+
+/** Reads until there are so many bytes, or no more. */
+async function peek(bytes: AsyncIterable<Uint8Array>, count: number): Promise<Peeked> {
+  const chunks: Uint8Array[] = [];
+  const rest = bytes[Symbol.asyncIterator]();
+  for (let size = 0; size < count;) {
+    const next = await rest.next();
+    if (next.done) break;
+    chunks.push(next.value);
+    size += next.value.byteLength;
+  }
+  async function* all(): AsyncGenerator<Uint8Array> {
+    yield* chunks;
+    yield* { [Symbol.asyncIterator]: () => rest };
+  }
+  return { start: Buffer.concat(chunks).subarray(0, count), all: all() };
+}

@@ -1,0 +1,44 @@
+import { notFound } from '@agent-workflow/kit/errors';
+import type { Log } from '@agent-workflow/kit/log';
+import type { FileRecord } from '@agent-workflow/protos/threads';
+import type { FileContent } from '../http/content.ts';
+import type { FileStore } from './open.ts';
+import { toSentAs } from './types.ts';
+
+interface ToContentOptions {
+  readonly files: Pick<FileStore, 'bytes' | 'meters'>;
+  readonly log: Log;
+  /** Whether pages of other origins may show it. */
+  readonly isEmbeddable: boolean;
+}
+
+/** A stored file as a reply. */
+export function toContent(record: FileRecord, { files, log, isEmbeddable }: ToContentOptions): FileContent {
+  const { owner, fileId, filename, size, sha256 = '' } = record;
+  return {
+    ...toSentAs(record),
+    ...{ filename, size, isEmbeddable, tag: sha256 },
+    open: async (range, signal) => {
+      const bytes = await files.bytes.read({ owner, fileId }, { range, signal });
+      if (bytes) return files.meters ? counted(bytes, files.meters) : bytes;
+      // A file that was deleted a moment ago, or bytes that were lost.
+      log.warn({ file_id: fileId }, 'a file on record has no bytes');
+      throw notFound(`there is no file "${fileId}"`);
+    },
+  };
+}
+
+async function* counted(
+  bytes: AsyncIterable<Uint8Array>,
+  meters: NonNullable<FileStore['meters']>,
+): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  try {
+    for await (const chunk of bytes) {
+      size += chunk.byteLength;
+      yield chunk;
+    }
+  } finally {
+    meters.bytes.add({ direction: 'out' }, size);
+  }
+}

@@ -1,0 +1,199 @@
+import { Busboy, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy';
+import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+import { ServiceError, timeout } from '@agent-workflow/kit/errors';
+import { discardRest } from './body.ts';
+import type { Context } from './context.ts';
+import { writeRefusal } from './envelope.ts';
+import { invalidAt } from './fields.ts';
+
+/** The one file of a form, as it arrives. */
+export interface IncomingFile {
+  /** As it was sent, without folders. */
+  readonly filename: string | undefined;
+  /** As it was declared. */
+  readonly contentType: string | undefined;
+  /** At the pace at which they are read. @throws TooLarge, Timeout, BadRequest for a form that ends early */
+  readonly bytes: AsyncIterable<Uint8Array>;
+  /** Fires when the form cannot be read on, or its time is over: then the bytes end too. */
+  readonly signal: AbortSignal;
+}
+
+export interface FormLimits {
+  /** The largest file, in bytes. */
+  readonly maxFileBytes: number;
+  /** How long the whole form may take, in milliseconds. */
+  readonly uploadMs: number;
+  /** The memory that a file takes while it is stored, in bytes. */
+  readonly bufferBytes: number;
+}
+
+/** What a form has beside its file, in bytes: the headers of its part, and the lines around it. */
+const maxAroundBytes = 64 * 1024;
+
+/** A sender of whom nothing arrives for this time is cut off. In milliseconds. */
+const stalledMs = 60_000;
+
+const limits = {
+  parts: 1,
+  files: 1,
+  fields: 0,
+  fieldSize: 0,
+  fieldNameSize: 100,
+  headerPairs: 20,
+  headerSize: 16 * 1024,
+};
+
+/**
+ * Whether the body is a form; one that is not has been answered with 415, and one that is larger than any that is taken is refused
+ * unread. @throws TooLarge
+ */
+export function takesForm(ctx: Context, { maxFileBytes }: FormLimits): boolean {
+  const isForm = ctx.is('multipart/form-data') && /;\s*boundary=/i.test(ctx.req.headers['content-type'] ?? '');
+  if (!isForm || ctx.req.headers['content-encoding'] !== undefined) {
+    discardRest(ctx);
+    const message = isForm
+      ? 'the content encoding of the body must be identity'
+      : 'the body must be sent as multipart/form-data with a boundary';
+    writeRefusal(ctx, { status: 415, code: 'UNSUPPORTED_MEDIA_TYPE', message });
+    return false;
+  }
+  if (Number(ctx.req.headers['content-length'] ?? 0) > maxFileBytes + maxAroundBytes) {
+    discardRest(ctx);
+    throw tooLarge(maxFileBytes);
+  }
+  return true;
+}
+
+/**
+ * Reads a form with one file in the field `file` and nothing else, and gives the file to `take` as it arrives. We read it with Busboy,
+ * because the parser of koa-body keeps the headers of a part without a bound.
+ * @returns what `take` returns, when the form has ended as it should.
+ */
+export async function receiveFile<T>(
+  ctx: Context,
+  { maxFileBytes, uploadMs }: FormLimits,
+  take: (file: IncomingFile) => Promise<T>,
+): Promise<T> {
+  const { req } = ctx;
+  const failed = new AbortController();
+  const late = setTimeout(() => {
+    failed.abort(timeout(`the file did not arrive within ${String(uploadMs / 1000)} s`));
+  }, uploadMs);
+  req.setTimeout(stalledMs);
+  try {
+    return await readForm({ ctx, maxFileBytes, failed, take });
+  } catch (error) {
+    discardRest(ctx);
+    throw error;
+  } finally {
+    clearTimeout(late);
+    req.setTimeout(0);
+  }
+}
+
+interface FormOptions<T> {
+  readonly ctx: Context;
+  readonly maxFileBytes: number;
+  readonly failed: AbortController;
+  readonly take: (file: IncomingFile) => Promise<T>;
+}
+
+async function readForm<T>({ ctx, maxFileBytes, failed, take }: FormOptions<T>): Promise<T> {
+  const { signal } = failed;
+  const form = openForm(ctx.req.headers as BusboyHeaders, maxFileBytes);
+  const fail = (error: unknown): void => failed.abort(error);
+  let taken: Promise<T> | undefined;
+  form.on('file', (field, stream, filename, _encoding, contentType) => {
+    // Its reader sees the error too; without a listener it would end the process.
+    stream.on('error', () => undefined);
+    signal.addEventListener('abort', () => stream.destroy(signal.reason as Error), { once: true });
+    stream.once('limit', () => fail(tooLarge(maxFileBytes)));
+    if (field !== 'file') fail(unknownField(field));
+    if (signal.aborted) return;
+    taken = take({ filename, contentType, bytes: chunksOf(stream, signal), signal });
+    // When it cannot be taken, the rest of the form is not read.
+    taken.catch(fail);
+  });
+  for (const limit of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const) form.on(limit, () => fail(tooManyFields()));
+  await untilRead({ req: ctx.req, form, most: maxFileBytes + maxAroundBytes, failed });
+  // It sees the failure as well, and undoes what it has done before the caller is answered.
+  const outcome = await taken?.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  );
+  if (outcome && 'error' in outcome) throw outcome.error;
+  if (signal.aborted) throw signal.reason;
+  if (!outcome) throw invalidAt(['body', 'file'], 'is required', 'missing');
+  return outcome.value;
+}
+
+interface ReadOptions {
+  readonly req: IncomingMessage;
+  readonly form: BusboyInstance;
+  /** The most bytes that are read. */
+  readonly most: number;
+  readonly failed: AbortController;
+}
+
+/** Resolves when the form was read to its end, or reading has failed; the rest of the request is left unread then. */
+async function untilRead({ req, form, most, failed }: ReadOptions): Promise<void> {
+  const { signal } = failed;
+  const fail = (error: unknown): void => failed.abort(toServiceError(error));
+  let size = 0;
+  const count = (chunk: Buffer): void => {
+    size += chunk.byteLength;
+    if (size > most) fail(tooLarge(most - maxAroundBytes));
+  };
+  // A request that has arrived whole is closed too.
+  const gone = (): void => {
+    if (!req.complete) fail(new ServiceError('Cancelled', 'the caller disconnected'));
+  };
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const done = (): void => resolve(undefined);
+  form.once('finish', done).on('error', fail);
+  signal.addEventListener('abort', done, { once: true });
+  req.on('data', count).once('close', gone).once('error', gone);
+  if (signal.aborted || req.destroyed) gone();
+  else req.pipe(form);
+  await promise;
+  req.unpipe(form).off('data', count).off('close', gone);
+}
+
+const unknownField = (field: string): ServiceError =>
+  invalidAt(['body', field], 'is not a field of this form: the file is in `file`', 'extra_forbidden');
+
+const tooManyFields = (): ServiceError =>
+  invalidAt(['body'], 'must have one field, `file`, and nothing beside it', 'too_long');
+
+function openForm(headers: BusboyHeaders, maxFileBytes: number): BusboyInstance {
+  try {
+    return new Busboy({
+      headers,
+      // Every part counts as a file: one without a name is what some clients send of a `Blob`.
+      isPartAFile: () => true,
+      limits: { ...limits, fileSize: maxFileBytes },
+    });
+  } catch (error) {
+    throw new ServiceError('BadRequest', 'the header of the form has no boundary', { cause: error });
+  }
+}
+
+async function* chunksOf(stream: Readable, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  try {
+    yield* stream as AsyncIterable<Buffer>;
+  } catch (error) {
+    signal.throwIfAborted();
+    throw toServiceError(error);
+  }
+  signal.throwIfAborted();
+}
+
+const tooLarge = (most: number): ServiceError =>
+  new ServiceError('TooLarge', `the file is larger than ${String(most)} bytes`);
+
+/** Busboy reports every fault of a form as an error without a code. */
+const toServiceError = (error: unknown): ServiceError =>
+  error instanceof ServiceError
+    ? error
+    : new ServiceError('BadRequest', 'the body is not a form, or ends before its end', { cause: error });

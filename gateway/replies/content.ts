@@ -1,0 +1,99 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import parseRange from 'range-parser';
+import type { FileContent } from '../http/content.ts';
+import type { Context } from '../http/context.ts';
+import { writeRefusal } from '../http/envelope.ts';
+import { sendHead } from '../http/head.ts';
+
+/** The connection of a reader that takes nothing for this time is closed. In milliseconds. */
+const stalledMs = 60_000;
+
+/** No script of a file runs, whatever a browser takes it for: not in it, and not in a page that shows it. */
+const policy = "default-src 'none'; sandbox; frame-ancestors 'none'";
+
+/**
+ * Sends a file as fast as the caller reads it: 200 with all of it, 206 with the part that `Range` names, 304 when the caller has it, 416
+ * for a part that it does not have. Several parts in one request are answered with all of it.
+ */
+export async function writeContent(ctx: Context, content: FileContent): Promise<void> {
+  const { size, isInline, filename } = content;
+  const tag = `"${content.tag}"`;
+  ctx.attachment(filename, { type: isInline ? 'inline' : 'attachment', fallback: true });
+  const headers = ['ETag', tag, 'Accept-Ranges', 'bytes', 'Cache-Control', 'private, no-cache'];
+  replaceHeader(ctx, 'Content-Security-Policy', policy);
+  if (content.isEmbeddable) replaceHeader(ctx, 'Cross-Origin-Resource-Policy', 'cross-origin');
+  if (names(ctx.req.headers['if-none-match'], tag)) {
+    sendHead(ctx, 304, headers);
+    ctx.res.end();
+    return;
+  }
+  const range = rangeOf(ctx, size, tag);
+  if (range === 'unsatisfiable') {
+    refuseRange(ctx, size);
+    return;
+  }
+  const length = range ? range.end - range.start + 1 : size;
+  const head = [...headers, 'Content-Type', content.contentType, 'Content-Length', String(length)];
+  if (range) head.push('Content-Range', `bytes ${String(range.start)}-${String(range.end)}/${String(size)}`);
+  await send(ctx, content, { range, status: range ? 206 : 200, head });
+}
+
+interface Sending {
+  readonly range: Range | undefined;
+  readonly status: number;
+  readonly head: readonly string[];
+}
+
+interface Range {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The bytes are opened before the head is sent, so that what cannot be read is refused like anything else. */
+async function send(ctx: Context, { open }: FileContent, { range, status, head }: Sending): Promise<void> {
+  const { res } = ctx;
+  if (ctx.method === 'HEAD') {
+    sendHead(ctx, status, head);
+    res.end();
+    return;
+  }
+  const left = new AbortController();
+  const leave = (): void => left.abort();
+  res.once('close', leave);
+  const bytes = await open(range, left.signal);
+  sendHead(ctx, status, head);
+  res.setTimeout(stalledMs);
+  // What fails on the way cuts the connection: the caller sees fewer bytes than were promised, and asks for the rest.
+  await pipeline(Readable.from(bytes, { objectMode: false }), res);
+}
+
+/** `If-Range` with another tag: the caller has a part of another content, and gets all of this one. */
+function rangeOf({ req }: Context, size: number, tag: string): Range | 'unsatisfiable' | undefined {
+  const { range, 'if-range': condition } = req.headers;
+  if (range === undefined || (condition !== undefined && condition !== tag)) return undefined;
+  const parsed = parseRange(size, range);
+  if (parsed === -1) return 'unsatisfiable';
+  const [first, ...more] = parsed === -2 || parsed.type !== 'bytes' ? [] : parsed;
+  return more.length === 0 ? first : undefined;
+}
+
+function refuseRange(ctx: Context, size: number): void {
+  ctx.state.headers.push('Content-Range', `bytes */${String(size)}`);
+  ctx.res.removeHeader('Content-Disposition');
+  const message = `the range lies outside of the file, which has ${String(size)} bytes`;
+  writeRefusal(ctx, { status: 416, code: 'RANGE_NOT_SATISFIABLE', message });
+}
+
+/** Whether a list of tags names this one. */
+const names = (list: string | undefined, tag: string): boolean =>
+  (list ?? '').split(',').some((each) => {
+    const text = each.trim();
+    return text === '*' || text === tag || text === `W/${tag}`;
+  });
+
+function replaceHeader({ state }: Context, name: string, value: string): void {
+  const at = state.headers.indexOf(name);
+  if (at < 0) state.headers.push(name, value);
+  else state.headers[at + 1] = value;
+}

@@ -1,0 +1,155 @@
+import { ServiceError, unavailable, type ErrorCode } from '@agent-workflow/kit/errors';
+import { createSeal } from '@agent-workflow/kit/seal';
+import {
+  fromRunFileGrant,
+  runFileGrantMs,
+  runFilesPath,
+  runFilesPurpose,
+  type RunClaim,
+  type RunFileGrant,
+  type RunFileInfo,
+  type RunFiles,
+} from '@agent-workflow/protos/run-files';
+
+interface GatewayRunFilesOptions {
+  /** Where the gateway listens: `http://host:port`. */
+  readonly url: string;
+  /** The first seals; the gateway has the same. */
+  readonly secrets: readonly [string, ...string[]];
+  /** How long a request without a body may go without an answer, in milliseconds. */
+  readonly timeoutMs?: number;
+}
+
+/** What a worker asks for, with the claim of its run. */
+type Use = RunFileGrant extends infer Grant
+  ? Grant extends RunFileGrant
+    ? Omit<Grant, keyof RunClaim | 'until'>
+    : never
+  : never;
+
+/** The most bytes of a refusal that are read. */
+const maxRefusalBytes = 64 * 1024;
+
+/** The files of owners behind a gateway: each request has a grant that is sealed here, good for ten minutes. */
+export function createGatewayRunFiles({ url, secrets, timeoutMs = 30_000 }: GatewayRunFilesOptions): RunFiles {
+  const { seal } = createSeal(secrets, runFilesPurpose);
+  const address = new URL(runFilesPath, url);
+
+  const ask = async (claim: RunClaim, use: Use, options: RequestInit & Sent): Promise<Response> => {
+    const { owner, runId, epoch } = claim;
+    const grant = { ...use, owner, runId, epoch, until: Date.now() + runFileGrantMs } as RunFileGrant;
+    const headers = { Authorization: `Bearer ${seal(fromRunFileGrant(grant))}` };
+    const response = await fetch(address, { ...options, headers, redirect: 'error' }).catch((error: unknown) =>
+      refuse(error, options.signal),
+    );
+    if (response.ok && response.body) return response;
+    throw await toRefusal(response);
+  };
+
+  const askInfo = async (claim: RunClaim, use: Use, options: RequestInit & Sent): Promise<RunFileInfo> => {
+    const response = await ask(claim, use, options);
+    return (await response.json().catch((error: unknown) => refuse(error, options.signal))) as RunFileInfo;
+  };
+
+  return {
+    info: (claim, fileId, signal) =>
+      askInfo(claim, { use: 'info', fileId }, { signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) }),
+
+    read: async function* (claim, fileId, signal) {
+      const { body } = await ask(claim, { use: 'read', fileId }, { signal });
+      try {
+        if (body) yield* body;
+      } catch (error) {
+        refuse(error, signal);
+      }
+    },
+
+    write: async (claim, { bytes, filename, contentType }, signal) => {
+      const source = watched(bytes);
+      const use = { use: 'write' as const, filename, ...(contentType === undefined ? {} : { contentType }) };
+      const body = ReadableStream.from(source.bytes);
+      try {
+        return await askInfo(claim, use, { method: 'POST', body, duplex: 'half', signal });
+      } catch (error) {
+        // What the node's own stream threw is the node's fault, and not the gateway's.
+        throw source.failure()?.error ?? error;
+      }
+    },
+  };
+}
+
+interface Sent {
+  readonly signal: AbortSignal;
+  /** A stream as body needs it; the types of the platform do not have it yet. */
+  readonly duplex?: 'half';
+}
+
+interface Watched {
+  readonly bytes: AsyncIterable<Uint8Array>;
+  /** What reading them has thrown. */
+  readonly failure: () => { readonly error: unknown } | undefined;
+}
+
+function watched(bytes: AsyncIterable<Uint8Array>): Watched {
+  let failure: { readonly error: unknown } | undefined;
+  async function* passing(): AsyncGenerator<Uint8Array> {
+    try {
+      yield* bytes;
+    } catch (error) {
+      failure = { error };
+      throw error;
+    }
+  }
+  return { bytes: passing(), failure: () => failure };
+}
+
+/** A request that failed on the way. @throws the signal's reason when that is why, Unavailable otherwise. */
+function refuse(error: unknown, signal: AbortSignal): never {
+  if (signal.aborted && !isTimeout(signal.reason)) throw signal.reason;
+  if (error instanceof ServiceError) throw error;
+  throw unavailable('the gateway that has the files is away', error);
+}
+
+const isTimeout = (reason: unknown): boolean => reason instanceof DOMException && reason.name === 'TimeoutError';
+
+/** What a status of the gateway means for a node. Any other is a fault between the services: the node waits until it is put right. */
+const codes: Readonly<Record<number, ErrorCode>> = {
+  400: 'BadRequest',
+  404: 'NotFound',
+  409: 'Stale',
+  413: 'TooLarge',
+  422: 'Invalid',
+  500: 'Internal',
+};
+
+async function toRefusal(response: Response): Promise<ServiceError> {
+  const text = await startOf(response);
+  const code = codes[response.status];
+  const message = messageOf(text) ?? `the gateway answered ${String(response.status)}`;
+  return code ? new ServiceError(code, message) : unavailable(`the files cannot be reached: ${message}`);
+}
+
+async function startOf({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of body ?? []) {
+      chunks.push(chunk);
+      size += chunk.byteLength;
+      if (size > maxRefusalBytes) break;
+    }
+  } catch {
+    // The status says enough.
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+/** The message of the gateway's envelope of an error. */
+function messageOf(text: string): string | undefined {
+  try {
+    const { error } = JSON.parse(text) as { readonly error?: { readonly message?: unknown } };
+    return typeof error?.message === 'string' ? error.message : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,24 @@
+import test from 'ava';
+import { clockTime, counted, dayTime, duration } from './format.ts';
+
+test('a duration is written in the units that fit it', (t) => {
+  const written = [-5, 0, 999, 1000, 59_900, 60_000, 3_599_000, 3_600_000, 47 * 3_600_000, 72 * 3_600_000].map(
+    duration,
+  );
+  const units = ['0 ms', '0 ms', '999 ms', '1.0 s', '59.9 s', '1 min 0 s', '59 min 59 s', '1 h 0 min'];
+  t.deepEqual(written, [...units, '47 h 0 min', '3 days']);
+});
+
+test('a time of today is written without its day, and one that is none not at all', (t) => {
+  const now = Date.parse('2026-05-05T12:00:00');
+  t.is(dayTime(now - 1000, now), clockTime(now - 1000));
+  t.true(dayTime(now - 86_400_000, now).endsWith(`, ${clockTime(now)}`));
+  t.is(dayTime(NaN, now), '');
+});
+
+test('one is not many', (t) => {
+  t.deepEqual(
+    [0, 1, 2].map((count) => counted(count, 'step')),
+    ['0 steps', '1 step', '2 steps'],
+  );
+});

@@ -1,0 +1,211 @@
+import type { DueMark, FileKey, FileRecords, FileRow, FileTotals } from '../../ports/files.ts';
+import type { ThreadKey } from '../../ports/record.ts';
+import { pauseBetweenTries, tryBatch, type InLine } from './change/change.ts';
+import type { Row, Session, Statement } from './client/client.ts';
+import { chunksOf, inTurn } from './rows/log.ts';
+import { long } from './rows/rows.ts';
+import { createJournal, type Noted } from './sweeps/journal.ts';
+
+interface FilesOptions {
+  readonly session: Session;
+  readonly now: () => number;
+  readonly newStamp: () => string;
+  readonly inLine: InLine;
+  readonly deadlineMs: number;
+  /** Runs work in the background. */
+  readonly aside: (work: () => Promise<void>) => void;
+}
+
+/** Buckets of the notes when files are due. */
+const bucketMs = 10 * 60 * 1000;
+
+const ofFile = 'WHERE owner = ? AND file_id = ?';
+const selectRow = `SELECT owner, file_id, stamp, row FROM file ${ofFile}`;
+const selectTotals = 'SELECT totals_stamp, files, bytes FROM file WHERE owner = ? LIMIT 1';
+const putRow = `UPDATE file SET stamp = ?, row = ? ${ofFile} IF stamp = ?`;
+const dropRow = `DELETE FROM file ${ofFile} IF stamp = ?`;
+const putTotals = 'UPDATE file SET totals_stamp = ?, files = ?, bytes = ? WHERE owner = ? IF totals_stamp = ?';
+const putNote = 'INSERT INTO file_note (owner, file_id, thread_id, at) VALUES (?, ?, ?, ?)';
+const putOfThread = 'INSERT INTO file_of_thread (owner, thread_id, file_id, noted) VALUES (?, ?, ?, true)';
+const dropNote = `DELETE FROM file_note ${ofFile} AND thread_id = ?`;
+const dropOfThread = 'DELETE FROM file_of_thread WHERE owner = ? AND thread_id = ? AND file_id = ?';
+const selectNotes = `SELECT thread_id, at FROM file_note ${ofFile} AND thread_id > ? LIMIT ?`;
+const selectOfThread = 'SELECT file_id FROM file_of_thread WHERE owner = ? AND thread_id = ? AND file_id > ? LIMIT ?';
+
+/**
+ * Records of files, those of one owner in one partition, so that one conditional batch changes a file and the totals of its owner. When
+ * a file is due is noted in the journal before it is written in its row.
+ */
+export function createFiles({ session, now, newStamp, inLine, deadlineMs, aside }: FilesOptions): FileRecords {
+  const due = createJournal({ session, now, topic: 'files', bucketMs, isTimely: false });
+
+  const write = async (key: FileKey, { file, totals }: Seen, after: FileRow | undefined): Promise<boolean> => {
+    const isNewlyDue = after?.dueAt !== undefined && after.dueAt !== file?.row.dueAt;
+    if (isNewlyDue) {
+      const { statements, onWritten } = due.note(...noteOf(key, after.dueAt));
+      await session.write(...statements);
+      onWritten?.();
+    }
+    return (await tryBatch(session, batchOf(key, { file, totals }, after, newStamp))) === 'applied';
+  };
+
+  const endNote = (key: FileKey, before: FileRow | undefined, after: FileRow | undefined): void => {
+    const dueAt = before?.dueAt;
+    if (dueAt !== undefined && dueAt !== after?.dueAt) aside(() => due.end(...noteOf(key, dueAt)));
+  };
+
+  const checkDue = async (noted: Noted): Promise<FileRow | undefined> => {
+    const { fileId, dueAt } = fromNote(noted);
+    const file = await readFile(session, { owner: noted.owner, fileId });
+    if (file?.row.dueAt === dueAt) return file.row;
+    if (noted.isOld) due.settle(noted);
+    return undefined;
+  };
+
+  return {
+    getFile: async (key) => (await readFile(session, key))?.row,
+
+    changeFile: (key, reads, decide) =>
+      inLine(lineOf(key), async () => {
+        const until = Date.now() + deadlineMs;
+        for (let tries = 1; ; tries += 1) {
+          const seen = await readSeen(session, key, reads);
+          const { change, reply } = decide({ file: seen.file?.row, totals: seen.totals?.sums ?? none });
+          if (!change) return reply;
+          const after = 'put' in change ? change.put : undefined;
+          if (await write(key, seen, after)) {
+            endNote(key, seen.file?.row, after);
+            return reply;
+          }
+          await pauseBetweenTries(tries, until);
+        }
+      }),
+
+    listDueFiles: async ({ until, after = { dueAt: 0, fileId: '' }, limit }) => {
+      const notes: (readonly [DueMark, Noted])[] = [];
+      for await (const some of due.walk(until)) {
+        for (const noted of some) {
+          const mark = fromNote(noted);
+          if (mark.dueAt <= until && compareMarks(mark, after) > 0) notes.push([mark, noted]);
+        }
+      }
+      notes.sort(([a], [b]) => compareMarks(a, b));
+      const files: FileRow[] = [];
+      for (const some of chunksOf(notes)) {
+        for (const file of await inTurn(some, ([, noted]) => checkDue(noted))) {
+          if (file) files.push(file);
+          if (files.length === limit) return files;
+        }
+      }
+      return files;
+    },
+
+    putFileNote: async ({ owner, fileId }, { threadId, at }) =>
+      session.write(
+        { cql: putNote, params: [owner, fileId, threadId, long(at)] },
+        { cql: putOfThread, params: [owner, threadId, fileId] },
+      ),
+
+    dropFileNote: async ({ owner, fileId }, threadId) =>
+      session.write(
+        { cql: dropNote, params: [owner, fileId, threadId] },
+        { cql: dropOfThread, params: [owner, threadId, fileId] },
+      ),
+
+    listFileNotes: async ({ owner, fileId }, { after = '', limit }) => {
+      const rows = await session.read({ cql: selectNotes, params: [owner, fileId, after, limit] });
+      return rows.map((row) => ({ threadId: row['thread_id'] as string, at: Number(row['at']) }));
+    },
+
+    listFilesOf: async ({ owner, threadId }, { after = '', limit }) => {
+      const rows = await session.read({ cql: selectOfThread, params: [owner, threadId, after, limit] });
+      return rows.map((row) => row['file_id'] as string);
+    },
+  };
+}
+
+const none: FileTotals = { files: 0, bytes: 0 };
+
+interface SeenFile {
+  readonly stamp: string;
+  readonly row: FileRow;
+}
+
+interface SeenTotals {
+  readonly sums: FileTotals;
+  /** `null` before the first file of the owner. */
+  readonly stamp: string | null;
+}
+
+interface Seen {
+  readonly file: SeenFile | undefined;
+  readonly totals: SeenTotals | undefined;
+}
+
+async function readSeen(session: Session, key: FileKey, reads: { readonly totals: boolean }): Promise<Seen> {
+  const [file, totals] = await Promise.all([
+    readFile(session, key, true),
+    reads.totals ? readTotals(session, key.owner) : undefined,
+  ]);
+  return { file, totals };
+}
+
+async function readFile(session: Session, { owner, fileId }: FileKey, isSerial = false): Promise<SeenFile | undefined> {
+  const statement = { cql: selectRow, params: [owner, fileId] };
+  const [row] = await (isSerial ? session.readSerial(statement) : session.read(statement));
+  return (
+    row && { stamp: String(row['stamp']), row: { owner, fileId, ...(JSON.parse(row['row'] as string) as RowJson) } }
+  );
+}
+
+type RowJson = Omit<FileRow, keyof FileKey>;
+
+const fromFile = ({ owner: _, fileId: __, ...row }: FileRow): string => JSON.stringify(row satisfies RowJson);
+
+async function readTotals(session: Session, owner: string): Promise<SeenTotals> {
+  const [row] = await session.readSerial({ cql: selectTotals, params: [owner] });
+  return toTotals(row);
+}
+
+const toTotals = (row: Row | undefined): SeenTotals => ({
+  stamp: isThere(row?.['totals_stamp']) ? String(row?.['totals_stamp']) : null,
+  sums: { files: Number(row?.['files'] ?? 0), bytes: Number(row?.['bytes'] ?? 0) },
+});
+
+const isThere = (value: unknown): boolean => value !== null && value !== undefined;
+
+/** The row of the file, and the totals where they change. Each is written only if it is as it was read. */
+function batchOf(
+  { owner, fileId }: FileKey,
+  { file, totals }: Seen,
+  after: FileRow | undefined,
+  newStamp: () => string,
+): readonly Statement[] {
+  const known = file?.stamp ?? null;
+  const row = after
+    ? { cql: putRow, params: [newStamp(), fromFile(after), owner, fileId, known] }
+    : { cql: dropRow, params: [owner, fileId, known] };
+  const files = Number(after !== undefined) - Number(file !== undefined);
+  const bytes = (after?.size ?? 0) - (file?.row.size ?? 0);
+  if (!totals) {
+    if (files !== 0 || bytes !== 0) throw new Error('a change of the totals was decided without them');
+    return [row];
+  }
+  const sums = [newStamp(), long(totals.sums.files + files), long(totals.sums.bytes + bytes)];
+  return [row, { cql: putTotals, params: [...sums, owner, totals.stamp] }];
+}
+
+/** A note in the journal: its `thread_id` is the file's id, its `id` the time at which the file is due. */
+const noteOf = ({ owner, fileId }: FileKey, dueAt: number): readonly [ThreadKey, string, number] => [
+  { owner, threadId: fileId },
+  String(dueAt),
+  dueAt,
+];
+
+const fromNote = ({ threadId: fileId, id }: Noted): DueMark => ({ fileId, dueAt: Number(id) });
+
+const compareMarks = (a: DueMark, b: DueMark): number =>
+  a.dueAt - b.dueAt || (a.fileId < b.fileId ? -1 : a.fileId > b.fileId ? 1 : 0);
+
+/** Changes of files of one owner meet in one partition: at the same time they would only make each other try again. */
+const lineOf = ({ owner }: FileKey): ThreadKey => ({ owner, threadId: '/files' });

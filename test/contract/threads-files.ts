@@ -1,0 +1,216 @@
+import type { ExecutionContext, TestFn } from 'ava';
+import type { FileRecord, MessageEntry, Threads } from '@agent-workflow/protos/threads';
+import { accept, acceptAndClaim, call, commit, completed, message, owner, refused, thread1 } from './thread-calls.ts';
+import type { OpenThreads } from './thread-stores/threads-open.ts';
+
+const sha256 = 'ab'.repeat(32);
+const dayMs = 24 * 3600 * 1000;
+const roomy = { maxFiles: 10, maxBytes: 1000 };
+
+const begin = (threads: Threads, fileId: string, parts: object = {}): Promise<FileRecord> =>
+  threads.beginFile({ owner, fileId, filename: 'a.txt', contentType: 'text/plain', ...roomy, ...parts }, call());
+
+const finish = (threads: Threads, fileId: string, parts: object = {}): Promise<FileRecord> =>
+  threads.finishFile({ owner, fileId, size: 10, sha256, maxBytes: roomy.maxBytes, ttlMs: dayMs, ...parts }, call());
+
+const upload = async (threads: Threads, fileId: string, parts: object = {}): Promise<FileRecord> => {
+  await begin(threads, fileId);
+  return finish(threads, fileId, parts);
+};
+
+const get = (threads: Threads, fileId: string, of = owner): Promise<FileRecord> =>
+  threads.getFile({ owner: of, fileId }, call());
+
+const isReadable = async (threads: Threads, fileId: string): Promise<boolean> =>
+  get(threads, fileId).then(
+    () => true,
+    () => false,
+  );
+
+const toRemove = async (threads: Threads, uploadingBefore = 0): Promise<readonly string[]> => {
+  const found: string[] = [];
+  for (let cursor: string | undefined; ;) {
+    const page = { limit: 2, uploadingBefore, ...(cursor === undefined ? {} : { cursor }) };
+    const reply = await threads.listFilesToRemove(page, call());
+    found.push(...reply.files.map(({ fileId }) => fileId));
+    if (reply.cursor === undefined) return found;
+    cursor = reply.cursor;
+  }
+};
+
+const naming = (messageId: string, ...fileIds: string[]): MessageEntry =>
+  message(
+    messageId,
+    'user',
+    fileIds.map((id) => ({ type: 'image', file_id: id })),
+  );
+
+const remove = async (threads: Threads, threadId: string): Promise<void> => {
+  await threads.beginDelete({ owner, threadId }, call());
+  await threads.finishDelete({ owner, threadId }, call());
+};
+
+/** What the record promises of files: their life, their quota, and that a file lives as long as a thread names it. */
+export function threadsFilesContract(test: TestFn, name: string, open: OpenThreads): void {
+  const check = (title: string, body: (t: ExecutionContext, threads: Threads) => Promise<void>): void => {
+    test(`${name}: ${title}`, async (t) => {
+      await using threads = await open();
+      await body(t, threads);
+    });
+  };
+
+  check('a file can be read once it is stored, by its owner alone', async (t, threads) => {
+    const begun = await begin(threads, 'f1');
+    t.like(begun, { fileId: 'f1', owner, status: 'uploading', size: 0, contentType: 'text/plain' });
+    t.false('sha256' in begun || 'expiresAt' in begun);
+    await refused(t, get(threads, 'f1'), 'NotFound');
+    const stored = await finish(threads, 'f1', { sniffedType: 'image/png' });
+    t.like(stored, { status: 'stored', size: 10, sha256, sniffedType: 'image/png', filename: 'a.txt' });
+    t.true(Math.abs((stored.expiresAt ?? 0) - Date.now() - dayMs) < 60_000);
+    t.deepEqual(await get(threads, 'f1'), stored);
+    t.is(await refused(t, get(threads, 'f1', 'u:bob'), 'NotFound'), 'file "f1" does not exist');
+    t.is(
+      await refused(t, threads.deleteFile({ owner: 'u:bob', fileId: 'f1' }, call()), 'NotFound'),
+      'file "f1" does not exist',
+    );
+    t.true(await isReadable(threads, 'f1'));
+  });
+
+  check('begin and finish made again give the same record', async (t, threads) => {
+    t.deepEqual(await begin(threads, 'f1'), await begin(threads, 'f1', { maxFiles: 1 }));
+    const stored = await finish(threads, 'f1');
+    t.deepEqual(await finish(threads, 'f1', { maxBytes: 10 }), stored);
+    await refused(t, finish(threads, 'f1', { size: 11 }), 'Stale');
+    await refused(t, finish(threads, 'f2'), 'Stale');
+  });
+
+  check('an owner with too many files or bytes is refused, until some are gone', async (t, threads) => {
+    await upload(threads, 'f1');
+    t.regex(await refused(t, begin(threads, 'f2', { maxFiles: 1 }), 'TooLarge'), /has 1 files, and may have 1:/);
+    t.regex(
+      await refused(t, begin(threads, 'f2', { maxBytes: 10 }), 'TooLarge'),
+      /has 10 bytes of files, and may have 10:/,
+    );
+    await begin(threads, 'f2');
+    const tooLarge = finish(threads, 'f2', { maxBytes: 19 });
+    t.regex(await refused(t, tooLarge, 'TooLarge'), /has 10 and 10 bytes of files, and may have 19:/);
+    await begin(threads, 'f3', { owner: 'u:bob', maxFiles: 1 });
+    await threads.deleteFile({ owner, fileId: 'f1' }, call());
+    await refused(t, begin(threads, 'f4', { maxFiles: 2 }), 'TooLarge');
+    await threads.forgetFile({ owner, fileId: 'f1' }, call());
+    await begin(threads, 'f4', { maxFiles: 2 });
+    await finish(threads, 'f2', { maxBytes: 10 });
+  });
+
+  check('a deleted file is not found, is listed until it is forgotten, and finishes no upload', async (t, threads) => {
+    await upload(threads, 'f1');
+    await begin(threads, 'f2');
+    for (const fileId of ['f1', 'f2', 'f1']) await threads.deleteFile({ owner, fileId }, call());
+    await refused(t, get(threads, 'f1'), 'NotFound');
+    await refused(t, finish(threads, 'f2'), 'Stale');
+    t.deepEqual((await toRemove(threads)).toSorted(), ['f1', 'f2']);
+    await threads.forgetFile({ owner, fileId: 'f1' }, call());
+    await threads.forgetFile({ owner, fileId: 'f1' }, call());
+    t.deepEqual(await toRemove(threads), ['f2']);
+    await refused(t, threads.deleteFile({ owner, fileId: 'f1' }, call()), 'NotFound');
+  });
+
+  check('a file that is not being deleted is not forgotten', async (t, threads) => {
+    await upload(threads, 'f1');
+    await threads.forgetFile({ owner, fileId: 'f1' }, call());
+    t.true(await isReadable(threads, 'f1'));
+  });
+
+  check('an upload that began too long ago is listed, and finishes no more', async (t, threads) => {
+    const { createdAt } = await begin(threads, 'f1');
+    t.deepEqual(await toRemove(threads, createdAt), []);
+    t.deepEqual(await toRemove(threads, createdAt + 1), ['f1']);
+    await refused(t, finish(threads, 'f1'), 'Stale');
+    await upload(threads, 'f2');
+    t.deepEqual(await toRemove(threads, createdAt + dayMs), ['f1']);
+  });
+
+  check('a file that no thread names goes at the end of its time', async (t, threads) => {
+    await upload(threads, 'f1', { ttlMs: 0 });
+    await upload(threads, 'f2');
+    t.true(await isReadable(threads, 'f1'));
+    t.deepEqual(await toRemove(threads), ['f1']);
+    t.false(await isReadable(threads, 'f1'));
+    t.true(await isReadable(threads, 'f2'));
+  });
+
+  check('pages of files to remove go on behind those that stay', async (t, threads) => {
+    for (const fileId of ['f1', 'f2', 'f3', 'f4', 'f5']) await upload(threads, fileId, { ttlMs: 0 });
+    await accept(threads, 'r1', { messages: [naming('m1', 'f1', 'f2', 'f3')] });
+    t.deepEqual((await toRemove(threads)).toSorted(), ['f4', 'f5']);
+    t.deepEqual((await toRemove(threads)).toSorted(), ['f4', 'f5']);
+  });
+
+  check('a file stays while a message of a thread names it, however it came there', async (t, threads) => {
+    const all = ['input', 'step', 'added', 'written'];
+    for (const fileId of all) await upload(threads, fileId, { ttlMs: 0 });
+    await accept(threads, 'r1', { messages: [naming('m1', 'input')] });
+    const { epoch } = await threads.claimRun({ ...thread1, runId: 'r1', workerId: 'w1' }, call());
+    const end = { messages: [naming('m2', 'step', 'unknown')], end: completed };
+    const { version } = await commit(threads, 'r1', epoch, end);
+    await threads.addMessages({ ...thread1, messages: [naming('m3', 'added')] }, call());
+    t.true((await threads.getThread(thread1, call())).version > version);
+    const { version: expectedVersion } = await threads.getThread(thread1, call());
+    await threads.writeState({ ...thread1, expectedVersion, fields: {}, messages: [naming('m4', 'written')] }, call());
+    for (const fileId of all) t.false('expiresAt' in (await get(threads, fileId)), fileId);
+    t.deepEqual(await toRemove(threads), []);
+    for (const fileId of all) t.false('expiresAt' in (await get(threads, fileId)), fileId);
+    await remove(threads, 't1');
+    for (const fileId of all) t.false(await isReadable(threads, fileId), fileId);
+    t.deepEqual((await toRemove(threads)).toSorted(), all.toSorted());
+  });
+
+  check('a file that two threads name goes with the second of them', async (t, threads) => {
+    await upload(threads, 'f1');
+    await accept(threads, 'r1', { messages: [naming('m1', 'f1')] });
+    await accept(threads, 'r2', { threadId: 't2', messages: [naming('m1', 'f1')] });
+    await remove(threads, 't1');
+    t.true(await isReadable(threads, 'f1'));
+    t.deepEqual(await toRemove(threads), []);
+    await remove(threads, 't2');
+    t.false(await isReadable(threads, 'f1'));
+    t.deepEqual(await toRemove(threads), ['f1']);
+  });
+
+  check('a fork names the files of its thread', async (t, threads) => {
+    await upload(threads, 'f1', { ttlMs: 0 });
+    await accept(threads, 'r1', { messages: [naming('m1', 'f1')] });
+    const { epoch } = await threads.claimRun({ ...thread1, runId: 'r1', workerId: 'w1' }, call());
+    const { version } = await commit(threads, 'r1', epoch, { end: completed });
+    const fork = { ...thread1, checkpointId: String(version), newThreadId: 't2' };
+    await threads.forkThread(fork, call());
+    await remove(threads, 't1');
+    t.true(await isReadable(threads, 'f1'));
+    t.deepEqual(await toRemove(threads), []);
+    await remove(threads, 't2');
+    t.false(await isReadable(threads, 'f1'));
+  });
+
+  check('a request that names a file of nobody, or of another owner, is refused by its field', async (t, threads) => {
+    await upload(threads, 'f1');
+    await begin(threads, 'f2', { owner: 'u:bob' });
+    await threads.finishFile({ owner: 'u:bob', fileId: 'f2', size: 1, sha256, maxBytes: 10, ttlMs: dayMs }, call());
+    const messages = [naming('m1', 'f1'), naming('m2', 'f1', 'f2')];
+    const sentence = 'messages.1.content.1.file_id: there is no file "f2"';
+    t.is(await refused(t, accept(threads, 'r1', { messages }), 'Invalid'), sentence);
+    await refused(t, threads.getThread(thread1, call()), 'NotFound');
+    const { epoch } = await acceptAndClaim(threads, 'r2');
+    await commit(threads, 'r2', epoch, { end: completed });
+    t.is(await refused(t, threads.addMessages({ ...thread1, messages }, call()), 'Invalid'), sentence);
+  });
+
+  check('names and hashes out of bounds are refused by their field', async (t, threads) => {
+    const wide = 'ä'.repeat(128);
+    t.regex(await refused(t, begin(threads, 'f1', { filename: wide }), 'Invalid'), /^filename: .* 255 bytes$/);
+    t.regex(await refused(t, begin(threads, 'f1', { contentType: wide }), 'Invalid'), /^contentType: .* 255 bytes$/);
+    await begin(threads, 'f1');
+    t.regex(await refused(t, finish(threads, 'f1', { sha256: 'AB' }), 'Invalid'), /^sha256: /);
+    t.regex(await refused(t, finish(threads, 'f1', { size: -1 }), 'Invalid'), /^size: /);
+    await refused(t, threads.listFilesToRemove({ limit: 1, uploadingBefore: 0, cursor: 'x' }, call()), 'Invalid');
+  });
+}

@@ -1,0 +1,347 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { request } from 'node:http';
+import test from 'ava';
+import { until } from '../until.ts';
+import { serve } from './service.ts';
+
+const MiB = 1024 * 1024;
+const { url, send, data } = serve(test, 'obedient', { FILES_MAX_MB: '2', FILES_MAX_COUNT: '1000' });
+
+interface Info {
+  readonly file_id: string;
+  readonly mime_type: string;
+  readonly size_bytes: number;
+  readonly filename: string;
+  readonly sha256: string;
+  readonly url: string;
+}
+
+const png = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+
+/** Uploads and gives status and body. */
+async function post(bytes: Uint8Array<ArrayBuffer> | string, name = 'file.bin', type = ''): Promise<Sent> {
+  const form = new FormData();
+  form.append('file', new File([bytes], name, { type }));
+  return postForm(form);
+}
+
+interface Sent {
+  readonly status: number;
+  readonly body: {
+    readonly data: Info;
+    readonly error: {
+      readonly code: string;
+      readonly message: string;
+      readonly details: readonly { readonly loc: unknown }[];
+    };
+  };
+}
+
+async function postForm(form: FormData): Promise<Sent> {
+  const response = await fetch(`${url()}/v1/files/upload`, { method: 'POST', body: form });
+  return { status: response.status, body: (await response.json()) as Sent['body'] };
+}
+
+async function upload(bytes: Uint8Array<ArrayBuffer> | string, name?: string, type?: string): Promise<Info> {
+  const { status, body } = await post(bytes, name, type);
+  if (status !== 200) throw new Error(JSON.stringify(body));
+  return body.data;
+}
+
+const get = (id: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> =>
+  fetch(`${url()}/v1/files/${id}`, { headers });
+
+test('what was uploaded comes back byte for byte, with name, type, size and hash', async (t) => {
+  const bytes = randomBytes(MiB + 17);
+  const file = await upload(bytes, 'data.bin', 'application/x-own');
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  t.like(file, {
+    mime_type: 'application/x-own',
+    size_bytes: bytes.length,
+    filename: 'data.bin',
+    sha256,
+    url: `/v1/files/${file.file_id}`,
+  });
+  const response = await get(file.file_id);
+  t.is(response.status, 200);
+  t.true(bytes.equals(Buffer.from(await response.arrayBuffer())));
+  t.is(response.headers.get('content-length'), String(bytes.length));
+  t.is(response.headers.get('etag'), `"${sha256}"`);
+  t.is(response.headers.get('content-disposition'), 'attachment; filename="data.bin"');
+  t.like(await data(t, 'getFileInfo', send('GET', `/v1/files/${file.file_id}/info`)), {
+    file_id: file.file_id,
+    sha256,
+  });
+});
+
+test('an image is shown under the type that its bytes show', async (t) => {
+  const { file_id, mime_type } = await upload(new Uint8Array(png), 'dot.jpg', 'image/jpeg');
+  t.is(mime_type, 'image/png');
+  const { headers } = await get(file_id);
+  t.is(headers.get('content-type'), 'image/png');
+  t.is(headers.get('content-disposition'), 'inline; filename="dot.jpg"');
+  t.regex(headers.get('content-security-policy') ?? '', /sandbox/);
+  t.is(headers.get('x-content-type-options'), 'nosniff');
+});
+
+test('a download goes on where it was cut off', async (t) => {
+  const bytes = randomBytes(300_000);
+  const { file_id, sha256 } = await upload(bytes);
+  const part = async (range: string, more = {}): Promise<[number, string | null, Buffer]> => {
+    const response = await get(file_id, { range, ...more });
+    return [response.status, response.headers.get('content-range'), Buffer.from(await response.arrayBuffer())];
+  };
+  const tag = `"${sha256}"`;
+  t.deepEqual(await part('bytes=100000-', { 'if-range': tag }), [
+    206,
+    'bytes 100000-299999/300000',
+    bytes.subarray(100_000),
+  ]);
+  t.deepEqual(await part('bytes=0-0'), [206, 'bytes 0-0/300000', bytes.subarray(0, 1)]);
+  t.deepEqual(await part('bytes=-5'), [206, 'bytes 299995-299999/300000', bytes.subarray(-5)]);
+  t.deepEqual(await part('bytes=299999-400000'), [206, 'bytes 299999-299999/300000', bytes.subarray(-1)]);
+  for (const whole of ['bytes=1-2,5-6', 'bytes=x', 'lines=1-2', 'bytes=5-2,'])
+    t.deepEqual((await part(whole)).slice(0, 2), [200, null], whole);
+  t.deepEqual((await part('bytes=0-5', { 'if-range': '"another"' }))[0], 200);
+  const beyond = await get(file_id, { range: 'bytes=300000-' });
+  t.is(beyond.status, 416);
+  t.is(beyond.headers.get('content-range'), 'bytes */300000');
+  t.like(await beyond.json(), { error: { code: 'RANGE_NOT_SATISFIABLE' } });
+});
+
+test('who has the bytes is not sent them again, and HEAD sends none', async (t) => {
+  const { file_id, sha256 } = await upload('hello');
+  for (const known of [`"${sha256}"`, `W/"${sha256}"`, `"x", "${sha256}"`, '*']) {
+    const response = await get(file_id, { 'if-none-match': known });
+    t.deepEqual([response.status, await response.text()], [304, ''], known);
+  }
+  t.is((await get(file_id, { 'if-none-match': '"x"' })).status, 200);
+  const head = await fetch(`${url()}/v1/files/${file_id}`, { method: 'HEAD' });
+  t.deepEqual([head.status, head.headers.get('content-length'), await head.text()], [200, '5', '']);
+});
+
+test('a deleted file is absent, to its address too', async (t) => {
+  const { file_id } = await upload('hello');
+  const address = (await send('GET', `/v1/files/${file_id}/url`)).body.data as { readonly url: string };
+  t.is((await fetch(url() + address.url)).status, 200);
+  t.is((await send('DELETE', `/v1/files/${file_id}`)).status, 200);
+  for (const path of ['', '/info', '/url']) t.is((await send('GET', `/v1/files/${file_id}${path}`)).status, 404);
+  t.is((await fetch(url() + address.url)).status, 404);
+});
+
+test('SVG and HTML are sent as bytes to be saved, whatever they were declared as', async (t) => {
+  const script = '<script>alert(1)</script>';
+  const svg = `<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg">${script}</svg>`;
+  const files: [string, string, string][] = [
+    [svg, 'a.svg', 'image/svg+xml'],
+    [`<svg xmlns="http://www.w3.org/2000/svg">${script}</svg>`, 'b.svg', 'image/svg+xml'],
+    [`<html>${script}`, 'c.html', 'text/html'],
+    [`<html>${script}`, 'd.xhtml', 'application/xhtml+xml; charset=utf-8'],
+    ['alert(1)', 'e.js', 'text/javascript'],
+  ];
+  for (const [content, name, type] of files) {
+    const { file_id } = await upload(content, name, type);
+    const address = (await send('GET', `/v1/files/${file_id}/url`)).body.data as { readonly url: string };
+    for (const response of [await get(file_id), await fetch(url() + address.url)]) {
+      const { headers } = response;
+      t.is(headers.get('content-type'), 'application/octet-stream', name);
+      t.is(headers.get('content-disposition'), `attachment; filename="${name}"`);
+      t.regex(headers.get('content-security-policy') ?? '', /default-src 'none'; sandbox/);
+      t.is(headers.get('x-content-type-options'), 'nosniff');
+      t.is(await response.text(), content);
+    }
+  }
+});
+
+test('bytes that belie their declared type are refused by name', async (t) => {
+  const refused: [Uint8Array<ArrayBuffer> | string, string, RegExp][] = [
+    ['<html>', 'image/png', /sent as image\/png, and its bytes are not that/],
+    ['plain', 'application/pdf', /sent as application\/pdf/],
+    [new Uint8Array(png), 'text/plain', /sent as text\/plain, and its bytes are image\/png/],
+    [new Uint8Array(png), 'application/json', /its bytes are image\/png/],
+    [new Uint8Array(png), 'audio/mpeg', /its bytes are image\/png/],
+  ];
+  for (const [bytes, type, message] of refused) {
+    const { status, body } = await post(bytes, 'x', type);
+    t.deepEqual(
+      [status, body.error.code, body.error.details[0]?.loc],
+      [422, 'VALIDATION_ERROR', ['body', 'file']],
+      type,
+    );
+    t.regex(body.error.message, message);
+  }
+  for (const type of ['', 'application/octet-stream', 'text/csv', 'nonsense', 'application/x-own'])
+    t.is((await post('a,b', 'x', type)).status, 200, type);
+});
+
+test('a name is shown without its folders, and never part of a path', async (t) => {
+  const names: [string, string][] = [
+    ['../../etc/passwd', 'passwd'],
+    ['C:\\Windows\\system.ini', 'system.ini'],
+    ['/', 'file'],
+    ['..', 'file'],
+    ['a\u202egpj.exe', 'agpj.exe'],
+    ['line\nbreak.txt', 'line%0Abreak.txt'],
+    [`${'ä'.repeat(200)}.txt`, `${'ä'.repeat(125)}.txt`],
+    ['été "1".txt', 'été %221%22.txt'],
+  ];
+  for (const [given, expected] of names) {
+    const { file_id, filename } = await upload('x', given);
+    t.is(filename, expected);
+    const { status, headers } = await get(file_id);
+    t.is(status, 200);
+    t.regex(
+      headers.get('content-disposition') ?? '',
+      /^attachment; filename="[\x20-\x7e\xa0-\xff]*"(; filename\*=UTF-8''[\w%.!-]+)?$/,
+    );
+  }
+});
+
+test('a form must have one file, in the field `file`', async (t) => {
+  const form = (...fields: [string, string | File][]): FormData => {
+    const made = new FormData();
+    for (const [name, value] of fields) made.append(name, value);
+    return made;
+  };
+  const file = (): File => new File(['x'], 'x');
+  const refused: [FormData, unknown][] = [
+    [form(), ['body', 'file']],
+    [form(['other', file()]), ['body', 'other']],
+    [form(['file', file()], ['file', file()]), ['body']],
+    [form(['file', file()], ['more', 'text']), ['body']],
+    [form(['more', 'text'], ['file', file()]), ['body', 'more']],
+    [form(['file', new File([], 'empty')]), ['body', 'file']],
+  ];
+  for (const [index, [body, loc]] of refused.entries()) {
+    const reply = await postForm(body);
+    t.deepEqual(
+      [reply.status, reply.body.error.details[0]?.loc],
+      [422, loc],
+      `${String(index)}: ${JSON.stringify(reply.body)}`,
+    );
+  }
+});
+
+test('what is no form is refused in the words of every other refusal', async (t) => {
+  const sent = async (body: string, type: string, more = {}): Promise<[number, string]> => {
+    const headers = { 'content-type': type, ...more };
+    const response = await fetch(`${url()}/v1/files/upload`, { method: 'POST', headers, body });
+    return [response.status, ((await response.json()) as Sent['body']).error.code];
+  };
+  const type = 'multipart/form-data; boundary=x';
+  t.deepEqual(await sent('{}', 'application/json'), [415, 'UNSUPPORTED_MEDIA_TYPE']);
+  t.deepEqual(await sent('x', 'multipart/form-data'), [415, 'UNSUPPORTED_MEDIA_TYPE']);
+  t.deepEqual(await sent('x', type, { 'content-encoding': 'gzip' }), [415, 'UNSUPPORTED_MEDIA_TYPE']);
+  t.deepEqual(await sent('not a form', type), [400, 'BAD_REQUEST']);
+  t.deepEqual(await sent('--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nabc', type), [
+    400,
+    'BAD_REQUEST',
+  ]);
+  t.deepEqual(
+    await sent(`--x\r\nContent-Disposition: form-data; name="file"\r\nX-Long: ${'a'.repeat(200_000)}`, type),
+    [400, 'BAD_REQUEST'],
+  );
+  t.is((await sent(`--x\r\n${'A: b\r\n'.repeat(30_000)}\r\nabc\r\n--x--`, type))[0], 422);
+});
+
+test('a file that is too large is refused, whether its size is announced, wrong or unknown', async (t) => {
+  const refused = async (body: NonNullable<RequestInit['body']>, headers = {}): Promise<void> => {
+    const response = await fetch(`${url()}/v1/files/upload`, { method: 'POST', headers, body, duplex: 'half' });
+    const { error } = (await response.json()) as Sent['body'];
+    t.deepEqual([response.status, error.code], [413, 'PAYLOAD_TOO_LARGE']);
+    t.is(error.message, `the file is larger than ${String(2 * MiB)} bytes`);
+  };
+  const type = { 'content-type': 'multipart/form-data; boundary=x' };
+  const head = '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n';
+  const form = new FormData();
+  form.append('file', new File([new Uint8Array(2 * MiB + 1)], 'a'));
+  await refused(form);
+  await refused(Buffer.alloc(3 * MiB), type);
+  await refused(new Blob([head, new Uint8Array(2 * MiB + 1), '\r\n--x--']).stream(), type);
+  // Bytes in front of the first part are no file, and are bounded too.
+  await refused(new Blob([new Uint8Array(3 * MiB)]).stream(), type);
+});
+
+test('an upload that is cut off leaves nothing', async (t) => {
+  const outgoing = request(`${url()}/v1/files/upload`, {
+    method: 'POST',
+    headers: { 'content-type': 'multipart/form-data; boundary=x', 'content-length': String(MiB) },
+  });
+  outgoing.on('error', () => undefined);
+  outgoing.write('--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n');
+  outgoing.write(Buffer.alloc(200_000));
+  await once(outgoing, 'socket');
+  outgoing.destroy();
+  t.is((await post('after')).status, 200);
+});
+
+test('an address gives its file alone, to anybody, and no other text does', async (t) => {
+  const { file_id } = await upload(new Uint8Array(png), 'dot.png', 'image/png');
+  const {
+    url: path,
+    expires_at,
+    mime_type,
+  } = (await data(t, 'getFileUrl', send('GET', `/v1/files/${file_id}/url`))) as {
+    readonly url: string;
+    readonly expires_at: number;
+    readonly mime_type: string;
+  };
+  t.is(mime_type, 'image/png');
+  t.true(Math.abs(expires_at * 1000 - Date.now() - 600_000) < 60_000);
+  t.false(path.includes(file_id));
+  const response = await fetch(url() + path);
+  t.true(png.equals(Buffer.from(await response.arrayBuffer())));
+  t.is(response.headers.get('cross-origin-resource-policy'), 'cross-origin');
+  t.is((await fetch(url() + path, { headers: { range: 'bytes=0-3' } })).status, 206);
+  for (const other of [
+    `${path}A`,
+    path.slice(0, -1),
+    '/files/',
+    '/files/x',
+    `/files/${file_id}`,
+    `/files/${'A'.repeat(5000)}`,
+  ])
+    t.is((await fetch(url() + other)).status, 401, other);
+  const posted = await fetch(url() + path, { method: 'POST' });
+  t.deepEqual([posted.status, posted.headers.get('allow')], [405, 'GET, HEAD']);
+});
+
+test('the bounds are told', async (t) => {
+  t.like(await data(t, 'getMultimodalConfig', send('GET', '/v1/config/multimodal')), {
+    media_storage_type: 'local',
+    media_max_size_mb: 2,
+    media_max_files: 1000,
+  });
+});
+
+const naming = (file_id: string): object => ({
+  messages: [
+    {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'look' },
+        { type: 'image', file_id },
+      ],
+    },
+  ],
+});
+
+test('a message that names a file of nobody is refused by its block; one that is there stays with the thread', async (t) => {
+  const thread = `naming-${randomBytes(4).toString('hex')}`;
+  const file = await upload('hello');
+  t.is(
+    (await send('POST', '/v1/graph/invoke', { ...naming(file.file_id), config: { thread_id: thread } })).status,
+    200,
+  );
+  for (const path of ['/v1/graph/invoke', '/v1/runs', `/v1/threads/${thread}/messages`]) {
+    const { status, body } = await send('POST', path, naming('nothing'));
+    const { details } = body.error as Sent['body']['error'];
+    t.deepEqual([status, details[0]?.loc], [422, ['body', 'messages', 0, 'content', 1, 'file_id']], path);
+  }
+  await send('DELETE', `/v1/threads/${thread}`);
+  await until(async () => (await send('GET', `/v1/files/${file.file_id}/info`)).status === 404);
+});
