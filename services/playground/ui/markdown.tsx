@@ -87,13 +87,12 @@ function toNode(token: Token, key: number): ComponentChildren {
   }
 }
 
-/** The headings of a message stand below those of the page. */
-function heading({ depth, tokens }: Tokens.Heading, key: number) {
-  const content = nodesOf(tokens);
-  if (depth === 1) return <h3 key={key}>{content}</h3>;
-  if (depth === 2) return <h4 key={key}>{content}</h4>;
-  return depth === 3 ? <h5 key={key}>{content}</h5> : <h6 key={key}>{content}</h6>;
-}
+/** All headings of messages stand one below that of the page, whatever levels an agent leaves out; their looks differ. */
+const heading = ({ depth, tokens }: Tokens.Heading, key: number) => (
+  <h2 key={key} class={`depth-${String(depth)}`}>
+    {nodesOf(tokens)}
+  </h2>
+);
 
 function CodeBlock({ text, lang }: Pick<Tokens.Code, 'text' | 'lang'>) {
   return (
