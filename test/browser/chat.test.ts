@@ -266,3 +266,22 @@ browserTest('a run that undoes the one before takes its messages from the page',
     'You said instead.',
   ]);
 });
+
+browserTest('a file that is attached is stored, sent with the message and shown', async (t) => {
+  const { page } = await openPage(t, chat());
+  const onePixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+  await page.getByLabel('Attach files').setInputFiles([
+    { name: 'pixel.png', mimeType: 'image/png', buffer: Buffer.from(onePixel, 'base64') },
+    { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('Notes.') },
+  ]);
+  await page.getByRole('list', { name: 'Attached files' }).getByText('notes.txt').waitFor();
+  await send(page, 'look at these');
+  await messages(page).getByRole('img', { name: 'pixel.png' }).waitFor();
+  await messages(page).getByRole('link', { name: 'notes.txt' }).waitFor();
+  await saw(page, 'You said look at these.');
+  await page.reload();
+  const image = messages(page).getByRole('img', { name: 'pixel.png' });
+  await image.waitFor();
+  t.is(await image.evaluate((element) => (element as HTMLImageElement).naturalWidth), 1);
+  t.is(await page.getByRole('list', { name: 'Attached files' }).count(), 0);
+});
