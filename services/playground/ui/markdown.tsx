@@ -27,7 +27,7 @@ export function Markdown({ text, isGrowing }: MarkdownProps) {
 /** A long text as it stands. */
 export function Plain({ text }: { readonly text: string }) {
   return (
-    <div class="plain">
+    <div class="written">
       {partsOf(text).map((part, index) => (
         <div key={index}>{part}</div>
       ))}
@@ -120,7 +120,7 @@ function list({ ordered, start, items }: Tokens.List, key: number) {
 
 function table({ header, rows }: Tokens.Table, key: number) {
   return (
-    <div key={key} class="scrolled" tabIndex={0} role="region" aria-label="Table">
+    <div key={key} class="wide-table" tabIndex={0} role="region" aria-label="Table">
       <table>
         <thead>
           <tr>

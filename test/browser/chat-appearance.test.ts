@@ -19,7 +19,7 @@ test.serial.before(async () => {
   const run = (content: string, more: object = {}) =>
     service.send('POST', '/v1/graph/invoke', {
       messages: [{ role: 'user', content }],
-      config: { thread_id: 'looks' },
+      config: { thread_id: 'drawn' },
       ...more,
     });
   for (const content of ['think', 'add', 'image', `\n\n${markdown}`, 'fail']) await run(content);
@@ -32,7 +32,7 @@ for (const size of Object.keys(sizes) as (keyof typeof sizes)[]) {
     browserTest(`axe finds nothing in a chat, its forms and its options: ${size}, ${colorScheme}`, async (t) => {
       const { page } = await openPage(t, `${service.url()}/playground`, { size, colorScheme });
       for (const [thread, group] of [
-        ['looks', undefined],
+        ['drawn', undefined],
         ['calls', 'The agent calls browser_clock'],
         ['asks', 'What is your name?'],
       ] as const) {
@@ -51,7 +51,7 @@ for (const size of Object.keys(sizes) as (keyof typeof sizes)[]) {
 }
 
 browserTest('what a message holds as HTML is text, and only links to the web can be followed', async (t) => {
-  const { page } = await openPage(t, `${service.url()}/playground#/chat/looks`);
+  const { page } = await openPage(t, `${service.url()}/playground#/chat/drawn`);
   const list = page.getByRole('region', { name: 'Messages' });
   await list.getByText('A word without an end').last().waitFor();
   const before = await page.title();
