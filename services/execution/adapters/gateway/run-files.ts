@@ -67,7 +67,7 @@ export function createGatewayRunFiles({ url, secrets, timeoutMs = 30_000 }: Gate
     write: async (claim, { bytes, filename, contentType }, signal) => {
       const source = watched(bytes);
       const use = { use: 'write' as const, filename, ...(contentType === undefined ? {} : { contentType }) };
-      const body = ReadableStream.from(source.bytes);
+      const body = toStream(source.bytes);
       try {
         return await askInfo(claim, use, { method: 'POST', body, duplex: 'half', signal });
       } catch (error) {
@@ -76,6 +76,21 @@ export function createGatewayRunFiles({ url, secrets, timeoutMs = 30_000 }: Gate
       }
     },
   };
+}
+
+/** Chunks as the body of a request, each taken when the one before is on its way. */
+function toStream(chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  return new ReadableStream({
+    pull: async (controller) => {
+      const { done, value } = await iterator.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: async (reason) => {
+      await iterator.return?.(reason);
+    },
+  });
 }
 
 interface Sent {
