@@ -17,7 +17,7 @@ test('a stream that keeps ending without its last event and brings nothing is gi
   t.is(requests, 3);
 });
 
-test('a cut is told once, and its end with the next event', async (t) => {
+test('a cut is announced once, and its end with the next event', async (t) => {
   const last = 'data: {"event":"on_chain_end","run_id":"r"}\n\n';
   const replies = ['id: r:1\ndata: {"event":"metadata","run_id":"r"}\n\n', '', '', last];
   const client = createClient({

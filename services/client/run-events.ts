@@ -12,7 +12,7 @@ export type ConnectionChange = 'lost' | 'resumed';
 export interface FollowOptions extends Pick<RequestOptions, 'signal'> {
   /** The id of the last event that came before; all events come without it. */
   readonly after?: string | undefined;
-  /** Told of each cut, and that it is over. No event is missing then. */
+  /** Called at each cut, and when it is over. No event is missing then. */
   readonly onConnection?: ((change: ConnectionChange) => void) | undefined;
 }
 

@@ -7,7 +7,7 @@ const add = tool(
     description: 'Adds two numbers.',
     parameters: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } }, required: ['a', 'b'] },
   },
-  ({ a, b }) => Number(a) + Number(b),
+  ({ a, b }) => a + b,
 );
 
 const answerSchema = {

@@ -17,7 +17,7 @@ const box = (page: Page) => page.getByRole('textbox', { name: 'Message', exact: 
 const messages = (page: Page) => page.getByRole('region', { name: 'Messages' });
 const saw = (page: Page, text: string) => messages(page).getByText(text).first().waitFor();
 
-async function say(page: Page, text: string): Promise<void> {
+async function send(page: Page, text: string): Promise<void> {
   await box(page).fill(text);
   await box(page).press('Control+Enter');
 }
@@ -32,11 +32,11 @@ browserTest(
     const { page } = await openPage(t, `${first.url}/playground#/chat`, {
       expected: [/ERR_/, /Failed to load resource/],
     });
-    await say(page, 'before the cut');
+    await send(page, 'before the cut');
     await saw(page, 'You said before the cut.');
     await page.getByText('Options').click();
     await page.getByLabel('Further config, as a JSON object').fill(JSON.stringify({ gate: gate.url }));
-    await say(page, 'gate');
+    await send(page, 'gate');
     await saw(page, 'The first half,');
     await box(page).fill('not sent yet');
     await gate.visited(1);
@@ -83,7 +83,7 @@ browserTest('2,000 chunks a second are drawn without a task of more than 100 ms'
   await box(page).waitFor();
   await watchTasks(page);
   const chunks = 10_000;
-  await say(page, `flood ${String(chunks)}`);
+  await send(page, `flood ${String(chunks)}`);
   await page.getByRole('status').filter({ hasText: 'Completed' }).waitFor({ timeout: 60_000 });
   const last = `word${String(chunks - 2)}`;
   await saw(page, last);
@@ -96,7 +96,7 @@ browserTest(
   'a reload in the middle of a fast run replays thousands of chunks without a task of more than 100 ms',
   async (t) => {
     const { page } = await openPage(t, `${service.url()}/playground#/chat`);
-    await say(page, 'flood 16000');
+    await send(page, 'flood 16000');
     await saw(page, 'word9000');
     await page.addInitScript(() => {
       const found = globalThis as unknown as { longest: number };

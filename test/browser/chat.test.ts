@@ -10,7 +10,7 @@ const service = serve(test, 'chatting');
 const chat = (id = ''): string => `${service.url()}/playground#/chat${id && `/${id}`}`;
 
 /** Writes a message and sends it by the keyboard. */
-async function say(page: Page, text: string): Promise<void> {
+async function send(page: Page, text: string): Promise<void> {
   const box = page.getByRole('textbox', { name: 'Message', exact: true });
   await box.fill(text);
   await box.press('Control+Enter');
@@ -22,7 +22,7 @@ const status = (page: Page, text: string) => page.getByRole('status').filter({ h
 
 browserTest('the first message makes a thread, whose address stays, and the reply is drawn as Markdown', async (t) => {
   const { page } = await openPage(t, chat());
-  await say(page, 'think');
+  await send(page, 'think');
   await saw(page, 'I have thought.');
   t.is(await messages(page).locator('strong', { hasText: 'thought' }).count(), 1);
   await messages(page).getByText('Reasoning', { exact: true }).click();
@@ -37,7 +37,7 @@ browserTest('the first message makes a thread, whose address stays, and the repl
 
 browserTest('a call of a tool and its result are folded, and open to their values', async (t) => {
   const { page } = await openPage(t, chat());
-  await say(page, 'add');
+  await send(page, 'add');
   await saw(page, 'The tool gave 5.');
   await messages(page).locator('summary', { hasText: 'Tool call' }).click();
   await messages(page).getByRole('region', { name: 'Tool call add' }).waitFor();
@@ -47,7 +47,7 @@ browserTest('a call of a tool and its result are folded, and open to their value
 
 browserTest('images that are there are shown, those elsewhere are links', async (t) => {
   const { page } = await openPage(t, chat());
-  await say(page, 'image');
+  await send(page, 'image');
   await messages(page).getByRole('img', { name: 'One pixel' }).waitFor();
   const link = messages(page).getByRole('link', { name: 'A picture at example.com' });
   await link.waitFor();
@@ -59,7 +59,7 @@ browserTest('a run is stopped by its button, the receipt is shown, and retry sta
   const { page } = await openPage(t, chat());
   await page.getByText('Options').click();
   await page.getByLabel('Further config, as a JSON object').fill(JSON.stringify({ gate: gate.url }));
-  await say(page, 'gate');
+  await send(page, 'gate');
   await saw(page, 'The first half,');
   await page.getByRole('button', { name: 'Stop' }).click();
   await page.getByText(/^Stopped: .*status stopped/).waitFor();
@@ -74,7 +74,7 @@ browserTest('a run is stopped by its button, the receipt is shown, and retry sta
 
 browserTest('a failed run says why, and retry sends the same message again', async (t) => {
   const { page } = await openPage(t, chat());
-  await say(page, 'fail');
+  await send(page, 'fail');
   await page.getByRole('alert').filter({ hasText: 'NODE_ERROR' }).waitFor();
   await page.getByRole('button', { name: 'Retry' }).click();
   await saw(page, 'You said fail.');
@@ -87,11 +87,11 @@ browserTest(
     const { page } = await openPage(t, chat(), { expected: [/422/] });
     await page.getByText('Options').click();
     await page.getByLabel('Recursion limit').fill('0');
-    await say(page, 'hello');
+    await send(page, 'hello');
     await page.getByRole('alert').filter({ hasText: 'must be a whole number from 1 to 1000' }).waitFor();
     await page.getByLabel('Recursion limit').fill('');
     await page.getByLabel('Further fields, as a JSON object').fill('{"unknown_field": 1}');
-    await say(page, 'hello');
+    await send(page, 'hello');
     await page.getByRole('alert').filter({ hasText: 'unknown_field' }).waitFor();
     t.is(await page.getByRole('textbox', { name: 'Message', exact: true }).inputValue(), 'hello');
     t.deepEqual(await violationsIn(page), []);
@@ -104,7 +104,7 @@ browserTest('the initial state is a form made of the schema, sent with one run',
   await page.getByLabel('name', { exact: true }).fill('Ada');
   await page.getByLabel('turns', { exact: true }).fill('7');
   await page.getByLabel('Granularity').selectOption('full');
-  await say(page, 'hello');
+  await send(page, 'hello');
   await saw(page, 'You said hello, Ada.');
   await page.getByText('State of the run').click();
   await page.getByRole('region', { name: 'State of the run' }).getByText('"turns": 8').waitFor();
@@ -113,10 +113,10 @@ browserTest('the initial state is a form made of the schema, sent with one run',
 
 browserTest('a thread is forked from a message, and a message is edited in a fork', async (t) => {
   const { page } = await openPage(t, chat());
-  await say(page, 'one');
+  await send(page, 'one');
   await saw(page, 'You said one.');
   await status(page, 'Completed');
-  await say(page, 'two');
+  await send(page, 'two');
   await saw(page, 'You said two.');
   await status(page, 'Completed');
   const original = page.url();
@@ -145,7 +145,7 @@ browserTest('a thread is forked from a message, and a message is edited in a for
 
 browserTest('two questions at once are one form, which a reload keeps and of which one may stay open', async (t) => {
   const { page } = await openPage(t, chat());
-  await say(page, 'ask');
+  await send(page, 'ask');
   await page.getByRole('group', { name: 'What is your name?' }).waitFor();
   await page.reload();
   await page.getByRole('group', { name: 'How long, and when?' }).getByLabel('days').fill('0');
@@ -173,16 +173,16 @@ browserTest(
     await context.setGeolocation({ latitude: 38.7, longitude: -9.1 });
     await page.getByText('Options').click();
     for (const label of [/^Clock/, /^Location/, /^JavaScript/]) await page.getByLabel(label).check();
-    await say(page, 'call browser_clock');
+    await send(page, 'call browser_clock');
     await saw(page, 'The tool gave {"iso":');
-    await say(page, 'call browser_location');
+    await send(page, 'call browser_location');
     await saw(page, 'The tool gave {"latitude":38.7');
-    await say(page, 'call browser_javascript {"expression":"6 * 7"}');
+    await send(page, 'call browser_javascript {"expression":"6 * 7"}');
     await saw(page, 'The tool gave 42.');
-    await say(page, 'call browser_javascript {"expression":"(() => { for (;;); })()"}');
+    await send(page, 'call browser_javascript {"expression":"(() => { for (;;); })()"}');
     await saw(page, 'The tool gave "the expression took more than 2000 ms and was ended"');
     await messages(page).locator('summary', { hasText: 'Failed tool' }).waitFor();
-    await say(page, 'call browser_javascript {"expression":"fetch(\'/v1/ping\')"}');
+    await send(page, 'call browser_javascript {"expression":"fetch(\'/v1/ping\')"}');
     await saw(page, 'The tool gave "TypeError: ');
     t.pass();
   },
@@ -209,7 +209,7 @@ browserTest('a reload in the middle of a run follows it from its beginning', asy
   const { page } = await openPage(t, chat());
   await page.getByText('Options').click();
   await page.getByLabel('Further config, as a JSON object').fill(JSON.stringify({ gate: gate.url }));
-  await say(page, 'gate');
+  await send(page, 'gate');
   await saw(page, 'The first half,');
   await page.reload();
   await saw(page, 'The first half,');
@@ -231,9 +231,9 @@ browserTest('a message to a busy thread waits in sight, and its run follows the 
   const { page } = await openPage(t, chat());
   await page.getByText('Options').click();
   await page.getByLabel('Further config, as a JSON object').fill(JSON.stringify({ gate: gate.url }));
-  await say(page, 'gate');
+  await send(page, 'gate');
   await saw(page, 'The first half,');
-  await say(page, 'and then');
+  await send(page, 'and then');
   await page.getByRole('list', { name: 'Messages that wait for their run' }).getByText('and then').waitFor();
   gate.open();
   await saw(page, 'You said and then.');
@@ -249,14 +249,14 @@ browserTest('a message to a busy thread waits in sight, and its run follows the 
 browserTest('a run that undoes the one before takes its messages from the page', async (t) => {
   await using gate = await openGate();
   const { page } = await openPage(t, chat());
-  await say(page, 'kept');
+  await send(page, 'kept');
   await saw(page, 'You said kept.');
   await page.getByText('Options').click();
   await page.getByLabel('Further config, as a JSON object').fill(JSON.stringify({ gate: gate.url }));
-  await say(page, 'gate');
+  await send(page, 'gate');
   await saw(page, 'The first half,');
   await page.getByLabel('When the thread is busy').selectOption('rollback');
-  await say(page, 'instead');
+  await send(page, 'instead');
   await saw(page, 'You said instead.');
   await status(page, 'Completed');
   t.deepEqual(await messages(page).locator('.message-body').allInnerTexts(), [
@@ -265,4 +265,23 @@ browserTest('a run that undoes the one before takes its messages from the page',
     'instead',
     'You said instead.',
   ]);
+});
+
+browserTest('a file that is attached is stored, sent with the message and shown', async (t) => {
+  const { page } = await openPage(t, chat());
+  const onePixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+  await page.getByLabel('Attach files').setInputFiles([
+    { name: 'pixel.png', mimeType: 'image/png', buffer: Buffer.from(onePixel, 'base64') },
+    { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('Notes.') },
+  ]);
+  await page.getByRole('list', { name: 'Attached files' }).getByText('notes.txt').waitFor();
+  await send(page, 'look at these');
+  await messages(page).getByRole('img', { name: 'pixel.png' }).waitFor();
+  await messages(page).getByRole('link', { name: 'notes.txt' }).waitFor();
+  await saw(page, 'You said look at these.');
+  await page.reload();
+  const image = messages(page).getByRole('img', { name: 'pixel.png' });
+  await image.waitFor();
+  t.is(await image.evaluate((element) => (element as HTMLImageElement).naturalWidth), 1);
+  t.is(await page.getByRole('list', { name: 'Attached files' }).count(), 0);
 });

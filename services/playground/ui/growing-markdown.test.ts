@@ -1,7 +1,7 @@
 import test from 'ava';
 import fc from 'fast-check';
 import { lexer, type Token } from 'marked';
-import { emptyMarkdown, growMarkdown, partsOf, type GrowingMarkdown } from './growing-markdown.ts';
+import { emptyMarkdown, growMarkdown, partsOf } from './growing-markdown.ts';
 import { safeAddress, withoutEntities } from './safe-text.ts';
 
 const sources = [
@@ -12,7 +12,7 @@ const sources = [
   '> a quote\n\n',
 ];
 
-const rawOf = ({ settled, tail = [] }: GrowingMarkdown): string =>
+const rawOf = ({ settled, tail = [] }: ReturnType<typeof growMarkdown>): string =>
   [...settled.flat(), ...tail].map(({ raw }: Token) => raw).join('');
 
 test('a text that comes in any parts is parsed whole: nothing is lost and nothing comes twice', (t) => {

@@ -1,7 +1,7 @@
 import { lexer, type Token } from 'marked';
 
 /** A text that grows, of which all but its end has been parsed for good. */
-export interface GrowingMarkdown {
+interface GrowingMarkdown {
   readonly text: string;
   /** The blocks that cannot change any more, in groups: a group that is full stays the same object. */
   readonly settled: readonly (readonly Token[])[];

@@ -27,7 +27,7 @@ export function Markdown({ text, isGrowing }: MarkdownProps) {
 /** A long text as it stands. */
 export function Plain({ text }: { readonly text: string }) {
   return (
-    <div class="plain">
+    <div class="written">
       {partsOf(text).map((part, index) => (
         <div key={index}>{part}</div>
       ))}
@@ -77,7 +77,7 @@ function toNode(token: Token, key: number): ComponentChildren {
     case 'link':
       return link(known as Tokens.Link, key);
     case 'image':
-      return link({ ...(known as Tokens.Image), tokens: [] }, key, `Image: ${String(known['text'] || known['href'])}`);
+      return image(known as Tokens.Image, key);
     case 'text':
       return known.tokens ? <span key={key}>{nodesOf(known.tokens)}</span> : withoutEntities(String(known['text']));
     case 'escape':
@@ -87,13 +87,12 @@ function toNode(token: Token, key: number): ComponentChildren {
   }
 }
 
-/** The headings of a message stand below those of the page. */
-function heading({ depth, tokens }: Tokens.Heading, key: number) {
-  const content = nodesOf(tokens);
-  if (depth === 1) return <h3 key={key}>{content}</h3>;
-  if (depth === 2) return <h4 key={key}>{content}</h4>;
-  return depth === 3 ? <h5 key={key}>{content}</h5> : <h6 key={key}>{content}</h6>;
-}
+/** All headings of messages stand one below that of the page, whatever levels an agent leaves out; their looks differ. */
+const heading = ({ depth, tokens }: Tokens.Heading, key: number) => (
+  <h2 key={key} class={`depth-${String(depth)}`}>
+    {nodesOf(tokens)}
+  </h2>
+);
 
 function CodeBlock({ text, lang }: Pick<Tokens.Code, 'text' | 'lang'>) {
   return (
@@ -121,7 +120,7 @@ function list({ ordered, start, items }: Tokens.List, key: number) {
 
 function table({ header, rows }: Tokens.Table, key: number) {
   return (
-    <div key={key} class="scrolled" tabIndex={0} role="region" aria-label="Table">
+    <div key={key} class="wide-table" tabIndex={0} role="region" aria-label="Table">
       <table>
         <thead>
           <tr>
@@ -143,6 +142,10 @@ function table({ header, rows }: Tokens.Table, key: number) {
     </div>
   );
 }
+
+/** An image is not loaded: its address may be anywhere. */
+const image = ({ href, text }: Tokens.Image, key: number) =>
+  link({ href, tokens: [] }, key, `Image: ${text === '' ? href : text}`);
 
 /** A link that leads nowhere else than to a web page or a mailbox; any other address is text. */
 function link({ href, tokens }: Pick<Tokens.Link, 'href' | 'tokens'>, key: number, label?: string) {

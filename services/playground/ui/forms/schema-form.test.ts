@@ -1,8 +1,11 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { bareField, formOf, readForm, readJson, toText } from './schema-form.ts';
+import { bareField, formOf, readForm, readJson } from './schema-form.ts';
 
 const types = ['string', 'number', 'integer', 'boolean', 'array', 'object'] as const;
+
+/** A value as it is typed into a field of its kind. */
+const typed = (value: unknown, kind: string): string => (kind === 'text' ? String(value) : JSON.stringify(value));
 
 const schemaOf = (properties: object, required: readonly string[] = []) => ({ type: 'object', properties, required });
 
@@ -33,19 +36,21 @@ test('a value that fits its schema is read as it was written into the form', (t)
   const valueOf = { string: fc.string({ minLength: 1 }), integer: fc.integer(), boolean: fc.boolean() };
   const others = { number: fc.double({ noNaN: true, noDefaultInfinity: true }), array: fc.array(fc.jsonValue()) };
   const values = { ...valueOf, ...others, object: fc.dictionary(fc.string(), fc.jsonValue()) };
-  const typed = fc.constantFrom(...types).chain((type) => fc.record({ type: fc.constant(type), value: values[type] }));
+  const typedValue = fc
+    .constantFrom(...types)
+    .chain((type) => fc.record({ type: fc.constant(type), value: values[type] }));
   fc.assert(
     fc.property(
       fc.dictionary(
         fc.string({ minLength: 1 }).filter((name) => name !== '__proto__'),
-        typed,
+        typedValue,
         { minKeys: 1 },
       ),
       (given) => {
         const form = formOf(
           schemaOf(Object.fromEntries(Object.entries(given).map(([name, { type }]) => [name, { type }]))),
         );
-        const texts = Object.fromEntries(form.fields.map(({ name, kind }) => [name, toText(given[name]?.value, kind)]));
+        const texts = Object.fromEntries(form.fields.map(({ name, kind }) => [name, typed(given[name]?.value, kind)]));
         const expected = Object.fromEntries(Object.entries(given).map(([name, { value }]) => [name, value]));
         t.deepEqual(readForm(form, texts).errors, undefined);
         t.is(JSON.stringify((readForm(form, texts) as { value: unknown }).value), JSON.stringify(expected));

@@ -20,13 +20,13 @@ export interface FormField {
 }
 
 /** `json` is the kind of all that has no form of its own. */
-export type FieldKind = 'text' | 'number' | 'integer' | 'boolean' | 'choice' | 'json';
+type FieldKind = 'text' | 'number' | 'integer' | 'boolean' | 'choice' | 'json';
 
 /** What stands in the fields, by their names. An empty text is no value. */
 export type FormTexts = Readonly<Record<string, string>>;
 
 /** The value of a form, or what is wrong with it, by the names of its fields. */
-export type FormValue =
+type FormValue =
   { readonly value: unknown; readonly errors?: undefined } | { readonly errors: Readonly<Record<string, string>> };
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -77,7 +77,7 @@ function kindOf(type: unknown): FieldKind {
 }
 
 /** A value as the field of its kind holds it. */
-export function toText(value: unknown, kind: FieldKind): string {
+function toText(value: unknown, kind: FieldKind): string {
   if (value === undefined) return '';
   return kind === 'text' && typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -1,6 +1,6 @@
 import type { Block } from '@agent-workflow/client';
 import { useEffect, useState } from 'preact/hooks';
-import { describe, token } from '../../session/session.ts';
+import { client, describe, token } from '../../session/session.ts';
 import { JsonView } from '../../ui/json-view.tsx';
 import { Markdown, Plain } from '../../ui/markdown.tsx';
 import { safeAddress } from '../../ui/safe-text.ts';
@@ -91,7 +91,7 @@ function Folded({ kind, name, value, isBad = false }: FoldedProps) {
 
 /** The beginning of a value, for a line. */
 function digest(value: unknown): string {
-  const json = typeof value === 'string' ? value.slice(0, 200) : (JSON.stringify(value) ?? '');
+  const json = typeof value === 'string' ? value.slice(0, 200) : JSON.stringify(value ?? null);
   return json.length > 100 ? `${json.slice(0, 100)} …` : json;
 }
 
@@ -148,7 +148,7 @@ function FileMedia({
   useEffect(() => {
     const controller = new AbortController();
     let made: string | undefined;
-    readFile(fileId, controller.signal).then(
+    client.files.get(fileId, { signal: controller.signal }).then(
       (blob) => {
         if (!controller.signal.aborted) setAddress((made = URL.createObjectURL(blob)));
       },
@@ -169,11 +169,4 @@ function FileMedia({
     );
   if (address === undefined) return <p class="hint">Reading {label} …</p>;
   return <Shown {...{ type, label }} source={{ kind: 'loaded', address }} />;
-}
-
-async function readFile(fileId: string, signal: AbortSignal): Promise<Blob> {
-  const headers: Record<string, string> = token.peek() === '' ? {} : { authorization: `Bearer ${token.peek()}` };
-  const response = await fetch(`/v1/files/${encodeURIComponent(fileId)}`, { headers, signal });
-  if (!response.ok) throw new Error(`the service does not give the file (${String(response.status)})`);
-  return response.blob();
 }

@@ -1,13 +1,13 @@
 import type { RemoteTool } from '@agent-workflow/client';
 
 /** A tool that this browser runs, when the reader lets it. */
-export interface BrowserTool extends RemoteTool {
+interface BrowserTool extends RemoteTool {
   /** What it lets the agent do, for the reader. */
   readonly label: string;
 }
 
 /** How long an expression may take, in milliseconds. */
-export const expressionMs = 2000;
+const expressionMs = 2000;
 /** How long the browser may look for its place, and the reader think about it, in milliseconds. */
 const placeMs = 60_000;
 
@@ -43,7 +43,7 @@ export const browserTools: readonly BrowserTool[] = [
 ];
 
 /** The time of the browser, in its zone. */
-export function readClock(now: Date): Readonly<Record<string, unknown>> {
+function readClock(now: Date): Readonly<Record<string, unknown>> {
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   return {
     iso: now.toISOString(),

@@ -29,13 +29,13 @@ import { createHistory, isAbsent, type History } from './history.ts';
 import { toolsOn } from './tool-consent.ts';
 
 /** A call of a tool of this browser, while it is made and after. */
-export interface LocalCall {
+interface LocalCall {
   readonly call: RemoteCall;
   readonly status: 'running' | 'done' | 'failed';
 }
 
 /** Messages of a run that waits for the one before it. */
-export interface WaitingRun {
+interface WaitingRun {
   readonly runId: string;
   readonly messages: readonly NewMessage[];
 }
@@ -139,7 +139,7 @@ export function createChat(opened: string | undefined, run: string | undefined):
         await answerCalls(toolsOn.peek());
       }
     } catch (error) {
-      // Whoever follows again finds by the record what is under way.
+      // What is under way is found by the record when it is followed again.
       queue.length = 0;
       if (!ended.aborted) failure.value = error;
     } finally {

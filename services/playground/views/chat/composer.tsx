@@ -1,5 +1,7 @@
+import type { Block } from '@agent-workflow/client';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ErrorNote } from '../../ui/error-note.tsx';
+import { Attachments, blocksOf, textBlocks } from './attachments.tsx';
 import type { Chat } from './chat.ts';
 import { forgetInitialState, Options, takeOptions } from './options.tsx';
 
@@ -35,18 +37,23 @@ export function Composer({ chat }: { readonly chat: Chat }) {
   const [text, setText] = useDraft(chat.threadId.value);
   const [isSending, setSending] = useState(false);
   const [error, setError] = useState<unknown>();
+  const [files, setFiles] = useState<readonly File[]>([]);
+  const uploaded = useRef(new Map<File, Block>());
   const messageId = useRef(crypto.randomUUID());
+  const isEmpty = text.trim() === '' && files.length === 0;
   const send = async (): Promise<void> => {
-    if (text.trim() === '' || isSending) return;
+    if (isEmpty || isSending) return;
     const request = takeOptions();
     if (!request) return;
     setSending(true);
     setError(undefined);
     try {
-      await chat.start({ ...request, messages: [{ role: 'user', message_id: messageId.current, content: text }] });
+      const content = files.length === 0 ? text : [...textBlocks(text), ...(await blocksOf(files, uploaded.current))];
+      await chat.start({ ...request, messages: [{ role: 'user', message_id: messageId.current, content }] });
       messageId.current = crypto.randomUUID();
       forgetInitialState();
       setText('');
+      setFiles([]);
     } catch (thrown) {
       setError(thrown);
     } finally {
@@ -77,10 +84,11 @@ export function Composer({ chat }: { readonly chat: Chat }) {
             onKeyDown={onKeyDown}
           />
         </label>
-        <button type="submit" disabled={isSending || text.trim() === ''}>
+        <button type="submit" disabled={isSending || isEmpty}>
           {isSending ? 'Sending …' : 'Send'}
         </button>
       </div>
+      <Attachments files={files} isDisabled={isSending} onFiles={setFiles} />
       <Options />
     </form>
   );

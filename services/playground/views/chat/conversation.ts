@@ -218,7 +218,7 @@ function open(conversation: Conversation, id: string, event: RunEvent): Entry {
 }
 
 /** Text and thoughts continue the block before them when it is of their kind. */
-export function withChunk(blocks: readonly Block[], chunk: unknown): readonly Block[] {
+function withChunk(blocks: readonly Block[], chunk: unknown): readonly Block[] {
   const block: Block = typeof chunk === 'string' ? { type: 'text', text: chunk } : (chunk as Block);
   const last = blocks.at(-1);
   const grows = last?.type === block.type && (block.type === 'text' || block.type === 'reasoning');

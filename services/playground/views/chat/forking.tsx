@@ -5,6 +5,7 @@ import { go } from '../../session/route.ts';
 import { client } from '../../session/session.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { Modal } from '../../ui/modal.tsx';
+import { textBlocks } from './attachments.tsx';
 import type { Chat } from './chat.ts';
 import type { Entry } from './conversation.ts';
 import { checkpointOf, messageBefore, type Checkpoint, type CheckpointReads } from './forks.ts';
@@ -97,7 +98,9 @@ export function createForking({ threadId, conversation, history }: Chat): Forkin
         }
         const run = await client.runs.start({
           ...request,
-          messages: [{ role: 'user', content: text }],
+          messages: [
+            { role: 'user', content: [...textBlocks(text), ...entry.blocks.filter(({ type }) => type !== 'text')] },
+          ],
           config: { ...request.config, ...(id !== undefined && { thread_id: id }) },
         });
         edited.value = undefined;

@@ -5,7 +5,7 @@ export interface Checkpoint {
 }
 
 /** A message of the log, as far as forks care. */
-export interface ForkedMessage {
+interface ForkedMessage {
   readonly id: string;
   readonly timestamp: string;
   /** The checkpoint that a fork begins at which ends behind this message; messages that a fork has copied do not name it. */

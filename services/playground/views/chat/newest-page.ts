@@ -5,7 +5,7 @@ export const pageSize = 100;
 const probesAtOnce = 6;
 
 /**
- * Where to read the end of a list whose length nobody tells: one to three pages before it. A list of 10,000 items takes three rounds
+ * Where to read the end of a list of unknown length: one to three pages before it. A list of 10,000 items takes three rounds
  * of six probes.
  * @param exists whether the list has an item at this place
  */

@@ -10,7 +10,7 @@ import { countSet, defaultOptions, readOptions, type RunOptions } from './run-op
 import { switchTool, toolsOn } from './tool-consent.ts';
 
 /** The options of the next runs. They stay while the page is open, whatever view is shown. */
-export const options = signal<RunOptions>(defaultOptions);
+const options = signal<RunOptions>(defaultOptions);
 const errors = signal<Readonly<Record<string, string>>>({});
 const stateForm = signal<FormModel | undefined>(undefined);
 

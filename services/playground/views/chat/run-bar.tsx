@@ -82,7 +82,7 @@ export function RunBar({ chat, onRetry }: RunBarProps) {
       {run?.summary !== undefined && run.summary !== '' && (
         <details class="folded">
           <summary>Summary of what left the context</summary>
-          <p class="plain">{run.summary}</p>
+          <p class="written">{run.summary}</p>
         </details>
       )}
     </div>

@@ -27,7 +27,7 @@ export const defaultOptions: RunOptions = {
 };
 
 /** What a request holds of the options, or what is wrong with them, by the names of the fields. */
-export type ReadOptions =
+type ReadOptions =
   | { readonly request: Omit<RunRequest, 'messages'>; readonly errors?: undefined }
   | { readonly errors: Readonly<Record<string, string>> };
 
