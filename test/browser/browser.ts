@@ -24,7 +24,7 @@ export interface PageOptions {
 }
 
 /** A tab of its own profile, and what it must not do. */
-export interface WatchedPage {
+interface WatchedPage {
   readonly page: Page;
   readonly context: BrowserContext;
   /** What the console said as errors, scripts threw and policies forbade, and requests to other origins. */

@@ -3,7 +3,7 @@ import { useSignal, type ReadonlySignal } from '@preact/signals';
 import { token } from './session.ts';
 
 /** What a view reads from the service. */
-export interface Loaded<T> {
+interface Loaded<T> {
   readonly value?: T;
   readonly error?: unknown;
   readonly isLoading: boolean;

@@ -5,14 +5,14 @@ export const views = ['chat', 'threads', 'runs', 'memory'] as const;
 export type View = (typeof views)[number];
 
 /** What the address names: a view, the thing that is open in it, and its options. */
-export interface Route {
+interface Route {
   readonly view: View;
   readonly id?: string;
   readonly query: Readonly<Record<string, string>>;
 }
 
 /** `#/runs/abc?tab=graph` → the view `runs` of the run `abc`. Anything else is the chat. */
-export function parseRoute(hash: string): Route {
+function parseRoute(hash: string): Route {
   const [path = '', search = ''] = hash.replace(/^#\/?/, '').split('?', 2);
   const [name, id] = path.split('/', 2);
   const view = views.find((known) => known === name) ?? 'chat';

@@ -87,9 +87,9 @@ function toStream(chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array>
   const iterator = chunks[Symbol.asyncIterator]();
   return new ReadableStream({
     pull: async (controller) => {
-      const { done, value } = await iterator.next();
-      if (done) controller.close();
-      else controller.enqueue(value);
+      const next = await iterator.next();
+      if (next.done) controller.close();
+      else controller.enqueue(next.value);
     },
     cancel: async (reason) => {
       await iterator.return?.(reason);
