@@ -23,7 +23,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const productFiles = (): readonly string[] =>
   globSync(['protos/**/*.{ts,js}', 'services/**/*.{ts,js}', 'gateway/**/*.{ts,js}'], {
     cwd: root,
-    exclude: (name) => name.includes('node_modules'),
+    exclude: (name) => name.includes('node_modules') || name.endsWith('dist'),
   })
     .map((file) => file.replaceAll('\\', '/'))
     .filter((file) => !file.endsWith('.test.ts') && !file.endsWith('/generator.ts'));
