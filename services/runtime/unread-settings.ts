@@ -31,7 +31,7 @@ function resembled(name: string, known: Readers): string | undefined {
   const longer = names.find((one) => one.startsWith(upper));
   if (longer !== undefined) return `${longer} is one`;
   const [family = ''] = upper.split('_', 1);
-  const isOfFamily = families.has(family) && upper.length > family.length && !ofKubernetes.test(upper);
+  const isOfFamily = families.has(family) && upper.length > family.length && !isOfKubernetes(upper);
   return isOfFamily ? `settings that begin with ${family}_ are listed in deploy/settings.md` : undefined;
 }
 
@@ -44,8 +44,9 @@ const longest = 64;
 /** The servers of a cluster. Other first words, as of `OPENAI_…` and `OTEL_…`, also begin the variables of other programs. */
 const families = new Set(['CASSANDRA', 'POSTGRES', 'NATS', 'REDIS', 'WEAVIATE']);
 
-/** What Kubernetes sets for each service of a namespace: `NATS_PORT_4222_TCP_ADDR`, `NATS_SERVICE_HOST`. */
-const ofKubernetes = /_(?:PORT|PORT_\d+_(?:TCP|UDP)(?:_[A-Z]+)?|SERVICE_(?:HOST|PORT(?:_[A-Z\d_]+)?))$/;
+/** What Kubernetes sets for each service of a namespace: `NATS_PORT_4222_TCP_ADDR`, `NATS_SERVICE_HOST`, `NATS_SERVICE_PORT_CLIENT`. */
+const isOfKubernetes = (name: string): boolean => name.includes('_SERVICE_PORT_') || endOfKubernetes.test(name);
+const endOfKubernetes = /_(?:PORT|PORT_\d+_(?:TCP|UDP)(?:_[A-Z]+)?|SERVICE_HOST|SERVICE_PORT)$/;
 
 /** The rows of the table below, made once: every variable is held against every setting at each start. */
 const rows = [0, 1, 2].map(() => new Uint8Array(longest + 3)) as [Uint8Array, Uint8Array, Uint8Array];
