@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { request } from 'node:http';
+import { deflateRawSync } from 'node:zlib';
 import test from 'ava';
 import { until } from '../until.ts';
 import { serve } from './service.ts';
@@ -155,6 +156,28 @@ test('SVG and HTML are sent as bytes to be saved, whatever they were declared as
       t.is(await response.text(), content);
     }
   }
+});
+
+test('an archive that would unpack to much more is bytes as any other: nothing unpacks it', async (t) => {
+  const packed = deflateRawSync(Buffer.alloc(256 * MiB));
+  // The name makes libraries look inside, because it tells an office document from other archives.
+  const name = Buffer.from('[Content_Types].xml');
+  const header = Buffer.alloc(30);
+  header.writeUInt32LE(0x04034b50, 0);
+  header.writeUInt16LE(20, 4);
+  header.writeUInt16LE(8, 8);
+  header.writeUInt32LE(packed.byteLength, 18);
+  header.writeUInt32LE(256 * MiB, 22);
+  header.writeUInt16LE(name.byteLength, 26);
+  const zip = Buffer.concat([header, name, packed]);
+  const before = process.memoryUsage().rss;
+  const bomb = await upload(zip, 'bomb.zip', 'application/zip');
+  const grown = (process.memoryUsage().rss - before) / MiB;
+  t.log(`${(zip.byteLength / 1024).toFixed(0)} KiB that unpack to 256 MiB: ${grown.toFixed(0)} MiB of memory`);
+  t.true(grown < 64);
+  const reply = await get(bomb.file_id);
+  t.regex(reply.headers.get('content-disposition') ?? '', /^attachment/);
+  t.deepEqual(Buffer.from(await reply.arrayBuffer()), zip);
 });
 
 test('bytes that belie their declared type are refused by name', async (t) => {

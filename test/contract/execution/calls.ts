@@ -56,10 +56,12 @@ export async function nextEvents(reader: AsyncIterator<RunEvents>): Promise<read
   return item.value.events;
 }
 
-export const logOf = async (threads: Threads, threadId: string, as = owner): Promise<Message[]> =>
-  parse(
-    (await threads.listMessages({ owner: as, threadId, limit: 1000, offset: 0 }, call())).messagesJson,
-  ) as Message[];
+/** The messages of a thread as they were put: without the checkpoints that lists name beside them. */
+export async function logOf(threads: Threads, threadId: string, as = owner): Promise<Message[]> {
+  const { messagesJson } = await threads.listMessages({ owner: as, threadId, limit: 1000, offset: 0 }, call());
+  const listed = parse(messagesJson) as (Message & { readonly checkpoint_id?: string })[];
+  return listed.map(({ checkpoint_id: _, ...message }) => message);
+}
 
 export const contextOf = async (threads: Threads, threadId: string): Promise<string[]> =>
   (parse((await threads.getState({ owner, threadId }, call())).contextJson) as Message[]).map(textOf);
