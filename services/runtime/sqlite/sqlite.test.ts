@@ -209,6 +209,17 @@ test('what waits when the file is closed is written first', async (t) => {
   t.is(count(again), 1);
 });
 
+test('a write to a file that was closed here fails as one that will not come back, also when the file is gone', async (t) => {
+  const folder = temporaryFolder(t);
+  const db = openSqlite({ path: join(folder, 'notes.sqlite'), durability: 'normal', migrations });
+  db[Symbol.dispose]();
+  for (const name of ['notes.sqlite', 'notes.sqlite-wal']) rmSync(join(folder, name), { force: true });
+  await t.throwsAsync(
+    db.write(() => add(db, 'late')),
+    { code: 'StorageFailed' },
+  );
+});
+
 test('each migration is applied once, and a newer file is refused', (t) => {
   const path = join(temporaryFolder(t), 'deep', 'notes.sqlite');
   openSqlite({ path, durability: 'normal', migrations })[Symbol.dispose]();

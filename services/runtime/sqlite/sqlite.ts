@@ -92,7 +92,8 @@ function openFile({ path, durability, migrations, health }: SqliteOptions, openi
   const group = createGroupCommit({
     prepare: plain,
     refusal: log?.refusal ?? none,
-    fault: presence?.recentFault ?? none,
+    // A file that was closed here is not one that may come back: whoever still writes to it must not wait for that.
+    fault: () => (db.isOpen ? presence?.recentFault() : undefined),
     onRefused: (error) => condition.fails('write', error),
     settle: log?.settle,
     onCommitted: log?.note ?? none,
