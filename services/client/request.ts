@@ -1,3 +1,4 @@
+import { randomUuid } from '@agent-workflow/kit/uuid';
 import { RequestError, toRequestError, toUnreachable } from './errors.ts';
 
 /** How requests reach the service. */
@@ -39,7 +40,7 @@ export async function send<T>(
   sent: Sent,
   read: (response: Response) => Promise<T> | T,
 ): Promise<T> {
-  const key = sent.method === 'GET' || sent.form ? undefined : (sent.idempotencyKey ?? crypto.randomUUID());
+  const key = sent.method === 'GET' || sent.form ? undefined : (sent.idempotencyKey ?? randomUuid());
   for (let attempt = 1; ; attempt++) {
     try {
       return await read(await sendAttempt(connection, sent, key));

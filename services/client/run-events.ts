@@ -1,3 +1,4 @@
+import { randomUuid } from '@agent-workflow/kit/uuid';
 import { RequestError, toUnreachable } from './errors.ts';
 import { pause, pauseMs, send, type Connection, type RequestOptions } from './request.ts';
 import { readEvents } from '@agent-workflow/kit/sse';
@@ -32,7 +33,7 @@ interface Position {
  * idempotency key, so that one run is made.
  */
 export async function* startAndFollow(connection: Connection, body: RunRequest, options: RequestOptions): RunEvents {
-  const { signal, idempotencyKey = crypto.randomUUID() } = options;
+  const { signal, idempotencyKey = randomUuid() } = options;
   const start = { method: 'POST', path: '/v1/graph/stream', body, idempotencyKey };
   yield* followFrom(connection, {}, { signal, start });
 }

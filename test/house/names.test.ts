@@ -22,6 +22,7 @@ test('kit is a closed list', (t) => {
     'sizes.ts',
     'sse.ts',
     'turns.ts',
+    'uuid.ts',
   ];
   const kit = files.filter((file) => file.startsWith('services/kit/') && !tests.test(file));
   t.deepEqual(kit.map((file) => file.slice('services/kit/'.length)).toSorted(), known);

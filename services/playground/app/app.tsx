@@ -1,5 +1,5 @@
 import { followAddress, route, toHash, views, type View } from '../session/route.ts';
-import { isReachable, isRefused, token } from '../session/session.ts';
+import { isReachable, signInReason, token } from '../session/session.ts';
 import { ChatView } from '../views/chat/chat-view.tsx';
 import { MemoryView } from '../views/memory/memory-view.tsx';
 import { RunsView } from '../views/runs/runs-view.tsx';
@@ -39,7 +39,7 @@ export function App() {
           <button
             type="button"
             onClick={() => {
-              isRefused.value = true;
+              signInReason.value = 'wanted';
             }}
           >
             Change token
@@ -52,7 +52,7 @@ export function App() {
       <main id="content" tabIndex={-1} aria-label={titles[view]}>
         <Content />
       </main>
-      {isRefused.value && <SignIn />}
+      {signInReason.value && <SignIn reason={signInReason.value} />}
     </>
   );
 }

@@ -8,15 +8,15 @@ const tokenKey = 'token';
 /** The bearer token that requests carry; empty where none is needed. */
 export const token = signal(sessionStorage.getItem(tokenKey) ?? '');
 
-/** Whether the service has refused the token, or the lack of one, and the page asks for another. */
-export const isRefused = signal(false);
+/** Why the page asks for a token: the service has refused the one of the tab, or the lack of one, or the reader wants another. */
+export const signInReason = signal<'refused' | 'wanted' | undefined>(undefined);
 
-/** Keeps a token for this tab. An empty one is forgotten. */
+/** Keeps a token for this tab, which may be given with the word `Bearer`. An empty one is forgotten. */
 export function signIn(given: string): void {
-  token.value = given.trim();
+  token.value = given.trim().replace(/^bearer +/i, '');
   if (token.value === '') sessionStorage.removeItem(tokenKey);
   else sessionStorage.setItem(tokenKey, token.value);
-  isRefused.value = false;
+  signInReason.value = undefined;
 }
 
 /** Whether the last request reached the service. Views say so while it does not. */
@@ -28,7 +28,7 @@ async function watchedFetch(...given: Parameters<typeof fetch>): Promise<Respons
     const response = await fetch(...given);
     isReachable.value = true;
     noteDate(response.headers.get('date'));
-    if (response.status === 401) isRefused.value = true;
+    if (response.status === 401) signInReason.value = 'refused';
     return response;
   } catch (error) {
     if (!(error instanceof DOMException && error.name === 'AbortError')) isReachable.value = false;

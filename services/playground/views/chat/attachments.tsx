@@ -1,5 +1,5 @@
 import type { Block } from '@agent-workflow/client';
-import { client } from '../../session/session.ts';
+import { client, describe } from '../../session/session.ts';
 
 interface AttachmentsProps {
   readonly files: readonly File[];
@@ -42,8 +42,10 @@ export function Attachments({ files, isDisabled, onFiles }: AttachmentsProps) {
   );
 }
 
-const sizeText = (bytes: number): string =>
-  bytes < 1024 ** 2 ? `${(bytes / 1024).toFixed(1)} KiB` : `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
+function sizeText(bytes: number): string {
+  if (bytes < 1024) return `${String(bytes)} B`;
+  return bytes < 1024 ** 2 ? `${(bytes / 1024).toFixed(1)} KiB` : `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
+}
 
 /** A text as blocks: none when there is none. */
 export const textBlocks = (text: string): readonly Block[] => (text === '' ? [] : [{ type: 'text', text }]);
@@ -62,10 +64,14 @@ export async function blocksOf(files: readonly File[], stored: Map<File, Block>)
 }
 
 async function storeFile(file: File): Promise<Block> {
-  const { file_id: fileId } = await client.files.upload(file);
+  const { file_id: fileId } = await client.files.upload(file).catch((error: unknown) => {
+    throw new Error(`${file.name}: ${describe(error)}`, { cause: error });
+  });
   const kind = file.type.split('/', 1)[0] ?? '';
+  // A browser that is given a picture with scripts as bytes does not draw it.
+  const isShown = kinds.includes(kind) && !file.type.startsWith('image/svg');
   return {
-    type: kinds.includes(kind) ? kind : 'document',
+    type: isShown ? kind : 'document',
     file_id: fileId,
     filename: file.name,
     ...(file.type !== '' && { mime_type: file.type }),

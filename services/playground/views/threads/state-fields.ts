@@ -15,12 +15,6 @@ export function stateFieldsOf(schema: JsonObject): readonly StateField[] {
   return Object.entries(fields).map(([name, field]) => ({ ...field, name }));
 }
 
-/** What the box of a field begins with. */
-export const boxTextOf = ({ type }: StateField, value: unknown): string => {
-  if (value === undefined) return '';
-  return type === 'string' && typeof value === 'string' ? value : JSON.stringify(value, undefined, 2);
-};
-
 /** Reads the box of a field: a text as it is, anything else as JSON. Whether the field takes the value is for the service to say. */
 export const readField = ({ name, type }: StateField, text: string): Read<unknown> =>
   type === 'string' ? { value: text } : readJson(name, text);

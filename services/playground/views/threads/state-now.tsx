@@ -23,7 +23,7 @@ export function StateNow({ id, turn, onWritten }: StateNowProps) {
       {error !== undefined && <ErrorNote error={error} again={again} />}
       {value && (
         <>
-          <WriteField id={id} state={value.state} onWritten={onWritten} />
+          <WriteField id={id} onWritten={onWritten} />
           <JsonView label="Values of the state" value={value.state} />
         </>
       )}

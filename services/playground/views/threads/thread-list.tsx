@@ -76,6 +76,10 @@ function SearchBox({ search }: { readonly search: string }) {
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const box = useRef<HTMLInputElement>(null);
   useEffect(() => () => clearTimeout(timer.current), []);
+  // The address changes by links, too; a reader who types is not interrupted.
+  useEffect(() => {
+    if (box.current && document.activeElement !== box.current) box.current.value = search;
+  }, [search]);
   const find = (text: string): void => {
     clearTimeout(timer.current);
     const { id } = route.peek();

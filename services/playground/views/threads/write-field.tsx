@@ -6,16 +6,15 @@ import { useLoaded } from '../../session/loaded.ts';
 import { client } from '../../session/session.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { readObject, type Read } from '../../ui/boxes.ts';
-import { boxTextOf, readField, stateFieldsOf, type StateField } from './state-fields.ts';
+import { readField, stateFieldsOf, type StateField } from './state-fields.ts';
 
 interface WriteFieldProps {
   readonly id: string;
-  readonly state: JsonObject;
   readonly onWritten: () => void;
 }
 
 /** Writes one field of the state in a box that fits its type, or several as JSON. What the service refuses stays in its box. */
-export function WriteField({ id, state, onWritten }: WriteFieldProps) {
+export function WriteField({ id, onWritten }: WriteFieldProps) {
   const schema = useLoaded((signal) => client.stateSchema({ signal }), []).state.value;
   const notice = useSignal('');
   const name = useSignal<string | undefined>(undefined);
@@ -29,7 +28,8 @@ export function WriteField({ id, state, onWritten }: WriteFieldProps) {
   });
   const fields = schema.value ? stateFieldsOf(schema.value) : [];
   const field = name.value === '' ? undefined : (fields.find((each) => each.name === name.value) ?? fields[0]);
-  const box = text.value ?? (field ? boxTextOf(field, state[field.name]) : '{}');
+  // Empty, because a field may add what is written to what it has: the value as it is now stands beside it.
+  const box = text.value ?? (field ? '' : '{}');
   const onSubmit = (event: Event): void => {
     event.preventDefault();
     notice.value = '';
