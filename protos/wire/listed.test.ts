@@ -5,6 +5,8 @@ import type { EndStatus, Granularity, MemoryType } from '../lists.ts';
 import type { Execution, StartRequest } from '../execution.ts';
 import type { Memory } from '../memory.ts';
 import { connect } from './connect.ts';
+import { definitionOf } from './definitions.ts';
+import { requestFault } from './listed.ts';
 import { serve } from './serve.ts';
 
 const options: Parameters<typeof serve>[1] = { host: '127.0.0.1', port: 0, drainMs: 2000, onFailure: () => undefined };
@@ -79,4 +81,12 @@ test('a reply over gRPC whose value is not of its list fails the call', async (t
   await using server = await serve({ execution }, options);
   await using client = connect('execution', `127.0.0.1:${String(server.port)}`);
   await t.throwsAsync(client.stopRun({ owner: 'anon', runId: 'r1' }, within(5000)), { code: 'Internal' });
+});
+
+test('each value of a field that holds several is held to the list', (t) => {
+  const rpc = definitionOf('threads')['ListOwnRuns'];
+  if (!rpc) return t.fail();
+  const faultOf = requestFault('threads', rpc);
+  for (const statuses of [[], ['failed'], ['queued', 'running']]) t.is(faultOf({ owner: 'anon', statuses }), undefined);
+  t.is(faultOf({ owner: 'anon', statuses: ['failed', 'lost'] })?.code, 'Invalid');
 });

@@ -30,6 +30,7 @@ function finderOf(context: Context, name: string): FindFault | undefined {
     return (message) => {
       const value = message[field];
       if (value === undefined || isIn(allowed, value)) return undefined;
+      if (Array.isArray(value) && value.every((each) => isIn(allowed, each))) return undefined;
       // A process of the version before spells codes of failures in another way.
       const code = list === 'FailureCode' && typeof value === 'string' ? toFailureCode(value) : undefined;
       if (code !== undefined) {
