@@ -36,7 +36,7 @@ export async function openPage(t: ExecutionContext, url: string, options: PageOp
   const profile = await mkdtemp(join(tmpdir(), 'browser-'));
   const context = await chromium.launchPersistentContext(profile, {
     executablePath,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--host-resolver-rules=MAP *.test 127.0.0.1'],
     viewport: sizes[options.size ?? 'desktop'],
     colorScheme: options.colorScheme ?? 'light',
   });

@@ -1,6 +1,6 @@
 import { serve } from '../http/service.ts';
 import test from 'ava';
-import { openPage, violationsIn } from './browser.ts';
+import { openPage, sizes, violationsIn } from './browser.ts';
 import { browserTest } from './suite.ts';
 
 const service = serve(test, 'obedient', { JWT_SECRET_KEY: 's'.repeat(32), HOST: '127.0.0.1' });
@@ -42,4 +42,21 @@ browserTest('the first paint from a cold start takes at most a second', async (t
   const paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 1e9);
   t.log(`first contentful paint after ${paint.toFixed(0)} ms`);
   t.true(paint <= 1000);
+});
+
+browserTest('a chat fits a phone, however long the id of its thread is', async (t) => {
+  const threadId = 'long-'.repeat(24);
+  const config = { thread_id: threadId };
+  await service.send('POST', '/v1/graph/invoke', { messages: [{ role: 'user', content: 'hello' }], config });
+  const { page } = await openPage(t, `${service.url()}/playground#/chat/${threadId}`, { size: 'phone' });
+  const box = await page.getByRole('button', { name: 'Send' }).boundingBox();
+  t.true(box !== null && box.x + box.width <= sizes.phone.width, JSON.stringify(box));
+});
+
+browserTest('a page that came over plain HTTP from another machine works as well', async (t) => {
+  const { page } = await openPage(t, `${service.url().replace('127.0.0.1', 'agents.test')}/playground`);
+  t.false(await page.evaluate(() => isSecureContext));
+  await page.getByRole('textbox', { name: 'Message' }).fill('hello');
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.getByText('Completed').waitFor();
 });

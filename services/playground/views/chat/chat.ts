@@ -1,3 +1,4 @@
+import { randomUuid } from '@agent-workflow/kit/uuid';
 import {
   answerCall,
   type Block,
@@ -176,7 +177,7 @@ export function createChat(opened: string | undefined, run: string | undefined):
     };
     const text = JSON.stringify(sent);
     // The same request after a failure is the same run, if the service has taken it without our hearing of it.
-    lastAttempt = lastAttempt?.body === text ? lastAttempt : { body: text, key: crypto.randomUUID() };
+    lastAttempt = lastAttempt?.body === text ? lastAttempt : { body: text, key: randomUuid() };
     const isUndoing = body.config?.multitask_strategy === 'rollback' && isUnderWay(conversation.run?.status);
     const started = await client.runs.start(sent, { signal: ended, idempotencyKey: lastAttempt.key });
     lastAttempt = undefined;
@@ -214,7 +215,7 @@ export function createChat(opened: string | undefined, run: string | undefined):
         return block;
       }),
     );
-    await begin({ messages: [{ role: 'tool', message_id: crypto.randomUUID(), content }] }, true);
+    await begin({ messages: [{ role: 'tool', message_id: randomUuid(), content }] }, true);
   };
 
   const open = async (id: string): Promise<void> => {
@@ -269,7 +270,7 @@ export function createChat(opened: string | undefined, run: string | undefined):
 }
 
 const toLogged = (message: NewMessage): LoggedMessage => ({
-  message_id: message.message_id ?? crypto.randomUUID(),
+  message_id: message.message_id ?? randomUuid(),
   role: message.role,
   content: typeof message.content === 'string' ? [{ type: 'text', text: message.content }] : message.content,
   timestamp: new Date().toISOString(),

@@ -1,3 +1,4 @@
+import { randomUuid } from '@agent-workflow/kit/uuid';
 import type { Block } from '@agent-workflow/client';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ErrorNote } from '../../ui/error-note.tsx';
@@ -39,7 +40,7 @@ export function Composer({ chat }: { readonly chat: Chat }) {
   const [error, setError] = useState<unknown>();
   const [files, setFiles] = useState<readonly File[]>([]);
   const uploaded = useRef(new Map<File, Block>());
-  const messageId = useRef(crypto.randomUUID());
+  const messageId = useRef(randomUuid());
   const isEmpty = text.trim() === '' && files.length === 0;
   const send = async (): Promise<void> => {
     if (isEmpty || isSending) return;
@@ -50,7 +51,7 @@ export function Composer({ chat }: { readonly chat: Chat }) {
     try {
       const content = files.length === 0 ? text : [...textBlocks(text), ...(await blocksOf(files, uploaded.current))];
       await chat.start({ ...request, messages: [{ role: 'user', message_id: messageId.current, content }] });
-      messageId.current = crypto.randomUUID();
+      messageId.current = randomUuid();
       forgetInitialState();
       setText('');
       setFiles([]);

@@ -1,3 +1,4 @@
+import { randomUuid } from '@agent-workflow/kit/uuid';
 import type { Block, JsonObject, RemoteCall } from '@agent-workflow/client';
 import { useMemo, useState } from 'preact/hooks';
 import { ErrorNote } from '../../ui/error-note.tsx';
@@ -162,7 +163,7 @@ export function OpenCalls({ chat }: { readonly chat: Chat }) {
       ...{ type: 'tool_result', call_id: call.id, output, is_error: isError },
       status: isError ? 'failed' : 'completed',
     };
-    return chat.start({ messages: [{ role: 'tool', message_id: crypto.randomUUID(), content: [block] }] });
+    return chat.start({ messages: [{ role: 'tool', message_id: randomUuid(), content: [block] }] });
   };
   const hasOwn = calls.some(({ name }) => browserTools.some((tool) => tool.name === name));
   return (
