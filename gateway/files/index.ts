@@ -5,7 +5,7 @@ export { openFileStore, type FileStore } from './open.ts';
 export { openOwnFiles } from './own.ts';
 export { removeFile } from './remove-file.ts';
 export { fileSettings } from './settings.ts';
-export { storeFile } from './store-file.ts';
+export { discardFile, storeFile } from './store-file.ts';
 export { createRunFiles } from './run-files.ts';
 export { openFileSweep } from './sweep.ts';
 export { toContent } from './to-content.ts';

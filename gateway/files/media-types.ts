@@ -5,7 +5,18 @@ export const sniffedBytes = 4100;
 
 /** The media type that the first bytes of a file show; `undefined` when they show none, as those of text. */
 export async function sniffType(start: Uint8Array): Promise<string | undefined> {
-  return (await fileTypeFromBuffer(start))?.mime;
+  const shown = (await fileTypeFromBuffer(start))?.mime;
+  return shown !== undefined && isText(start) && !textual.has(kindOf(shown)) ? undefined : shown;
+}
+
+/** Kinds whose files may begin with text. Others have bytes that no text has, so that a text which begins as they do is none of them. */
+const textual: ReadonlySet<Kind> = new Set(['text', 'pdf']);
+
+/** Whether bytes are text in UTF-8 without control characters; a character that is cut off at their end does not count. */
+function isText(bytes: Uint8Array): boolean {
+  if (bytes.some((byte) => byte < 0x20 && byte !== 0x09 && byte !== 0x0a && byte !== 0x0c && byte !== 0x0d))
+    return false;
+  return !new TextDecoder().decode(bytes, { stream: true }).includes('\uFFFD');
 }
 
 const mediaType = /^[\w!#$&^.+'*-]{1,63}\/[\w!#$&^.+'*-]{1,63}$/;
@@ -29,8 +40,13 @@ const signed: ReadonlySet<string> = new Set([
  * Whether the bytes belie the declared type: they are of another kind, or show nothing where the type would show. A type that the
  * bytes only make more precise, or another image than was declared, stands: the type that they show is the one that is used.
  */
-export const belies = (declared: string, sniffed: string | undefined): boolean =>
-  sniffed === undefined ? signed.has(declared) : kindOf(declared) !== kindOf(sniffed);
+export function belies(declared: string, sniffed: string | undefined): boolean {
+  if (sniffed === undefined) return signed.has(declared);
+  const kinds = [kindOf(declared), kindOf(sniffed)];
+  // Documents of many programs are XML or RTF under a name of their own.
+  const isDocument = !signed.has(declared) && kinds[0] === 'other' && kinds[1] === 'text';
+  return kinds[0] !== kinds[1] && !isDocument;
+}
 
 type Kind = 'image' | 'media' | 'text' | 'pdf' | 'other';
 

@@ -89,11 +89,10 @@ interface Bounds {
 /** The bytes up to a number of them. They end with the signal, also while their source, which is code of an agent, gives none. */
 async function* bounded(bytes: AsyncIterable<Uint8Array>, { most, signal }: Bounds): AsyncGenerator<Uint8Array> {
   const source = bytes[Symbol.asyncIterator]();
-  using aborted = whenAborted(signal);
   let isLeft = true;
   try {
     for (let size = 0; ;) {
-      const next = await Promise.race([source.next(), aborted.promise]);
+      const next = await unless(signal, source.next());
       if (next.done) {
         isLeft = false;
         return;
@@ -108,12 +107,12 @@ async function* bounded(bytes: AsyncIterable<Uint8Array>, { most, signal }: Boun
   }
 }
 
-/** A promise that is rejected with the reason of the signal. */
-function whenAborted(signal: AbortSignal): Disposable & { readonly promise: Promise<never> } {
-  const { promise, reject } = Promise.withResolvers<never>();
-  promise.catch(() => undefined);
-  const abort = (): void => reject(signal.reason as Error);
-  if (signal.aborted) abort();
-  signal.addEventListener('abort', abort, { once: true });
-  return { promise, [Symbol.dispose]: () => signal.removeEventListener('abort', abort) };
+/** What the work gives, or the reason of the signal when that fires first. Nothing of it hangs on the signal afterwards. */
+function unless<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason as Error);
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+    if (signal.aborted) abort();
+  });
 }

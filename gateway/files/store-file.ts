@@ -48,7 +48,7 @@ export async function storeFile(options: StoreFileOptions, parts: StoreFileParts
       call(),
     );
   } catch (error) {
-    await discard(key, parts);
+    await discardFile(key, parts);
     throw error;
   }
 }
@@ -62,8 +62,8 @@ function refuseBelied(contentType: string | undefined, sniffedType: string | und
 /** How long what failed may take to be undone before its caller is answered, in milliseconds. */
 const discardMs = 5000;
 
-/** The caller may have left: this work is not theirs. */
-async function discard(key: FileKey, { threads, files, log }: StoreFileParts): Promise<void> {
+/** Removes a file whose upload failed; what cannot be removed now is found by the sweep. The caller may have left: this work is not theirs. */
+export async function discardFile(key: FileKey, { threads, files, log }: StoreFileParts): Promise<void> {
   const { signal } = within(discardMs, AbortSignal.timeout(discardMs));
   try {
     await threads.deleteFile({ owner: key.owner, fileId: key.fileId }, within(discardMs, signal));

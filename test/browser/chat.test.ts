@@ -285,3 +285,56 @@ browserTest('a file that is attached is stored, sent with the message and shown'
   t.is(await image.evaluate((element) => (element as HTMLImageElement).naturalWidth), 1);
   t.is(await page.getByRole('list', { name: 'Attached files' }).count(), 0);
 });
+
+browserTest('a first message that was sent is no draft of the next chat', async (t) => {
+  const { page } = await openPage(t, chat());
+  await send(page, 'hello draft');
+  await status(page, 'Completed');
+  await page.getByRole('link', { name: 'New chat' }).click();
+  await page.getByText('The first message makes a thread.').waitFor();
+  t.is(await page.getByRole('textbox', { name: 'Message', exact: true }).inputValue(), '');
+});
+
+browserTest('a message of another tab and its answer stand in both tabs', async (t) => {
+  const gate = await openGate();
+  t.teardown(() => gate[Symbol.asyncDispose]());
+  const { page, context } = await openPage(t, chat());
+  await send(page, 'first');
+  await saw(page, 'You said first.');
+  await page.getByText('Options').click();
+  await page.getByRole('textbox', { name: 'Further config' }).fill(JSON.stringify({ gate: gate.url }));
+  await send(page, 'gate');
+  await saw(page, 'The first half,');
+  const other = await context.newPage();
+  await other.goto(page.url());
+  await saw(other, 'The first half,');
+  await send(other, 'quick');
+  gate.open();
+  await saw(other, 'You said quick.');
+  await saw(page, 'and the second.');
+  await saw(page, 'You said quick.');
+  t.is(await messages(page).getByText('You said quick.').count(), 1);
+});
+
+browserTest('a question that another tab has answered is gone when its answer is refused here', async (t) => {
+  const { page } = await openPage(t, chat(), { expected: [/400/] });
+  await send(page, 'ask');
+  const form = (tab: Page) => tab.getByRole('textbox', { name: 'Answer to askName' });
+  await form(page).waitFor();
+  await page.reload();
+  await form(page).waitFor();
+  const threadId = decodeURIComponent(/#\/chat\/([^?]+)/.exec(page.url())?.[1] ?? '');
+  const { body } = await service.send('GET', `/v1/threads/${threadId}/runs`);
+  const [asking] = (body.data as { readonly runs: readonly { readonly run_id: string }[] }).runs;
+  const result = await service.send('GET', `/v1/runs/${asking?.run_id ?? ''}/wait`);
+  const { interrupts } = (result.body.data as { readonly meta: { readonly interrupts: readonly { id: string }[] } })
+    .meta;
+  const resume = Object.fromEntries(interrupts.map(({ id }) => [id, { days: 3 }]));
+  await service.send('POST', '/v1/graph/invoke', { messages: [], resume, config: { thread_id: threadId } });
+  await form(page).fill('Ada');
+  await page.getByLabel('days').fill('3');
+  await page.getByRole('button', { name: /^Send the answer/ }).click();
+  await saw(page, 'The trip:');
+  await form(page).waitFor({ state: 'detached' });
+  t.is(await form(page).count(), 0);
+});

@@ -5,6 +5,7 @@ import { deflateRawSync } from 'node:zlib';
 import test from 'ava';
 import { until } from '../until.ts';
 import { serve } from './service.ts';
+import { openShape } from './shape.ts';
 
 const MiB = 1024 * 1024;
 const { url, send, data } = serve(test, 'obedient', { FILES_MAX_MB: '2', FILES_MAX_COUNT: '1000' });
@@ -180,6 +181,19 @@ test('an archive that would unpack to much more is bytes as any other: nothing u
   t.deepEqual(Buffer.from(await reply.arrayBuffer()), zip);
 });
 
+test('a text is a text, whatever signature its first letters resemble', async (t) => {
+  for (const [content, type] of [
+    ['BMI,age\n22,40\n', 'text/csv'],
+    ['GIF is a format. Grüße', 'text/plain'],
+    ['MZ,ID3\n', 'text/csv'],
+    ['ID3,artist\n', 'text/csv'],
+    ['<?xml version="1.0"?><plist version="1.0"/>', 'application/x-plist'],
+    ['{\\rtf1 Hello}', 'application/msword'],
+  ] as const)
+    t.is((await post(content, 'a', type)).status, 200, content);
+  t.is((await post('BMI,age\n22,40\n', 'a.bmp', 'image/bmp')).status, 422);
+});
+
 test('bytes that belie their declared type are refused by name', async (t) => {
   const refused: [Uint8Array<ArrayBuffer> | string, string, RegExp][] = [
     ['<html>', 'image/png', /sent as image\/png, and its bytes are not that/],
@@ -300,6 +314,21 @@ test('an upload that is cut off leaves nothing', async (t) => {
   await once(outgoing, 'socket');
   outgoing.destroy();
   t.is((await post('after')).status, 200);
+});
+
+test('a form that goes wrong behind its file leaves nothing of it', async (t) => {
+  const one = await openShape('obedient', { FILES_MAX_COUNT: '1' });
+  t.teardown(() => one[Symbol.asyncDispose]());
+  const sendForm = (body: string): Promise<Response> =>
+    fetch(`${one.url}/v1/files/upload`, {
+      method: 'POST',
+      headers: { 'content-type': 'multipart/form-data; boundary=b' },
+      body,
+    });
+  const file = '--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nhello';
+  const further = '\r\n--b\r\nContent-Disposition: form-data; name="x"\r\n\r\n1\r\n--b--\r\n';
+  t.is((await sendForm(file + further)).status, 422);
+  t.is((await sendForm(`${file}\r\n--b--\r\n`)).status, 200, 'the one file that there may be is not taken');
 });
 
 test('an address gives its file alone, to anybody, and no other text does', async (t) => {

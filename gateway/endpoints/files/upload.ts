@@ -1,4 +1,5 @@
-import { storeFile } from '../../files/index.ts';
+import type { FileRecord } from '@agent-workflow/protos/threads';
+import { discardFile, storeFile } from '../../files/index.ts';
 import { UploadedFile } from '../../schemas/files.ts';
 import { endpoint } from '../common/services.ts';
 import { uploadedFileText } from './file-text.ts';
@@ -18,7 +19,15 @@ export const uploadFile = endpoint({
   reply: UploadedFile,
   handle: async ({ owner, newId, receiveFile, call }, { threads, files, log }) => {
     const key = { owner, fileId: newId('file') };
-    const stored = await receiveFile((file) => storeFile({ key, file, call }, { threads, files, log }));
-    return uploadedFileText(stored);
+    const parts = { threads, files, log };
+    let stored: FileRecord | undefined;
+    try {
+      const file = await receiveFile(async (file) => (stored = await storeFile({ key, file, call }, parts)));
+      return uploadedFileText(file);
+    } catch (error) {
+      // The form went wrong behind its file, or the caller left before its end: nobody knows of this file.
+      if (stored) await discardFile(key, parts);
+      throw error;
+    }
   },
 });

@@ -92,7 +92,7 @@ function openFile({ path, durability, migrations, health }: SqliteOptions, openi
   const group = createGroupCommit({
     prepare: plain,
     refusal: log?.refusal ?? none,
-    // A file that was closed here is not one that may come back: whoever still writes to it must not wait for that.
+    // A file that was closed here does not come back: a write to it fails at once.
     fault: () => (db.isOpen ? presence?.recentFault() : undefined),
     onRefused: (error) => condition.fails('write', error),
     settle: log?.settle,

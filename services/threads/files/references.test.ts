@@ -53,6 +53,13 @@ test('a note keeps its file for ten minutes before its thread is there, and no l
   t.is(await status(), 'deleting');
 });
 
+test('a request that names a file which is not there notes none of the others', async (t) => {
+  const { store, references } = await open(t);
+  const error = await t.throwsAsync<Error & { code: string }>(references.noteRequest(thread, naming('f1', 'typo')));
+  t.is(error.code, 'Invalid');
+  t.deepEqual(await store.listFilesOf(thread, { limit: 10 }), []);
+});
+
 test('a file with a young note is due again when the note is old', async (t) => {
   const { store, references, pass } = await open(t);
   pass(minuteMs);

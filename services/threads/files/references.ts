@@ -51,6 +51,15 @@ export function createReferences({ store, now }: ReferencesOptions): References 
     return false;
   };
 
+  /** Those of the files that are not there to be named. */
+  const missingOf = async (owner: string, fileIds: readonly string[]): Promise<ReadonlySet<string>> => {
+    const missing = new Set<string>();
+    await eachOf(fileIds, filesAtOnce, async (fileId) => {
+      if ((await store.getFile({ owner, fileId }))?.status !== 'stored') missing.add(fileId);
+    });
+    return missing;
+  };
+
   const noteAll = async ({ owner, threadId }: ThreadKey, fileIds: readonly string[]): Promise<ReadonlySet<string>> => {
     const missing = new Set<string>();
     await eachOf(fileIds, filesAtOnce, async (fileId) => {
@@ -100,10 +109,10 @@ export function createReferences({ store, now }: ReferencesOptions): References 
       if (named.length === 0) return;
       if (named.length > sizes.filesNamed)
         throw invalid(['messages'], `must NOT name more than ${String(sizes.filesNamed)} files`, 'too_long');
-      const missing = await noteAll(
-        key,
-        named.map(({ fileId }) => fileId),
-      );
+      const fileIds = named.map(({ fileId }) => fileId);
+      // Nothing is noted for a request that names a file which is not there.
+      let missing = await missingOf(key.owner, fileIds);
+      if (missing.size === 0) missing = await noteAll(key, fileIds);
       const first = named.find(({ fileId }) => missing.has(fileId));
       if (first) throw invalid(first.field, `there is no file "${first.fileId}"`, 'unknown_file');
     },

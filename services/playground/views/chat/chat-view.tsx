@@ -42,6 +42,7 @@ function opened(id: string | undefined, run: string | undefined): Opened {
 function Thread({ chat, forking }: Opened) {
   const drawn = chat.drawn.value;
   const { conversation, threadId, followed } = chat;
+  useReturns(chat);
   const isWaiting = conversation.run?.status === 'interrupted' && followed.value === undefined;
   // What does not change with each frame is not drawn with each.
   const composer = useMemo(
@@ -149,4 +150,26 @@ function emptyText({ threadId, isAbsent: isThreadAbsent, history: { isLoading, e
   if (isThreadAbsent.value) return 'There is no thread of this id. The first message makes it.';
   if (error.value !== undefined) return '';
   return threadId.value === undefined ? 'The first message makes a thread.' : 'This thread has no messages.';
+}
+
+/** How long a thread is not looked at again after the reader has come back to it, in milliseconds. */
+const returnMs = 2000;
+
+/** Looks at the thread anew when the reader comes back to the tab: other tabs may have gone on with it. */
+function useReturns(chat: Chat): void {
+  useEffect(() => {
+    let lookedAt = performance.now();
+    const look = (): void => {
+      if (document.visibilityState !== 'visible' || performance.now() - lookedAt < returnMs) return;
+      lookedAt = performance.now();
+      // What is away now is looked for when the reader comes back again.
+      chat.lookAnew().catch(() => undefined);
+    };
+    addEventListener('focus', look);
+    document.addEventListener('visibilitychange', look);
+    return () => {
+      removeEventListener('focus', look);
+      document.removeEventListener('visibilitychange', look);
+    };
+  }, [chat]);
 }

@@ -61,6 +61,8 @@ export interface Chat {
   readonly start: (body: RunRequest) => Promise<void>;
   /** Follows what is under way again, after a failure. */
   readonly again: () => Promise<void>;
+  /** Reads what others have done in the thread meanwhile, unless a run of it is followed. */
+  readonly lookAnew: () => Promise<void>;
   /** Reads the thread anew, after its messages could not be read. */
   readonly reopen: () => void;
   /** Makes the open calls of tools that this browser has, once, and sends what they gave. */
@@ -129,6 +131,7 @@ export function createChat(opened: string | undefined, run: string | undefined):
   const follow = async (): Promise<void> => {
     if (followed.peek() !== undefined) return;
     failure.value = undefined;
+    let last: string | undefined;
     try {
       for (let runId = queue.shift(); runId !== undefined; runId = await nextRun()) {
         followed.value = runId;
@@ -138,7 +141,10 @@ export function createChat(opened: string | undefined, run: string | undefined):
         if (undoes) await readAnew();
         else await refresh();
         await answerCalls(toolsOn.peek());
+        last = runId;
       }
+      // A run that was short may have begun behind the messages that were read, and ended before the list was.
+      if (newest !== undefined && newest !== last) await refresh();
     } catch (error) {
       // What is under way is found by the record when it is followed again.
       queue.length = 0;
@@ -157,11 +163,15 @@ export function createChat(opened: string | undefined, run: string | undefined):
     mergePage(conversation, own.messages.map(toLogged));
   };
 
+  /** The newest run of the thread when its runs were last read. */
+  let newest: string | undefined;
+
   /** A run of this thread that somebody else has started, the oldest first. */
   const otherUnderWay = async (): Promise<string | undefined> => {
     const id = threadId.peek();
     if (id === undefined) return undefined;
     const { runs } = await client.threads.runs(id, { limit: 20 }, { signal: ended });
+    newest = runs[0]?.run_id;
     return runs.findLast(({ status, run_id: runId }) => isUnderWay(status) && runId !== followed.peek())?.run_id;
   };
 
@@ -246,6 +256,17 @@ export function createChat(opened: string | undefined, run: string | undefined):
     await follow();
   };
 
+  const lookAnew = async (): Promise<void> => {
+    const id = threadId.peek();
+    if (id === undefined || followed.peek() !== undefined || isThreadAbsent.peek()) return;
+    const { runs } = await client.threads.runs(id, { limit: 1 }, { signal: ended });
+    const [run] = runs;
+    const isKnown = run?.run_id === conversation.run?.runId && run?.status === conversation.run?.status;
+    if (run === undefined || isKnown || followed.peek() !== undefined) return;
+    await refresh();
+    await again();
+  };
+
   const reopen = (): void => {
     const id = threadId.peek();
     if (id !== undefined) void open(id);
@@ -254,11 +275,17 @@ export function createChat(opened: string | undefined, run: string | undefined):
   else reopen();
 
   return {
-    ...{ conversation, history, threadId, followed, waiting, connection, localCalls, failure, again, reopen },
+    ...{ conversation, history, threadId, followed, waiting, connection, localCalls, failure, again, lookAnew, reopen },
     drawn: frame.drawn,
     isAbsent: isThreadAbsent,
     start: async (body) => {
-      await begin(body);
+      try {
+        await begin(body);
+      } catch (error) {
+        // It may be refused because of what another tab has done.
+        await lookAnew().catch(() => undefined);
+        throw error;
+      }
       void follow();
     },
     runCalls: async () => {

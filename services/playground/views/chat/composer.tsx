@@ -13,7 +13,7 @@ const draftKey = (threadId: string | undefined): string => `draft ${threadId ?? 
 const draftMs = 250;
 
 /** The text that stands in the box of a thread. */
-function useDraft(threadId: string | undefined): readonly [string, (text: string) => void] {
+function useDraft(threadId: string | undefined): readonly [string, (text: string) => void, () => void] {
   const [text, setText] = useState(() => sessionStorage.getItem(draftKey(threadId)) ?? '');
   const latest = useRef(text);
   latest.current = text;
@@ -30,12 +30,18 @@ function useDraft(threadId: string | undefined): readonly [string, (text: string
       keep();
     };
   }, [text, threadId]);
-  return [text, setText];
+  // The first message gives the thread its id: the draft of the place without one goes too.
+  const forget = (): void => {
+    latest.current = '';
+    sessionStorage.removeItem(draftKey(threadId));
+    setText('');
+  };
+  return [text, setText, forget];
 }
 
 /** The box in which a message is written, with the options of the run that it starts. What is refused stays in the box. */
 export function Composer({ chat }: { readonly chat: Chat }) {
-  const [text, setText] = useDraft(chat.threadId.value);
+  const [text, setText, forgetText] = useDraft(chat.threadId.value);
   const [isSending, setSending] = useState(false);
   const [error, setError] = useState<unknown>();
   const [files, setFiles] = useState<readonly File[]>([]);
@@ -53,7 +59,7 @@ export function Composer({ chat }: { readonly chat: Chat }) {
       await chat.start({ ...request, messages: [{ role: 'user', message_id: messageId.current, content }] });
       messageId.current = randomUuid();
       forgetInitialState();
-      setText('');
+      forgetText();
       setFiles([]);
     } catch (thrown) {
       setError(thrown);
