@@ -22,7 +22,11 @@ async function read(
     remove: () => Promise.resolve(),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
-  const content = toContent(record, { files: { bytes, meters: undefined }, log: createLog('test', 'silent'), isEmbeddable: false });
+  const content = toContent(record, {
+    files: { bytes, meters: undefined },
+    log: createLog('test', 'silent'),
+    isEmbeddable: false,
+  });
   let text = '';
   for await (const chunk of await content.open(range, new AbortController().signal))
     text += Buffer.from(chunk).toString();

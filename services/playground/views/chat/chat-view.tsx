@@ -152,24 +152,24 @@ function emptyText({ threadId, isAbsent: isThreadAbsent, history: { isLoading, e
   return threadId.value === undefined ? 'The first message makes a thread.' : 'This thread has no messages.';
 }
 
-/** How long a thread is not looked at again after the reader has come back to it, in milliseconds. */
+/** How long after the reader has come back a thread is not read again, in milliseconds. */
 const returnMs = 2000;
 
-/** Looks at the thread anew when the reader comes back to the tab: other tabs may have gone on with it. */
+/** Reads the thread again when the reader comes back to the tab: other tabs may have gone on with it. */
 function useReturns(chat: Chat): void {
   useEffect(() => {
-    let lookedAt = performance.now();
-    const look = (): void => {
-      if (document.visibilityState !== 'visible' || performance.now() - lookedAt < returnMs) return;
-      lookedAt = performance.now();
-      // What is away now is looked for when the reader comes back again.
-      chat.lookAnew().catch(() => undefined);
+    let caughtUpAt = performance.now();
+    const catchUp = (): void => {
+      if (document.visibilityState !== 'visible' || performance.now() - caughtUpAt < returnMs) return;
+      caughtUpAt = performance.now();
+      // A service that is away now is asked when the reader comes back again.
+      chat.catchUp().catch(() => undefined);
     };
-    addEventListener('focus', look);
-    document.addEventListener('visibilitychange', look);
+    addEventListener('focus', catchUp);
+    document.addEventListener('visibilitychange', catchUp);
     return () => {
-      removeEventListener('focus', look);
-      document.removeEventListener('visibilitychange', look);
+      removeEventListener('focus', catchUp);
+      document.removeEventListener('visibilitychange', catchUp);
     };
   }, [chat]);
 }

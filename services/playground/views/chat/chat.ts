@@ -62,7 +62,7 @@ export interface Chat {
   /** Follows what is under way again, after a failure. */
   readonly again: () => Promise<void>;
   /** Reads what others have done in the thread meanwhile, unless a run of it is followed. */
-  readonly lookAnew: () => Promise<void>;
+  readonly catchUp: () => Promise<void>;
   /** Reads the thread anew, after its messages could not be read. */
   readonly reopen: () => void;
   /** Makes the open calls of tools that this browser has, once, and sends what they gave. */
@@ -256,7 +256,7 @@ export function createChat(opened: string | undefined, run: string | undefined):
     await follow();
   };
 
-  const lookAnew = async (): Promise<void> => {
+  const catchUp = async (): Promise<void> => {
     const id = threadId.peek();
     if (id === undefined || followed.peek() !== undefined || isThreadAbsent.peek()) return;
     const { runs } = await client.threads.runs(id, { limit: 1 }, { signal: ended });
@@ -275,7 +275,7 @@ export function createChat(opened: string | undefined, run: string | undefined):
   else reopen();
 
   return {
-    ...{ conversation, history, threadId, followed, waiting, connection, localCalls, failure, again, lookAnew, reopen },
+    ...{ conversation, history, threadId, followed, waiting, connection, localCalls, failure, again, catchUp, reopen },
     drawn: frame.drawn,
     isAbsent: isThreadAbsent,
     start: async (body) => {
@@ -283,7 +283,7 @@ export function createChat(opened: string | undefined, run: string | undefined):
         await begin(body);
       } catch (error) {
         // It may be refused because of what another tab has done.
-        await lookAnew().catch(() => undefined);
+        await catchUp().catch(() => undefined);
         throw error;
       }
       void follow();
