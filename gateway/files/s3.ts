@@ -22,15 +22,21 @@ export interface S3Options {
   readonly prefix: string;
   /** Absent: as the machine has them, by the usual chain of AWS. */
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string } | undefined;
-  /** How long a connection or the next bytes may take, in milliseconds. */
+  /** How long a connection, the first bytes of a file or a removal may take, in milliseconds. */
   readonly timeoutMs: number;
 }
 
 /** The least that S3 takes for a part that is not the last; 10,000 of them are the largest file, 50 GB. */
 const partBytes = 5 * 1024 * 1024;
 
-/** One part is sent while the next one is filled. */
-const partsAtOnce = 2;
+/** Parts of one file that are on their way: the next one is filled when it has arrived, so that many uploads fit into memory. */
+const partsAtOnce = 1;
+
+/**
+ * How long a connection may be quiet, in milliseconds: longer than a reader may pause whom the gateway keeps (60 s), because the bytes
+ * that S3 has sent wait for that reader.
+ */
+const quietMs = 75_000;
 
 /**
  * Keeps files as objects of an S3 bucket. An object appears when its upload is completed. What a dead process has uploaded of one is
@@ -67,9 +73,10 @@ export function openS3Files(options: S3Options): FileBytes {
     read: async (key, { range, signal }) => {
       try {
         const Range = range && `bytes=${String(range.start)}-${String(range.end)}`;
-        const { Body } = await client.send(new GetObjectCommand({ Bucket, Key: keyOf(key), Range }), {
-          abortSignal: signal,
-        });
+        const get = new GetObjectCommand({ Bucket, Key: keyOf(key), Range });
+        const { Body } = await answered(timeoutMs, (silent) =>
+          client.send(get, { abortSignal: AbortSignal.any([signal, silent]) }),
+        );
         return chunksOf(Body as Readable, signal);
       } catch (error) {
         signal.throwIfAborted();
@@ -118,11 +125,22 @@ const openClient = ({ endpoint, region, credentials, timeoutMs }: S3Options): S3
     ...(endpoint !== undefined && { endpoint, forcePathStyle: true }),
     ...(credentials && { credentials }),
     maxAttempts: 3,
-    requestHandler: { connectionTimeout: timeoutMs, socketTimeout: timeoutMs },
+    requestHandler: { connectionTimeout: timeoutMs, socketTimeout: Math.max(timeoutMs, quietMs) },
     // Other servers do not all know the checksums that AWS adds by itself.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
   });
+
+/** What S3 answers; the signal fires when the answer does not begin within this time, and not later. */
+async function answered<T>(ms: number, ask: (silent: AbortSignal) => Promise<T>): Promise<T> {
+  const silent = new AbortController();
+  const timer = setTimeout(() => silent.abort(), ms);
+  try {
+    return await ask(silent.signal);
+  } finally {
+    clearTimeout(timer);
+  }
+}
 
 /** Notes what the bytes throw: the upload wraps it. */
 async function* noting(bytes: AsyncIterable<Uint8Array>, failed: { error?: unknown }): AsyncGenerator<Uint8Array> {

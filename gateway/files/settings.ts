@@ -39,7 +39,7 @@ export const fileSettings = {
   FILES_S3_SECRET_ACCESS_KEY: text(undefined, 'With what, together with `FILES_S3_ACCESS_KEY_ID`', { secret: true }),
   FILES_S3_TIMEOUT_MS: integer(
     10_000,
-    'How long the S3 server may be silent before it counts as away, in milliseconds',
+    'How long a connection to the S3 server, the first bytes of a file or a removal may take, in milliseconds',
     {
       min: 100,
       max: 300_000,

@@ -74,6 +74,23 @@ withServer(test, privateS3(), (server) => {
     t.is(await count(), 0);
   });
 
+  test.serial('in S3: a reader may pause for longer than the server may be silent', async (t) => {
+    const { options } = await openBucket(t, await server());
+    await using bytes = openS3Files({ ...options, timeoutMs: 300 });
+    const size = 24 * 1024 * 1024;
+    async function* content(): AsyncGenerator<Uint8Array> {
+      for (let at = 0; at < 24; at++) yield await Promise.resolve(Buffer.alloc(size / 24, at));
+    }
+    const key = { owner: 'u:ada', fileId: 'paused' };
+    await bytes.write(key, content(), never);
+    let read = 0;
+    for await (const chunk of (await bytes.read(key, { signal: never })) ?? []) {
+      if (read === 0) await new Promise((resolve) => setTimeout(resolve, 1500));
+      read += chunk.byteLength;
+    }
+    t.is(read, size);
+  });
+
   test.serial('in S3: a server that is away makes files unavailable, and no longer', async (t) => {
     const private_ = await server();
     const { options } = await openBucket(t, private_);
