@@ -5,6 +5,7 @@ import { ServiceError, unavailable } from '@agent-workflow/kit/errors';
 import { measured } from './measured.ts';
 import { placeOf } from './place.ts';
 import type { FileBytes } from './port.ts';
+import { unless } from './unless.ts';
 
 /** How much of a file is read at once, in bytes. */
 const readBytes = 64 * 1024;
@@ -40,11 +41,11 @@ export function openFolderFiles(folder: string): FileBytes {
         const file = await openIfThere(join(folder, placeOf(key)));
         return file && chunksOf(file.createReadStream({ ...range, highWaterMark: readBytes, signal }));
       }),
-    remove: (key) =>
+    remove: (key, signal) =>
       translated(async () => {
         const path = join(folder, placeOf(key));
-        await rm(path, { force: true });
-        await rm(partOf(path), { force: true });
+        await unless(signal, rm(path, { force: true }));
+        await unless(signal, rm(partOf(path), { force: true }));
       }),
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };

@@ -8,6 +8,7 @@ import type { FileStore } from './open.ts';
 import { storeFile } from './store-file.ts';
 import { toContent } from './to-content.ts';
 import { typeOf } from './media-types.ts';
+import { unless } from './unless.ts';
 
 interface RunFilesOptions {
   readonly threads: Pick<FileCalls, 'beginFile' | 'finishFile' | 'getFile' | 'deleteFile' | 'forgetFile'> &
@@ -105,14 +106,4 @@ async function* bounded(bytes: AsyncIterable<Uint8Array>, { most, signal }: Boun
     // Not awaited: a source that hangs ends when it goes on.
     if (isLeft) source.return?.().catch(() => undefined);
   }
-}
-
-/** What the work gives, or the reason of the signal when that fires first. Nothing of it hangs on the signal afterwards. */
-function unless<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason as Error);
-    signal.addEventListener('abort', abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-    if (signal.aborted) abort();
-  });
 }

@@ -1,4 +1,7 @@
-import test from 'ava';
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import test, { type ExecutionContext } from 'ava';
 import { createGatewayRunFiles } from '@agent-workflow/execution/adapters/gateway/run-files';
 import { createApp } from '@agent-workflow/gateway/app';
 import { gatewaySettings } from '@agent-workflow/gateway/config';
@@ -88,4 +91,68 @@ test('while the gateway is away each call is Unavailable', async (t) => {
     yield Buffer.from('a');
   }
   await refused(t, away.write(claim, { filename: 'a', bytes: bytes() }, signal), 'Unavailable');
+});
+
+/** The address of a server that does as `listener` does. */
+async function openSilent(t: ExecutionContext, listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+}
+
+async function* fewBytes(): AsyncGenerator<Uint8Array> {
+  yield Buffer.from('a');
+}
+
+async function* endlessBytes(): AsyncGenerator<Uint8Array> {
+  for (;;) yield Buffer.alloc(1024 * 1024);
+}
+
+const someClaim = { owner, runId: 'r1', epoch: 1 };
+
+test('a gateway that says nothing is Unavailable: for the head of a read, and for the reply to what was written', async (t) => {
+  const url = await openSilent(t, (req) => void req.resume());
+  const silent = createGatewayRunFiles({ url, secrets: [secret], timeoutMs: 200, stalledMs: 300 });
+  await refused(t, silent.info(someClaim, 'f1', signal), 'Unavailable');
+  t.regex(await refused(t, Array.fromAsync(silent.read(someClaim, 'f1', signal)), 'Unavailable'), /silent for 0.2 s/);
+  const written = silent.write(someClaim, { filename: 'a', bytes: fewBytes() }, signal);
+  t.regex(await refused(t, written, 'Unavailable'), /silent for 0.3 s/);
+});
+
+test('a gateway that takes no more of a file is Unavailable', async (t) => {
+  const url = await openSilent(t, () => undefined);
+  const silent = createGatewayRunFiles({ url, secrets: [secret], stalledMs: 300 });
+  const written = silent.write(someClaim, { filename: 'a', bytes: endlessBytes() }, signal);
+  t.regex(await refused(t, written, 'Unavailable'), /silent for 0.3 s/);
+});
+
+test('a gateway that sends no more of a file is Unavailable', async (t) => {
+  const url = await openSilent(t, (_req, res) => void res.write('some'));
+  const silent = createGatewayRunFiles({ url, secrets: [secret], stalledMs: 300 });
+  t.regex(await refused(t, Array.fromAsync(silent.read(someClaim, 'f1', signal)), 'Unavailable'), /silent for 0.3 s/);
+});
+
+test('a node that reads or gives bytes slowly is not taken for a silent gateway', async (t) => {
+  const url = await openSilent(t, (req, res) => {
+    if (req.method === 'GET') res.end(Buffer.alloc(200_000));
+    else req.resume().once('end', () => res.end('{"fileId":"f1"}'));
+  });
+  const patient = createGatewayRunFiles({ url, secrets: [secret], timeoutMs: 300, stalledMs: 300 });
+  const pause = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, 700));
+  async function* slowBytes(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from('a');
+    await pause();
+    yield Buffer.from('b');
+  }
+  t.like(await patient.write(someClaim, { filename: 'a', bytes: slowBytes() }, signal), { fileId: 'f1' });
+  let size = 0;
+  for await (const chunk of patient.read(someClaim, 'f1', signal)) {
+    if (size === 0) await pause();
+    size += chunk.byteLength;
+  }
+  t.is(size, 200_000);
 });

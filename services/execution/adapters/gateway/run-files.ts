@@ -18,6 +18,11 @@ interface GatewayRunFilesOptions {
   readonly secrets: readonly [string, ...string[]];
   /** How long a request without a body may go without an answer, in milliseconds. */
   readonly timeoutMs?: number;
+  /**
+   * How long the gateway may send nothing of a file, take nothing of one, or not answer once it has all of one, in milliseconds: as
+   * long as it waits for us.
+   */
+  readonly stalledMs?: number;
 }
 
 /** What a worker asks for, with the claim of its run. */
@@ -31,7 +36,12 @@ type Use = RunFileGrant extends infer Grant
 const maxRefusalBytes = 64 * 1024;
 
 /** The files of owners behind a gateway: each request has a grant that is sealed here, good for ten minutes. */
-export function createGatewayRunFiles({ url, secrets, timeoutMs = 30_000 }: GatewayRunFilesOptions): RunFiles {
+export function createGatewayRunFiles({
+  url,
+  secrets,
+  timeoutMs = 30_000,
+  stalledMs = 60_000,
+}: GatewayRunFilesOptions): RunFiles {
   const { seal } = createSeal(secrets, runFilesPurpose);
   const address = new URL(runFilesPath, url);
 
@@ -60,20 +70,28 @@ export function createGatewayRunFiles({ url, secrets, timeoutMs = 30_000 }: Gate
       ),
 
     read: async function* (claim, fileId, signal) {
-      const { body } = await send(claim, { use: 'read', fileId }, { signal });
+      using gateway = watch(signal);
+      gateway.expect(timeoutMs);
+      const { body } = await send(claim, { use: 'read', fileId }, { signal: gateway.signal });
+      gateway.expect(stalledMs);
       try {
-        if (body) yield* body;
+        for await (const chunk of body ?? []) {
+          gateway.rest();
+          yield chunk;
+          gateway.expect(stalledMs);
+        }
       } catch (error) {
-        refuse(error, signal);
+        refuse(error, gateway.signal);
       }
     },
 
     write: async (claim, { bytes, filename, contentType }, signal) => {
       const source = watched(bytes);
       const use = { use: 'write' as const, filename, ...(contentType === undefined ? {} : { contentType }) };
-      const body = toStream(source.bytes);
+      using gateway = watch(signal);
+      const body = toStream(source.bytes, { gateway, stalledMs });
       try {
-        return await sendForInfo(claim, use, { method: 'POST', body, duplex: 'half', signal });
+        return await sendForInfo(claim, use, { method: 'POST', body, duplex: 'half', signal: gateway.signal });
       } catch (error) {
         // What the node's own stream threw is the node's fault, and not the gateway's.
         throw source.failure()?.error ?? error;
@@ -82,12 +100,56 @@ export function createGatewayRunFiles({ url, secrets, timeoutMs = 30_000 }: Gate
   };
 }
 
-/** Chunks as the body of a request, each taken when the one before is on its way. */
-function toStream(chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+/** Waits for the gateway, and not while it is our turn. */
+interface Watch extends Disposable {
+  /** Fires with the caller's signal, or with Unavailable when the gateway was waited for too long. */
+  readonly signal: AbortSignal;
+  /** It is the turn of the gateway, for so many milliseconds. */
+  readonly expect: (ms: number) => void;
+  /** It is our turn. */
+  readonly rest: () => void;
+}
+
+function watch(signal: AbortSignal): Watch {
+  const silent = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
+  const rest = (): void => clearTimeout(timer);
+  return {
+    signal: AbortSignal.any([signal, silent.signal]),
+    rest,
+    expect: (ms) => {
+      rest();
+      // A source may give its next chunk after the request has ended.
+      if (isOver) return;
+      timer = setTimeout(() => {
+        silent.abort(unavailable(`the gateway that has the files was silent for ${String(ms / 1000)} s`));
+      }, ms);
+    },
+    [Symbol.dispose]: () => {
+      isOver = true;
+      rest();
+    },
+  };
+}
+
+/** Chunks as the body of a request, each taken when the one before is on its way. The gateway is waited for until one is taken. */
+function toStream(
+  chunks: AsyncIterable<Uint8Array>,
+  { gateway, stalledMs }: { readonly gateway: Watch; readonly stalledMs: number },
+): ReadableStream<Uint8Array> {
   const iterator = chunks[Symbol.asyncIterator]();
   return new ReadableStream({
     pull: async (controller) => {
+      // A request that has ended reads on without this: `fetch` drops what it gets then.
+      if (gateway.signal.aborted) {
+        controller.error(gateway.signal.reason);
+        await iterator.return?.();
+        return;
+      }
+      gateway.rest();
       const next = await iterator.next();
+      gateway.expect(stalledMs);
       if (next.done) controller.close();
       else controller.enqueue(next.value);
     },
