@@ -132,11 +132,11 @@ const openClient = ({ endpoint, region, credentials, timeoutMs }: S3Options): S3
   });
 
 /** What S3 answers; the signal fires when the answer does not begin within this time, and not later. */
-async function answered<T>(ms: number, ask: (silent: AbortSignal) => Promise<T>): Promise<T> {
+async function answered<T>(ms: number, send: (silent: AbortSignal) => Promise<T>): Promise<T> {
   const silent = new AbortController();
   const timer = setTimeout(() => silent.abort(), ms);
   try {
-    return await ask(silent.signal);
+    return await send(silent.signal);
   } finally {
     clearTimeout(timer);
   }
