@@ -122,4 +122,16 @@ export const explained: readonly Explained[] = [
     message: /^OPTIONS is not allowed here; DELETE, GET, HEAD, POST, PUT is$/,
     why: 'to these methods `list` and `forget` are ids of memories',
   },
+  {
+    code: 'ST205',
+    status: 405,
+    message: /^OPTIONS is not allowed here; DELETE, GET, HEAD, POST is$/,
+    why: 'to these methods `upload` is the id of a file',
+  },
+  {
+    code: 'ST202',
+    status: 422,
+    message: /^body\.file: (is sent as .*, and its bytes are |must not be empty$)/s,
+    why: 'whether bytes are of their declared type is for no schema to say',
+  },
 ];
