@@ -49,6 +49,9 @@ find node_modules -path node_modules/@agent-workflow -prune -o -type f \( -name 
 find node_modules -path node_modules/@agent-workflow -prune -o -type d \( -name test -o -name tests -o -name __tests__ \) \
   -prune -exec rm -rf {} +
 
+# What the processes compile when they start, after the files that they compile have their last content.
+node "$source/deploy/pack/compile.ts" "$target"
+
 # Readable by every user, writable by none.
 chmod -R a+rX,a-w .
 

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { agentNamePattern } from '@agent-workflow/kit/agents';
 import test from 'ava';
 import { generatedFiles } from './files.ts';
 import { root } from './settings.ts';
@@ -20,4 +21,10 @@ test('the settings page names each setting once, with the processes that read it
   t.is(readers.get('THREADS_ADDRESS'), 'gateway, execution');
   t.is(readers.get('CASSANDRA_CONTACT_POINTS'), 'threads');
   t.is(readers.get('MODEL'), 'execution, standalone');
+});
+
+test('the charts take the names of agents that the service takes', async (t) => {
+  const schemas = (await generatedFiles()).filter(({ path }) => path.endsWith('values.schema.json'));
+  t.true(schemas.length >= 6);
+  for (const { path, text } of schemas) t.true(text.includes(JSON.stringify(agentNamePattern)), path);
 });

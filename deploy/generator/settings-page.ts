@@ -55,11 +55,13 @@ and warns in one line of variables that have no effect on it: settings of other 
 
 ## The service file
 
-\`service.json\` names the agent and how callers are authenticated; \`SERVICE_CONFIG\` names a file elsewhere.
+\`service.json\` names the agent, or several, and how callers are authenticated; \`SERVICE_CONFIG\` names a file elsewhere.
 
 | Key | Meaning |
 |---|---|
 | \`agent\` | The graph, as \`<module>:<object>\`: a file relative to \`service.json\`, TypeScript or JavaScript, or a package |
+| \`agents\` | Several graphs by name, in place of \`agent\`: \`{"<name>": "<module>:<object>"}\` or \`{"<name>": {"path": "<module>:<object>", "description": "…"}}\`. A name has 1 to 63 of \`a-z\`, \`0-9\` and \`-\`, and begins with a letter |
+| \`default_agent\` | The name of the agent that serves new threads whose first run names none. Of one agent it is that one; of several there is none unless it is named here |
 | \`auth\` | \`null\`: no authentication, one owner, and the service listens on the loopback unless \`HOST\` says otherwise. \`"jwt"\`: bearer tokens. \`{"method": "custom", "path": "<module>:<class>"}\`: your own backend |
 | \`authorization\` | \`<module>:<object>\`: a backend that decides what a caller may do; absent or \`null\`: everything |
 

@@ -29,6 +29,7 @@ const name: Schema = { type: 'string', pattern: '^[a-z0-9]([-a-z0-9.]{0,251}[a-z
 const optionalName: Schema = { type: 'string', pattern: '^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?)?$' };
 const duration: Schema = { type: 'string', pattern: '^[0-9]+(ms|s|m|h)$' };
 const location: Schema = { type: 'string', pattern: '^.+:[^:/\\\\]+$' };
+const optionalLocation: Schema = { type: 'string', pattern: '^(.+:[^:/\\\\]+)?$' };
 
 /** Environment variables, each from the `key` of the Secret `name`. */
 const secretEnv: Schema = {
@@ -82,6 +83,33 @@ export const processValues = (config: Schema): Readonly<Record<string, Schema>> 
   initContainers: { type: 'array', items: { type: 'object', required: ['name', 'image'] } },
 });
 
+/** A test compares it with the pattern of the protos. */
+const agentNamePattern = '^[a-z][a-z0-9-]{0,62}$';
+
+/** The content of `service.json`: one agent or several, of which one may be the default. */
+const serviceFile: Schema = {
+  ...closed({
+    agent: optionalLocation,
+    agents: {
+      type: 'object',
+      additionalProperties: false,
+      patternProperties: {
+        [agentNamePattern]: {
+          anyOf: [location, closed({ path: location, description: { type: 'string', maxLength: 1000 } }, ['path'])],
+        },
+      },
+    },
+    default_agent: text,
+    auth: {
+      anyOf: [choice('jwt', 'none'), closed({ method: { const: 'custom' }, path: location }, ['method', 'path'])],
+    },
+    authorization: optionalLocation,
+  }),
+  if: { properties: { agents: { minProperties: 1 } }, required: ['agents'] },
+  then: { properties: { agent: { const: '' } } },
+  else: { properties: { default_agent: { const: '' } } },
+};
+
 /** Values of all parts. */
 export const globalValues: Schema = closed({
   instance: { type: 'string', pattern: '^([a-z]([-a-z0-9]{0,40}[a-z0-9])?)?$' },
@@ -92,13 +120,7 @@ export const globalValues: Schema = closed({
     pullPolicy: choice('Always', 'IfNotPresent', 'Never'),
     pullSecrets: { type: 'array', items: name },
   }),
-  serviceFile: closed({
-    agent: location,
-    auth: {
-      anyOf: [choice('jwt', 'none'), closed({ method: { const: 'custom' }, path: location }, ['method', 'path'])],
-    },
-    authorization: { type: 'string', pattern: '^(.+:[^:/\\\\]+)?$' },
-  }),
+  serviceFile,
   serviceToken: closed({ existingSecret: optionalName, key: text }),
   tls: closed({
     enabled: flag,
@@ -144,16 +166,13 @@ export const migrationValues = closed({
 /** Values of the autoscaling of workers by KEDA. */
 export const kedaValues = closed({
   enabled: flag,
-  natsMonitoring: { type: 'string', pattern: '^([^/:]+:[0-9]+)?$' },
-  natsMonitoringHttps: choice('true', 'false'),
-  natsAccount: text,
   minReplicas: whole(0, 1000),
   maxReplicas: whole(1, 1000),
   runsPerWorker: whole(1, 10_000),
   pollingSeconds: whole(1, 3600),
   cooldownSeconds: whole(0, 86_400),
   behavior: map,
-  lanes: whole(1, 256),
+  waitingMetric: { type: 'string', pattern: '^[a-zA-Z_:][a-zA-Z0-9_:]*([{].*[}])?$' },
   underWayMetric: { type: 'string', pattern: '^([a-zA-Z_:][a-zA-Z0-9_:]*([{].*[}])?)?$' },
   namespace: name,
 });

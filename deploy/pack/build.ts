@@ -2,9 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { root } from '../generator/settings.ts';
+import { bundle } from './bundle.ts';
 import { emit } from './emit.ts';
 import { copyPages } from './pages.ts';
-import type { Publication } from './packages.ts';
+import { toBuilt, type Publication } from './packages.ts';
 
 /** What a `package.json` of ours says. */
 interface Manifest {
@@ -20,7 +21,7 @@ interface Manifest {
 }
 
 /** Lays a package out in a folder, ready for `npm pack`. */
-export function build(publication: Publication, into: string): void {
+export async function build(publication: Publication, into: string): Promise<void> {
   const manifest = readManifest(publication.folder);
   const workspaces = readWorkspaces();
   const builtIn = [...workspaces].filter(([name]) => !publication.peers.includes(name));
@@ -37,8 +38,9 @@ export function build(publication: Publication, into: string): void {
   const exported = Object.values(entries).map((path) => join(publication.folder, path));
   const modules = [...exported, ...(publication.programs ?? [])];
   rmSync(into, { recursive: true, force: true });
-  for (const [path, text] of emit({ entries: modules, resolve, paths: ours, declaration: publication.isTyped }))
-    write(join(into, path), text);
+  const built = emit({ entries: modules, resolve, paths: ours, declaration: publication.isTyped });
+  const files = publication.isBundled ? await bundle(built, modules.map(toBuilt)) : built;
+  for (const [path, text] of files) write(join(into, path), text);
   for (const asset of publication.assets.flatMap((pattern) => globSync(pattern, { cwd: root })))
     cpSync(join(root, asset), join(into, asset));
   for (const [from, to] of Object.entries(publication.servedFiles ?? {}))

@@ -4,7 +4,7 @@ import ts from 'typescript';
 import { root } from '../generator/settings.ts';
 
 /** The files that a package is built of: path from the root of the build → text. */
-type Built = ReadonlyMap<string, string>;
+export type Built = ReadonlyMap<string, string>;
 
 interface EmitOptions {
   /** The modules whose imports are followed, as paths from the root of the repository. */
@@ -18,8 +18,7 @@ interface EmitOptions {
 }
 
 /**
- * Compiles the entries, and what they import of ours, to JavaScript for Node 22 and types. The files keep their places, so that a
- * line of the build leads to a line of the tree.
+ * Compiles the entries, and what they import of ours, to JavaScript for Node 22 and types. The files keep their places.
  * @throws Error naming the first faults of types.
  */
 export function emit({ entries, resolve, paths, declaration }: EmitOptions): Built {
@@ -137,6 +136,8 @@ function rewriting(resolve: EmitOptions['resolve']): ts.TransformerFactory<ts.So
         const specifier = argument && ts.isStringLiteralLike(argument) ? replaced(argument) : undefined;
         if (specifier) return factory.updateCallExpression(node, node.expression, undefined, [specifier]);
       }
+      // The package is needed as one that is imported is.
+      if (isRequire(node)) resolve(node.arguments[0].text);
       if (isModuleUrl(node)) {
         const [path, base] = node.arguments;
         const text = path.text.replace(/\.ts$/, '.js');
@@ -158,6 +159,16 @@ function isModuleUrl(node: ts.Node): node is ModuleUrl {
   const [path, base] = node.arguments ?? [];
   if (!path || !base || !ts.isStringLiteralLike(path) || !path.text.endsWith('.ts')) return false;
   return ts.isPropertyAccessExpression(base) && ts.isMetaProperty(base.expression);
+}
+
+type Require = ts.CallExpression & { readonly arguments: readonly [ts.StringLiteralLike] };
+
+/** `createRequire(import.meta.url)('package')`. */
+function isRequire(node: ts.Node): node is Require {
+  if (!ts.isCallExpression(node) || !ts.isCallExpression(node.expression)) return false;
+  const { expression: maker } = node.expression;
+  const [specifier] = node.arguments;
+  return ts.isIdentifier(maker) && maker.text === 'createRequire' && !!specifier && ts.isStringLiteralLike(specifier);
 }
 
 function relativeSpecifier(from: string, target: string): string {

@@ -10,7 +10,7 @@ const into = process.argv[2] ?? join(root, '.cache', 'packages');
 execFileSync(process.execPath, [join(root, 'services/playground/build.ts')], { stdio: 'inherit' });
 for (const publication of publications) {
   const folder = join(into, publication.folder);
-  build(publication, folder);
+  await build(publication, folder);
   const tarball = pack(folder, into);
   process.stdout.write(`${tarball} ${(statSync(tarball).size / 1e3).toFixed(0)} kB\n`);
 }

@@ -12,6 +12,8 @@ export interface Publication {
   readonly entries?: Readonly<Record<string, string>>;
   /** Whether types of its exports are part of it: a package that is only run has none. */
   readonly isTyped: boolean;
+  /** Whether its modules are joined into few files: a process loads all of them when it starts. */
+  readonly isBundled: boolean;
   /** Its commands, as files of the folder. */
   readonly bin?: Readonly<Record<string, string>>;
   /** Modules that are part of it without being exports, as paths from the root: the image runs them by their files. */
@@ -67,6 +69,7 @@ export const publications: readonly Publication[] = [
       'test/cookbook': 'cookbook',
     },
     isTyped: true,
+    isBundled: true,
     peers: [],
     copied: ['ajv-formats', 'p-retry', 'is-network-error'],
     assets: [],
@@ -78,6 +81,7 @@ export const publications: readonly Publication[] = [
     readme: 'gateway/auth/README.md',
     entries: { '.': './auth/backend.ts' },
     isTyped: true,
+    isBundled: false,
     peers: [],
     copied: [],
     assets: [],
@@ -88,6 +92,7 @@ export const publications: readonly Publication[] = [
       'Typed client of the Agent Workflow Service for browsers and Node: streams that resume, remote tools, typed errors.',
     folder: 'services/client',
     isTyped: true,
+    isBundled: false,
     peers: [],
     copied: [],
     assets: [],
@@ -98,6 +103,7 @@ export const publications: readonly Publication[] = [
       'Runs graphs of LangGraph.js as agents of the Agent Workflow Service: one super-step a step, each committed.',
     folder: 'services/langgraph',
     isTyped: true,
+    isBundled: false,
     peers: ['@agent-workflow/graph'],
     copied: [],
     assets: [],
@@ -108,12 +114,14 @@ export const publications: readonly Publication[] = [
       'Runs agent workflows durably, with threads, runs, streams and memory, behind one URL; with the command agent-workflow.',
     folder: 'services/command',
     isTyped: false,
+    isBundled: true,
     bin: { 'agent-workflow': 'main.ts' },
     programs,
     peers: ['@agent-workflow/graph'],
     copied: [],
     assets: [
       'protos/*.proto',
+      'protos/wire/*.proto',
       'services/command/init/template/*',
       'gateway/guide/*.md',
       'gateway/pages/*.css',

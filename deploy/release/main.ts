@@ -20,11 +20,12 @@ const written = read('CHANGELOG.md');
 const changelog = isDry ? withVersion(written, version, new Date().toISOString().slice(0, 10)) : written;
 
 const into = join(root, '.cache', 'packages');
-const packed = publications.map((publication) => {
+const packed: { readonly name: string; readonly folder: string; readonly tarball: string }[] = [];
+for (const publication of publications) {
   const folder = join(into, publication.folder);
-  build(publication, folder);
-  return { name: publication.name, folder, tarball: pack(folder, into) };
-});
+  await build(publication, folder);
+  packed.push({ name: publication.name, folder, tarball: pack(folder, into) });
+}
 const faults = [
   ...versionFaults(version),
   ...changelogFaults(version, changelog),

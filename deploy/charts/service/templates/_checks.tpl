@@ -47,6 +47,11 @@ Checks that a schema cannot express, as settings that depend on each other. Fail
 {{- $problems = append $problems "global.serviceFile.auth is jwt: one of JWT_SECRET_KEY, JWT_PUBLIC_KEY, JWT_JWKS_URL must be set, in config or secretEnv" -}}
 {{- end -}}
 {{- end -}}
+{{- with $c.global.serviceFile -}}
+{{- if and .default_agent (not (hasKey (.agents | default dict) .default_agent)) -}}
+{{- $problems = append $problems (printf "global.serviceFile.default_agent is %q, which global.serviceFile.agents does not have" .default_agent) -}}
+{{- end -}}
+{{- end -}}
 {{- $several := or (gt (int $c.values.replicas) 1) $c.values.autoscaling.enabled -}}
 {{- if and $known $c.facts.http $c.facts.calls $several (not (has "REDIS_URL" $given)) -}}
 {{- $problems = append $problems "REDIS_URL must be set, in config or secretEnv, when there may be more than one replica: each would have its own limits, tools and tickets" -}}
@@ -68,9 +73,6 @@ Checks that a schema cannot express, as settings that depend on each other. Fail
 {{- if .enabled -}}
 {{- if $c.values.autoscaling.enabled -}}
 {{- $problems = append $problems "keda.enabled and autoscaling.enabled both scale the same pods: choose one" -}}
-{{- end -}}
-{{- if not .natsMonitoring -}}
-{{- $problems = append $problems "keda.natsMonitoring must be set: `host:port` of the monitoring port of NATS" -}}
 {{- end -}}
 {{- if gt (int .minReplicas) (int .maxReplicas) -}}
 {{- $problems = append $problems (printf "keda.minReplicas (%d) is more than maxReplicas (%d)" (int .minReplicas) (int .maxReplicas)) -}}

@@ -45,7 +45,14 @@
 {{- $file := .global.serviceFile -}}
 {{- $auth := ternary nil $file.auth (eq (toString $file.auth) "none") -}}
 {{- $authorization := ternary $file.authorization nil (ne (toString $file.authorization) "") -}}
-{{- dict "agent" $file.agent "auth" $auth "authorization" $authorization | toPrettyJson -}}
+{{- $content := dict "auth" $auth "authorization" $authorization -}}
+{{- if $file.agents -}}
+{{- $_ := set $content "agents" $file.agents -}}
+{{- with $file.default_agent }}{{ $_ := set $content "default_agent" . }}{{ end -}}
+{{- else -}}
+{{- $_ := set $content "agent" ($file.agent | default "/app/services/execution/agents/default.js:graph") -}}
+{{- end -}}
+{{- toPrettyJson $content -}}
 {{- end -}}
 
 {{/* A hash of the configuration: pods are replaced when it changes. */}}

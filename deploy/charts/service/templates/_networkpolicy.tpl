@@ -64,7 +64,7 @@
 {{- end }}
 {{- if .facts.countsRuns }}
 {{- with .values.worker.keda }}
-{{- if and .enabled .underWayMetric }}
+{{- if .enabled }}
 - from:
     - namespaceSelector:
         matchLabels:
