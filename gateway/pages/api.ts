@@ -1,4 +1,5 @@
 import type { Middleware } from '../http/context.ts';
+import { onlyFor } from '../http/only-for.ts';
 import { openedOnDemand } from './opened-on-demand.ts';
 import { answerWithPage } from './page.ts';
 
@@ -12,10 +13,12 @@ const assets = '/docs/assets/';
  */
 export function apiPages(): Middleware {
   const pages = openedOnDemand(() => import('./api-files.ts').then(({ readApiFiles }) => readApiFiles(path, assets)));
-  return async (ctx, next) => {
-    const isOurs = ctx.path === path || ctx.path.startsWith(assets);
-    const page = isOurs ? (await pages()).get(ctx.path) : undefined;
-    if (page) answerWithPage(ctx, page);
-    else await next();
-  };
+  return onlyFor(
+    (ctx) => ctx.path === path || ctx.path.startsWith(assets),
+    async (ctx, next) => {
+      const page = (await pages()).get(ctx.path);
+      if (page) answerWithPage(ctx, page);
+      else await next();
+    },
+  );
 }

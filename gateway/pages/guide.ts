@@ -1,5 +1,6 @@
 import { notFound } from '@agent-workflow/kit/errors';
 import type { Context, Middleware } from '../http/context.ts';
+import { onlyFor } from '../http/only-for.ts';
 import { openedOnDemand } from './opened-on-demand.ts';
 import { answerWithPage, type Page } from './page.ts';
 
@@ -9,10 +10,10 @@ import { answerWithPage, type Page } from './page.ts';
  */
 export function guidePages(): Middleware {
   const guide = openedOnDemand(() => import('./guide-files.ts').then(({ readGuide }) => readGuide()));
-  return async (ctx, next) => {
-    if (ctx.path === '/docs' || ctx.path.startsWith('/docs/')) answer(ctx, await guide());
-    else await next();
-  };
+  return onlyFor(
+    (ctx) => ctx.path === '/docs' || ctx.path.startsWith('/docs/'),
+    async (ctx) => answer(ctx, await guide()),
+  );
 }
 
 function answer(ctx: Context, guide: ReadonlyMap<string, Page>): void {

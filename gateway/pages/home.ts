@@ -6,26 +6,22 @@ import { answerWithPage, toPage, type Page } from './page.ts';
 /** Answers requests for the icon that browsers show, with or without `/docs`. */
 export function icon(): Middleware {
   let page: Page | undefined;
-  return async (ctx, next) => {
-    if (ctx.path !== '/favicon.ico') {
-      await next();
-      return;
-    }
+  return (ctx, next) => {
+    if (ctx.path !== '/favicon.ico') return next();
     page ??= toPage('svg', readFileSync(new URL('./assets/favicon.svg', import.meta.url)));
     answerWithPage(ctx, page);
+    return undefined;
   };
 }
 
 /** Leads browsers from `/` to another page. Other callers of `/` get what any unknown path gives. */
 export const homeAt =
   (location: string): Middleware =>
-  async (ctx, next) => {
-    if (ctx.path !== '/' || !isBrowser(ctx)) {
-      await next();
-      return;
-    }
+  (ctx, next) => {
+    if (ctx.path !== '/' || !isBrowser(ctx)) return next();
     sendHead(ctx, 302, ['Location', location, 'Vary', 'Accept', 'Content-Length', '0']);
     ctx.res.end();
+    return undefined;
   };
 
 /** A browser that opens a page names HTML; programs take any type. */

@@ -1,5 +1,6 @@
 import { notFound } from '@agent-workflow/kit/errors';
 import type { Context, Middleware } from '../http/context.ts';
+import { onlyFor } from '../http/only-for.ts';
 import { openedOnDemand } from './opened-on-demand.ts';
 import { answerWithPage, type Page } from './page.ts';
 
@@ -12,10 +13,10 @@ const path = '/playground';
  */
 export function playgroundPages(): Middleware {
   const pages = openedOnDemand(() => import('./playground-files.ts').then((files) => files.readPlayground(path)));
-  return async (ctx, next) => {
-    if (ctx.path === path || ctx.path.startsWith(`${path}/`)) answer(ctx, await pages());
-    else await next();
-  };
+  return onlyFor(
+    (ctx) => ctx.path === path || ctx.path.startsWith(`${path}/`),
+    async (ctx) => answer(ctx, await pages()),
+  );
 }
 
 function answer(ctx: Context, pages: ReadonlyMap<string, Page>): void {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { availableParallelism, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { processEnv } from '@agent-workflow/kit/env';
 import axe from 'axe-core';
@@ -65,6 +65,9 @@ function watch(page: Page, origin: string, expected: readonly RegExp[], faults: 
     if (protocol.startsWith('http') && target !== origin) note(`request to ${target}`);
   });
 }
+
+/** Times are bounds on an idle machine. On a busy one they are longer: twice, or as often as processes wait for each processor. */
+export const slack = (): number => Math.max(2, (loadavg()[0] ?? 0) / availableParallelism());
 
 /** What axe finds wrong with what the page shows now: rule and place of each. */
 export async function violationsIn(page: Page): Promise<string[]> {

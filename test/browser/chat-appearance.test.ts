@@ -1,9 +1,8 @@
 import test from 'ava';
-import { serve } from '../http/service.ts';
 import { openPage, sizes, violationsIn } from './browser.ts';
-import { browserTest } from './suite.ts';
+import { browserTest, servePages } from './suite.ts';
 
-const service = serve(test, 'chatting');
+const service = servePages(test, 'chatting');
 
 const markdown = [
   '# A heading\n\n#### A deep one\n\nSome **bold** text with a [link](https://example.com) and `code`.',

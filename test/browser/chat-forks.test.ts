@@ -1,11 +1,10 @@
 import test from 'ava';
 import type { Page } from 'playwright-core';
-import { serve } from '../http/service.ts';
 import { openPage, violationsIn } from './browser.ts';
-import { browserTest } from './suite.ts';
+import { browserTest, servePages } from './suite.ts';
 
 /** Keeps so few versions that those of older messages are gone. */
-const service = serve(test, 'chatting', { CHECKPOINT_KEEP: '2' });
+const service = servePages(test, 'chatting', { CHECKPOINT_KEEP: '2' });
 
 const messages = (page: Page) => page.getByRole('region', { name: 'Messages' });
 

@@ -1,12 +1,11 @@
 import test from 'ava';
-import { serve } from '../http/service.ts';
 import { inSeconds, makeToken } from '../servers/tokens.ts';
 import { openPage } from './browser.ts';
-import { browserTest } from './suite.ts';
+import { browserTest, servePages } from './suite.ts';
 
 const secret = 's'.repeat(32);
 const env = { JWT_SECRET_KEY: secret, JWT_ALGORITHM: 'HS256', HOST: '127.0.0.1' };
-const service = serve(test, 'chatting', env, { auth: 'jwt' });
+const service = servePages(test, 'chatting', env, { auth: 'jwt' });
 
 const tokenOf = (user: string): string =>
   makeToken('HS256', secret, { claims: { user_id: user, exp: inSeconds(600) } });

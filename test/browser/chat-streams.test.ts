@@ -1,17 +1,12 @@
-import { availableParallelism, loadavg } from 'node:os';
 import test from 'ava';
 import type { Page } from 'playwright-core';
-import { serve } from '../http/service.ts';
 import { openGate } from '../servers/gate.ts';
-import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
 import { until } from '../until.ts';
-import { openPage } from './browser.ts';
-import { browserTest } from './suite.ts';
+import { openPage, slack } from './browser.ts';
+import { openMortal } from './mortal.ts';
+import { browserTest, servePages } from './suite.ts';
 
-const service = serve(test, 'chatting');
-
-/** Times are bounds on an idle machine. On a busy one they are longer: twice, or as often as processes wait for each processor. */
-const slack = (): number => Math.max(2, (loadavg()[0] ?? 0) / availableParallelism());
+const service = servePages(test, 'chatting');
 
 const box = (page: Page) => page.getByRole('textbox', { name: 'Message', exact: true });
 const messages = (page: Page) => page.getByRole('region', { name: 'Messages' });
@@ -23,13 +18,11 @@ async function send(page: Page, text: string): Promise<void> {
 }
 
 browserTest(
-  'the gateway is killed in the middle of a run and started again: the run goes on, and nothing on the page is lost',
+  'the service is killed in the middle of a run and started again: the run goes on, and nothing on the page is lost',
   async (t) => {
-    await using workspace = await makeWorkspace('chatting');
+    await using mortal = await openMortal('chatting');
     await using gate = await openGate();
-    const env = { ...workspace.env, HOST: '127.0.0.1' };
-    await using first = await startStandalone(env);
-    const { page } = await openPage(t, `${first.url}/playground#/chat`, {
+    const { page } = await openPage(t, `${mortal.url}/playground#/chat`, {
       expected: [/ERR_/, /Failed to load resource/],
     });
     await send(page, 'before the cut');
@@ -40,12 +33,11 @@ browserTest(
     await saw(page, 'The first half,');
     await box(page).fill('not sent yet');
     await gate.visited(1);
-    await first.stop('SIGKILL');
+    await mortal.kill();
     await page.getByText('The connection to the run was cut. Connecting again').waitFor();
     await page.getByText('The connection is lost. Trying again').waitFor();
     gate.open();
-    await using second = await startStandalone({ ...env, PORT: new URL(first.url).port });
-    t.is(second.url, first.url);
+    await mortal.start();
     await page.getByText('The connection was cut and has resumed where it was').waitFor({ timeout: 60_000 });
     await saw(page, 'The first half, and the second.');
     await page.getByRole('status').filter({ hasText: 'Completed' }).waitFor();
@@ -161,6 +153,20 @@ async function slowestKey(page: Page, work: () => Promise<void>): Promise<number
   return (await read()).slowest;
 }
 
+/** Counts from here on how often the page writes to its storage. */
+async function countWrites(page: Page): Promise<() => Promise<number>> {
+  await page.evaluate(() => {
+    const found = globalThis as unknown as { writes: number };
+    found.writes = 0;
+    const write = Reflect.get(Storage.prototype, 'setItem');
+    Storage.prototype.setItem = function (...entry) {
+      found.writes++;
+      Reflect.apply(write, this, entry);
+    };
+  });
+  return () => page.evaluate(() => (globalThis as unknown as { writes: number }).writes);
+}
+
 browserTest(
   'a thread of 10,000 messages opens at its end, is typed and scrolled in within 50 ms, and loads what is older',
   async (t) => {
@@ -169,28 +175,31 @@ browserTest(
     const { page } = await openPage(t, `${service.url()}/playground#/chat/long`);
     await saw(page, `Message ${String(count - 1)}.`);
     await watchTasks(page);
-    const older = page.getByRole('button', { name: /Load older messages/ });
-    const before = async (): Promise<number> =>
-      Number(/\(([\d,]+)/.exec((await older.textContent()) ?? '')?.[1]?.replace(',', ''));
-    t.true((await before()) >= count - 300);
-    while ((await page.getByText('before these').count()) > 0) {
-      const now = await before();
-      await messages(page).evaluate((element) => {
+    const reads = await page.evaluate(() =>
+      performance.getEntriesByType('resource').filter(({ name }) => name.includes('/threads/long/messages')),
+    );
+    t.true(reads.length <= 3, `the messages were read ${String(reads.length)} times`);
+    while ((await page.getByRole('button', { name: /Load older messages|Loading/ }).count()) > 0) {
+      const height = await messages(page).evaluate((element) => {
         element.scrollTop = 0;
+        return element.scrollHeight;
       });
       await page.waitForFunction(
         (had) =>
-          !document.body.innerText.includes(`(${had} before these)`) && !document.body.innerText.includes('Loading …'),
-        now.toLocaleString('en'),
+          (document.querySelector('[aria-label="Messages"]')?.scrollHeight ?? 0) > had + 1000 ||
+          !/Load older messages|Loading …/.test(document.body.innerText),
+        height,
       );
     }
     const loading = await longestTask(page);
     t.log(`scrolling to the start, which loads 10,000 messages: the longest task took ${loading.toFixed(0)} ms`);
     t.true(loading <= 50 * slack());
     await watchTasks(page);
+    const writes = await countWrites(page);
     const typing = await slowestKey(page, () => box(page).pressSequentially('Typing while the thread is long.'));
     t.log(`typing: ${typing.toFixed(0)} ms to the next frame at most`);
     t.true(typing <= 50 * slack());
+    t.true((await writes()) < 16, 'a draft is kept when the hand rests, not with each key');
     for (let part = 0; part <= 20; part++)
       await messages(page).evaluate((element, at) => {
         element.scrollTop = element.scrollHeight * at;
@@ -206,15 +215,15 @@ browserTest('what is in sight stays where it is when an older page comes', async
   await fill('anchored', 400);
   const { page } = await openPage(t, `${service.url()}/playground#/chat/anchored`);
   await saw(page, 'Message 399.');
-  const button = page.getByRole('button', { name: /Load older messages/ });
-  const label = (await button.textContent()) ?? '';
   // The list is asked before and after in one go of the page: nothing can come between the scroll and the first look.
   const seen = await messages(page).evaluate((element) => {
     element.scrollTop = 300;
     return new Promise<number>((resolve) => requestAnimationFrame(() => resolve(element.scrollHeight)));
   });
-  await page.waitForFunction((had) => !document.body.innerText.includes(had), label);
+  await page.waitForFunction(
+    (had) => (document.querySelector('[aria-label="Messages"]')?.scrollHeight ?? 0) > had + 1000,
+    seen,
+  );
   const at = await messages(page).evaluate((element) => ({ top: element.scrollTop, height: element.scrollHeight }));
-  t.true(at.height > seen + 1000);
   t.true(Math.abs(at.top - 300 - (at.height - seen)) < 200, JSON.stringify({ seen, ...at }));
 });

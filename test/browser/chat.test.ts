@@ -1,11 +1,10 @@
 import test from 'ava';
 import type { Page } from 'playwright-core';
-import { serve } from '../http/service.ts';
 import { openGate } from '../servers/gate.ts';
 import { openPage, violationsIn } from './browser.ts';
-import { browserTest } from './suite.ts';
+import { browserTest, servePages } from './suite.ts';
 
-const service = serve(test, 'chatting');
+const service = servePages(test, 'chatting');
 
 const chat = (id = ''): string => `${service.url()}/playground#/chat${id && `/${id}`}`;
 
@@ -72,6 +71,22 @@ browserTest('a run is stopped by its button, the receipt is shown, and retry sta
   t.is(await messages(page).getByRole('article', { name: /^You/ }).count(), 1);
 });
 
+browserTest('the receipt of a stop goes when the next run begins, also one that the same reader sends', async (t) => {
+  await using gate = await openGate();
+  const { page } = await openPage(t, chat());
+  await page.getByText('Options').click();
+  await page.getByLabel('Further config, as a JSON object').fill(JSON.stringify({ gate: gate.url }));
+  await send(page, 'gate');
+  await saw(page, 'The first half,');
+  await page.getByRole('button', { name: 'Stop' }).click();
+  const receipt = page.getByText(/^Stopped: .*status stopped/);
+  await receipt.waitFor();
+  await send(page, 'the next one');
+  await saw(page, 'You said the next one.');
+  await status(page, 'Completed');
+  t.is(await receipt.count(), 0);
+});
+
 browserTest('a failed run says why, and retry sends the same message again', async (t) => {
   const { page } = await openPage(t, chat());
   await send(page, 'fail');
@@ -95,6 +110,37 @@ browserTest(
     await page.getByRole('alert').filter({ hasText: 'unknown_field' }).waitFor();
     t.is(await page.getByRole('textbox', { name: 'Message', exact: true }).inputValue(), 'hello');
     t.deepEqual(await violationsIn(page), []);
+  },
+);
+
+browserTest(
+  'an option that cannot be sent is unfolded each time, has the keyboard, and is mended at once',
+  async (t) => {
+    const { page } = await openPage(t, chat());
+    const fold = page.getByText(/^Options/);
+    const config = page.getByLabel('Further config, as a JSON object');
+    await fold.click();
+    await config.fill('[');
+    await fold.click();
+    for (const again of ['for the first time', 'and again']) {
+      await send(page, again);
+      await page.getByRole('alert').filter({ hasText: 'The config is not JSON' }).waitFor();
+      await config.waitFor();
+      t.true(await config.evaluate((element) => element === document.activeElement));
+      t.deepEqual(await violationsIn(page), []);
+      await fold.click();
+      t.false(await config.isVisible());
+    }
+    await fold.click();
+    await config.fill('{}');
+    await page.getByRole('alert').waitFor({ state: 'detached' });
+    await send(page, 'mended');
+    await saw(page, 'You said mended.');
+    await config.fill('[');
+    await fold.click();
+    await messages(page).getByRole('button', { name: 'Edit and fork' }).click();
+    await config.waitFor();
+    t.is(await page.getByRole('dialog').count(), 0);
   },
 );
 
@@ -137,7 +183,7 @@ browserTest('a thread is forked from a message, and a message is edited in a for
     .click();
   const dialog = page.getByRole('dialog', { name: 'Edit and fork' });
   await dialog.getByLabel('Message').fill('three');
-  await dialog.getByRole('button', { name: 'Fork and send' }).click();
+  await dialog.getByLabel('Message').press('Control+Enter');
   await saw(page, 'You said three.');
   await saw(page, 'You said one.');
   t.is(await messages(page).getByText('You said two.').count(), 0);
@@ -337,4 +383,45 @@ browserTest('a question that another tab has answered is gone when its answer is
   await saw(page, 'The trip:');
   await form(page).waitFor({ state: 'detached' });
   t.is(await form(page).count(), 0);
+});
+
+browserTest('the name of a thread is the heading of its chat and stands in the title of the page', async (t) => {
+  const { page } = await openPage(t, chat());
+  const title = await page.title();
+  await page.getByText('Options').click();
+  await page.getByLabel('Name of a new thread').fill('A trip to the sea');
+  await send(page, 'hello');
+  await page.getByRole('heading', { name: 'A trip to the sea', level: 1 }).waitFor();
+  await saw(page, 'You said hello.');
+  await page.reload();
+  await page.getByRole('heading', { name: 'A trip to the sea', level: 1 }).waitFor();
+  t.is(await page.title(), `A trip to the sea · ${title}`);
+  await page.getByRole('link', { name: 'New chat' }).click();
+  await page.getByRole('heading', { name: 'New chat', level: 1 }).waitFor();
+  t.is(await page.title(), title);
+});
+
+browserTest('a thread that was deleted elsewhere is not made again: its draft goes on in a new chat', async (t) => {
+  const { page } = await openPage(t, chat(), { expected: [/404/] });
+  await send(page, 'hello');
+  await saw(page, 'You said hello.');
+  await status(page, 'Completed');
+  const threadId = decodeURIComponent(/#\/chat\/([^?]+)/.exec(page.url())?.[1] ?? '');
+  await service.send('DELETE', `/v1/threads/${threadId}`);
+  await page
+    .getByLabel('Attach files')
+    .setInputFiles([{ name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('Notes.') }]);
+  await send(page, 'and this');
+  await page.getByRole('alert').filter({ hasText: 'This thread is gone' }).waitFor();
+  t.deepEqual(await violationsIn(page), []);
+  t.is((await service.send('GET', `/v1/threads/${threadId}`)).status, 404);
+  await page.getByRole('button', { name: 'Begin a new chat with it' }).click();
+  await page.getByRole('heading', { name: 'New chat', level: 1 }).waitFor();
+  t.is(await messages(page).getByRole('article').count(), 0);
+  t.is(await page.getByRole('textbox', { name: 'Message', exact: true }).inputValue(), 'and this');
+  await page.getByRole('button', { name: 'Send', exact: true }).click();
+  await saw(page, 'You said and this.');
+  await messages(page).getByRole('link', { name: 'notes.txt' }).waitFor();
+  t.false(page.url().includes(threadId));
+  t.is((await service.send('GET', `/v1/threads/${threadId}`)).status, 404);
 });

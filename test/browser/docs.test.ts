@@ -1,11 +1,10 @@
 import test, { type ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
-import { serve } from '../http/service.ts';
 import { openPage, violationsIn } from './browser.ts';
-import { browserTest } from './suite.ts';
+import { browserTest, servePages } from './suite.ts';
 
-const open = serve(test);
-const signedIn = serve(test, 'obedient', { HOST: '127.0.0.1', JWT_SECRET_KEY: 's'.repeat(32) }, { auth: 'jwt' });
+const open = servePages(test);
+const signedIn = servePages(test, 'obedient', { HOST: '127.0.0.1', JWT_SECRET_KEY: 's'.repeat(32) }, { auth: 'jwt' });
 
 /** Each size and each colour once: what is wrong with a page hangs on the one or on the other. */
 const appearances = [

@@ -2,13 +2,12 @@ import { createClient, type Client, type NewMemory } from '@agent-workflow/clien
 import { retrievalStrategies, distanceMetrics } from '@agent-workflow/protos/lists';
 import test, { type ExecutionContext } from 'ava';
 import type { Locator, Page } from 'playwright-core';
-import { serve } from '../http/service.ts';
 import { openPage, violationsIn } from './browser.ts';
-import { browserTest } from './suite.ts';
+import { browserTest, servePages } from './suite.ts';
 
-const service = serve(test);
-const forgetting = serve(test);
-const large = serve(test);
+const service = servePages(test);
+const forgetting = servePages(test);
+const large = servePages(test);
 
 const clientOf = (of = service): Client => createClient({ url: of.url() });
 
@@ -99,6 +98,7 @@ browserTest('filters, limit and threshold narrow every column, and what cannot b
   await page.getByRole('button', { name: 'Search', exact: true }).click();
   await page.getByText('Least score must be a number from 0 to 1').waitFor();
   await page.getByText('Filters is not JSON', { exact: false }).waitFor();
+  t.is(await page.evaluate(() => document.activeElement?.getAttribute('name')), 'score_threshold');
 
   await page.getByRole('spinbutton', { name: 'Least score' }).fill('0');
   await page.getByRole('textbox', { name: 'Filters' }).fill('{"year": {"$near": 1}}');

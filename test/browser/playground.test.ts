@@ -1,9 +1,9 @@
-import { serve } from '../http/service.ts';
+import { createClient } from '@agent-workflow/client';
 import test from 'ava';
 import { openPage, sizes, violationsIn } from './browser.ts';
-import { browserTest } from './suite.ts';
+import { browserTest, servePages } from './suite.ts';
 
-const service = serve(test, 'obedient', { JWT_SECRET_KEY: 's'.repeat(32), HOST: '127.0.0.1' });
+const service = servePages(test, 'obedient', { JWT_SECRET_KEY: 's'.repeat(32), HOST: '127.0.0.1' });
 
 const views = ['Chat', 'Threads', 'Runs', 'Memory'];
 
@@ -20,6 +20,59 @@ browserTest(
     await page.getByRole('main', { name: 'Runs' }).waitFor();
   },
 );
+
+browserTest('the title of the page names what is open', async (t) => {
+  const config = { thread_id: 'titled', thread_name: 'A trip' };
+  const { meta } = await createClient({ url: service.url() }).invoke({
+    messages: [{ role: 'user', content: 'hello' }],
+    config,
+  });
+  const { page } = await openPage(t, `${service.url()}/playground`);
+  const base = await page.title();
+  const titles = {
+    threads: 'Threads',
+    'threads/titled': 'A trip',
+    runs: 'Runs',
+    [`runs/${meta.run_id}`]: `Run ${meta.run_id}`,
+    memory: 'Memory',
+    'memory?tab=all': 'All memories',
+  };
+  for (const [hash, title] of Object.entries(titles)) {
+    await page.evaluate((to) => {
+      location.hash = `#/${to}`;
+    }, hash);
+    await page.waitForFunction((wanted) => document.title === wanted, `${title} · ${base}`);
+  }
+  await page.getByRole('link', { name: 'Chat' }).click();
+  await page.waitForFunction((wanted) => document.title === wanted, base);
+  t.is(await page.title(), base);
+});
+
+browserTest('an address that names no page says so', async (t) => {
+  const { page } = await openPage(t, `${service.url()}/playground#/nope`);
+  await page.getByRole('alert').filter({ hasText: 'There is no page “nope”.' }).waitFor();
+  t.regex(await page.title(), /^No such page/);
+  t.is(await page.getByRole('navigation', { name: 'Views' }).locator('[aria-current]').count(), 0);
+  t.deepEqual(await violationsIn(page), []);
+  await page.getByRole('link', { name: 'Begin a new chat' }).click();
+  await page.getByRole('heading', { name: 'New chat' }).waitFor();
+});
+
+browserTest('on a phone the links to the views and the button for the token stand in one line', async (t) => {
+  const { page } = await openPage(t, `${service.url()}/playground`, { size: 'phone' });
+  await page.evaluate(() => sessionStorage.setItem('token', 'a token'));
+  await page.reload();
+  const header = page.getByRole('banner');
+  await header.getByRole('button', { name: 'Change token' }).waitFor();
+  t.deepEqual(await header.getByRole('link').allInnerTexts(), ['Skip to the content', ...views, 'Docs']);
+  const inLine = header.getByRole('link', { name: /^(?!Skip)/ }).or(header.getByRole('button'));
+  const boxes = await Promise.all((await inLine.all()).map((each) => each.boundingBox()));
+  t.is(boxes.length, views.length + 2);
+  const middles = boxes.map((box) => (box ? box.y + box.height / 2 : NaN));
+  t.true(Math.max(...middles) - Math.min(...middles) < 4, JSON.stringify(boxes));
+  t.true(boxes.every((box) => box !== null && box.height >= 24 && box.x + box.width <= sizes.phone.width));
+  t.deepEqual(await violationsIn(page), []);
+});
 
 for (const size of ['desktop', 'phone'] as const) {
   for (const colorScheme of ['light', 'dark'] as const) {

@@ -1,13 +1,12 @@
 import { createClient, type Client } from '@agent-workflow/client';
 import test, { type ExecutionContext } from 'ava';
 import type { Page } from 'playwright-core';
-import { serve } from '../http/service.ts';
 import { openGate, type Gate } from '../servers/gate.ts';
-import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
-import { openPage, violationsIn, type PageOptions } from './browser.ts';
-import { browserTest } from './suite.ts';
+import { openPage, slack, violationsIn, type PageOptions } from './browser.ts';
+import { openMortal } from './mortal.ts';
+import { browserTest, servePages } from './suite.ts';
 
-const service = serve(test, 'touring');
+const service = servePages(test, 'touring');
 const client = (): Client => createClient({ url: service.url() });
 
 /** Starts a run that does what the order says. */
@@ -60,6 +59,20 @@ browserTest('the list shows runs that failed with the reason, that sleep with th
   await rowOf(page, sleeping).waitFor();
   t.is(await rowOf(page, runs.failed).count(), 0);
   await client().runs.cancel(sleeping);
+});
+
+browserTest('a status that there is not is named and lists no run, until one that there is is chosen', async (t) => {
+  const id = await ended('plan 1');
+  const page = await open(t, '?status=bogus');
+  await page
+    .getByRole('alert')
+    .getByText(/no status “bogus”/)
+    .waitFor();
+  t.is(await page.getByRole('row').count(), 0);
+  t.is(await page.getByRole('combobox', { name: 'Status' }).inputValue(), 'bogus');
+  t.deepEqual(await violationsIn(page), []);
+  await page.getByRole('combobox', { name: 'Status' }).selectOption('completed');
+  await rowOf(page, id).waitFor();
 });
 
 browserTest('a run is stopped from the list after a question, and not when the question is left', async (t) => {
@@ -167,7 +180,7 @@ browserTest('a link to a run that is not there says so', async (t) => {
 
 browserTest('the graph counts the visits of its nodes, in the drawing and in a table', async (t) => {
   const page = await open(t, `/${await ended('plan 3')}`);
-  await shows(page, 'img', /^Graph of 9 nodes .*plan 3 times, completed; report 1 times, completed/);
+  await shows(page, 'img', /^Graph of 9 nodes .*plan 3 times, completed; report once, completed/);
   await page.getByText('Nodes', { exact: true }).click();
   await shows(page, 'row', /^plan node completed 3 /);
   await shows(page, 'row', /^report sub-graph completed 1 /);
@@ -178,19 +191,18 @@ browserTest('the graph counts the visits of its nodes, in the drawing and in a t
 browserTest(
   'a run that is followed goes on behind a killed service: what was replayed, cut, restarted and live is told apart',
   async (t) => {
-    await using workspace = await makeWorkspace('touring');
+    await using mortal = await openMortal('touring');
     await using gate = await openGate();
-    const killed = await startStandalone(workspace.env);
-    const id = await start('wait', gate, createClient({ url: killed.url }));
+    const id = await start('wait', gate, createClient({ url: mortal.url }));
     await gate.visited(1);
-    const page = await open(t, `/${id}`, { expected: [/net::ERR_/] }, killed.url);
+    const page = await open(t, `/${id}`, { expected: [/net::ERR_/] }, mortal.url);
     await shows(page, 'img', /Running now: wait\./);
     await shows(page, 'button', /^Step 1 wait .*running/);
     await page.getByText('Live', { exact: true }).waitFor();
-    await killed.stop('SIGKILL');
+    await mortal.kill();
     await page.getByText(/^The connection was cut\. It is made again behind event \d+/).waitFor();
 
-    await using _ = await startStandalone({ ...workspace.env, PORT: new URL(killed.url).port });
+    await mortal.start();
     await gate.visited(2);
     await page.getByText(/^Live again: resumed behind event \d+$/).waitFor();
     await shows(page, 'button', /^Step 1 wait .*running.*restarted once after its worker was lost/);
@@ -279,8 +291,9 @@ browserTest('a run of 5,000 events answers the hand within 50 ms', async (t) => 
   const tookMs: number[] = [];
   for (let round = 0; round < 4; round++) tookMs.push(await slowest(page, () => browse(page)));
   t.log(`the slowest interaction of each round took ${tookMs.join(', ')} ms`);
-  // What else the machine does lengthens some rounds, and what the page does all of them; a busy one takes twice the time.
-  t.true(Math.min(...tookMs) <= 100);
+  t.true((tookMs[0] ?? Infinity) <= 50 * slack(), 'the first round, when all is drawn for the first time');
+  // What else the machine does lengthens some rounds, and what the page does all of them.
+  t.true(Math.min(...tookMs) <= 50 * slack());
 });
 
 browserTest('a run that says 5,000 chunks while it is followed never holds the page for 100 ms', async (t) => {

@@ -1,5 +1,6 @@
 import { processEnv } from '@agent-workflow/kit/env';
 import test, { type ExecutionContext } from 'ava';
+import { serve } from '../http/service.ts';
 import { hasBrowser } from './browser.ts';
 
 const env = processEnv();
@@ -14,4 +15,10 @@ const isRequired = env['REQUIRE_SERVERS'] === '1' && env['BROWSER'] === '1';
 export function browserTest(title: string, work: (t: ExecutionContext) => Promise<void>): void {
   if (env['BROWSER'] === '1' && (hasBrowser || isRequired)) test.serial(title, work);
   else test.serial.skip(`${title} (npm run test:browser, with Chromium)`, work);
+}
+
+/** A service whose pages a browser opens: to a page, all that has another address than its own is foreign. */
+export function servePages(...options: Parameters<typeof serve>): ReturnType<typeof serve> {
+  const service = serve(...options);
+  return { ...service, url: service.origin };
 }

@@ -1,13 +1,12 @@
 import { createClient, type Client } from '@agent-workflow/client';
 import test, { type ExecutionContext } from 'ava';
 import type { Locator, Page } from 'playwright-core';
-import { serve } from '../http/service.ts';
 import { openPage, violationsIn } from './browser.ts';
-import { browserTest } from './suite.ts';
+import { browserTest, servePages } from './suite.ts';
 
-const service = serve(test);
-const large = serve(test);
-const forgetful = serve(test, 'obedient', { CHECKPOINT_KEEP: '2' });
+const service = servePages(test);
+const large = servePages(test);
+const forgetful = servePages(test, 'obedient', { CHECKPOINT_KEEP: '2' });
 
 const clientOf = (of = service): Client => createClient({ url: of.url() });
 
@@ -32,6 +31,7 @@ browserTest('threads are found by the text of their names, ids and metadata', as
   await links(page).filter({ hasText: 'A walk' }).waitFor();
   await links(page).filter({ hasText: 'A trip' }).waitFor({ state: 'detached' });
   t.is(new URL(page.url()).hash, '#/threads?search=porto');
+  await page.getByRole('status').getByText('1 thread', { exact: true }).waitFor();
   await page.getByRole('searchbox', { name: 'Search' }).fill('nowhere at all');
   await page.getByText('No thread holds this text.').waitFor();
   await page.goto(`${service.url()}/playground#/threads?search=found-1`);

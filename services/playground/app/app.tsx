@@ -4,6 +4,7 @@ import { ChatView } from '../views/chat/chat-view.tsx';
 import { MemoryView } from '../views/memory/memory-view.tsx';
 import { RunsView } from '../views/runs/runs-view.tsx';
 import { ThreadsView } from '../views/threads/threads-view.tsx';
+import { NoPage } from './no-page.tsx';
 import { SignIn } from './sign-in.tsx';
 
 followAddress();
@@ -18,7 +19,7 @@ const contents: Readonly<Record<View, () => preact.JSX.Element>> = {
 
 /** The whole page: its navigation, the view that the address names, and the dialog that asks for a token. */
 export function App() {
-  const { view } = route.value;
+  const { view, unknown } = route.value;
   const Content = contents[view];
   return (
     <>
@@ -29,7 +30,11 @@ export function App() {
         <strong>Playground</strong>
         <nav aria-label="Views">
           {views.map((each) => (
-            <a key={each} href={toHash({ view: each })} aria-current={each === view ? 'page' : undefined}>
+            <a
+              key={each}
+              href={toHash({ view: each })}
+              aria-current={each === view && unknown === undefined ? 'page' : undefined}
+            >
               {titles[each]}
             </a>
           ))}
@@ -38,19 +43,20 @@ export function App() {
         {token.value !== '' && (
           <button
             type="button"
+            aria-label="Change token"
             onClick={() => {
               signInReason.value = 'wanted';
             }}
           >
-            Change token
+            Token
           </button>
         )}
       </header>
       <p class="connection" role="status">
         {isReachable.value ? '' : 'The connection is lost. Trying again …'}
       </p>
-      <main id="content" tabIndex={-1} aria-label={titles[view]}>
-        <Content />
+      <main id="content" tabIndex={-1} aria-label={unknown === undefined ? titles[view] : 'No such page'}>
+        {unknown === undefined ? <Content /> : <NoPage name={unknown} />}
       </main>
       {signInReason.value && <SignIn reason={signInReason.value} />}
     </>

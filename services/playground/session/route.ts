@@ -8,16 +8,20 @@ export type View = (typeof views)[number];
 interface Route {
   readonly view: View;
   readonly id?: string;
+  /** The name of a page that does not exist. */
+  readonly unknown?: string;
   readonly query: Readonly<Record<string, string>>;
 }
 
-/** `#/runs/abc?tab=graph` → the view `runs` of the run `abc`. Anything else is the chat. */
+/** `#/runs/abc?tab=graph` → the view `runs` of the run `abc`. An empty address is the chat. */
 function parseRoute(hash: string): Route {
   const [path = '', search = ''] = hash.replace(/^#\/?/, '').split('?', 2);
   const [name, id] = path.split('/', 2);
   const view = views.find((known) => known === name) ?? 'chat';
   const opened = id === undefined || id === '' ? undefined : decode(id);
-  return { view, ...(opened !== undefined && { id: opened }), query: Object.fromEntries(new URLSearchParams(search)) };
+  const unknown = name !== undefined && name !== '' && name !== view ? decode(name) : undefined;
+  const query = Object.fromEntries(new URLSearchParams(search));
+  return { view, query, ...(unknown !== undefined && { unknown }), ...(opened !== undefined && { id: opened }) };
 }
 
 /** The address of a route, from the `#` on. */

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { clockTime, counted, dayTime, duration } from './format.ts';
+import { clockTime, counted, dayTime, duration, times } from './format.ts';
 
 test('a duration is written in the units that fit it', (t) => {
   const written = [-5, 0, 999, 1000, 59_900, 60_000, 3_599_000, 3_600_000, 47 * 3_600_000, 72 * 3_600_000].map(
@@ -18,7 +18,12 @@ test('a time of today is written without its day, and one that is none not at al
 
 test('one is not many', (t) => {
   t.deepEqual(
-    [0, 1, 2].map((count) => counted(count, 'step')),
-    ['0 steps', '1 step', '2 steps'],
+    [0, 1, 1200].map((count) => counted(count, 'step')),
+    ['0 steps', '1 step', '1,200 steps'],
   );
+  t.deepEqual(
+    [1, 2].map((count) => counted(count, 'memory', 'memories')),
+    ['1 memory', '2 memories'],
+  );
+  t.deepEqual([1, 2].map(times), ['once', '2 times']);
 });

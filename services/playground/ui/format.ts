@@ -26,6 +26,14 @@ export function dayTime(at: number, now: number): string {
   return day.format(at) === day.format(now) ? clockTime(at) : `${day.format(at)}, ${clockTime(at)}`;
 }
 
-/** A count with its noun: `1 step`, `2 steps`. */
-export const counted = (count: number, noun: string): string =>
-  `${count.toLocaleString()} ${noun}${count === 1 ? '' : 's'}`;
+const numbers = new Intl.NumberFormat('en');
+
+/** A number for people, as the page's English has it: `1,200`. */
+export const grouped = (count: number): string => numbers.format(count);
+
+/** A count with its noun: `1 step`, `2 steps`, and with `memories` as the many `2 memories`. */
+export const counted = (count: number, noun: string, many = `${noun}s`): string =>
+  `${grouped(count)} ${count === 1 ? noun : many}`;
+
+/** How often: `once`, `2 times`. */
+export const times = (count: number): string => (count === 1 ? 'once' : counted(count, 'time'));

@@ -1,26 +1,25 @@
 import type { Pages } from '../session/pages.ts';
 import { ErrorNote } from './error-note.tsx';
+import { counted } from './format.ts';
 
 interface LoadMoreProps {
   readonly pages: Pages<unknown>;
-  /** What the list holds: `threads`. */
-  readonly things: string;
+  /** What the list holds one of: `thread`. */
+  readonly thing: string;
+  /** Many of them, where an `s` does not do. */
+  readonly things?: string;
   readonly more: () => void;
   readonly again: () => void;
 }
 
 /** The end of a list: how much of it is shown, what went wrong, and the button for the next page. */
-export function LoadMore({ pages: { items, cursor, error, isLoading }, things, more, again }: LoadMoreProps) {
-  const count = items.length.toLocaleString();
+export function LoadMore({ pages, thing, things = `${thing}s`, more, again }: LoadMoreProps) {
+  const { items, cursor, error, isLoading } = pages;
   return (
     <div class="load-more">
       {error !== undefined && <ErrorNote error={error} again={items.length === 0 ? again : more} />}
       <span class="hint" role="status">
-        {sentenceOf(
-          isLoading,
-          items.length,
-          cursor === undefined ? `${count} ${things}` : `The first ${count} ${things}`,
-        )}
+        {sentenceOf(pages, thing, things)}
       </span>
       {cursor !== undefined && (
         <button type="button" disabled={isLoading} onClick={more}>
@@ -31,7 +30,9 @@ export function LoadMore({ pages: { items, cursor, error, isLoading }, things, m
   );
 }
 
-function sentenceOf(isLoading: boolean, count: number, shown: string): string {
+function sentenceOf({ items: { length }, cursor, isLoading }: Pages<unknown>, thing: string, things: string): string {
   if (isLoading) return 'Loading …';
-  return count === 0 ? '' : shown;
+  if (length === 0) return '';
+  if (cursor === undefined) return counted(length, thing, things);
+  return length === 1 ? `The first ${thing}` : `The first ${counted(length, thing, things)}`;
 }

@@ -15,6 +15,10 @@ interface VirtualListProps<T> {
   readonly render: (item: T, index: number) => ComponentChildren;
   /** The height of an item before it is measured, in pixels. */
   readonly estimate: number;
+  /** Whether nearly all items have one height: the first that is measured then tells that of all that are not. */
+  readonly isEven?: boolean;
+  /** Changes whenever `items` holds others than before and is the same array; it need not where some were only added. */
+  readonly version?: number;
   /** Stays at the end while items are added there, unless the reader has scrolled up. */
   readonly followsEnd?: boolean;
   /** Called when the reader comes near the start: items that are added there do not move those in sight. */
@@ -28,17 +32,20 @@ const nearStart = 600;
 
 /** A list that holds only the items in sight and a few around them, of whatever height each is. */
 export function VirtualList<T>({ label, items, keyOf, render, estimate, ...options }: VirtualListProps<T>) {
-  const { followsEnd = false, onNearStart } = options;
+  const { isEven = false, version, followsEnd = false, onNearStart } = options;
   const scroller = useRef<HTMLDivElement>(null);
   const [, redraw] = useReducer((count: number) => count + 1, 0);
   const held = useRef<Virtualizer<HTMLDivElement, HTMLLIElement> | undefined>(undefined);
   const wasAtEnd = useRef(followsEnd);
   const lastTop = useRef(0);
+  const height = useRef<number | undefined>(undefined);
+  // Another function of keys has the places of all items worked out again, which takes long where they are many.
+  const getItemKey = useCallback((index: number) => keyOf(items[index] as T, index), [items, version]);
   const ofVirtual = {
     count: items.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => estimate,
-    getItemKey: (index: number) => keyOf(items[index] as T, index),
+    estimateSize: () => height.current ?? estimate,
+    getItemKey,
     overscan: 6,
     ...(followsEnd && { anchorTo: 'end' as const }),
     scrollToFn: elementScroll,
@@ -49,7 +56,13 @@ export function VirtualList<T>({ label, items, keyOf, render, estimate, ...optio
   const virtual = (held.current ??= new Virtualizer(ofVirtual));
   virtual.setOptions(ofVirtual);
   const measure = useCallback((element: HTMLLIElement | null) => {
-    if (element) virtual.measureElement(element);
+    if (!element) return;
+    // Each item whose height is not the estimated one moves all that follow it.
+    if (isEven && height.current === undefined && element.isConnected) {
+      height.current = element.offsetHeight;
+      virtual.measure();
+    }
+    virtual.measureElement(element);
   }, []);
   useEffect(() => virtual._didMount(), []);
   useLayoutEffect(() => {

@@ -1,10 +1,10 @@
 import { useId } from 'preact/hooks';
-import type { FormField, FormModel, FormTexts } from './schema-form.ts';
+import { chosenOf, type FormFaults, type FormField, type FormModel, type FormTexts } from './schema-form.ts';
 
 interface SchemaFieldsProps {
   readonly form: FormModel;
   readonly texts: FormTexts;
-  readonly errors?: Readonly<Record<string, string>> | undefined;
+  readonly errors?: FormFaults | undefined;
   readonly onChange: (texts: FormTexts) => void;
 }
 
@@ -34,17 +34,22 @@ interface FieldProps {
 
 function Field({ field, text, error, onText }: FieldProps) {
   const id = useId();
-  const { label, description, isRequired, fallback } = field;
-  const hint = [description, fallback !== undefined && fallback !== '' && `default ${fallback}`]
+  const { kind, label, description, isRequired, fallback } = field;
+  const hint = [description, fallback !== undefined && fallback !== '' && `default ${shownAs(kind, fallback)}`]
     .filter(Boolean)
     .join('; ');
+  const name = `${label}${isRequired ? ' (required)' : ''}`;
+  const given = { id, field, text, onText, isWrong: error !== undefined };
   return (
     <div class="field">
-      <label for={id}>
-        {label}
-        {isRequired ? ' (required)' : ''}
-      </label>
-      <Input {...{ id, field, text, onText, isWrong: error !== undefined }} />
+      {kind === 'choices' ? (
+        <Choices {...given} name={name} />
+      ) : (
+        <>
+          <label for={id}>{name}</label>
+          <Input {...given} />
+        </>
+      )}
       {hint !== '' && (
         <p class="hint" id={`${id}-hint`}>
           {hint}
@@ -102,6 +107,34 @@ function Input({ id, field: { kind, choices = ['true', 'false'] }, text, isWrong
     />
   );
 }
+
+/** A box to tick for each value that a list may hold. */
+function Choices({ id, name, field: { choices = [] }, text, isWrong, onText }: InputProps & { readonly name: string }) {
+  const chosen = chosenOf(text);
+  const choose = (choice: string, isOn: boolean): void => {
+    const now = choices.filter((each) => (each === choice ? isOn : chosen.includes(each)));
+    onText(now.length === 0 ? '' : `[${now.join(',')}]`);
+  };
+  return (
+    <fieldset class="choices">
+      <legend>{name}</legend>
+      {choices.map((choice) => (
+        <label key={choice} class="check">
+          <input
+            type="checkbox"
+            aria-invalid={isWrong}
+            {...(isWrong && { 'aria-describedby': `${id}-error` })}
+            checked={chosen.includes(choice)}
+            onChange={(event) => choose(choice, event.currentTarget.checked)}
+          />
+          {labelOf(choice)}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+const shownAs = (kind: FormField['kind'], text: string): string => (kind === 'choice' ? labelOf(text) : text);
 
 /** A choice that is a text is shown without its quotes. */
 function labelOf(choice: string): string {

@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { bareField, formOf, readForm, readJson } from './schema-form.ts';
+import { bareField, defaultTexts, formOf, readForm, readJson } from './schema-form.ts';
 
 const types = ['string', 'number', 'integer', 'boolean', 'array', 'object'] as const;
 
@@ -28,7 +28,7 @@ test('each property of an object is a field of its kind, and what has no form is
     ['text', 'integer', 'choice', 'json', 'json'],
   );
   t.like(fields[0], { label: 'name', description: 'Who', fallback: 'Ada', isRequired: true });
-  t.like(fields[1], { fallback: '0', isRequired: false, minimum: 0 });
+  t.like(fields[1], { fallback: '0', isRequired: false, constraints: { minimum: 0 } });
   t.deepEqual(fields[2]?.choices, ['"good"', '"bad"']);
 });
 
@@ -88,6 +88,28 @@ test('a schema of one value makes one field', (t) => {
   t.deepEqual(readForm(formOf({ type: 'boolean' }), { [bareField]: 'true' }), { value: true });
   t.deepEqual(readForm(formOf(undefined), { [bareField]: '{"a":1}' }), { value: { a: 1 } });
   t.is(formOf({ type: 'object' }).fields[0]?.kind, 'json');
+});
+
+test('a list of values that a schema names is chosen from them, and nothing chosen is an empty list where one is required', (t) => {
+  const tags = { type: 'array', items: { enum: ['a', 1, ['b']] }, minItems: 1 };
+  const form = formOf(schemaOf({ tags, more: tags }, ['tags']));
+  t.like(form.fields[0], { kind: 'choices', choices: ['"a"', '1', '["b"]'] });
+  t.deepEqual(readForm(form, { tags: '["a",["b"]]' }), { value: { tags: ['a', ['b']] } });
+  t.deepEqual(readForm(form, {}), { errors: { tags: 'must have at least 1 item' } });
+});
+
+test('defaults stand as they would be typed, and what cannot be chosen is no default', (t) => {
+  const form = formOf(
+    schemaOf({
+      name: { type: 'string', default: 'Ada' },
+      on: { type: 'boolean', default: false },
+      mood: { type: 'string', enum: ['good', 'bad'], default: 'good' },
+      gone: { enum: ['good', 'bad'], default: 'better' },
+      list: { type: 'array', default: [1] },
+      none: { type: 'string' },
+    }),
+  );
+  t.deepEqual(defaultTexts(form), { name: 'Ada', on: 'false', mood: '"good"', list: '[1]' });
 });
 
 test('a text that is no JSON says where', (t) => {

@@ -5,7 +5,7 @@ import { JsonView } from '../../ui/json-view.tsx';
 import { Markdown, Plain } from '../../ui/markdown.tsx';
 import { safeAddress } from '../../ui/safe-text.ts';
 import type { Entry } from './conversation.ts';
-import { mediaOf, type MediaSource } from './media.ts';
+import { labelOf, mediaOf, type MediaSource } from './media.ts';
 
 interface BlocksProps {
   readonly entry: Entry;
@@ -90,7 +90,7 @@ function Folded({ kind, name, value, isBad = false }: FoldedProps) {
 }
 
 /** The beginning of a value, for a line. */
-function digest(value: unknown): string {
+export function digest(value: unknown): string {
   const json = typeof value === 'string' ? value.slice(0, 200) : JSON.stringify(value ?? null);
   return json.length > 100 ? `${json.slice(0, 100)} …` : json;
 }
@@ -104,10 +104,10 @@ function ToolResult({ block, name }: { readonly block: Block; readonly name: str
 
 function Media({ block }: { readonly block: Block }) {
   const source = mediaOf(block, location.origin);
-  const label = textOf(block, 'alt') || textOf(block, 'name') || textOf(block, 'filename') || nameOf(block.type);
+  const label = labelOf(block);
   if (!source) return <Folded kind={block.type} name="" value={block} />;
   if (source.kind === 'file') return <FileMedia {...{ type: block.type, fileId: source.fileId, label }} />;
-  return <Shown {...{ type: block.type, source, label }} />;
+  return <Shown {...{ type: block.type, source }} label={label ?? nameOf(block.type)} />;
 }
 
 const nameOf = (type: string): string => type.charAt(0).toUpperCase() + type.slice(1);
@@ -133,24 +133,30 @@ function Shown({ type, source: { kind, address }, label }: ShownProps) {
   );
 }
 
-/** A file of the service, read with the token of this tab and kept while it is shown. */
+/** A file of the service, read with the token of this tab and kept while it is shown. Its record names it when its block does not. */
 function FileMedia({
   type,
   fileId,
-  label,
+  label: given,
 }: {
   readonly type: string;
   readonly fileId: string;
-  readonly label: string;
+  readonly label: string | undefined;
 }) {
   const [address, setAddress] = useState<string>();
+  const [filename, setFilename] = useState<string>();
   const [error, setError] = useState<unknown>();
   useEffect(() => {
     const controller = new AbortController();
     let made: string | undefined;
-    client.files.get(fileId, { signal: controller.signal }).then(
-      (blob) => {
-        if (!controller.signal.aborted) setAddress((made = URL.createObjectURL(blob)));
+    const { signal } = controller;
+    // A file whose record cannot be read is shown without its name.
+    const name = given === undefined ? client.files.info(fileId, { signal }).catch(() => undefined) : undefined;
+    Promise.all([client.files.get(fileId, { signal }), name]).then(
+      ([blob, info]) => {
+        if (controller.signal.aborted) return;
+        setFilename(info?.filename);
+        setAddress((made = URL.createObjectURL(blob)));
       },
       (thrown: unknown) => {
         if (!controller.signal.aborted) setError(thrown);
@@ -160,7 +166,8 @@ function FileMedia({
       controller.abort();
       if (made !== undefined) URL.revokeObjectURL(made);
     };
-  }, [fileId, token.value]);
+  }, [fileId, given, token.value]);
+  const label = given ?? filename ?? nameOf(type);
   if (error !== undefined)
     return (
       <p class="note note-error">

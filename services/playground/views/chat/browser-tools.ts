@@ -1,4 +1,5 @@
 import type { RemoteTool } from '@agent-workflow/client';
+import { evaluate } from '../../ui/evaluation.ts';
 
 /** A tool that this browser runs, when the reader lets it. */
 interface BrowserTool extends RemoteTool {
@@ -38,7 +39,10 @@ export const browserTools: readonly BrowserTool[] = [
       properties: { expression: { type: 'string', description: 'One expression, such as 6 * 7' } },
       required: ['expression'],
     },
-    run: ({ expression }, signal) => evaluate(expression, signal),
+    run: ({ expression }, signal) =>
+      typeof expression === 'string'
+        ? evaluate(expression, { timeoutMs: expressionMs, signal })
+        : Promise.reject(new TypeError('`expression` must be a text')),
   },
 ];
 
@@ -61,32 +65,5 @@ function readPlace(signal?: AbortSignal): Promise<Readonly<Record<string, unknow
       ({ message }) => reject(new Error(`the browser does not tell its place: ${message}`)),
       { timeout: placeMs, maximumAge: placeMs },
     );
-  });
-}
-
-/** @throws Error that the expression threw; that it is none; that its time is over. The signal's reason. */
-function evaluate(expression: unknown, signal?: AbortSignal): Promise<unknown> {
-  if (typeof expression !== 'string') return Promise.reject(new TypeError('`expression` must be a text'));
-  return new Promise((resolve, reject) => {
-    const worker = new Worker(`${import.meta.env.BASE_URL}expression-worker.js`);
-    const end = (settle: () => void): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', leave);
-      worker.terminate();
-      settle();
-    };
-    const leave = (): void => end(() => reject(signal?.reason as Error));
-    const timer = setTimeout(
-      () => end(() => reject(new Error(`the expression took more than ${String(expressionMs)} ms and was ended`))),
-      expressionMs,
-    );
-    signal?.addEventListener('abort', leave, { once: true });
-    worker.onmessage = ({ data }: MessageEvent<{ readonly json?: string; readonly error?: string }>) =>
-      end(() => {
-        if (data.error !== undefined) reject(new Error(data.error));
-        else resolve(data.json === undefined ? null : (JSON.parse(data.json) as unknown));
-      });
-    worker.onerror = (event) => end(() => reject(new Error(event.message || 'the worker could not be started')));
-    worker.postMessage(expression);
   });
 }

@@ -1,9 +1,12 @@
+import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { route, toHash } from '../../session/route.ts';
 import { token } from '../../session/session.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
+import { useTitle } from '../../ui/title.ts';
 import { VirtualList } from '../../ui/virtual-list.tsx';
+import { AgentOfChat, choiceOf } from './agent-picker.tsx';
 import { createChat, type Chat } from './chat.ts';
 import { Composer } from './composer.tsx';
 import type { Entry } from './conversation.ts';
@@ -11,8 +14,10 @@ import { createForking, EditDialog, type Forking } from './forking.tsx';
 import { isAbsent } from './history.ts';
 import { Message, type MessageActions } from './message.tsx';
 import { takeOptions } from './options.tsx';
-import { LocalCalls, OpenCalls, Questions } from './questions.tsx';
+import { LocalCalls, OpenCalls, type Results } from './open-calls.tsx';
+import { Questions } from './questions.tsx';
 import { RunBar } from './run-bar.tsx';
+import { useUnsent } from './unsent.ts';
 
 /** A thread that is open, and the token that it was opened with. */
 interface Opened {
@@ -43,27 +48,25 @@ function Thread({ chat, forking }: Opened) {
   const drawn = chat.drawn.value;
   const { conversation, threadId, followed } = chat;
   useReturns(chat);
-  const isWaiting = conversation.run?.status === 'interrupted' && followed.value === undefined;
+  useTitle(chat.name.value);
+  const unsent = useUnsent(chat);
+  const results = useSignal<Results>({});
+  const { run } = conversation;
+  const waiting = run?.status === 'interrupted' && followed.value === undefined ? run : undefined;
   // What does not change with each frame is not drawn with each.
   const composer = useMemo(
     () => (
       <>
         <LocalCalls chat={chat} />
-        <Composer chat={chat} />
+        <Composer {...{ chat, unsent }} />
       </>
     ),
     [chat],
   );
-  const retry = async (): Promise<void> => {
-    const last = conversation.entries.findLast(({ role }) => role === 'user');
-    const request = takeOptions();
-    if (last && request)
-      await chat.start({ ...request, messages: [{ role: 'user', message_id: last.id, content: last.blocks }] });
-  };
   return (
     <div class="chat">
       <div class="chat-head">
-        <h1>{threadId.value === undefined ? 'New chat' : 'Chat'}</h1>
+        <h1>{chat.name.value ?? (threadId.value === undefined ? 'New chat' : 'Chat')}</h1>
         {threadId.value !== undefined && (
           <>
             <a class="thread-link" href={toHash({ view: 'threads', id: threadId.value })}>
@@ -72,16 +75,19 @@ function Thread({ chat, forking }: Opened) {
             <a href={toHash({ view: 'chat' })}>New chat</a>
           </>
         )}
+        <AgentOfChat chat={chat} />
       </div>
       <Messages {...{ chat, forking, drawn }} />
       <div class="chat-foot">
         {forking.error.value !== undefined && !forking.edited.value && <ErrorNote error={forking.error.value} />}
-        <RunBar {...{ chat, drawn }} onRetry={retry} />
-        {isWaiting && (conversation.run?.interrupts?.length ?? 0) > 0 && <Questions chat={chat} />}
-        {isWaiting && (conversation.run?.calls?.length ?? 0) > 0 && <OpenCalls chat={chat} />}
+        <RunBar {...{ chat, drawn }} />
+        {waiting?.interrupts && waiting.interrupts.length > 0 && (
+          <Questions {...{ chat }} answers={unsent.answers} run={waiting} />
+        )}
+        {waiting?.calls && waiting.calls.length > 0 && <OpenCalls {...{ chat, results }} run={waiting} />}
         {composer}
       </div>
-      {forking.edited.value && <EditDialog forking={forking} options={takeOptions} />}
+      {forking.edited.value && <EditDialog forking={forking} options={() => takeOptions(choiceOf(chat).name)} />}
     </div>
   );
 }
@@ -92,20 +98,27 @@ interface MessagesProps {
   readonly drawn: number;
 }
 
-function Messages({ chat, forking }: MessagesProps) {
+function Messages({ chat, forking, drawn }: MessagesProps) {
   const { conversation, history, threadId } = chat;
-  const { before, isLoading, error } = history;
+  const { hasOlder, isLoading, error } = history;
   const drawings = useRef(new WeakMap<Entry, Drawing>());
-  const actions = useRef<MessageActions>({ ...forking, toolOf: (id) => conversation.calls.get(id) }).current;
+  const actions = useRef<MessageActions>({
+    ...forking,
+    // The options of the run cannot be mended while the dialog is open.
+    edit: (entry) => {
+      if (takeOptions(choiceOf(chat).name)) forking.edit(entry);
+    },
+    toolOf: (id) => conversation.calls.get(id),
+  }).current;
   const draw = (entry: Entry): VNode => drawingOf(entry, actions, drawings.current);
   const loadOlder = (): void => void history.loadOlder(threadId.peek() ?? '');
   const isRefused = error.value !== undefined && !isAbsent(error.value);
   return (
     <div class="messages">
-      {before.value > 0 && (
+      {hasOlder.value && (
         <p class="older">
           <button type="button" class="quiet" disabled={isLoading.value} onClick={loadOlder}>
-            {isLoading.value ? 'Loading …' : `Load older messages (${before.value.toLocaleString('en')} before these)`}
+            {isLoading.value ? 'Loading …' : 'Load older messages'}
           </button>
         </p>
       )}
@@ -119,6 +132,7 @@ function Messages({ chat, forking }: MessagesProps) {
           keyOf={keyOf}
           render={draw}
           estimate={96}
+          version={drawn}
           followsEnd
           onNearStart={loadOlder}
         />
@@ -145,9 +159,9 @@ function drawingOf(entry: Entry, actions: MessageActions, drawings: WeakMap<Entr
   return node;
 }
 
-function emptyText({ threadId, isAbsent: isThreadAbsent, history: { isLoading, error } }: Chat): string {
+function emptyText({ threadId, missing, history: { isLoading, error } }: Chat): string {
   if (isLoading.value) return 'Reading the messages …';
-  if (isThreadAbsent.value) return 'There is no thread of this id. The first message makes it.';
+  if (missing.value !== undefined) return 'There is no thread of this id.';
   if (error.value !== undefined) return '';
   return threadId.value === undefined ? 'The first message makes a thread.' : 'This thread has no messages.';
 }

@@ -20,6 +20,8 @@ import {
   emptyConversation,
   isUnderWay,
   mergePage,
+  noteAnswers,
+  placeQuestions,
   resultOf,
   type Conversation,
   type LoggedMessage,
@@ -27,6 +29,7 @@ import {
 } from './conversation.ts';
 import { createFrame, createTurns } from '../../ui/frame.ts';
 import { createHistory, isAbsent, type History } from './history.ts';
+import { createRunInputs } from './run-inputs.ts';
 import { toolsOn } from './tool-consent.ts';
 
 /** A call of a tool of this browser, while it is made and after. */
@@ -41,6 +44,8 @@ interface WaitingRun {
   readonly messages: readonly NewMessage[];
 }
 
+export type Missing = 'unknown' | 'deleted';
+
 /** An open thread: its messages, its run, and what can be done. */
 export interface Chat {
   readonly conversation: Conversation;
@@ -48,16 +53,25 @@ export interface Chat {
   /** Raised whenever the conversation is to be drawn anew. */
   readonly drawn: ReadonlySignal<number>;
   readonly threadId: ReadonlySignal<string | undefined>;
-  /** Whether the service knows the thread; a message makes it. */
-  readonly isAbsent: ReadonlySignal<boolean>;
+  /** Whether the service did not know the thread when it was opened (`unknown`), or knows it no more (`deleted`): nothing is sent to it. */
+  readonly missing: ReadonlySignal<Missing | undefined>;
+  readonly name: ReadonlySignal<string | undefined>;
+  /** The agent that the thread belongs to: `null` before its first run, `undefined` while it is not known. */
+  readonly agent: ReadonlySignal<string | null | undefined>;
   /** The run that is followed. */
   readonly followed: ReadonlySignal<string | undefined>;
   readonly waiting: ReadonlySignal<readonly WaitingRun[]>;
+  /** How many runs wait that were started elsewhere, or before a reload: the record does not give their messages. */
+  readonly waitingElsewhere: ReadonlySignal<number>;
   readonly connection: ReadonlySignal<ConnectionChange | undefined>;
   readonly localCalls: ReadonlySignal<readonly LocalCall[]>;
   /** Why the run is not followed any more, or its record could not be read. */
   readonly failure: ReadonlySignal<unknown>;
-  /** Starts a run. @throws RequestError when the service refuses it. */
+  /** Leaves a thread that is gone: the next message makes a new one, with the agent that is given. */
+  readonly beginAnew: (agent: string | undefined) => void;
+  /** The messages of the user that a run began with; none when they are not known. @throws RequestError when they cannot be read. */
+  readonly inputOf: (runId: string) => Promise<readonly NewMessage[]>;
+  /** Starts a run. @throws RequestError when the service refuses it, and when the thread is gone. */
   readonly start: (body: RunRequest) => Promise<void>;
   /** Follows what is under way again, after a failure. */
   readonly again: () => Promise<void>;
@@ -73,6 +87,9 @@ export interface Chat {
 /** How many rounds of calls and answers a run takes at most without the reader. */
 const maxRounds = 25;
 
+/** How many of the newest runs of a thread are read. */
+const runsAtOnce = 100;
+
 /** Opens a thread, or the place where one begins; what is under way in it is followed from its beginning. */
 export function createChat(opened: string | undefined, run: string | undefined): Chat {
   const controller = new AbortController();
@@ -81,14 +98,16 @@ export function createChat(opened: string | undefined, run: string | undefined):
   const frame = createFrame();
   const history = createHistory(conversation, ended, frame.touch);
   const threadId = signal(opened);
-  const isThreadAbsent = signal(false);
+  const missing = signal<Missing | undefined>(undefined);
+  const name = signal<string | undefined>(undefined);
+  const agent = signal<string | null | undefined>(opened === undefined ? null : undefined);
   const followed = signal<string | undefined>(undefined);
   const waiting = signal<readonly WaitingRun[]>([]);
+  const waitingElsewhere = signal(0);
   const connection = signal<ConnectionChange | undefined>(undefined);
   const localCalls = signal<readonly LocalCall[]>([]);
   const failure = signal<unknown>(undefined);
-  /** The runs that were started here: their input is on the page. */
-  const startedHere = new Set<string>();
+  const inputs = createRunInputs(conversation, ended);
   const queue: string[] = [];
   let rounds = 0;
   /** Whether a run was started that undoes the one that is followed. */
@@ -101,6 +120,7 @@ export function createChat(opened: string | undefined, run: string | undefined):
 
   const setRun = (state: RunState): void => {
     conversation.run = state;
+    placeQuestions(conversation);
     frame.touch();
   };
 
@@ -109,7 +129,7 @@ export function createChat(opened: string | undefined, run: string | undefined):
     for await (const event of client.runs.follow(runId, { signal: ended, onConnection })) {
       applyEvent(conversation, event);
       frame.touch();
-      if (event.event === 'on_chain_start' && !startedHere.has(runId)) void refresh();
+      if (event.event === 'on_chain_start' && !inputs.isOwn(runId)) void refresh();
       await turn();
     }
   };
@@ -144,7 +164,7 @@ export function createChat(opened: string | undefined, run: string | undefined):
         last = runId;
       }
       // A run that was short may have begun behind the messages that were read, and ended before the list was.
-      if (newest !== undefined && newest !== last) await refresh();
+      if (newest !== undefined && newest.run_id !== last) await showEnded(newest);
     } catch (error) {
       // What is under way is found by the record when it is followed again.
       queue.length = 0;
@@ -153,6 +173,12 @@ export function createChat(opened: string | undefined, run: string | undefined):
       followed.value = undefined;
       frame.touch();
     }
+  };
+
+  /** Shows what a run has done that was not followed. */
+  const showEnded = async (ran: Run): Promise<void> => {
+    await refresh();
+    if (conversation.run?.runId !== ran.run_id && !isUnderWay(ran.status)) setRun(await endStateOf(ran, ended));
   };
 
   /** The messages of a run stand on the page when it begins. */
@@ -164,22 +190,52 @@ export function createChat(opened: string | undefined, run: string | undefined):
   };
 
   /** The newest run of the thread when its runs were last read. */
-  let newest: string | undefined;
+  let newest: Run | undefined;
+
+  const readRuns = async (id: string): Promise<readonly Run[]> =>
+    (await client.threads.runs(id, { limit: runsAtOnce }, { signal: ended })).runs;
+
+  /** The oldest run under way, to be followed next. The others that were not started here are counted. */
+  const takeOldest = (runs: readonly Run[]): Run | undefined => {
+    const underWay = runs.filter(({ status, run_id: runId }) => isUnderWay(status) && runId !== followed.peek());
+    const oldest = underWay.at(-1);
+    waitingElsewhere.value = underWay.filter((each) => each !== oldest && !inputs.isOwn(each.run_id)).length;
+    return oldest;
+  };
 
   /** A run of this thread that somebody else has started, the oldest first. */
   const otherUnderWay = async (): Promise<string | undefined> => {
     const id = threadId.peek();
     if (id === undefined) return undefined;
-    const { runs } = await client.threads.runs(id, { limit: 20 }, { signal: ended });
-    newest = runs[0]?.run_id;
-    return runs.findLast(({ status, run_id: runId }) => isUnderWay(status) && runId !== followed.peek())?.run_id;
+    const runs = await readRuns(id);
+    [newest] = runs;
+    return takeOldest(runs)?.run_id;
   };
 
   /** What is to be followed next; a run may have been started while the list was read. */
   const nextRun = async (): Promise<string | undefined> => queue.shift() ?? (await otherUnderWay()) ?? queue.shift();
 
+  /** Reads what the thread is called, and whose it is. @throws RequestError when it cannot be read. */
+  const readThread = async (id: string): Promise<void> => {
+    const thread = await client.threads.get(id, { signal: ended });
+    name.value = thread.thread_name ?? undefined;
+    agent.value = thread.agent;
+  };
+
+  /** Makes sure that the thread is still there. @throws RequestError when it is not, or cannot be read. */
+  const ensureThread = async (id: string): Promise<void> => {
+    try {
+      await readThread(id);
+    } catch (error) {
+      if (isAbsent(error)) missing.value ??= 'deleted';
+      throw error;
+    }
+  };
+
   const begin = async (body: RunRequest, isRound = false): Promise<void> => {
     const id = threadId.peek();
+    // A run makes the thread that it names: one that was deleted would come back, empty.
+    if (id !== undefined) await ensureThread(id);
     const sent = {
       ...body,
       ...declared(),
@@ -192,11 +248,12 @@ export function createChat(opened: string | undefined, run: string | undefined):
     const started = await client.runs.start(sent, { signal: ended, idempotencyKey: lastAttempt.key });
     lastAttempt = undefined;
     if (!isRound) rounds = 0;
-    startedHere.add(started.run_id);
+    inputs.note(started.run_id, body.messages);
     undoes ||= isUndoing;
     waiting.value = [...waiting.peek(), { runId: started.run_id, messages: body.messages }];
-    isThreadAbsent.value = false;
     history.settle();
+    if (id === undefined) name.value = body.config?.thread_name;
+    if (typeof body.config?.agent === 'string') agent.value ??= body.config.agent;
     threadId.value = started.thread_id;
     go({ view: 'chat', id: started.thread_id, query: { run: started.run_id } }, { replace: true });
     // The run may have been found by the list of runs before the reply came.
@@ -229,10 +286,13 @@ export function createChat(opened: string | undefined, run: string | undefined):
   };
 
   const open = async (id: string): Promise<void> => {
+    // The name is no more than a heading: what cannot be read shows itself in the messages.
+    const named = readThread(id).catch(() => undefined);
     await history.loadNewest(id);
+    await named;
     if (isAbsent(history.error.peek())) {
       history.settle();
-      isThreadAbsent.value = true;
+      missing.value = 'unknown';
       return;
     }
     await again();
@@ -244,10 +304,9 @@ export function createChat(opened: string | undefined, run: string | undefined):
     if (id === undefined || followed.peek() !== undefined) return;
     failure.value = undefined;
     try {
-      const { runs } = await client.threads.runs(id, { limit: 20 }, { signal: ended });
+      const runs = await readRuns(id);
       const newest = runs[0] ?? (run === undefined ? undefined : await client.runs.get(run, { signal: ended }));
-      const next =
-        runs.findLast(({ status }) => isUnderWay(status)) ?? (newest && isUnderWay(newest.status) ? newest : undefined);
+      const next = takeOldest(runs) ?? (newest && isUnderWay(newest.status) ? newest : undefined);
       if (next) queue.push(next.run_id);
       else if (newest) setRun(await endStateOf(newest, ended));
     } catch (error) {
@@ -258,13 +317,29 @@ export function createChat(opened: string | undefined, run: string | undefined):
 
   const catchUp = async (): Promise<void> => {
     const id = threadId.peek();
-    if (id === undefined || followed.peek() !== undefined || isThreadAbsent.peek()) return;
+    if (id === undefined || followed.peek() !== undefined || missing.peek() !== undefined) return;
+    await ensureThread(id);
     const { runs } = await client.threads.runs(id, { limit: 1 }, { signal: ended });
     const [run] = runs;
     const isKnown = run?.run_id === conversation.run?.runId && run?.status === conversation.run?.status;
     if (run === undefined || isKnown || followed.peek() !== undefined) return;
     await refresh();
     await again();
+  };
+
+  const beginAnew = (next: string | undefined): void => {
+    if (followed.peek() !== undefined) return;
+    clearEntries(conversation);
+    conversation.run = undefined;
+    history.clear();
+    waiting.value = [];
+    waitingElsewhere.value = 0;
+    localCalls.value = [];
+    for (const each of [connection, failure, name, threadId, missing]) each.value = undefined;
+    agent.value = null;
+    // The chat stays the same, and with it what is written and attached.
+    go({ view: 'chat', query: next === undefined ? {} : { agent: next } });
+    frame.touch();
   };
 
   const reopen = (): void => {
@@ -277,10 +352,13 @@ export function createChat(opened: string | undefined, run: string | undefined):
   return {
     ...{ conversation, history, threadId, followed, waiting, connection, localCalls, failure, again, catchUp, reopen },
     drawn: frame.drawn,
-    isAbsent: isThreadAbsent,
+    ...{ missing, waitingElsewhere, name, agent, beginAnew },
+    inputOf: (runId) => inputs.read(threadId.peek() ?? '', runId),
     start: async (body) => {
+      const interrupts = conversation.run?.interrupts ?? [];
       try {
         await begin(body);
+        if (body.resume !== undefined) noteAnswers(conversation, interrupts, body.resume);
       } catch (error) {
         // It may be refused because of what another tab has done.
         await catchUp().catch(() => undefined);

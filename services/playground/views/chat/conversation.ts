@@ -22,7 +22,14 @@ export interface Entry {
   state: 'streaming' | 'whole' | 'dropped';
   /** The run, step and node that stream it. */
   readonly origin?: Origin;
+  /** The questions that stood behind it and were answered on this page: the record does not give answers. */
+  answered?: readonly AnsweredQuestion[];
   revision: number;
+}
+
+export interface AnsweredQuestion {
+  readonly interrupt: Interrupt;
+  readonly answer: unknown;
 }
 
 interface Origin {
@@ -58,6 +65,8 @@ export interface Conversation {
   readonly byId: Map<string, Entry>;
   /** The names of tools by the ids of their calls. */
   readonly calls: Map<string, string>;
+  /** The messages behind which questions were asked, by the ids of the questions. */
+  readonly places: Map<string, Entry>;
   run: RunState | undefined;
 }
 
@@ -65,6 +74,7 @@ export const emptyConversation = (): Conversation => ({
   entries: [],
   byId: new Map(),
   calls: new Map(),
+  places: new Map(),
   run: undefined,
 });
 
@@ -98,10 +108,28 @@ function noteCalls({ calls }: Conversation, blocks: readonly Block[]): void {
   }
 }
 
+/** Notes behind which message the open questions stand. One that is asked again by a later run keeps its place. */
+export function placeQuestions({ run, entries, places }: Conversation): void {
+  const last = entries.at(-1);
+  for (const { id } of run?.interrupts ?? []) if (last && !places.has(id)) places.set(id, last);
+}
+
+/** Notes the answers to open questions, by their ids, at the messages behind which they stand. */
+export function noteAnswers({ places }: Conversation, interrupts: readonly Interrupt[], answers: unknown): void {
+  const given = new Map(Object.entries(answers as Readonly<Record<string, unknown>>));
+  for (const interrupt of interrupts) {
+    const entry = places.get(interrupt.id);
+    if (!entry || !given.has(interrupt.id)) continue;
+    entry.answered = [...(entry.answered ?? []), { interrupt, answer: given.get(interrupt.id) }];
+    entry.revision++;
+  }
+}
+
 /** Takes all messages away: they are read anew. */
-export function clearEntries({ entries, byId }: Conversation): void {
+export function clearEntries({ entries, byId, places }: Conversation): void {
   entries.length = 0;
   byId.clear();
+  places.clear();
 }
 
 /** Adds a page of the log in front of all that is there. What is there already stays where it is. */
@@ -165,6 +193,7 @@ export function applyEvent(conversation: Conversation, event: RunEvent): void {
     case 'error':
       dropStreaming(conversation, ({ runId }) => runId === event.run_id, 'mark');
       conversation.run = endOf(now, event);
+      placeQuestions(conversation);
   }
 }
 

@@ -5,6 +5,7 @@ import { go } from '../../session/route.ts';
 import { client } from '../../session/session.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { Modal } from '../../ui/modal.tsx';
+import { sendByKeys } from '../../ui/shortcut.ts';
 import { textBlocks } from './attachments.tsx';
 import type { Chat } from './chat.ts';
 import type { Entry } from './conversation.ts';
@@ -142,7 +143,7 @@ export function EditDialog({
   const onSubmit = async (event: Event): Promise<void> => {
     event.preventDefault();
     const request = options();
-    if (!request) return;
+    if (!request || isSending) return;
     setSending(true);
     await forking.send(text, request);
     setSending(false);
@@ -155,7 +156,13 @@ export function EditDialog({
         </p>
         <label>
           Message
-          <textarea rows={6} required value={text} onInput={(event) => setText(event.currentTarget.value)} />
+          <textarea
+            rows={6}
+            required
+            value={text}
+            onInput={(event) => setText(event.currentTarget.value)}
+            onKeyDown={sendByKeys}
+          />
         </label>
         {forking.error.value !== undefined && <ErrorNote error={forking.error.value} />}
         <div class="row">

@@ -1,13 +1,12 @@
 import type { RequestError } from '@agent-workflow/client';
-import { signal, type ReadonlySignal } from '@preact/signals';
+import { computed, signal, type ReadonlySignal } from '@preact/signals';
 import { client } from '../../session/session.ts';
 import { mergePage, prependPage, type Conversation, type LoggedMessage } from './conversation.ts';
-import { findNewestPage, pageSize } from './newest-page.ts';
 
 /** The log of the thread as far as it is on the page. */
 export interface History {
-  /** How many messages of the log stand before those on the page; 0 when all are there. */
-  readonly before: ReadonlySignal<number>;
+  /** Whether messages of the log stand before those on the page. */
+  readonly hasOlder: ReadonlySignal<boolean>;
   readonly isLoading: ReadonlySignal<boolean>;
   readonly error: ReadonlySignal<unknown>;
   /** Reads the newest messages. */
@@ -18,35 +17,53 @@ export interface History {
   readonly refresh: (threadId: string) => Promise<void>;
   /** There is nothing to read: the thread is new. */
   readonly settle: () => void;
+  /** Forgets the thread: there is none. */
+  readonly clear: () => void;
 }
+
+/** How many messages are read at once, and when many may have been added. */
+const pageSize = 100;
+const largePage = 1000;
 
 /** The most pages that one reading takes. */
 const maxPages = 20;
 
 /** Reads the log of a thread into a conversation, the newest page first. */
 export function createHistory(conversation: Conversation, signalOfPage: AbortSignal, changed: () => void): History {
-  const before = signal(0);
+  /** Goes on with the messages before those on the page. */
+  const older = signal<string | undefined>(undefined);
   const isLoading = signal(true);
   const error = signal<unknown>(undefined);
-  const options = { signal: signalOfPage };
+  /** The messages that were read from the log. */
+  const logged = new Set<string>();
 
-  /** The messages from a place on, `count` of them or to the end: a page may end early, at its bytes. */
-  const read = async (threadId: string, offset: number, count: number): Promise<readonly LoggedMessage[]> => {
-    const messages: LoggedMessage[] = [];
-    let cursor: string | undefined;
-    for (let page = 0; page < maxPages && messages.length < count; page++) {
-      const limit = Math.min(count - messages.length, 1000);
-      const query = cursor === undefined ? { offset, limit } : { cursor, limit };
-      const given = await client.threads.messages(threadId, query, options);
-      messages.push(...given.messages);
-      ({ cursor } = given);
-      if (cursor === undefined) break;
-    }
+  /** A page from the end of the log, or from a cursor on, in the order of the log. */
+  const read = async (threadId: string, limit: number, cursor: string | undefined): Promise<LogPage> => {
+    const query = { order: 'desc', limit, ...(cursor !== undefined && { cursor }) } as const;
+    const page = await client.threads.messages(threadId, query, { signal: signalOfPage });
+    return { messages: page.messages.toReversed(), before: page.cursor };
+  };
+
+  const note = (messages: readonly LoggedMessage[]): readonly LoggedMessage[] => {
+    for (const { message_id: id } of messages) logged.add(id);
     return messages;
   };
 
-  const exists = async (threadId: string, offset: number): Promise<boolean> =>
-    (await client.threads.messages(threadId, { offset, limit: 1 }, options)).messages.length > 0;
+  /** The messages from the last one that was read on, or all, as far as some pages hold them. */
+  const readSince = async (threadId: string): Promise<readonly LoggedMessage[]> => {
+    let found: readonly LoggedMessage[] = [];
+    let cursor: string | undefined;
+    for (let pages = 0; pages < maxPages; pages++) {
+      const page = await read(threadId, pages === 0 ? pageSize : largePage, cursor);
+      found = [...page.messages, ...found];
+      const known = page.messages.findIndex(({ message_id: id }) => logged.has(id));
+      // What stands before it may be missing on the page because it was not read yet.
+      if (known !== -1) return found.slice(known);
+      cursor = page.before;
+      if (cursor === undefined) break;
+    }
+    return found;
+  };
 
   const loading = async (load: () => Promise<void>): Promise<void> => {
     isLoading.value = true;
@@ -61,38 +78,48 @@ export function createHistory(conversation: Conversation, signalOfPage: AbortSig
     }
   };
 
+  const settle = (): void => {
+    isLoading.value = false;
+    error.value = undefined;
+  };
+
   return {
-    before,
+    hasOlder: computed(() => older.value !== undefined),
     isLoading,
     error,
     loadNewest: (threadId) =>
       loading(async () => {
-        const first = await client.threads.messages(threadId, { limit: pageSize }, options);
-        const from = first.cursor === undefined ? 0 : await findNewestPage((offset) => exists(threadId, offset));
-        mergePage(
-          conversation,
-          from === 0 && first.cursor === undefined ? first.messages : await read(threadId, from, 1000),
-        );
-        before.value = from;
+        const { messages, before } = await read(threadId, pageSize, undefined);
+        logged.clear();
+        mergePage(conversation, note(messages));
+        older.value = before;
       }),
     loadOlder: async (threadId) => {
-      if (isLoading.peek() || before.peek() === 0) return;
+      const cursor = older.peek();
+      if (isLoading.peek() || cursor === undefined) return;
       await loading(async () => {
-        const from = Math.max(0, before.peek() - pageSize);
-        prependPage(conversation, await read(threadId, from, before.peek() - from));
-        before.value = from;
+        const { messages, before } = await read(threadId, pageSize, cursor);
+        prependPage(conversation, note(messages));
+        older.value = before;
       });
     },
     refresh: async (threadId) => {
-      const end = before.peek() + conversation.entries.length;
-      mergePage(conversation, await read(threadId, Math.max(before.peek(), end - pageSize), 1000));
+      mergePage(conversation, note(await readSince(threadId)));
       changed();
     },
-    settle: () => {
-      isLoading.value = false;
-      error.value = undefined;
+    settle,
+    clear: () => {
+      older.value = undefined;
+      logged.clear();
+      settle();
     },
   };
+}
+
+interface LogPage {
+  readonly messages: readonly LoggedMessage[];
+  /** The cursor of the messages before them, if there are any. */
+  readonly before: string | undefined;
 }
 
 /** Whether a request was refused because there is no such thread. */

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { mediaOf } from './media.ts';
+import { labelOf, mediaOf } from './media.ts';
 
 const origin = 'http://service.test';
 
@@ -30,4 +30,11 @@ test('an address that runs something is nothing', (t) => {
   for (const url of ['javascript:alert(1)', 'data:text/html,<script>', 'vbscript:x', 'file:///etc/passwd'])
     t.is(mediaOf({ type: 'image', url }, origin), undefined, url);
   t.is(mediaOf({ type: 'data', data: { rows: [] } }, origin), undefined);
+});
+
+test('bytes are called as their block calls them, wherever it does', (t) => {
+  t.is(labelOf({ type: 'document', file_id: 'f', filename: 'a.pdf' }), 'a.pdf');
+  t.is(labelOf({ type: 'document', file: { file_id: 'f', filename: 'a.pdf' } }), 'a.pdf');
+  t.is(labelOf({ type: 'image', alt: 'A sea', filename: 'a.png' }), 'A sea');
+  t.is(labelOf({ type: 'document', file_id: 'f', name: '' }), undefined);
 });

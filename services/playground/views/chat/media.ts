@@ -14,6 +14,9 @@ const textAt = (fields: Readonly<Record<string, unknown>>, names: readonly strin
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** The objects of a block that may hold its bytes. */
+const holders = ['media', 'source', 'image_url', 'file'];
+
 const fallbackTypes: Readonly<Record<string, string>> = { image: 'image/png', audio: 'audio/mpeg', video: 'video/mp4' };
 
 /**
@@ -21,7 +24,7 @@ const fallbackTypes: Readonly<Record<string, string>> = { image: 'image/png', au
  * block or in an object of it. `undefined` when there are none.
  */
 export function mediaOf(block: Block, origin: string): MediaSource | undefined {
-  const inner = ['media', 'source', 'image_url', 'file'].map((name) => block[name]).filter(isObject);
+  const inner = holders.map((name) => block[name]).filter(isObject);
   for (const fields of [block, ...inner]) {
     const fileId = textAt(fields, ['file_id']);
     if (fileId !== undefined) return { kind: 'file', fileId };
@@ -36,6 +39,14 @@ export function mediaOf(block: Block, origin: string): MediaSource | undefined {
 }
 
 const base64 = /^(?:data:[a-z]|[A-Za-z0-9+/=\s]+$)/;
+
+/** What the author of a block calls its bytes: at the top of the block, or beside them in an object of it. */
+export function labelOf(block: Block): string | undefined {
+  const inner = holders.map((name) => block[name]).filter(isObject);
+  return [block, ...inner]
+    .map((fields) => textAt(fields, ['alt', 'name', 'filename']))
+    .find((name) => name !== undefined);
+}
 
 /** Types that a browser draws or plays, and that run nothing. */
 const shownData = /^data:(?:image|audio|video)\//i;

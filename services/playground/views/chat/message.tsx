@@ -1,4 +1,5 @@
 import type { ReadonlySignal } from '@preact/signals';
+import { Answered } from './answered.tsx';
 import { Blocks } from './blocks.tsx';
 import type { Entry } from './conversation.ts';
 
@@ -39,19 +40,24 @@ export function Message({ entry, actions }: MessageProps) {
   const { role, state, timestamp } = entry;
   const refusal = actions.refusals.value.get(entry.id);
   return (
-    <article class={`message message-${role}`} aria-label={`${names[role]}, ${timeOf(timestamp)}`}>
-      <div class="message-head">
-        <strong>{names[role]}</strong>
-        <time dateTime={timestamp}>{timeOf(timestamp)}</time>
-        {state === 'streaming' && <span class="hint">writing …</span>}
-        {state === 'whole' && <ForkButtons {...{ entry, actions }} isRefused={refusal !== undefined} />}
-      </div>
-      <div class="message-body">
-        <Blocks entry={entry} toolOf={actions.toolOf} />
-      </div>
-      {state === 'dropped' && <p class="hint">The run ended before this message did: the thread has not kept it.</p>}
-      {refusal !== undefined && <p class="hint">{refusal}</p>}
-    </article>
+    <>
+      <article class={`message message-${role}`} aria-label={`${names[role]}, ${timeOf(timestamp)}`}>
+        <div class="message-head">
+          <strong>{names[role]}</strong>
+          <time dateTime={timestamp}>{timeOf(timestamp)}</time>
+          {state === 'streaming' && <span class="hint">writing …</span>}
+          {state === 'whole' && <ForkButtons {...{ entry, actions }} isRefused={refusal !== undefined} />}
+        </div>
+        <div class="message-body">
+          <Blocks entry={entry} toolOf={actions.toolOf} />
+        </div>
+        {state === 'dropped' && <p class="hint">The run ended before this message did: the thread has not kept it.</p>}
+        {refusal !== undefined && <p class="hint">{refusal}</p>}
+      </article>
+      {entry.answered?.map((each) => (
+        <Answered key={each.interrupt.id} {...each} />
+      ))}
+    </>
   );
 }
 

@@ -3,21 +3,36 @@ import { signal } from '@preact/signals';
 import { client } from '../../session/session.ts';
 import { useLoaded } from '../../session/loaded.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
+import { useFaultFocus } from '../../ui/forms/fault-focus.ts';
 import { SchemaFields } from '../../ui/forms/schema-fields.tsx';
-import { formOf, type FormModel } from '../../ui/forms/schema-form.ts';
+import type { FormFaults, FormModel } from '../../ui/forms/schema-form.ts';
 import { browserTools } from './browser-tools.ts';
-import { countSet, defaultOptions, readOptions, type RunOptions } from './run-options.ts';
+import type { AgentChoice } from './agent-choice.ts';
+import { countSet, defaultOptions, readOptions, stateFormOf, type RunOptions } from './run-options.ts';
 import { switchTool, toolsOn } from './tool-consent.ts';
 
 /** The options of the next runs. They stay while the page is open, whatever view is shown. */
 const options = signal<RunOptions>(defaultOptions);
-const errors = signal<Readonly<Record<string, string>>>({});
-const stateForm = signal<FormModel | undefined>(undefined);
+const errors = signal<FormFaults>({});
+/** How often the options were refused. */
+const refusals = signal(0);
+/** The form of the initial state, and the agent whose state it is. */
+interface StateForm {
+  readonly agent: string | undefined;
+  readonly form?: FormModel;
+}
 
-/** The options as a request has them; `undefined` when they are to be mended first, which the form says. */
-export function takeOptions(): Omit<RunRequest, 'messages'> | undefined {
-  const read = readOptions(options.peek(), stateForm.peek());
+const stateForm = signal<StateForm>({ agent: undefined });
+
+/**
+ * The options as a request to an agent has them; `undefined` when they are to be mended first: the form unfolds, at the first fault.
+ * Without a name the agent is that of the thread, or the only one.
+ */
+export function takeOptions(agent: string | undefined): Omit<RunRequest, 'messages'> | undefined {
+  const { agent: described, form } = stateForm.peek();
+  const read = readOptions(options.peek(), { agent, form: described === agent ? form : undefined });
   errors.value = read.errors ?? {};
+  if (read.errors) refusals.value++;
   return read.errors ? undefined : read.request;
 }
 
@@ -26,31 +41,35 @@ export function forgetInitialState(): void {
   options.value = { ...options.peek(), state: {}, stateJson: '', threadName: '' };
 }
 
-/** These are kept by the service and not written by callers. */
-const ownFields: ReadonlySet<string> = new Set(['context', 'context_summary']);
-
-async function loadForm(signalOfPage: AbortSignal): Promise<FormModel> {
-  const schema = await client.stateSchema({ signal: signalOfPage });
-  const form = formOf({ type: 'object', properties: schema['properties'] });
-  const fields = form.isBare ? [] : form.fields.filter(({ name }) => !ownFields.has(name));
-  stateForm.value = { fields, isBare: false };
-  return stateForm.value;
+async function loadForm(agent: string | undefined, signalOfPage: AbortSignal): Promise<FormModel> {
+  if (stateForm.peek().agent !== agent) {
+    stateForm.value = { agent };
+    // What was written for the state of one agent is none of another's.
+    set({ state: {} });
+  }
+  const form = stateFormOf(await client.stateSchema({ agent, signal: signalOfPage }));
+  stateForm.value = { agent, form };
+  return form;
 }
 
 const set = (change: Partial<RunOptions>): void => {
   options.value = { ...options.peek(), ...change };
+  // A fault that is mended goes at once; a new one is said when the options are taken.
+  const { errors: now = {} } = readOptions(options.peek(), stateForm.peek());
+  const left = Object.keys(errors.peek()).flatMap((name) => (now[name] === undefined ? [] : [[name, now[name]]]));
+  errors.value = Object.fromEntries(left) as FormFaults;
 };
 
 /** The options of runs, folded. */
-export function Options() {
+export function Options({ choice }: { readonly choice: AgentChoice }) {
   const given = countSet(options.value) + toolsOn.value.size;
-  const wrong = Object.keys(errors.value).length;
+  const fold = useFaultFocus<HTMLDetailsElement>(refusals.value);
   return (
-    <details class="options" open={wrong > 0 || undefined}>
+    <details ref={fold} class="options">
       <summary>Options{given > 0 ? `, ${String(given)} set` : ''}</summary>
       <div class="columns options-body">
         <RunFields />
-        <StateFields />
+        <StateFields choice={choice} />
         <Tools />
       </div>
     </details>
@@ -78,6 +97,7 @@ function RunFields() {
         <input
           inputMode="numeric"
           placeholder="25"
+          {...faultMarks('recursionLimit')}
           value={recursionLimit}
           onInput={(event) => set({ recursionLimit: event.currentTarget.value })}
         />
@@ -105,6 +125,7 @@ function RunFields() {
           class="code"
           rows={2}
           spellcheck={false}
+          {...faultMarks('config')}
           value={config}
           onInput={(event) => set({ config: event.currentTarget.value })}
         />
@@ -114,29 +135,46 @@ function RunFields() {
   );
 }
 
-function StateFields() {
-  const { state: loaded, again } = useLoaded(loadForm, []);
-  const { value: form, error } = loaded.value;
-  const { state, stateJson } = options.value;
+function StateFields({ choice }: { readonly choice: AgentChoice }) {
+  const { stateJson } = options.value;
+  const isKnown = choice.kind === 'none' || choice.name !== undefined;
   return (
     <fieldset class="stack">
       <legend>Initial state, for the next run only</legend>
-      {error !== undefined && <ErrorNote error={error} again={again} />}
-      {form && (
-        <SchemaFields form={form} texts={state} errors={errors.value} onChange={(texts) => set({ state: texts })} />
-      )}
+      {choice.kind === 'open' && !isKnown && <p class="hint">The agent that you choose has its fields here.</p>}
+      {isKnown && <FieldsOfAgent key={choice.name ?? ''} agent={choice.name} />}
       <label>
         Further fields, as a JSON object
         <textarea
           class="code"
           rows={2}
           spellcheck={false}
+          {...faultMarks('stateJson')}
           value={stateJson}
           onInput={(event) => set({ stateJson: event.currentTarget.value })}
         />
       </label>
       <Wrong name="stateJson" label="The state" />
     </fieldset>
+  );
+}
+
+/** The fields that an agent has in its state. */
+function FieldsOfAgent({ agent }: { readonly agent: string | undefined }) {
+  const { state: loaded, again } = useLoaded((signalOfPage) => loadForm(agent, signalOfPage), []);
+  const { value: form, error } = loaded.value;
+  return (
+    <>
+      {error !== undefined && <ErrorNote error={error} again={again} />}
+      {form && (
+        <SchemaFields
+          form={form}
+          texts={options.value.state}
+          errors={errors.value}
+          onChange={(texts) => set({ state: texts })}
+        />
+      )}
+    </>
   );
 }
 
@@ -159,11 +197,17 @@ function Tools() {
   );
 }
 
+const faultIdOf = (name: string): string => `options-${name}-fault`;
+
+/** Says to who hears the page that a box is wrong, and where the reason stands. */
+const faultMarks = (name: string) =>
+  errors.value[name] === undefined ? {} : { 'aria-invalid': true, 'aria-describedby': faultIdOf(name) };
+
 function Wrong({ name, label }: { readonly name: string; readonly label: string }) {
   const error = errors.value[name];
   if (error === undefined) return null;
   return (
-    <p class="wrong" role="alert">
+    <p class="wrong" role="alert" id={faultIdOf(name)}>
       {label} {error}
     </p>
   );

@@ -20,3 +20,8 @@ test('a schema or a list of choices makes a form of the answer', (t) => {
   t.is(asked({ question: 'Which?', options: ['a', 'b'] }).value, undefined);
   t.is(asked({ question: 'Why?' }).form, undefined);
 });
+
+test('the field of a question with one is the answer, unless its schema gives it a title', (t) => {
+  t.is(asked({ question: 'How old?', schema: { type: 'integer' } }).form?.fields[0]?.label, 'Answer');
+  t.is(asked({ question: 'How old?', schema: { type: 'integer', title: 'Age' } }).form?.fields[0]?.label, 'Age');
+});

@@ -22,6 +22,7 @@ export function questionOf({ id, node, value }: Interrupt): Question {
   const named = ['question', 'message', 'prompt', 'text', 'title'].find((name) => typeof value[name] === 'string');
   const schemaName = ['schema', 'response_schema', 'json_schema'].find((name) => isObject(value[name]));
   const choicesName = ['options', 'choices'].find((name) => Array.isArray(value[name]) && value[name].length > 0);
+  const schema = schemaName === undefined ? {} : (value[schemaName] as object);
   const formName = schemaName ?? choicesName;
   const rest = Object.entries(value).filter(([name]) => name !== named && name !== formName);
   return {
@@ -29,7 +30,8 @@ export function questionOf({ id, node, value }: Interrupt): Question {
     ...(named !== undefined && { text: String(value[named]) }),
     ...(rest.length > 0 && { value: Object.fromEntries(rest) }),
     ...(formName !== undefined && {
-      form: formOf(formName === schemaName ? value[formName] : { title: 'Answer', enum: value[formName] }),
+      // A form of one field without a title of its own: the question stands above it.
+      form: formOf({ title: 'Answer', ...(formName === schemaName ? schema : { enum: value[formName] }) }),
     }),
   };
 }

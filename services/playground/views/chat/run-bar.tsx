@@ -3,22 +3,27 @@ import { useState } from 'preact/hooks';
 import { client } from '../../session/session.ts';
 import { toHash } from '../../session/route.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
+import { counted, grouped } from '../../ui/format.ts';
 import { JsonView } from '../../ui/json-view.tsx';
 import type { Chat } from './chat.ts';
 import { isUnderWay, type RunState } from './conversation.ts';
+import { Retry } from './retry.tsx';
 
 interface RunBarProps {
   readonly chat: Chat;
   /** Raised when the run has changed. */
   readonly drawn: number;
-  readonly onRetry: () => Promise<void>;
 }
 
 /** What stop has answered. */
-type Receipt = JsonObject;
+interface Receipt {
+  /** The run that it is about: the one that was stopped, or that was on the page when nothing was. */
+  readonly runId: unknown;
+  readonly reply: JsonObject;
+}
 
 /** How the newest run stands, and what can be done about it. */
-export function RunBar({ chat, onRetry }: RunBarProps) {
+export function RunBar({ chat }: RunBarProps) {
   const { run } = chat.conversation;
   const [receipt, setReceipt] = useState<Receipt>();
   const [error, setError] = useState<unknown>();
@@ -31,10 +36,13 @@ export function RunBar({ chat, onRetry }: RunBarProps) {
       .catch(setError)
       .finally(() => setBusy(false));
   };
-  const stop = async (): Promise<void> => setReceipt(await client.stop(chat.threadId.peek() ?? ''));
+  const stop = async (): Promise<void> => {
+    const reply = await client.stop(chat.threadId.peek() ?? '');
+    setReceipt({ reply, runId: reply['run_id'] ?? run?.runId });
+  };
   const failure = chat.failure.value;
-  const isGoing = isUnderWay(run?.status) || chat.waiting.value.length > 0;
-  const mayRetry = run?.status === 'failed' || run?.status === 'stopped';
+  const isGoing = isUnderWay(run?.status) || chat.waiting.value.length > 0 || chat.waitingElsewhere.value > 0;
+  const mayRetry = (run?.status === 'failed' || run?.status === 'stopped') && chat.followed.value === undefined;
   return (
     <div class="run-bar">
       <p class="run-line">
@@ -44,34 +52,32 @@ export function RunBar({ chat, onRetry }: RunBarProps) {
         {run && <a href={toHash({ view: 'runs', id: run.runId })}>Run {shortened(run.runId)}</a>}
         {run?.usage && (
           <span class="hint">
-            {`${count(run.usage.input_tokens)} tokens in, ${count(run.usage.output_tokens)} out`}
+            {`${counted(run.usage.input_tokens, 'token')} in, ${grouped(run.usage.output_tokens)} out`}
           </span>
         )}
-        {run?.iterations !== undefined && <span class="hint">{plural(run.iterations, 'iteration')}</span>}
-        {run !== undefined && run.restarts > 0 && <span class="hint">{plural(run.restarts, 'step')} ran again</span>}
+        {run?.iterations !== undefined && <span class="hint">{counted(run.iterations, 'iteration')}</span>}
+        {run !== undefined && run.restarts > 0 && <span class="hint">{counted(run.restarts, 'step')} ran again</span>}
         {isGoing && (
           <button type="button" disabled={isBusy} onClick={() => doing(stop)}>
             Stop
           </button>
         )}
-        {mayRetry && (
-          <button type="button" disabled={isBusy} onClick={() => doing(onRetry)}>
-            Retry
-          </button>
-        )}
+        {mayRetry && <Retry {...{ chat, doing }} runId={run.runId} isDisabled={isBusy} />}
       </p>
       <p class="run-line" role="status">
         {connectionText(chat)}
       </p>
-      {receipt && <p class="note">{receiptText(receipt)}</p>}
+      {receipt && receipt.runId === run?.runId && <p class="note">{receiptText(receipt.reply)}</p>}
       {run?.isLimitReached && <p class="note">The recursion limit was reached: the run ended where it was.</p>}
       {run?.error && (
         <p class="note note-error" role="alert">
           {run.error.code}: {run.error.message}
         </p>
       )}
-      {error !== undefined && <ErrorNote error={error} />}
-      {failure !== undefined && <ErrorNote error={failure} again={() => void chat.again()} />}
+      {error !== undefined && chat.missing.value === undefined && <ErrorNote error={error} />}
+      {failure !== undefined && chat.missing.value === undefined && (
+        <ErrorNote error={failure} again={() => void chat.again()} />
+      )}
       <Waiting chat={chat} />
       {run?.state && (
         <details class="folded">
@@ -114,24 +120,23 @@ function connectionText({ connection }: Chat): string {
 }
 
 /** The receipt of the service in one line. */
-function receiptText(receipt: Receipt): string {
-  const run = typeof receipt['run_id'] === 'string' ? ` (run ${shortened(receipt['run_id'])})` : '';
-  return `${receipt['success'] === true ? 'Stopped' : 'Nothing was stopped'}: ${String(receipt['message'])}${run}; status ${String(receipt['status'])}`;
+function receiptText({ success, message, run_id: runId, status }: JsonObject): string {
+  const run = typeof runId === 'string' ? ` (run ${shortened(runId)})` : '';
+  return `${success === true ? 'Stopped' : 'Nothing was stopped'}: ${String(message)}${run}; status ${String(status)}`;
 }
 
-function Waiting({ chat: { waiting } }: { readonly chat: Chat }) {
+function Waiting({ chat: { waiting, waitingElsewhere } }: { readonly chat: Chat }) {
   const messages = waiting.value.flatMap((run) => run.messages);
-  if (messages.length === 0) return null;
+  const others = waitingElsewhere.value;
+  if (messages.length === 0 && others === 0) return null;
   return (
     <ul class="waiting" aria-label="Messages that wait for their run">
       {messages.map(({ message_id: id, content }) => (
         <li key={id}>{typeof content === 'string' ? content.slice(0, 300) : 'Results of tools'}</li>
       ))}
+      {others > 0 && <li>{others === 1 ? '1 message waits' : `${String(others)} messages wait`}</li>}
     </ul>
   );
 }
 
-const numbers = new Intl.NumberFormat('en');
-const count = (value: number): string => numbers.format(value);
-const plural = (value: number, noun: string): string => `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
 const shortened = (id: string): string => (id.length > 13 ? `…${id.slice(-8)}` : id);

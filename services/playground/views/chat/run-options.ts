@@ -1,5 +1,5 @@
-import type { RunConfig, RunRequest } from '@agent-workflow/client';
-import { readForm, readJson, type FormModel, type FormTexts } from '../../ui/forms/schema-form.ts';
+import type { JsonObject, RunConfig, RunRequest } from '@agent-workflow/client';
+import { formOfFields, readForm, readJson, type FormModel, type FormTexts } from '../../ui/forms/schema-form.ts';
 
 /** What the reader has set for the next runs, as it was typed. */
 export interface RunOptions {
@@ -31,11 +31,36 @@ type ReadOptions =
   | { readonly request: Omit<RunRequest, 'messages'>; readonly errors?: undefined }
   | { readonly errors: Readonly<Record<string, string>> };
 
+/** These are kept by the service and not written by callers. */
+const ownFields: ReadonlySet<string> = new Set(['context', 'context_summary']);
+
+/** The form of the initial state, from the reply of `GET /v1/graph:StateSchema`. */
+export function stateFormOf({ fields = {}, properties = {} }: JsonObject): FormModel {
+  const described = properties as Readonly<Record<string, object>>;
+  const written = Object.entries(fields as Readonly<Record<string, { readonly schema?: object }>>).filter(
+    ([name]) => !ownFields.has(name),
+  );
+  // The property leaves out a schema that refers to itself.
+  return formOfFields(
+    Object.fromEntries(written.map(([name, { schema }]) => [name, { ...schema, ...described[name] }])),
+  );
+}
+
+interface OptionsContext {
+  /** The form of the initial state. */
+  readonly form?: FormModel | undefined;
+  /** The agent that the run names. */
+  readonly agent?: string | undefined;
+}
+
 /** Reads the options. What is at its default is left to the service. */
-export function readOptions(options: RunOptions, form: FormModel | undefined): ReadOptions {
+export function readOptions(options: RunOptions, { form, agent }: OptionsContext): ReadOptions {
   const errors: Record<string, string> = {};
   const limit = readLimit(options.recursionLimit, errors);
   const config = readObject('config', options.config, errors);
+  if (Object.hasOwn(config, 'thread_id')) errors['config'] = 'must not name `thread_id`: the chat gives the thread';
+  if (agent !== undefined && Object.hasOwn(config, 'agent'))
+    errors['config'] = 'must not name `agent`: it is chosen beside the chat';
   const more = readObject('stateJson', options.stateJson, errors);
   const fields = form ? readForm(form, options.state) : { value: {} };
   Object.assign(errors, fields.errors);
@@ -45,6 +70,7 @@ export function readOptions(options: RunOptions, form: FormModel | undefined): R
     request: {
       config: {
         ...config,
+        ...(agent !== undefined && { agent }),
         ...(options.strategy !== 'enqueue' && { multitask_strategy: options.strategy }),
         ...(options.threadName !== '' && { thread_name: options.threadName }),
       },

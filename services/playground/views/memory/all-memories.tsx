@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { MemorySelection } from '@agent-workflow/client';
 import { usePages } from '../../session/pages.ts';
 import { client } from '../../session/session.ts';
+import { useFaultFocus } from '../../ui/forms/fault-focus.ts';
 import { LoadMore } from '../../ui/load-more.tsx';
 import { VirtualList } from '../../ui/virtual-list.tsx';
 import { MemoryCard } from './memory-card.tsx';
@@ -16,6 +17,8 @@ const pageSize = 100;
 export function AllMemories() {
   const boxes = useSignal<SelectionBoxes>(noSelection);
   const faults = useSignal<Faults>({});
+  const refusals = useSignal(0);
+  const form = useFaultFocus<HTMLFormElement>(refusals.value);
   const selection = useSignal<MemorySelection>({});
   const total = useSignal<number | undefined>(undefined);
   const turn = useSignal(0);
@@ -39,12 +42,13 @@ export function AllMemories() {
     const read = readSelection(boxes.value);
     faults.value = 'faults' in read ? read.faults : {};
     if ('value' in read) selection.value = read.value;
+    else refusals.value++;
   };
   const { items, isLoading, error } = memories.state.value;
   const isSame = JSON.stringify(readSelection(boxes.value)) === JSON.stringify({ value: selection.value });
   return (
     <div class="all-memories">
-      <form class="memory-form" aria-label="Which memories" noValidate onSubmit={onSubmit}>
+      <form ref={form} class="memory-form" aria-label="Which memories" noValidate onSubmit={onSubmit}>
         <div class="box-grid">
           <SelectionFields boxes={boxes.value} faults={faults.value} onText={onText} />
         </div>
@@ -87,7 +91,13 @@ export function AllMemories() {
           )}
         />
       )}
-      <LoadMore pages={memories.state.value} things="memories" more={memories.more} again={memories.again} />
+      <LoadMore
+        pages={memories.state.value}
+        thing="memory"
+        things="memories"
+        more={memories.more}
+        again={memories.again}
+      />
       <MemoryDialogs dialogs={dialogs} />
     </div>
   );

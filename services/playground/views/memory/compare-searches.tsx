@@ -15,6 +15,7 @@ import type { Faults } from './selection.ts';
 export function CompareSearches() {
   const boxes = useSignal<SearchBoxes>(firstBoxes);
   const faults = useSignal<Faults>({});
+  const refusals = useSignal(0);
   const columns = useSignal<readonly Column[]>([]);
   /** Counts searches: the same boxes may be searched again. */
   const turn = useSignal(0);
@@ -24,13 +25,16 @@ export function CompareSearches() {
   const search = (): void => {
     const read = columnsOf(boxes.value);
     faults.value = 'faults' in read ? read.faults : {};
-    if ('faults' in read) return;
+    if ('faults' in read) {
+      refusals.value++;
+      return;
+    }
     columns.value = read.value;
     turn.value++;
   };
   return (
     <>
-      <SearchForm boxes={boxes} faults={faults.value} onSearch={search} />
+      <SearchForm boxes={boxes} faults={faults.value} refusals={refusals.value} onSearch={search} />
       <p class="notice" role="status">
         {dialogs.notice.value}
       </p>

@@ -4,6 +4,7 @@ import { useLoaded } from '../../session/loaded.ts';
 import { client } from '../../session/session.ts';
 import { Confirm } from '../../ui/confirm.tsx';
 import { ErrorNote } from '../../ui/error-note.tsx';
+import { grouped } from '../../ui/format.ts';
 import { Modal } from '../../ui/modal.tsx';
 import type { Dialogs } from './dialogs.ts';
 import { memoriesText, selectionText, toForget } from './selection.ts';
@@ -62,7 +63,7 @@ export function ForgetSelection({ dialogs, selection }: ForgetSelectionProps) {
             <span class="memory-content">{content}</span>
           </li>
         ))}
-        {total > value.memories.length && <li>and {total - value.memories.length} more</li>}
+        {total > value.memories.length && <li>and {grouped(total - value.memories.length)} more</li>}
       </ul>
     </Confirm>
   );

@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals';
 import { useAction } from '../../session/action.ts';
 import { client } from '../../session/session.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
+import { useFaultFocus } from '../../ui/forms/fault-focus.ts';
 import { Modal } from '../../ui/modal.tsx';
 import { Box } from './box.tsx';
 import { readObjectIfAny } from '../../ui/boxes.ts';
@@ -28,6 +29,8 @@ export function MemoryForm({ dialogs, memory }: MemoryFormProps) {
     metadata: memory ? JSON.stringify(memory.metadata, undefined, 2) : '',
   });
   const faults = useSignal<Faults>({});
+  const refusals = useSignal(0);
+  const form = useFaultFocus<HTMLFormElement>(refusals.value);
   const saving = useAction<[Parameters<typeof client.memories.update>[1]]>(async (signal, change) => {
     if (memory) await client.memories.update(memory.id, change, { signal });
     else {
@@ -48,13 +51,14 @@ export function MemoryForm({ dialogs, memory }: MemoryFormProps) {
       ...(content.trim() === '' && { content: 'Content is empty' }),
       ...('fault' in read && { metadata: read.fault }),
     };
+    if (Object.keys(faults.value).length > 0) refusals.value++;
     if (content.trim() === '' || 'fault' in read) return;
     saving.start({ content, ...(read.value && { metadata: read.value }) });
   };
   const { content, memory_type: type, category, thread_id: thread, metadata } = boxes.value;
   return (
     <Modal title={memory ? 'Edit a memory' : 'Add a memory'} onClose={dialogs.close}>
-      <form class="stack wide" noValidate onSubmit={onSubmit}>
+      <form ref={form} class="stack wide" noValidate onSubmit={onSubmit}>
         <Box label="Content" name="content" value={content} onText={onText} fault={faults.value['content']} rows={4} />
         {memory ? (
           <p class="hint small">

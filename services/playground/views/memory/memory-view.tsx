@@ -1,10 +1,12 @@
 import { route, toHash } from '../../session/route.ts';
+import { useTitle } from '../../ui/title.ts';
 import { AllMemories } from './all-memories.tsx';
 import { CompareSearches } from './compare-searches.tsx';
 
 /** The memories of the reader: searches beside each other, and the list of all. */
 export function MemoryView() {
   const isList = route.value.query['tab'] === 'all';
+  useTitle(isList ? 'All memories' : 'Memory');
   return (
     <div class="memory">
       <div class="pane-head">

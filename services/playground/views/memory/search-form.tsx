@@ -1,4 +1,5 @@
 import type { Signal } from '@preact/signals';
+import { useFaultFocus } from '../../ui/forms/fault-focus.ts';
 import { Box } from './box.tsx';
 import type { SearchBoxes } from './comparison.ts';
 import { metrics, namesOf, strategies } from './memory-shapes.ts';
@@ -8,6 +9,8 @@ import type { Faults } from './selection.ts';
 interface SearchFormProps {
   readonly boxes: Signal<SearchBoxes>;
   readonly faults: Faults;
+  /** How often the form was refused. */
+  readonly refusals: number;
   readonly onSearch: () => void;
 }
 
@@ -15,7 +18,8 @@ const choices = (names: readonly string[]): Readonly<Record<string, string>> =>
   Object.fromEntries(names.map((name) => [name, name]));
 
 /** What is looked for, what narrows it, and what the columns compare. */
-export function SearchForm({ boxes, faults, onSearch }: SearchFormProps) {
+export function SearchForm({ boxes, faults, refusals, onSearch }: SearchFormProps) {
+  const form = useFaultFocus<HTMLFormElement>(refusals);
   const given = boxes.value;
   const onText = (name: string, text: string): void => {
     boxes.value = { ...boxes.value, [name]: text };
@@ -25,7 +29,7 @@ export function SearchForm({ boxes, faults, onSearch }: SearchFormProps) {
     onSearch();
   };
   return (
-    <form class="memory-form" role="search" aria-label="Memories" noValidate onSubmit={onSubmit}>
+    <form ref={form} class="memory-form" role="search" aria-label="Memories" noValidate onSubmit={onSubmit}>
       <div class="query-row">
         <Box
           label="Query"

@@ -1,5 +1,6 @@
 import type { MemorySelection, MemoryType } from '@agent-workflow/client';
 import { readObjectIfAny } from '../../ui/boxes.ts';
+import { counted } from '../../ui/format.ts';
 import { memoryTypes, namesOf } from './memory-shapes.ts';
 
 /** The boxes that narrow a list or a search, as they stand in the form. */
@@ -50,5 +51,4 @@ export const toForget = (selection: MemorySelection): MemorySelection =>
   Object.keys(selection).length === 0 ? { options: { all: true } } : selection;
 
 /** `1 memory`, `3 memories`. */
-export const memoriesText = (count: number): string =>
-  `${count.toLocaleString('en')} ${count === 1 ? 'memory' : 'memories'}`;
+export const memoriesText = (count: number): string => counted(count, 'memory', 'memories');

@@ -1,7 +1,8 @@
 import type { EventKind } from '@agent-workflow/client';
 import type { Signal } from '@preact/signals';
+import { useEffect, useState } from 'preact/hooks';
 import { VirtualList } from '../../ui/virtual-list.tsx';
-import { counted, duration } from '../../ui/format.ts';
+import { counted, duration, grouped } from '../../ui/format.ts';
 import { noFilter, type EventFilter } from './log/filtered.ts';
 import type { ListedEvent, RunLog } from './log/run-log.ts';
 import { summaryOf } from './log/summary.ts';
@@ -35,14 +36,18 @@ interface EventListProps {
 export function EventList({ log, isGrowing, items, filter, selected }: EventListProps) {
   const start = log.events[0]?.at ?? 0;
   const isFiltered = filter.value !== noFilter;
+  // The click that opens the tab is answered by the frame before the first rows, which take longer.
+  const [isPainted, setPainted] = useState(false);
+  useEffect(() => setPainted(true), []);
   return (
     <>
       <EventFilters filter={filter} />
       <VirtualList
         label="Events"
-        items={items}
+        items={isPainted ? items : []}
         keyOf={({ seq }) => String(seq)}
         estimate={rowHeight}
+        isEven
         followsEnd={isGrowing}
         render={(item, index) => (
           <EventRow
@@ -57,9 +62,9 @@ export function EventList({ log, isGrowing, items, filter, selected }: EventList
         )}
       />
       <p class="hint small">
-        {isFiltered ? `${items.length.toLocaleString()} of ` : ''}
-        {counted(log.events.length, 'event')}: {log.replayed.toLocaleString()} replayed,{' '}
-        {(log.events.length + log.unlisted - log.replayed).toLocaleString()} live
+        {isFiltered ? `${grouped(items.length)} of ` : ''}
+        {counted(log.events.length, 'event')}: {grouped(log.replayed)} replayed,{' '}
+        {grouped(log.events.length + log.unlisted - log.replayed)} live
       </p>
     </>
   );

@@ -1,4 +1,5 @@
 import type { Signal } from '@preact/signals';
+import { counted, grouped } from '../../ui/format.ts';
 import { JsonView } from '../../ui/json-view.tsx';
 import type { ListedEvent } from './log/run-log.ts';
 
@@ -50,7 +51,7 @@ function EventJson({ item: { event, seq } }: { readonly item: ListedEvent }) {
   return (
     <>
       <p class="hint">
-        The event has {length.toLocaleString()} characters; these are the first {maxCharacters.toLocaleString()}.
+        The event has {counted(length, 'character')}; these are the first {grouped(maxCharacters)}.
       </p>
       <pre class="json" tabIndex={0} role="region" aria-label={label}>
         {JSON.stringify(event, undefined, 2).slice(0, maxCharacters)}

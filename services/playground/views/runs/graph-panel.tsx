@@ -2,21 +2,23 @@ import { useState } from 'preact/hooks';
 import { useLoaded } from '../../session/loaded.ts';
 import { client } from '../../session/session.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
-import { duration } from '../../ui/format.ts';
+import { duration, grouped } from '../../ui/format.ts';
 import { GraphDrawing } from './graph/graph-drawing.tsx';
 import { nodeFacts, type NodeFacts } from './graph/node-facts.ts';
 import { labelOf, readGraph, type GraphNode, type GraphShape } from './graph/shape.ts';
 import type { RunLog } from './log/run-log.ts';
 
 interface GraphPanelProps {
+  /** Whose graph it is. */
+  readonly agent: string | undefined;
   readonly log: RunLog;
   /** Milliseconds since 1970, by the service's clock. */
   readonly now: number;
 }
 
-/** The graph with what the run has done in it, as a drawing and as a table. */
-export function GraphPanel({ log, now }: GraphPanelProps) {
-  const { state, again } = useLoaded(async (signal) => readGraph(await client.graph({ signal })), []);
+/** The graph of a run's agent with what the run has done in it, as a drawing and as a table. */
+export function GraphPanel({ agent, log, now }: GraphPanelProps) {
+  const { state, again } = useLoaded(async (signal) => readGraph(await client.graph({ agent, signal })), [agent]);
   const { value, error } = state.value;
   return (
     <section class="graph-panel" aria-label="Graph">
@@ -65,7 +67,7 @@ function NodeRow({ node, facts }: { readonly node: GraphNode; readonly facts: No
       <th scope="row">{labelOf(node)}</th>
       <td>{node.type === 'graph' ? 'sub-graph' : node.type}</td>
       <td>{facts?.state ?? 'not visited'}</td>
-      <td>{(facts?.visits ?? 0).toLocaleString()}</td>
+      <td>{grouped(facts?.visits ?? 0)}</td>
       <td>{facts ? duration(facts.totalMs) : ''}</td>
     </tr>
   );

@@ -1,11 +1,12 @@
 import type { Run } from '@agent-workflow/client';
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
+import { useSeveralAgents } from '../../session/agents.ts';
 import { toHash } from '../../session/route.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { Time } from '../../ui/time.tsx';
 import type { FollowedRun } from './followed-run.ts';
-import { dayTime, duration } from '../../ui/format.ts';
+import { dayTime, duration, grouped } from '../../ui/format.ts';
 import { factsOf } from './listed-runs.ts';
 import { statusOf, type RunLog } from './log/run-log.ts';
 import { isUnderWay, Status } from './status.tsx';
@@ -89,6 +90,7 @@ interface FactsProps {
 
 function Facts({ run, now, isOpen, wakeAt }: FactsProps) {
   const { createdAt, updatedAt, error, resumes, iterations } = factsOf(run);
+  const hasSeveral = useSeveralAgents().length > 0;
   return (
     <>
       <dl class="facts">
@@ -97,12 +99,13 @@ function Facts({ run, now, isOpen, wakeAt }: FactsProps) {
             {run.thread_id}
           </a>
         </Fact>
+        {hasSeveral && run.agent !== undefined && <Fact name="Agent">{run.agent}</Fact>}
         <Fact name="Accepted">
           <Time at={String(run['created_at'])} />
         </Fact>
         <Fact name={isOpen ? 'Takes' : 'Took'}>{duration((isOpen ? now : updatedAt) - createdAt)}</Fact>
         {wakeAt !== undefined && <Fact name="Sleeps until">{dayTime(wakeAt, now)}</Fact>}
-        {iterations !== undefined && <Fact name="Iterations">{iterations.toLocaleString()}</Fact>}
+        {iterations !== undefined && <Fact name="Iterations">{grouped(iterations)}</Fact>}
         {run['recursion_limit_reached'] === true && <Fact name="Ended by">its recursion limit</Fact>}
         {resumes !== undefined && (
           <Fact name="Continues">
@@ -128,12 +131,12 @@ function Tokens({ run: { usage } }: { readonly run: Run }) {
   return (
     <>
       <Fact name="Tokens">
-        {usage.input_tokens.toLocaleString()} in, {usage.output_tokens.toLocaleString()} out
+        {grouped(usage.input_tokens)} in, {grouped(usage.output_tokens)} out
       </Fact>
       {models.length > 1 &&
         models.map(([model, tokens]) => (
           <Fact key={model} name={`Tokens of ${model}`}>
-            {tokens.input_tokens.toLocaleString()} in, {tokens.output_tokens.toLocaleString()} out
+            {grouped(tokens.input_tokens)} in, {grouped(tokens.output_tokens)} out
           </Fact>
         ))}
       {models.length === 1 && <Fact name="Model">{models[0]?.[0]}</Fact>}

@@ -1,11 +1,13 @@
-import type { Run, RunStatus } from '@agent-workflow/client';
+import type { Run, RunsQuery, RunStatus } from '@agent-workflow/client';
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { useSeveralAgents } from '../../session/agents.ts';
 import { serviceNow } from '../../session/clock.ts';
 import { usePages, type ListPage } from '../../session/pages.ts';
 import { go, route } from '../../session/route.ts';
 import { client } from '../../session/session.ts';
 import { LoadMore } from '../../ui/load-more.tsx';
+import { useTitle } from '../../ui/title.ts';
 import { withFirstPage } from './listed-runs.ts';
 import { RunRow } from './run-row.tsx';
 import { isUnderWay, runStatuses, underWay } from './status.tsx';
@@ -15,13 +17,49 @@ const pageSize = 50;
 /** How often the newest runs are read again while one of those listed is under way, in milliseconds. */
 const refreshMs = 4000;
 
-/** The runs of all threads, newest first, by their status. */
+/** The runs of all threads, newest first, by their status and agent. */
 export function RunList() {
-  const chosen = route.value.query['status'] ?? '';
+  useTitle('Runs');
+  const { status: chosen = '', agent } = route.value.query;
   const statuses = statusesOf(chosen);
+  return (
+    <div class="run-list">
+      {statuses ? <ListedRuns {...{ chosen, statuses, agent }} /> : <UnknownStatus chosen={chosen} />}
+    </div>
+  );
+}
+
+/** An address that somebody typed may name a status that no run has: a list of other runs would be a wrong answer. */
+function UnknownStatus({ chosen }: { readonly chosen: string }) {
+  return (
+    <>
+      <div class="pane-head">
+        <h1>Runs</h1>
+        <StatusFilter chosen={chosen} />
+        <AgentFilter />
+      </div>
+      <p class="note note-error" role="alert">
+        There is no status “{chosen}”, so no run is listed. Choose one of those that there are.
+      </p>
+    </>
+  );
+}
+
+interface ListedRunsProps {
+  /** The statuses as the address names them; empty for all. */
+  readonly chosen: string;
+  /** The statuses that are listed; none for all. */
+  readonly statuses: readonly RunStatus[];
+  /** The agent whose runs are listed; `undefined` for all. */
+  readonly agent: string | undefined;
+}
+
+function ListedRuns({ chosen, statuses, agent }: ListedRunsProps) {
+  const showsAgent = useSeveralAgents().length > 0;
+  const selection = { ...(statuses.length > 0 && { status: statuses }), ...(agent !== undefined && { agent }) };
   const stopped = useSignal<Run | undefined>(undefined);
   const notice = useSignal('');
-  const runs = usePages((cursor, signal) => loadPage(statuses, cursor, signal), [chosen]);
+  const runs = usePages((cursor, signal) => loadPage(selection, cursor, signal), [chosen, agent]);
   const { items, cursor, isLoading } = runs.state.value;
   const isMoving = items.some(({ status }) => isUnderWay(status));
   useEffect(() => {
@@ -36,10 +74,10 @@ export function RunList() {
       clearInterval(timer);
       controller.abort();
     };
-  }, [isMoving, chosen]);
+  }, [isMoving, chosen, agent]);
 
   const refresh = async (signal: AbortSignal): Promise<void> => {
-    const page = await client.runs.list({ ...statusQuery(statuses), limit: pageSize }, { signal });
+    const page = await client.runs.list({ ...selection, limit: pageSize }, { signal });
     if (signal.aborted || runs.state.peek().isLoading) return;
     const merged = withFirstPage(runs.state.peek().items, { runs: page.runs, isWhole: page.cursor === undefined });
     if (merged === undefined) runs.again();
@@ -52,26 +90,11 @@ export function RunList() {
   };
   const now = serviceNow();
   return (
-    <div class="run-list">
+    <>
       <div class="pane-head">
         <h1>Runs</h1>
-        <label class="inline">
-          Status
-          <select
-            value={chosen}
-            onChange={({ currentTarget: { value } }) =>
-              go({ view: 'runs', query: { ...(value !== '' && { status: value }) } }, { replace: true })
-            }
-          >
-            <option value="">all</option>
-            <option value="under-way">under way</option>
-            {runStatuses.map((status) => (
-              <option key={status} value={status}>
-                {status}
-              </option>
-            ))}
-          </select>
-        </label>
+        <StatusFilter chosen={chosen} />
+        <AgentFilter />
         <button type="button" disabled={isLoading} onClick={runs.again}>
           Refresh
         </button>
@@ -86,6 +109,7 @@ export function RunList() {
               <th scope="col">Status</th>
               <th scope="col">Run</th>
               <th scope="col">Thread</th>
+              {showsAgent && <th scope="col">Agent</th>}
               <th scope="col">Accepted</th>
               <th scope="col">Took</th>
               <th scope="col">Tokens</th>
@@ -100,6 +124,7 @@ export function RunList() {
                 key={run.run_id}
                 run={run}
                 now={now}
+                showsAgent={showsAgent}
                 onStop={() => {
                   stopped.value = run;
                 }}
@@ -108,8 +133,8 @@ export function RunList() {
           </tbody>
         </table>
       )}
-      {items.length === 0 && !isLoading && <p class="hint">{emptySentence(chosen, cursor !== undefined)}</p>}
-      <LoadMore pages={runs.state.value} things="runs" more={runs.more} again={runs.again} />
+      {items.length === 0 && !isLoading && <p class="hint">{emptySentence(chosen, agent, cursor !== undefined)}</p>}
+      <LoadMore pages={runs.state.value} thing="run" more={runs.more} again={runs.again} />
       {stopped.value && (
         <StopRun
           run={stopped.value}
@@ -119,36 +144,83 @@ export function RunList() {
           onStopped={onStopped}
         />
       )}
-    </div>
+    </>
   );
+}
+
+/** The box that chooses which runs are listed. A status that there is not stands in it, but cannot be chosen. */
+function StatusFilter({ chosen }: { readonly chosen: string }) {
+  return (
+    <label class="inline">
+      Status
+      <select value={chosen} onChange={({ currentTarget: { value } }) => select('status', value)}>
+        {statusesOf(chosen) === undefined && (
+          <option value={chosen} disabled>
+            {chosen} (unknown)
+          </option>
+        )}
+        <option value="">all</option>
+        <option value="under-way">under way</option>
+        {runStatuses.map((status) => (
+          <option key={status} value={status}>
+            {status}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** The box that chooses an agent, where there are several. One whose runs are still there may be gone. */
+function AgentFilter() {
+  const several = useSeveralAgents().map(({ name }) => name);
+  const { agent: chosen = '' } = route.value.query;
+  if (several.length === 0 && chosen === '') return null;
+  const names = chosen === '' || several.includes(chosen) ? several : [...several, chosen];
+  return (
+    <label class="inline">
+      Agent
+      <select value={chosen} onChange={({ currentTarget: { value } }) => select('agent', value)}>
+        <option value="">all</option>
+        {names.map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** Lists runs by one value more, or by one less. */
+function select(name: 'status' | 'agent', value: string): void {
+  const { [name]: _, ...others } = route.peek().query;
+  go({ view: 'runs', query: { ...others, ...(value !== '' && { [name]: value }) } }, { replace: true });
 }
 
 /** A page that holds no run is gone on with, as few of many may match; but not for ever without a word. */
 const pagesAtOnce = 5;
 
-async function loadPage(
-  statuses: readonly RunStatus[],
-  cursor: string | undefined,
-  signal: AbortSignal,
-): Promise<ListPage<Run>> {
+async function loadPage(selection: RunsQuery, cursor: string | undefined, signal: AbortSignal): Promise<ListPage<Run>> {
   let next = cursor;
   for (let count = 0; ; count++) {
-    const query = { ...statusQuery(statuses), limit: pageSize, ...(next !== undefined && { cursor: next }) };
+    const query = { ...selection, limit: pageSize, ...(next !== undefined && { cursor: next }) };
     const page = await client.runs.list(query, { signal });
     next = page.cursor;
     if (page.runs.length > 0 || next === undefined || count === pagesAtOnce) return { items: page.runs, cursor: next };
   }
 }
 
-const statusQuery = (status: readonly RunStatus[]): { readonly status?: readonly RunStatus[] } =>
-  status.length === 0 ? {} : { status };
-
-/** The statuses that the address names; none for all of them. */
-function statusesOf(chosen: string): readonly RunStatus[] {
-  return chosen === 'under-way' ? underWay : runStatuses.filter((status) => status === chosen);
+/** The statuses that the address names: none for all of them, `undefined` where it names one that there is not. */
+function statusesOf(chosen: string): readonly RunStatus[] | undefined {
+  if (chosen === '') return [];
+  if (chosen === 'under-way') return underWay;
+  const known = runStatuses.find((status) => status === chosen);
+  return known && [known];
 }
 
-function emptySentence(chosen: string, hasMore: boolean): string {
-  const what = chosen === '' ? 'no run' : `no run that is ${chosen.replace('-', ' ')}`;
+function emptySentence(chosen: string, agent: string | undefined, hasMore: boolean): string {
+  const whose = agent === undefined ? 'no run' : `no run of the agent ${agent}`;
+  const what = chosen === '' ? whose : `${whose} that is ${chosen.replace('-', ' ')}`;
   return hasMore ? `There is ${what} among the newest ones. Load more to look further back.` : `There is ${what}.`;
 }

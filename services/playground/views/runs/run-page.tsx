@@ -5,10 +5,11 @@ import { useLoaded } from '../../session/loaded.ts';
 import { client } from '../../session/session.ts';
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
+import { useTitle } from '../../ui/title.ts';
 import { EventList } from './event-list.tsx';
 import { EventPanel } from './event-panel.tsx';
 import { useFollowedRun, type FollowedRun } from './followed-run.ts';
-import { counted } from '../../ui/format.ts';
+import { counted, grouped } from '../../ui/format.ts';
 import { GraphPanel } from './graph-panel.tsx';
 import { createFiltered, noFilter, type EventFilter } from './log/filtered.ts';
 import type { ListedEvent, Visit } from './log/run-log.ts';
@@ -20,6 +21,7 @@ import { useNow } from './use-now.ts';
 
 /** One run: what is known of it, its steps and events as they come, and its way through the graph. */
 export function RunPage({ id }: { readonly id: string }) {
+  useTitle(`Run ${id}`);
   const followed = useFollowedRun(id);
   const { log, phase } = followed;
   const run = useLoaded(
@@ -70,8 +72,8 @@ function RunBody({ run, followed }: RunBodyProps) {
         open={open}
         onOpen={setOpen}
         tabs={[
-          { key: 'steps', title: `Steps (${log.visits.length.toLocaleString()})` },
-          { key: 'events', title: `Events (${log.events.length.toLocaleString()})` },
+          { key: 'steps', title: `Steps (${grouped(log.visits.length)})` },
+          { key: 'events', title: `Events (${grouped(log.events.length)})` },
         ]}
       >
         {open === 'steps' ? (
@@ -82,7 +84,7 @@ function RunBody({ run, followed }: RunBodyProps) {
       </Tabs>
       <aside class="run-side" aria-label="Graph and selected event">
         <EventPanel items={shown} selected={selected} />
-        <GraphPanel log={log} now={now} />
+        <GraphPanel agent={run.agent} log={log} now={now} />
       </aside>
       {log.unlisted > 0 && (
         <p class="hint">

@@ -1,6 +1,6 @@
 import type { Run } from '@agent-workflow/client';
 import { toHash } from '../../session/route.ts';
-import { counted, dayTime, duration } from '../../ui/format.ts';
+import { counted, dayTime, duration, grouped } from '../../ui/format.ts';
 import { factsOf } from './listed-runs.ts';
 import { isUnderWay, Status } from './status.tsx';
 
@@ -8,11 +8,13 @@ interface RunRowProps {
   readonly run: Run;
   /** Milliseconds since 1970. */
   readonly now: number;
+  /** Whether runs are of several agents. */
+  readonly showsAgent: boolean;
   readonly onStop: () => void;
 }
 
 /** A run in the list of runs. */
-export function RunRow({ run, now, onStop }: RunRowProps) {
+export function RunRow({ run, now, showsAgent, onStop }: RunRowProps) {
   const { createdAt, updatedAt } = factsOf(run);
   const isOpen = isUnderWay(run.status);
   return (
@@ -31,10 +33,11 @@ export function RunRow({ run, now, onStop }: RunRowProps) {
           {run.thread_id}
         </a>
       </td>
-      <td class="nowrap">{dayTime(createdAt, now)}</td>
+      {showsAgent && <td class="runs-agent">{run.agent}</td>}
+      <td class="nowrap runs-accepted">{dayTime(createdAt, now)}</td>
       <td class="nowrap runs-wide">{duration((isOpen ? now : updatedAt) - createdAt)}</td>
       <td class="nowrap runs-wide" title={tokensTitle(run)}>
-        {run.usage ? (run.usage.input_tokens + run.usage.output_tokens).toLocaleString() : ''}
+        {run.usage ? grouped(run.usage.input_tokens + run.usage.output_tokens) : ''}
       </td>
       <td>
         {isOpen && (
@@ -56,5 +59,5 @@ function Reason({ run, now }: { readonly run: Run; readonly now: number }) {
 }
 
 function tokensTitle({ usage }: Run): string {
-  return usage ? `${counted(usage.input_tokens, 'token')} in, ${usage.output_tokens.toLocaleString()} out` : '';
+  return usage ? `${counted(usage.input_tokens, 'token')} in, ${grouped(usage.output_tokens)} out` : '';
 }

@@ -1,6 +1,6 @@
 import { ErrorNote } from '../../ui/error-note.tsx';
 import { VirtualList } from '../../ui/virtual-list.tsx';
-import { clockTime, counted, duration } from '../../ui/format.ts';
+import { clockTime, counted, duration, grouped, times } from '../../ui/format.ts';
 import type { Attempt, RunLog, Visit } from './log/run-log.ts';
 import type { RecordedStep } from './log/recorded-steps.ts';
 import type { RunRecord } from './recorded-run.ts';
@@ -35,6 +35,7 @@ export function StepList({ log, isGrowing, now, record, onShow }: StepListProps)
         items={log.visits}
         keyOf={({ step, node }) => `${String(step)} ${node}`}
         estimate={rowHeight}
+        isEven
         followsEnd={isGrowing}
         render={(visit, index) => (
           <StepRow
@@ -129,7 +130,5 @@ function restartsOf({ attempts }: Visit, recorded: RecordedStep | undefined): re
 /** The tokens of a whole step. */
 function tokensOf(recorded: RecordedStep | undefined): readonly string[] {
   const { input_tokens: input = 0, output_tokens: output = 0 } = recorded?.tokens ?? {};
-  return input + output === 0 ? [] : [`${input.toLocaleString()} tokens in, ${output.toLocaleString()} out`];
+  return input + output === 0 ? [] : [`${counted(input, 'token')} in, ${grouped(output)} out`];
 }
-
-const times = (count: number): string => (count === 1 ? 'once' : `${String(count)} times`);

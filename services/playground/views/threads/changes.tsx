@@ -1,4 +1,5 @@
 import { useMemo } from 'preact/hooks';
+import { counted, grouped } from '../../ui/format.ts';
 import { diff, pathText, type Change } from './diff.ts';
 
 /** So many changes are drawn; a reader of more reads the states. */
@@ -30,7 +31,7 @@ export function Changes({ before, after }: { readonly before: unknown; readonly 
           ))}
         </tbody>
       </table>
-      {changes.length > maxShown && <p class="hint">{changes.length - maxShown} more are not shown.</p>}
+      {changes.length > maxShown && <p class="hint">{counted(changes.length - maxShown, 'more change')} not shown.</p>}
     </>
   );
 }
@@ -39,7 +40,7 @@ function countsText(changes: readonly Change[]): string {
   const counts = (['added', 'removed', 'changed'] as const)
     .map((kind) => [kind, changes.filter((change) => change.kind === kind).length] as const)
     .filter(([, count]) => count > 0);
-  return counts.map(([kind, count]) => `${String(count)} ${kind}`).join(', ');
+  return counts.map(([kind, count]) => `${grouped(count)} ${kind}`).join(', ');
 }
 
 function ChangeRow({ change }: { readonly change: Change }) {
@@ -70,7 +71,7 @@ function Value({ value }: { readonly value: unknown }) {
   if (text.length <= longText) return <code class="value">{text}</code>;
   return (
     <details>
-      <summary>{text.length.toLocaleString()} characters</summary>
+      <summary>{counted(text.length, 'character')}</summary>
       <code class="value">{text}</code>
     </details>
   );

@@ -40,7 +40,7 @@ export function RunsOfThread({ id, turn }: RunsOfThreadProps) {
           </li>
         ))}
       </ul>
-      <LoadMore pages={runs.state.value} things="runs" more={runs.more} again={runs.again} />
+      <LoadMore pages={runs.state.value} thing="run" more={runs.more} again={runs.again} />
     </section>
   );
 }

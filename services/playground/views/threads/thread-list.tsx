@@ -1,5 +1,6 @@
 import type { Thread } from '@agent-workflow/client';
 import { useEffect, useRef } from 'preact/hooks';
+import { useSeveralAgents } from '../../session/agents.ts';
 import type { PagedList } from '../../session/pages.ts';
 import { go, route, toHash } from '../../session/route.ts';
 import { LoadMore } from '../../ui/load-more.tsx';
@@ -17,6 +18,7 @@ interface ThreadListProps {
 /** The box to search in, and the threads that hold the text in their name, id or metadata. */
 export function ThreadList({ threads, search, openId, notice }: ThreadListProps) {
   const { items, isLoading, error } = threads.state.value;
+  const showsAgent = useSeveralAgents().length > 0;
   const isEmpty = items.length === 0 && !isLoading && error === undefined;
   return (
     <div class="browse-list">
@@ -37,11 +39,12 @@ export function ThreadList({ threads, search, openId, notice }: ThreadListProps)
           label="List of threads"
           items={items}
           estimate={57}
+          isEven
           keyOf={(thread) => thread.thread_id}
-          render={(thread) => <ThreadLink thread={thread} search={search} isOpen={thread.thread_id === openId} />}
+          render={(thread) => <ThreadLink {...{ thread, search, showsAgent }} isOpen={thread.thread_id === openId} />}
         />
       )}
-      <LoadMore pages={threads.state.value} things="threads" more={threads.more} again={threads.again} />
+      <LoadMore pages={threads.state.value} thing="thread" more={threads.more} again={threads.again} />
     </div>
   );
 }
@@ -49,10 +52,12 @@ export function ThreadList({ threads, search, openId, notice }: ThreadListProps)
 interface ThreadLinkProps {
   readonly thread: Thread;
   readonly search: string;
+  /** Whether threads are of several agents. */
+  readonly showsAgent: boolean;
   readonly isOpen: boolean;
 }
 
-function ThreadLink({ thread, search, isOpen }: ThreadLinkProps) {
+function ThreadLink({ thread, search, showsAgent, isOpen }: ThreadLinkProps) {
   const { thread_id: id, thread_name: name } = thread;
   return (
     <a
@@ -63,6 +68,7 @@ function ThreadLink({ thread, search, isOpen }: ThreadLinkProps) {
       <span class="entry-name">{name ?? id}</span>
       <span class="hint">
         <Time at={thread.updated_at} />
+        {showsAgent && thread.agent !== null && ` · ${thread.agent}`}
         {name !== null && <span class="entry-id"> {id}</span>}
       </span>
     </a>

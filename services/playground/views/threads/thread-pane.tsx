@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { useAction } from '../../session/action.ts';
 import { useLoaded } from '../../session/loaded.ts';
+import { useSeveralAgents } from '../../session/agents.ts';
 import { usePages } from '../../session/pages.ts';
 import { route, toHash } from '../../session/route.ts';
 import { client } from '../../session/session.ts';
@@ -12,6 +13,7 @@ import { ErrorNote } from '../../ui/error-note.tsx';
 import { JsonView } from '../../ui/json-view.tsx';
 import { RunLink } from '../../ui/run-link.tsx';
 import { Time } from '../../ui/time.tsx';
+import { useTitle } from '../../ui/title.ts';
 import { PastState } from './past-state.tsx';
 import { StateNow } from './state-now.tsx';
 import { RunsOfThread } from './runs-of-thread.tsx';
@@ -46,6 +48,7 @@ export function ThreadPane({ id, search, onDeleted }: ThreadPaneProps) {
   };
   const heading = useHeadingFocus();
   const { value: thread, error } = state.value;
+  useTitle(thread?.thread_name ?? id);
   const { at, from } = route.value.query;
   return (
     <article class="browse-pane" aria-label="Thread">
@@ -74,7 +77,7 @@ export function ThreadPane({ id, search, onDeleted }: ThreadPaneProps) {
               <RunsOfThread id={id} turn={turn.value} />
             </div>
             {at === undefined ? (
-              <StateNow id={id} turn={turn.value} onWritten={refresh} />
+              <StateNow id={id} agent={thread.agent} turn={turn.value} onWritten={refresh} />
             ) : (
               <PastState key={at} id={id} at={at} from={from} versions={versions.state.value.items} />
             )}
@@ -100,6 +103,7 @@ const maxInline = 120;
 
 function Facts({ thread }: { readonly thread: Thread }) {
   const { thread_id: id, run_id: runId, metadata } = thread;
+  const hasSeveral = useSeveralAgents().length > 0;
   const metadataText = JSON.stringify(metadata);
   const isShort = metadata !== null && metadataText.length <= maxInline;
   return (
@@ -109,6 +113,7 @@ function Facts({ thread }: { readonly thread: Thread }) {
           <code>{id}</code>
         </Fact>
         <Fact name="Owner">{thread.user_id ?? 'anonymous'}</Fact>
+        {hasSeveral && <Fact name="Agent">{thread.agent ?? 'none yet'}</Fact>}
         <Fact name="Made">
           <Time at={thread['created_at'] as string | null} />
         </Fact>

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import { usePages } from '../../session/pages.ts';
 import { go, route } from '../../session/route.ts';
 import { client } from '../../session/session.ts';
+import { useTitle } from '../../ui/title.ts';
 import { ThreadList } from './thread-list.tsx';
 import { ThreadPane } from './thread-pane.tsx';
 
@@ -30,11 +31,12 @@ export function ThreadsView() {
   return (
     <div class={id === undefined ? 'browse' : 'browse browse-open'}>
       <ThreadList threads={threads} search={search} openId={id} notice={notice.value} />
-      {id === undefined ? (
-        <p class="hint browse-none">Choose a thread to see its state and its versions.</p>
-      ) : (
-        <ThreadPane key={id} id={id} search={search} onDeleted={onDeleted} />
-      )}
+      {id === undefined ? <NoThread /> : <ThreadPane key={id} id={id} search={search} onDeleted={onDeleted} />}
     </div>
   );
+}
+
+function NoThread() {
+  useTitle('Threads');
+  return <p class="hint browse-none">Choose a thread to see its state and its versions.</p>;
 }

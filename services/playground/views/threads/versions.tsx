@@ -41,7 +41,7 @@ export function Versions({ versions, openId }: VersionsProps) {
           </tbody>
         </table>
       </div>
-      <LoadMore pages={versions.state.value} things="versions" more={versions.more} again={versions.again} />
+      <LoadMore pages={versions.state.value} thing="version" more={versions.more} again={versions.again} />
       {cursor === undefined && <p class="hint small">{keepingText}</p>}
     </section>
   );

@@ -10,12 +10,14 @@ import { readField, stateFieldsOf, type StateField } from './state-fields.ts';
 
 interface WriteFieldProps {
   readonly id: string;
+  /** Whose fields these are: the default's when it is `null`. */
+  readonly agent: string | null;
   readonly onWritten: () => void;
 }
 
 /** Writes one field of the state in a box that fits its type, or several as JSON. What the service refuses stays in its box. */
-export function WriteField({ id, onWritten }: WriteFieldProps) {
-  const schema = useLoaded((signal) => client.stateSchema({ signal }), []).state.value;
+export function WriteField({ id, agent, onWritten }: WriteFieldProps) {
+  const schema = useLoaded((signal) => client.stateSchema({ agent: agent ?? undefined, signal }), []).state.value;
   const notice = useSignal('');
   const name = useSignal<string | undefined>(undefined);
   const text = useSignal<string | undefined>(undefined);

@@ -1,4 +1,5 @@
 import { useMemo } from 'preact/hooks';
+import { counted, times } from '../../../ui/format.ts';
 import { toLayout, type PlacedNode } from './layout.ts';
 import type { NodeFacts } from './node-facts.ts';
 import { labelOf, type GraphShape } from './shape.ts';
@@ -76,11 +77,11 @@ function DrawnNode({ node, facts }: { readonly node: PlacedNode; readonly facts:
 function describe({ nodes, edges }: GraphShape, facts: ReadonlyMap<string, NodeFacts>): string {
   const visited = nodes.flatMap((node) => {
     const known = facts.get(node.id);
-    return known ? [`${labelOf(node)} ${String(known.visits)} times, ${known.state}`] : [];
+    return known ? [`${labelOf(node)} ${times(known.visits)}, ${known.state}`] : [];
   });
   const active = nodes.filter(({ id }) => facts.get(id)?.state === 'running').map(labelOf);
   return [
-    `Graph of ${String(nodes.length)} nodes and ${String(edges.length)} edges.`,
+    `Graph of ${counted(nodes.length, 'node')} and ${counted(edges.length, 'edge')}.`,
     `Visited: ${visited.join('; ') || 'none'}.`,
     ...(active.length > 0 ? [`Running now: ${active.join(', ')}.`] : []),
   ].join(' ');

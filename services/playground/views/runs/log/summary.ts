@@ -1,5 +1,5 @@
 import type { Json, JsonObject, Message, RunEvent } from '@agent-workflow/client';
-import { clockTime } from '../../../ui/format.ts';
+import { clockTime, counted } from '../../../ui/format.ts';
 import { isObject, statusOf } from './run-log.ts';
 
 /** What a row of the list says of an event. */
@@ -89,9 +89,7 @@ function contextText({ messages, removed }: JsonObject): string {
 
 function iterationsText({ iterations, recursion_limit_reached: isLimited }: JsonObject): string {
   const limit = isLimited === true ? ', the recursion limit was reached' : '';
-  return typeof iterations === 'number'
-    ? `${String(iterations)} ${iterations === 1 ? 'iteration' : 'iterations'}${limit}`
-    : '';
+  return typeof iterations === 'number' ? `${counted(iterations, 'iteration')}${limit}` : '';
 }
 
 function asText(value: Json): string {

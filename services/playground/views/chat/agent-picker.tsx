@@ -1,0 +1,69 @@
+import { RequestError } from '@agent-workflow/client';
+import { useId } from 'preact/hooks';
+import { knownAgents, readAgents, useAgents } from '../../session/agents.ts';
+import { go, route } from '../../session/route.ts';
+import { ErrorNote } from '../../ui/error-note.tsx';
+import { chooseAgent, type AgentChoice, type OpenChoice } from './agent-choice.ts';
+import type { Chat } from './chat.ts';
+
+/** Which agent the next run of a chat goes to. A component that calls it is drawn again when that changes. */
+export const choiceOf = ({ agent }: Chat): AgentChoice =>
+  chooseAgent({ known: knownAgents.value, ofThread: agent.value, asked: route.value.query['agent'] });
+
+/** The same, once the agents were read, or could not be. */
+export async function settledChoiceOf(chat: Chat): Promise<AgentChoice> {
+  const { list, error } = knownAgents.peek();
+  if (list === undefined && error === undefined) await readAgents();
+  return choiceOf(chat);
+}
+
+/** The agent of a chat, where the service has several: a box that chooses one for as long as the thread has none. */
+export function AgentOfChat({ chat }: { readonly chat: Chat }) {
+  const { error } = useAgents();
+  const choice = choiceOf(chat);
+  if (choice.kind === 'fixed') return <span class="chat-agent">Agent {choice.name}</span>;
+  if (choice.kind === 'open') return <AgentPicker choice={choice} />;
+  if (error === undefined || isRefused(error)) return null;
+  return <ErrorNote error={error} again={() => void readAgents()} />;
+}
+
+/** Who may not read the agents chats with the one that the service takes. */
+const isRefused = (error: unknown): boolean =>
+  error instanceof RequestError && (error.status === 401 || error.status === 403);
+
+/** What is chosen stands in the address, so that it outlives a reload. */
+function AgentPicker({ choice: { agents, name, unknown } }: { readonly choice: OpenChoice }) {
+  const help = useId();
+  const description = agents.find((agent) => agent.name === name)?.description;
+  const choose = (chosen: string): void => {
+    go({ ...route.peek(), query: { ...route.peek().query, agent: chosen } }, { replace: true });
+  };
+  return (
+    <div class="agent-picker">
+      <label class="inline">
+        Agent
+        <select
+          value={name ?? unknown ?? ''}
+          {...(description && { 'aria-describedby': help })}
+          onChange={(event) => choose(event.currentTarget.value)}
+        >
+          {name === undefined && (
+            <option value={unknown ?? ''} disabled>
+              {unknown === undefined ? 'Choose an agent' : `${unknown} (unknown)`}
+            </option>
+          )}
+          {agents.map((agent) => (
+            <option key={agent.name} value={agent.name}>
+              {agent.name}
+            </option>
+          ))}
+        </select>
+      </label>
+      {description && (
+        <p class="hint" id={help}>
+          {description}
+        </p>
+      )}
+    </div>
+  );
+}

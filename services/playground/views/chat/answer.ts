@@ -1,0 +1,69 @@
+import { patternFaults } from '../../ui/forms/patterns.ts';
+import {
+  bareField,
+  defaultTexts,
+  readForm,
+  readJson,
+  type FormFaults,
+  type FormTexts,
+} from '../../ui/forms/schema-form.ts';
+import type { Question } from './question.ts';
+
+/** What stands in the form of one question. */
+export interface Answer {
+  readonly texts: FormTexts;
+  /** How an answer without a form is read. */
+  readonly as: 'text' | 'json';
+  readonly isLeftOpen: boolean;
+}
+
+/** The form of a question before anything is typed: the defaults of its schema. */
+export const firstAnswer = ({ form }: Question): Answer => ({
+  texts: form ? defaultTexts(form) : {},
+  as: 'text',
+  isLeftOpen: false,
+});
+
+/** What was typed into a form, to be read and sent as a message: none when nothing was. */
+export function typedText(answer: Answer | undefined): readonly string[] {
+  const lines = Object.entries(answer?.texts ?? {})
+    .filter(([, text]) => text.trim() !== '')
+    .map(([name, text]) => (name === bareField ? text : `${name}: ${text}`));
+  return lines.length === 0 ? [] : [lines.join('\n')];
+}
+
+type Read = { readonly value: unknown } | { readonly errors: FormFaults };
+
+function readAnswer({ form }: Question, { texts, as }: Answer): Read {
+  const text = texts[bareField] ?? '';
+  // A text of its own that is empty says nothing: the reader has overlooked the box.
+  const isText = form ? form.isBare && form.fields[0]?.kind === 'text' : as === 'text';
+  if (isText && text.trim() === '') return { errors: { [bareField]: 'is empty' } };
+  if (form) {
+    const read = readForm(form, texts);
+    return read.errors ? { errors: read.errors } : { value: read.value };
+  }
+  if (isText) return { value: text };
+  const read = readJson(text);
+  return 'error' in read ? { errors: { [bareField]: read.error } } : read;
+}
+
+/** Reads the answer to a question, or what is wrong with it, by the names of the fields. */
+export async function checkAnswer(question: Question, answer: Answer): Promise<Read> {
+  const read = readAnswer(question, answer);
+  if ('errors' in read || !question.form) return read;
+  const errors = await patternFaults(question.form, answer.texts);
+  return Object.keys(errors).length > 0 ? { errors } : read;
+}
+
+/** What is still wrong with an answer that was changed: the faults of the fields that were not, and of those that are not mended. */
+export function faultsLeft(question: Question, faults: FormFaults, before: Answer, after: Answer): FormFaults {
+  const read = readAnswer(question, after);
+  const now = 'errors' in read ? read.errors : {};
+  const left = Object.entries(faults).flatMap(([name, fault]) => {
+    const isSame = before.as === after.as && before.texts[name] === after.texts[name];
+    const text = isSame ? fault : now[name];
+    return text === undefined ? [] : [[name, text] as const];
+  });
+  return Object.fromEntries(left);
+}
