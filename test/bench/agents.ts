@@ -1,5 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { END, START, StateGraph, field, textOf, tool, toolNode, callsTools, type Message } from '@agent-workflow/graph';
+import {
+  END,
+  START,
+  StateGraph,
+  callsTools,
+  field,
+  lastUserText,
+  textOf,
+  tool,
+  toolNode,
+  type Message,
+  type NodeContext,
+} from '@agent-workflow/graph';
 
 /** One node that says what it heard. */
 export const echo = new StateGraph({ turns: field<number>({ type: 'number', default: 0, reducer: (a, b) => a + b }) })
@@ -48,6 +60,39 @@ export const toolLoop = new StateGraph({
   .addEdge('tools', 'agent')
   .compile();
 
+/** How long the model of the paced loop takes to answer, in milliseconds. */
+export const answerMs = 20;
+
+/** As a model node whose model answers elsewhere: it takes time, and no processor. */
+const pacedModel = async (
+  { rounds }: { readonly rounds: number },
+  { signal, emit }: NodeContext,
+): Promise<{ readonly rounds: number } | undefined> => {
+  await delay(answerMs, undefined, { signal });
+  if (rounds === toolRounds) {
+    emit('done');
+    return undefined;
+  }
+  emit({ type: 'tool_call', id: `call-${String(rounds)}`, name: 'add', args: { to: rounds } });
+  return { rounds: 1 };
+};
+
+const loopOf = (state: { readonly context: readonly Message[] }): 'early' | 'late' =>
+  lastUserText(state) === 'early' ? 'early' : 'late';
+
+/** The tool loop with a model that takes 20 ms. Told `early`, the model is asked while the step of the tools is being committed. */
+export const pacedLoop = new StateGraph({
+  rounds: field<number>({ type: 'number', default: 0, reducer: (a, b) => a + b }),
+})
+  .addNode('late', pacedModel)
+  .addNode('early', pacedModel, { speculative: true })
+  .addNode('tools', toolNode([add]))
+  .addConditionalEdges(START, loopOf, ['early', 'late'])
+  .addConditionalEdges('late', (state) => (callsTools(state) ? 'tools' : END), ['tools', END])
+  .addConditionalEdges('early', (state) => (callsTools(state) ? 'tools' : END), ['tools', END])
+  .addConditionalEdges('tools', loopOf, ['early', 'late'])
+  .compile();
+
 /** Tokens of one answer of the streamer. */
 export const streamedTokens = 200;
 
@@ -69,6 +114,38 @@ async function* tokens(paced: boolean): AsyncGenerator<string> {
     yield `token-${String(index)} `;
   }
 }
+
+/** Chunks that the emitter emits a second, and how long it waits before, in milliseconds, so that its readers can come. */
+export const emittedASecond = 50;
+const emitsAfterMs = 3000;
+
+/** What stands around the time of emission in the text of each chunk, in milliseconds since 1970 with a fraction. */
+export const stampStart = 'emitted at ';
+export const stampEnd = ';';
+
+/** Waits for three seconds, then emits 50 chunks a second, each with the time of its emission, until its run is stopped. */
+export const emitter = new StateGraph({})
+  .addNode('emitter', async (_state, ctx) => {
+    const begin = performance.now() + emitsAfterMs;
+    for (let index = 0; !ctx.signal.aborted; index++) {
+      await delay(Math.max(0, begin + (index * 1000) / emittedASecond - performance.now()), undefined, {
+        signal: ctx.signal,
+      });
+      ctx.emit(`${stampStart}${String(performance.timeOrigin + performance.now())}${stampEnd}`);
+    }
+  })
+  .addEdge(START, 'emitter')
+  .addEdge('emitter', END)
+  .compile();
+
+/** Emits what it received one word a chunk: an answer of a few chunks for an invoke, of many for a stream. */
+export const wordByWord = new StateGraph({})
+  .addNode('words', (state, ctx) => {
+    for (const word of lastText(state.context).split(' ')) ctx.emit(`${word} `);
+  })
+  .addEdge(START, 'words')
+  .addEdge('words', END)
+  .compile();
 
 const lastText = (context: readonly Message[]): string => {
   const last = context.at(-1);

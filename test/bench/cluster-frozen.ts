@@ -1,5 +1,6 @@
-import { freezeUnderLoad, frozenMs, shareWithin } from '../faults/cluster/frozen-load.ts';
+import { freezeUnderLoad, frozenMs } from '../faults/cluster/frozen-load.ts';
 import { openWholePrivateCluster } from '../servers/cluster.ts';
+import { shareWithin } from '../quantiles.ts';
 import { atMost, type Figure } from './figure.ts';
 
 const aimMs = 2000;

@@ -2,21 +2,26 @@ import { parseArgs } from 'node:util';
 import { clusterAbsence } from '../servers/cluster-ground.ts';
 import { cost } from './cluster-cost.ts';
 import { frozen } from './cluster-frozen.ts';
+import { load } from './cluster-load.ts';
 import { idleStreams } from './cluster-streams.ts';
+import { speculative } from './cluster-speculative.ts';
 import { toTable, type Figure } from './figure.ts';
 import { scaling } from './cluster-scaling.ts';
 
 /** The figures of the cluster: every process and server on this machine, and no core held for any of them. */
-const groups: Readonly<Record<string, (seconds: number) => Promise<Figure[]>>> = {
+const groups: Readonly<Record<string, (seconds: number, isProfiled: boolean) => Promise<Figure[]>>> = {
   cost,
+  load,
   frozen,
   scaling,
+  speculative,
   streams: idleStreams,
 };
 
 const { values } = parseArgs({
   options: {
     only: { type: 'string', multiple: true },
+    profile: { type: 'boolean', default: false },
     seconds: { type: 'string', default: '5' },
   },
 });
@@ -29,7 +34,7 @@ if (absence !== undefined) throw new Error(absence);
 const figures: Figure[] = [];
 for (const name of chosen) {
   process.stderr.write(`${name} …\n`);
-  figures.push(...((await groups[name]?.(Number(values.seconds))) ?? []));
+  figures.push(...((await groups[name]?.(Number(values.seconds), values.profile)) ?? []));
 }
 console.log(toTable(figures));
 if (figures.some(({ aim }) => aim?.met === false)) process.exitCode = 1;

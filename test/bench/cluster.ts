@@ -15,10 +15,17 @@ export interface MeasuredCluster extends Cluster {
 
 export interface MeasuredOptions extends Omit<ClusterOptions, 'agent'> {
   /** An export of `agents.ts`. */
-  readonly agent: 'echo' | 'toolLoop' | 'waiting';
+  readonly agent: 'echo' | 'toolLoop' | 'pacedLoop' | 'waiting';
+  /** Folder that a CPU profile of each process is written to, by its process id, when it ends. */
+  readonly profileTo?: string | undefined;
 }
 
-export async function openMeasuredCluster({ agent, env, ...options }: MeasuredOptions): Promise<MeasuredCluster> {
+export async function openMeasuredCluster({
+  agent,
+  env,
+  profileTo,
+  ...options
+}: MeasuredOptions): Promise<MeasuredCluster> {
   await using opened = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'bench-'));
   opened.defer(() => rm(folder, { recursive: true }));
@@ -35,10 +42,13 @@ export async function openMeasuredCluster({ agent, env, ...options }: MeasuredOp
       env: {
         ...{ SERVICE_CONFIG: config, NATS_URL: nats.url, METRICS_PORT: '0', METRICS_HOST: '127.0.0.1' },
         ...{ RATE_LIMIT_REQUESTS: '0', MAX_STREAMS_PER_PRINCIPAL: '0' },
+        ...(profileTo !== undefined && { NODE_OPTIONS: profilingOptions(profileTo) }),
         ...env,
       },
     }),
   );
+  // A process writes its profile when it ends by itself.
+  if (profileTo !== undefined) opened.defer(() => endAll(cluster));
   const everything = opened.move();
   return {
     ...cluster,
@@ -46,6 +56,14 @@ export async function openMeasuredCluster({ agent, env, ...options }: MeasuredOp
     counts: () => countAll(cluster, nats.monitorUrl),
     [Symbol.asyncDispose]: () => everything.disposeAsync(),
   };
+}
+
+const profilingOptions = (folder: string): string => `--cpu-prof --cpu-prof-interval=500 --cpu-prof-dir=${folder}`;
+
+/** Callers first, so that nobody calls a process that has ended. */
+async function endAll({ gateways, executions, memories, threads }: Cluster): Promise<void> {
+  for (const replicas of [gateways, executions, memories, threads])
+    await Promise.all(replicas.map((replica) => replica.stop()));
 }
 
 /** Counters that cost is told by, and how they are named here. */

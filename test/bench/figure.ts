@@ -38,9 +38,11 @@ export function median(values: readonly number[]): number {
 const columns = ['figure', 'ours', 'bare Koa', 'ratio', 'aim', 'met'] as const;
 
 /** The figures as an aligned table. */
-export function toTable(figures: readonly Figure[]): string {
-  const rows = [columns, ...figures.map(cells)];
-  const widths = columns.map((_, index) => Math.max(...rows.map((row) => row[index]?.length ?? 0)));
+export const toTable = (figures: readonly Figure[]): string => align([columns, ...figures.map(cells)]);
+
+/** Rows as lines of aligned columns, the first column to the left and the others to the right. */
+export function align(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, index) => Math.max(...rows.map((row) => row[index]?.length ?? 0)));
   return rows.map((row) => row.map((cell, index) => pad(cell, widths[index] ?? 0, index)).join('  ')).join('\n');
 }
 
@@ -57,5 +59,5 @@ const pad = (cell: string, width: number, index: number): string =>
   index === 0 ? cell.padEnd(width) : cell.padStart(width);
 
 /** Three digits that count. */
-const number = (value: number): string =>
+export const number = (value: number): string =>
   value >= 1000 ? Math.round(value).toLocaleString('en-US') : String(Number(value.toPrecision(3)));

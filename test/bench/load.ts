@@ -72,7 +72,7 @@ function exchange(socket: Socket, request: Buffer, { keep = false, mark }: Watch
       finish();
     };
     const onBody = (data: Buffer): void => {
-      if (keep) kept.push(data);
+      if (keep || (head?.status ?? 0) >= 300) kept.push(data);
       counter?.count(data);
       left -= data.length;
       if (head?.chunked) tail = Buffer.concat([tail, data.subarray(-lastChunk.length)]).subarray(-lastChunk.length);

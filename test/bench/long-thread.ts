@@ -1,15 +1,36 @@
 import { atMost, median, type Figure } from './figure.ts';
 import { openCaller, toRequest, type Caller } from './load.ts';
-import { prepare, type Bench } from './measure.ts';
+import type { Bench } from './measure.ts';
 import { writtenBytes } from './process-counters.ts';
 import { startService, type Server } from './servers.ts';
 
-const turnsMeasured = 60;
-/** Messages on each thread before it is measured. */
-const lengths = [10, 100, 1000, 10_000] as const;
+/** Turns at each length, and how many more are taken before, which are not counted. */
+const turnsMeasured = 120;
+const turnsBefore = 20;
+/**
+ * Messages on each thread before it is measured, and how many threads have so many. A turn adds two messages, so short threads
+ * take turns to stay around their length. Of the longest there is one, because several do not fit into the cache of states.
+ */
+const threads: ReadonlyMap<number, number> = new Map([
+  [10, 5],
+  [100, 5],
+  [1000, 5],
+  [10_000, 1],
+]);
+const shortest = Math.min(...threads.keys());
 /** Threads made after those that are measured, so that none of them stands at the end of the tables, where writing is cheaper. */
 const threadsBehind = 40;
 const messagesAtOnce = 500;
+/** The most that a turn may take beside one at the shortest thread, by the length of the thread. */
+const aims: ReadonlyMap<number, Aims> = new Map([
+  [1000, { time: 1.2, bytes: 1.1 }],
+  [10_000, { time: 1.1 }],
+]);
+
+interface Aims {
+  readonly time?: number;
+  readonly bytes?: number;
+}
 
 const turnOn = (threadId: string): Buffer =>
   toRequest('POST', '/v1/graph/invoke', {
@@ -18,29 +39,37 @@ const turnOn = (threadId: string): Buffer =>
     response_granularity: 'low',
   });
 const pingRequest = toRequest('GET', '/v1/ping');
-const nameOf = (length: number): string => `thread-${String(length)}`;
+const nameOf = (length: number, thread: number): string => `thread-${String(length)}-${String(thread)}`;
 
 /** Whether a turn costs what the thread is long: one after the other on threads of four lengths, in turns. */
 export async function longThread(bench: Bench): Promise<Figure[]> {
   await using service = await startService({ agent: 'echo', profileTo: bench.profileTo });
   using caller = await openCaller(service.port);
-  for (const length of lengths) await fill(caller, length);
+  for (const [length, count] of threads)
+    for (let thread = 0; thread < count; thread++) await fill(caller, nameOf(length, thread), length);
   for (let other = 0; other < threadsBehind; other++) await caller.send(turnOn(`behind-${String(other)}`));
-  for (const length of lengths) await prepare(service.port, () => turnOn(nameOf(length)), 5, 1);
-  const turns = new Map(lengths.map((length) => [length, { ms: [], bytes: [] }]));
-  for (let turn = 0; turn < turnsMeasured; turn++)
-    for (const [length, samples] of turns) await measureTurn(service, caller, turnOn(nameOf(length)), samples);
-  return [...turns].flatMap(([length, samples]) => figuresOf(length, samples, turns.get(lengths[0]) ?? samples));
+  await takeTurns(service, caller, turnsBefore);
+  const turns = await takeTurns(service, caller, turnsMeasured);
+  const base = turns.get(shortest);
+  return base === undefined ? [] : [...turns].flatMap(([length, samples]) => figuresOf(length, samples, base));
 }
 
-async function fill(caller: Caller, length: number): Promise<void> {
-  await caller.send(turnOn(nameOf(length)));
+async function takeTurns(service: Server, caller: Caller, count: number): Promise<ReadonlyMap<number, Samples>> {
+  const samples = new Map<number, Samples>([...threads.keys()].map((length) => [length, { ms: [], bytes: [] }]));
+  for (let turn = 0; turn < count; turn++)
+    for (const [length, of] of samples)
+      await measureTurn(service, caller, turnOn(nameOf(length, turn % (threads.get(length) ?? 1))), of);
+  return samples;
+}
+
+async function fill(caller: Caller, threadId: string, length: number): Promise<void> {
+  await caller.send(turnOn(threadId));
   for (let made = 2; made < length; made += messagesAtOnce) {
     const messages = Array.from({ length: Math.min(messagesAtOnce, length - made) }, () => ({
       role: 'user',
       content: 'a message of the same length as others',
     }));
-    await caller.send(toRequest('POST', `/v1/threads/${nameOf(length)}/messages`, { messages }));
+    await caller.send(toRequest('POST', `/v1/threads/${threadId}/messages`, { messages }));
   }
 }
 
@@ -49,31 +78,27 @@ interface Samples {
   readonly bytes: number[];
 }
 
-function figuresOf(length: number, samples: Samples, shortest: Samples): Figure[] {
-  const at = `turn at ${length.toLocaleString('en')} messages`;
-  const time = median(samples.ms) / median(shortest.ms);
-  const written = median(samples.bytes) / median(shortest.bytes);
-  const isAim = length === 1000;
+function figuresOf(length: number, samples: Samples, base: Samples): Figure[] {
+  const bytes = median(samples.bytes);
+  const figures: Figure[] = [
+    { name: `turn at ${length.toLocaleString('en')} messages, p50`, unit: 'ms', ours: median(samples.ms) },
+    ...(Number.isNaN(bytes) ? [] : [{ name: '  bytes written', unit: 'B', ours: bytes }]),
+  ];
+  if (samples === base) return figures;
+  const { time, bytes: written } = aims.get(length) ?? {};
   return [
-    { name: `${at}, p50`, unit: 'ms', ours: median(samples.ms) },
-    ...(Number.isNaN(written) ? [] : [{ name: '  bytes written', unit: 'B', ours: median(samples.bytes) }]),
-    ...(samples === shortest
-      ? []
-      : [
-          { name: '  ÷ 10 messages, time', unit: '×', ours: time, ...(isAim ? { aim: atMost(time, 1.2) } : {}) },
-          ...(Number.isNaN(written)
-            ? []
-            : [
-                {
-                  name: '  ÷ 10 messages, bytes',
-                  unit: '×',
-                  ours: written,
-                  ...(isAim ? { aim: atMost(written, 1.1) } : {}),
-                },
-              ]),
-        ]),
+    ...figures,
+    ratioOf('  ÷ 10 messages, time', median(samples.ms) / median(base.ms), time),
+    ...(Number.isNaN(bytes) ? [] : [ratioOf('  ÷ 10 messages, bytes', bytes / median(base.bytes), written)]),
   ];
 }
+
+const ratioOf = (name: string, ours: number, bound: number | undefined): Figure => ({
+  name,
+  unit: '×',
+  ours,
+  ...(bound !== undefined && { aim: atMost(ours, bound) }),
+});
 
 async function measureTurn({ pid }: Server, caller: Caller, turn: Buffer, { ms, bytes }: Samples): Promise<void> {
   const before = writtenBytes(pid) ?? Number.NaN;

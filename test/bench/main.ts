@@ -9,8 +9,12 @@ import { invoke } from './invoke.ts';
 import { longThread } from './long-thread.ts';
 import type { Bench } from './measure.ts';
 import { memories } from './memories.ts';
+import { memory } from './memory.ts';
+import { mixed } from './mixed.ts';
+import { readPeers, toPeersTable } from './peers-table.ts';
 import { ping } from './ping.ts';
 import { summarise } from './profile.ts';
+import { readers } from './readers.ts';
 import { reads } from './reads.ts';
 import { startBareKoa } from './servers.ts';
 import { sleep } from './sleep.ts';
@@ -23,8 +27,11 @@ const groups: Readonly<Record<string, (bench: Bench) => Promise<Figure[]>>> = {
   'tool-loop': toolLoop,
   'long-thread': longThread,
   stream,
+  readers,
   reads,
   memories,
+  memory,
+  mixed,
   ping,
   engine,
   start,
@@ -35,15 +42,22 @@ const { values } = parseArgs({
   options: {
     only: { type: 'string', multiple: true },
     seconds: { type: 'string', default: '3' },
+    minutes: { type: 'string', default: '10' },
     profile: { type: 'boolean', default: false },
   },
 });
-const chosen = values.only ?? Object.keys(groups);
+/** A hundred thousand runs, and minutes of mixed load, each take longer than all other groups together. */
+const onlyNamed = new Set(['memory', 'mixed']);
+const chosen = values.only ?? Object.keys(groups).filter((name) => !onlyNamed.has(name));
 const seconds = Number(values.seconds);
+const minutes = Number(values.minutes);
 const unknown = chosen.filter((name) => !Object.hasOwn(groups, name));
 if (unknown.length > 0) throw new Error(`--only ${unknown.join(', ')}: there are ${Object.keys(groups).join(', ')}`);
 if (!(seconds > 0)) throw new Error(`--seconds must be above 0, not ${values.seconds}`);
+if (!Number.isInteger(minutes) || minutes < 1)
+  throw new Error(`--minutes must be a whole number above 0, not ${values.minutes}`);
 
+const peers = readPeers();
 const startedAt = new Date().toISOString();
 const results = fileURLToPath(new URL('./results/', import.meta.url));
 mkdirSync(results, { recursive: true });
@@ -57,11 +71,13 @@ await using bare = await startBareKoa();
 for (const name of chosen) {
   process.stderr.write(`${name} …\n`);
   const profileTo = values.profile ? join(results, `profile-${startedAt.replaceAll(':', '')}`, name) : undefined;
-  figures.push(...((await groups[name]?.({ seconds, bare, profileTo })) ?? []));
+  figures.push(...((await groups[name]?.({ seconds, minutes, bare, profileTo })) ?? []));
   if (profileTo !== undefined) console.log(`\n${name}: time of their own\n${summarise(profileTo)}`);
 }
 
 console.log(`\n${toTable(figures)}`);
+const beside = toPeersTable(peers, figures);
+if (beside !== '') console.log(`\nThe peers\n${beside}`);
 const file = join(results, `${startedAt.replaceAll(':', '')}.json`);
 writeFileSync(
   file,

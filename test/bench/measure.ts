@@ -1,11 +1,14 @@
 import { median } from './figure.ts';
 import { sendOne, openCaller, type Caller, type Watch } from './load.ts';
+import { cpuMs } from './process-counters.ts';
 import type { BareKoa, Server } from './servers.ts';
 
 /** What every group measures with. */
 export interface Bench {
   /** About how long each side of one figure is measured. */
   readonly seconds: number;
+  /** How long the mixed load goes on. */
+  readonly minutes: number;
   readonly bare: BareKoa;
   /** Folder for CPU profiles of the service, when they are asked for. */
   readonly profileTo: string | undefined;
@@ -62,6 +65,26 @@ export const perSecond =
     });
     return (replies * 1000) / ms;
   };
+
+/**
+ * Processor time of the server's process for one reply, in milliseconds, with so many callers at once; `undefined` where it
+ * cannot be read.
+ */
+export async function cpuPerReply(
+  { port, pid }: Server,
+  requests: Requests,
+  callers: number,
+  seconds: number,
+): Promise<number | undefined> {
+  let replies = 0;
+  const before = cpuMs(pid);
+  await together(port, callers, seconds, async (caller, index) => {
+    await caller.send(requests(index));
+    replies++;
+  });
+  const after = cpuMs(pid);
+  return before === undefined || after === undefined ? undefined : (after - before) / replies;
+}
 
 /** The median time of one caller's replies, in milliseconds. */
 export async function p50(port: number, requests: Requests, seconds: number): Promise<number> {

@@ -21,7 +21,7 @@ export interface BareKoa extends Server {
 
 interface ServiceOptions {
   /** An export of `agents.ts`; without it the agent of the repository's `service.json`. */
-  readonly agent?: 'echo' | 'toolLoop' | 'streamer' | 'sleeper';
+  readonly agent?: 'echo' | 'toolLoop' | 'pacedLoop' | 'streamer' | 'sleeper' | 'emitter' | 'wordByWord';
   /** Where its data is, which stays; a new folder, which goes, when absent. */
   readonly keptIn?: string;
   /** Folder that a CPU profile of the process is written to. */
@@ -61,6 +61,7 @@ export async function startService({ agent, profileTo, keptIn }: ServiceOptions 
       SERVICE_CONFIG: agent === undefined ? join(root, 'service.json') : writeConfig(folder, agent),
       LOG_LEVEL: 'warn',
       RATE_LIMIT_REQUESTS: '0',
+      MAX_STREAMS_PER_PRINCIPAL: '0',
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -2,9 +2,8 @@ import { openSqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 import { join } from 'node:path';
 import { toolRounds } from './agents.ts';
 import { atMost, median, type Figure } from './figure.ts';
-import { openCaller, toRequest } from './load.ts';
-import type { Bench } from './measure.ts';
-import { cpuMs } from './process-counters.ts';
+import { toRequest } from './load.ts';
+import { cpuPerReply, type Bench } from './measure.ts';
 import { makeFolder, removeFolder, startService, type Server } from './servers.ts';
 
 const request = toRequest('POST', '/v1/graph/invoke', {
@@ -26,24 +25,15 @@ export async function toolLoop(bench: Bench): Promise<Figure[]> {
       ours: alone,
       ...(alone === undefined ? {} : { aim: atMost(alone, 0.3, ' ms') }),
     },
-    { name: '  the same, 16 callers', unit: 'ms', ours: together },
+    { name: 'tool loop, CPU an iteration, 16 callers', unit: 'ms', ours: together },
     { name: '  one fsynced SQLite commit, wall p50', unit: 'ms', ours: commit.wallMs },
     { name: '  one fsynced SQLite commit, CPU', unit: 'ms', ours: commit.cpuMs },
   ];
 }
 
-async function cpuPerRound({ port, pid }: Server, callers: number, seconds: number): Promise<number | undefined> {
-  let runs = 0;
-  const before = cpuMs(pid);
-  const until = performance.now() + seconds * 1000;
-  await Promise.all(
-    Array.from({ length: callers }, async () => {
-      using caller = await openCaller(port);
-      for (; performance.now() < until; runs++) await caller.send(request);
-    }),
-  );
-  const after = cpuMs(pid);
-  return before === undefined || after === undefined ? undefined : (after - before) / (runs * toolRounds);
+async function cpuPerRound(service: Server, callers: number, seconds: number): Promise<number | undefined> {
+  const perRun = await cpuPerReply(service, () => request, callers, seconds);
+  return perRun === undefined ? undefined : perRun / toolRounds;
 }
 
 /** One small row and one fsync at a time, in this process: the least that a committed step can cost here. */

@@ -1,0 +1,97 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openMeasuredCluster, type MeasuredCluster } from './cluster.ts';
+import { atLeast, atMost, type Figure } from './figure.ts';
+import { openCaller, toRequest } from './load.ts';
+import { cpuMs, cpuMsBelow } from './process-counters.ts';
+import { summarise } from './profile.ts';
+
+const request = toRequest('POST', '/v1/graph/invoke', {
+  messages: [{ role: 'user', content: 'hello there' }],
+  response_granularity: 'low',
+});
+
+/** How many times as long as it is measured the cluster is at work before: it compiles what it does most, on the same cores. */
+const warmingFor = 3;
+
+/**
+ * Invokes a second with many callers at once, and what each takes of processor time: of our processes by kind, and of the
+ * servers by program.
+ */
+export async function load(seconds: number, isProfiled: boolean): Promise<Figure[]> {
+  const profileTo = isProfiled ? mkdtempSync(join(tmpdir(), 'bench-profile-')) : undefined;
+  const kindOf = new Map<string, string>();
+  const figures: Figure[] = [];
+  {
+    await using cluster = await openMeasuredCluster({ agent: 'echo', profileTo });
+    for (const { name, pid } of cluster.replicas) kindOf.set(String(pid()), kindIn(name));
+    await invoke(cluster, 16, warmingFor * seconds);
+    for (const callers of [16, 64]) figures.push(...(await measured(cluster, callers, seconds)));
+  }
+  if (profileTo !== undefined)
+    for (const kind of new Set(kindOf.values())) {
+      const isOf = (file: string): boolean => kindOf.get(file.split('.')[3] ?? '') === kind;
+      console.log(`\n${kind}: time of their own\n${summarise(profileTo, isOf)}`);
+    }
+  return figures;
+}
+
+const kindIn = (name: string): string => name.split(' ')[0] ?? name;
+
+async function measured(cluster: MeasuredCluster, callers: number, seconds: number): Promise<Figure[]> {
+  const before = cpuByKind(cluster);
+  const invokes = await invoke(cluster, callers, seconds);
+  const after = cpuByKind(cluster);
+  const each = [...after].map(([kind, ms]) => [kind, (ms - (before.get(kind) ?? 0)) / invokes] as const);
+  const sumOf = (isOurs: boolean): number =>
+    each.filter(([kind]) => ourKinds.has(kind) === isOurs).reduce((sum, [, ms]) => sum + ms, 0);
+  const perSecond = invokes / seconds;
+  const isAimed = callers === 16;
+  return [
+    {
+      name: `invoke, ${callers} callers`,
+      unit: '/s',
+      ours: perSecond,
+      ...(isAimed && { aim: atLeast(perSecond, 350, '/s') }),
+    },
+    {
+      name: '  CPU of our processes',
+      unit: 'ms',
+      ours: sumOf(true),
+      ...(isAimed && { aim: atMost(sumOf(true), 2.5, ' ms') }),
+    },
+    {
+      name: '  CPU of the servers',
+      unit: 'ms',
+      ours: sumOf(false),
+      ...(isAimed && { aim: atMost(sumOf(false), 3, ' ms') }),
+    },
+    ...each.filter(([, ms]) => ms >= 0.01).map(([kind, ms]) => ({ name: `    ${kind}`, unit: 'ms', ours: ms })),
+  ];
+}
+
+const ourKinds: ReadonlySet<string> = new Set(['gateway', 'execution', 'threads', 'memory']);
+
+/** Processor time so far: of our processes by kind, of others by program. */
+function cpuByKind({ replicas }: MeasuredCluster): ReadonlyMap<string, number> {
+  const sums = new Map([...cpuMsBelow()].filter(([program]) => !/^(?:node|MainThread)/.test(program)));
+  for (const { name, pid } of replicas) {
+    const kind = kindIn(name);
+    sums.set(kind, (sums.get(kind) ?? 0) + (cpuMs(pid()) ?? Number.NaN));
+  }
+  return sums;
+}
+
+/** @returns how many invokes were answered. */
+async function invoke({ ports }: MeasuredCluster, callers: number, seconds: number): Promise<number> {
+  let replies = 0;
+  const until = performance.now() + seconds * 1000;
+  await Promise.all(
+    Array.from({ length: callers }, async (_, index) => {
+      using caller = await openCaller(ports[index % ports.length] as number);
+      for (; performance.now() < until; replies++) await caller.send(request);
+    }),
+  );
+  return replies;
+}
