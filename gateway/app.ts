@@ -16,6 +16,7 @@ import {
   runFilesRoute,
   withAddresses,
 } from './files/index.ts';
+import { leastPace } from './http/arrival.ts';
 import type { Authenticate, Authorize } from './http/access.ts';
 import type { Context, Middleware, RequestState } from './http/context.ts';
 import { readablePath } from './http/path.ts';
@@ -34,6 +35,7 @@ import { guidePages } from './pages/guide.ts';
 import { homeAt, icon } from './pages/home.ts';
 import { playgroundPages } from './pages/playground.ts';
 import { writeContent } from './replies/content.ts';
+import { createSubjectOf } from './endpoints/common/subject.ts';
 import { createFeeds } from './replies/feeds.ts';
 import { toOpenApi } from './replies/openapi.ts';
 import { withTickets } from './tickets/index.ts';
@@ -83,8 +85,9 @@ export function createApp({
   const { config, log, files, threads } = deps;
   const endpointOptions = {
     ...{ config, log, services, authorize, admission, meters },
+    subjectOf: createSubjectOf(services, config.CALL_TIMEOUT_MS),
     takeStreamSlot: limits.takeStreamSlot,
-    forms: { ...files.limits, bufferBytes: files.bytes.bufferBytes },
+    forms: { ...files.limits, bufferBytes: files.bytes.bufferBytes, pace: leastPace },
     runIdempotently: createIdempotency(deps.threads, replyCache),
     feeds: createFeeds(deps.execution),
   };

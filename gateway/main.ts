@@ -1,7 +1,7 @@
-import { enableCompileCache } from 'node:module';
+import { keepCompiledCode } from '@agent-workflow/runtime/compiled-code';
 
-// Caches compiled code between starts. It must run before the imports below, so that they use the cache.
-enableCompileCache();
+// Before the imports below, so that they find what is kept.
+keepCompiledCode();
 
 const { runProcess } = await import('@agent-workflow/runtime/process');
 const { openGatewayProcess } = await import('./process.ts');

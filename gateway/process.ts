@@ -35,7 +35,7 @@ export async function openGatewayProcess(env: Env): Promise<RunningProcess> {
     threads: calledThreads,
     execution: retryingExecution(readsOldReplicas(calling('execution', execution))),
     memory: calling('memory', memory),
-    readiness: createReadinessCheck({ threads, health, remote: { execution, memory } }),
+    readiness: createReadinessCheck({ threads, health, files: files.bytes, remote: { execution, memory } }),
     ...opened.use(await openGatewayStores({ config: values, log, registry, health })),
     ...{ config: values, log, registry, spans, files },
     ...rulesOf(auth),

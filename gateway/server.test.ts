@@ -12,13 +12,24 @@ import { openServer } from './server.ts';
 
 const silentLog = createLog('test', 'silent');
 
-const open = (app: App, graceSeconds: number): ReturnType<typeof openServer> =>
+const open = (app: App, graceSeconds: number, host = '127.0.0.1'): ReturnType<typeof openServer> =>
   openServer({
     app,
-    host: '127.0.0.1',
+    host,
     config: { PORT: 0, DRAIN_SECONDS: graceSeconds, FILES_UPLOAD_SECONDS: 900 },
     log: silentLog,
   });
+
+test('people open a server on all addresses at localhost, and any other at its own address', async (t) => {
+  for (const [host, local] of [
+    ['0.0.0.0', 'localhost'],
+    ['127.0.0.1', '127.0.0.1'],
+  ] as const) {
+    await using server = await open(new Koa<RequestState>(), 0, host);
+    t.is(server.url, `http://${host}:${String(server.port)}`);
+    t.is(server.localUrl, `http://${local}:${String(server.port)}`);
+  }
+});
 
 test('a request under way finishes while the server drains, and a new one is not taken', async (t) => {
   const arrived = Promise.withResolvers<undefined>();

@@ -1,6 +1,6 @@
 import { newUnorderedId } from '@agent-workflow/kit/ids';
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
@@ -11,12 +11,17 @@ import { refusalOfUnread } from './http/envelope.ts';
 import { safeHeaders } from './http/head.ts';
 import { endStreams } from './replies/events.ts';
 
+// To import it reads all its exports, and one of them loads a client of HTTP that takes 30 ms of a start.
+const { createServer } = process.getBuiltinModule('node:http');
+
 /** The listening HTTP server. Disposal drains it. */
 interface HttpServer extends AsyncDisposable {
   readonly host: string;
   /** The port that was bound, also when 0 was asked for. */
   readonly port: number;
   readonly url: string;
+  /** Where people on this machine open it: nobody opens `0.0.0.0`, which stands for all addresses. */
+  readonly localUrl: string;
 }
 
 interface ServerOptions {
@@ -54,10 +59,16 @@ export async function openServer({ app, host, config, log }: ServerOptions): Pro
   return {
     host,
     port,
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${String(port)}`,
+    url: urlOf(host, port),
+    localUrl: urlOf(everyAddress.has(host) ? 'localhost' : host, port),
     [Symbol.asyncDispose]: () => drainServer({ server, app, graceMs: config.DRAIN_SECONDS * 1000, log }),
   };
 }
+
+const everyAddress: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
+
+const urlOf = (host: string, port: number): string =>
+  `http://${host.includes(':') ? `[${host}]` : host}:${String(port)}`;
 
 /** The time of a whole request, in milliseconds: that of an upload, and a little more. Other bodies have less (`http/body.ts`). */
 const requestMs = ({ FILES_UPLOAD_SECONDS: seconds }: ServerOptions['config']): number => (seconds + 30) * 1000;

@@ -4,7 +4,12 @@ export interface Call {
   readonly deadline: number;
   /** Fires when the caller goes away or the deadline passes. */
   readonly signal: AbortSignal;
+  /** Shared by calls that prefer one replica of each service: what the first one began is known there without a look elsewhere. */
+  readonly replicas?: Replicas;
 }
+
+/** The address of the replica that was last called, by service. */
+export type Replicas = Map<string, string>;
 
 /** Never fires: for calls that belong to the process itself. */
 export const never: AbortSignal = new AbortController().signal;

@@ -25,8 +25,12 @@ export interface Execution {
   readonly stopRun: (request: StopRunRequest, call: Call) => Promise<StopRunReply>;
   /** Checks whether a run may declare these tools. Invalid, naming the tool, when not; NotFound when no graph is configured. */
   readonly checkTools: (request: CheckToolsRequest, call: Call) => Promise<CheckToolsReply>;
-  /** NotFound when no graph is configured. */
+  /** NotFound when there is no such agent, or none is configured. */
   readonly getGraph: (request: GetGraphRequest, call: Call) => Promise<Graph>;
+  /** The agents that are configured: the default first, the others by name. Without their graphs. */
+  readonly listAgents: (request: ListAgentsRequest, call: Call) => Promise<ListAgentsReply>;
+  /** One agent with its graph. NotFound when there is none of the name. */
+  readonly getAgent: (request: GetAgentRequest, call: Call) => Promise<Agent>;
   /** The parts that this replica needs and that fail for now. It replies also while they fail. */
   readonly getHealth: (request: GetHealthRequest, call: Call) => Promise<ExecutionHealth>;
   /** Passes each given field through its reducer, like an update of a node, and returns the whole state. */
@@ -46,6 +50,8 @@ export const executionRetries: Readonly<Record<keyof Execution, RetryRule>> = {
   stopRun: { retry: 'attempt', takesLong: false },
   checkTools: { retry: 'safe', takesLong: false },
   getGraph: { retry: 'safe', takesLong: false },
+  listAgents: { retry: 'safe', takesLong: false },
+  getAgent: { retry: 'safe', takesLong: false },
   getHealth: { retry: 'safe', takesLong: false },
   updateState: { retry: 'attempt', takesLong: false },
   deleteThread: { retry: 'attempt', takesLong: true },
@@ -78,6 +84,8 @@ export interface StartRequest {
   readonly multitaskStrategy: MultitaskStrategy;
   /** Any JSON: the answers to the questions of the thread's interrupted run. */
   readonly resumeJson?: Uint8Array;
+  /** The agent that the caller names. Absent: the thread's, or the default for a new thread. A service with a single agent does not read it. */
+  readonly agent?: string;
 }
 
 /** A tool that the caller runs. */
@@ -88,10 +96,14 @@ export interface RemoteTool {
   readonly description: string;
   /** A JSON Schema of type object. */
   readonly parametersJson: Uint8Array;
+  /** Whether an earlier request has set it up for later runs, whatever their agents. An agent that has no room for it runs without it. */
+  readonly isSetUp?: boolean;
 }
 
 export interface CheckToolsRequest {
   readonly tools: readonly RemoteTool[];
+  /** As in StartRequest; absent: the default. */
+  readonly agent?: string;
 }
 
 export type CheckToolsReply = Readonly<Record<string, never>>;
@@ -193,13 +205,37 @@ export interface StopRunReply {
   readonly stoppedNow: boolean;
 }
 
-export type GetGraphRequest = Readonly<Record<string, never>>;
+export interface GetGraphRequest {
+  /** Absent: the default. */
+  readonly agent?: string;
+}
 
 export interface Graph {
   /** Nodes, edges and a Mermaid drawing: a JSON object. */
   readonly graphJson: Uint8Array;
-  /** A JSON object: each field name with its type, description and default, and whether it is required. */
+  /** A JSON object: each field name with its type, description, schema and default, and whether it is required. */
   readonly fieldsJson: Uint8Array;
+}
+
+export type ListAgentsRequest = Readonly<Record<string, never>>;
+
+export interface GetAgentRequest {
+  readonly agent: string;
+}
+
+export interface ListAgentsReply {
+  readonly agents: readonly Agent[];
+}
+
+export interface Agent {
+  readonly name: string;
+  readonly description?: string;
+  /** Whether it serves new threads whose first run names no agent. */
+  readonly isDefault: boolean;
+  /** A JSON array: name, description and parameters of each tool, and whether the caller runs it (`remote`). */
+  readonly toolsJson: Uint8Array;
+  /** Not set in lists. */
+  readonly graph?: Graph;
 }
 
 export type GetHealthRequest = Readonly<Record<string, never>>;

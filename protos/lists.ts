@@ -46,6 +46,13 @@ export type CheckpointSource = (typeof checkpointSources)[number];
 const fileStatuses = ['uploading', 'stored', 'deleting'] as const;
 export type FileStatus = (typeof fileStatuses)[number];
 
+/**
+ * The life of a revision of an agent: it is registered, serves new runs, or a share of them, serves only runs that it has already, and is
+ * taken out of use for good.
+ */
+export const revisionStates = ['registered', 'current', 'ramping', 'draining', 'drained', 'retired'] as const;
+export type RevisionState = (typeof revisionStates)[number];
+
 export const memoryTypes = [
   'episodic',
   'semantic',
@@ -76,6 +83,7 @@ export const lists = {
   MultitaskStrategy: multitaskStrategies,
   CheckpointSource: checkpointSources,
   FileStatus: fileStatuses,
+  RevisionState: revisionStates,
   MemoryType: memoryTypes,
   RetrievalStrategy: retrievalStrategies,
   DistanceMetric: distanceMetrics,

@@ -13,8 +13,9 @@ const marks = {
       ...['beginFile', 'deleteFile', 'endOnce', 'finishDelete', 'finishFile', 'forgetFile', 'getCheckpoint'],
       ...['getFile', 'getMessage', 'getRun', 'getState', 'getThread', 'listCheckpoints', 'listDeleting'],
       ...['listFilesToRemove', 'listIdle', 'listMessages', 'listOpenRuns', 'listOwnRuns', 'listRunMessages'],
-      ...['listRunSteps', 'listRuns', 'listSleepingRuns', 'listThreads', 'noteToolResult'],
-    ],
+      ...['getRegisteredAgent', 'getRevision', 'listRegisteredAgents', 'listRunSteps', 'listRuns', 'listSleepingRuns'],
+      ...['listThreads', 'noteToolResult', 'registerRevision', 'retireRevision', 'routeAgent'],
+    ].toSorted(),
     'safe, takes long': ['forkThread'],
     attempt: [
       ...['acceptRun', 'addMessages', 'beginDelete', 'beginOnce', 'claimRun', 'clearState', 'commitStep'],
@@ -22,7 +23,7 @@ const marks = {
     ],
   },
   execution: {
-    safe: ['checkTools', 'getGraph', 'getHealth', 'start', 'wait'],
+    safe: ['checkTools', 'getAgent', 'getGraph', 'getHealth', 'listAgents', 'start', 'wait'],
     'safe, takes long': ['follow'],
     attempt: ['stopRun', 'updateState'],
     'attempt, takes long': ['deleteThread'],

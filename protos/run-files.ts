@@ -25,6 +25,8 @@ export interface RunFileInfo {
 export interface NewRunFile {
   readonly filename: string;
   readonly contentType?: string;
+  /** How many bytes there are, where that is known. */
+  readonly size?: number;
   readonly bytes: AsyncIterable<Uint8Array>;
 }
 
@@ -35,8 +37,12 @@ export interface NewRunFile {
 export interface RunFiles {
   /** @throws NotFound when the owner has no such stored file. */
   readonly info: (claim: RunClaim, fileId: string, signal: AbortSignal) => Promise<RunFileInfo>;
-  /** The bytes at the pace of the reader, who may leave at any time. Errors come with the first bytes, or later. */
-  readonly read: (claim: RunClaim, fileId: string, signal: AbortSignal) => AsyncIterable<Uint8Array>;
+  /**
+   * The bytes from the byte `from` on, the first unless given, at the pace of the reader, who may leave at any time. Errors come with the
+   * first bytes, or later.
+   * @throws StorageFailed when the bytes end before those of the record, or are cut off on their way.
+   */
+  readonly read: (claim: RunClaim, fileId: string, signal: AbortSignal, from?: number) => AsyncIterable<Uint8Array>;
   /**
    * Stores a file as it comes. A second call stores a second file.
    * @throws TooLarge above the bounds of a file and of its owner; Invalid when the bytes belie the type.
@@ -49,12 +55,17 @@ export type RunFileGrant = RunClaim & {
   /** Milliseconds since 1970. */
   readonly until: number;
 } & (
-    | { readonly use: 'info' | 'read'; readonly fileId: string }
-    | { readonly use: 'write'; readonly filename: string; readonly contentType?: string }
+    | { readonly use: 'info'; readonly fileId: string }
+    /** `from` is the first byte that is wanted; absent for all of them. */
+    | { readonly use: 'read'; readonly fileId: string; readonly from?: number }
+    | { readonly use: 'write'; readonly filename: string; readonly contentType?: string; readonly size?: number }
   );
 
 /** The path at the gateway that takes grants: GET for `info` and `read`, POST with the bytes as body for `write`. */
 export const runFilesPath = '/run-files';
+
+/** The header of a reply to `read` that says with which byte its body begins. Without it that is the first. */
+export const runFileFromHeader = 'file-from';
 
 /** What separates grants from other texts that are sealed with the same secret. */
 export const runFilesPurpose = 'files of a run';

@@ -9,6 +9,7 @@ import type {
   ImposedEnd,
   MessageLists,
   MultitaskStrategy,
+  RevisionState,
   RunStatus,
 } from './lists.ts';
 import type { RetryRule } from './retry.ts';
@@ -164,8 +165,10 @@ export interface IdempotencyCalls {
 /** A part of {@link Threads}. */
 export interface FileCalls {
   /**
-   * Puts a file on record, `uploading`: its bytes are stored elsewhere, by the caller. TooLarge when its owner has `max_files`
-   * files or `max_bytes` bytes already. A second call with the same file_id changes nothing and returns the record.
+   * Puts a file on record, `uploading`: its bytes are stored elsewhere, by the caller. As many of `reserve_bytes` as its owner has room
+   * for are reserved: they count as bytes of the owner until the file is finished or forgotten. TooLarge when the owner has `max_files`
+   * files already, or no room for `least_bytes`. A second call with the same file_id reserves more for a file that is still `uploading`,
+   * changes nothing else, and returns the record.
    */
   readonly beginFile: (request: BeginFileRequest, call: Call) => Promise<FileRecord>;
   /**
@@ -188,6 +191,35 @@ export interface FileCalls {
    * empty and still have a cursor.
    */
   readonly listFilesToRemove: (request: ListFilesToRemoveRequest, call: Call) => Promise<ListFilesToRemoveReply>;
+}
+
+/** A part of {@link Threads}. */
+export interface AgentCalls {
+  /**
+   * Registers a revision of an agent, and the agent with its first revision; with `make_current` also routes new runs to it. A second call
+   * with the same request changes nothing. Conflict when the revision is registered with another `schema_hash`, is retired, when there are
+   * too many agents or revisions, or when the routing has another version than `make_current` names.
+   */
+  readonly registerRevision: (request: RegisterRevisionRequest, call: Call) => Promise<RegisteredAgent>;
+  /** NotFound when it is not registered. */
+  readonly getRegisteredAgent: (request: GetRegisteredAgentRequest, call: Call) => Promise<RegisteredAgent>;
+  /** All registered agents, by name. */
+  readonly listRegisteredAgents: (
+    request: ListRegisteredAgentsRequest,
+    call: Call,
+  ) => Promise<ListRegisteredAgentsReply>;
+  /** What a revision looks like to callers; without `revision` the current one. NotFound when it is not registered. */
+  readonly getRevision: (request: GetRevisionRequest, call: Call) => Promise<RevisionDefinition>;
+  /**
+   * Decides which revisions serve new runs. Conflict when the routing has another version, which the message names. A second call with the
+   * same request changes nothing and returns the same.
+   */
+  readonly routeAgent: (request: RouteAgentRequest, call: Call) => Promise<RegisteredAgent>;
+  /**
+   * Takes a revision out of use for good. Its runs without a commit move to the current revision, and those with commits fail, each when
+   * it is claimed next. Conflict while new runs are routed to it. A second call changes nothing.
+   */
+  readonly retireRevision: (request: RetireRevisionRequest, call: Call) => Promise<RegisteredAgent>;
 }
 
 /**
@@ -215,7 +247,8 @@ export interface Threads
     MessageCalls,
     HistoryCalls,
     IdempotencyCalls,
-    FileCalls {}
+    FileCalls,
+    AgentCalls {}
 
 /** Which calls of {@link Threads} may be made again. */
 export const threadsRetries: Readonly<Record<keyof Threads, RetryRule>> = {
@@ -258,7 +291,98 @@ export const threadsRetries: Readonly<Record<keyof Threads, RetryRule>> = {
   deleteFile: { retry: 'safe', takesLong: false },
   forgetFile: { retry: 'safe', takesLong: false },
   listFilesToRemove: { retry: 'safe', takesLong: false },
+  registerRevision: { retry: 'safe', takesLong: false },
+  getRegisteredAgent: { retry: 'safe', takesLong: false },
+  listRegisteredAgents: { retry: 'safe', takesLong: false },
+  getRevision: { retry: 'safe', takesLong: false },
+  routeAgent: { retry: 'safe', takesLong: false },
+  retireRevision: { retry: 'safe', takesLong: false },
 };
+
+export interface RegisterRevisionRequest {
+  readonly agent: string;
+  readonly description?: string;
+  readonly revision: string;
+  /** Names the definition: SHA-256 as 64 hexadecimal digits. */
+  readonly schemaHash: string;
+  readonly definition: RevisionDefinition;
+  /** Absent: the routing stays. */
+  readonly makeCurrent?: MakeCurrent;
+}
+
+export interface MakeCurrent {
+  /** The version of the routing that the caller has read; 0 of an agent that is not registered. */
+  readonly version: number;
+}
+
+/** What a revision of an agent looks like to callers. JSON texts, which the record does not read. */
+export interface RevisionDefinition {
+  readonly graphJson: Uint8Array;
+  readonly fieldsJson: Uint8Array;
+  readonly toolsJson: Uint8Array;
+  /** Names of the nodes; those of a sub-graph as `sub/node`. */
+  readonly nodes: readonly string[];
+}
+
+export interface RegisteredAgent {
+  readonly agent: string;
+  readonly description?: string;
+  readonly routing: AgentRouting;
+  /** The oldest first. */
+  readonly revisions: readonly AgentRevision[];
+}
+
+export interface AgentRouting {
+  /** Rises by one with every change; 0 before the first. */
+  readonly version: number;
+  /** The revision that serves new runs. Absent: new runs have no revision. */
+  readonly current?: string;
+  readonly ramping?: RampingRevision;
+}
+
+/** A revision that serves a share of the threads: the same ones as long as the share stays or grows. */
+export interface RampingRevision {
+  readonly revision: string;
+  /** From 0 to 100, with at most two decimals. */
+  readonly percent: number;
+}
+
+export interface AgentRevision {
+  readonly revision: string;
+  readonly registeredAt: number;
+  readonly state: RevisionState;
+  readonly schemaHash: string;
+  /** The share of the threads whose new runs it serves, from 0 to 100. */
+  readonly percent: number;
+}
+
+export interface GetRegisteredAgentRequest {
+  readonly agent: string;
+}
+
+export type ListRegisteredAgentsRequest = Readonly<Record<string, never>>;
+
+export interface ListRegisteredAgentsReply {
+  readonly agents: readonly RegisteredAgent[];
+}
+
+export interface GetRevisionRequest {
+  readonly agent: string;
+  readonly revision?: string;
+}
+
+export interface RouteAgentRequest {
+  readonly agent: string;
+  /** The version of the routing that the caller has read. */
+  readonly version: number;
+  readonly current: string;
+  readonly ramping?: RampingRevision;
+}
+
+export interface RetireRevisionRequest {
+  readonly agent: string;
+  readonly revision: string;
+}
 
 /** A message of the log: its id, and its whole JSON, which contains the same id. */
 export interface MessageEntry {
@@ -306,6 +430,13 @@ export interface AcceptRunRequest {
   readonly nodes?: NodeNames;
   /** The same in every attempt at this request: see the comment of the service. */
   readonly attemptId?: string;
+  /** The agent whose run it is, and which the thread then belongs to. Absent: `default`, of a process that serves no other. */
+  readonly agent?: string;
+  /**
+   * Whether the caller did not name the agent. On a thread of another agent nothing changes then, and the reply names that agent.
+   * Otherwise such a run is a Conflict.
+   */
+  readonly agentIsGuess?: boolean;
 }
 
 /** The nodes of a graph; those of a sub-graph as `sub/node`. */
@@ -325,6 +456,8 @@ export interface ClaimIntent {
   readonly workerId: string;
   /** The version of the thread that this worker still has in memory, if any. */
   readonly knownVersion?: number;
+  /** The revision that this worker holds. A run of another revision is not claimed, and waits for a worker that holds it. */
+  readonly revision?: string;
 }
 
 export interface AcceptRunReply {
@@ -338,6 +471,12 @@ export interface AcceptRunReply {
   readonly claimed?: ClaimedRun;
   /** The run that was ended for this one. */
   readonly stoppedRunId?: string;
+  /** Set when nothing was accepted, because the thread belongs to this agent and the request guessed another. */
+  readonly otherAgent?: string;
+  /** Of a run that can be claimed: the agent whose run it is. Absent: `default`. */
+  readonly agent?: string;
+  /** Of a run that can be claimed: the revision that serves it. Absent: any. */
+  readonly revision?: string;
 }
 
 export interface ClaimRunRequest {
@@ -354,6 +493,16 @@ export interface ClaimRunRequest {
   readonly attemptId?: string;
   /** Ends a run that would continue at a node that is not one of these, before its input is appended. Absent: any node. */
   readonly nodes?: NodeNames;
+  /**
+   * The agent that the worker would run. Of the run of another agent nothing changes, and the reply names that agent. Absent: `default`,
+   * of a worker that holds no other; the run of another agent is Stale then.
+   */
+  readonly agent?: string;
+  /**
+   * The revision that the worker holds. It claims runs of that revision and runs without one; of any other nothing is claimed, and the
+   * reply names its revision. Absent: the worker claims runs without a revision, and any other is Stale.
+   */
+  readonly revision?: string;
 }
 
 export interface ReleaseRunRequest {
@@ -428,6 +577,16 @@ export interface ClaimedRun {
   readonly unmatchedAnswers: readonly string[];
   /** The tokens by model that the run has taken up to its last commit. */
   readonly usageJson?: string;
+  /** The agent whose run it is. Absent: `default`. */
+  readonly agent?: string;
+  /** Set when the run was not claimed, because it belongs to this agent and the request named another. */
+  readonly otherAgent?: string;
+  /** The revision that serves the run. Absent: any. */
+  readonly revision?: string;
+  /** Set when the run was not claimed, because this revision serves it and the request named another. */
+  readonly otherRevision?: string;
+  /** The revision of the run that `next_run_id` names. */
+  readonly nextRevision?: string;
 }
 
 export interface State {
@@ -441,6 +600,8 @@ export interface State {
    * the service wrote can have such a context.
    */
   readonly contextTruncated?: boolean;
+  /** The agent that the thread belongs to; absent before its first run. */
+  readonly agent?: string;
 }
 
 export interface CommitStepRequest {
@@ -516,6 +677,8 @@ export interface CommitStepReply {
   readonly nextRunId?: string;
   /** Set when a message that was removed from the context is in it again, at its place in the log, which only the record knows. */
   readonly rejoined?: boolean;
+  /** The revision of the run that `next_run_id` names. Absent: any. */
+  readonly nextRevision?: string;
 }
 
 export interface EndRunRequest {
@@ -527,6 +690,8 @@ export interface EndRunRequest {
   readonly attemptId?: string;
   /** The idempotency key of the request: the effect is made once. It is known for a day, and counts in place of `attempt_id`. */
   readonly onceKey?: string;
+  /** Only a run that holds its thread and that no worker has claimed: any other is Stale. */
+  readonly onlyWaiting?: boolean;
 }
 
 export interface EndRunReply {
@@ -534,6 +699,8 @@ export interface EndRunReply {
   readonly status: EndStatus;
   readonly endedNow: boolean;
   readonly nextRunId?: string;
+  /** The revision of the run that `next_run_id` names. Absent: any. */
+  readonly nextRevision?: string;
 }
 
 export interface GetRunRequest {
@@ -563,6 +730,10 @@ export interface Run {
   readonly wakeAt?: number;
   /** The tokens by model that its committed steps have taken: a JSON array, as text. */
   readonly usageJson?: string;
+  /** The agent whose run it is; absent in replies of the version before. */
+  readonly agent?: string;
+  /** The revision that serves the run. Absent: any, or not decided, because the run waits for another of its thread. */
+  readonly revision?: string;
 }
 
 export interface ListRunsRequest {
@@ -583,6 +754,8 @@ export interface ListOwnRunsRequest {
   readonly owner: string;
   readonly limit: number;
   readonly cursor?: string;
+  /** Only runs of this agent; absent: of all. */
+  readonly agent?: string;
   /** Only runs with one of these statuses; empty: all. */
   readonly statuses: readonly RunStatus[];
 }
@@ -714,6 +887,8 @@ export interface Thread {
   readonly version: number;
   /** The run that holds the thread; not set in lists. */
   readonly activeRunId?: string;
+  /** The agent that the thread belongs to: that of its first run. Absent before it. */
+  readonly agent?: string;
 }
 
 export interface ListThreadsRequest {
@@ -821,11 +996,13 @@ export interface ListMessagesRequest {
   readonly cursor?: string;
   /** Searches the text of a message, regardless of case. */
   readonly search?: string;
+  /** From the last message backwards; absent: in the order of the log. */
+  readonly newestFirst?: boolean;
 }
 
 export interface ListMessagesReply {
   /**
-   * A JSON array. A message has `checkpoint_id` beside its own fields when the version that put it is known: the checkpoint of that
+   * A JSON array. A message has `checkpoint_id` beside its own fields when the version that put it last is known: the checkpoint of that
    * version, which may be dropped by now.
    */
   readonly messagesJson: Uint8Array;
@@ -974,6 +1151,10 @@ export interface BeginFileRequest {
   readonly maxFiles: number;
   /** How many bytes the files of an owner may have together. */
   readonly maxBytes: number;
+  /** How many bytes the file is expected to have, of those that are known so far. */
+  readonly reserveBytes?: number;
+  /** How many bytes must be reserved; 1 when it is absent. */
+  readonly leastBytes?: number;
 }
 
 export interface FinishFileRequest {
@@ -1001,13 +1182,13 @@ export interface FileRecord {
   readonly filename: string;
   readonly contentType?: string;
   readonly sniffedType?: string;
-  /** In bytes; 0 while the file is uploading. */
+  /** In bytes; what is reserved for the file while it is uploading. */
   readonly size: number;
   /** Absent while the file is uploading. */
   readonly sha256?: string;
   readonly createdAt: number;
   readonly status: FileStatus;
-  /** When the file is removed unless a thread names it by then. Absent once a request or a step has named it. */
+  /** When the file is removed unless a thread names it by then. Absent while a thread names it; a request that was refused names nothing. */
   readonly expiresAt?: number;
 }
 
@@ -1045,6 +1226,9 @@ export interface ListFilesToRemoveReply {
 
 /** The messages that have fields of a closed list. */
 export const threadsLists: MessageLists = {
+  RegisteredAgent: { revisions: { of: 'AgentRevision' } },
+  AgentRevision: { state: 'RevisionState' },
+  ListRegisteredAgentsReply: { agents: { of: 'RegisteredAgent' } },
   AcceptRunRequest: { multitaskStrategy: 'MultitaskStrategy', granularity: 'Granularity' },
   AcceptRunReply: { status: 'RunStatus', claimed: { of: 'ClaimedRun' } },
   ClaimedRun: { granularity: 'Granularity', givenUp: { of: 'RunError' } },

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
@@ -74,8 +74,7 @@ withServer(test, chartTools, () => {
   test.serial(
     'the objects that the operator’s page shows are such as Kubernetes and its extensions know',
     async (t) => {
-      const page = await readFile(join(charts, '../README.md'), 'utf8');
-      const shown = [...page.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, block = '']) => block);
+      const shown = (await shownYaml()).filter((block) => !isValues(block));
       t.true(shown.length >= 2);
       for (const block of shown) t.deepEqual((await conformance(block, schemas)).resources, [], block);
       const jobs = workloadsOf(shown.flatMap(manifestsOf));
@@ -85,6 +84,20 @@ withServer(test, chartTools, () => {
       t.true(jobs.length > 0);
     },
   );
+
+  test.serial('the values that the operator’s page shows are such as the charts take', async (t) => {
+    const shown = (await shownYaml()).filter(isValues);
+    t.true(shown.length > 0);
+    const folder = await mkdtemp(join(tmpdir(), 'agent-workflow-values-'));
+    t.teardown(() => rm(folder, { recursive: true }));
+    for (const block of shown) {
+      const values = join(folder, 'values.yaml');
+      await writeFile(values, block);
+      const scenario = join(charts, 'standalone/values/ingress.yaml');
+      const args = ['template', join(charts, 'standalone'), '--values', scenario, '--values', values];
+      t.true(manifestsOf(await runHelm('helm', args)).length > 5, block);
+    }
+  });
 
   test.serial('a field that Kubernetes does not know, and a value of the wrong type, are found', async (t) => {
     const pod = 'apiVersion: v1\nkind: Service\nmetadata: { name: a }\nspec: { ports: [{ port: 80 }] }\n';
@@ -98,3 +111,12 @@ withServer(test, chartTools, () => {
 /** Helm 3 and 4 do not agree on an order. */
 const byName = (rendered: string): Readonly<Record<string, unknown>> =>
   Object.fromEntries(manifestsOf(rendered).map((manifest) => [`${manifest.kind} ${manifest.metadata.name}`, manifest]));
+
+/** The blocks of YAML on the operator’s page. */
+async function shownYaml(): Promise<readonly string[]> {
+  const page = await readFile(join(charts, '../README.md'), 'utf8');
+  return [...page.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, block = '']) => block);
+}
+
+/** Whether a block is values of a chart, and no object. */
+const isValues = (block: string): boolean => block.startsWith('global:');

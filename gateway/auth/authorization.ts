@@ -20,12 +20,25 @@ export async function loadAuthorization({ location, folder, timeoutMs }: Authori
   const named = { what: 'authorization', location, folder };
   const backend = await loadExport(named);
   if (!isBackend(backend)) throw misnamed(named, 'must be an object with a function "authorize"');
-  return async ({ user = {} }, resource, action) => {
-    const isAllowed = await decide(() => backend.authorize(user, resource, action), timeoutMs);
+  const { needsAgent = false } = backend;
+  if (typeof needsAgent !== 'boolean') throw misnamed(named, 'has a needsAgent that is neither true nor false');
+  const authorize: Authorize = async ({ user = {} }, resource, action, subject) => {
+    const isAllowed = await decide(
+      () =>
+        needsAgent
+          ? backend.authorize(user, resource, action, subject ?? {})
+          : backend.authorize(user, resource, action),
+      timeoutMs,
+    );
     if (typeof isAllowed === 'boolean') return isAllowed;
     throw failed(new TypeError(`authorize returned ${typeof isAllowed}, not a boolean`));
   };
+  return Object.assign(authorize, { needsAgent });
 }
+
+/** Where no backend decides, callers from other machines deploy no agents. */
+export const withoutDeployment: Authorize = (_principal, resource, action) =>
+  Promise.resolve(resource !== 'agents' || action !== 'deploy');
 
 const isBackend = (value: unknown): value is AuthorizationBackend =>
   typeof value === 'object' && value !== null && 'authorize' in value && typeof value.authorize === 'function';

@@ -53,11 +53,19 @@ export abstract class BaseAuth {
   abstract authenticate(...given: [AuthRequest] | [AuthResponse, Credentials | null]): Answer | Promise<Answer>;
 }
 
+/** What a request is about: a thread that it names, and the agent that it runs, reads or names, or that its thread belongs to. */
+export interface Subject {
+  readonly agent?: string;
+  readonly thread_id?: string;
+}
+
 /** A backend that authorizes callers. */
 export interface AuthorizationBackend {
   /**
    * Whether `user` may do `action` on `resource`; `user` is `{}` for an anonymous caller. Only `true` allows; an error or a
-   * timeout is answered with 503.
+   * timeout is answered with 503. `subject` is given where `needsAgent` is true.
    */
-  readonly authorize: (user: UserContext, resource: string, action: string) => Promise<boolean>;
+  readonly authorize: (user: UserContext, resource: string, action: string, subject?: Subject) => Promise<boolean>;
+  /** Whether it decides by agent or thread. Then it is asked after the request is read and found valid, and not before. */
+  readonly needsAgent?: boolean;
 }

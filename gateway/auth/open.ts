@@ -1,14 +1,14 @@
 import type { Log } from '@agent-workflow/kit/log';
 import type { ServiceFile } from '@agent-workflow/runtime/service-file';
 import type { Authenticate, Authorize } from '../http/access.ts';
-import { loadAuthorization } from './authorization.ts';
+import { loadAuthorization, withoutDeployment } from './authorization.ts';
 import { withoutAuthentication } from './none.ts';
 import type { AuthConfig } from './settings.ts';
 
 /** Authentication and authorization of callers. */
 interface Auth extends Disposable {
   readonly authenticate: Authenticate;
-  /** Absent: every authenticated caller may do everything. */
+  /** Absent: every authenticated caller may do everything. Without a backend that is so on a loopback address alone. */
   readonly authorize?: Authorize;
   /** Who may do what, in one line for the start. */
   readonly summary: string;
@@ -29,12 +29,14 @@ interface AuthOptions {
 export async function openAuth(options: AuthOptions): Promise<Auth> {
   const { authorization, folder, auth } = options.file;
   const timeoutMs = options.config.AUTH_TIMEOUT_MS;
-  const authorize = authorization && (await loadAuthorization({ location: authorization, folder, timeoutMs }));
+  const isLocal = loopback.test(options.host);
+  const loaded = authorization && (await loadAuthorization({ location: authorization, folder, timeoutMs }));
+  const authorize = loaded ?? (isLocal ? undefined : withoutDeployment);
   const authentication = await openAuthentication(options);
   const callers = auth === null ? 'everyone who is let in' : 'every signed-in user';
   const rights = authorization
     ? `authorization: ${authorization}`
-    : `authorization: none, ${callers} may use everything`;
+    : `authorization: none, ${callers} may use everything${isLocal ? '' : ' but deploy agents'}`;
   return { ...authentication, ...(authorize && { authorize }), summary: `auth: ${authentication.summary}; ${rights}` };
 }
 

@@ -1,3 +1,7 @@
+import { getAgent } from './agents/get.ts';
+import { listAgents } from './agents/list.ts';
+import { retireRevision } from './agents/retire.ts';
+import { setAgentRouting } from './agents/set-routing.ts';
 import { getCheckpoint } from './checkpoints/get.ts';
 import { listCheckpoints } from './checkpoints/list.ts';
 import type { ServiceEndpoint } from './common/services.ts';
@@ -52,6 +56,7 @@ import { listThreads } from './threads/list.ts';
  */
 export const endpoints: readonly ServiceEndpoint[] = [
   ...[ping, healthz, readyz, openApi],
+  ...[listAgents, getAgent, setAgentRouting, retireRevision],
   ...[getGraph, getStateSchema, invokeGraph, streamGraph, stopThread, setUpTools, fixThread],
   ...[createRun, listOwnRuns, getRun, waitForRun, streamRun, makeRunTicket, cancelRun, listRuns],
   ...[listThreads, getThread, deleteThread, getState, updateState, clearState],

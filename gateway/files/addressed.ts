@@ -36,17 +36,15 @@ interface AddressedOptions {
   readonly write: (ctx: Context, content: FileContent) => Promise<void>;
 }
 
+/** The file that an address gives, and its owner. */
+type Addressed = NonNullable<Context['state']['addressed']>;
+
 /** How this route is named in metrics and spans. */
 export const addressRoute = { name: 'addressedFile', path: '/files/{token}', isStream: false } as const;
 
 /** Sends the file that the address gives. It stands before the router, because its path is no endpoint: nobody is authorized for it. */
 export function addressedFiles({ threads, files, log, callTimeoutMs, write }: AddressedOptions): Middleware {
-  return async (ctx, next) => {
-    const { addressed } = ctx.state;
-    if (!addressed) {
-      await next();
-      return;
-    }
+  const answer = async (ctx: Context, addressed: Addressed): Promise<void> => {
     ctx.state.route = addressRoute;
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') {
       refuseMethod(ctx, ['GET', 'HEAD']);
@@ -55,4 +53,5 @@ export function addressedFiles({ threads, files, log, callTimeoutMs, write }: Ad
     const record = await threads.getFile(addressed, within(callTimeoutMs));
     await write(ctx, toContent(record, { files, log, isEmbeddable: true }));
   };
+  return (ctx, next) => (ctx.state.addressed ? answer(ctx, ctx.state.addressed) : next());
 }

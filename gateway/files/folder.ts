@@ -1,5 +1,5 @@
 import type { ReadStream } from 'node:fs';
-import { mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { access, constants, mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ServiceError, unavailable } from '@agent-workflow/kit/errors';
 import { measured } from './measured.ts';
@@ -41,6 +41,16 @@ export function openFolderFiles(folder: string): FileBytes {
         const file = await openIfThere(join(folder, placeOf(key)));
         return file && chunksOf(file.createReadStream({ ...range, highWaterMark: readBytes, signal }));
       }),
+    check: (signal) =>
+      translated(() =>
+        unless(
+          signal,
+          access(folder, constants.R_OK | constants.W_OK | constants.X_OK).catch((error: unknown) => {
+            // It is made with the first file.
+            if (!isAbsent(error)) throw error;
+          }),
+        ),
+      ),
     remove: (key, signal) =>
       translated(async () => {
         const path = join(folder, placeOf(key));

@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ServiceError } from '@agent-workflow/kit/errors';
-import { runFilesPath, type RunFileGrant, type RunFiles } from '@agent-workflow/protos/run-files';
+import { runFileFromHeader, runFilesPath, type RunFileGrant, type RunFiles } from '@agent-workflow/protos/run-files';
 import { discardRest } from '../http/body.ts';
 import type { Context, Middleware } from '../http/context.ts';
+import { onlyFor } from '../http/only-for.ts';
 import { sendHead } from '../http/head.ts';
 import { refuseMethod } from '../http/unmatched.ts';
 import type { ReadGrant } from './grants.ts';
@@ -26,11 +27,7 @@ const stalledMs = 60_000;
  * grant that its worker has sealed, and that names owner, run and claim.
  */
 export function grantedFiles({ runFiles, readGrant, reserve }: GrantedOptions): Middleware {
-  return async (ctx, next) => {
-    if (ctx.path !== runFilesPath) {
-      await next();
-      return;
-    }
+  const answer = async (ctx: Context): Promise<void> => {
     ctx.state.route = runFilesRoute;
     const grant = grantOf(ctx, readGrant);
     ctx.state.principal = { owner: grant.owner };
@@ -44,6 +41,7 @@ export function grantedFiles({ runFiles, readGrant, reserve }: GrantedOptions): 
     if (grant.use === 'write') reserve(ctx);
     await serve(ctx, { runFiles, grant, signal: left.signal });
   };
+  return onlyFor(({ path }) => path === runFilesPath, answer);
 }
 
 function grantOf(ctx: Context, readGrant: ReadGrant): RunFileGrant {
@@ -67,7 +65,7 @@ async function serve(ctx: Context, { runFiles, grant, signal }: Serving): Promis
       sendJson(ctx, await runFiles.info(grant, grant.fileId, signal));
       return;
     case 'read':
-      return sendBytes(ctx, runFiles.read(grant, grant.fileId, signal));
+      return sendBytes(ctx, runFiles.read(grant, grant.fileId, signal, grant.from), grant.from);
     case 'write': {
       ctx.req.setTimeout(stalledMs);
       try {
@@ -93,10 +91,10 @@ function sendJson(ctx: Context, value: unknown): void {
 }
 
 /** The first bytes are awaited before the head is sent, so that what cannot be read is refused like anything else. */
-async function sendBytes(ctx: Context, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+async function sendBytes(ctx: Context, bytes: AsyncIterable<Uint8Array>, from = 0): Promise<void> {
   const rest = bytes[Symbol.asyncIterator]();
   const first = await rest.next();
-  sendHead(ctx, 200, ['Content-Type', 'application/octet-stream']);
+  sendHead(ctx, 200, ['Content-Type', 'application/octet-stream', runFileFromHeader, String(from)]);
   ctx.res.setTimeout(stalledMs);
   await pipeline(Readable.from(joined(first, rest), { objectMode: false }), ctx.res);
 }

@@ -1,10 +1,10 @@
-import { fileTypeFromBuffer } from 'file-type';
-
 /** So many bytes at the start of a file show its type: no signature that is known lies behind them. */
 export const sniffedBytes = 4100;
 
 /** The media type that the first bytes of a file show; `undefined` when they show none, as those of text. */
 export async function sniffType(start: Uint8Array): Promise<string | undefined> {
+  // Loaded with the first file: most processes never see one, and it is 37 files.
+  const { fileTypeFromBuffer } = await import('file-type');
   const shown = (await fileTypeFromBuffer(start))?.mime;
   return shown !== undefined && isText(start) && !textual.has(kindOf(shown)) ? undefined : shown;
 }

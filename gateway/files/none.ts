@@ -8,6 +8,7 @@ export const noFiles = (): FileBytes => ({
   bufferBytes: 0,
   write: refused,
   read: () => Promise.resolve(undefined),
+  check: () => Promise.resolve(),
   remove: refused,
   [Symbol.asyncDispose]: () => Promise.resolve(),
 });

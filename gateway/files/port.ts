@@ -29,14 +29,16 @@ export interface FileBytes extends AsyncDisposable {
    */
   readonly write: (key: FileKey, bytes: AsyncIterable<Uint8Array>, signal: AbortSignal) => Promise<WrittenFile>;
   /**
-   * The bytes of a file, or of a part that lies within it; `undefined` when there are none. They are read at the pace of the reader,
-   * who may leave at any time.
+   * The bytes of a file, or those that it has in a part; `undefined` when there is no file. They are read at the pace of the reader, who
+   * may leave at any time.
    * @throws Unavailable, also later while they are read.
    */
   readonly read: (
     key: FileKey,
     options: { readonly range?: ByteRange | undefined; readonly signal: AbortSignal },
   ) => Promise<AsyncIterable<Uint8Array> | undefined>;
+  /** Whether the store can be used now; it reads and writes nothing. @throws Unavailable; the signal's reason. */
+  readonly check: (signal: AbortSignal) => Promise<void>;
   /** Removes the bytes, and what a write that did not end left behind. Without any it does nothing. @throws Unavailable */
   readonly remove: (key: FileKey, signal: AbortSignal) => Promise<void>;
 }

@@ -37,7 +37,7 @@ test('of a stream that is written, no chunk stays in memory once it was stored',
   };
   const limits = { maxFileBytes: 1e9, uploadMs: 60_000, maxFiles: 1, maxBytes: 1e9, ttlMs: 1 };
   const files = { kind: 'folder', limits, bytes: { write } } as unknown as FileStore;
-  const record = { fileId: 'f', filename: 'a', size: 1, sha256: '' } as FileRecord;
+  const record = { fileId: 'f', filename: 'a', status: 'uploading', size: 1, sha256: '' } as FileRecord;
   const threads = {
     getRun: async () => ({ status: 'running', epoch: 1 }),
     beginFile: async () => record,

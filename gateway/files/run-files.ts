@@ -38,12 +38,14 @@ export function createRunFiles({ threads, files, log, callTimeoutMs }: RunFilesO
   return {
     info: async (claim, fileId, signal) => toInfo(await recordOf(claim, fileId, signal)),
 
-    read: async function* (claim, fileId, signal) {
+    read: async function* (claim, fileId, signal, from = 0) {
       const record = await recordOf(claim, fileId, signal);
-      yield* await toContent(record, { files, log, isEmbeddable: false }).open(undefined, signal);
+      if (from >= record.size) return;
+      const rest = from === 0 ? undefined : { start: from, end: record.size - 1 };
+      yield* await toContent(record, { files, log, isEmbeddable: false }).open(rest, signal);
     },
 
-    write: async (claim, { filename, contentType, bytes }, signal) => {
+    write: async (claim, { filename, contentType, size, bytes }, signal) => {
       const { maxFileBytes, uploadMs } = files.limits;
       using limit = timeLimit(uploadMs, signal);
       const call = callUnder(limit.signal);
@@ -52,6 +54,7 @@ export function createRunFiles({ threads, files, log, callTimeoutMs }: RunFilesO
       const file = {
         filename,
         contentType,
+        mostBytes: size === undefined ? undefined : Math.min(size, maxFileBytes),
         bytes: bounded(bytes, { most: maxFileBytes, signal: limit.signal }),
         signal: limit.signal,
       };

@@ -81,6 +81,15 @@ export function openS3Files(options: S3Options): FileBytes {
       } catch (error) {
         signal.throwIfAborted();
         if (nameOf(error) === 'NoSuchKey') return undefined;
+        if (nameOf(error) === 'InvalidRange') return chunksOf(Readable.from([]), signal);
+        throw toServiceError(error);
+      }
+    },
+    check: async (signal) => {
+      try {
+        await client.send(new HeadBucketCommand({ Bucket }), { abortSignal: signal });
+      } catch (error) {
+        signal.throwIfAborted();
         throw toServiceError(error);
       }
     },

@@ -12,12 +12,19 @@ const endpoint: Setting<string | undefined> = {
 
 /** Settings of the files that callers upload. */
 export const fileSettings = {
-  FILES_MAX_MB: integer(100, 'Largest file, in MiB', { min: 1, max: 40_000 }),
-  FILES_MAX_COUNT: integer(1000, 'How many files an owner may have', { min: 1, max: 1_000_000 }),
-  FILES_QUOTA_MB: integer(1024, 'How many bytes the files of an owner may have together, in MiB', {
+  FILES_MAX_MB: integer(100, 'Largest file, in MiB; the start fails when it is more than `FILES_QUOTA_MB`', {
     min: 1,
-    max: 1_000_000_000,
+    max: 40_000,
   }),
+  FILES_MAX_COUNT: integer(1000, 'How many files an owner may have', { min: 1, max: 1_000_000 }),
+  FILES_QUOTA_MB: integer(
+    1024,
+    'How many bytes the files of an owner may have together, in MiB; the start fails when it is less than `FILES_MAX_MB`',
+    {
+      min: 1,
+      max: 1_000_000_000,
+    },
+  ),
   FILES_TTL_HOURS: integer(24, 'After how many hours a file is removed that no thread names', {
     min: 1,
     max: 8760,

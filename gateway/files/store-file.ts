@@ -1,4 +1,4 @@
-import { badRequest } from '@agent-workflow/kit/errors';
+import { badRequest, stale } from '@agent-workflow/kit/errors';
 import type { Log } from '@agent-workflow/kit/log';
 import { within, type Call } from '@agent-workflow/protos/call';
 import type { FileCalls, FileRecord } from '@agent-workflow/protos/threads';
@@ -32,16 +32,18 @@ export async function storeFile(options: StoreFileOptions, parts: StoreFileParts
   const { key, file, call } = options;
   const { threads, files } = parts;
   if (files.kind === 'none') throw badRequest('this service stores no files');
-  const { maxFiles, maxBytes, ttlMs } = files.limits;
+  const { maxBytes, ttlMs } = files.limits;
   const contentType = toMediaType(file.contentType);
   const { start, all } = await peek(file.bytes, sniffedBytes);
   if (start.byteLength === 0) throw invalidAt(['body', 'file'], 'must not be empty', 'too_short');
   const sniffedType = await sniffType(start);
   refuseBelied(contentType, sniffedType);
-  const filename = cleanFilename(file.filename ?? '');
-  await threads.beginFile({ ...key, filename, ...(contentType && { contentType }), maxFiles, maxBytes }, call());
+  const begin = createBegin({ ...options, contentType }, parts);
+  // A file of fewer bytes than were asked for has arrived whole.
+  const mostBytes = start.byteLength < sniffedBytes ? start.byteLength : (file.mostBytes ?? firstReservedBytes);
+  const { size: reserved } = await begin(mostBytes, start.byteLength);
   try {
-    const written = await files.bytes.write(key, all, file.signal);
+    const written = await files.bytes.write(key, reserving(all, reserved, begin), file.signal);
     files.meters?.bytes.add({ direction: 'in' }, written.size);
     return await threads.finishFile(
       { ...key, ...written, ...(sniffedType && { sniffedType }), maxBytes, ttlMs },
@@ -50,6 +52,44 @@ export async function storeFile(options: StoreFileOptions, parts: StoreFileParts
   } catch (error) {
     await discardFile(key, parts);
     throw error;
+  }
+}
+
+/** What is reserved for a file of unknown size at first, in bytes; then it grows with the file. */
+const firstReservedBytes = 1024 * 1024;
+
+/** Begins the record of a file, or reserves more bytes for it. @throws TooLarge when its owner has no room for the least of them. */
+type Begin = (reserveBytes: number, leastBytes: number) => Promise<FileRecord>;
+
+function createBegin(
+  { key, file, call, contentType }: StoreFileOptions & { readonly contentType: string | undefined },
+  { threads, files }: StoreFileParts,
+): Begin {
+  const { maxFileBytes, maxFiles, maxBytes } = files.limits;
+  const named = { ...key, filename: cleanFilename(file.filename ?? ''), ...(contentType && { contentType }) };
+  return (most, leastBytes) => {
+    const reserveBytes = Math.max(leastBytes, Math.min(most, maxFileBytes));
+    return threads.beginFile({ ...named, maxFiles, maxBytes, reserveBytes, leastBytes }, call());
+  };
+}
+
+/** The bytes, each once it is reserved. At each time at most twice as many are reserved as have come. */
+async function* reserving(
+  bytes: AsyncIterable<Uint8Array>,
+  reserved: number,
+  begin: Begin,
+): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  let most = reserved;
+  for await (const chunk of bytes) {
+    size += chunk.byteLength;
+    if (size > most) {
+      const record = await begin(2 * size, size);
+      if (record.status !== 'uploading') throw stale(`file "${record.fileId}" is no longer being uploaded`);
+      // A service of an earlier version reserves nothing.
+      most = record.size < size ? Infinity : record.size;
+    }
+    yield chunk;
   }
 }
 

@@ -17,6 +17,7 @@ async function read(
   };
   const bytes = {
     bufferBytes: 1,
+    check: () => Promise.resolve(),
     write: () => Promise.reject(new Error('not used')),
     read: () => Promise.resolve(stored()),
     remove: () => Promise.resolve(),

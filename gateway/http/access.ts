@@ -3,15 +3,26 @@ import type { Principal } from './principal.ts';
 
 /** What the authorization backend decides about. */
 export interface Access {
-  readonly resource: 'graph' | 'checkpointer' | 'store' | 'files';
+  readonly resource: 'graph' | 'checkpointer' | 'store' | 'files' | 'agents';
   readonly action: string;
 }
 
 /** The principal of a request. @throws Unauthenticated when the caller cannot be identified. */
 export type Authenticate = (ctx: Context) => Principal | Promise<Principal>;
 
-/** Whether this principal may do `action` on `resource`. */
-export type Authorize = (principal: Principal, resource: string, action: string) => Promise<boolean>;
+/** What a request is about, as far as it is about an agent or a thread. */
+export interface Subject {
+  readonly agent?: string;
+  readonly thread_id?: string;
+}
+
+/** Decides what callers may do. */
+export interface Authorize {
+  /** Whether this principal may do `action` on `resource`. */
+  (principal: Principal, resource: string, action: string, subject?: Subject): Promise<boolean>;
+  /** It decides by the subject, too, and is asked once the request is read. */
+  readonly needsAgent?: boolean;
+}
 
 /** The paths that need no authentication: they hold no data of any owner. */
 export const openPaths: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/openapi.json']);

@@ -1,5 +1,5 @@
 import { ServiceError } from '@agent-workflow/kit/errors';
-import { settledWithin } from '@agent-workflow/kit/life';
+import { watchArrival, type ArrivalLimits } from './arrival.ts';
 import { located } from './fields.ts';
 import { writeRefusal } from './envelope.ts';
 import type { Context, Middleware } from './context.ts';
@@ -8,18 +8,20 @@ import { guardJson, maxFlatLength } from './json-guard.ts';
 /** The rest of a refused body is read and discarded up to this size, so that its sender gets to read the reply. */
 const maxDiscardedBytes = 64 * 1024 * 1024;
 
-/** How long a body may take to arrive, in milliseconds. */
-const arrivalMs = 120_000;
-
 const nothing = (): Promise<void> => Promise.resolve();
+
+interface BodyLimits {
+  readonly maxBytes: number;
+  readonly arrival: ArrivalLimits;
+}
 
 /**
  * Reads bodies, JSON objects of at most `maxBytes`, into `state.body`; the bytes are counted while they are read. `state.body` stays
  * `undefined` for an empty body.
  * @returns whether the request goes on: one with a wrong content type has been answered with 415.
- * @throws TooLarge, BadRequest
+ * @throws TooLarge, BadRequest, Timeout (408) for a body that is late or slow
  */
-export function bodyReader(maxBytes: number): (ctx: Context) => Promise<boolean> {
+export function bodyReader({ maxBytes, arrival }: BodyLimits): (ctx: Context) => Promise<boolean> {
   let parser: Promise<Middleware> | undefined;
   return async (ctx) => {
     if (!hasBody(ctx)) return true;
@@ -29,15 +31,9 @@ export function bodyReader(maxBytes: number): (ctx: Context) => Promise<boolean>
       return false;
     }
     const parse = await (parser ??= openParser(maxBytes));
-    const parsing = parse(ctx, nothing) as Promise<unknown>;
-    if (!(await settledWithin(parsing, arrivalMs))) {
-      // The rest is not waited for: the connection ends with the reply.
-      ctx.state.headers.push('Connection', 'close');
-      writeRefusal(ctx, { status: 408, code: 'TIMEOUT', message: 'the request did not arrive in time' });
-      ctx.res.once('finish', () => ctx.req.destroy());
-      return false;
-    }
-    await parsing;
+    const late = Promise.withResolvers<never>();
+    using _watch = watchArrival(ctx, arrival, late.reject);
+    await Promise.race([parse(ctx, nothing), late.promise]);
     ctx.state.bodyReservation?.resize(takeLength(ctx));
     ctx.state.body = objectOf(ctx);
     return true;

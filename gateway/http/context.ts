@@ -28,10 +28,14 @@ export interface RequestState {
   bodyReservation?: Reservation;
   params: unknown;
   input: unknown;
+  /** The agent for which the caller was authorized; absent where that does not depend on the agent. */
+  agent?: string | undefined;
   /** The row that the request matched: for metrics and spans. */
   route?: { readonly name: string; readonly path: string; readonly isStream: boolean };
   /** Further entries of the reply's `metadata`, beside message, request id and timestamp. */
   replyMetadata?: Readonly<Record<string, unknown>>;
+  /** It was refused because the process holds as many bytes as it may, which is no fault of the process. */
+  isOverload?: true;
   /** Why the request was refused: for the log. */
   error?: ServiceError;
 }

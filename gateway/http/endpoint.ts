@@ -53,6 +53,8 @@ export interface Row extends Route {
   readonly status: number;
   /** It starts a run, whose id is made from an `Idempotency-Key`. */
   readonly startsRun?: boolean;
+  /** It is about an agent: the one that it names, else the default. */
+  readonly isOfAgent?: true;
   /** A ticket is accepted in place of credentials. */
   readonly takesTicket?: true;
   /** The reply continues after the event that a `Last-Event-ID` header names. Without this the handler is not given the header. */
@@ -81,6 +83,8 @@ export interface EndpointRequest<Params = unknown, Input = unknown> {
   readonly input: Input;
   readonly owner: string;
   readonly user: Principal['user'];
+  /** The agent for which the caller was authorized; `undefined` where that does not depend on the agent. */
+  readonly agent: string | undefined;
   readonly requestId: string;
   /** The idempotency key for the services, `{}` without one. Every call that changes something passes it on. */
   readonly idempotency: { readonly onceKey?: string };

@@ -42,6 +42,8 @@ const locations: Readonly<Record<string, Loc>> = {
   distanceMetric: ['body', 'distance_metric'],
   maxTokens: ['body', 'max_tokens'],
   options: ['body', 'options'],
+  current: ['body', 'current'],
+  ramping: ['body', 'ramping'],
 };
 
 /** Names inside a field that are different on the wire. All others are keys of the caller's own JSON. */

@@ -1,18 +1,22 @@
 import { Busboy, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy';
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
-import { ServiceError, timeout } from '@agent-workflow/kit/errors';
+import { ServiceError } from '@agent-workflow/kit/errors';
+import { watchArrival, type Pace } from './arrival.ts';
 import { discardRest } from './body.ts';
 import type { Context } from './context.ts';
 import { writeRefusal } from './envelope.ts';
 import { invalidAt } from './fields.ts';
+import { createHeadGuard, headLimits } from './form-head.ts';
 
 /** The one file of a form, as it arrives. */
 export interface IncomingFile {
-  /** As it was sent, without folders. */
+  /** As its sender has it, without folders. */
   readonly filename: string | undefined;
   /** As it was declared. */
   readonly contentType: string | undefined;
+  /** The most bytes that it can have, where its sender says so beforehand. */
+  readonly mostBytes: number | undefined;
   /** At the pace at which they are read. @throws TooLarge, Timeout, BadRequest for a form that ends early */
   readonly bytes: AsyncIterable<Uint8Array>;
   /** Fires when the form cannot be read on, or its time is over: then the bytes end too. */
@@ -24,6 +28,7 @@ export interface FormLimits {
   readonly maxFileBytes: number;
   /** How long the whole form may take, in milliseconds. */
   readonly uploadMs: number;
+  readonly pace: Pace;
   /** The memory that a file takes while it is stored, in bytes. */
   readonly bufferBytes: number;
 }
@@ -31,17 +36,13 @@ export interface FormLimits {
 /** What a form has beside its file, in bytes: the headers of its part, and the lines around it. */
 const maxAroundBytes = 64 * 1024;
 
-/** A sender of whom nothing arrives for this time is cut off. In milliseconds. */
-const stalledMs = 60_000;
-
 const limits = {
   parts: 1,
   files: 1,
   fields: 0,
   fieldSize: 0,
   fieldNameSize: 100,
-  headerPairs: 20,
-  headerSize: 16 * 1024,
+  ...headLimits,
 };
 
 /**
@@ -72,23 +73,16 @@ export function takesForm(ctx: Context, { maxFileBytes }: FormLimits): boolean {
  */
 export async function receiveFile<T>(
   ctx: Context,
-  { maxFileBytes, uploadMs }: FormLimits,
+  { maxFileBytes, uploadMs, pace }: FormLimits,
   take: (file: IncomingFile) => Promise<T>,
 ): Promise<T> {
-  const { req } = ctx;
   const failed = new AbortController();
-  const late = setTimeout(() => {
-    failed.abort(timeout(`the file did not arrive within ${String(uploadMs / 1000)} s`));
-  }, uploadMs);
-  req.setTimeout(stalledMs);
+  using _watch = watchArrival(ctx, { totalMs: uploadMs, pace }, (refusal) => failed.abort(refusal));
   try {
     return await readForm({ ctx, maxFileBytes, failed, take });
   } catch (error) {
     discardRest(ctx);
     throw error;
-  } finally {
-    clearTimeout(late);
-    req.setTimeout(0);
   }
 }
 
@@ -101,7 +95,11 @@ interface FormOptions<T> {
 
 async function readForm<T>({ ctx, maxFileBytes, failed, take }: FormOptions<T>): Promise<T> {
   const { signal } = failed;
-  const form = openForm(ctx.req.headers as BusboyHeaders, maxFileBytes);
+  const headers = ctx.req.headers as BusboyHeaders;
+  const length = ctx.req.headers['content-length'];
+  const mostBytes = length === undefined ? undefined : Math.min(Number(length), maxFileBytes);
+  const guardHead = createHeadGuard(headers['content-type']);
+  const form = openForm(headers, maxFileBytes);
   const fail = (error: unknown): void => failed.abort(error);
   let taken: Promise<T> | undefined;
   form.on('file', (field, stream, filename, _encoding, contentType) => {
@@ -111,12 +109,18 @@ async function readForm<T>({ ctx, maxFileBytes, failed, take }: FormOptions<T>):
     stream.once('limit', () => fail(tooLarge(maxFileBytes)));
     if (field !== 'file') fail(unknownField(field));
     if (signal.aborted) return;
-    taken = take({ filename, contentType, bytes: chunksOf(stream, signal), signal });
+    taken = take({
+      filename: filename && unescaped(filename),
+      contentType,
+      mostBytes,
+      bytes: chunksOf(stream, signal),
+      signal,
+    });
     // When it cannot be taken, the rest of the form is not read.
     taken.catch(fail);
   });
   for (const limit of ['partsLimit', 'filesLimit', 'fieldsLimit'] as const) form.on(limit, () => fail(tooManyFields()));
-  await untilRead({ req: ctx.req, form, most: maxFileBytes + maxAroundBytes, failed });
+  await untilRead({ req: ctx.req, form, guardHead, most: maxFileBytes + maxAroundBytes, failed });
   // It sees the failure as well, and undoes what it has done before the caller is answered.
   const outcome = await taken?.then(
     (value) => ({ value }),
@@ -131,19 +135,26 @@ async function readForm<T>({ ctx, maxFileBytes, failed, take }: FormOptions<T>):
 interface ReadOptions {
   readonly req: IncomingMessage;
   readonly form: BusboyInstance;
+  /** Gets each chunk before the form does. @throws what refuses the form */
+  readonly guardHead: (chunk: Buffer) => void;
   /** The most bytes that are read. */
   readonly most: number;
   readonly failed: AbortController;
 }
 
 /** Resolves when the form was read to its end, or reading has failed; the rest of the request is left unread then. */
-async function untilRead({ req, form, most, failed }: ReadOptions): Promise<void> {
+async function untilRead({ req, form, guardHead, most, failed }: ReadOptions): Promise<void> {
   const { signal } = failed;
   const fail = (error: unknown): void => failed.abort(toServiceError(error));
   let size = 0;
   const count = (chunk: Buffer): void => {
     size += chunk.byteLength;
     if (size > most) fail(tooLarge(most - maxAroundBytes));
+    try {
+      guardHead(chunk);
+    } catch (error) {
+      fail(error);
+    }
   };
   // A request that has arrived whole is closed too.
   const gone = (): void => {
@@ -160,8 +171,14 @@ async function untilRead({ req, form, most, failed }: ReadOptions): Promise<void
   req.unpipe(form).off('data', count).off('close', gone);
 }
 
-const unknownField = (field: string): ServiceError =>
-  invalidAt(['body', field], 'is not a field of this form: the file is in `file`', 'extra_forbidden');
+/** A form sends the quote, CR and LF of a name as `%22`, `%0D` and `%0A`, and every other character as it is, `%` too. */
+const unescaped = (name: string): string => name.replace(/%(?:22|0[DA])/g, decodeURIComponent);
+
+/** A part need not have a name, whatever the types of Busboy say. */
+const unknownField = (field: string | undefined): ServiceError =>
+  field
+    ? invalidAt(['body', field], 'is not a field of this form: the file is in `file`', 'extra_forbidden')
+    : invalidAt(['body'], 'has a part without a name: the file is in `file`', 'missing');
 
 const tooManyFields = (): ServiceError =>
   invalidAt(['body'], 'must have one field, `file`, and nothing beside it', 'too_long');

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { absentAgent } from '@agent-workflow/kit/agents';
 import { fromUnknown, isServiceError, ServiceError } from '@agent-workflow/kit/errors';
 import { within, type Call } from '@agent-workflow/protos/call';
 import type { BeginOnceReply, IdempotencyCalls, RunReadCalls, ThreadReadCalls } from '@agent-workflow/protos/threads';
@@ -81,7 +82,7 @@ function createAttempts(threads: KeptRequests, cache: ReplyCache): RunIdempotent
     call: Call,
   ): Promise<void> => {
     if (isStream(reply)) return;
-    const replyJson = toStored(reply);
+    const replyJson = lacksAgent(reply) ? undefined : toStored(reply);
     if (replyJson) {
       await threads.endOnce({ owner, onceKey: key, replyJson }, call);
       if (replyJson !== doneMarker) void cache.put(key, { bodyHash, replyJson });
@@ -98,8 +99,9 @@ function createAttempts(threads: KeptRequests, cache: ReplyCache): RunIdempotent
     const { owner } = ctx.state.principal;
     const begun = cached ? undefined : await begin(owner, idempotent, call);
     const stored = cached?.replyJson ?? begun?.replyJson;
-    if (stored) await checkNotDeleted(ctx, idempotent, call);
+    // A stored refusal is thrown here: its request has made no run whose deletion could count.
     const earlier = stored && fromStored(jsonText(stored));
+    if (stored) await checkNotDeleted(ctx, idempotent, call);
     if (earlier !== undefined) return earlier;
 
     const markAccepted = async (): Promise<void> => {
@@ -138,6 +140,10 @@ async function outcomeOf(work: () => ReturnType<Work>, isRepeatedDelete: boolean
     return isRepeatedDelete && failure.code === 'NotFound' ? '{"success":true}' : failure;
   }
 }
+
+/** An agent may come with the next deployment. */
+const lacksAgent = (reply: Reply | ServiceError): boolean =>
+  reply instanceof ServiceError && reply.details.some(({ type }) => type === absentAgent);
 
 /** No change is answered by a stream or by the bytes of a file. */
 const isStream = (reply: Reply | ServiceError): reply is RunStream | FileContent =>

@@ -27,7 +27,8 @@ export function requestRate({ counter, rate, hops }: RateOptions): Middleware {
       setRateHeaders(ctx, rate, rateState);
       if (!rateState.allowed) throw refusal('too many requests', rate, rateState);
     }
-    await next();
+    // Not awaited: what has been done here need not stand in memory as long as the request.
+    return next() as Promise<unknown>;
   };
 }
 

@@ -44,7 +44,10 @@ export function createAdmission({ limit, maxBody, callerOf, stalledMs = 30_000 }
     const before = byCaller.get(caller) ?? 0;
     const exceedsShare = before > 0 && before + bytes > limit / 2;
     const granted = mayRefuse ? (exceedsShare ? undefined : budget.tryTake(bytes)) : budget.force(bytes);
-    if (!granted) throw boundReached();
+    if (!granted) {
+      ctx.state.isOverload = true;
+      throw boundReached();
+    }
     let reservation = granted;
     let reserved = bytes;
     count(caller, bytes);

@@ -1,5 +1,5 @@
 import type { Log } from '@agent-workflow/kit/log';
-import { within } from '@agent-workflow/protos/call';
+import { within, type Replicas } from '@agent-workflow/protos/call';
 import type { Context } from '../http/context.ts';
 import { changes, takesIdempotencyKey, type Endpoint, type EndpointRequest } from '../http/endpoint.ts';
 import { writeData, writeDataParts, writeJson } from '../http/envelope.ts';
@@ -40,10 +40,9 @@ export function answerer<Services>(
     const reply = await (idempotent
       ? runIdempotently(ctx, idempotent, calls.call(), (attempt) => handle(Object.assign(request, attempt), services))
       : handle(request, services));
-    if (typeof reply === 'object' && 'follow' in reply) {
-      await writeEvents(ctx, reply, { config, log, feeds, abort: calls.abort });
-      return;
-    }
+    // Not awaited: the request and its calls need not stand in memory as long as the stream.
+    if (typeof reply === 'object' && 'follow' in reply)
+      return writeEvents(ctx, reply, { config, log, feeds, abort: calls.abort });
     if (typeof reply === 'object' && 'open' in reply) {
       await writeContent(ctx, reply);
       return;
@@ -71,7 +70,7 @@ function toEndpointRequest(
   { idempotent, takesLastEventId, forms }: Reading,
 ): EndpointRequest {
   const { state, req, res, request: koaRequest } = ctx;
-  const { params, input, requestId, principal } = state;
+  const { params, input, requestId, principal, agent } = state;
   const { owner, user } = principal;
   const lastEventId = takesLastEventId ? req.headers['last-event-id'] : undefined;
   const request: { -readonly [name in keyof EndpointRequest]: EndpointRequest[name] } = {
@@ -80,6 +79,7 @@ function toEndpointRequest(
     requestId,
     owner,
     user,
+    agent,
     call,
     idempotency: idempotent ? { onceKey: idempotent.key } : {},
     at: new Date(),
@@ -110,6 +110,7 @@ function toEndpointRequest(
 /** The signal is made with the first call: many requests call no service. */
 function callsOf({ res }: Context, callTimeoutMs: number): Calls {
   let made: AbortController | undefined;
+  const replicas: Replicas = new Map();
   const controller = (): AbortController => {
     if (made) return made;
     const controller = new AbortController();
@@ -120,7 +121,7 @@ function callsOf({ res }: Context, callTimeoutMs: number): Calls {
     return controller;
   };
   return {
-    call: (ms = callTimeoutMs) => within(ms, controller().signal),
+    call: (ms = callTimeoutMs) => ({ ...within(ms, controller().signal), replicas }),
     abort: () => {
       controller().abort();
     },

@@ -1,4 +1,5 @@
-import type { Access, Authorize } from '../http/access.ts';
+import { leastPace } from '../http/arrival.ts';
+import type { Access, Authorize, Subject } from '../http/access.ts';
 import { bodyReader } from '../http/body.ts';
 import type { Context } from '../http/context.ts';
 import { accessOf, type Endpoint, type Route } from '../http/endpoint.ts';
@@ -14,11 +15,16 @@ interface EndpointOptions<Services> extends AnswerOptions {
   readonly services: Services;
   /** Absent: every caller may do everything. */
   readonly authorize: Authorize | undefined;
+  /** What a request is about that has been read. */
+  readonly subjectOf: (ctx: Context, row: Endpoint<Services>) => Promise<Subject>;
   /** Takes a slot for a stream of the caller. */
   readonly takeStreamSlot: (ctx: Context) => Promise<void>;
   /** Absent: nothing is measured. */
   readonly meters: GatewayMeters | undefined;
 }
+
+/** A body of JSON is short. */
+const bodyArrival = { totalMs: 120_000, pace: leastPace };
 
 /** Handles the requests that match a route of this row. The order of its steps is the order in which a request can be refused. */
 export function endpointSteps<Services>(
@@ -26,17 +32,20 @@ export function endpointSteps<Services>(
   { method, path }: Route,
   options: EndpointOptions<Services>,
 ): (ctx: Context) => Promise<void> {
-  const { authorize, admission, forms, takeStreamSlot, meters } = options;
+  const { authorize, subjectOf, admission, forms, takeStreamSlot, meters } = options;
   const access: Access | undefined = authorize && accessOf(row);
   const isStream = row.answer === 'events';
   const route = { name: row.name, path, isStream };
-  const readBody = row.input && method !== 'GET' ? bodyReader(options.config.MAX_BODY_BYTES) : undefined;
+  const readBody =
+    row.input && method !== 'GET'
+      ? bodyReader({ maxBytes: options.config.MAX_BODY_BYTES, arrival: bodyArrival })
+      : undefined;
   const checkInput = inputChecker(row, method);
   const answer = answerer(row, options.services, options);
 
   return async (ctx) => {
     ctx.state.route = route;
-    if (authorize && access) await checkAccess(ctx, authorize, access);
+    if (authorize && access && !authorize.needsAgent) await checkAccess(ctx, authorize, access);
     if (row.takesFile) {
       if (!takesForm(ctx, forms)) return;
       admission.reserve(ctx, forms.bufferBytes);
@@ -46,6 +55,11 @@ export function endpointSteps<Services>(
       if (!(await readBody(ctx))) return;
     }
     checkInput(ctx);
+    if (authorize?.needsAgent && access && !ctx.state.byTicket) {
+      const subject = await subjectOf(ctx, row);
+      await checkAccess(ctx, authorize, access, subject);
+      ctx.state.agent = subject.agent;
+    }
     if (!isStream) {
       await answer(ctx);
       return;

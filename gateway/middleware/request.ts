@@ -78,17 +78,19 @@ function requestIdOf({ req }: Context): string {
  * are never logged: they may hold message contents and tokens.
  */
 function logRequest(log: Log, ctx: Context, ms: number): void {
-  const level = levelOf(ctx.status);
+  const level = levelOf(ctx);
   if (log.isLevelEnabled(level)) log[level](lineOf(ctx, ms), 'request');
 }
 
-const levelOf = (status: number): 'debug' | 'info' | 'error' => {
+/** Too much load is a warning: nothing has failed, and the callers come back. */
+const levelOf = ({ status, state }: Context): 'debug' | 'info' | 'warn' | 'error' => {
+  if (state.isOverload) return 'warn';
   if (status >= 500) return 'error';
   return status >= 400 ? 'info' : 'debug';
 };
 
 function lineOf(ctx: Context, ms: number): Record<string, unknown> {
-  const { error, requestId } = ctx.state;
+  const { error, requestId, isOverload } = ctx.state;
   return {
     request_id: requestId,
     method: ctx.method,
@@ -97,7 +99,8 @@ function lineOf(ctx: Context, ms: number): Record<string, unknown> {
     ms: Math.round(ms * 100) / 100,
     ...(error && { code: error.code }),
     ...(error?.code === 'Unauthenticated' && error.cause instanceof Error && { reason: error.cause.message }),
-    ...(error && ctx.status >= 500 && { err: error.cause ?? error }),
+    ...(error && isOverload && { reason: error.message }),
+    ...(error && !isOverload && ctx.status >= 500 && { err: error.cause ?? error }),
   };
 }
 

@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import parseRange from 'range-parser';
 import type { FileContent } from '../http/content.ts';
 import type { Context } from '../http/context.ts';
 import { writeRefusal } from '../http/envelope.ts';
 import { sendHead } from '../http/head.ts';
+import { readByteRange, type ByteRange } from './byte-range.ts';
 
 /** The connection of a reader that takes nothing for this time is closed. In milliseconds. */
 const stalledMs = 60_000;
@@ -17,14 +17,14 @@ const policy = "default-src 'none'; sandbox; frame-ancestors 'none'";
  * for a part that it does not have. Several parts in one request are answered with all of it.
  */
 export async function writeContent(ctx: Context, content: FileContent): Promise<void> {
-  const { size, isInline, filename } = content;
+  const { size } = content;
   const tag = `"${content.tag}"`;
-  ctx.attachment(filename, { type: isInline ? 'inline' : 'attachment', fallback: true });
-  const headers = ['ETag', tag, 'Accept-Ranges', 'bytes', 'Cache-Control', 'private, no-cache'];
+  const headers = ['Content-Type', content.contentType, 'ETag', tag, 'Accept-Ranges', 'bytes'];
+  headers.push('Cache-Control', 'private, no-cache');
   replaceHeader(ctx, 'Content-Security-Policy', policy);
   if (content.isEmbeddable) replaceHeader(ctx, 'Cross-Origin-Resource-Policy', 'cross-origin');
   if (names(ctx.req.headers['if-none-match'], tag)) {
-    sendHead(ctx, 304, headers);
+    sendFileHead(ctx, content, 304, headers);
     ctx.res.end();
     return;
   }
@@ -34,53 +34,55 @@ export async function writeContent(ctx: Context, content: FileContent): Promise<
     return;
   }
   const length = range ? range.end - range.start + 1 : size;
-  const head = [...headers, 'Content-Type', content.contentType, 'Content-Length', String(length)];
+  const head = [...headers, 'Content-Length', String(length)];
   if (range) head.push('Content-Range', `bytes ${String(range.start)}-${String(range.end)}/${String(size)}`);
   await send(ctx, content, { range, status: range ? 206 : 200, head });
 }
 
 interface Sending {
-  readonly range: Range | undefined;
+  readonly range: ByteRange | undefined;
   readonly status: number;
   readonly head: readonly string[];
 }
 
-interface Range {
-  readonly start: number;
-  readonly end: number;
+/** Koa sets a `Content-Type` by the filename too; the one in `head` replaces it. */
+function sendFileHead(
+  ctx: Context,
+  { filename, isInline }: FileContent,
+  status: number,
+  head: readonly string[],
+): void {
+  ctx.attachment(filename, { type: isInline ? 'inline' : 'attachment', fallback: true });
+  sendHead(ctx, status, head);
 }
 
 /** The bytes are opened before the head is sent, so that what cannot be read is refused like anything else. */
-async function send(ctx: Context, { open }: FileContent, { range, status, head }: Sending): Promise<void> {
+async function send(ctx: Context, content: FileContent, { range, status, head }: Sending): Promise<void> {
   const { res } = ctx;
   if (ctx.method === 'HEAD') {
-    sendHead(ctx, status, head);
+    sendFileHead(ctx, content, status, head);
     res.end();
     return;
   }
   const left = new AbortController();
   const leave = (): void => left.abort();
   res.once('close', leave);
-  const bytes = await open(range, left.signal);
-  sendHead(ctx, status, head);
+  const bytes = await content.open(range, left.signal);
+  sendFileHead(ctx, content, status, head);
   res.setTimeout(stalledMs);
   // What fails on the way cuts the connection: the caller sees fewer bytes than were promised, and asks for the rest.
   await pipeline(Readable.from(bytes, { objectMode: false }), res);
 }
 
 /** `If-Range` with another tag: the caller has a part of another content, and gets all of this one. */
-function rangeOf({ req }: Context, size: number, tag: string): Range | 'unsatisfiable' | undefined {
+function rangeOf({ req }: Context, size: number, tag: string): ByteRange | 'unsatisfiable' | undefined {
   const { range, 'if-range': condition } = req.headers;
   if (range === undefined || (condition !== undefined && condition !== tag)) return undefined;
-  const parsed = parseRange(size, range);
-  if (parsed === -1) return 'unsatisfiable';
-  const [first, ...more] = parsed === -2 || parsed.type !== 'bytes' ? [] : parsed;
-  return more.length === 0 ? first : undefined;
+  return readByteRange(range, size);
 }
 
 function refuseRange(ctx: Context, size: number): void {
   ctx.state.headers.push('Content-Range', `bytes */${String(size)}`);
-  ctx.res.removeHeader('Content-Disposition');
   const message = `the range lies outside of the file, which has ${String(size)} bytes`;
   writeRefusal(ctx, { status: 416, code: 'RANGE_NOT_SATISFIABLE', message });
 }

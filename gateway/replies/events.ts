@@ -3,7 +3,7 @@ import type { Log } from '@agent-workflow/kit/log';
 import type { RequestConfig } from '../http/settings.ts';
 import type { RunStream } from '../http/endpoint.ts';
 import type { Context } from '../http/context.ts';
-import type { Feeds, StreamBytes } from './feeds.ts';
+import type { Feeds, Reader, StreamBytes } from './feeds.ts';
 import type { Framing } from './framing.ts';
 import { sendHead } from '../http/head.ts';
 import { ndjson, prefersNdjson } from './ndjson.ts';
@@ -38,7 +38,7 @@ export async function writeEvents(ctx: Context, { follow, call }: RunStream, opt
   using pipe = openPipe(ctx, framing, options);
   using reader = options.feeds.open(follow, framing, call);
   try {
-    for (let next = await reader.next(); next && !pipe.isOver(); next = await reader.next()) await pipe.write(next);
+    while (await writeNext(reader, pipe));
   } catch (error) {
     if (!ctx.headerSent) throw error;
     if (!pipe.isOver())
@@ -48,6 +48,17 @@ export async function writeEvents(ctx: Context, { follow, call }: RunStream, opt
       );
   }
   pipe.end();
+}
+
+/**
+ * Writes the next bytes, as soon as there are some. Resolves with whether more may follow. A function of its own, so that a reader
+ * that waits does not keep the bytes before, and with them the whole buffer that they are a part of.
+ */
+async function writeNext(reader: Pick<Reader, 'next'>, pipe: Pipe): Promise<boolean> {
+  const next = await reader.next();
+  if (!next || pipe.isOver()) return false;
+  await pipe.write(next);
+  return true;
 }
 
 interface Pipe extends Disposable {

@@ -18,7 +18,7 @@ export interface Feeds {
   readonly bufferedBytes: () => number;
 }
 
-interface Reader extends Disposable {
+export interface Reader extends Disposable {
   /**
    * Waits for the next bytes; `undefined` after the terminal event. Call it when the bytes before were written.
    * @throws what the execution service throws; `Cancelled` when the caller has disconnected.

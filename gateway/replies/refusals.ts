@@ -41,6 +41,12 @@ const refusals = {
     codes: ['RESOURCE_NOT_FOUND'],
     message: 'there is no thread "support-42"',
   },
+  408: {
+    name: 'TooSlow',
+    description: 'The body arrived too slowly; the connection is closed',
+    codes: ['TIMEOUT'],
+    message: 'the body arrived too slowly: less than 1024 bytes a second over 30 s',
+  },
   409: {
     name: 'Conflict',
     description: 'Conflict with another write or run',
@@ -189,6 +195,7 @@ function statusesOf(row: Row, { method }: Route): RefusalStatus[] {
     ...(params !== undefined || access?.resource === 'graph' || access?.resource === 'checkpointer'
       ? ([404] as const)
       : []),
+    ...(takesBody ? ([408] as const) : []),
     ...(access && method !== 'GET' ? ([409] as const) : []),
     ...(takesBody ? ([413, 415] as const) : []),
     414,

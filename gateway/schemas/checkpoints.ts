@@ -1,5 +1,4 @@
 import { checkpointSources } from '@agent-workflow/protos/lists';
-import { Type } from 'typebox';
 import {
   BodyId,
   described,
@@ -17,6 +16,7 @@ import {
 } from './common.ts';
 import { ThreadState } from './threads.ts';
 import { tokens } from './usage.ts';
+import { Type } from './builders.ts';
 
 export const CheckpointParams = Type.Object({
   thread_id: pathThreadId,

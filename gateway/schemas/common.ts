@@ -1,5 +1,6 @@
 import { idPattern, maxIdLength } from '@agent-workflow/protos/message';
-import { Type, type Static, type TProperties, type TSchema } from 'typebox';
+import type { Static, TProperties, TSchema } from 'typebox';
+import { Type } from './builders.ts';
 
 /** What a property says about a schema that has a title and with it a description of its own. */
 export const descriptionOfUse = Symbol('description of use');
@@ -128,7 +129,10 @@ export const paging = {
   offset: Offset,
   limit: limitOf(100),
   cursor: Type.Optional(
-    described(Cursor, 'The `cursor` of the page before, taken in place of `offset`. It is stable while others write.'),
+    described(
+      Cursor,
+      'The `cursor` of the page before, taken in place of `offset`. It is stable while others write. It belongs to one list with the same filters: elsewhere it is 422.',
+    ),
   ),
 };
 

@@ -1,5 +1,5 @@
-import { Type } from 'typebox';
 import { described, objectOf, ResponseMetadata, text } from './common.ts';
+import { Type } from './builders.ts';
 
 /** Every `code` of the error envelope, and when it comes. The service adds none without a new line here. */
 export const errorCodes = {
@@ -24,7 +24,7 @@ export const errorCodes = {
   GRAPH_ERROR: 'The graph cannot run, as when a route leads nowhere',
   STORAGE_ERROR: 'The record could not be read or written, and a repeated request would fail too',
   SERVICE_UNAVAILABLE: 'Something that the request needs is away or full; `Retry-After` says when to try again',
-  TIMEOUT: 'The deadline passed; a run that was started goes on',
+  TIMEOUT: 'The body arrived too slowly, or the deadline passed; a run that was started goes on',
 } as const;
 
 export type WireCode = keyof typeof errorCodes;

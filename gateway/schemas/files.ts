@@ -1,5 +1,5 @@
-import { Type } from 'typebox';
 import { described, Id, objectOf, text, time } from './common.ts';
+import { Type } from './builders.ts';
 
 export const FileParams = Type.Object({ file_id: described(Id, 'The file') });
 
@@ -16,7 +16,7 @@ const shared = {
   created_at: time('When the upload began'),
   expires_at: Type.Optional(
     time(
-      'When the file is removed unless a thread names it then; absent once the service has looked and found one that does',
+      'When the file is removed unless a thread names it by then; absent while a thread names it. A request that was refused names nothing',
     ),
   ),
   extracted_text: orNull('Always `null`: files are kept as they are, and text is read from them by the graph'),

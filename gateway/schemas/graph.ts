@@ -1,13 +1,21 @@
 import { sizes } from '@agent-workflow/kit/sizes';
 import { eventKinds } from '@agent-workflow/protos/event-parts';
-import { endStatuses, granularities, multitaskStrategies } from '@agent-workflow/protos/lists';
-import { Type, type Static } from 'typebox';
+import {
+  endStatuses,
+  granularities,
+  multitaskStrategies,
+  revisionStates,
+  type RevisionState,
+} from '@agent-workflow/protos/lists';
+import type { Static } from 'typebox';
 import {
   BodyId,
   count,
   described,
   flag,
+  Id,
   JsonObject,
+  nullable,
   objectOf,
   Json,
   runId,
@@ -20,6 +28,7 @@ import { eventMeanings } from './events.ts';
 import { Message, RunMessages } from './messages.ts';
 import { runStatusMeanings } from './runs.ts';
 import { Usage } from './usage.ts';
+import { Type } from './builders.ts';
 
 /** `config` of a run. The service reads these fields; nodes see all fields. */
 const RunConfig = objectOf(
@@ -30,6 +39,12 @@ const RunConfig = objectOf(
       described(
         BodyId,
         'The thread. One that does not exist is made under this id. Absent: a new thread with an id of its own',
+      ),
+    ),
+    agent: Type.Optional(
+      described(
+        Json,
+        'The name of the agent, where the service has several: see `GET /v1/agents`. Absent: the agent of the thread; for a new thread the default. A thread belongs to the agent of its first run, and another one is 409. A service with a single agent leaves it to the nodes',
       ),
     ),
     thread_name: Type.Optional(
@@ -89,6 +104,14 @@ const Tools = Type.Array(Tool, {
 /** The tools that the caller runs, for all its later runs. */
 export const SetupInput = objectOf('SetupRequest', 'The tools that the caller runs, for its runs of a day.', {
   tools: Tools,
+  config: Type.Optional(
+    described(
+      objectOf('SetupConfig', 'Names the agent. Further fields are ignored.', {
+        agent: Type.Optional(described(Json, 'The agent whose tools these must not be; absent: the default')),
+      }),
+      'For which agent the tools are checked',
+    ),
+  ),
 });
 export const SetUp = objectOf('SetUp', 'The tools that are set up.', {
   success: flag('Always `true`'),
@@ -132,6 +155,109 @@ export const RunInput = objectOf('RunRequest', 'What the agent is to do, on whic
   ),
 });
 export type RunInput = Static<typeof RunInput>;
+
+/** The agent and the revision that a path names. */
+export const RevisionParams = Type.Object({
+  agent: described(Id, 'The name of the agent'),
+  revision: described(Id, 'The revision'),
+});
+
+/** The agent that a path names. */
+export const AgentParams = Type.Object({ agent: described(Id, 'The name of the agent') });
+
+export const GraphQuery = Type.Object({
+  agent: Type.Optional(described(Id, 'The name of the agent, where the service has several; absent: the default')),
+});
+
+const revisionMeanings: Readonly<Record<RevisionState, string>> = {
+  registered: 'is known and has served no run',
+  current: 'serves new runs',
+  ramping: 'serves the new runs of a share of the threads',
+  draining: 'gets no new runs and serves those that it has',
+  drained: 'has served its last run',
+  retired: 'was taken out of use for good',
+};
+
+const agentFields = {
+  name: text('The name of the agent, for `config.agent`'),
+  description: described(nullable(Type.String()), 'What the agent does; `null` where the operator does not say'),
+  is_default: flag('Whether it serves new threads whose first run names no agent'),
+};
+
+const ramping = objectOf('AgentRamping', 'A revision that serves a share of the threads.', {
+  revision: text('The revision'),
+  percent: described(
+    Type.Number({ minimum: 0, maximum: 100 }),
+    'Its share of the threads, in percent, with at most two decimals',
+  ),
+});
+
+const routing = objectOf('AgentRouting', 'Which revisions of an agent serve new runs.', {
+  version: count('Rises by one with every change'),
+  current: described(
+    nullable(Type.String()),
+    'The revision that serves new runs; `null`: none, and any worker serves them',
+  ),
+  ramping: Type.Optional(described(ramping, 'A second revision; absent where there is none')),
+});
+
+const revision = objectOf('AgentRevision', 'One immutable build of an agent.', {
+  revision: text('Its name'),
+  state: words(revisionStates, { description: 'Which runs it serves', meanings: revisionMeanings }),
+  percent: described(Type.Number(), 'The share of the threads whose new runs it serves, in percent'),
+  registered_at: time('When it was registered'),
+});
+
+/** Absent where the agent is not registered. */
+const registeredFields = {
+  routing: Type.Optional(described(routing, 'Where new runs go; absent where the agent has no revisions')),
+  revisions: Type.Optional(
+    Type.Array(revision, { description: 'The builds of the agent, the oldest first; absent where it has none' }),
+  ),
+};
+
+export const AgentRegistration = objectOf('AgentRegistration', 'An agent as it is registered.', {
+  name: text('The name of the agent'),
+  routing: described(routing, 'Where new runs go'),
+  revisions: Type.Array(revision, { description: 'The builds of the agent, the oldest first' }),
+});
+
+const givenRevision = (description: string) => Type.String({ minLength: 1, maxLength: 128, description });
+
+export const SetRoutingInput = objectOf('SetRoutingRequest', 'Which revisions are to serve new runs.', {
+  version: Type.Integer({
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: 'The version of the routing that is changed, as it was read; another one is 409',
+  }),
+  current: givenRevision('The revision that serves the threads that no other one does'),
+  ramping: Type.Optional(
+    described(
+      nullable(
+        objectOf('SetRamping', 'A revision that is to serve a share of the threads.', {
+          revision: givenRevision('The revision'),
+          percent: Type.Number({
+            minimum: 0,
+            maximum: 100,
+            description: 'Its share of the threads, in percent, with at most two decimals',
+          }),
+        }),
+      ),
+      'A second revision; absent or `null` for none',
+    ),
+  ),
+});
+
+export const AgentList = objectOf('AgentList', 'The agents of the service.', {
+  agents: Type.Array(
+    objectOf('AgentItem', 'An agent as lists show it.', {
+      ...agentFields,
+      tools: Type.Array(text('The name of a tool'), { description: 'The names of its tools' }),
+      ...registeredFields,
+    }),
+    { description: 'The default first, the others by name' },
+  ),
+});
 
 export const GraphReply = objectOf('Graph', 'The graph of the agent.', {
   graph: described(
@@ -185,6 +311,9 @@ export const StateSchema = objectOf('StateSchema', 'The fields of the state.', {
       type: text('Its JSON type, or `any`'),
       description: Type.Optional(text('What it holds; absent when the graph does not say')),
       default: Type.Optional(described(Json, 'Its value while nothing was stored; absent without one')),
+      schema: Type.Optional(
+        described(JsonObject, 'The JSON Schema that its values must match beside the type; absent without one'),
+      ),
       required: Type.Optional(flag('Whether it must have a value; absent for no')),
     }),
   }),
@@ -194,10 +323,35 @@ export const StateSchema = objectOf('StateSchema', 'The fields of the state.', {
   }),
   properties: Type.Unsafe<Record<string, unknown>>({
     type: 'object',
-    additionalProperties: described(JsonObject, 'The JSON Schema of a field'),
+    additionalProperties: described(
+      JsonObject,
+      'The JSON Schema of a field; without that of its values where it holds a `$ref`',
+    ),
     description: 'The fields as properties of that JSON Schema',
   }),
   required: Type.Array(text('The name of a field'), { description: 'The fields that must have a value' }),
+});
+
+export const Agent = objectOf('Agent', 'An agent: a graph under a name.', {
+  ...agentFields,
+  tools: Type.Array(
+    objectOf('AgentTool', 'A tool of an agent.', {
+      name: text('The name by which the model calls it'),
+      description: text('What it does, for the model'),
+      parameters: described(JsonObject, 'The JSON Schema of its arguments'),
+      remote: flag('Whether the caller runs it'),
+    }),
+    { description: 'The tools of its graph' },
+  ),
+  graph: described(
+    Json,
+    'The graph as it is drawn: `nodes` with `id` and `type`, `edges` with `source`, `target` and `conditional`, and `mermaid`',
+  ),
+  state_schema: described(
+    StateSchema,
+    'The fields of the state of its threads, as `GET /v1/graph:StateSchema` gives them',
+  ),
+  ...registeredFields,
 });
 
 const RunMetadata = objectOf('RunMetadata', 'About the request that started the run.', {

@@ -1,5 +1,5 @@
-import { Type } from 'typebox';
 import { objectOf, text } from './common.ts';
+import { Type } from './builders.ts';
 
 /** The reply of `/readyz`. */
 export const Readiness = objectOf('Readiness', 'That requests are served, and what is missing for some of them.', {
@@ -7,7 +7,7 @@ export const Readiness = objectOf('Readiness', 'That requests are served, and wh
   degraded: Type.Array(
     objectOf('DegradedPart', 'A part that is away or full.', {
       name: text(
-        '`threads`, `execution`, `memory`, `redis`, and `nats` when the execution service says so; in one process `record`, `events`, `memory`',
+        '`threads`, `execution`, `memory`, `redis`, `files` (where their bytes are), and `nats` when the execution service says so; in one process `record`, `events`, `memory`, `files`',
       ),
       reason: text('Why it fails for now'),
     }),

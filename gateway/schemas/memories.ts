@@ -1,5 +1,5 @@
 import { distanceMetrics, memoryTypes, retrievalStrategies } from '@agent-workflow/protos/lists';
-import { Type, type Static } from 'typebox';
+import type { Static } from 'typebox';
 import {
   BodyId,
   count,
@@ -17,6 +17,7 @@ import {
   time,
   words,
 } from './common.ts';
+import { Type } from './builders.ts';
 
 const MemoryType = words(memoryTypes, {
   title: 'MemoryType',

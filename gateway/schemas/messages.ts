@@ -1,6 +1,6 @@
 import { sizes } from '@agent-workflow/kit/sizes';
 import { blockRules, lastTime, roles, type BlockFieldType } from '@agent-workflow/protos/message';
-import { Type, type Static, type TSchema } from 'typebox';
+import type { Static, TSchema } from 'typebox';
 import {
   described,
   Done,
@@ -16,6 +16,7 @@ import {
   withMeanings,
   words,
 } from './common.ts';
+import { Type } from './builders.ts';
 
 /** The JSON Schema of each type that a field of a block may have. */
 const fieldSchemas: Readonly<Record<BlockFieldType, object>> = {
@@ -176,7 +177,7 @@ export const Message = objectOf('Message', 'A message of a thread.', {
   timestamp: time('When the message was written'),
   checkpoint_id: Type.Optional(
     text(
-      'In lists of messages and in a single message: the checkpoint of the step, input or write that put the message as it is. A fork from it ends behind what was put with the message. Absent when it is not known, as in forks of threads. A fork from a checkpoint that is no longer kept is 404. In requests it is ignored.',
+      'In lists of messages and in a single message: the checkpoint of the step, input, write or rollback that put the message last. A fork from it ends behind what was put with the message; of a message that was sent again under its id, behind all that the thread held by then. Absent when it is not known, as in forks of threads. A fork from a checkpoint that is no longer kept is 404. In requests it is ignored.',
     ),
   ),
 });
@@ -185,6 +186,11 @@ export const MessageParams = Type.Object({ thread_id: pathThreadId, message_id: 
 
 export const MessagesQuery = Type.Object({
   search: Type.Optional(text('Only messages whose text holds this text, in upper or lower case')),
+  order: words(['asc', 'desc'], {
+    description: 'The order of the list; `offset` and `cursor` count in it',
+    meanings: { asc: 'the oldest first', desc: 'the newest first' },
+    default: 'asc',
+  }),
   ...paging,
 });
 
@@ -197,7 +203,7 @@ export const AddMessages = objectOf('AddMessagesRequest', 'Messages for a thread
 const messagesOf = (description: string): TSchema => Type.Array(Message, { description });
 
 export const MessageList = objectOf('MessageList', 'A page of messages.', {
-  messages: messagesOf('The messages, oldest first'),
+  messages: messagesOf('The messages, in the order asked for'),
   ...paged,
 });
 export const OneMessage = objectOf('OneMessage', 'A message; its fields stand beside `message` once more.', {

@@ -1,5 +1,4 @@
 import { runStatuses } from '@agent-workflow/protos/lists';
-import { Type } from 'typebox';
 import {
   BodyId,
   count,
@@ -19,6 +18,7 @@ import {
   type Meanings,
 } from './common.ts';
 import { Usage } from './usage.ts';
+import { Type } from './builders.ts';
 
 export const RunParams = Type.Object({ run_id: described(Id, 'The run') });
 
@@ -45,6 +45,12 @@ export const AcceptedRun = objectOf('AcceptedRun', 'A run that is on record and 
 export const Run = objectOf('Run', 'A run.', {
   run_id: runId,
   thread_id: threadId,
+  agent: text('The agent that runs it; `default` where agents have no names'),
+  revision: Type.Optional(
+    text(
+      'The revision of the agent that serves it; absent where the agent is not registered, and while the run waits for another of its thread',
+    ),
+  ),
   status,
   created_at: time('When the run was accepted'),
   updated_at: time('When the run changed last'),
@@ -83,7 +89,13 @@ export const OwnRunList = objectOf('OwnRunList', 'A page of the runs of all thre
 /** Without `offset`: what it leaves out would have to be read, and a page reads a bounded number of runs. */
 export const OwnRunsQuery = Type.Object({
   limit: paging.limit,
-  cursor: Type.Optional(described(Cursor, 'The `cursor` of the page before. It is stable while others write.')),
+  cursor: Type.Optional(
+    described(
+      Cursor,
+      'The `cursor` of the page before. It is stable while others write. It belongs to the list of the same `status` and `agent`: elsewhere it is 422.',
+    ),
+  ),
+  agent: Type.Optional(described(Id, 'Only runs of this agent. Default: of all')),
   status: Type.Optional(
     Type.Array(status, {
       minItems: 1,
@@ -143,6 +155,7 @@ export const FixedThread = objectOf('FixedThread', 'What was removed from a thre
   success: flag('Always `true`'),
   message: text('What happened, for people'),
   removed_count: count('How many messages were removed'),
+  agent: Type.Optional(text('The agent that the thread belongs to; absent before its first run')),
   state: described(JsonObject, 'The whole state after that, as `GET /v1/threads/{thread_id}/state` gives it'),
 });
 

@@ -1,4 +1,3 @@
-import { Type } from 'typebox';
 import {
   BodyId,
   described,
@@ -13,6 +12,7 @@ import {
   text,
   threadId,
 } from './common.ts';
+import { Type } from './builders.ts';
 
 export const ThreadParams = Type.Object({ thread_id: pathThreadId });
 
@@ -55,6 +55,7 @@ const threadFields = {
   created_at: described(nullable(Type.String({ format: 'date-time' })), 'When the thread was made. ISO 8601, UTC'),
   updated_at: described(nullable(Type.String({ format: 'date-time' })), 'When the thread changed last. ISO 8601, UTC'),
   run_id: described(nullable(Type.String()), 'The newest run of the thread; `null` when it had none'),
+  agent: described(nullable(Type.String()), 'The agent of its runs; `null` before the first'),
 };
 
 const ThreadItem = objectOf('ThreadItem', 'A thread as lists show it.', threadFields);
@@ -70,6 +71,7 @@ export const ThreadDetails = objectOf('ThreadDetails', 'A thread.', {
   ),
 });
 export const ThreadState = objectOf('ThreadState', 'The state of a thread.', {
+  agent: Type.Optional(text('The agent that the thread belongs to; absent before its first run')),
   state: Type.Unsafe<Record<string, unknown>>({
     type: 'object',
     description: 'Every field of the graph by its name, with its default where nothing was stored',

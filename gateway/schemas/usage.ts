@@ -1,5 +1,5 @@
-import { Type } from 'typebox';
 import { count, objectOf } from './common.ts';
+import { Type } from './builders.ts';
 
 export const tokens = {
   input_tokens: count('Tokens that models read'),

@@ -17,6 +17,7 @@ const degradedWith = async (getHealth: Remote['execution']['getHealth']): Promis
   createReadinessCheck({
     threads,
     health: createHealth(silentLog),
+    files: { check: () => Promise.resolve() },
     remote: { execution: { getHealth }, memory },
   }).check();
 
@@ -29,4 +30,18 @@ test('an execution service that does not answer is itself what is named', async 
   t.deepEqual(await degradedWith(() => Promise.reject(unavailable('a needed service is away'))), [
     { name: 'execution', reason: 'it is away' },
   ]);
+});
+
+/** What a process names as degraded whose store of files does so. */
+const degradedFiles = async (check: (signal: AbortSignal) => Promise<void>): Promise<unknown> =>
+  createReadinessCheck({ threads, health: createHealth(silentLog), files: { check } }).check();
+
+test('a store of files that is away, or does not answer, is named, and changes nothing else', async (t) => {
+  t.deepEqual(await degradedFiles(() => Promise.resolve()), []);
+  t.deepEqual(await degradedFiles(() => Promise.reject(unavailable('away'))), [
+    { name: 'files', reason: 'it is away' },
+  ]);
+  const silent = (signal: AbortSignal): Promise<void> =>
+    new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+  t.deepEqual(await degradedFiles(silent), [{ name: 'files', reason: 'it does not answer in time' }]);
 });

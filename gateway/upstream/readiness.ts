@@ -1,4 +1,4 @@
-import { fromUnknown, isServiceError, unavailable } from '@agent-workflow/kit/errors';
+import { fromUnknown, isServiceError, timeout, unavailable } from '@agent-workflow/kit/errors';
 import type { Degraded, Health } from '@agent-workflow/runtime/health';
 import { within, type Call } from '@agent-workflow/protos/call';
 import type { Execution } from '@agent-workflow/protos/execution';
@@ -14,9 +14,16 @@ export interface ReadinessCheck {
   readonly check: () => Promise<readonly Degraded[]>;
 }
 
+interface FilesCheck {
+  /** Whether the store of files can be used now. @throws Unavailable; the signal's reason. */
+  readonly check: (signal: AbortSignal) => Promise<void>;
+}
+
 interface ReadinessCheckOptions {
   readonly threads: Pick<SweepCalls, 'listOpenRuns'>;
   readonly health: Health;
+  /** Where the bytes of files are. */
+  readonly files: FilesCheck;
   /** Services of other processes, which are called; those of this process report their failures themselves. */
   readonly remote?: { readonly execution: Pick<Execution, 'getHealth'>; readonly memory: Pick<Memory, 'get'> };
 }
@@ -27,18 +34,24 @@ const otherMs = 1000;
 /** How long a result is cached, in milliseconds. */
 const cacheMs = 1000;
 
-export function createReadinessCheck({ threads, health, remote }: ReadinessCheckOptions): ReadinessCheck {
+export function createReadinessCheck({ threads, health, files, remote }: ReadinessCheckOptions): ReadinessCheck {
   const others = remote && {
     execution: reported(health, 'execution', otherMs, (call) => remote.execution.getHealth({}, call)),
     memory: reported(health, 'memory', otherMs, (call) =>
       remote.memory.get({ owner: probe, memoryId: probe }, call).catch(unlessNotFound),
     ),
   };
+  const checkFiles = reported(health, 'files', otherMs, ({ deadline }) => endsBy(deadline, files.check));
   const record = async (call: Call): Promise<unknown> => threads.listOpenRuns({ limit: 1 }, call);
   const readRecord = remote ? reported(health, 'threads', recordMs, record) : () => record(within(recordMs));
 
   const check = async (): Promise<readonly Degraded[]> => {
-    const [read, execution] = await Promise.allSettled([readRecord(), others?.execution(), others?.memory()]);
+    const [read, execution] = await Promise.allSettled([
+      readRecord(),
+      others?.execution(),
+      others?.memory(),
+      checkFiles(),
+    ]);
     // The servers of the execution service are measured by its own metrics; here they are only listed.
     const ofExecution = execution.status === 'fulfilled' ? execution.value?.degraded : undefined;
     if (read.status === 'fulfilled') return [...health.degraded(), ...(ofExecution ?? [])];
@@ -69,6 +82,17 @@ const reasons: Readonly<Partial<Record<string, string>>> = {
 /** The probe's memory never exists: NotFound means that the service works. */
 function unlessNotFound(error: unknown): void {
   if (fromUnknown(error).code !== 'NotFound') throw error;
+}
+
+/** Gives the work a signal that fires at the deadline. */
+async function endsBy(deadline: number, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(timeout('no answer in time')), deadline - Date.now());
+  try {
+    await work(late.signal);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** A call to a service that also reports its success or failure. */

@@ -1,5 +1,6 @@
 import { status, type ClientReadableStream } from '@grpc/grpc-js';
 import type { Call } from '../call.ts';
+import { createCallStreams } from './call-streams.ts';
 import { openClient } from './channel.ts';
 import { definitionOf, methodName, retryRuleOf, type Context, type Services } from './definitions.ts';
 import { createInflow, type Inflow } from './flow.ts';
@@ -11,7 +12,7 @@ import { watchReplicas } from './replica-watch.ts';
 import { toMetadata, type WireSecurity } from './security.ts';
 import { spreadBy } from './spread.ts';
 import { fromStatus } from './status.ts';
-import { awaitReply, translate, withRequestContext, type Outgoing } from './unary.ts';
+import { awaitReply, leavePlace, translate, withRequestContext, type Outgoing } from './unary.ts';
 
 /**
  * The service of a context as served at `address` (`host:port`, whose every address is used in turn, or a gRPC target such
@@ -26,12 +27,15 @@ export function connect<C extends Context>(
   const client = openClient(address, security);
   const metadata = toMetadata(security);
   const watch = watchReplicas(client);
+  const streams = createCallStreams(client, metadata, watch.silent);
   const methods = Object.entries(definitionOf(context)).map(([rpcName, rpc]): [string, unknown] => {
     const name = methodName(rpcName);
     const checked = withCheckedReplies(context, rpc);
     const parts = {
+      context,
       client,
       metadata,
+      streams,
       rpc: checked,
       watch,
       budget: createHedgeBudget(),
@@ -42,6 +46,7 @@ export function connect<C extends Context>(
   });
   const close = (): Promise<void> => {
     watch[Symbol.dispose]();
+    streams[Symbol.dispose]();
     client.close();
     return Promise.resolve();
   };
@@ -73,11 +78,15 @@ async function* followStream(outgoing: Outgoing): AsyncGenerator<object, undefin
     const inflow = createInflow(outgoing.rpc.responseDeserialize);
     stream = openStream(outgoing, inflow, onPick);
     for await (const item of stream) {
+      outgoing.call.replicas?.set(outgoing.context, place);
       inflow.taken();
       yield item as object;
     }
   } catch (error) {
-    throw signal.aborted ? fromStatus(status.CANCELLED, undefined, error) : translate(error);
+    if (signal.aborted) throw fromStatus(status.CANCELLED, undefined, error);
+    const failure = translate(error);
+    leavePlace(outgoing.call, outgoing.context, failure, new Set([place]));
+    throw failure;
   } finally {
     signal.removeEventListener('abort', cancel);
     watch.leave(place, onSilent);
@@ -86,14 +95,15 @@ async function* followStream(outgoing: Outgoing): AsyncGenerator<object, undefin
 }
 
 function openStream(
-  { client, metadata, rpc, watch, request, call }: Outgoing,
+  { context, client, metadata, rpc, watch, request, call }: Outgoing,
   { deserialize, bound }: Inflow,
   onPick: (address: string) => void,
 ): ClientReadableStream<object> {
   const { path, requestSerialize } = rpc;
   const options = { deadline: call.deadline };
   const own = withRequestContext(metadata);
-  spreadBy({ addresses: new Set(), mustDiffer: false, silent: watch.silent, onPick }, own);
+  const preferred = call.replicas?.get(context);
+  spreadBy({ addresses: new Set(), mustDiffer: false, silent: watch.silent, preferred, onPick }, own);
   const stream = client.makeServerStreamRequest(path, requestSerialize, deserialize, request, own, options);
   bound(stream);
   // Iterating throws what matters; once it is left, the cancellation itself still arrives as an event.

@@ -33,8 +33,22 @@ export type Definition = Readonly<Record<string, Rpc>>;
 
 /** How gRPC reads and writes the service of a context, from its `.proto`. Absent optional fields stay absent. */
 export function definitionOf(context: Context): Definition {
-  const file = fileURLToPath(new URL(`../${context}.proto`, import.meta.url));
-  const loaded = protoLoader.loadSync(file, {
+  const known = definitions.get(context);
+  if (known) return known;
+  // The file of the memory service stands alone. Of the two others one imports the other, and who needs one mostly needs all.
+  for (const [name, definition] of readDefinitions(context === 'memory' ? ['memory'] : contexts))
+    definitions.set(name, definition);
+  return definitionOf(context);
+}
+
+const contexts: readonly Context[] = ['threads', 'execution', 'memory'];
+
+/** To read them takes tens of milliseconds. */
+const definitions = new Map<Context, Definition>();
+
+function readDefinitions(names: readonly Context[]): (readonly [Context, Definition])[] {
+  const files = names.map((name) => fileURLToPath(new URL(`../${name}.proto`, import.meta.url)));
+  const loaded = protoLoader.loadSync(files, {
     keepCase: false,
     longs: Number,
     enums: String,
@@ -44,7 +58,7 @@ export function definitionOf(context: Context): Definition {
     oneofs: false,
   });
   // The loader's type covers messages and enums too; the name of a service leads to a service.
-  return loaded[serviceName(context)] as unknown as Definition;
+  return names.map((name) => [name, loaded[serviceName(name)] as unknown as Definition]);
 }
 
 const retryRules: Readonly<Record<Context, Readonly<Record<string, RetryRule>>>> = {

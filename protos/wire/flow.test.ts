@@ -32,6 +32,8 @@ async function withStream(use: (events: AsyncIterator<RunEvents>, service: Servi
       }
     },
     getGraph: () => Promise.resolve({ graphJson: Buffer.alloc(0), fieldsJson: Buffer.alloc(0) }),
+    listAgents: notUsed,
+    getAgent: notUsed,
     getHealth: notUsed,
     stopRun: notUsed,
     checkTools: notUsed,

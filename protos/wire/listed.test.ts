@@ -40,6 +40,8 @@ function createExecution(status: EndStatus) {
     checkTools: notUsed,
     updateState: notUsed,
     deleteThread: notUsed,
+    listAgents: notUsed,
+    getAgent: notUsed,
     getHealth: notUsed,
   };
   return { execution, started };

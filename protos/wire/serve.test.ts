@@ -21,6 +21,8 @@ const idle: Execution = {
     yield { events: [] };
   },
   getGraph: () => Promise.resolve({ graphJson: new Uint8Array(0), fieldsJson: new Uint8Array(0) }),
+  listAgents: notUsed,
+  getAgent: notUsed,
   getHealth: notUsed,
   stopRun: notUsed,
   checkTools: notUsed,

@@ -21,6 +21,7 @@ import {
 } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
 import type { Call } from '../call.ts';
+import { serveCalls, type StreamedRpc } from './serve-calls.ts';
 import { definitionOf, methodName, serviceName, type Context, type Definition, type Services } from './definitions.ts';
 import { writeAll } from './flow.ts';
 import { fail, link, type Method } from './link.ts';
@@ -91,8 +92,16 @@ export async function openWireServer(contexts: readonly Context[], options: Serv
   const server = new Server(serverOptions);
   const provided = new Map<Context, Methods>();
   const isLetIn = createGuard(security);
+  const streamed = new Map<string, StreamedRpc>();
   for (const context of contexts)
-    addService(server, { context, provided: () => provided.get(context), isLetIn, onFailure, onUnknownCaller, around });
+    addService(server, {
+      ...{ context, provided: () => provided.get(context), isLetIn, onFailure, onUnknownCaller, around, streamed },
+    });
+  const endStreams = serveCalls(server, {
+    rpcOf: (path) => streamed.get(path),
+    // No call is refused here: the caller makes each as a call of its own then.
+    refusalOf: (metadata) => (isLetIn(metadata) ? undefined : unknownCaller),
+  });
   const health = createHealth(contexts);
   health.service.addToServer(server);
 
@@ -101,7 +110,10 @@ export async function openWireServer(contexts: readonly Context[], options: Serv
   const healthPort = await openHealthPort(health, options, opened);
   const port = await bind(server, `${options.host}:${String(options.port)}`, toServerCredentials(security));
   // Health checks are answered until the last call is over: what drains is alive.
-  opened.defer(() => drain(server, options.drainMs));
+  opened.defer(() => {
+    endStreams();
+    return drain(server, options.drainMs);
+  });
   const everything = opened.move();
   return {
     port,
@@ -185,13 +197,16 @@ interface Served extends Required<Pick<ServeOptions, 'onFailure' | 'onUnknownCal
   readonly context: Context;
   readonly provided: () => Methods | undefined;
   readonly isLetIn: (metadata: Metadata) => boolean;
+  /** Is given the RPCs that may be called on a stream, by path. */
+  readonly streamed: Map<string, StreamedRpc>;
 }
 
 const ignore = (): void => undefined;
 
 const justDo: AroundCall = (_call, work) => work();
 
-function addService(server: Server, { context, provided, isLetIn, onFailure, onUnknownCaller, around }: Served): void {
+function addService(server: Server, served: Served): void {
+  const { context, provided, isLetIn, onFailure, onUnknownCaller, around, streamed } = served;
   const definition = definitionOf(context);
   const handlers = Object.entries(definition).map(([rpc, described]): [string, UntypedHandleCall] => {
     const { path, responseStream, responseSerialize: serialize } = described;
@@ -214,6 +229,7 @@ function addService(server: Server, { context, provided, isLetIn, onFailure, onU
       return { code, details, metadata };
     };
     const answers = { method, refuse, isLetIn, onUnknownCaller };
+    if (!responseStream) streamed.set(path, toStreamed(described, answers));
     return [rpc, responseStream ? streaming({ ...answers, serialize }) : unary(answers)];
   });
   server.addService(serialized(definition), Object.fromEntries(handlers));
@@ -267,6 +283,19 @@ function unary({ method, refuse, isLetIn, onUnknownCaller }: Answers): handleUna
     });
   };
 }
+
+/** The same RPC for calls that come on a stream. */
+const toStreamed = (
+  { requestDeserialize: deserialize, responseSerialize: serialize }: Definition[string],
+  { method, refuse }: Answers,
+): StreamedRpc => ({
+  ...{ deserialize, serialize, refuse },
+  answer: ({ request, context, deadline, signal }) =>
+    requestContexts.run(
+      withIds(fromContextHeaders(context), request),
+      () => method(request, { deadline, signal }) as Promise<object>,
+    ),
+});
 
 interface StreamAnswers extends Answers {
   readonly serialize: (item: object) => Buffer;

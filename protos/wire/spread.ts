@@ -15,12 +15,14 @@ export interface Tried {
   readonly silent?: ReadonlySet<string>;
   /** The one address where it is to go. */
   readonly only?: string;
+  /** Where it is to go unless that has been tried or is silent. */
+  readonly preferred?: string | undefined;
   /** Called with the address of each attempt. */
   readonly onPick?: (address: string) => void;
 }
 
 /** The details of the status of an attempt that had to differ and could not. */
-const nowhereElse = 'every server in turn has been tried';
+export const nowhereElse = 'every server in turn has been tried';
 
 const triedBy = new WeakMap<MetadataOptions, Tried>();
 
@@ -89,10 +91,10 @@ const toSpreadPicker = (picker: Picker): Picker => ({
   },
 });
 
-/** Goes once around, and takes the first that is best; `undefined` where none will do. */
+/** Goes once around at most, and takes the first that is best; `undefined` where none will do. */
 function choose(
   first: PickResult,
-  { addresses, silent, only, mustDiffer }: Tried,
+  { addresses, silent, only, preferred, mustDiffer }: Tried,
   next: () => PickResult,
 ): PickResult | undefined {
   const begun = addressOf(first);
@@ -103,12 +105,13 @@ function choose(
     if (address === undefined) break;
     if (only === undefined) {
       const place = (addresses.has(address) ? 1 : 0) + (silent?.has(address) ? 2 : 0);
-      if (place === 0) return picked;
+      if (place === 0 && (preferred === undefined || address === preferred)) return picked;
       found[place] ??= picked;
     } else if (address === only) return picked;
     picked = next();
   } while (addressOf(picked) !== begun);
-  return mustDiffer || only !== undefined ? undefined : found.find((result) => result !== undefined);
+  if (only !== undefined) return undefined;
+  return mustDiffer ? found[0] : found.find((result) => result !== undefined);
 }
 
 const addressOf = ({ subchannel }: PickResult): string | undefined => subchannel?.getAddress();

@@ -7,22 +7,27 @@ import {
   Metadata,
   status,
   type Client,
-  type ClientUnaryCall,
   type MethodDefinition,
   type ServiceError as GrpcError,
 } from '@grpc/grpc-js';
 import type { Call } from '../call.ts';
 import type { RetryRule } from '../retry.ts';
+import type { SentCall } from './call-stream.ts';
+import { asBytes } from './call-messages.ts';
+import type { CallStreams } from './call-streams.ts';
 import type { HedgeBudget } from './hedge-budget.ts';
 import { refusal } from './call-limit.ts';
 import type { ReplicaWatch } from './replica-watch.ts';
-import { spreadBy, type Tried } from './spread.ts';
+import { nowhereElse, spreadBy, type Tried } from './spread.ts';
 import { errorKey, fromStatus, notBegunKey } from './status.ts';
 
 /** One call on its way to a server. */
 export interface Outgoing {
+  /** The service that is called. */
+  readonly context: string;
   readonly client: Client;
   readonly metadata: Metadata;
+  readonly streams: CallStreams;
   readonly rpc: MethodDefinition<object, object>;
   readonly rule: RetryRule;
   readonly budget: HedgeBudget;
@@ -70,14 +75,16 @@ function callUntilAnswered(
   resolve: (reply: object) => void,
   reject: (error: ServiceError) => void,
 ): void {
-  const { call, rule, budget, watch } = outgoing;
+  const { context, call, rule, budget, watch } = outgoing;
   const tried: Tried = {
-    ...{ addresses: new Set(), mustDiffer: false, silent: watch.silent },
+    ...{ addresses: new Set(), mustDiffer: false, silent: watch.silent, preferred: call.replicas?.get(context) },
     onPick: (address) => {
       if (!isOver && rule.retry !== 'never') watch.enter(address, beside);
     },
   };
-  const running = new Set<ClientUnaryCall>();
+  const running = new Set<SentCall>();
+  /** The last refusal by a server. */
+  let lastRefusal: GrpcError | undefined;
   let isPausing = false;
   let made = 0;
   let isOver = false;
@@ -92,7 +99,9 @@ function callUntilAnswered(
   };
   const fail = (error: unknown): void => {
     end();
-    reject(translate(error));
+    const failure = translate(error);
+    leavePlace(call, context, failure, tried.addresses);
+    reject(failure);
   };
   const leave = (): void => {
     end();
@@ -102,14 +111,23 @@ function callUntilAnswered(
   const attempt = (mustDiffer = false): void => {
     if (isOver) return;
     made += 1;
-    tried.mustDiffer = mustDiffer;
+    let place: string | undefined;
+    const mine: Tried = {
+      ...tried,
+      mustDiffer,
+      onPick: (address) => {
+        place = address;
+        tried.onPick?.(address);
+      },
+    };
     try {
-      const sent = send(outgoing, tried, (error, reply) => {
+      const sent = send(outgoing, mine, (error, reply) => {
         if (isOver) return;
         running.delete(sent);
         if (error) failed(error);
         else {
           end();
+          if (place !== undefined) call.replicas?.set(context, place);
           budget.answered();
           resolve(reply ?? {});
         }
@@ -121,10 +139,12 @@ function callUntilAnswered(
   };
 
   const failed = (error: GrpcError): void => {
+    if (isAnswer(error)) lastRefusal = error;
     const mayRepeat = isUnbegun(error) || (rule.retry !== 'never' && isLost(error));
     // Another attempt is on its way to the answer, or about to be made.
     if (mayRepeat && (running.size > 0 || isPausing)) return;
-    if (!mayRepeat || made >= maxAttempts) fail(error);
+    // That there was no other server for the last attempt says less than the refusal of one.
+    if (!mayRepeat || made >= maxAttempts) fail(error.details === nowhereElse ? (lastRefusal ?? error) : error);
     else if (hasNotLeft(error))
       attemptAfter(
         whenConnected(outgoing, () => isOver),
@@ -162,14 +182,53 @@ function callUntilAnswered(
   attempt();
 }
 
+/** The next call that shares these replicas has its turn at any of them where one of `addresses` could not answer this one. */
+export function leavePlace(
+  { replicas }: Call,
+  context: string,
+  { code }: ServiceError,
+  addresses: ReadonlySet<string>,
+): void {
+  const preferred = replicas?.get(context);
+  if (preferred === undefined || !addresses.has(preferred)) return;
+  if (code === 'Unavailable' || code === 'Timeout') replicas?.delete(context);
+}
+
 type Answer = (error: GrpcError | null, reply?: object) => void;
 
-function send({ client, metadata, rpc, request, call }: Outgoing, tried: Tried, answer: Answer): ClientUnaryCall {
+/** By the stream of a server where one is free, else as a call of its own. */
+function send({ client, metadata, streams, rpc, request, call }: Outgoing, tried: Tried, answer: Answer): SentCall {
+  const { path, requestSerialize, responseDeserialize } = rpc;
+  const { deadline } = call;
+  const message = requestSerialize(request);
+  const streamed = streams.send(
+    {
+      ...{ path, message, deadline, context: toContextHeaders(requestContext()) },
+      answer: (error, bytes) => {
+        if (error || !bytes) answer(error);
+        else answerWith(bytes, responseDeserialize, answer);
+      },
+    },
+    tried,
+  );
+  if (streamed) return streamed;
   const own = withRequestContext(metadata);
   spreadBy(tried, own);
-  const { path, requestSerialize, responseDeserialize } = rpc;
-  const options = { deadline: call.deadline };
-  return client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, own, options, answer);
+  return client.makeUnaryRequest(path, asBytes, responseDeserialize, message, own, { deadline }, answer);
+}
+
+/** As gRPC does with the reply to a call of its own. */
+function answerWith(bytes: Buffer, deserialize: (bytes: Buffer) => object, answer: Answer): void {
+  let reply: object;
+  try {
+    reply = deserialize(bytes);
+  } catch (error) {
+    const details = 'the reply cannot be read';
+    const failure = new Error(details, { cause: error });
+    answer(Object.assign(failure, { code: status.INTERNAL, details, metadata: new Metadata() }));
+    return;
+  }
+  answer(null, reply);
 }
 
 /** A copy with the request context of the caller. */

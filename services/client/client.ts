@@ -3,6 +3,9 @@ import { answerCalls, withTools, type RemoteTool } from './remote-tools.ts';
 import { request, send, type Connection, type RequestOptions } from './request.ts';
 import { follow, startAndFollow, type FollowOptions, type RunEvents } from './run-events.ts';
 import type {
+  Agent,
+  AgentItem,
+  AgentRegistration,
   Checkpoint,
   FileInfo,
   FileUrl,
@@ -12,14 +15,17 @@ import type {
   MemorySelection,
   MultimodalConfig,
   Message,
+  MessagesQuery,
   NewMemory,
   NewMessage,
+  NewRouting,
   Page,
   Run,
   RunRequest,
   RunResult,
   RunsQuery,
   Thread,
+  ThreadState,
   ToolDeclaration,
   UploadedFile,
 } from './shapes.ts';
@@ -44,6 +50,11 @@ interface RunOptions extends RequestOptions {
   readonly maxRounds?: number;
 }
 
+interface AgentOptions extends RequestOptions {
+  /** The agent, where the service has several: the default unless given. */
+  readonly agent?: string | undefined;
+}
+
 /** Speaks `/v1`. Every method throws a `RequestError` when the service refuses or cannot be reached. */
 export type Client = ReturnType<typeof createClient>;
 
@@ -60,6 +71,7 @@ export function createClient({ url, token, headers = {}, ...options }: ClientOpt
   };
   return {
     ...graphOf(connection),
+    agents: agentsOf(connection),
     runs: runsOf(connection),
     threads: threadsOf(connection),
     memories: memoriesOf(connection),
@@ -110,14 +122,16 @@ function graphOf(connection: Connection) {
     invoke,
     stream,
     /** The structure of the graph. */
-    graph: (options: RequestOptions = {}): Promise<JsonObject> =>
-      request(connection, { method: 'GET', path: '/v1/graph', ...options }),
+    graph: ({ agent, ...options }: AgentOptions = {}): Promise<JsonObject> =>
+      request(connection, { method: 'GET', path: '/v1/graph', query: { agent }, ...options }),
     /** The fields of its state, with their types. */
-    stateSchema: (options: RequestOptions = {}): Promise<JsonObject> =>
-      request(connection, { method: 'GET', path: '/v1/graph:StateSchema', ...options }),
-    /** Declares tools of this caller for all its later runs. */
-    setUp: (tools: readonly ToolDeclaration[], options: RequestOptions = {}): Promise<JsonObject> =>
-      request(connection, { method: 'POST', path: '/v1/graph/setup', body: { tools }, ...options }),
+    stateSchema: ({ agent, ...options }: AgentOptions = {}): Promise<JsonObject> =>
+      request(connection, { method: 'GET', path: '/v1/graph:StateSchema', query: { agent }, ...options }),
+    /** Declares tools of this caller for all its later runs. They must not have the names of the agent's own. */
+    setUp: (tools: readonly ToolDeclaration[], { agent, ...options }: AgentOptions = {}): Promise<JsonObject> => {
+      const body = { tools, ...(agent !== undefined && { config: { agent } }) };
+      return request(connection, { method: 'POST', path: '/v1/graph/setup', body, ...options });
+    },
     /** Stops the run of a thread. */
     stop: (threadId: string, options: RequestOptions = {}): Promise<JsonObject> =>
       request(connection, { method: 'POST', path: '/v1/graph/stop', body: { thread_id: threadId }, ...options }),
@@ -135,6 +149,27 @@ function toNext(
   return { ...body, messages: [answers], config: { ...body.config, thread_id: meta.thread_id } };
 }
 
+function agentsOf(connection: Connection) {
+  return {
+    /** The agents of the service, the default first, the others by name. */
+    list: (options: RequestOptions = {}): Promise<{ readonly agents: readonly AgentItem[] }> =>
+      request(connection, { method: 'GET', path: '/v1/agents', ...options }),
+    /** An agent with its tools, its graph and the fields of its state. */
+    get: (name: string, options: RequestOptions = {}): Promise<Agent> =>
+      request(connection, { method: 'GET', path: `/v1/agents/${encodeURIComponent(name)}`, ...options }),
+    /** Says which registered revisions serve new runs, from the version of the routing that was read. */
+    route: (name: string, routing: NewRouting, options: RequestOptions = {}): Promise<AgentRegistration> => {
+      const path = `/v1/agents/${encodeURIComponent(name)}/routing`;
+      return request(connection, { method: 'PUT', path, body: routing, ...options });
+    },
+    /** Takes a revision out of use for good. */
+    retire: (name: string, revision: string, options: RequestOptions = {}): Promise<AgentRegistration> => {
+      const path = `/v1/agents/${encodeURIComponent(name)}/revisions/${encodeURIComponent(revision)}/retire`;
+      return request(connection, { method: 'POST', path, ...options });
+    },
+  };
+}
+
 function runsOf(connection: Connection) {
   const pathOf = (runId: string): string => `/v1/runs/${encodeURIComponent(runId)}`;
   return {
@@ -143,7 +178,7 @@ function runsOf(connection: Connection) {
       request(connection, { method: 'POST', path: '/v1/runs', body, ...options }),
     get: (runId: string, options: RequestOptions = {}): Promise<Run> =>
       request(connection, { method: 'GET', path: pathOf(runId), ...options }),
-    /** The runs of all threads, newest first. A page may have fewer runs than `limit`, or none, and still a `cursor`: go on with it. */
+    /** The runs of all threads, newest first, of any status where `status` names none, and of any agent unless one is given. A page may have fewer runs than `limit`, or none, and still a `cursor`: go on with it. */
     list: (
       { status, ...query }: RunsQuery = {},
       options: RequestOptions = {},
@@ -151,7 +186,7 @@ function runsOf(connection: Connection) {
       request(connection, {
         method: 'GET',
         path: '/v1/runs',
-        query: { ...query, ...(status && { status: status.join(',') }) },
+        query: { ...query, ...(status && status.length > 0 && { status: status.join(',') }) },
         ...options,
       }),
     /** The result, once the run has ended. */
@@ -177,20 +212,16 @@ function threadsOf(connection: Connection) {
       request(connection, { method: 'GET', path: pathOf(threadId), ...options }),
     delete: (threadId: string, options: RequestOptions = {}): Promise<{ readonly success: boolean }> =>
       request(connection, { method: 'DELETE', path: pathOf(threadId), ...options }),
-    state: (threadId: string, options: RequestOptions = {}): Promise<{ readonly state: JsonObject }> =>
+    state: (threadId: string, options: RequestOptions = {}): Promise<ThreadState> =>
       request(connection, { method: 'GET', path: pathOf(threadId, '/state'), ...options }),
     /** Writes fields of the state, each through its reducer. @returns the whole state. */
-    writeState: (
-      threadId: string,
-      state: JsonObject,
-      { config = {}, ...options }: Config = {},
-    ): Promise<{ readonly state: JsonObject }> =>
+    writeState: (threadId: string, state: JsonObject, { config = {}, ...options }: Config = {}): Promise<ThreadState> =>
       request(connection, { method: 'POST', path: pathOf(threadId, '/state'), body: { config, state }, ...options }),
     clearState: (threadId: string, options: RequestOptions = {}): Promise<{ readonly success: boolean }> =>
       request(connection, { method: 'DELETE', path: pathOf(threadId, '/state'), ...options }),
     messages: (
       threadId: string,
-      query: Page = {},
+      query: MessagesQuery = {},
       options: RequestOptions = {},
     ): Promise<{ readonly messages: readonly Message[]; readonly cursor?: string }> =>
       request(connection, { method: 'GET', path: pathOf(threadId, '/messages'), query, ...options }),
@@ -298,11 +329,16 @@ function filesOf(connection: Connection) {
       form.append('file', data, filename);
       return request(connection, { method: 'POST', path: '/v1/files/upload', form, signal });
     },
-    /** The bytes, from the position `start` on: 0 unless given. */
-    get: (
+    /**
+     * The bytes, from the position `start` on: 0 unless given.
+     * @throws RangeError for a `start` that is no whole number from 0 on.
+     */
+    get: async (
       fileId: string,
       { start = 0, ...options }: Pick<RequestOptions, 'signal'> & { readonly start?: number } = {},
     ): Promise<Blob> => {
+      if (!Number.isSafeInteger(start) || start < 0)
+        throw new RangeError(`start must be a whole number from 0 on, and is ${String(start)}`);
       const headers = start === 0 ? undefined : { range: `bytes=${String(start)}-` };
       return send(connection, { method: 'GET', path: pathOf(fileId), headers, ...options }, async (response) => {
         try {

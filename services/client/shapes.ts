@@ -29,6 +29,8 @@ export interface Message {
 /** `config` of a run; nodes see its other fields. */
 export interface RunConfig {
   readonly thread_id?: string;
+  /** The name of the agent, where the service has several: that of the thread, else the default, unless given. */
+  readonly agent?: Json;
   readonly thread_name?: string;
   readonly metadata?: JsonObject;
   readonly multitask_strategy?: 'enqueue' | 'reject' | 'interrupt' | 'rollback';
@@ -57,6 +59,71 @@ export interface ToolDeclaration {
   readonly description?: string;
   /** JSON Schema of an object. */
   readonly parameters?: JsonObject;
+}
+
+/** An agent as lists show it. */
+export interface AgentItem {
+  /** For `config.agent`; `default` where the service has one agent without a name. */
+  readonly name: string;
+  readonly description: string | null;
+  /** Whether it serves new threads whose first run names no agent. */
+  readonly is_default: boolean;
+  /** The names of its tools. */
+  readonly tools: readonly string[];
+  /** Where new runs go; absent where the agent has no revisions. */
+  readonly routing?: AgentRouting;
+  /** Its builds, the oldest first; absent where it has none. */
+  readonly revisions?: readonly AgentRevision[];
+}
+
+/** Which revisions of an agent serve new runs. */
+interface AgentRouting {
+  /** Rises by one with every change. */
+  readonly version: number;
+  readonly current: string | null;
+  /** A second revision, which serves a share of the threads. */
+  readonly ramping?: { readonly revision: string; readonly percent: number };
+}
+
+/** A change of a routing, made from the version that was read. */
+export interface NewRouting {
+  readonly version: number;
+  readonly current: string;
+  readonly ramping?: AgentRouting['ramping'] | null;
+}
+
+/** An agent as it is registered. */
+export interface AgentRegistration {
+  readonly name: string;
+  readonly routing: AgentRouting;
+  readonly revisions: readonly AgentRevision[];
+}
+
+/** One immutable build of an agent. */
+interface AgentRevision {
+  readonly revision: string;
+  readonly state: 'registered' | 'current' | 'ramping' | 'draining' | 'drained' | 'retired';
+  /** The share of the threads whose new runs it serves. */
+  readonly percent: number;
+  readonly registered_at: string;
+}
+
+/** An agent: a graph under a name. */
+export interface Agent extends Omit<AgentItem, 'tools'> {
+  readonly tools: readonly AgentTool[];
+  /** As it is drawn. */
+  readonly graph: JsonObject;
+  /** The fields of the state of its threads. */
+  readonly state_schema: JsonObject;
+}
+
+export interface AgentTool {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of its arguments. */
+  readonly parameters: JsonObject;
+  /** Whether the caller runs it. */
+  readonly remote: boolean;
 }
 
 /** A question of a node, which a `resume` under its id answers. */
@@ -138,6 +205,10 @@ export interface RunEvent {
 export interface Run {
   readonly run_id: string;
   readonly thread_id: string;
+  /** The agent that runs it: `default` where agents have no names. A reply that accepts a run leaves it out. */
+  readonly agent?: string;
+  /** The revision of the agent that serves it, where the agent has revisions. */
+  readonly revision?: string;
   readonly status: RunStatus;
   /** When a sleeping run continues. */
   readonly wake_at?: string;
@@ -152,7 +223,15 @@ export interface Thread {
   readonly metadata: JsonObject | null;
   readonly updated_at: string | null;
   readonly run_id?: string | null;
+  /** The agent of its runs; `null` before the first. */
+  readonly agent: string | null;
   readonly [field: string]: Json;
+}
+
+export interface ThreadState {
+  readonly state: JsonObject;
+  /** The agent that the thread belongs to; absent before its first run. */
+  readonly agent?: string;
 }
 
 /** A version of a thread that can be read again and forked. */
@@ -188,9 +267,15 @@ export interface Page {
   readonly cursor?: string;
 }
 
+/** Which messages of a thread are listed, and whether the oldest (`asc`, the default) or the newest come first. */
+export interface MessagesQuery extends Page {
+  readonly order?: 'asc' | 'desc';
+}
+
 /** Which of the caller's runs are listed. */
 export interface RunsQuery {
   readonly status?: readonly RunStatus[];
+  readonly agent?: string;
   readonly limit?: number;
   readonly cursor?: string;
 }

@@ -1,8 +1,11 @@
-import { loadAgent } from '@agent-workflow/execution/agents/load';
+import { loadAgents } from '@agent-workflow/execution/agents/load';
+import type { RoutingChoice } from '@agent-workflow/execution/api/registration';
+import { registerFrom } from '@agent-workflow/execution/register';
 import { openAuth } from '@agent-workflow/gateway/auth/open';
 import { hostOf } from '@agent-workflow/gateway/config';
-import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
+import type { Agent, Agents } from '@agent-workflow/execution/record/agents';
 import { ConfigError, processEnv, readEnv } from '@agent-workflow/kit/env';
+import { isServiceError } from '@agent-workflow/kit/errors';
 import { createLog } from '@agent-workflow/kit/log';
 import { endSoon } from '@agent-workflow/runtime/process';
 import { readServiceFile, type ServiceFile } from '@agent-workflow/runtime/service-file';
@@ -21,29 +24,42 @@ export async function check({ schema }: { readonly schema: boolean }): Promise<n
       host: hostOf(values, file),
       log: createLog('check', 'silent'),
     });
-    const graph = await loadNamed(file);
-    print(describe(file, graph));
+    const agents = await loadNamed(file);
+    for (const agent of agents.list) print(describe(file, agent));
     print([`callers  ${auth.summary}`]);
-    print(graph.drawing.mermaid.trimEnd().split('\n'));
-    if (schema) print([JSON.stringify(graph.fields, null, 2)]);
+    for (const agent of agents.list) {
+      // A comment of Mermaid says whose drawing follows.
+      if (agents.areNamed) print([`%% ${agent.name}`]);
+      print(agent.graph.drawing.mermaid.trimEnd().split('\n'));
+      if (schema) print([JSON.stringify(agent.graph.fields, null, 2)]);
+    }
   });
 }
 
-/** Prints the agent with its nodes and tools. @returns 1 when it does not load. */
+/** Prints each agent with its nodes and tools. @returns 1 when one does not load. */
 export async function agents(): Promise<number> {
   return reporting(async () => {
     const file = readServiceFile(readEnv(standaloneSettings, processEnv()).SERVICE_CONFIG);
-    print(describe(file, await loadNamed(file)));
+    for (const agent of (await loadNamed(file)).list) print(describe(file, agent));
   });
 }
 
-async function loadNamed(file: ServiceFile): Promise<CompiledGraph> {
-  if (file.agent === undefined) throw new ConfigError('service.json names no agent');
-  return loadAgent(file.agent, file.folder);
+/**
+ * Registers the agents with the threads service of a cluster, and prints where new runs go. @returns 1 when it refuses or is away: the
+ * same command may be given again.
+ */
+export async function register(routing: RoutingChoice): Promise<number> {
+  return reporting(async () => print(await registerFrom(processEnv(), routing)));
 }
 
-const describe = (file: ServiceFile, graph: CompiledGraph): readonly string[] => [
-  `agent    ${file.agent ?? ''}`,
+async function loadNamed(file: ServiceFile): Promise<Agents> {
+  const agents = await loadAgents(file);
+  if (agents.list.length === 0) throw new ConfigError('service.json names no agent');
+  return agents;
+}
+
+const describe = ({ agent, agents }: ServiceFile, { name, graph }: Agent): readonly string[] => [
+  `agent    ${agents ? name : (agent ?? '')}`,
   `nodes    ${[...graph.nodes.keys()].join(', ')}`,
   `tools    ${graph.tools.map(({ name }) => name).join(', ') || 'none'}`,
 ];
@@ -55,7 +71,7 @@ async function reporting(work: () => Promise<void>): Promise<number> {
     await work();
     return 0;
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
+    if (!(error instanceof ConfigError || isServiceError(error))) throw error;
     process.stderr.write(`${error.message}\n`);
     return 1;
   } finally {

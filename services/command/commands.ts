@@ -43,7 +43,7 @@ const commands: Readonly<Record<string, Command>> = {
   },
   check: {
     usage: '[--schema]',
-    summary: 'Loads the agent, draws its graph, and says what would stop a start',
+    summary: 'Loads the agents, draws their graphs, and says what would stop a start',
     options: { schema: { type: 'boolean' } },
     arguments: 0,
     run: async ({ flags }) => {
@@ -84,12 +84,16 @@ const commands: Readonly<Record<string, Command>> = {
     },
   },
   agents: {
-    usage: '',
-    summary: 'Lists the agent of this folder with its nodes and tools',
-    ...none,
-    run: async () => {
-      const { agents } = await import('./check.ts');
-      return agents();
+    usage: '[register [--routing auto | none]]',
+    summary: 'Lists the agents of this folder with their nodes and tools, or registers them with a cluster',
+    options: { routing: { type: 'string' } },
+    arguments: 1,
+    run: async ({ positionals: [act], flags: { routing = 'auto' } }) => {
+      const { agents, register } = await import('./check.ts');
+      if (act === undefined) return agents();
+      if (act !== 'register') return refuse(`"${act}" is nothing to do with agents; known is register`, 'agents');
+      if (routing !== 'auto' && routing !== 'none') return refuse('--routing must be auto or none', 'agents');
+      return register(routing);
     },
   },
 };

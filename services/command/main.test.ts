@@ -48,3 +48,20 @@ test('a check ends, though the agent keeps something open that would hold its pr
   t.is(code, 0, printed);
   t.regex(printed, /nodes {4}one/);
 });
+
+test('a check of several agents describes and draws each under its name', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'command-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const graph = new URL('../graph/index.ts', import.meta.url).href;
+  const draw = (node: string): string => `import { START, StateGraph } from '${graph}';
+    export const graph = new StateGraph({}).addNode('${node}', () => undefined).addEdge(START, '${node}').compile();`;
+  await writeFile(join(folder, 'one.ts'), draw('first'));
+  await writeFile(join(folder, 'two.ts'), draw('second'));
+  const agents = { support: './one.ts:graph', office: './two.ts:graph' };
+  await writeFile(join(folder, 'service.json'), JSON.stringify({ agents }));
+  const checked = await run(folder, 'check');
+  t.is(checked.code, 0, checked.printed);
+  t.regex(checked.printed, /agent {4}support\nnodes {4}first\n[^]*agent {4}office\nnodes {4}second\n/);
+  t.regex(checked.printed, /%% support\ngraph TD\n[^]*first[^]*%% office\ngraph TD\n[^]*second/);
+  t.regex((await run(folder, 'agents')).printed, /agent {4}support\n[^]*agent {4}office\n/);
+});

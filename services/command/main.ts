@@ -1,14 +1,13 @@
 #!/usr/bin/env node
-import * as modules from 'node:module';
-
 const [major = 0] = process.versions.node.split('.').map(Number);
 // An older version would refuse what is loaded below with a stack.
 if (major < 22) {
   process.stderr.write(`agent-workflow needs Node 22 or newer, and this is ${process.versions.node}\n`);
   process.exitCode = 1;
 } else {
-  // Compiled code is kept between starts: everything below is imported after this, so that it is found there.
-  modules.enableCompileCache();
+  const { keepCompiledCode } = await import('@agent-workflow/runtime/compiled-code');
+  // Before the imports below, so that they find what is kept.
+  keepCompiledCode();
   await import('./node22.ts');
   const { runCommand } = await import('./commands.ts');
   const code = await runCommand(process.argv.slice(2));

@@ -1,4 +1,4 @@
-import { budgetSettings } from '@agent-workflow/runtime/budget';
+import { budgetSettings, inFlightBytes } from '@agent-workflow/runtime/budget';
 import {
   choice,
   ConfigError,
@@ -8,10 +8,18 @@ import {
   type Settings,
   type Values,
 } from '@agent-workflow/kit/env';
+import { isRevision } from '@agent-workflow/kit/agents';
 import { filesSecret } from '@agent-workflow/runtime/files-secret';
+import { memoryBudget } from '@agent-workflow/runtime/memory-budget';
 import { grpcSettings, processSettings, securitySettings } from '@agent-workflow/runtime/process';
 import { serviceFileSettings } from '@agent-workflow/runtime/service-file';
 import { natsSettings } from './adapters/nats/settings.ts';
+
+const agentRevision: Setting<string | undefined> = {
+  doc: 'Revision of the agents that this process holds, as they are registered, such as the tag of an image; unset, agents have no revisions, and any process that holds the agent of a run continues it',
+  fallback: undefined,
+  read: (value) => (isRevision(value) ? value : { problem: 'must be 1 to 128 letters, digits or any of ._:@-' }),
+};
 
 /** What the execution service reads from the environment. */
 export const executionSettings = {
@@ -20,16 +28,23 @@ export const executionSettings = {
     min: 1,
     max: 10_000_000,
   }),
+  AGENT_BACKLOG: integer(
+    undefined,
+    'Runs of one agent that may wait; while so many do, more of them are refused with 503; unset, a quarter of `RUN_BACKLOG` where there are several agents',
+    { min: 1, max: 10_000_000 },
+  ),
   ...budgetSettings,
-  HOT_STATE_MB: integer(64, 'Memory for states of threads run lately, in MiB of JSON; no more than `IN_FLIGHT_MB`', {
-    min: 1,
-    max: 65_536,
-  }),
+  HOT_STATE_MB: integer(
+    undefined,
+    'Memory for states of threads run lately, in MiB; no more than `IN_FLIGHT_MB`; unset, a 32nd of `MEMORY_BUDGET_MB`',
+    { min: 1, max: 65_536 },
+  ),
   BLOCK_LIMIT_MS: integer(
     10_000,
     "Milliseconds that the agent's code may block the process; longer, and the process ends itself, with run and node named in its log; 0 is without a bound",
     { max: 2 ** 31 - 1 },
   ),
+  AGENT_REVISION: agentRevision,
   LEASE_MS: integer(
     6000,
     'Milliseconds that a worker counts as alive after its last heartbeat; then others take over its runs',
@@ -38,8 +53,34 @@ export const executionSettings = {
   THREAD_TTL: integer(0, 'Seconds after which a thread that nothing has changed is deleted; 0 keeps it for ever', {
     max: 10 ** 10,
   }),
+  QUEUE_TTL: integer(
+    0,
+    'Seconds that a run waits for a worker; then it fails, with the name of its agent; 0 is without a bound',
+    { max: 31_536_000 },
+  ),
   EVENTS_RETENTION: integer(3600, 'Seconds that the events of an ended run can be replayed', { min: 1 }),
 } satisfies Settings;
+
+const shareOfAgent = 4;
+
+/** How many runs of all agents, and of one, may wait in the queue. */
+export function backlogBounds(
+  { RUN_BACKLOG: all, AGENT_BACKLOG: set }: Pick<Values<typeof executionSettings>, 'RUN_BACKLOG' | 'AGENT_BACKLOG'>,
+  agents: number,
+): { readonly all: number; readonly perAgent: number } {
+  const share = agents > 1 ? Math.ceil(all / shareOfAgent) : all;
+  return { all, perAgent: set ?? share };
+}
+
+const bytesPerMiB = 1024 * 1024;
+const shareOfThreadCache = 32;
+
+/** Bound of the thread states that a worker caches between runs, in bytes. */
+export function threadCacheBytes(values: Values<typeof executionSettings>): number {
+  const { HOT_STATE_MB: mebibytes } = values;
+  const bytes = mebibytes === undefined ? memoryBudget(values) / shareOfThreadCache : mebibytes * bytesPerMiB;
+  return Math.min(bytes, inFlightBytes(values));
+}
 
 const filesUrl: Setting<string | undefined> = {
   doc: 'Where workers reach the gateway for the files of `ctx.files`: `http://host:port`; unset, nodes reach no files',
@@ -67,6 +108,14 @@ export const executionProcessSettings = {
   FILES_SECRET: filesSecret,
   ...executionSettings,
   ...natsSettings,
+} satisfies Settings;
+
+/** What the registration of agents reads: all of it is of the process whose agents they are. */
+export const registrationSettings = {
+  ...securitySettings,
+  ...serviceFileSettings,
+  THREADS_ADDRESS: executionProcessSettings.THREADS_ADDRESS,
+  AGENT_REVISION: agentRevision,
 } satisfies Settings;
 
 /** Where the files are, and what requests for them are sealed with. @throws ConfigError when one of the two is not set. */

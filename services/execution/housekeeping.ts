@@ -14,7 +14,10 @@ interface HousekeepingOptions extends DeleteParts {
 
 const intervalMs = 60_000;
 
-/** Finishes deletions, expires event logs and deletes idle threads: once before it resolves, then every minute. */
+/**
+ * Finishes deletions, expires event logs and deletes idle threads: every minute, and once at the start. Only deletions are finished
+ * before it resolves: after a pause, the logs of a whole day may have expired, and nobody waits for their removal.
+ */
 export async function openHousekeeping(options: HousekeepingOptions): Promise<AsyncDisposable> {
   const { eventLog, threads, log, values, now } = options;
   await using opening = new AsyncDisposableStack();
@@ -26,12 +29,12 @@ export async function openHousekeeping(options: HousekeepingOptions): Promise<As
   const onFailure: OnDeletionFailure = (error, { threadId }) => {
     log.error({ err: error, threadId }, 'a thread could not be deleted; it is tried again');
   };
-  const clean = async (): Promise<void> => {
-    await finishDeletions(options, onFailure).catch(failed('finishing deletions'));
-    await expireLogs({ eventLog, threads, time: now() - values.EVENTS_RETENTION * 1000 });
-  };
-  await clean().catch(failed('expiring event logs'));
-  opening.use(every(intervalMs, clean, failed('expiring event logs')));
+  const finish = async (): Promise<void> => finishDeletions(options, onFailure);
+  await finish().catch(failed('finishing deletions'));
+  opening.use(every(intervalMs, finish, failed('finishing deletions')));
+  const expire = async (signal: AbortSignal): Promise<void> =>
+    expireLogs({ eventLog, threads, time: now() - values.EVENTS_RETENTION * 1000, signal });
+  opening.use(repeatNow(intervalMs, expire, failed('expiring event logs')));
   if (values.THREAD_TTL > 0) {
     const deleteNow = async (signal: AbortSignal): Promise<void> =>
       deleteIdle(options, { time: now() - values.THREAD_TTL * 1000, signal, onFailure });

@@ -1,7 +1,7 @@
 import { counter, gauge, histogram } from '@agent-workflow/runtime/metrics';
 import { endStatuses } from '@agent-workflow/protos/lists';
 
-/** Names of an agent's nodes and tools that are counted by themselves. */
+/** Names of agents, and of their nodes and tools, that are counted by themselves. */
 const names = 200;
 /** Names of models that are counted by themselves. */
 const models = 64;
@@ -10,7 +10,9 @@ const nodeSeconds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 
 
 /** What the execution service measures. What a role does not do stays at 0. */
 export const executionMetrics = {
-  accepted: counter('agent_workflow_runs_accepted_total', 'Runs accepted; a request sent again counts again'),
+  accepted: counter('agent_workflow_runs_accepted_total', 'Runs accepted; a request sent again counts again', {
+    agent: names,
+  }),
   ended: counter('agent_workflow_runs_ended_total', 'Runs ended, each once, by the process that ended it', {
     status: endStatuses,
   }),
@@ -39,7 +41,8 @@ export const executionMetrics = {
   ),
   queueWaiting: gauge(
     'agent_workflow_queue_waiting_runs',
-    'Runs in the queue as far as this process knows: what RUN_BACKLOG is held against',
+    'Runs in the queue as far as this process knows: what RUN_BACKLOG and AGENT_BACKLOG are held against',
+    { agent: names, revision: names },
   ),
   waiting: gauge(
     'agent_workflow_runs_waiting',
@@ -48,6 +51,11 @@ export const executionMetrics = {
   underWay: gauge(
     'agent_workflow_runs_under_way',
     'Runs on record that are driven, of all processes, when the last sweep looked',
+  ),
+  agentRuns: gauge(
+    'agent_workflow_agent_runs',
+    'Runs of an agent on record that wait to be claimed or are driven, of all processes, when the last sweep looked',
+    { agent: names },
   ),
   oldestWait: gauge(
     'agent_workflow_runs_oldest_wait_seconds',
@@ -58,10 +66,26 @@ export const executionMetrics = {
     'When the last sweep ended, in Unix time: the three above are as old as that',
   ),
   steps: counter('agent_workflow_steps_committed_total', 'Steps committed to the record'),
-  nodeSeconds: histogram('agent_workflow_node_seconds', 'Time of one attempt at a node', { node: names }, nodeSeconds),
-  nodeFailures: counter('agent_workflow_node_failures_total', 'Attempts at a node that threw', { node: names }),
-  toolSeconds: histogram('agent_workflow_tool_seconds', 'Time of one call of a tool', { tool: names }, nodeSeconds),
-  toolFailures: counter('agent_workflow_tool_failures_total', 'Calls of a tool that threw', { tool: names }),
+  nodeSeconds: histogram(
+    'agent_workflow_node_seconds',
+    'Time of one attempt at a node',
+    { agent: names, node: names },
+    nodeSeconds,
+  ),
+  nodeFailures: counter('agent_workflow_node_failures_total', 'Attempts at a node that threw', {
+    agent: names,
+    node: names,
+  }),
+  toolSeconds: histogram(
+    'agent_workflow_tool_seconds',
+    'Time of one call of a tool',
+    { agent: names, tool: names },
+    nodeSeconds,
+  ),
+  toolFailures: counter('agent_workflow_tool_failures_total', 'Calls of a tool that threw', {
+    agent: names,
+    tool: names,
+  }),
   tokens: counter(
     'agent_workflow_model_tokens_total',
     'Tokens of models that steps reported, counted once their step is committed',

@@ -1,5 +1,6 @@
 import type { Instruments, Registry } from '@agent-workflow/runtime/metrics';
 import type { Spans } from '@agent-workflow/runtime/spans';
+import { defaultAgent } from '@agent-workflow/kit/agents';
 import type { EndStatus } from '@agent-workflow/protos/lists';
 import type {
   ClaimedRun,
@@ -10,10 +11,10 @@ import type {
 } from '@agent-workflow/protos/threads';
 import { LRUCache } from 'lru-cache';
 import { surroundCode, type BeginCode } from '@agent-workflow/graph/run/around';
-import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import { totalOf, type Usage } from '@agent-workflow/protos/usage';
 import { executionMetrics } from './metrics.ts';
 import type { RunOptions } from './record/run-options.ts';
+import type { Agents } from './record/agents.ts';
 import type { WorkerLeases } from './ports/leases.ts';
 import type { RunLog } from './ports/log.ts';
 import type { RunQueue } from './ports/queue.ts';
@@ -21,7 +22,7 @@ import type { Watchdog } from './watchdog/watchdog.ts';
 
 /** The parts of the execution service that are measured and traced. */
 interface ObservedParts {
-  readonly graph: CompiledGraph | undefined;
+  readonly agents: Agents;
   readonly threads: Threads;
   readonly queue: RunQueue;
   readonly leases: WorkerLeases;
@@ -49,19 +50,20 @@ export function observeExecution<P extends ObservedParts>(
 ): P & ObservedParts {
   if (!registry && !spans) return parts;
   const meters = registry?.make(executionMetrics);
-  const { graph } = parts;
   const observed = {
     ...parts,
-    graph: graph && surroundCode(graph, beginCode(meters, spans)),
+    agents: surrounded(parts.agents, (agent) => beginCode(agent, meters, spans)),
     watchdog: watchRuns(parts.watchdog, meters, spans),
   };
   if (!meters) return observed;
   meters.slots.set({}, slots);
   meters.driving.set({}, 0);
-  meters.queueWaiting.collect(parts.queue.waiting);
+  meters.queueWaiting.collectEach(() =>
+    parts.queue.backlogs().map(({ agent, revision = '', waiting: value }) => ({ labels: { agent, revision }, value })),
+  );
   return {
     ...observed,
-    threads: countRuns(parts.threads, meters),
+    threads: countRuns(parts.threads, parts.agents, meters),
     leases: watchLease(parts.leases, meters),
     eventLog: countEvents(parts.eventLog, meters),
     onUsage: (added) => {
@@ -75,6 +77,17 @@ export function observeExecution<P extends ObservedParts>(
       else if (isTakeover) meters.takeovers.add({});
       else if (accepted) meters.wait.observe({}, Math.max(0, Date.now() - accepted.at) / 1000);
     },
+  };
+}
+
+function surrounded(agents: Agents, beginOf: (agent: string) => BeginCode): Agents {
+  const byName = new Map(
+    agents.list.map((agent) => [agent.name, { ...agent, graph: surroundCode(agent.graph, beginOf(agent.name)) }]),
+  );
+  return {
+    ...agents,
+    list: [...byName.values()],
+    find: (name) => byName.get(agents.find(name)?.name ?? ''),
   };
 }
 
@@ -103,11 +116,13 @@ function watchRuns(watchdog: Watchdog, meters: Meters | undefined, spans: Spans 
   };
 }
 
-function beginCode(meters: Meters | undefined, spans: Spans | undefined): BeginCode {
+function beginCode(agent: string, meters: Meters | undefined, spans: Spans | undefined): BeginCode {
   return ({ kind, name, context }) => {
     const start = performance.now();
     const step = 'step' in context ? { 'agent_workflow.step': context.step } : {};
-    const span = spans?.begin(`${kind} ${name}`, { attributes: { [`agent_workflow.${kind}`]: name, ...step } });
+    const span = spans?.begin(`${kind} ${name}`, {
+      attributes: { 'agent_workflow.agent': agent, [`agent_workflow.${kind}`]: name, ...step },
+    });
     return {
       run: (work) => (span ? span.run(work) : work()),
       end: (how, usage) => {
@@ -116,10 +131,10 @@ function beginCode(meters: Meters | undefined, spans: Spans | undefined): BeginC
         if (usage.length > 0) span?.set(toAttributes(usage));
         span?.end(hasFailed ? 'NodeFailed' : undefined);
         if (!meters) return;
-        if (kind === 'node') meters.nodeSeconds.observe({ node: name }, sinceSeconds(start));
-        else meters.toolSeconds.observe({ tool: name }, sinceSeconds(start));
-        if (hasFailed && kind === 'node') meters.nodeFailures.add({ node: name });
-        if (hasFailed && kind === 'tool') meters.toolFailures.add({ tool: name });
+        if (kind === 'node') meters.nodeSeconds.observe({ agent, node: name }, sinceSeconds(start));
+        else meters.toolSeconds.observe({ agent, tool: name }, sinceSeconds(start));
+        if (hasFailed && kind === 'node') meters.nodeFailures.add({ agent, node: name });
+        if (hasFailed && kind === 'tool') meters.toolFailures.add({ agent, tool: name });
       },
     };
   };
@@ -141,15 +156,16 @@ const deletionsAtOnce = 1000;
 const nameOf = ({ owner, threadId }: ThreadKey): string => JSON.stringify([owner, threadId]);
 
 /** Counts the calls that the record accepts. It accepts each end once. */
-function countRuns(threads: Threads, meters: Meters): Threads {
+function countRuns(threads: Threads, agents: Agents, meters: Meters): Threads {
   const ended = (status: EndStatus): void => meters.ended.add({ status });
-  const countOpen = countOpenRuns(meters);
+  const countOpen = countOpenRuns(agents, meters);
   const deleting = new LRUCache<string, number>({ max: deletionsAtOnce });
   return {
     ...threads,
     acceptRun: async (request, call) => {
       const reply = await threads.acceptRun(request, call);
-      meters.accepted.add({});
+      if (reply.otherAgent !== undefined) return reply;
+      meters.accepted.add({ agent: request.agent ?? defaultAgent });
       if (reply.stoppedRunId !== undefined) ended('stopped');
       return reply;
     },
@@ -193,18 +209,28 @@ function countRuns(threads: Threads, meters: Meters): Threads {
 }
 
 /** Counts the open runs as the sweep reads all of them, page by page. */
-function countOpenRuns(meters: Meters): (request: ListOpenRunsRequest, reply: ListOpenRunsReply) => void {
+function countOpenRuns(
+  agents: Agents,
+  meters: Meters,
+): (request: ListOpenRunsRequest, reply: ListOpenRunsReply) => void {
   let waiting = 0;
   let underWay = 0;
   let oldest = Infinity;
+  /** What scales workers finds each agent that is configured, also before its first run. */
+  const noRuns = (): Map<string, number> => new Map(agents.list.map(({ name }) => [name, 0]));
+  let counting = noRuns();
+  let counted = counting;
+  meters.agentRuns.collectEach(() => [...counted].map(([agent, value]) => ({ labels: { agent }, value })));
   return ({ cursor }, { runs, cursor: next }) => {
-    if (cursor === undefined) [waiting, underWay, oldest] = [0, 0, Infinity];
-    for (const { status, runnable, createdAt } of runs) {
+    if (cursor === undefined) [waiting, underWay, oldest, counting] = [0, 0, Infinity, noRuns()];
+    for (const { status, runnable, createdAt, agent = defaultAgent } of runs) {
+      if (status === 'running' || status === 'queued') counting.set(agent, (counting.get(agent) ?? 0) + 1);
       if (status === 'running') underWay++;
       else if (status === 'queued') waiting++;
       if (status !== 'running' && runnable) oldest = Math.min(oldest, createdAt);
     }
     if (next !== undefined) return;
+    counted = counting;
     const now = Date.now();
     meters.waiting.set({}, waiting);
     meters.underWay.set({}, underWay);
@@ -239,8 +265,8 @@ function countEvents(eventLog: RunLog, meters: Meters): RunLog {
   };
   return {
     ...eventLog,
-    append: async (scope, after, events) => {
-      await eventLog.append(scope, after, events);
+    append: async (scope, after, events, options) => {
+      await eventLog.append(scope, after, events, options);
       appended += events.length;
     },
     async *follow(runId, after, signal) {

@@ -8,23 +8,27 @@ import type { Execution } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type { RunFiles } from '@agent-workflow/protos/run-files';
 import type { Threads } from '@agent-workflow/protos/threads';
-import type { executionSettings } from './config.ts';
+import { backlogBounds, threadCacheBytes, type executionSettings } from './config.ts';
 import { openEndWatch } from './api/end-watch.ts';
 import { createExecution } from './api/execution.ts';
 import { openHousekeeping } from './housekeeping.ts';
-import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import { holdLease } from './worker/lease.ts';
+import { openRegistration } from './registration.ts';
+import type { Agents } from './record/agents.ts';
 import type { RunControl } from './ports/control.ts';
 import type { WorkerLeases } from './ports/leases.ts';
 import type { RunLog } from './ports/log.ts';
 import type { RunQueue } from './ports/queue.ts';
+import { createOverdueRuns } from './worker/overdue-runs.ts';
+import { createRunEnds } from './worker/run-ends.ts';
 import { createSweep } from './worker/sweep.ts';
 import { unwatched, type Watchdog } from './watchdog/watchdog.ts';
 import { openWakes } from './worker/wakes.ts';
 import { createWorker, type Worker, type WorkerOptions } from './worker/worker.ts';
 
 interface OpenExecutionOptions {
-  readonly graph: CompiledGraph | undefined;
+  /** Without any there is nothing to run. */
+  readonly agents: Agents;
   readonly threads: Threads;
   readonly memory: Memory;
   /** Absent: nodes reach no files. */
@@ -33,8 +37,12 @@ interface OpenExecutionOptions {
   readonly leases: WorkerLeases;
   readonly eventLog: RunLog;
   readonly control: RunControl;
+  /** Whether no other process holds agents: then they are registered here, at their revision. No when absent. */
+  readonly registers?: boolean;
   /** Whether runs are driven here, beside being accepted and followed; yes when absent. */
   readonly drives?: boolean;
+  /** Whether runs are accepted here; yes when absent. Then this process also fails the runs that no worker takes. */
+  readonly accepts?: boolean;
   readonly log: Log;
   readonly values: Values<typeof executionSettings>;
   /**
@@ -63,12 +71,11 @@ interface OpenExecution extends AsyncDisposable {
 
 /** How often a waiting run is enqueued again, in case the queue lost it, in milliseconds. */
 const waitingMs = 30_000;
-const bytesPerMiB = 1024 * 1024;
 
 /** Requeues the runs of dead workers, then starts to drive runs. */
 export async function openExecution(options: OpenExecutionOptions): Promise<OpenExecution> {
-  const { graph, threads, memory, files, queue, leases, eventLog, control, log, values } = options;
-  const { drives = true, now = Date.now, watchdog = unwatched, health = healthy } = options;
+  const { agents, threads, memory, files, queue, leases, eventLog, control, log, values } = options;
+  const { drives = true, accepts = true, now = Date.now, watchdog = unwatched, health = healthy } = options;
   await using opening = new AsyncDisposableStack();
   opening.use(eventLog);
   opening.use(queue);
@@ -77,22 +84,26 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
   const onSweepError = (error: unknown): void => {
     log.error({ err: error }, 'the sweep failed; the next one tries again');
   };
-  const sweepRuns = createSweep({ threads, queue, leases, waitingMs });
+  const ttlSeconds = accepts ? values.QUEUE_TTL : 0;
+  const overdue =
+    ttlSeconds === 0 ? undefined : createOverdueRuns({ threads, ends: createRunEnds(options), log, ttlSeconds });
+  const sweepRuns = createSweep({ threads, queue, leases, waitingMs, overdue });
   const sweep = async (worker?: Worker): Promise<void> => {
     const runs = await sweepRuns(worker);
     if (runs > 0) log.info({ runs }, 'runs without a worker were enqueued');
   };
 
+  const hasAgents = agents.list.length > 0;
+  if (drives) opening.use(await openRegistration({ agents, threads, log, isOnly: options.registers === true }));
   const workerId = newId();
   const lease =
-    graph && drives ? opening.use(await holdLease({ leases, workerId, leaseMs: values.LEASE_MS, log })) : undefined;
+    hasAgents && drives ? opening.use(await holdLease({ leases, workerId, leaseMs: values.LEASE_MS, log })) : undefined;
   await sweep().catch(onSweepError);
   const worker =
-    graph &&
     lease &&
     createWorker({
       workerId,
-      graph,
+      agents,
       threads,
       memory,
       files,
@@ -103,22 +114,29 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
       lease,
       concurrency: values.RUN_CONCURRENCY,
       contextBytes: inFlightBytes(values),
-      threadCacheBytes: Math.min(values.HOT_STATE_MB * bytesPerMiB, inFlightBytes(values)),
+      threadCacheBytes: threadCacheBytes(values),
       onClaimed: options.onClaimed,
       now,
       onUsage: options.onUsage,
     });
   if (worker) opening.use(control.onStop(worker.stop));
   opening.use(every(options.sweepMs, async () => sweep(worker), onSweepError));
-  opening.use(openWakes({ threads, queue, now, log }));
+  opening.use(openWakes({ threads, queue, agents, now, log }));
 
-  const parts = { threads, memory, eventLog, control, worker, graph };
+  const parts = { threads, memory, eventLog, control, worker, agents };
   opening.use(await openHousekeeping({ ...parts, log, values, now }));
   const endWatch = opening.use(openEndWatch({ ...parts, firstMs: values.LEASE_MS, log }));
 
   const opened = opening.move();
   return {
-    execution: createExecution({ ...parts, queue, log, endWatch, health, backlog: values.RUN_BACKLOG }),
+    execution: createExecution({
+      ...parts,
+      queue,
+      log,
+      endWatch,
+      health,
+      backlog: backlogBounds(values, agents.list.length),
+    }),
     drain: async (ms) => {
       await worker?.drain(ms);
     },

@@ -8,9 +8,10 @@ import { servesOldGateways } from '@agent-workflow/protos/old-events';
 import { openWireServer } from '@agent-workflow/protos/wire/serve';
 import { createGatewayRunFiles } from './adapters/gateway/run-files.ts';
 import { openNats } from './adapters/nats/nats.ts';
-import { loadAgent } from './agents/load.ts';
+import { loadAgents } from './agents/load.ts';
 import { executionProcessSettings, toFilesPlace } from './config.ts';
 import { toNatsOptions } from './adapters/nats/settings.ts';
+import { atRevision } from './record/agents.ts';
 import { observeExecution } from './observed.ts';
 import { openExecution } from './open.ts';
 import { openWatchdog } from './watchdog/watchdog.ts';
@@ -27,7 +28,7 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
   const observed = opened.use(await openObservation({ service: 'execution', values, log, file }));
   const { served: around, onUnknownCaller, calling } = observed;
   const watchdog = opened.use(openWatchdog({ limitMs: values.BLOCK_LIMIT_MS, runs: values.RUN_CONCURRENCY, log }));
-  const graph = file.agent === undefined ? undefined : await loadAgent(file.agent, file.folder);
+  const agents = atRevision(await loadAgents(file), values.AGENT_REVISION);
   const wire = opened.use(await openWireServer(['execution'], { ...options, around, onUnknownCaller }));
   const threads = calling('threads', opened.use(connect('threads', values.THREADS_ADDRESS, options.security)));
   const memory = calling('memory', opened.use(connect('memory', values.MEMORY_ADDRESS, options.security)));
@@ -47,8 +48,8 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
   const slots = drives ? values.RUN_CONCURRENCY : 0;
   const { execution, drain } = opened.use(
     await openExecution({
-      ...observeExecution({ ...nats, graph, threads, watchdog }, { ...observed, slots }),
-      ...{ memory, log, values, drives, health: observed.health },
+      ...observeExecution({ ...nats, agents, threads, watchdog }, { ...observed, slots }),
+      ...{ memory, log, values, drives, accepts: values.ROLE !== 'worker', health: observed.health },
       files: filesPlace && createGatewayRunFiles(filesPlace),
       sweepMs: values.LEASE_MS / 3,
     }),

@@ -71,6 +71,17 @@ export const sizes = {
   filesNamedByStep: 1000,
   /** The name of a file, and each of its types, in bytes. */
   filename: 255,
+  /** Agents that are registered (a count). */
+  agents: 100,
+  /** Revisions of an agent that are kept (a count). */
+  revisions: 50,
+  /** The description of an agent. */
+  agentDescription: 4 * KiB,
+  /** Of a registered revision: its drawing, and its fields: each. Its tools have the bound of those of a run. */
+  drawing: 512 * KiB,
+  /** Names of the nodes of a registered revision, and how many there are (a count). */
+  nodeNames: 256 * KiB,
+  nodes: 2000,
   /** Tools that one request declares (a count). */
   tools: 256,
 } as const;

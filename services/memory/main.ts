@@ -1,7 +1,7 @@
-import { enableCompileCache } from 'node:module';
+import { keepCompiledCode } from '@agent-workflow/runtime/compiled-code';
 
-// Compiled code is kept between starts: everything below is imported after this, so that it is found there.
-enableCompileCache();
+// Before the imports below, so that they find what is kept.
+keepCompiledCode();
 
 const { runProcess } = await import('@agent-workflow/runtime/process');
 const { openMemoryProcess } = await import('./process.ts');

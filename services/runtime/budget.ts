@@ -1,22 +1,26 @@
 import { getHeapStatistics } from 'node:v8';
 import { integer, type Settings, type Values } from '@agent-workflow/kit/env';
+import { memoryBudget, memoryBudgetSettings } from './memory-budget.ts';
 
 /** How much a process holds at once of what others send it. */
 export const budgetSettings = {
+  ...memoryBudgetSettings,
   IN_FLIGHT_MB: integer(
     undefined,
-    'Bytes of requests and of large replies that the edge holds at once, and bytes of contexts that the runs of a worker hold at once, each in MiB: beyond it requests are refused with 503, and runs wait; unset, a sixteenth of the heap',
+    'Bytes of requests and of large replies that the edge holds at once, and bytes of contexts that the runs of a worker hold at once, each in MiB: beyond it requests are refused with 503, and runs wait; unset, a sixteenth of `MEMORY_BUDGET_MB`, or of the heap where that is smaller',
     { min: 1, max: 1_048_576 },
   ),
 } satisfies Settings;
 
 const bytesPerMiB = 1024 * 1024;
 /** What is JSON on its way in is held several times over: as bytes, as text, parsed, and as what is written of it. */
-const shareOfHeap = 16;
+const shareInFlight = 16;
 
 /** The bytes that the setting allows. */
-export const inFlightBytes = ({ IN_FLIGHT_MB: mebibytes }: Values<typeof budgetSettings>): number =>
-  mebibytes === undefined ? getHeapStatistics().heap_size_limit / shareOfHeap : mebibytes * bytesPerMiB;
+export const inFlightBytes = ({ IN_FLIGHT_MB: mebibytes, ...values }: Values<typeof budgetSettings>): number =>
+  mebibytes === undefined
+    ? Math.min(memoryBudget(values), getHeapStatistics().heap_size_limit) / shareInFlight
+    : mebibytes * bytesPerMiB;
 
 /** A number of bytes that may be held at once. What is larger than all of it is let in alone. */
 export interface ByteBudget {

@@ -49,6 +49,14 @@ interface Gauge<L extends string> {
   readonly add: (labels: Labels<L>, by: number) => void;
   /** Reads the value when metrics are read; `undefined` leaves it as it is, at first absent. Of a gauge without labels. */
   readonly collect: (value: () => number | undefined) => void;
+  /** Reads all series when metrics are read: a series that is not among them is absent. */
+  readonly collectEach: (series: () => readonly Series<L>[]) => void;
+}
+
+/** A value with its labels. */
+interface Series<L extends string> {
+  readonly labels: Labels<L>;
+  readonly value: number;
 }
 
 interface Histogram<L extends string> {
@@ -120,14 +128,18 @@ const makeCounter: Make<Counter<string>> = (prometheus, registry, made) => {
 
 const makeGauge: Make<Gauge<string>> = (prometheus, registry, made) => {
   let source: (() => number | undefined) | undefined;
+  let each: (() => readonly Series<string>[]) | undefined;
+  const bound = createBound(made);
   const one: InstanceType<Prometheus['Gauge']> = new prometheus.Gauge({
     ...common(registry, made),
     collect: () => {
       const value = source?.();
       if (value !== undefined) one.set(value);
+      if (!each) return;
+      one.reset();
+      for (const series of each()) one.inc(bound(series.labels), series.value);
     },
   });
-  const bound = createBound(made);
   return {
     set: (labels, value) => one.set(bound(labels), value),
     add: (labels, by) => one.inc(bound(labels), by),
@@ -135,6 +147,9 @@ const makeGauge: Make<Gauge<string>> = (prometheus, registry, made) => {
       source = value;
       // It begins at 0, which nobody has said.
       one.remove();
+    },
+    collectEach: (series) => {
+      each = series;
     },
   };
 };

@@ -17,6 +17,8 @@ import {
 import { ServiceError } from '@agent-workflow/kit/errors';
 import { stopSignal } from '@agent-workflow/kit/life';
 import { createLog, isLogText, logFormats, logLevels, type Log } from '@agent-workflow/kit/log';
+import { holdHeap } from './heap.ts';
+import { memoryBudget, memoryBudgetOf, memoryBudgetSettings } from './memory-budget.ts';
 import { observeSettings } from './observe.ts';
 import { unreadSettings } from './unread-settings.ts';
 
@@ -31,6 +33,7 @@ export const processSettings = {
   DRAIN_SECONDS: integer(10, 'Seconds that running requests have left after the signal to stop', {
     max: 86_400,
   }),
+  ...memoryBudgetSettings,
   ...observeSettings,
 } satisfies Settings;
 
@@ -151,7 +154,7 @@ export function beginProcess<S extends Settings & typeof processSettings>(
   // People want to see what they have set; the other settings stand in the documents.
   if (isLogText(format))
     log.info(Object.fromEntries(Object.entries(config).filter(([name]) => env[name])), 'configured');
-  else log.info({ config }, 'configured');
+  else log.info({ config: { ...config, MEMORY_BUDGET_MB: budgetMiB(values) } }, 'configured');
   // A command reads some settings of the service that it belongs to, as `threads-migrate` of `threads`, and shares its environment.
   const [kind = service] = service.split('-', 1);
   const variables = unreadSettings(kind, env);
@@ -159,14 +162,22 @@ export function beginProcess<S extends Settings & typeof processSettings>(
   return { values, log };
 }
 
+/** The budget in use, whose default is found on the machine. */
+const budgetMiB = (values: Values<Settings>): number =>
+  Math.floor(memoryBudget(values as Values<typeof processSettings>) / 1024 / 1024);
+
 /**
  * The life of a process: opens it, says that it serves, waits for SIGINT or SIGTERM, and drains. A configuration that does
  * not hold is said in a line each, and so are an address that is taken and a store that cannot be used: the exit code is 1 then. The signal of `open` fires when the process is to stop before it has begun.
  */
 export async function runProcess(open: (env: Env, stopping: AbortSignal) => Promise<RunningProcess>): Promise<void> {
   const stopping = stopSignal();
+  const env = processEnv();
+  using held = new DisposableStack();
   try {
-    await using running = await open(processEnv(), stopping);
+    await using running = await open(env, stopping);
+    // After the start: V8 refuses code that was compiled under other flags than it has, and these follow the memory of the machine.
+    held.use(holdHeap({ budget: memoryBudgetOf(env) }));
     for (const line of running.startLines) process.stdout.write(`${line}\n`);
     // Node writes its compile cache when a process ends by itself: one that is killed would leave its successor to compile all again.
     flushCompileCache();

@@ -19,6 +19,8 @@ test('keys that are absent stand for their defaults', (t) => {
   const path = serviceFile(t, '{}');
   t.deepEqual(readServiceFile(path), {
     agent: undefined,
+    agents: undefined,
+    defaultAgent: undefined,
     auth: null,
     authorization: undefined,
     folder: join(path, '..'),
@@ -28,6 +30,24 @@ test('keys that are absent stand for their defaults', (t) => {
 test('the agent is kept as it is written', (t) => {
   const path = serviceFile(t, '{"agent": "./agents/support.ts:graph", "auth": null}');
   t.is(readServiceFile(path).agent, './agents/support.ts:graph');
+});
+
+test('several agents are read by name, and the only one is the default', (t) => {
+  const read = (text: string): unknown => {
+    const { agents, defaultAgent } = readServiceFile(serviceFile(t, text));
+    return { agents, defaultAgent };
+  };
+  t.deepEqual(read('{"agents": {"support": "./a.ts:graph"}}'), {
+    agents: [{ name: 'support', location: './a.ts:graph' }],
+    defaultAgent: 'support',
+  });
+  const two = '"support": "./a.ts:graph", "billing": {"path": "b:graph", "description": "Sends bills."}';
+  const agents = [
+    { name: 'support', location: './a.ts:graph' },
+    { name: 'billing', location: 'b:graph', description: 'Sends bills.' },
+  ];
+  t.deepEqual(read(`{"agents": {${two}}}`), { agents, defaultAgent: undefined });
+  t.deepEqual(read(`{"agents": {${two}}, "default_agent": "billing"}`), { agents, defaultAgent: 'billing' });
 });
 
 test('the modes of authentication are read as they are written', (t) => {
@@ -41,7 +61,10 @@ test('a file that does not hold is refused in one line that says where and what'
   const cases = [
     ['{', /^.*service\.json: is not JSON: .+$/],
     ['[]', /^.*service\.json: must be a JSON object, not \[\]$/],
-    ['{"agnet": "a:b"}', /^.*service\.json: unknown key "agnet"; known are agent, auth, authorization$/],
+    [
+      '{"agnet": "a:b"}',
+      /^.*service\.json: unknown key "agnet"; known are agent, agents, default_agent, auth, authorization$/,
+    ],
     ['{"agent": 3}', /^.*service\.json: agent must be "<module>:<object>", not 3$/],
     ['{"agent": "./graph.ts"}', /^.*service\.json: agent must be "<module>:<object>", not ".\/graph\.ts"$/],
     ...[
@@ -57,6 +80,22 @@ test('a file that does not hold is refused in one line that says where and what'
       (auth) => [`{"auth": ${auth}}`, /^.*service\.json: auth must be null, "jwt" or \{"method": .+, not .+$/] as const,
     ),
     ['{"auth": {"method": "custom", "path": "a:B", "paht": 1}}', /^.*service\.json: auth must be null, .+$/],
+    [
+      '{"agent": "a:b", "agents": {"a": "a:b"}}',
+      /^.*service\.json: has both agent and agents: it is one or the other$/,
+    ],
+    ['{"agents": ["a:b"]}', /^.*service\.json: agents must be an object of names, not \["a:b"\]$/],
+    ['{"agents": {}}', /^.*service\.json: agents names none$/],
+    [
+      '{"agents": {"A": "a:b"}}',
+      /^.*service\.json: agents: "A" must be 1 to 63 of a-z, 0-9 and "-", and begin with a letter$/,
+    ],
+    [`{"agents": {"${'a'.repeat(64)}": "a:b"}}`, /^.*service\.json: agents: "a+" must be 1 to 63 .+$/],
+    ['{"agents": {"a": "b"}}', /^.*service\.json: agents\.a must be "<module>:<object>" or \{"path": .+\}, not "b"$/],
+    ['{"agents": {"a": {"path": "a:b", "description": 1}}}', /^.*service\.json: agents\.a must be .+$/],
+    ['{"agents": {"a": {"path": "a:b", "more": 1}}}', /^.*service\.json: agents\.a must be .+$/],
+    ['{"agents": {"a": "a:b"}, "default_agent": "c"}', /^.*service\.json: default_agent must be one of a, not "c"$/],
+    ['{"default_agent": "a"}', /^.*service\.json: default_agent names one of agents, and there are none$/],
     ['{"authorization": "a"}', /^.*service\.json: authorization must be null or "<module>:<object>", not "a"$/],
     ['{"authorization": {}}', /^.*service\.json: authorization must be null or "<module>:<object>", not \{\}$/],
   ] as const;

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { ConfigError, text, type Settings } from '@agent-workflow/kit/env';
+import { isAgentName } from '@agent-workflow/kit/agents';
 
 /** Where the operator's choices stand. */
 export const serviceFileSettings = {
@@ -16,10 +17,22 @@ export type AuthMode = null | 'jwt' | { readonly method: 'custom'; readonly path
  */
 export const listenHostOf = (auth: AuthMode | undefined): string => (auth === null ? '127.0.0.1' : '0.0.0.0');
 
+/** One of several agents. */
+interface AgentEntry {
+  readonly name: string;
+  /** The graph object as `<module>:<object>`. */
+  readonly location: string;
+  readonly description?: string;
+}
+
 /** What the operator chose in `service.json`. */
 export interface ServiceFile {
-  /** The graph object as `<module>:<object>`; relative modules are relative to `folder`. */
+  /** The graph object as `<module>:<object>`; relative modules are relative to `folder`. Absent also where there are `agents`. */
   readonly agent: string | undefined;
+  /** Several agents by name; `undefined` where there is one without a name, or none. */
+  readonly agents: readonly AgentEntry[] | undefined;
+  /** Of `agents`, the one that serves new threads whose first run names none. */
+  readonly defaultAgent: string | undefined;
   readonly auth: AuthMode;
   /** The authorization backend as `<module>:<object>`. */
   readonly authorization: string | undefined;
@@ -34,8 +47,8 @@ export interface ServiceFile {
 export function readServiceFile(path: string): ServiceFile {
   const fail = (problem: string): ConfigError => new ConfigError(`${path}: ${problem}`);
   const object = parseObject(readText(path, fail), fail);
-  const unknown = Object.keys(object).filter((key) => !['agent', 'auth', 'authorization'].includes(key));
-  if (unknown.length > 0) throw fail(`unknown key "${unknown.join('", "')}"; known are agent, auth, authorization`);
+  const unknown = Object.keys(object).filter((key) => !known.includes(key));
+  if (unknown.length > 0) throw fail(`unknown key "${unknown.join('", "')}"; known are ${known.join(', ')}`);
   const { agent, auth = null, authorization = null } = object;
   if (agent !== undefined && agent !== null && !isLocation(agent))
     throw fail(`agent must be "<module>:<object>", not ${show(agent)}`);
@@ -45,13 +58,52 @@ export function readServiceFile(path: string): ServiceFile {
     throw fail(`authorization must be null or "<module>:<object>", not ${show(authorization)}`);
   return {
     agent: agent ?? undefined,
+    ...readAgents(object, fail),
     auth,
     authorization: authorization ?? undefined,
     folder: dirname(resolve(path)),
   };
 }
 
-function readText(path: string, fail: (problem: string) => ConfigError): string {
+const known = ['agent', 'agents', 'default_agent', 'auth', 'authorization'];
+
+type Fail = (problem: string) => ConfigError;
+
+/** @throws ConfigError when a name or an entry is bad, or both one agent and several are configured. */
+function readAgents(
+  { agent, agents, default_agent: chosen }: Readonly<Record<string, unknown>>,
+  fail: Fail,
+): Pick<ServiceFile, 'agents' | 'defaultAgent'> {
+  if (agents === undefined) {
+    if (chosen !== undefined && chosen !== null) throw fail('default_agent names one of agents, and there are none');
+    return { agents: undefined, defaultAgent: undefined };
+  }
+  if (agent !== undefined && agent !== null) throw fail('has both agent and agents: it is one or the other');
+  if (!isObject(agents)) throw fail(`agents must be an object of names, not ${show(agents)}`);
+  const entries = Object.entries(agents).map(([name, entry]) => readAgent(name, entry, fail));
+  const [only, ...others] = entries;
+  if (!only) throw fail('agents names none');
+  if (chosen !== undefined && chosen !== null && !entries.some(({ name }) => name === chosen))
+    throw fail(`default_agent must be one of ${entries.map(({ name }) => name).join(', ')}, not ${show(chosen)}`);
+  const fallback = others.length === 0 ? only.name : undefined;
+  return { agents: entries, defaultAgent: (chosen as string | null | undefined) ?? fallback };
+}
+
+function readAgent(name: string, entry: unknown, fail: Fail): AgentEntry {
+  if (!isAgentName(name))
+    throw fail(`agents: ${show(name)} must be 1 to 63 of a-z, 0-9 and "-", and begin with a letter`);
+  if (isLocation(entry)) return { name, location: entry };
+  const { path, description, ...more } = isObject(entry) ? entry : {};
+  const isDescribed = description === undefined || (typeof description === 'string' && description.length <= 1000);
+  if (!isLocation(path) || !isDescribed || Object.keys(more).length > 0)
+    throw fail(`agents.${name} must be "<module>:<object>" or {"path": …, "description": …}, not ${show(entry)}`);
+  return { name, location: path, ...(description === undefined ? {} : { description }) };
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function readText(path: string, fail: Fail): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
@@ -60,14 +112,14 @@ function readText(path: string, fail: (problem: string) => ConfigError): string 
   }
 }
 
-function parseObject(content: string, fail: (problem: string) => ConfigError): Record<string, unknown> {
+function parseObject(content: string, fail: Fail): Readonly<Record<string, unknown>> {
   let value: unknown;
   try {
     value = JSON.parse(content);
   } catch (error) {
     throw fail(`is not JSON: ${error instanceof Error ? error.message.replaceAll(/\s+/g, ' ') : String(error)}`);
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  if (isObject(value)) return value;
   throw fail(`must be a JSON object, not ${show(value)}`);
 }
 

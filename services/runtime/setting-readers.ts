@@ -1,5 +1,7 @@
 /** Every setting, with the kinds of processes that read it. `npm run docs` writes this file from the settings of each process. */
 export const settingReaders: Readonly<Record<string, readonly string[]>> = {
+  AGENT_BACKLOG: ['execution', 'standalone'],
+  AGENT_REVISION: ['execution', 'standalone'],
   AUTH_TIMEOUT_MS: ['gateway', 'standalone'],
   BLOCK_LIMIT_MS: ['execution', 'standalone'],
   CALL_TIMEOUT_MS: ['gateway', 'standalone'],
@@ -70,6 +72,7 @@ export const settingReaders: Readonly<Record<string, readonly string[]>> = {
   MAX_BODY_BYTES: ['gateway', 'standalone'],
   MAX_STREAMS_PER_PRINCIPAL: ['gateway', 'standalone'],
   MEMORY_ADDRESS: ['gateway', 'execution'],
+  MEMORY_BUDGET_MB: ['gateway', 'threads', 'execution', 'memory', 'standalone'],
   METRICS_HOST: ['gateway', 'threads', 'execution', 'memory', 'standalone'],
   METRICS_PORT: ['gateway', 'threads', 'execution', 'memory', 'standalone'],
   MODEL: ['execution', 'standalone'],
@@ -101,6 +104,7 @@ export const settingReaders: Readonly<Record<string, readonly string[]>> = {
   POSTGRES_TLS_KEY_FILE: ['threads'],
   POSTGRES_TLS_SERVER_NAME: ['threads'],
   POSTGRES_USERNAME: ['threads'],
+  QUEUE_TTL: ['execution', 'standalone'],
   RATE_LIMIT_AUTH_FAILURES: ['gateway', 'standalone'],
   RATE_LIMIT_REQUESTS: ['gateway', 'standalone'],
   RATE_LIMIT_WINDOW_SECONDS: ['gateway', 'standalone'],

@@ -1,7 +1,7 @@
-import { enableCompileCache } from 'node:module';
+import { keepCompiledCode } from '@agent-workflow/runtime/compiled-code';
 
-// Keeps compiled code between starts. The imports below come after this call, because only those are kept.
-enableCompileCache();
+// Before the imports below, so that they find what is kept.
+keepCompiledCode();
 
 const { runProcess } = await import('@agent-workflow/runtime/process');
 const { openWatchdog } = await import('@agent-workflow/execution/watchdog/watchdog');

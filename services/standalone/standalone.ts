@@ -3,7 +3,8 @@ import { openInProcessRunQueue } from '@agent-workflow/execution/adapters/in-pro
 import { openInProcessWorkerLeases } from '@agent-workflow/execution/adapters/in-process/leases';
 import { openInProcessRunControl } from '@agent-workflow/execution/adapters/in-process/control';
 import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite/run-log';
-import { loadAgent } from '@agent-workflow/execution/agents/load';
+import { atRevision } from '@agent-workflow/execution/record/agents';
+import { loadAgents } from '@agent-workflow/execution/agents/load';
 import { observeExecution } from '@agent-workflow/execution/observed';
 import { openExecution } from '@agent-workflow/execution/open';
 import { unwatched, type OpenWatchdog } from '@agent-workflow/execution/watchdog/watchdog';
@@ -19,7 +20,7 @@ import type { Env } from '@agent-workflow/kit/env';
 import { anonymousOwner } from '@agent-workflow/kit/ids';
 import { openObservation } from '@agent-workflow/runtime/observe';
 import { beginProcess, type RunningProcess } from '@agent-workflow/runtime/process';
-import { readServiceFile } from '@agent-workflow/runtime/service-file';
+import { readServiceFile, type ServiceFile } from '@agent-workflow/runtime/service-file';
 import { openMemory } from '@agent-workflow/memory/open';
 import { within } from '@agent-workflow/protos/call';
 import type { Threads } from '@agent-workflow/protos/threads';
@@ -57,7 +58,7 @@ export async function openStandalone(
   const { registry, spans, health, inProcess } = observed;
   const watchdog = opened.use(openWatchdog({ limitMs: values.BLOCK_LIMIT_MS, runs: values.RUN_CONCURRENCY, log }));
   const auth = opened.use(await openAuth({ file, config: values, host, log }));
-  const graph = file.agent === undefined ? undefined : await loadAgent(file.agent, file.folder);
+  const agents = atRevision(await loadAgents(file), values.AGENT_REVISION);
 
   const { pathOf } = opened.use(openDataFolder(values.DATA_DIR));
   const store = openSqliteThreadStore({ path: pathOf('threads.sqlite'), health: health.part('record') });
@@ -72,7 +73,7 @@ export async function openStandalone(
   const own = opened.use(await openOwnFiles(pathOf));
   const files = opened.use(await openFileStore({ config: values, log, registry, own }));
   const parts = {
-    ...{ graph, threads, watchdog },
+    ...{ agents, threads, watchdog },
     queue: openInProcessRunQueue(),
     leases: openInProcessWorkerLeases(),
     eventLog: openSqliteRunLog({ path: pathOf('execution.sqlite'), health: health.part('events') }),
@@ -81,6 +82,7 @@ export async function openStandalone(
     await openExecution({
       ...observeExecution(parts, { registry, spans, slots: values.RUN_CONCURRENCY }),
       ...{ memory, log, values, sweepMs, health },
+      registers: true,
       files: createRunFiles({ threads, files, log, callTimeoutMs: values.CALL_TIMEOUT_MS }),
       control: openInProcessRunControl(),
     }),
@@ -95,7 +97,7 @@ export async function openStandalone(
     execution: inProcess('execution', link(execution)),
     memory,
     ...stores,
-    readiness: createReadinessCheck({ threads, health }),
+    readiness: createReadinessCheck({ threads, health, files: files.bytes }),
     ...{ config: values, log, registry, spans, files },
     ...rulesOf(auth),
   });
@@ -107,12 +109,17 @@ export async function openStandalone(
   opened.use(openFileSweep({ threads, files, log }));
   opened.use(observed.serving());
   const everything = opened.move();
-  const agent = file.agent === undefined ? 'no agent' : `agent: ${file.agent}`;
-  const where = `${agent}; data: ${resolve(values.DATA_DIR)}`;
-  const pages = pageLinesOf(values, server.url);
+  const where = `${agentsLineOf(file)}; data: ${resolve(values.DATA_DIR)}`;
+  const pages = pageLinesOf(values, server.localUrl);
   const lines = [open, where, ...observed.startLines, ...pages, `Agent Workflow Service listens on ${server.url}`];
   return { url: server.url, startLines: lines, [Symbol.asyncDispose]: () => everything.disposeAsync() };
 }
+
+const agentsLineOf = ({ agent, agents, defaultAgent }: ServiceFile): string => {
+  if (!agents) return agent === undefined ? 'no agent' : `agent: ${agent}`;
+  const names = agents.map(({ name }) => (name === defaultAgent ? `${name} (default)` : name));
+  return `agents: ${names.join(', ')}`;
+};
 
 /** Where people find the pages that are served. */
 const pageLinesOf = ({ PLAYGROUND, DOCS }: Pick<GatewayConfig, 'PLAYGROUND' | 'DOCS'>, url: string): string[] => {

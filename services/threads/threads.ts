@@ -1,4 +1,6 @@
 import type { Threads } from '@agent-workflow/protos/threads';
+import { createRoutings } from './agents/routings.ts';
+import { createAgentCalls } from './api/agents.ts';
 import { createChanging } from './api/changing.ts';
 import { createDeletionCalls } from './api/deletion.ts';
 import { createFileCalls } from './api/files.ts';
@@ -30,8 +32,9 @@ export function createThreads({
   const states = createStateReader(store);
   const changing = createChanging({ store, now, keep });
   const references = createReferences({ store, now });
+  const routings = createRoutings(store, () => performance.now());
   return {
-    ...createRunCalls({ store, changing, references, now }),
+    ...createRunCalls({ store, changing, references, routings, now }),
     ...createRunReadCalls(store),
     ...createToolRecordCalls(changing),
     ...createStateCalls({ store, states, changing, references, now }),
@@ -39,8 +42,9 @@ export function createThreads({
     ...createHistoryCalls({ store, references, now }),
     ...createThreadReadCalls(store),
     ...createDeletionCalls({ store, states, changing, references, now }),
-    ...createSweepCalls(store, now),
+    ...createSweepCalls(store, routings, now),
     ...createIdempotencyCalls(store, now),
     ...createFileCalls({ store, references, now }),
+    ...createAgentCalls({ store, routings, now }),
   };
 }

@@ -21,7 +21,7 @@ const failed = new Set<string>();
 
 /**
  * Does what the first word of the last message says: `think` reasons, `add` calls a tool of the service, `call NAME JSON` one of the
- * caller, `ask` has two nodes ask at once, `fail` fails once a thread, `flood N` streams N chunks, 2,000 a second, `gate` waits
+ * caller, `ask` has two nodes ask at once, `question JSON` asks that, `fail` fails once a thread, `flood N` streams N chunks, 2,000 a second, `gate` waits
  * at the address in `config.gate` between two halves, `image` shows one, `note` leaves the message unanswered. Anything else it
  * says back.
  */
@@ -69,18 +69,26 @@ export const graph = new StateGraph({
   .addNode('askTrip', (_state, { emit }) =>
     emit(`The trip: ${JSON.stringify(interrupt({ question: 'How long, and when?', schema: answerSchema }))}`),
   )
+  .addNode('question', (state, { emit }) => {
+    const last = state.context.at(-1);
+    const asked: unknown = JSON.parse(last ? textOf(last).slice('question '.length) : 'null');
+    emit(`The answer: ${JSON.stringify(interrupt(asked))}`);
+  })
   .addConditionalEdges(
     START,
     (state) => {
       const last = state.context.at(-1);
-      return last && textOf(last) === 'ask' ? ['askName', 'askTrip'] : 'talk';
+      const text = last ? textOf(last) : '';
+      if (text.startsWith('question ')) return 'question';
+      return text === 'ask' ? ['askName', 'askTrip'] : 'talk';
     },
-    ['askName', 'askTrip', 'talk'],
+    ['askName', 'askTrip', 'question', 'talk'],
   )
   .addConditionalEdges('talk', (state) => (callsTools(state) ? 'tools' : END), ['tools', END])
   .addEdge('tools', 'talk')
   .addEdge('askName', END)
   .addEdge('askTrip', END)
+  .addEdge('question', END)
   .compile();
 
 const onePixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';

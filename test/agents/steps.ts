@@ -11,6 +11,7 @@ import {
   type CompiledGraph,
   type Message,
   type ModelUsage,
+  type NodePolicy,
 } from '@agent-workflow/graph';
 
 /** Steps of one run. */
@@ -54,9 +55,9 @@ const stepsDone = ({ context }: { readonly context: readonly Message[] }): numbe
 
 /**
  * Says `step 0`, `step 1` … of a run in pieces, with a tool call between two of them: a kill may fall anywhere. Each step reports tokens in
- * the middle of its work. `afterTools` says whether a fan-out to `check` follows the tools.
+ * the middle of its work. `afterTools` says whether a fan-out to `check` follows the tools, `policy` how the steps are run.
  */
-export const buildSteps = (afterTools: 'work' | 'check'): CompiledGraph =>
+export const buildSteps = (afterTools: 'work' | 'check', policy: NodePolicy = {}): CompiledGraph =>
   new StateGraph({
     steps: field<number>({
       type: 'number',
@@ -65,17 +66,21 @@ export const buildSteps = (afterTools: 'work' | 'check'): CompiledGraph =>
       reducer: (sum, more) => sum + more,
     }),
   })
-    .addNode('work', async (state, { emit, usage }) => {
-      const step = stepsDone(state);
-      for (const chunk of ['step', ' ', String(step)]) {
-        if (chunk === ' ') usage({ model: 'working', inputTokens: 2 ** step, outputTokens: 1 });
-        emit(chunk);
-        await delay(Math.random() * 8);
-      }
-      if (step % 2 === 1 && step < stepsPerRun - 1)
-        emit({ type: 'tool_call', id: `call-${String(step)}`, name: 'note', args: { step } });
-      return { steps: 1 };
-    })
+    .addNode(
+      'work',
+      async (state, { emit, usage }) => {
+        const step = stepsDone(state);
+        for (const chunk of ['step', ' ', String(step)]) {
+          if (chunk === ' ') usage({ model: 'working', inputTokens: 2 ** step, outputTokens: 1 });
+          emit(chunk);
+          await delay(Math.random() * 8);
+        }
+        if (step % 2 === 1 && step < stepsPerRun - 1)
+          emit({ type: 'tool_call', id: `call-${String(step)}`, name: 'note', args: { step } });
+        return { steps: 1 };
+      },
+      policy,
+    )
     .addNode('tools', toolNode([note]))
     .addNode(
       'check',

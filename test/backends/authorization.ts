@@ -1,4 +1,4 @@
-import type { AuthorizationBackend, UserContext } from '@agent-workflow/gateway/auth';
+import type { AuthorizationBackend, Subject, UserContext } from '@agent-workflow/gateway/auth';
 
 /** Lets everyone read, and nobody anything else. */
 export const readsOnly: AuthorizationBackend = {
@@ -34,5 +34,22 @@ export const byUser = {
     }
   },
 } satisfies AuthorizationBackend & { asked: Asked[] };
+
+interface AskedAbout extends Asked {
+  readonly subject: Subject | undefined;
+}
+
+/** Lets a user do everything with the agents that its `agents` names, and with what is about no agent; it writes down what it is asked. */
+export const byAgent = {
+  needsAgent: true,
+  asked: [] as AskedAbout[],
+  authorize(user: UserContext, resource: string, action: string, subject?: Subject): Promise<boolean> {
+    this.asked.push({ user, resource, action, subject });
+    const agents = user['agents'] as readonly string[];
+    return Promise.resolve(subject?.agent === undefined || agents.includes(subject.agent));
+  },
+} satisfies AuthorizationBackend & { asked: AskedAbout[] };
+
+export const unclear = { authorize: readsOnly.authorize, needsAgent: 'yes' };
 
 export const wrong = { authorise: readsOnly.authorize };

@@ -41,6 +41,7 @@ withServerForLong(test, cassandra, (server) => {
     const shown = (entries: readonly LogEntry[]): [number, string | undefined][] =>
       entries.map(({ position, json }) => [position, text(json)]);
     t.deepEqual(shown(await one.listMessages(key, { limit: 10_000 })), ordered);
+    t.deepEqual(shown(await one.listMessages(key, { limit: 10_000, newestFirst: true })), ordered.toReversed());
     t.deepEqual(shown((await other.listContext(key, { maxBytes })).entries), ordered);
     t.deepEqual(shown(await other.getEntries(key, [...model.keys()])), ordered);
     for (const [position, json] of model) {
@@ -96,6 +97,13 @@ withServerForLong(test, cassandra, (server) => {
       t.deepEqual(positionsOf(entries), range(after + 1, after + 51));
       t.true(asked.length <= 5, `${String(asked.length)} requests after ${String(after)}`);
     }
+    for (const after of [undefined, count - 50, 10_241, 51]) {
+      asked.length = 0;
+      const entries = await store.listMessages(key, { limit: 50, after, newestFirst: true });
+      const end = after ?? count;
+      t.deepEqual(positionsOf(entries), range(end - 50, end).toReversed());
+      t.true(asked.length <= 5, `${String(asked.length)} requests before ${String(end)}`);
+    }
     asked.length = 0;
     t.deepEqual(positionsOf((await store.listContext(key, { maxBytes })).entries), range(count - 20, count));
     t.true(asked.length <= 4, `${String(asked.length)} requests for the context`);
@@ -104,6 +112,8 @@ withServerForLong(test, cassandra, (server) => {
     t.true(asked.length <= 2, `${String(asked.length)} requests for a message more`);
     t.deepEqual(positionsOf(await store.listMessages(key, { limit: count + 1 })), range(0, count + 1));
     t.deepEqual(positionsOf(await store.listMessages(key, { limit: 3, offset: 15_000 })), range(15_000, 15_003));
+    const fromEnd = { limit: 3, offset: count - 4999, newestFirst: true };
+    t.deepEqual(positionsOf(await store.listMessages(key, fromEnd)), [4999, 4998, 4997]);
   });
 });
 

@@ -127,6 +127,19 @@ test.serial('the one process serves from the image, as somebody who may write no
   t.is((await run('deploy/health.js', { PORT })).code, 1, 'its health command once it is gone');
 });
 
+test.serial('it brings the code that its processes compile at their start', async (t) => {
+  t.timeout(layoutMs);
+  const { run } = await image();
+  for (const part of ['gateway', 'services/threads', 'services/execution', 'services/memory', 'services/standalone']) {
+    // It ends once it has loaded what it serves with.
+    const refused = { MEMORY_BUDGET_MB: '300', PORT: 'none', GRPC_PORT: 'none', NODE_DEBUG_NATIVE: 'COMPILE_CACHE' };
+    const { code, output } = await run(`${part}/main.js`, refused);
+    t.is(code, 1, output);
+    t.true((output.match(/ was accepted,/g) ?? []).length > 20, part);
+    t.notRegex(output, / was rejected,|no such file/, part);
+  }
+});
+
 for (const { name, library, brings } of [
   { name: 'the library of the image', library: '@agent-workflow/execution/graph', brings: false },
   { name: 'a copy of the library of its own', library: '@agent-workflow/graph', brings: true },

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { allLanes, namesOf } from '@agent-workflow/execution/adapters/nats/client/streams';
 import { executionMetrics } from '@agent-workflow/execution/metrics';
 import test, { type ExecutionContext } from 'ava';
 import { isCovered, letsThrough, type Peer } from './network.ts';
@@ -223,18 +222,16 @@ everyRender('no part may go to where it has nothing to do', (t, manifests) => {
       t.false(letsThrough(manifests, { from, to: anywhere, port }), `${nameOf(from)}:${port}`);
 });
 
-test('workers are scaled by every lane that the queue has, as it is called in NATS, and by the runs under way', (t) => {
+test('workers are scaled by the runs that wait and the runs under way, as the API counts them', (t) => {
   const scaled = renders.flatMap(({ manifests }) => manifests.filter(({ kind }) => kind === 'ScaledObject'));
   t.is(scaled.length, 1);
   const { triggers, advanced } = scaled[0]?.spec as Scaled;
-  const { runs, consumer } = namesOf('');
-  const lanes = Array.from({ length: allLanes }, (_, lane) => ({ stream: runs, consumer: consumer(lane) }));
+  const counted = [executionMetrics.underWay.name, executionMetrics.waiting.name];
   t.deepEqual(
-    triggers.slice(0, -1).map(({ metadata: { stream, consumer: name } }) => ({ stream, consumer: name })),
-    lanes,
+    triggers.map(({ metadata }) => metadata.valueLocation),
+    counted,
   );
   t.is(advanced.scalingModifiers.formula, triggers.map(({ name }) => name).join(' + '));
-  t.is(triggers.at(-1)?.metadata.valueLocation, executionMetrics.underWay.name);
 });
 
 test('whoever scales by the runs under way reaches the API that tells them, and nothing else', (t) => {
@@ -293,8 +290,6 @@ interface Scaled {
   readonly triggers: readonly {
     readonly name: string;
     readonly metadata: {
-      readonly stream?: string;
-      readonly consumer?: string;
       readonly url?: string;
       readonly valueLocation?: string;
     };

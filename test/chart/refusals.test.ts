@@ -81,7 +81,7 @@ const refusals: readonly (readonly [about: string, on: typeof small, set: string
     'execution.worker.autoscaling.enabled=true',
     /keda.enabled and autoscaling.enabled both scale/,
   ],
-  ['a queue that is nowhere', keda, 'execution.worker.keda.natsMonitoring=', /keda.natsMonitoring must be set/],
+  ['no metric of waiting runs', keda, 'execution.worker.keda.waitingMetric=', /waitingMetric'.* match/],
   [
     'more at least than at most',
     small,
@@ -139,6 +139,36 @@ const refusals: readonly (readonly [about: string, on: typeof small, set: string
     /invalid propertyName 'app.kubernetes.io\/component'/,
   ],
   ['a metric that has no name', keda, 'execution.worker.keda.underWayMetric=runs under way', /underWayMetric'.* match/],
+  [
+    'one agent and several',
+    small,
+    'global.serviceFile.agents.support=./a.ts:graph',
+    /at '\/global\/serviceFile\/agent': value must be ''/,
+  ],
+  [
+    'a default of no agents',
+    standalone,
+    'global.serviceFile.default_agent=support',
+    /at '\/global\/serviceFile\/default_agent': value must be ''/,
+  ],
+  [
+    'a name that no agent may have',
+    standalone,
+    'global.serviceFile.agents.Support=./a.ts:graph',
+    /at '\/global\/serviceFile\/agents': additional properties 'Support' not allowed/,
+  ],
+  [
+    'an agent that is no location',
+    standalone,
+    'global.serviceFile.agents.support.path=a.ts',
+    /at '\/global\/serviceFile\/agents\/support\/path': 'a.ts' does not match pattern/,
+  ],
+  [
+    'a default that is none of the agents',
+    standalone,
+    'global.serviceFile.agents.support=./a.ts:graph,global.serviceFile.default_agent=billing',
+    /standalone: global.serviceFile.default_agent is "billing", which global.serviceFile.agents does not have/,
+  ],
   ['an image that no registry has', small, 'global.image.digest=latest', /'\/global\/image\/digest'.* does not match/],
 ];
 

@@ -152,7 +152,7 @@ async function enqueueAll({ queue }: Nats, total: number): Promise<void> {
 async function takeAll({ queue }: Nats, total: number): Promise<ReadonlySet<string>> {
   const seen = new Set<string>();
   while (seen.size < total) {
-    const { run, settle } = await queue.take(never);
+    const { run, settle } = await queue.take({ agents: ['default'] }, never);
     settle();
     seen.add(run.runId);
   }

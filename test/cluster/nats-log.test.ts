@@ -111,6 +111,27 @@ withServer(test, privateNats(), () => {
     });
   }
 
+  test.serial(
+    'the beginning of a run shares a message with what follows it at once, and waits for nothing else',
+    async (t) => {
+      await using server = await privateNats().open();
+      await using place = await openPlace(server.url, 'beginning');
+      await using log = await openLogsOn(server.url, 'beginning');
+      const beginning = (run: string): Promise<void> =>
+        log.append(scopeOf(run), 0, [eventOf(1, 'metadata', {}), eventOf(2, 'on_chain_start', {})], {
+          isAwaited: false,
+        });
+      const begun = beginning('quick');
+      await Promise.all([begun, log.append(scopeOf('quick'), 2, [chunkOf(3)], { isAwaited: false })]);
+      t.is(await messagesOf(place, 'quick'), 1);
+      await beginning('slow');
+      t.is(await messagesOf(place, 'slow'), 1);
+      await log.append(scopeOf('slow'), 2, [end(3)]);
+      t.is(await messagesOf(place, 'slow'), 2);
+      for (const run of ['quick', 'slow']) t.deepEqual(await collect(log, run, 3), [1, 2, 3]);
+    },
+  );
+
   test.serial('what an idle writer puts back of a lost log is one message, however many it wrote', async (t) => {
     await using server = await privateNats().open();
     await using place = await openPlace(server.url, 'idle');

@@ -1,9 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import test from 'ava';
+import { AckPolicy, RetentionPolicy } from 'nats';
 import { createLanes, bulkSize } from '@agent-workflow/execution/adapters/nats/queue/lanes';
 import { openNatsRunQueue } from '@agent-workflow/execution/adapters/nats/queue/queue';
 import { openNatsRunLog } from '@agent-workflow/execution/adapters/nats/log/log';
-import { allLanes } from '@agent-workflow/execution/adapters/nats/client/streams';
+import { consumerOf, hashOfPool, laneCountsOf, olderLanes } from '@agent-workflow/execution/adapters/nats/client/pools';
 import type { RunnableRun, RunQueue } from '@agent-workflow/execution/ports/queue';
 import { createLog } from '@agent-workflow/kit/log';
 import { never } from '@agent-workflow/protos/call';
@@ -13,6 +14,11 @@ import { withServerForLong } from '../servers/real-suite.ts';
 import { openStallingProxy } from '../servers/stalling-proxy.ts';
 import { until } from '../until.ts';
 import { eventOf, scopeOf } from '../events.ts';
+
+const { own, bulk } = laneCountsOf({ agent: 'default' });
+const allLanes = own + bulk;
+/** What a worker holds whose agents have no names. */
+const unnamed = { agents: ['default'] };
 
 const silentLog = createLog('test', 'silent');
 
@@ -50,7 +56,7 @@ withServerForLong(test, privateNats(), () => {
     const seen = new Set<string>();
     for (let index = 0; index < 200; index++) seen.add(await takeOne(queue));
     t.is(seen.size, 200);
-    await t.throwsAsync(queue.take(AbortSignal.timeout(300)), { name: 'TimeoutError' });
+    await t.throwsAsync(queue.take(unnamed, AbortSignal.timeout(300)), { name: 'TimeoutError' });
   });
 
   test.serial(
@@ -60,7 +66,7 @@ withServerForLong(test, privateNats(), () => {
       await using full = await openQueue(server.url, 'shared');
       await using free = await openQueue(server.url, 'shared');
       // It asks all lanes, and then has no place for what they give.
-      await t.throwsAsync(full.take(AbortSignal.timeout(50)), { name: 'TimeoutError' });
+      await t.throwsAsync(full.take(unnamed, AbortSignal.timeout(50)), { name: 'TimeoutError' });
       const owners = Array.from({ length: 40 }, (_, index) => `u:${index}`);
       for (const owner of owners) await full.enqueue(run(owner, `of-${owner.slice(2)}`));
       const started = performance.now();
@@ -75,7 +81,7 @@ withServerForLong(test, privateNats(), () => {
     await using server = await privateNats().open();
     await using leaving = await openQueue(server.url, 'left');
     await using staying = await openQueue(server.url, 'left');
-    await t.throwsAsync(leaving.take(AbortSignal.timeout(50)), { name: 'TimeoutError' });
+    await t.throwsAsync(leaving.take(unnamed, AbortSignal.timeout(50)), { name: 'TimeoutError' });
     await leaving.leave();
     const owners = Array.from({ length: 40 }, (_, index) => `u:${index}`);
     for (const owner of owners) await leaving.enqueue(run(owner, `of-${owner.slice(2)}`));
@@ -84,7 +90,8 @@ withServerForLong(test, privateNats(), () => {
     const { manager, names } = place.streams;
     let given = 0;
     for (let lane = 0; lane < allLanes; lane++)
-      given += (await manager.consumers.info(names.runs, names.consumer(lane))).delivered.consumer_seq;
+      given += (await manager.consumers.info(names.runs, consumerOf({ agent: 'default' }, lane))).delivered
+        .consumer_seq;
     t.is(given, owners.length);
   });
 
@@ -97,11 +104,15 @@ withServerForLong(test, privateNats(), () => {
     const openQuestions = async (): Promise<number> => {
       let sum = 0;
       for (let lane = 0; lane < allLanes; lane++)
-        sum += (await manager.consumers.info(names.runs, names.consumer(lane))).num_waiting;
+        // A worker creates its consumers when it begins to wait.
+        sum += await manager.consumers.info(names.runs, consumerOf({ agent: 'default' }, lane)).then(
+          ({ num_waiting: waiting }) => waiting,
+          () => 0,
+        );
       return sum;
     };
     const leaving = new AbortController();
-    const taking = t.throwsAsync(frozen.take(leaving.signal), { message: 'enough' });
+    const taking = t.throwsAsync(frozen.take(unnamed, leaving.signal), { message: 'enough' });
     await until(async () => (await openQuestions()) === allLanes);
     way.stall();
     const started = performance.now();
@@ -121,7 +132,7 @@ withServerForLong(test, privateNats(), () => {
     {
       await using dead = await openQueue(server.url, 'unsettled', { settleMs: 1000 });
       await dead.enqueue(run('u:ada', 'r1'));
-      t.is((await dead.take(never)).run.runId, 'r1');
+      t.is((await dead.take(unnamed, never)).run.runId, 'r1');
     }
     const started = performance.now();
     t.is(await takeOne(other), 'r1');
@@ -170,6 +181,59 @@ withServerForLong(test, privateNats(), () => {
     t.is(await waitingMore, 'last');
   });
 
+  test.serial(
+    'runs of an agent without workers wait without consumers, and the first worker creates them',
+    async (t) => {
+      await using server = await privateNats().open();
+      await using place = await openPlace(server.url, 'absent');
+      await using queue = await openQueue(server.url, 'absent');
+      const { manager, names } = place.streams;
+      const billing = { agents: ['billing'] };
+      const consumers = async (): Promise<number> => (await manager.streams.info(names.runs)).state.consumer_count;
+      await queue.enqueue({ ...run('u:ada', 'r1'), agent: 'billing' });
+      t.is(await consumers(), 0);
+      t.is((await queue.take(billing, never)).run.runId, 'r1');
+      const { own: ownOfNamed, bulk: bulkOfNamed } = laneCountsOf({ agent: 'billing' });
+      t.is(await consumers(), ownOfNamed + bulkOfNamed);
+      // As the server does to those that nobody has asked for long. The run was not settled.
+      for await (const { name } of manager.consumers.list(names.runs)) await manager.consumers.delete(names.runs, name);
+      await queue.enqueue({ ...run('u:ada', 'r2'), agent: 'billing' });
+      const { run: again, settle } = await queue.take(billing, never);
+      settle();
+      t.deepEqual([again.runId, (await queue.take(billing, never)).run.runId].toSorted(), ['r1', 'r2']);
+    },
+  );
+
+  test.serial('runs that the version before enqueued are taken as well', async (t) => {
+    await using server = await privateNats().open();
+    await using place = await openPlace(server.url, 'older');
+    const { manager, names } = place.streams;
+    await manager.streams.add({
+      name: names.olderRuns,
+      subjects: [`${names.olderRunSubject}.*.*.*.*`],
+      retention: RetentionPolicy.Workqueue,
+    });
+    for (const { stream, consumer, filter } of olderLanes(names))
+      await manager.consumers.add(stream, {
+        durable_name: consumer,
+        filter_subject: filter,
+        ack_policy: AckPolicy.Explicit,
+      });
+    const payload = Buffer.from(JSON.stringify(run('u:ada', 'older')));
+    await place.client.request(`${names.olderRunSubject}.3.x.older.new`, payload);
+    await using queue = await openQueue(server.url, 'older');
+    const seen: string[] = [];
+    // A worker of any agent takes it: the record names the agent.
+    for (const held of [{ agents: ['billing'] }, unnamed]) {
+      if (held === unnamed) await queue.enqueue(run('u:ada', 'newer'));
+      const { run: taken, settle } = await queue.take(held, never);
+      settle();
+      seen.push(taken.runId);
+    }
+    t.deepEqual(seen, ['older', 'newer']);
+    await until(async () => (await manager.streams.info(names.olderRuns)).state.messages === 0);
+  });
+
   test.serial('a consumer that gives out nothing though runs wait is made anew', async (t) => {
     await using server = await privateNats().open();
     await using place = await openPlace(server.url, 'wedged');
@@ -195,7 +259,7 @@ withServerForLong(test, privateNats(), () => {
       trace: { traceparent: '00-1-2-01', 'x-request-id': 'é' },
     };
     await queue.enqueue(odd);
-    t.deepEqual((await queue.take(never)).run, odd);
+    t.deepEqual((await queue.take(unnamed, never)).run, odd);
   });
 
   test.serial('what is no run is thrown away, and what is no frame of events harms nobody', async (t) => {
@@ -204,9 +268,10 @@ withServerForLong(test, privateNats(), () => {
     await using queue = await openQueue(server.url, 'foreign');
     await using log = await openNatsRunLog({ streams: place.streams, retentionMs: 3_600_000, log: silentLog });
     const { runSubject, eventSubject } = place.streams.names;
+    const hash = hashOfPool({ agent: 'default' });
     const following = log.end('r1', never);
     for (const text of ['', '{', '{}', 'null']) {
-      await place.client.request(`${runSubject}.0.x.${text.length}.new`, Buffer.from(text));
+      await place.client.request(`${runSubject}.${hash}.0.x.${text.length}.new`, Buffer.from(text));
       await place.client.request(`${eventSubject}.0.r2`, Buffer.from(text));
     }
     await log.append(scopeOf('r1'), 0, [eventOf(1, 'on_chain_end', {})]);
@@ -215,7 +280,7 @@ withServerForLong(test, privateNats(), () => {
     await queue.enqueue(run('u:ada', 'r1'));
     t.is(await taking, 'r1');
     const leaving = new AbortController();
-    const takingMore = queue.take(leaving.signal);
+    const takingMore = queue.take(unnamed, leaving.signal);
     await until(() => queue.waiting() === 0);
     leaving.abort(new Error('enough'));
     await t.throwsAsync(takingMore, { message: 'enough' });
@@ -227,7 +292,7 @@ withServerForLong(test, privateNats(), () => {
     await using queue = await openNatsRunQueue({ streams: place.streams, log: silentLog, watchMs: 10_000 });
     await using log = await openNatsRunLog({ streams: place.streams, retentionMs: 3_600_000, log: silentLog });
     const leaving = new AbortController();
-    const taking = queue.take(leaving.signal);
+    const taking = queue.take(unnamed, leaving.signal);
     const following = Array.from({ length: 200 }, async (_, index) => log.end(`r${index}`, leaving.signal));
     await pause(500);
     const before = place.client.connection.stats();
@@ -259,7 +324,7 @@ async function openQueue(
 const run = (owner: string, runId: string): RunnableRun => ({ owner, threadId: `t-${runId}`, runId });
 
 async function takeOne(queue: RunQueue): Promise<string> {
-  const { run: taken, settle } = await queue.take(never);
+  const { run: taken, settle } = await queue.take(unnamed, never);
   settle();
   return taken.runId;
 }
@@ -267,6 +332,7 @@ async function takeOne(queue: RunQueue): Promise<string> {
 /** Another owner whose runs stand in the same lane. */
 function ownerInLaneOf(owner: string): string {
   const laneOf = createLanes(() => true);
-  const { lane } = laneOf(owner);
-  for (let index = 0; ; index++) if (laneOf(`u:other-${index}`).lane === lane) return `u:other-${index}`;
+  const { lane } = laneOf(owner, { agent: 'default' });
+  for (let index = 0; ; index++)
+    if (laneOf(`u:other-${index}`, { agent: 'default' }).lane === lane) return `u:other-${index}`;
 }

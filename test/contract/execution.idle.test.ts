@@ -102,3 +102,33 @@ test('without a time to live threads stay', async (t) => {
   await replicas.open(later(1000 * hourMs, '0'));
   t.true(await isThere(replicas, 't1'));
 });
+
+test('a start waits for no event logs to expire, and goes on to remove them', async (t) => {
+  await using replicas = await openReplicas();
+  const { execution } = await replicas.open({ graph });
+  const ended = await Promise.all(
+    Array.from({ length: 250 }, async (_, index) => start(execution, { threadId: `t${String(index)}` })),
+  );
+  for (const { runId } of ended) await endOf(execution, runId);
+  const opened = Promise.withResolvers<undefined>();
+  const expired: number[] = [];
+  await replicas.open({
+    graph,
+    now: () => Date.now() + 2 * hourMs,
+    through: ({ eventLog }) => ({
+      eventLog: {
+        ...eventLog,
+        expire: async (time, limit) => {
+          await opened.promise;
+          const logs = await eventLog.expire(time, limit);
+          expired.push(logs);
+          return logs;
+        },
+      },
+    }),
+  });
+  t.deepEqual(expired, []);
+  opened.resolve(undefined);
+  for (const { runId } of ended) while ((await replicas.eventLog.last(runId)) > 0) await turn();
+  t.deepEqual(expired.slice(0, 2), [100, 100]);
+});

@@ -235,9 +235,13 @@ test('the log of a sleeping run is kept, however old it is', async (t) => {
   const { runId } = await start(execution, { threadId: 't1' });
   await untilAsleep(replicas, runId);
   const before = await replicas.eventLog.last(runId);
+  // A log whose run is on no record expires together with the others.
+  const lost = { runId: 'lost', threadId: 't2', requestId: 'lost', isNewThread: true };
+  const event = { seq: 1, kind: 'metadata', at: clock.now(), data: Buffer.from('{}') };
+  await replicas.eventLog.append(lost, 0, [event]);
   clock.pass(999 * hour);
-  // Logs expire before it is open.
   await replicas.open({ graph, now: clock.now, env: { EVENTS_RETENTION: '3600' } });
+  while ((await replicas.eventLog.last(lost.runId)) > 0) await new Promise((resolve) => setImmediate(resolve));
   t.is(await replicas.eventLog.last(runId), before);
   t.is(await statusOf(replicas, runId), 'sleeping');
 });

@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { END, field, START, StateGraph } from '@agent-workflow/graph';
+import { END, field, START, StateGraph, type CompiledGraph } from '@agent-workflow/graph';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { newId } from '@agent-workflow/kit/ids';
 import { within } from '@agent-workflow/protos/call';
@@ -13,20 +13,25 @@ import { openReplicas, withoutTaking, type Ground, type Replica } from './replic
 
 const turns = field<number>({ type: 'number', default: 0, reducer: (sum, more) => sum + more });
 
-/** Two quick steps, each with a message and a field. */
-const graph = new StateGraph({ turns })
-  .addNode('first', (_state, ctx) => {
-    ctx.emit('first');
-    return { turns: 1 };
-  })
-  .addNode('second', (_state, ctx) => {
-    ctx.emit('second');
-    return { turns: 1 };
-  })
-  .addEdge(START, 'first')
-  .addEdge('first', 'second')
-  .addEdge('second', END)
-  .compile();
+/** Two quick steps, each with a message and a field. The second may begin while the first is being committed. */
+const graphOf = (speculative: boolean): CompiledGraph =>
+  new StateGraph({ turns })
+    .addNode('first', (_state, ctx) => {
+      ctx.emit('first');
+      return { turns: 1 };
+    })
+    .addNode(
+      'second',
+      (_state, ctx) => {
+        ctx.emit('second');
+        return { turns: 1 };
+      },
+      { speculative },
+    )
+    .addEdge(START, 'first')
+    .addEdge('first', 'second')
+    .addEdge('second', END)
+    .compile();
 
 /** What is called is done, and answered, when the scheduler says so: in whatever order it likes. */
 function inAnyOrder<P extends object>(port: P, names: readonly (keyof P)[], scheduler: fc.Scheduler): P {
@@ -70,6 +75,7 @@ interface Plan {
   readonly fromElsewhere: boolean;
   /** Whether the run waits behind another. */
   readonly waits: boolean;
+  readonly isSpeculative: boolean;
 }
 
 interface Receipt {
@@ -85,7 +91,9 @@ async function versionOf(threads: Threads, threadId: string): Promise<Pick<Recei
   return { version, messages: (await logOf(threads, threadId)).length };
 }
 
-async function race({ scheduler, stopAfter, crashAfter, fromElsewhere, waits }: Plan): Promise<void> {
+async function race(plan: Plan): Promise<void> {
+  const { scheduler, stopAfter, crashAfter, fromElsewhere, waits } = plan;
+  const graph = graphOf(plan.isSpeculative);
   await using replicas = await openReplicas();
   const { threads } = replicas;
   const through = throughScheduler(scheduler);
@@ -194,6 +202,7 @@ test('a stop that races acceptance, start, steps, end and crash gives a true rec
         crashAfter: fc.option(fc.nat(40), { nil: undefined, freq: 2 }),
         fromElsewhere: fc.boolean(),
         waits: fc.boolean(),
+        isSpeculative: fc.boolean(),
       }),
       async (plan) => plan.scheduler.waitFor(race(plan), whenStored),
     ),

@@ -1,7 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import test from 'ava';
+import { unnamedAgent } from '@agent-workflow/execution/record/agents';
 import { openInProcessRunQueue } from '@agent-workflow/execution/adapters/in-process/queue';
 import { openInProcessWorkerLeases } from '@agent-workflow/execution/adapters/in-process/leases';
 import { openInProcessRunControl } from '@agent-workflow/execution/adapters/in-process/control';
@@ -63,7 +65,7 @@ async function openServices(
   const log = openSqliteRunLog({ path: pathOf('execution.sqlite') });
   const own = opened.use(
     await openExecution({
-      graph,
+      agents: unnamedAgent(graph),
       threads,
       memory,
       queue: openInProcessRunQueue(),
@@ -157,11 +159,14 @@ test('a log that nobody ended is removed once it is old, and never that of a run
   await gate.entered;
   await log.append(scopeOf('of-nobody'), 0, [eventOf(1, 'metadata', {})]);
   const later = Date.now() + 60_000;
+  // What nobody follows is written a moment later.
+  while ((await log.unended(later)).length < 2) await turnOfLoop();
   t.deepEqual((await log.unended(later)).toSorted(), [runId, 'of-nobody'].toSorted());
 
-  await expireLogs({ eventLog: log, threads, time: Date.now() - 60_000 });
+  const { signal } = call();
+  await expireLogs({ eventLog: log, threads, time: Date.now() - 60_000, signal });
   t.is(await log.last('of-nobody'), 1, 'it is not old yet');
-  await expireLogs({ eventLog: log, threads, time: later });
+  await expireLogs({ eventLog: log, threads, time: later, signal });
   t.is(await log.last('of-nobody'), 0);
   gate.open();
   const events = await followAll(execution, runId);
@@ -221,7 +226,7 @@ test('an event log that cannot be written holds up no run', async (t) => {
   gate.open();
   for (const id of [runId, waiting.runId]) {
     while (['queued', 'running'].includes((await threads.getRun({ owner, runId: id }, call())).status))
-      await new Promise((resolve) => setImmediate(resolve));
+      await turnOfLoop();
     t.is((await threads.getRun({ owner, runId: id }, call())).status, 'completed');
   }
   t.deepEqual((await logOf(threads, 't1')).map(textOf), [gate.name, 'first', 'second', 'hi', 'first', 'second']);

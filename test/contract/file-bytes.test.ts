@@ -45,6 +45,7 @@ test('in a folder: one that cannot be written is not available, and the error na
   }
   const error = await t.throwsAsync(bytes.write(key, content(), never), { name: 'Unavailable' });
   t.is(error.message, 'the store of files is not available');
+  await t.throwsAsync(bytes.check(never), { name: 'Unavailable', message: error.message });
 });
 
 withServer(test, s3, (server) => {
@@ -105,6 +106,7 @@ withServer(test, privateS3(), (server) => {
     await t.throwsAsync(bytes.write({ ...key, fileId: 'file-2' }, content(), never), away);
     await t.throwsAsync(bytes.read(key, { signal: never }), away);
     await t.throwsAsync(bytes.remove(key, never), away);
+    await t.throwsAsync(bytes.check(never), away);
     await private_.restart();
     t.is(Buffer.concat(await Array.fromAsync((await bytes.read(key, { signal: never })) ?? [])).toString(), 'x');
   });

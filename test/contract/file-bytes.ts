@@ -36,6 +36,11 @@ export function fileBytesContract(
     });
   }
 
+  check('a store that can be used says so, before anything is in it too', async (t, { bytes, count }) => {
+    await t.notThrowsAsync(bytes.check(never));
+    t.is(await count(), 0);
+  });
+
   check('a part is read from its first to its last byte', async (t, { bytes }) => {
     const content = randomBytes(300_000);
     await bytes.write(key, inChunks(content), never);
@@ -50,6 +55,12 @@ export function fileBytesContract(
         content.subarray(start, end + 1).equals(await readAll(bytes, key, { start, end })),
         `${String(start)}-${String(end)}`,
       );
+  });
+
+  check('of a part that ends or begins behind the last byte, there is what the file has', async (t, { bytes }) => {
+    await bytes.write(key, inChunks(Buffer.from('abcd')), never);
+    t.is((await readAll(bytes, key, { start: 2, end: 9 })).toString(), 'cd');
+    for (const start of [4, 8]) t.is((await readAll(bytes, key, { start, end: 9 })).toString(), '', String(start));
   });
 
   check('files of other owners and ids are absent, whatever the texts are', async (t, { bytes }) => {

@@ -1,3 +1,4 @@
+import { unnamedAgent, type Agents } from '@agent-workflow/execution/record/agents';
 import { openInProcessRunQueue } from '@agent-workflow/execution/adapters/in-process/queue';
 import { openInProcessWorkerLeases } from '@agent-workflow/execution/adapters/in-process/leases';
 import { openInProcessRunControl } from '@agent-workflow/execution/adapters/in-process/control';
@@ -31,11 +32,14 @@ export interface Ground {
 }
 
 export interface ReplicaOptions {
-  readonly graph: CompiledGraph;
+  /** One graph without a name, or several agents. */
+  readonly graph: CompiledGraph | Agents;
   /** How often it looks for runs that nobody drives, in milliseconds; absent: at its start only. */
   readonly sweepMs?: number;
   readonly env?: Readonly<Record<string, string>>;
   readonly now?: () => number;
+  /** Called with what the replica logs as a warning. */
+  readonly onWarning?: (line: Readonly<Record<string, unknown>>) => void;
   /** What the replica sees of the ground: for gates, and for what is lost on the way. */
   readonly through?: (ground: Ground) => Partial<Ground>;
 }
@@ -79,7 +83,7 @@ export async function openReplicas({ now = Date.now }: { readonly now?: () => nu
 export const withoutTaking = ({ queue }: Ground): Pick<Ground, 'queue'> => ({
   queue: {
     ...queue,
-    take: async (signal) =>
+    take: async (_, signal) =>
       new Promise((_, reject) => {
         signal.addEventListener('abort', () => reject(signal.reason as Error));
       }),
@@ -90,7 +94,7 @@ const never = new Promise<never>(() => undefined);
 
 async function openReplica(
   ground: Ground,
-  { graph, sweepMs = 3_600_000, env = {}, now = Date.now, through = () => ({}) }: ReplicaOptions,
+  { graph, sweepMs = 3_600_000, env = {}, now = Date.now, through = () => ({}), onWarning }: ReplicaOptions,
   opened: AsyncDisposableStack,
 ): Promise<Replica> {
   const death = new AbortController();
@@ -107,7 +111,7 @@ async function openReplica(
     },
   };
   const own = await openExecution({
-    graph,
+    agents: 'find' in graph ? graph : unnamedAgent(graph),
     control: openInProcessRunControl(),
     threads: mortal(seen.threads, isDead),
     memory: seen.memory,
@@ -115,14 +119,14 @@ async function openReplica(
     eventLog: mortal(seen.eventLog, isDead),
     queue: {
       ...queue,
-      take: async (signal) =>
-        seen.queue.take(AbortSignal.any([signal, death.signal])).catch((error: unknown) => {
+      take: async (held, signal) =>
+        seen.queue.take(held, AbortSignal.any([signal, death.signal])).catch((error: unknown) => {
           // Who is dead hears of nothing.
           if (isDead()) return never;
           throw error;
         }),
     },
-    log: silentLog,
+    log: onWarning ? warning(onWarning) : silentLog,
     values: readEnv(executionSettings, { LEASE_MS: '60000', ...env }),
     sweepMs,
     now,
@@ -146,6 +150,9 @@ async function openReplica(
     },
   };
 }
+
+const warning = (onWarning: NonNullable<ReplicaOptions['onWarning']>): typeof silentLog =>
+  Object.assign(Object.create(silentLog) as typeof silentLog, { warn: onWarning });
 
 /** The port as a process sees it until it dies: then nothing that is asked for happens, and no answer comes. Closing it is left to its owner. */
 function mortal<P extends object>(port: P, isDead: () => boolean): P {

@@ -45,6 +45,7 @@ const state: Whole<State> = {
   fields: { ['x'.repeat(256)]: json(sizes.state) },
   contextJson: json(sizes.contextWithInput + 1),
   contextTruncated: true,
+  agent: id,
 };
 
 const end: Whole<RunEnd> = {
@@ -65,11 +66,13 @@ const claimed: Whole<ClaimedRun> = {
   ...{ progressJson: json(sizes.progress), usageJson: 'x'.repeat(sizes.usage) },
   wakeAt: large,
   givenUp: end.error,
+  ...{ agent: id, otherAgent: id, revision: id, otherRevision: id, nextRevision: id },
 };
 
 const accepted: Whole<AcceptRunReply> = {
   ...{ runId: id, threadId: id, isNewThread: true, status: 'running', runnable: true, stoppedRunId: id },
   claimed,
+  ...{ otherAgent: id, agent: id, revision: id },
 };
 
 const accept: Whole<AcceptRunRequest> = {
@@ -78,7 +81,12 @@ const accept: Whole<AcceptRunRequest> = {
   metadataJson: json(sizes.metadata),
   ...{ messages: input, answers: ids, hasNewInput: true },
   optionsJson: json(runOptionsBytes),
-  ...{ claim: { workerId: id, knownVersion: large }, resume: { keys: ids }, nodes: { names: ids, first: ids } },
+  ...{
+    claim: { workerId: id, knownVersion: large, revision: id },
+    resume: { keys: ids },
+    nodes: { names: ids, first: ids },
+  },
+  ...{ agent: id, agentIsGuess: true },
 };
 
 const work: Whole<StepWork> = {
@@ -120,6 +128,7 @@ const start: Whole<StartRequest> = {
   userJson: json(sizes.metadata),
   resumeJson: json(sizes.resume),
   tools: [tool],
+  agent: id,
 };
 
 /** A message of this many bytes as JSON. */

@@ -2,13 +2,15 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import test, { type ExecutionContext } from 'ava';
+import { bindFiles } from '@agent-workflow/execution/steps/bound-files';
 import { createGatewayRunFiles } from '@agent-workflow/execution/adapters/gateway/run-files';
 import { createApp } from '@agent-workflow/gateway/app';
-import { gatewaySettings } from '@agent-workflow/gateway/config';
+import { gatewaySettings, type GatewayConfig } from '@agent-workflow/gateway/config';
 import { createRunFiles, openFileStore, openOwnFiles } from '@agent-workflow/gateway/files';
 import { openServer } from '@agent-workflow/gateway/server';
 import { openInProcessStores } from '@agent-workflow/gateway/stores';
 import { readEnv } from '@agent-workflow/kit/env';
+import { isServiceError } from '@agent-workflow/kit/errors';
 import { createLog } from '@agent-workflow/kit/log';
 import { createSeal } from '@agent-workflow/kit/seal';
 import { fromRunFileGrant, runFilesPurpose } from '@agent-workflow/protos/run-files';
@@ -16,11 +18,13 @@ import type { Threads } from '@agent-workflow/protos/threads';
 import { link } from '@agent-workflow/protos/wire/link';
 import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite/store';
 import { createThreads } from '@agent-workflow/threads/threads';
+import { until } from '../until.ts';
 import { runFilesContract, type OpenedRunFiles } from './run-files.ts';
 import { acceptAndClaim, owner, refused } from './thread-calls.ts';
 
 const secret = 'a secret of at least thirty-two characters';
-const config = readEnv(gatewaySettings, { FILES_MAX_MB: '2', FILES_SECRET: secret, PORT: '0', HOST: '127.0.0.1' });
+const env = { FILES_MAX_MB: '2', FILES_QUOTA_MB: '4', FILES_SECRET: secret, PORT: '0', HOST: '127.0.0.1' };
+const usual = readEnv(gatewaySettings, env);
 const log = createLog('test', 'error');
 
 type Base = Omit<OpenedRunFiles, 'runFiles'> & {
@@ -28,7 +32,7 @@ type Base = Omit<OpenedRunFiles, 'runFiles'> & {
   readonly opened: AsyncDisposableStack;
 };
 
-async function openBase(): Promise<Base> {
+async function openBase(config: GatewayConfig = usual): Promise<Base> {
   const opened = new AsyncDisposableStack();
   const store = opened.use(openSqliteThreadStore({ path: ':memory:' }));
   const threads: Threads = link(createThreads({ store }));
@@ -43,8 +47,8 @@ runFilesContract(test, 'in process', async () => {
 });
 
 /** A gateway for files alone: the services that other endpoints need are not called. */
-async function openGateway(): Promise<Base & { readonly url: string }> {
-  const base = await openBase();
+async function openGateway(config: GatewayConfig = usual): Promise<Base & { readonly url: string }> {
+  const base = await openBase(config);
   const { threads, files, opened } = base;
   const unused = {} as never;
   const parts = { execution: unused, memory: unused, readiness: unused };
@@ -81,6 +85,36 @@ test('a grant of another secret, of another use or of a time that is over opens 
   for (const authorization of ['', 'Bearer x', 'Bearer ', `Bearer ${'a'.repeat(10_000)}`])
     t.is((await fetch(`${gateway.url}/run-files`, { headers: { authorization } })).status, 401, authorization);
 });
+
+test('a stream that a gateway has no room for is sent again when there is room', async (t) => {
+  await using gateway = await openGateway(readEnv(gatewaySettings, { ...env, IN_FLIGHT_MB: '1' }));
+  const { epoch } = await acceptAndClaim(gateway.threads, 'r1');
+  const claim = { owner, runId: 'r1', epoch };
+  const files = createGatewayRunFiles({ url: gateway.url, secrets: [secret] });
+  const isRefused = Promise.withResolvers<undefined>();
+  const isReading = Promise.withResolvers<undefined>();
+  async function* held(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from('first');
+    isReading.resolve(undefined);
+    await isRefused.promise;
+  }
+  const first = files.write(claim, { filename: 'a', bytes: held() }, signal);
+  await isReading.promise;
+  // It holds its room from the moment in which the gateway has its head.
+  const isFull = (): Promise<boolean> =>
+    files.write(claim, { filename: 'b', bytes: fewBytes() }, signal).then(
+      () => false,
+      (error: unknown) => isServiceError(error, 'Unavailable'),
+    );
+  await until(isFull);
+  const bound = bindFiles(files, { claim, signal, onAway: () => isRefused.resolve(undefined) });
+  t.like(await bound.write({ filename: 'c', data: chunked() }), { filename: 'c', size: 100_000 });
+  t.like(await first, { filename: 'a', size: 5 });
+});
+
+async function* chunked(): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < 10; at++) yield Buffer.alloc(10_000, at);
+}
 
 test('while the gateway is away each call is Unavailable', async (t) => {
   const away = createGatewayRunFiles({ url: 'http://127.0.0.1:1', secrets: [secret] });

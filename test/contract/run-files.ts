@@ -1,14 +1,16 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { ExecutionContext, TestFn } from 'ava';
+import type { FileBytes } from '@agent-workflow/gateway/files/port';
 import type { NewRunFile, RunClaim, RunFileInfo, RunFiles } from '@agent-workflow/protos/run-files';
 import type { Threads } from '@agent-workflow/protos/threads';
 import { until } from '../until.ts';
 import { acceptAndClaim, call, claim as takeOver, commit, completed, owner, refused } from './thread-calls.ts';
 
-/** Files as a worker reaches them, with the record behind them. The largest file has 2 MiB. */
+/** Files as a worker reaches them, with the record behind them. The largest file has 2 MiB, those of an owner 4 MiB. */
 export interface OpenedRunFiles extends AsyncDisposable {
   readonly runFiles: RunFiles;
   readonly threads: Threads;
+  readonly files: { readonly bytes: FileBytes };
 }
 
 const MiB = 1024 * 1024;
@@ -48,6 +50,27 @@ export function runFilesContract(test: TestFn, name: string, open: () => Promise
     t.deepEqual(await runFiles.info(claim, info.fileId, signal), info);
     t.true((await readAll(opened, claim, info)).equals(Buffer.concat(parts)));
     t.like(await threads.getFile({ owner, fileId: info.fileId }, call()), { status: 'stored', sha256 });
+  });
+
+  check('a file is read from a byte on, and nothing behind its end', async (t, { runFiles, claim }) => {
+    const bytes = randomBytes(MiB + 5);
+    const { fileId } = await runFiles.write(claim, { filename: 'a', bytes: chunks(bytes) }, signal);
+    for (const from of [1, MiB, MiB + 4, MiB + 5]) {
+      const read = Buffer.concat(await Array.fromAsync(runFiles.read(claim, fileId, signal, from)));
+      t.true(read.equals(bytes.subarray(from)), String(from));
+    }
+  });
+
+  check('a file whose store has lost bytes is StorageFailed where they end', async (t, opened) => {
+    const { runFiles, claim, files } = opened;
+    const { fileId } = await runFiles.write(claim, file('abcd'), signal);
+    await files.bytes.write({ owner, fileId }, chunks('ab'), signal);
+    const read: Uint8Array[] = [];
+    const reading = async (from: number): Promise<void> => {
+      for await (const chunk of runFiles.read(claim, fileId, signal, from)) read.push(chunk);
+    };
+    for (const from of [0, 2, 3]) await refused(t, reading(from), 'StorageFailed');
+    t.is(Buffer.concat(read).toString(), 'ab');
   });
 
   check('a run reads no file of another owner, and none that is not there', async (t, { runFiles, threads, claim }) => {
@@ -101,6 +124,44 @@ export function runFilesContract(test: TestFn, name: string, open: () => Promise
       return files.length === 0;
     });
     t.is((await runFiles.write(claim, file('fits'), signal)).size, 4);
+  });
+
+  check('uploads under way take no more than their owner may have together', async (t, opened) => {
+    const { runFiles, claim } = opened;
+    const mayEnd = Promise.withResolvers<undefined>();
+    async function* holding(): AsyncGenerator<Uint8Array> {
+      for (let chunk = 0; chunk < 30; chunk++) yield randomBytes(64 * 1024);
+      await mayEnd.promise;
+    }
+    let probes = 0;
+    const isFull = (): Promise<boolean> => {
+      const probe = { owner, fileId: `probe-${String((probes += 1))}`, filename: 'a', maxFiles: 1e6 };
+      return opened.threads.beginFile({ ...probe, maxBytes: 4 * MiB, leastBytes: 64 * 1024 }, call()).then(
+        () => false,
+        () => true,
+      );
+    };
+    const writing = ['a', 'b'].map((filename) => runFiles.write(claim, { filename, bytes: holding() }, signal));
+    await until(isFull);
+    const more = (): Promise<RunFileInfo> => runFiles.write(claim, { filename: 'c', bytes: holding() }, signal);
+    t.regex(await refused(t, more(), 'TooLarge'), /together they may take 4194304 bytes: delete some files first$/);
+    const known = { filename: 'd', size: MiB, bytes: chunks(randomBytes(MiB)) };
+    await refused(t, runFiles.write(claim, known, signal), 'TooLarge');
+    mayEnd.resolve(undefined);
+    for (const info of await Promise.all(writing)) t.is(info.size, 30 * 64 * 1024);
+    t.is((await runFiles.write(claim, file('fits'), signal)).size, 4);
+  });
+
+  check('many small files at once reserve no more than they have', async (t, { runFiles, claim }) => {
+    const mayEnd = Promise.withResolvers<undefined>();
+    let held = 0;
+    async function* small(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('small');
+      if ((held += 1) === 12) mayEnd.resolve(undefined);
+      await mayEnd.promise;
+    }
+    const writing = Array.from({ length: 12 }, () => runFiles.write(claim, { filename: 'a', bytes: small() }, signal));
+    t.is((await Promise.all(writing)).length, 12);
   });
 
   check('a stream that fails ends its upload with its own error, and nothing is stored', async (t, opened) => {

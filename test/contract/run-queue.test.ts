@@ -16,6 +16,7 @@ withServer(test, nats, (server) => {
 function ownersApart(): [string, string, string, string] {
   const laneOf = createLanes(() => true);
   const owners = new Map<number, string>();
-  for (let index = 0; owners.size < 4; index++) owners.set(laneOf(`u:${String(index)}`).lane, `u:${String(index)}`);
+  for (let index = 0; owners.size < 4; index++)
+    owners.set(laneOf(`u:${String(index)}`, { agent: 'default' }).lane, `u:${String(index)}`);
   return [...owners.values()] as [string, string, string, string];
 }

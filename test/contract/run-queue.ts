@@ -1,7 +1,7 @@
 import type { ExecutionContext, TestFn } from 'ava';
 import fc from 'fast-check';
 import { never } from '@agent-workflow/protos/call';
-import type { RunnableRun, RunQueue } from '@agent-workflow/execution/ports/queue';
+import type { HeldAgents, RunnableRun, RunQueue } from '@agent-workflow/execution/ports/queue';
 
 /** Names of owners. */
 type Owners = readonly [string, string, string, string];
@@ -28,9 +28,9 @@ export function runQueueContract(test: TestFn, name: string, { open, apart = fou
 
   check('a run is taken as it was put', async (t, queue) => {
     await queue.enqueue(run('u:ada', 'r1'));
-    t.deepEqual((await queue.take(never)).run, run('u:ada', 'r1'));
+    t.deepEqual((await queue.take(unnamed, never)).run, run('u:ada', 'r1'));
     await queue.enqueue({ ...run('u:ada', 'r2'), takeoverEpoch: 7 });
-    t.deepEqual((await queue.take(never)).run, { ...run('u:ada', 'r2'), takeoverEpoch: 7 });
+    t.deepEqual((await queue.take(unnamed, never)).run, { ...run('u:ada', 'r2'), takeoverEpoch: 7 });
   });
 
   check('a run that waits already is not added a second time, and keeps its position', async (t, queue) => {
@@ -48,7 +48,7 @@ export function runQueueContract(test: TestFn, name: string, { open, apart = fou
     await queue.enqueue(run('u:bob', 'last'));
     const epochs: (number | undefined)[] = [];
     for (let waits = true; waits;) {
-      const { run: each, settle } = await queue.take(never);
+      const { run: each, settle } = await queue.take(unnamed, never);
       settle();
       if (each.runId === 'r1') epochs.push(each.takeoverEpoch);
       waits = queue.waiting() > 0;
@@ -58,11 +58,11 @@ export function runQueueContract(test: TestFn, name: string, { open, apart = fou
 
   check('a run that was taken and settled is not delivered again', async (t, queue) => {
     await queue.enqueue(run('u:ada', 'r1'));
-    const { settle } = await queue.take(never);
+    const { settle } = await queue.take(unnamed, never);
     settle();
     settle();
     const controller = new AbortController();
-    const taking = queue.take(controller.signal);
+    const taking = queue.take(unnamed, controller.signal);
     await queue.enqueue(run('u:ada', 'r2'));
     t.is((await taking).run.runId, 'r2');
   });
@@ -70,14 +70,14 @@ export function runQueueContract(test: TestFn, name: string, { open, apart = fou
   check('runs of two owners that bear one id are two runs', async (t, queue) => {
     for (const owner of ['u:ada', 'u:bob']) await queue.enqueue(run(owner, 'r1'));
     t.is(queue.waiting(), 2);
-    const owners = [(await queue.take(never)).run.owner, (await queue.take(never)).run.owner];
+    const owners = [(await queue.take(unnamed, never)).run.owner, (await queue.take(unnamed, never)).run.owner];
     t.deepEqual(owners.toSorted(), ['u:ada', 'u:bob']);
   });
 
   test(`${name}: a taken run may be settled after the queue was closed`, async (t) => {
     const queue = await open();
     await queue.enqueue(run('u:ada', 'r1'));
-    const { settle } = await queue.take(never);
+    const { settle } = await queue.take(unnamed, never);
     await queue[Symbol.asyncDispose]();
     t.notThrows(settle);
   });
@@ -126,7 +126,7 @@ export function runQueueContract(test: TestFn, name: string, { open, apart = fou
   check('a taker from an empty queue waits, and the first one is served first', async (t, queue) => {
     const order: string[] = [];
     const takers = ['first', 'second'].map(async (taker) => {
-      const taken = await queue.take(never);
+      const taken = await queue.take(unnamed, never);
       order.push(`${taker} ${taken.run.runId}`);
     });
     await queue.enqueue(run('u:ada', 'r1'));
@@ -137,7 +137,7 @@ export function runQueueContract(test: TestFn, name: string, { open, apart = fou
 
   check('each run is given to one taker only', async (t, queue) => {
     const takers = Array.from({ length: 50 }, async () => {
-      const taken = await queue.take(never);
+      const taken = await queue.take(unnamed, never);
       // What nobody settles may be handed out again.
       taken.settle();
       return taken;
@@ -151,8 +151,8 @@ export function runQueueContract(test: TestFn, name: string, { open, apart = fou
   check('a taker whose signal fires goes with the reason, and takes no run with it', async (t, queue) => {
     const controller = new AbortController();
     const reason = new Error('enough');
-    const leaving = queue.take(controller.signal);
-    const staying = queue.take(never);
+    const leaving = queue.take(unnamed, controller.signal);
+    const staying = queue.take(unnamed, never);
     controller.abort(reason);
     t.is(await t.throwsAsync(leaving), reason);
     await queue.enqueue(run('u:ada', 'r1'));
@@ -162,13 +162,13 @@ export function runQueueContract(test: TestFn, name: string, { open, apart = fou
   check('a signal that has fired takes nothing', async (t, queue) => {
     await queue.enqueue(run('u:ada', 'r1'));
     const reason = new Error('enough');
-    t.is(await t.throwsAsync(queue.take(AbortSignal.abort(reason))), reason);
+    t.is(await t.throwsAsync(queue.take(unnamed, AbortSignal.abort(reason))), reason);
     t.deepEqual(await take(queue, 1), ['r1']);
   });
 
   check('a signal that fires after its run was taken changes nothing', async (t, queue) => {
     const controller = new AbortController();
-    const taking = queue.take(controller.signal);
+    const taking = queue.take(unnamed, controller.signal);
     await queue.enqueue(run('u:ada', 'r1'));
     const taken = await taking;
     controller.abort(new Error('late'));
@@ -176,6 +176,75 @@ export function runQueueContract(test: TestFn, name: string, { open, apart = fou
     taken.settle();
     await queue.enqueue(run('u:ada', 'r2'));
     t.deepEqual(await take(queue, 1), ['r2']);
+  });
+
+  check('a worker takes the runs of the agents that it holds, and the others wait', async (t, queue) => {
+    await queue.enqueue({ ...run('u:ada', 'b1'), agent: 'billing' });
+    await queue.enqueue({ ...run('u:ada', 's1'), agent: 'support' });
+    await queue.enqueue(run('u:ada', 'd1'));
+    t.deepEqual(await take(queue, 1, { agents: ['support'] }), ['s1']);
+    const leaving = new AbortController();
+    const none = queue.take({ agents: ['support'] }, leaving.signal);
+    t.deepEqual(await take(queue, 1), ['d1']);
+    t.deepEqual((await queue.take({ agents: ['sales', 'billing'] }, never)).run, {
+      ...run('u:ada', 'b1'),
+      agent: 'billing',
+    });
+    leaving.abort(new Error('enough'));
+    await t.throwsAsync(none, { message: 'enough' });
+  });
+
+  check('a run that is put while workers wait goes to one that holds its agent', async (t, queue) => {
+    const leaving = new AbortController();
+    const support = queue.take({ agents: ['support'] }, leaving.signal);
+    const billing = queue.take({ agents: ['billing'] }, never);
+    await queue.enqueue({ ...run('u:ada', 'b1'), agent: 'billing' });
+    t.is((await billing).run.runId, 'b1');
+    leaving.abort(new Error('enough'));
+    await t.throwsAsync(support, { message: 'enough' });
+  });
+
+  check('the agent without a name is the one named default', async (t, queue) => {
+    await queue.enqueue({ ...run('u:ada', 'd1'), agent: 'default' });
+    t.is(queue.waiting('default'), 1);
+    t.deepEqual(await take(queue, 1), ['d1']);
+  });
+
+  check('a run of a revision is taken by its workers alone, and one of none by those of any', async (t, queue) => {
+    const billing = { agents: ['billing'] };
+    for (const revision of ['r1', 'r2'])
+      await queue.enqueue({ ...run('u:ada', `of-${revision}`), agent: 'billing', revision });
+    await queue.enqueue({ ...run('u:ada', 'of-any'), agent: 'billing' });
+    t.deepEqual((await take(queue, 2, { ...billing, revision: 'r1' })).toSorted(), ['of-any', 'of-r1']);
+    await queue.enqueue({ ...run('u:ada', 'later'), agent: 'billing' });
+    t.deepEqual(await take(queue, 1, billing), ['later']);
+    t.deepEqual(await take(queue, 1, { ...billing, revision: 'r2' }), ['of-r2']);
+  });
+
+  check('agents take turns, however many runs one of them has', async (t, queue) => {
+    const noisy = 300;
+    for (let index = 0; index < noisy; index++)
+      await queue.enqueue({ ...run(`u:${String(index % 50)}`, `n${String(index)}`), agent: 'noisy' });
+    for (const id of ['q1', 'q2', 'q3']) await queue.enqueue({ ...run('u:ada', id), agent: 'quiet' });
+    const order = await take(queue, noisy + 3, { agents: ['noisy', 'quiet'] });
+    for (const id of ['q1', 'q2', 'q3'])
+      t.true(order.indexOf(id) < longestWait, `${id} came after ${String(order.indexOf(id))}`);
+    t.is(new Set(order).size, noisy + 3);
+  });
+
+  check('it counts the waiting runs of each agent', async (t, queue) => {
+    for (const id of ['b1', 'b2']) await queue.enqueue({ ...run('u:ada', id), agent: 'billing' });
+    await queue.enqueue({ ...run('u:bob', 'b3'), agent: 'billing', revision: 'r1' });
+    await queue.enqueue(run('u:ada', 'd1'));
+    t.deepEqual(
+      [undefined, 'billing', 'default', 'sales'].map((agent) => queue.waiting(agent)),
+      [4, 3, 1, 0],
+    );
+    const backlogs = queue.backlogs().toSorted((a, b) => b.waiting - a.waiting);
+    t.deepEqual(backlogs.slice(0, 1), [{ agent: 'billing', waiting: 2 }]);
+    t.true(backlogs.some(({ revision, waiting }) => revision === 'r1' && waiting === 1));
+    await take(queue, 1, { agents: ['billing'] });
+    t.deepEqual([queue.waiting(), queue.waiting('billing')], [3, 2]);
   });
 
   test(`${name}: nothing is lost, and no owner waits longer than the others take turns`, async (t) => {
@@ -186,7 +255,7 @@ export function runQueueContract(test: TestFn, name: string, { open, apart = fou
         for (const each of runs) await queue.enqueue(each);
         const taken: RunnableRun[] = [];
         for (const _ of runs) {
-          const { run: each, settle } = await queue.take(never);
+          const { run: each, settle } = await queue.take(unnamed, never);
           settle();
           taken.push(each);
         }
@@ -206,14 +275,17 @@ export function runQueueContract(test: TestFn, name: string, { open, apart = fou
   });
 }
 
+/** What a worker holds whose agents have no names. */
+const unnamed: HeldAgents = { agents: ['default'] };
+
 const four: Owners = ['u:ada', 'u:bob', 'u:cyd', 'u:dan'];
 
 const run = (owner: string, runId: string): RunnableRun => ({ owner, threadId: `t-${runId}`, runId });
 
-async function take(queue: RunQueue, count: number): Promise<string[]> {
+async function take(queue: RunQueue, count: number, held: HeldAgents = unnamed): Promise<string[]> {
   const ids: string[] = [];
   for (let index = 0; index < count; index++) {
-    const { run: each, settle } = await queue.take(never);
+    const { run: each, settle } = await queue.take(held, never);
     settle();
     ids.push(each.runId);
   }

@@ -7,6 +7,7 @@ import type {
   ClaimedRun,
   CommitStepReply,
   CommitStepRequest,
+  ListMessagesRequest,
   MessageEntry,
   NodeNames,
   RunEnd,
@@ -85,6 +86,8 @@ export const claim = async (
     readonly workerId?: string;
     readonly attemptId?: string;
     readonly nodes?: NodeNames;
+    readonly agent?: string;
+    readonly revision?: string;
   } = {},
 ): Promise<ClaimedRun> => threads.claimRun({ ...thread1, runId, workerId: 'w1', ...parts }, call());
 
@@ -190,11 +193,15 @@ export const resultOf = (each: Readonly<Record<string, unknown>>): unknown[] => 
   return [block?.['call_id'], block?.['is_error']];
 };
 
-export async function pagesOfMessages(threads: Threads, limit: number): Promise<unknown[]> {
+export async function pagesOfMessages(
+  threads: Threads,
+  limit: number,
+  list: Pick<ListMessagesRequest, 'newestFirst' | 'search'> = {},
+): Promise<unknown[]> {
   const ids: unknown[] = [];
   for (let cursor: string | undefined, pages = 0; pages === 0 || cursor !== undefined; pages++) {
     const after = cursor === undefined ? {} : { cursor };
-    const page = await threads.listMessages({ ...thread1, limit, offset: 0, ...after }, call());
+    const page = await threads.listMessages({ ...thread1, limit, offset: 0, ...list, ...after }, call());
     ids.push(...idsIn(page.messagesJson));
     ({ cursor } = page);
   }

@@ -46,6 +46,8 @@ export const fullHead: Head = {
   claims: 2,
   progress: bytes('{"p":1}'),
   size: { fields: 7, context: 1234 },
+  revision: 'r-2',
+  lastRevision: 'r-1',
 };
 
 export const checkpoint = (at: number, undo = `undo ${String(at)}`): Checkpoint => ({

@@ -7,6 +7,9 @@ type CheckStore = (title: string, body: (t: ExecutionContext, store: ThreadStore
 
 const hourMs = 3600 * 1000;
 
+/** Ids as the service makes them, in their order. */
+const ours = ['0', '1', '9', 'a', 'f'].map((digit) => `01a20ac1-5994-7000-b04e-${digit.repeat(12)}`);
+
 /** What a store must promise of the runs of an owner. */
 export function threadStoreOwnRunsContract(check: CheckStore): void {
   check(
@@ -22,6 +25,40 @@ export function threadStoreOwnRunsContract(check: CheckStore): void {
       t.deepEqual(await idsByMark(store, 10, 'u:eve'), []);
     },
   );
+
+  check(
+    'pages of runs of one moment skip and repeat none, whatever their ids look like, each page at the same place each time',
+    async (t, store) => {
+      const ids = [...ours, ...ours.map((id) => id.toUpperCase()), ...ours.map((id) => `${id}x`), 'a', 'z', '0', 'Z'];
+      for (const [index, runId] of ids.entries())
+        await put(store, { head: newHead, runs: [run(runId, { createdAt: 5 + Math.floor(index / 20) })] });
+      const owned = await idsByMark(store, 100);
+      t.deepEqual(owned.toSorted(), ids.toSorted());
+      const oursAmong = (listed: readonly string[]): string[] => listed.filter((id) => ours.includes(id));
+      t.deepEqual(oursAmong(owned), ours.toReversed());
+      for (const limit of [1, 3]) {
+        t.deepEqual(await idsByMark(store, limit), owned);
+        t.deepEqual(await idsOfThread(store, limit), owned);
+        const open = await idsOfOpenRuns(store, limit);
+        t.deepEqual(open, await idsOfOpenRuns(store, 100));
+        t.deepEqual(open.toSorted(), ids.toSorted());
+        t.deepEqual(oursAmong(open), ours);
+      }
+    },
+  );
+
+  check('sleeping runs of one moment are paged without a gap, whatever their ids look like', async (t, store) => {
+    const wakeAt = Date.now() + 24 * hourMs;
+    const ids = [...ours, ...ours.map((id) => id.toUpperCase()), 'a', 'z', '0'];
+    for (const runId of ids)
+      await put(
+        store,
+        { head: newHead, runs: [run(runId, { threadId: runId, status: 'sleeping', wakeAt })] },
+        { owner, threadId: runId },
+      );
+    for (const limit of [1, 3, 100]) t.deepEqual((await idsOfSleepers(store, limit)).toSorted(), ids.toSorted());
+    t.deepEqual(await idsOfSleepers(store, 1), await idsOfSleepers(store, 100));
+  });
 
   check('a run of the owner is listed as it stands, beside who drives it', async (t, store) => {
     const end = { status: 'completed', iterations: 1, recursionLimitReached: false } as const;
@@ -89,5 +126,34 @@ async function idsByMark(store: ThreadStore, limit: number, of = owner): Promise
     ids.push(...runs.map(({ runId }) => runId));
     if (!next) return ids;
     after = next;
+  }
+}
+
+async function idsOfThread(store: ThreadStore, limit: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let after: RunMark | undefined; ;) {
+    const runs = await store.listRuns(key, { limit, after });
+    ids.push(...runs.map(({ runId }) => runId));
+    after = runs.at(-1);
+    if (!after) return ids;
+  }
+}
+
+async function idsOfOpenRuns(store: ThreadStore, limit: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (;;) {
+    const runs = await store.listOpenRuns({ limit, after: ids.at(-1) });
+    if (runs.length === 0) return ids;
+    ids.push(...runs.map(({ runId }) => runId));
+  }
+}
+
+async function idsOfSleepers(store: ThreadStore, limit: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let after: Parameters<ThreadStore['listSleepingRuns']>[0]['after']; ;) {
+    const runs = await store.listSleepingRuns({ until: Date.now() + 48 * hourMs, limit, after });
+    ids.push(...runs.map(({ runId }) => runId));
+    after = runs.at(-1);
+    if (!after) return ids;
   }
 }

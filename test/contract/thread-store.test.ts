@@ -2,6 +2,7 @@ import test from 'ava';
 import { threadStores } from './thread-stores/list.ts';
 import { threadSizesContract } from './thread-sizes.ts';
 import { threadStoreContract } from './thread-store.ts';
+import { threadStoreAgentsContract } from './thread-store-agents.ts';
 import { threadStoreFilesContract } from './thread-store-files.ts';
 
 for (const { isEmbedded, withStore } of threadStores) {
@@ -10,6 +11,7 @@ for (const { isEmbedded, withStore } of threadStores) {
       threadStoreContract(test, store);
       threadSizesContract(test, store);
       threadStoreFilesContract(test, store);
+      threadStoreAgentsContract(test, store);
     });
   }
 }

@@ -3,6 +3,7 @@ import type { ExecutionContext, TestFn } from 'ava';
 import fc from 'fast-check';
 import { conflict } from '@agent-workflow/kit/errors';
 import type { Change } from '@agent-workflow/threads/ports/changes';
+import type { MessagesPage } from '@agent-workflow/threads/ports/lists';
 import type { AppliedRequest, RunRecord } from '@agent-workflow/threads/ports/record';
 import type { ThreadStore } from '@agent-workflow/threads/ports/store';
 import type { TestedStore } from './thread-stores/tested.ts';
@@ -339,7 +340,15 @@ export function threadStoreContract(test: TestFn, { name, open, keeps, ages }: T
     const { input: _, ...rest } = waiting;
     const error = { code: 'NodeFailed', message: 'no', node: 'a' } as const;
     const end = { status: 'failed', iterations: 3, recursionLimitReached: true, error } as const;
-    const ended: RunRecord = { ...rest, status: 'failed', updatedAt: 9, resumes: 'r0', end, usage: '[{"model":"ä"}]' };
+    const ended: RunRecord = {
+      ...rest,
+      status: 'failed',
+      updatedAt: 9,
+      resumes: 'r0',
+      end,
+      usage: '[{"model":"ä"}]',
+      revision: 'b@1',
+    };
     await put(store, { head: newHead, runs: [ended] });
     t.deepEqual(await store.getRun(owner, 'r1'), ended);
     const [listed] = await store.listRuns(key, { limit: 1, offset: 0 });
@@ -459,6 +468,27 @@ export function threadStoreContract(test: TestFn, { name, open, keeps, ages }: T
     t.deepEqual(await read({ limit: 3, after: 7 }), [9, 12, 15]);
     t.deepEqual(await read({ limit: 3, after: 27 }), []);
     t.deepEqual((await store.listMessages(key, { limit: 1, after: 0 }))[0], { ...entry(3), json: bytes('{"n":3}') });
+  });
+
+  check('the log is read from its end, by offset and from a position on', async (t, store) => {
+    const log = Array.from({ length: 10 }, (_, index) => entry(index * 3));
+    await put(store, { head: newHead, messages: log });
+    await put(store, { head: newHead, deleted: [24] });
+    const read = async (page: Omit<MessagesPage, 'newestFirst'>): Promise<number[]> =>
+      positionsOf(await store.listMessages(key, { ...page, newestFirst: true }));
+    t.deepEqual(await read({ limit: 100 }), [27, 21, 18, 15, 12, 9, 6, 3, 0]);
+    t.deepEqual(await read({ limit: 1000 }), [27, 21, 18, 15, 12, 9, 6, 3, 0]);
+    t.deepEqual(await read({ limit: 3 }), [27, 21, 18]);
+    t.deepEqual(await read({ limit: 3, offset: 1 }), [21, 18, 15]);
+    t.deepEqual(await read({ limit: 3, offset: 8 }), [0]);
+    t.deepEqual(await read({ limit: 3, offset: 9 }), []);
+    t.deepEqual(await read({ limit: 3, after: 9 }), [6, 3, 0]);
+    t.deepEqual(await read({ limit: 2, after: 20, offset: 1 }), [15, 12]);
+    t.deepEqual(await read({ limit: 3, after: 0 }), []);
+    t.deepEqual(await read({ limit: 2, below: 18 }), [15, 12]);
+    t.deepEqual(await read({ limit: 2, below: 18, after: 9 }), [6, 3]);
+    t.deepEqual(await read({ limit: 2, below: 9, after: 18 }), [6, 3]);
+    t.deepEqual(await read({ limit: 100, bytes: 1 }), [27, 21]);
   });
 
   check('open runs of every owner are paged by id, ended ones are not among them', async (t, store) => {

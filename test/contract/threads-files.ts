@@ -21,6 +21,12 @@ const upload = async (threads: Threads, fileId: string, parts: object = {}): Pro
 const get = (threads: Threads, fileId: string, of = owner): Promise<FileRecord> =>
   threads.getFile({ owner: of, fileId }, call());
 
+/** What an owner with too many bytes is told. */
+const noRoom = (taken: number, needed: number, bound: number): string =>
+  `the stored files and other uploads under way of the owner take ${String(taken)} bytes, ` +
+  `this upload needs at least ${String(needed)} bytes, and together they may take ${String(bound)} bytes: ` +
+  'delete some files first';
+
 const isReadable = async (threads: Threads, fileId: string): Promise<boolean> =>
   get(threads, fileId).then(
     () => true,
@@ -86,20 +92,53 @@ export function threadsFilesContract(test: TestFn, name: string, open: OpenThrea
 
   check('an owner with too many files or bytes is refused, until some are gone', async (t, threads) => {
     await upload(threads, 'f1');
-    t.regex(await refused(t, begin(threads, 'f2', { maxFiles: 1 }), 'TooLarge'), /has 1 files, and may have 1:/);
-    t.regex(
-      await refused(t, begin(threads, 'f2', { maxBytes: 10 }), 'TooLarge'),
-      /has 10 bytes of files, and may have 10:/,
+    t.is(
+      await refused(t, begin(threads, 'f2', { maxFiles: 1 }), 'TooLarge'),
+      'the stored files and uploads under way of the owner are 1, and they may be 1: delete some files first',
     );
+    t.is(await refused(t, begin(threads, 'f2', { maxBytes: 10 }), 'TooLarge'), noRoom(10, 1, 10));
     await begin(threads, 'f2');
     const tooLarge = finish(threads, 'f2', { maxBytes: 19 });
-    t.regex(await refused(t, tooLarge, 'TooLarge'), /has 10 and 10 bytes of files, and may have 19:/);
+    t.is(await refused(t, tooLarge, 'TooLarge'), noRoom(10, 10, 19));
     await begin(threads, 'f3', { owner: 'u:bob', maxFiles: 1 });
     await threads.deleteFile({ owner, fileId: 'f1' }, call());
     await refused(t, begin(threads, 'f4', { maxFiles: 2 }), 'TooLarge');
     await threads.forgetFile({ owner, fileId: 'f1' }, call());
     await begin(threads, 'f4', { maxFiles: 2 });
     await finish(threads, 'f2', { maxBytes: 10 });
+  });
+
+  check('uploads count with the bytes that are reserved for them, until they end', async (t, threads) => {
+    t.is((await begin(threads, 'f1', { reserveBytes: 600, leastBytes: 1 })).size, 600);
+    t.is((await begin(threads, 'f1', { reserveBytes: 500, leastBytes: 1 })).size, 600);
+    t.is((await begin(threads, 'f2', { reserveBytes: 900, leastBytes: 400 })).size, 400);
+    t.is(
+      await refused(t, begin(threads, 'f3', { reserveBytes: 10, leastBytes: 1 }), 'TooLarge'),
+      noRoom(1000, 1, 1000),
+    );
+    t.is((await finish(threads, 'f1', { size: 100 })).size, 100);
+    t.is((await begin(threads, 'f2', { reserveBytes: 800, leastBytes: 700 })).size, 800);
+    t.is(
+      await refused(t, begin(threads, 'f2', { reserveBytes: 901, leastBytes: 901 }), 'TooLarge'),
+      noRoom(100, 901, 1000),
+    );
+    t.is((await begin(threads, 'f3', { reserveBytes: 500, leastBytes: 1 })).size, 100);
+    t.is((await begin(threads, 'f1', { reserveBytes: 900, leastBytes: 900 })).status, 'stored');
+    await threads.deleteFile({ owner, fileId: 'f2' }, call());
+    await refused(t, begin(threads, 'f4'), 'TooLarge');
+    await threads.forgetFile({ owner, fileId: 'f2' }, call());
+    t.is((await begin(threads, 'f4', { reserveBytes: 900, leastBytes: 800 })).size, 800);
+    t.is((await finish(threads, 'f4', { size: 800 })).size, 800);
+    t.regex(await refused(t, begin(threads, 'f5', { reserveBytes: -1 }), 'Invalid'), /^reserveBytes: /);
+  });
+
+  check('uploads that begin at once reserve no more than their owner may have', async (t, threads) => {
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 6 }, (_, index) =>
+        begin(threads, `f${String(index)}`, { reserveBytes: 300, leastBytes: 300 }),
+      ),
+    );
+    t.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 3);
   });
 
   check('a deleted file is not found, is listed until it is forgotten, and finishes no upload', async (t, threads) => {
@@ -189,6 +228,35 @@ export function threadsFilesContract(test: TestFn, name: string, open: OpenThrea
     t.deepEqual(await toRemove(threads), []);
     await remove(threads, 't2');
     t.false(await isReadable(threads, 'f1'));
+  });
+
+  check(
+    'a request that is refused takes no file: that goes at its time, and not with the thread',
+    async (t, threads) => {
+      const { epoch } = await acceptAndClaim(threads, 'r1');
+      const { expiresAt } = await upload(threads, 'f1');
+      const messages = [naming('m1', 'f1')];
+      await refused(t, accept(threads, 'r2', { messages, multitaskStrategy: 'reject' }), 'Conflict');
+      await refused(t, threads.addMessages({ ...thread1, messages }, call()), 'Conflict');
+      await refused(t, threads.addMessages({ owner, threadId: 't0', messages }, call()), 'NotFound');
+      await refused(t, accept(threads, 'r2', { messages: [...messages, naming('m2', 'f0')] }), 'Invalid');
+      t.is((await get(threads, 'f1')).expiresAt, expiresAt);
+      await commit(threads, 'r1', epoch, { end: completed });
+      await refused(t, commit(threads, 'r1', epoch, { messages }), 'Stale');
+      await remove(threads, 't1');
+      t.is((await get(threads, 'f1')).expiresAt, expiresAt);
+      await upload(threads, 'f2', { ttlMs: 0 });
+      const again = { threadId: 't2', messages: [naming('m1', 'f2')] };
+      await accept(threads, 'r3', { threadId: 't2' });
+      await refused(t, accept(threads, 'r4', { ...again, multitaskStrategy: 'reject' }), 'Conflict');
+      t.deepEqual(await toRemove(threads), ['f2']);
+    },
+  );
+
+  check('a request that names a file by no identifier is refused by its field', async (t, threads) => {
+    const messages = [message('m1', 'user', [{ type: 'image', file_id: 'a/b' }])];
+    t.regex(await refused(t, accept(threads, 'r1', { messages }), 'Invalid'), /^messages\.0\.content\.0\.file_id: /);
+    await refused(t, threads.getThread(thread1, call()), 'NotFound');
   });
 
   check('a request that names a file of nobody, or of another owner, is refused by its field', async (t, threads) => {

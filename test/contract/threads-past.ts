@@ -375,6 +375,19 @@ export function threadsPastContract(
     }
   });
 
+  check('a message that was sent again has the checkpoint of the last sending', async (t, threads) => {
+    await finishedTurn(threads, 'r1');
+    for (const id of ['a', 'b', 'a']) await threads.addMessages({ ...thread1, messages: [user(id)] }, call());
+    const [newest] = await allCheckpoints(threads);
+    const again = (await messagesIn(threads)).find((message) => message.message_id === 'a');
+    t.is(again?.checkpoint_id, newest?.checkpointId);
+    await fork(threads, again?.checkpoint_id ?? '', { newThreadId: 'fork-again' });
+    t.deepEqual(
+      (await messagesIn(threads, 'fork-again')).map((message) => message.message_id),
+      ['m-r1', 'a', 'b'],
+    );
+  });
+
   check('a message that a rollback put back has the checkpoint of the rollback', async (t, threads) => {
     await finishedTurn(threads, 'r1');
     const { epoch } = await acceptAndClaim(threads, 'r2');

@@ -37,11 +37,13 @@ import {
   user,
 } from './thread-calls.ts';
 import type { OpenThreads, Scale } from './thread-stores/threads-open.ts';
+import { threadsAgentsContract } from './threads-agents.ts';
 import { threadsPagesContract } from './threads-pages.ts';
 import { threadsPastContract } from './threads-past.ts';
 import { threadsRepeatsContract } from './threads-repeats.ts';
 import { threadsFilesContract } from './threads-files.ts';
 import { threadsRacesContract } from './threads-races.ts';
+import { threadsRevisionsContract } from './threads-revisions.ts';
 import { threadsSizesContract } from './threads-sizes.ts';
 import { threadsSleepContract } from './threads-sleep.ts';
 import { threadsUsageContract } from './threads-usage.ts';
@@ -566,6 +568,18 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
     t.is((await commit(threads, 'r1', 1, { end: completed })).nextRunId, 'r3');
   });
 
+  check('a run that is ended only while it waits for a worker is Stale once it has one', async (t, threads) => {
+    for (const runId of ['r1', 'r2']) await accept(threads, runId);
+    const expire = (runId: string): ReturnType<Threads['endRun']> =>
+      threads.endRun({ owner, runId, status: 'failed', onlyWaiting: true }, call());
+    await refused(t, expire('r2'), 'Stale');
+    t.deepEqual(await expire('r1'), { status: 'failed', endedNow: true, nextRunId: 'r2' });
+    t.false((await expire('r1')).endedNow);
+    await claim(threads, 'r2');
+    await refused(t, expire('r2'), 'Stale');
+    t.is((await threads.getRun({ owner, runId: 'r2' }, call())).status, 'running');
+  });
+
   check('a run that is ended before its claim leaves the thread waiting as it was', async (t, threads) => {
     await interruptedTurn(threads, 'r1');
     await accept(threads, 'r2', answering('c1', 'c2'));
@@ -841,6 +855,34 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
     t.false('cursor' in page);
   });
 
+  check('messages are listed newest first by offset, by cursor and in a search', async (t, threads) => {
+    await finishedTurn(threads, 'r1');
+    const ids = Array.from({ length: 9 }, (_, index) => `u${String(index)}`);
+    await threads.addMessages({ ...thread1, messages: ids.map((id) => user(id, `text ${id}`)) }, call());
+    const newestFirst = true;
+    t.deepEqual(await pagesOfMessages(threads, 3, { newestFirst }), ['m-r1', ...ids].toReversed());
+    t.deepEqual(await pagesOfMessages(threads, 4, { newestFirst, search: 'TEXT' }), ids.toReversed());
+    const page = await threads.listMessages({ ...thread1, limit: 3, offset: 8, newestFirst }, call());
+    t.deepEqual(idsIn(page.messagesJson), ['u0', 'm-r1']);
+    t.false('cursor' in page);
+  });
+
+  check(
+    'a cursor of messages goes on from the end while others write, and not in the other order',
+    async (t, threads) => {
+      await finishedTurn(threads, 'r1');
+      await threads.addMessages({ ...thread1, messages: ['a', 'b', 'c', 'd'].map((id) => user(id)) }, call());
+      const asked = { ...thread1, limit: 2, offset: 0, newestFirst: true };
+      const first = await threads.listMessages(asked, call());
+      const cursor = first.cursor ?? '';
+      await threads.deleteMessage({ ...thread1, messageId: 'c' }, call());
+      await threads.addMessages({ ...thread1, messages: [user('e')] }, call());
+      const rest = await threads.listMessages({ ...asked, limit: 10, cursor }, call());
+      t.deepEqual([...idsIn(first.messagesJson), ...idsIn(rest.messagesJson)], ['d', 'c', 'b', 'a', 'm-r1']);
+      await refused(t, threads.listMessages({ ...asked, newestFirst: false, cursor }, call()), 'Invalid');
+    },
+  );
+
   check('a cursor of messages skips and repeats nothing while the log changes', async (t, threads) => {
     await finishedTurn(threads, 'r1');
     await threads.addMessages({ ...thread1, messages: ['a', 'b', 'c', 'd'].map((id) => user(id)) }, call());
@@ -949,6 +991,8 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
   threadsRacesContract(test, name, { open, scale });
   threadsSizesContract(test, name, { open });
   threadsSleepContract(test, name, open);
+  threadsRevisionsContract(test, name, open);
+  threadsAgentsContract(test, name, open);
 
   threadsUsageContract(test, name, open);
 

@@ -5,6 +5,7 @@ import type { Execution, UpdateStateRequest } from '@agent-workflow/protos/execu
 import { openClient } from '@agent-workflow/protos/wire/channel';
 import { connect } from '@agent-workflow/protos/wire/connect';
 import { definitionOf } from '@agent-workflow/protos/wire/definitions';
+import { createCallStreams } from '@agent-workflow/protos/wire/call-streams';
 import { createHedgeBudget } from '@agent-workflow/protos/wire/hedge-budget';
 import { toMetadata } from '@agent-workflow/protos/wire/security';
 import { watchReplicas } from '@agent-workflow/protos/wire/replica-watch';
@@ -22,6 +23,8 @@ interface Replica {
   readonly calls: Map<string, number>;
   /** Whether its calls are never answered. */
   hangs: boolean;
+  /** Whether its calls fail because what it needs is away. */
+  isWithoutStore: boolean;
   /** How many callers of calls that were not answered went away. */
   left: number;
 }
@@ -34,16 +37,24 @@ const waited = { owner: 'anon', runId: 'r' };
 async function openReplica(t: ExecutionContext): Promise<Replica> {
   // Time for a machine that is busy.
   t.timeout(60_000);
-  const seen: Omit<Replica, 'way'> = { updates: [], calls: new Map(), hangs: false, left: 0 };
+  const seen: Omit<Replica, 'way'> = { updates: [], calls: new Map(), hangs: false, isWithoutStore: false, left: 0 };
   const answer = async <T>(method: string, signal: AbortSignal, reply: T): Promise<T> => {
     seen.calls.set(method, (seen.calls.get(method) ?? 0) + 1);
+    if (seen.isWithoutStore) throw new ServiceError('Unavailable', 'the store is away');
     if (!seen.hangs) return reply;
     signal.addEventListener('abort', () => (replica.left += 1));
     return new Promise(() => undefined);
   };
   const notUsed = (): Promise<never> => Promise.reject(new ServiceError('BadRequest', 'not used here'));
   const execution: Execution = {
-    ...{ start: notUsed, stopRun: notUsed, checkTools: notUsed, getHealth: notUsed },
+    ...{
+      start: notUsed,
+      stopRun: notUsed,
+      checkTools: notUsed,
+      listAgents: notUsed,
+      getAgent: notUsed,
+      getHealth: notUsed,
+    },
     deleteThread: async (_request, { signal }) => answer('deleteThread', signal, {}),
     getGraph: async (_request, { signal }) => answer('getGraph', signal, graph),
     wait: async (_request, { signal }) => answer('wait', signal, eventOf(9, 'on_chain_end', {})),
@@ -216,13 +227,18 @@ test('a call that is marked never is not made again, neither because it is slow 
   const rpc = definitionOf('execution')['UpdateState'];
   if (!rpc) return t.fail();
   const rule = { retry: 'never', takesLong: false } as const;
+  const watch = watchReplicas(client);
+  const metadata = toMetadata({});
+  const streams = createCallStreams(client, metadata, watch.silent);
   const parts = {
+    context: 'execution',
     client,
-    metadata: toMetadata({}),
+    metadata,
+    streams,
     rpc,
     rule,
     budget: createHedgeBudget(),
-    watch: watchReplicas(client),
+    watch,
     request: update,
   };
   const failed = timed(
@@ -309,3 +325,73 @@ function standStill(ms: number): void {
 }
 
 const turn = async (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
+
+/** What a replica was asked for by those who share their replicas. */
+const sharedOf = (replica: Replica): number[] => ['getGraph', 'wait', 'follow'].map((name) => countOf(replica, name));
+
+test('calls that share their replicas go where the first of them went, streams too', async (t) => {
+  const { first, second, client } = await openPair(t);
+  for (let round = 0; round < 10; round++) {
+    const before = [first, second].map(sharedOf);
+    const call = { ...within(60_000), replicas: new Map<string, string>() };
+    await client.getGraph({}, call);
+    await client.wait(waited, call);
+    for await (const { events } of client.follow({ ...waited, after: 0 }, call)) if (events.at(-1)?.seq === 4) break;
+    const asked = [first, second].map((replica, index) =>
+      sharedOf(replica).map((count, at) => count - (before[index]?.[at] ?? 0)),
+    );
+    t.deepEqual(
+      asked.toSorted(([a = 0], [b = 0]) => a - b),
+      [
+        [0, 0, 0],
+        [1, 1, 1],
+      ],
+    );
+  }
+});
+
+test('calls that share a replica which is frozen are answered by another', async (t) => {
+  const { first, second, client } = await openPair(t);
+  const replicas = new Map([['execution', `127.0.0.1:${String(first.way.port)}`]]);
+  const before = countOf(second, 'getGraph');
+  first.way.stall();
+  const { ms } = await timed(client.getGraph({}, { ...within(60_000), replicas }));
+  t.true(ms < boundMs);
+  t.is(countOf(second, 'getGraph'), before + 1);
+  t.is(replicas.get('execution'), `127.0.0.1:${String(second.way.port)}`);
+  first.way.resume();
+});
+
+test('a replica that cannot answer is not preferred by the calls behind, and takes its turns', async (t) => {
+  const { first, second, client } = await openPair(t);
+  const replicas = new Map([['execution', `127.0.0.1:${String(first.way.port)}`]]);
+  first.isWithoutStore = true;
+  const outcomes: boolean[] = [];
+  while (outcomes.length < 3)
+    outcomes.push(
+      await client.getGraph({}, { ...within(60_000), replicas }).then(
+        () => true,
+        () => false,
+      ),
+    );
+  t.true(outcomes.includes(true));
+  t.is(replicas.get('execution'), `127.0.0.1:${String(second.way.port)}`);
+  for await (const { events } of client.follow({ ...waited, after: 0 }, { ...within(60_000), replicas }))
+    if (events.at(-1)?.seq === 4) break;
+  t.is(countOf(second, 'follow'), 1);
+});
+
+test('pairs of calls that share their replicas begin at every replica in turn', async (t) => {
+  const { first, second, client } = await openPair(t);
+  const before = [first, second].map((replica) => countOf(replica, 'getGraph'));
+  for (let pair = 0; pair < 10; pair++) {
+    const call = { ...within(60_000), replicas: new Map<string, string>() };
+    await client.getGraph({}, call);
+    await client.wait(waited, call);
+  }
+  const begun = [first, second].map((replica, index) => countOf(replica, 'getGraph') - (before[index] ?? 0));
+  t.true(
+    begun.every((count) => count >= 4),
+    `${String(begun)} of 10`,
+  );
+});

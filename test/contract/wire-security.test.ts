@@ -85,6 +85,8 @@ test('a stranger is refused before a stream begins', async (t) => {
       yield { events: [] };
     },
     getGraph: notUsed,
+    listAgents: notUsed,
+    getAgent: notUsed,
     getHealth: notUsed,
     stopRun: notUsed,
     checkTools: notUsed,

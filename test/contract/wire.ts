@@ -2,6 +2,8 @@ import type { ExecutionContext, TestFn } from 'ava';
 import { badRequest, invalid, ServiceError, unavailable } from '@agent-workflow/kit/errors';
 import { within, type Call } from '@agent-workflow/protos/call';
 import type { Execution, RunEvents, StartRequest } from '@agent-workflow/protos/execution';
+import { connect } from '@agent-workflow/protos/wire/connect';
+import { serve } from '@agent-workflow/protos/wire/serve';
 
 /** One transport: gives the service back as its caller would see it. */
 type OpenWire = (service: Execution) => Promise<Execution & AsyncDisposable>;
@@ -18,7 +20,7 @@ export function wireContract(test: TestFn, name: string, open: OpenWire): void {
 
   check('bytes arrive as they were sent, every value of them', async (t, { client }) => {
     const bytes = Uint8Array.from({ length: 256 }, (_, index) => index);
-    const state = await client.updateState({ owner: 'anon', threadId: 't', stateJson: bytes }, within(5000));
+    const state = await client.updateState({ owner: 'anon', threadId: 't', stateJson: bytes }, within(wholeTestMs));
     t.deepEqual([...state.contextJson], [...bytes]);
     t.deepEqual([...(state.fields['again'] ?? [])], [...bytes]);
   });
@@ -30,8 +32,8 @@ export function wireContract(test: TestFn, name: string, open: OpenWire): void {
   });
 
   check('an absent field stays absent, an empty one stays empty', async (t, { client, service }) => {
-    await client.start(startRequest, within(5000));
-    await client.start({ ...startRequest, threadName: '', configJson: new Uint8Array(0) }, within(5000));
+    await client.start(startRequest, within(wholeTestMs));
+    await client.start({ ...startRequest, threadName: '', configJson: new Uint8Array(0) }, within(wholeTestMs));
     const [bare, empty] = service.starts;
     for (const field of ['threadId', 'threadName', 'configJson', 'userJson']) t.false(field in (bare ?? {}), field);
     t.is(empty?.threadName, '');
@@ -40,7 +42,10 @@ export function wireContract(test: TestFn, name: string, open: OpenWire): void {
   });
 
   check('the service cannot change what its caller sent', async (t, { client, service }) => {
-    await client.start({ ...startRequest, messages: [{ messageId: 'm', json: Buffer.from('{}') }] }, within(5000));
+    await client.start(
+      { ...startRequest, messages: [{ messageId: 'm', json: Buffer.from('{}') }] },
+      within(wholeTestMs),
+    );
     const [seen] = service.starts;
     t.true(Object.isFrozen(seen));
     t.true(Object.isFrozen(seen?.messages));
@@ -63,14 +68,14 @@ export function wireContract(test: TestFn, name: string, open: OpenWire): void {
   check(
     'past the deadline the caller has Timeout and the signal of the handler fires',
     async (t, { client, service }) => {
-      await client.getGraph({}, within(5000));
+      await client.getGraph({}, within(wholeTestMs));
       t.is((await failureOf(client.wait({ owner: 'anon', runId: 'stuck' }, within(200)))).code, 'Timeout');
       t.is(await service.fired, 'wait');
     },
   );
 
   check('past the deadline a stream ends with Timeout and so does its generator', async (t, { client, service }) => {
-    await client.getGraph({}, within(5000));
+    await client.getGraph({}, within(wholeTestMs));
     const stream = client.follow({ ...followRequest, runId: 'endless' }, within(200));
     t.is((await failureOf(collect(stream))).code, 'Timeout');
     t.is(await service.fired, 'follow');
@@ -115,7 +120,7 @@ export function wireContract(test: TestFn, name: string, open: OpenWire): void {
 
   check('a stream gives every item in order, and goes on after a number', async (t, { client }) => {
     const seqs = async (after: number): Promise<number[]> => {
-      const items = await collect(client.follow({ ...followRequest, after }, within(5000)));
+      const items = await collect(client.follow({ ...followRequest, after }, within(wholeTestMs)));
       return items.flatMap(({ events }) => events.map(({ seq }) => seq));
     };
     t.deepEqual(await seqs(0), [1, 2, 3, 4, 5]);
@@ -149,7 +154,7 @@ export function wireContract(test: TestFn, name: string, open: OpenWire): void {
     const seen: number[] = [];
     const failure = await failureOf(
       (async () => {
-        for await (const { events } of client.follow({ ...followRequest, runId: 'breaks' }, within(5000)))
+        for await (const { events } of client.follow({ ...followRequest, runId: 'breaks' }, within(wholeTestMs)))
           seen.push(events.length);
       })(),
     );
@@ -238,6 +243,8 @@ function createEcho(): Echo {
     },
     follow,
     getGraph: () => Promise.resolve({ graphJson: new Uint8Array(0), fieldsJson: new Uint8Array(0) }),
+    listAgents: () => Promise.resolve({ agents: [] }),
+    getAgent: () => Promise.reject(new Error('not used')),
     getHealth: () => Promise.resolve({ degraded: [] }),
     checkTools: () => Promise.resolve({}),
     stopRun: () => Promise.resolve({ status: 'stopped', stoppedNow: true }),
@@ -261,7 +268,7 @@ const turn = (signal: AbortSignal): Promise<void> =>
 /** The error that the caller gets when the service throws `error`. */
 async function failOver(client: Execution, error: Error): Promise<ServiceError> {
   errorsByRun.set(error.message, error);
-  return failureOf(client.deleteThread({ owner: 'anon', threadId: error.message }, within(5000)));
+  return failureOf(client.deleteThread({ owner: 'anon', threadId: error.message }, within(wholeTestMs)));
 }
 
 async function failureOf(work: Promise<unknown>): Promise<ServiceError> {
@@ -288,4 +295,17 @@ async function settledCount(read: () => number): Promise<number> {
     last = read();
     if (still === 10) return last;
   }
+}
+
+/** A service behind gRPC, in the same process. */
+export async function overGrpc(execution: Execution): Promise<Execution & AsyncDisposable> {
+  const server = await serve({ execution }, { host: '127.0.0.1', port: 0, drainMs: 1000, onFailure: () => undefined });
+  const client = connect('execution', `127.0.0.1:${String(server.port)}`);
+  return {
+    ...client,
+    [Symbol.asyncDispose]: async () => {
+      await client[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+    },
+  };
 }

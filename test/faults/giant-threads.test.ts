@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import test, { type ExecutionContext } from 'ava';
+import { unnamedAgent } from '@agent-workflow/execution/record/agents';
 import { openInProcessRunQueue } from '@agent-workflow/execution/adapters/in-process/queue';
 import { openInProcessWorkerLeases } from '@agent-workflow/execution/adapters/in-process/leases';
 import { openInProcessRunControl } from '@agent-workflow/execution/adapters/in-process/control';
@@ -98,7 +99,7 @@ async function openOverGrpc(store: ThreadStore): Promise<Opened> {
   const ownMemory = opened.use(await openMemory({ path: ':memory:', values: readEnv(memorySettings, {}) }));
   const own = opened.use(
     await openExecution({
-      ...{ graph, threads, memory: ownMemory.memory, log: silentLog, sweepMs: 1000 },
+      ...{ agents: unnamedAgent(graph), threads, memory: ownMemory.memory, log: silentLog, sweepMs: 1000 },
       ...{ queue: openInProcessRunQueue(), leases: openInProcessWorkerLeases(), control: openInProcessRunControl() },
       eventLog: openSqliteRunLog({ path: ':memory:' }),
       values: readEnv(executionSettings, {}),

@@ -11,8 +11,8 @@ export const explained: readonly Explained[] = [
   {
     code: 'ST202',
     status: 422,
-    message: /is not a cursor that a list gave$/,
-    why: 'cursors are opaque: only one that a list gave is good',
+    message: /is not a cursor that this list gave$/,
+    why: 'cursors are opaque: only one that the same list gave is good',
   },
   {
     code: 'ST202',

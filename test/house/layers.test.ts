@@ -77,6 +77,7 @@ const layersOf: Readonly<Record<string, Layers>> = {
     ],
     ['endpoints/checkpoints', 'endpoints/runs'],
     ['endpoints/graph'],
+    ['endpoints/agents'],
     ['endpoints'],
     ['.'],
   ],

@@ -5,6 +5,8 @@ import { files, root, tests } from './tree.ts';
 
 test('kit is a closed list', (t) => {
   const known = [
+    'agents.ts',
+    'cursors.ts',
     'each.ts',
     'env.ts',
     'errors.ts',

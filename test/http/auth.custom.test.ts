@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { ConfigError } from '@agent-workflow/kit/env';
 import { sizes } from '@agent-workflow/kit/sizes';
 import test, { type ExecutionContext } from 'ava';
-import { createClient, user, type Client, type Reply } from '../servers/client.ts';
+import { addedConfig, createClient, user, type Client, type Reply } from '../servers/client.ts';
 import { embeddedOnly, openShape } from './shape.ts';
 import { makeWorkspace, startStandalone } from '../servers/standalone.ts';
 import { encode } from '../servers/tokens.ts';
@@ -69,7 +69,12 @@ for (const [name, headersOf] of forms) {
 
   test(`${name}: the user that it gives is in the graph's config, over what the body says`, async (t) => {
     const client = createClient(await openService(t, name), headersOf('user ada'));
-    t.deepEqual(await configIn(client, { user_id: 'bob', mine: 1 }), { user_id: 'ada', roles: ['reader'], mine: 1 });
+    t.deepEqual(await configIn(client, { user_id: 'bob', mine: 1 }), {
+      ...addedConfig,
+      user_id: 'ada',
+      roles: ['reader'],
+      mine: 1,
+    });
   });
 
   test(`${name}: nobody is 401, and the service goes no further`, async (t) => {
@@ -193,7 +198,7 @@ test('the credentials form sets headers and cookies, is handed null without a to
     threads.map(({ user_id }) => user_id),
     [null],
   );
-  t.deepEqual(await configIn(nobody, { user_id: 'ada', mine: 1 }), { mine: 1 });
+  t.deepEqual(await configIn(nobody, { user_id: 'ada', mine: 1 }), { ...addedConfig, mine: 1 });
 });
 
 test('a class that extends nothing will do', async (t) => {

@@ -1,7 +1,7 @@
 import { createSecretKey } from 'node:crypto';
 import { algorithms } from '@agent-workflow/gateway/auth/algorithms';
 import test, { type ExecutionContext } from 'ava';
-import { createClient, user, type Reply } from '../servers/client.ts';
+import { addedConfig, createClient, user, type Reply } from '../servers/client.ts';
 import { embeddedOnly, openShape, replicas } from './shape.ts';
 import { away, openIssuer } from '../servers/issuer.ts';
 import { startStandalone, makeWorkspace } from '../servers/standalone.ts';
@@ -69,7 +69,15 @@ test("the claims are in the graph's config over what the body says, which can fo
   };
   const reply = (JSON.parse(messages[0]?.content[0]?.text ?? '') as { config: unknown }).config;
   const defaults = { multitask_strategy: 'enqueue', on_disconnect: 'continue' };
-  t.deepEqual(reply, { ...defaults, user_id: 'cy', sub: 'cy', locale: 'fr', mine: null, exp: claims.exp });
+  t.deepEqual(reply, {
+    ...addedConfig,
+    ...defaults,
+    user_id: 'cy',
+    sub: 'cy',
+    locale: 'fr',
+    mine: null,
+    exp: claims.exp,
+  });
   t.not(meta.thread_id, 'theirs');
 });
 

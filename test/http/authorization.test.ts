@@ -118,7 +118,8 @@ test('without authentication the user is empty, and the backend still decides', 
 
 for (const [name, why] of [
   ['wrong', 'must be an object with a function "authorize"'],
-  ['gone', `${module} exports no "gone", only byUser, readsOnly, wrong (${module}:`],
+  ['unclear', 'has a needsAgent that is neither true nor false'],
+  ['gone', `${module} exports no "gone", only byAgent, byUser, readsOnly, unclear, wrong (${module}:`],
 ] as const) {
   test(`a start is stopped by authorization ${name}`, async (t) => {
     const error = await t.throwsAsync(openShape('echo', { JWT_SECRET_KEY: secret }, withAuthorization(name)), {

@@ -1,13 +1,38 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import test from 'ava';
 import { endpoints } from '@agent-workflow/gateway/endpoints';
 import { exampleIds as ids } from '@agent-workflow/gateway/endpoints/example-ids';
+import { openEmbedded, type Embedded } from '../servers/embedded.ts';
 import { toForm, uploadTo } from '../servers/uploads.ts';
 import { serve } from './service.ts';
 
 const agent = fileURLToPath(import.meta.resolve('@agent-workflow/execution/agents/default'));
 const { url, send } = serve(test, null, {}, { agent: `${agent}:graph` });
+
+/** A service of which `v1` is the current revision, after `v0`, which the examples retire. */
+const registered = serveRegistered();
+const isOfRegistry = (path: string): boolean => path.endsWith('/routing') || path.endsWith('/retire');
+
+function serveRegistered(): { readonly url: () => string } {
+  let service: Embedded | undefined;
+  let folder = '';
+  const open = async (revision: string): Promise<Embedded> =>
+    openEmbedded(null, { AGENT_REVISION: revision, DATA_DIR: folder }, { agent: `${agent}:graph` });
+  test.serial.before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'agent-workflow-registered-'));
+    await (await open('v0'))[Symbol.asyncDispose]();
+    service = await open('v1');
+  });
+  test.after.always(async () => {
+    await service?.[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true, force: true });
+  });
+  return { url: () => service?.url ?? '' };
+}
 
 interface Parameter {
   readonly in: string;
@@ -111,7 +136,8 @@ test('every example works as it is shown, and its reply and the real one are wha
       const name = `${method.toUpperCase()} ${path}`;
       const given = requestBody?.content['application/json']?.example;
       const form = requestBody?.content['multipart/form-data']?.example;
-      const response = await fetch(`${url()}${replaced(urlOf(path, parameters), made)}`, {
+      const origin = isOfRegistry(path) ? registered.url() : url();
+      const response = await fetch(`${origin}${replaced(urlOf(path, parameters), made)}`, {
         method: method.toUpperCase(),
         ...(given !== undefined && {
           headers: { 'content-type': 'application/json' },

@@ -2,6 +2,7 @@ import test from 'ava';
 import { codeOf, serve } from './service.ts';
 
 const { send, data } = serve(test);
+const choosing = serve(test, 'choosing');
 const withoutAgent = serve(test, null);
 
 test('the graph is drawn with its nodes', async (t) => {
@@ -15,6 +16,18 @@ test('the state schema lists every field, by either spelling of its path', async
     t.deepEqual(Object.keys(fields).sort(), ['context', 'context_summary', 'notes', 'rounds']);
     t.like(fields['rounds'], { type: 'number', description: 'Rounds worked', default: 0 });
   }
+});
+
+test('a field has the schema of its values, which is also that of the property unless it refers to itself', async (t) => {
+  const reply = choosing.data(t, 'getStateSchema', choosing.send('GET', '/v1/graph:StateSchema'));
+  const { fields, properties } = (await reply) as Readonly<Record<'fields' | 'properties', Record<string, object>>>;
+  const season = { type: 'string', enum: ['summer', 'winter'] };
+  t.deepEqual(fields['season'], { type: 'string', schema: season, default: 'winter' });
+  t.deepEqual(properties['season'], { ...season, default: 'winter' });
+  t.like(properties['days'], { type: 'integer', minimum: 1, maximum: 30 });
+  t.like(fields['town'], { schema: { $ref: '#/$defs/town' } });
+  t.deepEqual(properties['town'], { type: 'string' });
+  t.false('schema' in (fields['context'] ?? {}));
 });
 
 test('without an agent the graph routes are 404', async (t) => {

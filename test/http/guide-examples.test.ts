@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import test from 'ava';
 import { openEmbedded } from '../servers/embedded.ts';
+import { agentAt } from '../servers/standalone.ts';
 import { inSeconds, makeToken } from '../servers/tokens.ts';
 import { missingPart } from '../shown.ts';
 import { examplesOf, runExamples } from './guide-examples.ts';
@@ -14,9 +15,21 @@ const standard = '../../services/execution/agents/default';
 
 /** What a page needs of its service; the others take the agent that comes with it. */
 const services: Readonly<Record<string, Parameters<typeof openEmbedded>>> = {
+  'agents.md': [
+    null,
+    {},
+    {
+      agents: {
+        support: agentAt(standard),
+        payments: { path: agentAt('../cookbook/agents/approval'), description: 'Pays what a person agrees to.' },
+      },
+      default_agent: 'support',
+    },
+  ],
   'auth.md': [standard, { HOST: '127.0.0.1', JWT_SECRET_KEY: secret }, { auth: 'jwt' }],
   'interrupts.md': ['../cookbook/agents/approval'],
   'multitask.md': ['sleeping'],
+  'threads.md': [standard, {}, { agent: agentAt(standard) }],
 };
 
 for (const page of pages) {

@@ -137,6 +137,23 @@ test('a deletion sent again says what the first said, and a refusal stays one', 
   t.is((await service.send('DELETE', '/v1/threads/once-delete', undefined, key('delete-2'))).status, 404);
 });
 
+test('a run that was refused is refused alike when it is sent again', async (t) => {
+  for (const [index, [status, body]] of (
+    [
+      [422, { messages: [user('hello')], initial_state: { no_field: 1 } }],
+      [422, { messages: [] }],
+      [400, { messages: [], resume: 'yes', config: { thread_id: 'unasked' } }],
+    ] as const
+  ).entries())
+    for (const path of ['/v1/graph/invoke', '/v1/graph/stream', '/v1/runs']) {
+      const key = { 'idempotency-key': `refused-${String(index)}` };
+      const first = await service.send('POST', path, body, key);
+      const second = await service.send('POST', path, body, key);
+      t.is(first.status, status, JSON.stringify(first.body));
+      t.deepEqual([second.status, second.body.error], [first.status, first.body.error], path);
+    }
+});
+
 test('a reply that is too large to be kept is given again, and what was deleted since stays deleted', async (t) => {
   await service.thread('once-large');
   const path = '/v1/threads/once-large/messages';

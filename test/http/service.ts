@@ -7,6 +7,8 @@ import { openShape } from './shape.ts';
 /** A service for the tests of one file. */
 interface Service extends Client {
   readonly url: () => string;
+  /** The one address of the service; in a cluster each connection to it may lead to another gateway. */
+  readonly origin: () => string;
   /** The data of a success that must be the reply which the table promises for the endpoint of this name. */
   readonly data: (t: ExecutionContext, name: string, reply: Promise<Reply>) => Promise<never>;
   /** Checks that a reply refuses with this status and code, and gives the places that it names. */
@@ -43,6 +45,7 @@ export function serve(
   const send: Client['send'] = (...request) => createClient(url()).send(...request);
   return {
     url,
+    origin: () => service?.origin ?? url(),
     send,
     stream: (...request) => createClient(url()).stream(...request),
     data: async (t, name, reply) => {

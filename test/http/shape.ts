@@ -3,7 +3,7 @@ import { processEnv } from '@agent-workflow/kit/env';
 import { openEmbedded, type Embedded } from '../servers/embedded.ts';
 
 /** Whether this run of the suite is against a cluster on real servers, as `npm run test:cluster` has it. */
-const isCluster = processEnv()['SHAPE'] === 'cluster';
+export const isCluster = processEnv()['SHAPE'] === 'cluster';
 
 /** How many processes of a kind the service has, each of which keeps to itself what is not shared. */
 export const replicas = isCluster ? 2 : 1;

@@ -43,6 +43,16 @@ test('pages by offset and by cursor hold every message once', async (t) => {
   t.deepEqual(seen, ['hello', 'you said hello', 'one', 'two', 'three']);
 });
 
+test('?order=desc lists the newest first, page by page', async (t) => {
+  await threadWith('reversed', 'one', 'two');
+  const page = (query: string): Promise<Page> => data(t, 'listMessages', send('GET', `${pathOf('reversed')}${query}`));
+  const first = await page('?order=desc&limit=3');
+  t.deepEqual(first.messages.map(replyText), ['two', 'one', 'you said hello']);
+  const rest = await page(`?order=desc&limit=3&cursor=${first.cursor ?? ''}`);
+  t.deepEqual(rest.messages.map(replyText), ['hello']);
+  t.is(rest.cursor, undefined);
+});
+
 test('a search matches the text, whatever the case', async (t) => {
   await threadWith('searched', 'The Harbour', 'the hill');
   const { messages }: Page = await data(t, 'listMessages', send('GET', `${pathOf('searched')}?search=HARBOUR`));
@@ -132,7 +142,23 @@ for (const [what, body, loc] of [
   });
 }
 
-for (const query of ['limit=0', 'limit=ten', 'offset=-1', 'cursor=nonsense']) {
+test('a cursor of another thread, of another search or of the list of runs is refused by name', async (t) => {
+  for (const id of ['given', 'other']) await threadWith(id, 'one');
+  const { cursor = '' }: Page = await data(t, 'listMessages', send('GET', `${pathOf('given')}?limit=1`));
+  const paths = [
+    pathOf('other'),
+    `${pathOf('given')}?search=one`,
+    `${pathOf('given')}?order=desc`,
+    '/v1/threads/given/runs',
+    '/v1/threads',
+  ];
+  for (const path of paths) {
+    const asked = send('GET', `${path}${path.includes('?') ? '&' : '?'}cursor=${cursor}`);
+    t.deepEqual(await refused(t, asked, 422, 'VALIDATION_ERROR'), [['query', 'cursor']], path);
+  }
+});
+
+for (const query of ['limit=0', 'limit=ten', 'offset=-1', 'cursor=nonsense', 'order=newest']) {
   test(`?${query} is 422 and named`, async (t) => {
     await thread('asked');
     const reply = send('GET', `${pathOf('asked')}?${query}`);

@@ -8,6 +8,8 @@ interface Campaign {
   readonly kills: number;
   /** Runs that are kept under way. */
   readonly runs: number;
+  /** A file of `test/agents` that builds `steps`, without its ending. */
+  readonly agent: string;
   /** Hears now and then how far it is. */
   readonly onProgress?: (text: string) => void;
 }
@@ -33,8 +35,8 @@ const longestLifeMs = 300;
  * Kills the process again and again while runs are under way, restarts it on the same data, and then holds what is on record
  * and in the event logs against what was promised.
  */
-export async function runCampaign({ seed, kills, runs, onProgress }: Campaign): Promise<Findings> {
-  await using workspace = await makeWorkspace('metered');
+export async function runCampaign({ seed, kills, runs, agent, onProgress }: Campaign): Promise<Findings> {
+  await using workspace = await makeWorkspace(agent);
   const random = generator(seed);
   const accepted = new Map<string, string>();
   const ended = new Set<string>();

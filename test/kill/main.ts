@@ -11,6 +11,7 @@ const { values } = parseArgs({
     faults: { type: 'string', default: '60' },
     clients: { type: 'string', default: '12' },
     lease: { type: 'string', default: '1500' },
+    speculative: { type: 'boolean', default: false },
     only: { type: 'string' },
     verbose: { type: 'boolean', default: false },
   },
@@ -26,6 +27,9 @@ interface Figures {
   readonly givenUp: number;
 }
 
+/** `--speculative`: steps begin while the one before is being committed. */
+const agent = values.speculative ? 'speculative' : 'metered';
+
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 const report = (broken: string, { accepted, faults, restarted, givenUp }: Figures, more = ''): void => {
   for (const fault of faults) print(fault);
@@ -39,6 +43,7 @@ async function killProcess(): Promise<boolean> {
     seed: Number(values.seed),
     kills: Number(values.kills),
     runs: Number(values.runs),
+    agent,
     ...(values.verbose ? { onProgress: print } : {}),
   });
   report(`${values.kills} kills`, found);
@@ -53,6 +58,7 @@ async function breakCluster(): Promise<boolean> {
     seed: Number(values.seed),
     faults: Number(values.faults),
     clients: Number(values.clients),
+    agent,
     ...(values.lease === '0' ? {} : { leaseMs: Number(values.lease) }),
     weights: only ? Object.fromEntries(kinds.map((kind) => [kind, only.includes(kind) ? 1 : 0])) : {},
     ...(values.verbose ? { onProgress: print } : {}),

@@ -93,15 +93,15 @@ test('each run, request, step and search is counted once, under names that are t
 
   const expected: Record<string, number> = {
     agent_workflow_ready: 1,
-    agent_workflow_runs_accepted_total: 2,
+    'agent_workflow_runs_accepted_total{agent="default"}': 2,
     'agent_workflow_runs_ended_total{status="completed"}': 2,
     agent_workflow_run_wait_seconds_count: 2,
     agent_workflow_run_seconds_count: 2,
     agent_workflow_runs_driving: 0,
     agent_workflow_run_slots: 128,
     agent_workflow_steps_committed_total: 6,
-    'agent_workflow_node_seconds_count{node="keep"}': 4,
-    'agent_workflow_tool_seconds_count{tool="look"}': 2,
+    'agent_workflow_node_seconds_count{agent="default",node="keep"}': 4,
+    'agent_workflow_tool_seconds_count{agent="default",tool="look"}': 2,
     agent_workflow_lease_held: 1,
     agent_workflow_followers: 0,
     agent_workflow_http_streams_open: 0,
@@ -142,7 +142,7 @@ test('refusals, failures and stops are told apart, each run once', async (t) => 
   t.is(value('agent_workflow_runs_ended_total{status="failed"}'), 1);
   t.is(value('agent_workflow_runs_ended_total{status="interrupted"}'), 1);
   t.is(value('agent_workflow_runs_ended_total{status="completed"}'), 0);
-  t.is(value('agent_workflow_node_failures_total{node="obey"}'), 1);
+  t.is(value('agent_workflow_node_failures_total{agent="default",node="obey"}'), 1);
   t.is(value('agent_workflow_rate_limited_total{limit="requests"}'), 1);
   t.is(value('agent_workflow_http_requests_total{route="invokeGraph",method="POST",status="422"}'), 1);
 });

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import {
   createClient,
   remoteCallsIn,
@@ -154,6 +155,35 @@ test('files go up and come back, in whole and in part, and are reached by their 
   t.true((await client.files.delete(file.file_id)).success);
   const gone = await t.throwsAsync(client.files.get(file.file_id), { instanceOf: RequestError });
   t.is(gone.status, 404);
+});
+
+test('agents are listed and described, and a thread stays with the one that it began with', async (t) => {
+  const located = (name: string): string => `${fileURLToPath(new URL(`../agents/${name}.ts`, import.meta.url))}:graph`;
+  await using workspace = await makeWorkspace(null, {
+    agents: { echo: located('echo'), choosing: { path: located('choosing'), description: 'Says the season.' } },
+    default_agent: 'echo',
+  });
+  await using service = await startStandalone(workspace.env);
+  const client = createClient({ url: service.url });
+  t.deepEqual((await client.agents.list()).agents, [
+    { name: 'echo', description: null, is_default: true, tools: [] },
+    { name: 'choosing', description: 'Says the season.', is_default: false, tools: [] },
+  ]);
+  const { graph, state_schema: schema, ...agent } = await client.agents.get('choosing');
+  t.deepEqual(agent, { name: 'choosing', description: 'Says the season.', is_default: false, tools: [] });
+  t.deepEqual((await client.graph({ agent: 'choosing' }))['graph'], graph);
+  t.deepEqual(await client.stateSchema({ agent: 'choosing' }), schema);
+  const messages = [user('hello')];
+  const { meta } = await client.invoke({ messages, config: { thread_id: 'chosen', agent: 'choosing' } });
+  await client.invoke({ messages });
+  t.is((await client.threads.get('chosen')).agent, 'choosing');
+  t.is((await client.threads.state('chosen')).agent, 'choosing');
+  t.deepEqual(
+    (await client.runs.list({ agent: 'choosing' })).runs.map(({ run_id: id, agent: of }) => [id, of]),
+    [[meta.run_id, 'choosing']],
+  );
+  const other = client.invoke({ messages, config: { thread_id: 'chosen', agent: 'echo' } });
+  t.is((await t.throwsAsync(other, { instanceOf: RequestError })).status, 409);
 });
 
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : never) : never;

@@ -51,7 +51,7 @@ async function upload({ threads, files }: Opened, fileId: string): Promise<void>
   async function* bytes(): AsyncGenerator<Uint8Array> {
     yield await Promise.resolve(randomBytes(1000));
   }
-  const file = { filename: 'a', contentType: undefined, bytes: bytes(), signal: never };
+  const file = { filename: 'a', contentType: undefined, mostBytes: undefined, bytes: bytes(), signal: never };
   await storeFile({ key: { owner: 'u:ada', fileId }, file, call }, { threads, files, log });
 }
 

@@ -104,8 +104,8 @@ const broken: readonly (readonly [string, string, RegExp])[] = [
   ['a file that is not JSON', '{', /^exit code 1: .*service\.json: is not JSON: .*$/],
   [
     'an unknown key',
-    '{"agents":"x:y"}',
-    /^exit code 1: .*service\.json: unknown key "agents"; known are agent, auth, authorization$/,
+    '{"agnet":"x:y"}',
+    /^exit code 1: .*service\.json: unknown key "agnet"; known are agent, agents, default_agent, auth, authorization$/,
   ],
   [
     'an agent without an object',

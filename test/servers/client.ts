@@ -1,3 +1,5 @@
+import { agentsAre, testedAgent } from './standalone.ts';
+
 /** One reply, its body read. */
 export interface Reply {
   readonly status: number;
@@ -23,14 +25,31 @@ export interface Client {
   readonly stream: (body: unknown, headers?: Sent) => AsyncGenerator<Chunk>;
 }
 
+/** The requests that name an agent in their `config`. */
+const namesAgent = /^\/v1\/(?:graph\/(?:invoke|stream|setup)|runs)$/;
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** What the config of a request has beside what the test gives: the agent, in a run of a suite in which requests name it. */
+export const addedConfig = agentsAre === 'named' ? { agent: testedAgent } : {};
+
+function withAgent(body: unknown): unknown {
+  if (agentsAre !== 'named' || !isObject(body)) return body;
+  const { config = {} } = body;
+  return isObject(config) ? { ...body, config: { ...addedConfig, ...config } } : body;
+}
+
 /** Speaks to the service as a user's program would. `always` goes with every request. */
 export function createClient(url: string, always: Sent = {}): Client {
-  const request = (method: string, path: string, body: unknown, headers: Sent = {}): Promise<Response> =>
-    fetch(`${url}${path}`, {
+  const request = (method: string, path: string, given: unknown, headers: Sent = {}): Promise<Response> => {
+    const body = method === 'POST' && namesAgent.test(path) ? withAgent(given) : given;
+    return fetch(`${url}${path}`, {
       method,
       headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...always, ...headers },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
+  };
   return {
     send: async (method, path, body, headers) => {
       const response = await request(method, path, body, headers);

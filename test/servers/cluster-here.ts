@@ -57,6 +57,7 @@ export async function openClusterHere(
     get url() {
       return urls[asked++ % urls.length] as string;
     },
+    origin: gateways.url,
     [Symbol.asyncDispose]: () => everything.disposeAsync(),
   };
 }

@@ -21,6 +21,8 @@ export interface ClusterOptions {
   readonly threads?: number;
   readonly executions?: number;
   readonly memories?: number;
+  /** What each worker process adds to its own `service.json`; the executions then only accept and follow runs. */
+  readonly workers?: readonly Readonly<Record<string, unknown>>[];
   /** What every process is told, beside where the others are. */
   readonly env?: Readonly<Record<string, string>>;
   /** What holds the record of a cluster on shared servers; Cassandra when absent. */
@@ -47,6 +49,7 @@ export interface Cluster extends AsyncDisposable {
   readonly threads: readonly Replica[];
   readonly executions: readonly Replica[];
   readonly memories: readonly Replica[];
+  readonly workers: readonly Replica[];
   /** All of them, in the order in which they are started. */
   readonly replicas: readonly Replica[];
 }
@@ -103,6 +106,7 @@ async function openClusterOn(ground: Ground, options: ClusterOptions): Promise<C
     ...{ THREADS_ADDRESS: targetOf(ports.threads), EXECUTION_ADDRESS: targetOf(ports.execution) },
     ...{ MEMORY_ADDRESS: targetOf(ports.memory) },
     ...options.env,
+    ...(options.workers ? { ROLE: 'api' } : {}),
   };
   const of = Object.fromEntries(
     kinds.map((kind) => [
@@ -112,14 +116,21 @@ async function openClusterOn(ground: Ground, options: ClusterOptions): Promise<C
       ),
     ]),
   ) as unknown as Readonly<Record<Kind, readonly Replica[]>>;
+  const workers: Replica[] = [];
+  for (const [index, own] of (options.workers ?? []).entries()) {
+    const { env: place } = opened.use(await makeWorkspace(agent, own));
+    const [port = 0] = await freePorts(1);
+    const role = { kind: 'execution', index, port, env: { ...env, ...place, ROLE: 'worker' } } as const;
+    workers.push(opened.use(replicaOf({ ...role, name: `worker ${index + 1}`, options, earlierEnv: undefined })));
+  }
   // Who calls others comes after them: a process that finds nobody asks again only a little later.
   await startAll([...of.threads, ...of.memory]);
-  await startAll([...of.execution, ...of.gateway]);
+  await startAll([...of.execution, ...workers, ...of.gateway]);
   const everything = opened.move();
   return {
-    ...{ gateways: of.gateway, threads: of.threads, executions: of.execution, memories: of.memory },
+    ...{ gateways: of.gateway, threads: of.threads, executions: of.execution, memories: of.memory, workers },
     urls: of.gateway.map(({ address }) => `http://${address}`),
-    replicas: kinds.flatMap((kind) => of[kind]),
+    replicas: [...kinds.flatMap((kind) => of[kind]), ...workers],
     [Symbol.asyncDispose]: () => everything.disposeAsync(),
   };
 }
@@ -143,15 +154,17 @@ const targetOf = (ports: readonly number[]): string => `ipv4:${ports.map((port) 
 interface Placed {
   readonly kind: Kind;
   readonly index: number;
+  /** Absent: that of its kind. */
+  readonly name?: string;
   readonly port: number;
   readonly env: Readonly<Record<string, string>>;
   readonly options: ClusterOptions;
   readonly earlierEnv: Readonly<Record<string, string>> | undefined;
 }
 
-function replicaOf({ kind, index, port, env, options: { earlier, onLine, onEnd }, earlierEnv }: Placed): Replica {
+function replicaOf({ kind, index, name, port, env, options: { earlier, onLine, onEnd }, earlierEnv }: Placed): Replica {
   return createReplica({
-    name: `${kind} ${index + 1}`,
+    name: name ?? `${kind} ${index + 1}`,
     address: `127.0.0.1:${port}`,
     entry: entryOf(thisVersion, kind),
     env: { ...readBy(kind, env), [kind === 'gateway' ? 'PORT' : 'GRPC_PORT']: String(port) },

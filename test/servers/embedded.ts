@@ -3,6 +3,8 @@ import { makeWorkspace } from './standalone.ts';
 
 export interface Embedded extends AsyncDisposable {
   readonly url: string;
+  /** The one address in front of all gateways, where there are several and `url` names them in turn. */
+  readonly origin?: string;
 }
 
 /**

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { processEnv } from '@agent-workflow/kit/env';
 import { startProcess, type ServiceProcess } from './process.ts';
 
 /** The service as a process of its own: what a user starts. */
@@ -33,16 +34,44 @@ export interface Workspace extends AsyncDisposable {
 
 const thisVersion = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Makes the folder; `agent` is a file of `test/agents`, without its ending. `service` adds to `service.json`. */
+/** A file of `test/agents`, without its ending, as `service.json` names it from anywhere. */
+export const agentAt = (agent: string, root = thisVersion): string =>
+  `${join(root, 'test', 'agents', `${agent}.ts`)}:graph`;
+
+/** The ways in which a run of a suite may have the agents of its tests: see {@link agentsAre}. */
+const ways = ['unnamed', 'default', 'named'] as const;
+
+/**
+ * How this run of a suite has the agent of each test (`AGENTS`): `unnamed`, alone and without a name; `default`, as the default of two
+ * agents; `named`, as one of two agents that the requests of the test client name.
+ */
+export const agentsAre = readAgentsAre(processEnv()['AGENTS'] ?? 'unnamed');
+
+function readAgentsAre(given: string): (typeof ways)[number] {
+  const way = ways.find((name) => name === given);
+  if (way === undefined) throw new Error(`AGENTS must be one of ${ways.join(', ')}, not ${given}`);
+  return way;
+}
+
+/** The name under which callers know the agent of a test. */
+export const testedAgent = agentsAre === 'unnamed' ? 'default' : 'tested';
+
+const withAgents = (tested: string, other: string): Readonly<Record<string, unknown>> =>
+  agentsAre === 'unnamed'
+    ? { agent: tested }
+    : { agents: { other, [testedAgent]: tested }, default_agent: testedAgent };
+
+/** Makes the folder; `agent` is a file of `test/agents`, without its ending. `service` adds to `service.json`; agents that it has replace it. */
 export async function makeWorkspace(
   agent: string | null,
   service: Readonly<Record<string, unknown>> = {},
   root = thisVersion,
 ): Promise<Workspace> {
   const folder = await mkdtemp(join(tmpdir(), 'agent-workflow-'));
-  const module = join(root, 'test', 'agents', `${String(agent)}.ts`);
   const config = join(folder, 'service.json');
-  await writeFile(config, JSON.stringify({ agent: agent === null ? null : `${module}:graph`, ...service }));
+  const held = agent === null ? { agent } : withAgents(agentAt(agent, root), agentAt('clerk', root));
+  const isGiven = 'agents' in service || 'agent' in service;
+  await writeFile(config, JSON.stringify({ ...(isGiven ? {} : held), ...service }));
   return {
     folder,
     env: { SERVICE_CONFIG: config, DATA_DIR: join(folder, 'data') },

@@ -24,7 +24,7 @@ export const getCheckpoint = endpoint({
     const { checkpoint, state } = await threads.getCheckpoint({ owner, threadId, checkpointId }, call);
     return jsonObject({
       checkpoint: checkpointText(checkpoint, threadId),
-      state: stateText(state, await fieldDefaults(execution, call)),
+      state: stateText(state, await fieldDefaults(execution, state, call)),
       ...truncationOf(state),
     });
   },

@@ -2,6 +2,7 @@ import type { Log } from '@agent-workflow/kit/log';
 import type { Execution } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type {
+  AgentCalls,
   FileCalls,
   HistoryCalls,
   IdempotencyCalls,
@@ -27,7 +28,8 @@ export interface Services {
     MessageCalls &
     HistoryCalls &
     IdempotencyCalls &
-    FileCalls;
+    FileCalls &
+    AgentCalls;
   readonly execution: Execution;
   readonly memory: Memory;
   /** For `/readyz`. */
@@ -57,6 +59,7 @@ type Given<P extends TSchema, I extends TSchema> = Route &
     | 'access'
     | 'reply'
     | 'startsRun'
+    | 'isOfAgent'
     | 'takesFile'
     | 'takesTicket'
     | 'takesLastEventId'

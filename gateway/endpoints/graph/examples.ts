@@ -185,6 +185,7 @@ export const fixThread: Example = {
     success: true,
     message: 'nothing was broken',
     removed_count: 0,
+    agent: 'default',
     state: {
       user_name: '',
       context: [

@@ -1,5 +1,5 @@
 import { jsonObject, jsonText } from '../../http/json.ts';
-import { GraphReply } from '../../schemas/graph.ts';
+import { GraphQuery, GraphReply } from '../../schemas/graph.ts';
 import { endpoint } from '../common/services.ts';
 import * as examples from './examples.ts';
 
@@ -9,14 +9,16 @@ export const getGraph = endpoint({
   tag: 'graph',
   summary: 'Get the graph: nodes, edges and a drawing',
   description:
-    'The nodes and edges of the agent, and the same as a drawing in Mermaid. 404 when the service has no agent.',
+    'The nodes and edges of an agent, and the same as a drawing in Mermaid. 404 when there is no such agent.',
   example: examples.getGraph,
   method: 'GET',
   path: '/v1/graph',
+  isOfAgent: true,
   access: { resource: 'graph', action: 'read' },
+  input: GraphQuery,
   reply: GraphReply,
-  handle: async ({ call }, { execution }) => {
-    const { graphJson, fieldsJson } = await execution.getGraph({}, call());
+  handle: async ({ input, call }, { execution }) => {
+    const { graphJson, fieldsJson } = await execution.getGraph(input, call());
     const graph = jsonText(graphJson);
     const shown = toClientGraph(JSON.parse(graph) as Drawing, JSON.parse(jsonText(fieldsJson)) as object);
     return `${jsonObject({ graph }).slice(0, -1)},${JSON.stringify(shown).slice(1)}`;

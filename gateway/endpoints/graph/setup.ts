@@ -1,5 +1,6 @@
 import { SetUp, SetupInput } from '../../schemas/graph.ts';
 import { endpoint } from '../common/services.ts';
+import { agentOf } from '../common/named-agent.ts';
 import { boundedTools, toRemoteTool } from '../runs/run-request.ts';
 import * as examples from './examples.ts';
 
@@ -13,12 +14,13 @@ export const setUpTools = endpoint({
   example: examples.setUpTools,
   method: 'POST',
   path: '/v1/graph/setup',
+  isOfAgent: true,
   access: { resource: 'graph', action: 'invoke' },
   input: SetupInput,
   reply: SetUp,
   handle: async ({ input, owner, call }, { execution, tools: toolStore }) => {
     const tools = boundedTools(input.tools.map(toRemoteTool));
-    await execution.checkTools({ tools }, call());
+    await execution.checkTools({ tools, ...agentOf(input.config ?? {}) }, call());
     await toolStore.put(owner, tools);
     const message = `${String(tools.length)} ${tools.length === 1 ? 'tool' : 'tools'} set up`;
     return JSON.stringify({

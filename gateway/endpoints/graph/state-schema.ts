@@ -1,6 +1,6 @@
-import { jsonObject, jsonText } from '../../http/json.ts';
-import { StateSchema } from '../../schemas/graph.ts';
+import { GraphQuery, StateSchema } from '../../schemas/graph.ts';
 import { endpoint } from '../common/services.ts';
+import { schemaReply } from './schema-text.ts';
 import * as examples from './examples.ts';
 
 /** The fields of the graph's state; also as one JSON Schema. */
@@ -9,31 +9,13 @@ export const getStateSchema = endpoint({
   tag: 'graph',
   summary: 'Get the fields of the state',
   description:
-    'Each field of the state of a thread with its type, default and description, also as one JSON Schema. 404 when the service has no agent.',
+    'Each field of the state of a thread with its type, default, description and the JSON Schema of its values, also as one JSON Schema. 404 when there is no such agent.',
   example: examples.getStateSchema,
   method: 'GET',
   path: '/v1/graph:StateSchema',
+  isOfAgent: true,
   access: { resource: 'graph', action: 'read' },
+  input: GraphQuery,
   reply: StateSchema,
-  handle: async ({ call }, { execution }) => {
-    const { fieldsJson } = await execution.getGraph({}, call());
-    const fields = jsonText(fieldsJson);
-    const schema = toJsonSchema(JSON.parse(fields) as Fields);
-    return `${jsonObject({ fields }).slice(0, -1)},${JSON.stringify(schema).slice(1)}`;
-  },
+  handle: async ({ input, call }, { execution }) => schemaReply((await execution.getGraph(input, call())).fieldsJson),
 });
-
-type Fields = Readonly<Record<string, Readonly<Record<string, unknown>> & { readonly type: string }>>;
-
-/** A field that takes any value has no type in JSON Schema. */
-function toJsonSchema(fields: Fields): object {
-  const entries = Object.entries(fields);
-  const properties = Object.fromEntries(
-    entries.map(([name, { required: _required, type, ...field }]) => [
-      name,
-      type === 'any' ? field : { type, ...field },
-    ]),
-  );
-  const required = entries.filter(([, field]) => field['required'] === true).map(([name]) => name);
-  return { type: 'object', properties, required };
-}

@@ -1,6 +1,6 @@
-import { Type } from 'typebox';
 import { endpoint } from '../common/services.ts';
 import * as examples from './examples.ts';
+import { Type } from '../../schemas/builders.ts';
 
 /** Whether the process is alive: no service is called. */
 export const healthz = endpoint({

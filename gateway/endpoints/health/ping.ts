@@ -1,6 +1,6 @@
-import { Type } from 'typebox';
 import { endpoint } from '../common/services.ts';
 import * as examples from './examples.ts';
+import { Type } from '../../schemas/builders.ts';
 
 /** Whether the gateway answers and the caller's credentials are valid. */
 export const ping = endpoint({

@@ -3,20 +3,20 @@ import { exampleIds } from '../common/example-ids.ts';
 
 export const listMessages: Example = {
   params: { thread_id: exampleIds.thread },
-  query: { search: 'hello' },
+  query: { search: 'hello', order: 'desc' },
   reply: {
     messages: [
-      {
-        message_id: exampleIds.message,
-        role: 'user',
-        content: [{ type: 'text', text: 'Hello' }],
-        timestamp: '2026-02-05T12:00:00.000Z',
-        checkpoint_id: exampleIds.checkpoint,
-      },
       {
         message_id: '019c2f6e-a000-7a10-8000-3b5c9d1e7f30',
         role: 'assistant',
         content: [{ type: 'text', text: 'Hello! What can I do for you?' }],
+        timestamp: '2026-02-05T12:00:00.000Z',
+        checkpoint_id: exampleIds.checkpoint,
+      },
+      {
+        message_id: exampleIds.message,
+        role: 'user',
+        content: [{ type: 'text', text: 'Hello' }],
         timestamp: '2026-02-05T12:00:00.000Z',
         checkpoint_id: exampleIds.checkpoint,
       },

@@ -5,12 +5,13 @@ import { nextPage, pageOf } from '../common/page.ts';
 import { endpoint } from '../common/services.ts';
 import * as examples from './examples.ts';
 
-/** The messages of a thread, oldest first. */
+/** The messages of a thread, in the order of its log or in the reverse order. */
 export const listMessages = endpoint({
   name: 'listMessages',
   tag: 'messages',
-  summary: 'List the messages of a thread, oldest first',
-  description: 'The whole log of a thread, oldest first, in pages: also what the agent has summarised.',
+  summary: 'List the messages of a thread, oldest or newest first',
+  description:
+    'The whole log of a thread, in pages: also what the agent has summarised. `order=desc` begins at its end.',
   example: examples.listMessages,
   method: 'GET',
   path: '/v1/threads/{thread_id}/messages',
@@ -19,7 +20,8 @@ export const listMessages = endpoint({
   input: MessagesQuery,
   reply: MessageList,
   handle: async ({ params, input, owner, call }, { threads }) => {
-    const page = await threads.listMessages({ owner, threadId: params.thread_id, ...pageOf(input) }, call());
+    const order = input.order === 'desc' && { newestFirst: true };
+    const page = await threads.listMessages({ owner, threadId: params.thread_id, ...pageOf(input), ...order }, call());
     return jsonObject({ messages: jsonText(page.messagesJson), ...nextPage(page.cursor) });
   },
 });

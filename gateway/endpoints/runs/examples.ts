@@ -11,6 +11,7 @@ export const getRun: Example = {
   reply: {
     run_id: exampleIds.run,
     thread_id: exampleIds.thread,
+    agent: 'default',
     status: 'completed',
     created_at: '2026-02-05T12:00:00.000Z',
     updated_at: '2026-02-05T12:00:00.000Z',
@@ -119,6 +120,7 @@ export const listOwnRuns: Example = {
       {
         run_id: exampleIds.run,
         thread_id: exampleIds.thread,
+        agent: 'default',
         status: 'completed',
         created_at: '2026-02-05T12:00:00.000Z',
         updated_at: '2026-02-05T12:00:00.000Z',
@@ -138,6 +140,7 @@ export const listRuns: Example = {
       {
         run_id: exampleIds.run,
         thread_id: exampleIds.thread,
+        agent: 'default',
         status: 'completed',
         created_at: '2026-02-05T12:00:00.000Z',
         updated_at: '2026-02-05T12:00:00.000Z',

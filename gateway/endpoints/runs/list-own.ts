@@ -10,7 +10,7 @@ export const listOwnRuns = endpoint({
   tag: 'runs',
   summary: 'List the runs of all threads, newest first',
   description:
-    'The runs of the owner, newest first by the time of their acceptance, in pages; `status` selects some of them. A page reads at most 2,000 runs. Where few of those match, it holds fewer than `limit`, or none, with `has_more: true`: continue with `cursor` until `has_more` is `false`.',
+    'The runs of the owner, newest first by the time of their acceptance, in pages; `status` and `agent` select some of them. A page reads at most 2,000 runs. Where few of those match, it holds fewer than `limit`, or none, with `has_more: true`: continue with `cursor` until `has_more` is `false`.',
   example: examples.listOwnRuns,
   method: 'GET',
   path: '/v1/runs',
@@ -19,7 +19,12 @@ export const listOwnRuns = endpoint({
   reply: OwnRunList,
   handle: async ({ owner, input, call }, { threads }) => {
     const { limit, cursor: after } = pageOf({ ...input, offset: 0 });
-    const request = { owner, limit, statuses: input.status ?? [], ...(after !== undefined && { cursor: after }) };
+    const { status: statuses = [], agent } = input;
+    const request = {
+      ...{ owner, limit, statuses },
+      ...(agent !== undefined && { agent }),
+      ...(after !== undefined && { cursor: after }),
+    };
     const { runs, cursor } = await threads.listOwnRuns(request, call());
     return JSON.stringify({ runs: runs.map(toRunItem), has_more: cursor !== undefined, cursor });
   },

@@ -1,3 +1,4 @@
+import { defaultAgent } from '@agent-workflow/kit/agents';
 import type { Run } from '@agent-workflow/protos/threads';
 import { fromUsageJson, toUsageItem } from '@agent-workflow/protos/usage';
 import { wireCodeOf } from '../../http/errors.ts';
@@ -6,6 +7,8 @@ import { wireCodeOf } from '../../http/errors.ts';
 export const toRunItem = (run: Run): Record<string, unknown> => ({
   run_id: run.runId,
   thread_id: run.threadId,
+  agent: run.agent ?? defaultAgent,
+  revision: run.revision,
   status: run.status,
   created_at: new Date(run.createdAt).toISOString(),
   updated_at: new Date(run.updatedAt).toISOString(),

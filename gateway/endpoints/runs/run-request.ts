@@ -4,6 +4,7 @@ import type { Granularity } from '@agent-workflow/protos/lists';
 import { idText } from '@agent-workflow/protos/message';
 import { invalidAt } from '../../http/fields.ts';
 import { jsonBytes } from '../../http/json.ts';
+import { agentOf } from '../common/named-agent.ts';
 import { boundedBytes, metadataBytes, tooLarge } from '../common/bounded.ts';
 import type { RunInput } from '../../schemas/graph.ts';
 import type { EndpointRequest } from '../../http/endpoint.ts';
@@ -13,7 +14,7 @@ import { configOf } from './run-config.ts';
 
 /** The body of invoke, stream and `POST /v1/runs` as a run to start. */
 export async function toStartRequest(
-  { input, owner, user, requestId, newId, idempotency, at }: EndpointRequest<unknown, RunInput>,
+  { input, owner, user, agent, requestId, newId, idempotency, at }: EndpointRequest<unknown, RunInput>,
   granularity: Granularity,
   { tools: toolStore, secured }: Pick<Services, 'tools' | 'secured'>,
 ): Promise<StartRequest> {
@@ -41,6 +42,8 @@ export async function toStartRequest(
       threadIdIsNew: idempotency.onceKey === undefined,
     }),
     ...thread,
+    // For another agent than this the caller may not be authorized.
+    ...(agent !== undefined && { agent }),
     ...(nodeConfig && { configJson: jsonBytes(nodeConfig) }),
     ...(initialState && { initialStateJson: boundedBytes(initialState, ['body', 'initial_state'], sizes.state) }),
     ...(resume !== undefined && { resumeJson: boundedBytes(resume, ['body', 'resume'], sizes.resume) }),
@@ -51,6 +54,7 @@ export async function toStartRequest(
 function threadOf(config: NonNullable<RunInput['config']>): Partial<StartRequest> {
   const { thread_id: threadId, thread_name: threadName, metadata } = config;
   return {
+    ...agentOf(config),
     ...(threadId !== undefined && { threadId: idText(threadId) }),
     ...(threadName !== undefined && { threadName }),
     ...(metadata && { threadMetadataJson: metadataBytes(metadata, ['body', 'config', 'metadata']) }),
@@ -70,7 +74,14 @@ export function boundedTools(tools: readonly RemoteTool[]): readonly RemoteTool[
 
 /** The request's own tools come first and replace those of the same name that were set up. */
 const mergeTools = (own: readonly RemoteTool[], setUp: readonly RemoteTool[]): readonly RemoteTool[] =>
-  setUp.length === 0 ? own : [...own, ...setUp.filter(({ name }) => !own.some((tool) => tool.name === name))];
+  setUp.length === 0
+    ? own
+    : [
+        ...own,
+        ...setUp
+          .filter(({ name }) => !own.some((tool) => tool.name === name))
+          .map((tool) => ({ ...tool, isSetUp: true })),
+      ];
 
 export const toRemoteTool = (tool: NonNullable<RunInput['tools']>[number]): RemoteTool => ({
   nodeName: tool.node_name ?? '',

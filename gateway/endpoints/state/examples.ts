@@ -4,6 +4,7 @@ import { exampleIds } from '../common/example-ids.ts';
 export const getState: Example = {
   params: { thread_id: exampleIds.thread },
   reply: {
+    agent: 'default',
     state: {
       user_name: '',
       context: [
@@ -29,6 +30,7 @@ export const updateState: Example = {
   params: { thread_id: exampleIds.thread },
   body: { config: {}, state: { user_name: 'Ada' } },
   reply: {
+    agent: 'default',
     state: {
       user_name: 'Ada',
       context: [

@@ -1,6 +1,8 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
 import type { Execution } from '@agent-workflow/protos/execution';
+import type { State } from '@agent-workflow/protos/threads';
+import { LRUCache } from 'lru-cache';
 import { jsonText } from '../../http/json.ts';
 
 /** Field name to the JSON text of its default; fields without one are absent. */
@@ -9,20 +11,30 @@ export type FieldDefaults = Readonly<Record<string, string>>;
 /** Milliseconds. A graph changes only with a new release of the execution service. */
 const cacheMs = 10_000;
 
-const cache = new WeakMap<Execution, { readonly until: number; readonly defaults: FieldDefaults }>();
+/** Agents whose defaults are cached. */
+const maxAgents = 1000;
 
-/** The defaults of the graph's fields; none when there is no graph. */
-export async function fieldDefaults(execution: Execution, call: Call): Promise<FieldDefaults> {
-  const known = cache.get(execution);
-  if (known && known.until > Date.now()) return known.defaults;
-  const defaults = await readDefaults(execution, call);
-  cache.set(execution, { until: Date.now() + cacheMs, defaults });
+const caches = new WeakMap<Execution, LRUCache<string, FieldDefaults>>();
+
+/** The defaults of the fields of a thread's agent; none where there is no such agent any more. */
+export async function fieldDefaults(
+  execution: Execution,
+  { agent }: Pick<State, 'agent'>,
+  call: Call,
+): Promise<FieldDefaults> {
+  const cache = caches.get(execution) ?? new LRUCache({ max: maxAgents, ttl: cacheMs });
+  caches.set(execution, cache);
+  const name = agent ?? '';
+  const known = cache.get(name);
+  if (known) return known;
+  const defaults = await readDefaults(execution, agent, call);
+  cache.set(name, defaults);
   return defaults;
 }
 
-async function readDefaults(execution: Execution, call: Call): Promise<FieldDefaults> {
+async function readDefaults(execution: Execution, agent: string | undefined, call: Call): Promise<FieldDefaults> {
   try {
-    const { fieldsJson } = await execution.getGraph({}, call);
+    const { fieldsJson } = await execution.getGraph(agent === undefined ? {} : { agent }, call);
     const fields = JSON.parse(jsonText(fieldsJson)) as Record<string, { readonly default?: unknown }>;
     const given = Object.entries(fields).filter(([, field]) => field.default !== undefined);
     return Object.fromEntries(given.map(([name, field]) => [name, JSON.stringify(field.default)]));

@@ -28,5 +28,5 @@ export async function readState(
 ): Promise<string> {
   const call = begin();
   const state = await threads.getState({ owner, threadId }, call);
-  return stateReply(state, await fieldDefaults(execution, call));
+  return stateReply(state, await fieldDefaults(execution, state, call));
 }

@@ -4,7 +4,10 @@ import type { FieldDefaults } from './field-defaults.ts';
 
 /** A state as JSON text of a reply. */
 export const stateReply = (state: State, defaults: FieldDefaults): string =>
-  jsonObject({ state: stateText(state, defaults), ...truncationOf(state) });
+  jsonObject({ state: stateText(state, defaults), ...agentOf(state), ...truncationOf(state) });
+
+const agentOf = ({ agent }: State): Readonly<Record<string, string>> =>
+  agent === undefined ? {} : { agent: JSON.stringify(agent) };
 
 /** `context_truncated`, when older messages of the context do not fit the reply. */
 export const truncationOf = ({ contextTruncated }: State): Readonly<Record<string, string>> =>

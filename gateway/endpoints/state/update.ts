@@ -27,6 +27,6 @@ export const updateState = endpoint({
     const stateJson = boundedBytes(input.state, ['body', 'state'], sizes.state);
     const call = begin();
     const state = await execution.updateState({ owner, threadId: params.thread_id, stateJson, ...idempotency }, call);
-    return stateReply(state, await fieldDefaults(execution, call));
+    return stateReply(state, await fieldDefaults(execution, state, call));
   },
 });

@@ -13,6 +13,7 @@ export const listThreads: Example = {
         created_at: '2026-02-05T12:00:00.000Z',
         updated_at: '2026-02-05T12:00:00.000Z',
         run_id: exampleIds.run,
+        agent: 'default',
       },
     ],
     has_more: false,
@@ -29,6 +30,7 @@ export const getThread: Example = {
     created_at: '2026-02-05T12:00:00.000Z',
     updated_at: '2026-02-05T12:00:00.000Z',
     run_id: exampleIds.run,
+    agent: 'default',
     thread_data: {
       thread: {
         thread_id: exampleIds.thread,
@@ -38,6 +40,7 @@ export const getThread: Example = {
         created_at: '2026-02-05T12:00:00.000Z',
         updated_at: '2026-02-05T12:00:00.000Z',
         run_id: exampleIds.run,
+        agent: 'default',
       },
     },
   },
@@ -56,6 +59,7 @@ export const forkThread: Example = {
     created_at: '2026-02-05T12:00:00.000Z',
     updated_at: '2026-02-05T12:00:00.000Z',
     run_id: null,
+    agent: 'default',
     thread_data: {
       thread: {
         thread_id: '019c2f6e-a000-7a10-8000-3b5c9d1e7f30',
@@ -65,6 +69,7 @@ export const forkThread: Example = {
         created_at: '2026-02-05T12:00:00.000Z',
         updated_at: '2026-02-05T12:00:00.000Z',
         run_id: null,
+        agent: 'default',
       },
     },
   },

@@ -12,4 +12,4 @@ export function detailsOf(thread: Thread, owner: string): string {
 export const threadText = (thread: Thread, owner: string): string =>
   `{"thread_id":${JSON.stringify(thread.threadId)},"thread_name":${textOrNull(thread.threadName)},` +
   `"user_id":${textOrNull(userIdOf(owner))},"metadata":${thread.metadataJson ? jsonText(thread.metadataJson) : 'null'},` +
-  `"created_at":${timeText(thread.createdAt)},"updated_at":${timeText(thread.updatedAt)},"run_id":${textOrNull(thread.runId)}}`;
+  `"created_at":${timeText(thread.createdAt)},"updated_at":${timeText(thread.updatedAt)},"run_id":${textOrNull(thread.runId)},"agent":${textOrNull(thread.agent)}}`;

@@ -5,7 +5,8 @@ import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { ConfigError } from '@agent-workflow/kit/env';
 import { isCompiledGraph } from '@agent-workflow/graph/build/graph';
-import { loadAgent } from './load.ts';
+import type { Agents } from '../record/agents.ts';
+import { loadAgents } from './load.ts';
 
 const folder = await mkdtemp(join(tmpdir(), 'load-'));
 test.after.always(async () => rm(folder, { recursive: true }));
@@ -54,6 +55,10 @@ test.before(async () => {
   await put('node_modules/old-agent/main.mjs', source());
 });
 
+/** What `service.json` says with one agent that has no name. */
+const loadOne = (agent: string | undefined): Promise<Agents> =>
+  loadAgents({ agent, agents: undefined, defaultAgent: undefined, folder });
+
 for (const [what, location] of [
   ['a JavaScript file', 'agent.js:graph'],
   ['a file named from here', './agent.js:graph'],
@@ -66,7 +71,9 @@ for (const [what, location] of [
   ['a file inside a package', 'old-agent/main.mjs:graph'],
 ] as const) {
   test.serial(`the graph is loaded from ${what}`, async (t) => {
-    t.true(isCompiledGraph(await loadAgent(location, folder)));
+    const { list, areNamed } = await loadOne(location);
+    t.deepEqual([areNamed, list.map(({ name }) => name)], [false, ['default']]);
+    t.true(isCompiledGraph(list[0]?.graph));
   });
 }
 
@@ -101,13 +108,46 @@ for (const [location, reason] of [
   ['unjoined.ts:graph', `"unjoined.ts" does not load: Error: no edge leaves START (${folder}/unjoined.ts:3:71)`],
 ] as const) {
   test.serial(`${JSON.stringify(location)} is refused with one line that says why`, async (t) => {
-    const error = await t.throwsAsync(loadAgent(location, folder), { instanceOf: ConfigError });
+    const error = await t.throwsAsync(loadOne(location), { instanceOf: ConfigError });
     t.is(error.message, `agent ${JSON.stringify(location)}: ${reason}`);
   });
 }
 
 test.serial('a module that imports one that is not there is refused with one line that names it', async (t) => {
-  const error = await t.throwsAsync(loadAgent('imports.js:graph', folder), { instanceOf: ConfigError });
+  const error = await t.throwsAsync(loadOne('imports.js:graph'), { instanceOf: ConfigError });
   t.regex(error.message, /^agent "imports\.js:graph": "imports\.js" does not load: .*gone\.js.*imports\.js:1:11\)$/);
   t.notRegex(error.message, /\n/);
+});
+
+test.serial('without an agent there is none', async (t) => {
+  const { list, find } = await loadOne(undefined);
+  t.deepEqual([list, find(undefined), find('default')], [[], undefined, undefined]);
+});
+
+test.serial('several agents are found by their names, and the default without one', async (t) => {
+  const agents = [
+    { name: 'one', location: 'agent.js:graph' },
+    { name: 'two', location: './typed.ts:graph', description: 'Is typed.' },
+  ];
+  const loaded = await loadAgents({ agent: undefined, agents, defaultAgent: 'two', folder });
+  t.true(loaded.areNamed);
+  t.like(loaded.list, [{ name: 'one' }, { name: 'two', description: 'Is typed.' }]);
+  t.is(loaded.find('one'), loaded.list[0]);
+  t.is(loaded.find(undefined), loaded.list[1]);
+  t.is(loaded.find('default'), undefined);
+  const without = await loadAgents({ agent: undefined, agents, defaultAgent: undefined, folder });
+  t.is(without.find(undefined), undefined);
+});
+
+test.serial('of several agents the first that does not load is refused by its name', async (t) => {
+  const agents = ['agent.js:graph', 'empty.js:graph', 'throws.js:graph'].map((location, index) => ({
+    ...{ location, name: `agent-${String(index)}` },
+  }));
+  const error = await t.throwsAsync(loadAgents({ agent: undefined, agents, defaultAgent: undefined, folder }), {
+    instanceOf: ConfigError,
+  });
+  t.is(
+    error.message,
+    `agents.agent-1 "empty.js:graph": empty.js exports no "graph", only nothing (${folder}/empty.js:1:1)`,
+  );
 });

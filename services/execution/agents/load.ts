@@ -1,14 +1,36 @@
 import { inFile, loadExport, misnamed } from '@agent-workflow/runtime/load';
+import type { ServiceFile } from '@agent-workflow/runtime/service-file';
+import { namedAgents, unnamedAgent, type Agents } from '../record/agents.ts';
 import { codeOrigins } from '../watchdog/code.ts';
 import { isCompiledGraph, type CompiledGraph } from '@agent-workflow/graph/build/graph';
+
+/**
+ * Loads the agents that `service.json` names.
+ * @throws ConfigError: one line that says what is wrong and where.
+ */
+export async function loadAgents({
+  agent,
+  agents,
+  defaultAgent,
+  folder,
+}: Pick<ServiceFile, 'agent' | 'agents' | 'defaultAgent' | 'folder'>): Promise<Agents> {
+  if (!agents) return unnamedAgent(agent === undefined ? undefined : await loadAgent(agent, folder));
+  const loaded = [];
+  // One after the other, so that the first that is wrong is the one that is reported.
+  for (const { name, location, description } of agents) {
+    const graph = await loadAgent(location, folder, `agents.${name}`);
+    loaded.push({ name, graph, ...(description === undefined ? {} : { description }) });
+  }
+  return namedAgents(loaded, defaultAgent);
+}
 
 /**
  * Loads the graph that `service.json` names as `<module>:<object>`: a file relative to `folder`, TypeScript or JavaScript,
  * or a package that is installed there.
  * @throws ConfigError: one line that says what is wrong and where.
  */
-export async function loadAgent(location: string, folder: string): Promise<CompiledGraph> {
-  const named = { what: 'agent', location, folder };
+async function loadAgent(location: string, folder: string, what = 'agent'): Promise<CompiledGraph> {
+  const named = { what, location, folder };
   const graph = await codeOrigins.run({}, async () => loadExport(named));
   if (isCompiledGraph(graph)) return graph;
   const name = location.slice(location.lastIndexOf(':') + 1);

@@ -1,7 +1,7 @@
 import { invalid } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { requestContext, type RequestContext } from '@agent-workflow/kit/request-context';
-import type { StartRequest } from '@agent-workflow/protos/execution';
+import type { RemoteTool, StartRequest } from '@agent-workflow/protos/execution';
 import { answeredCalls, type Message } from '@agent-workflow/protos/message';
 import type { AcceptRunRequest } from '@agent-workflow/protos/threads';
 import { nodeNames, type CompiledGraph } from '@agent-workflow/graph/build/graph';
@@ -40,6 +40,15 @@ export function toAcceptRequest(graph: CompiledGraph, request: StartRequest, thr
     runIdIsNew: request.runIdIsNew === true,
     threadIdIsNew: request.threadId === undefined || request.threadIdIsNew === true,
   };
+}
+
+/** The request without the tools that were set up for other agents than this: whose name is a tool's of the graph, or whose node it lacks. */
+export function withFittingTools(graph: CompiledGraph, request: StartRequest): StartRequest {
+  if (!request.tools.some(({ isSetUp }) => isSetUp)) return request;
+  const names = new Set(graph.tools.map(({ name }) => name));
+  const fits = ({ name, nodeName }: RemoteTool): boolean =>
+    !names.has(name) && (nodeName === '' || graph.nodes.has(nodeName));
+  return { ...request, tools: request.tools.filter((tool) => !tool.isSetUp || fits(tool)) };
 }
 
 /** @throws Invalid naming the first tool of the caller that the graph has no room for. */

@@ -1,16 +1,16 @@
-import { isServiceError, notFound } from '@agent-workflow/kit/errors';
+import { isServiceError } from '@agent-workflow/kit/errors';
 import type { Log } from '@agent-workflow/kit/log';
 import type { Health } from '@agent-workflow/runtime/health';
 import type { Execution } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type { Threads } from '@agent-workflow/protos/threads';
-import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
-import { allFields } from '@agent-workflow/graph/state/merge';
+import type { Agents } from '../record/agents.ts';
 import type { RunControl } from '../ports/control.ts';
 import type { RunLog } from '../ports/log.ts';
 import type { RunQueue } from '../ports/queue.ts';
 import type { Worker } from '../worker/worker.ts';
 import { refuseTools } from './accept-request.ts';
+import { agentInConfig, agentNamed, describeAgent, describeGraph, listAgents } from './agents.ts';
 import { deleteThread } from './delete-thread.ts';
 import type { EndWatch } from './end-watch.ts';
 import { createFollow, createStartedRuns } from './follow.ts';
@@ -19,8 +19,7 @@ import { createFinishStop, createRunAside } from './stop.ts';
 import { createStateWriter } from './write-state.ts';
 
 interface ExecutionOptions {
-  /** Absent: no agent is configured, and there is nothing to run. */
-  readonly graph: CompiledGraph | undefined;
+  readonly agents: Agents;
   readonly threads: Threads;
   readonly memory: Memory;
   readonly queue: RunQueue;
@@ -32,26 +31,21 @@ interface ExecutionOptions {
   readonly endWatch: Pick<EndWatch, 'watch'>;
   /** The health of the process. */
   readonly health: Pick<Health, 'degraded'>;
-  /** Runs that may wait in the queue; while so many do, no more are accepted. */
-  readonly backlog: number;
+  /** Runs that may wait in the queue, of all agents and of one; while so many do, no more are accepted. */
+  readonly backlog: { readonly all: number; readonly perAgent: number };
 }
 
 /** The execution service: one function for each RPC. */
 export function createExecution(options: ExecutionOptions): Execution {
-  const { threads, log } = options;
-  const writeState = createStateWriter(threads);
+  const { agents, threads, log } = options;
+  const writeState = createStateWriter(threads, agents);
   const started = createStartedRuns();
   const runAside = createRunAside(log);
   const finishStop = createFinishStop({ ...options, runAside });
   const { wait, follow } = createFollow({ ...options, started });
 
-  const graphOf = (): CompiledGraph => {
-    if (!options.graph) throw notFound('no agent is configured');
-    return options.graph;
-  };
-
   return {
-    start: createStart({ ...options, graphOf, started, finishStop, runAside }),
+    start: createStart({ ...options, started, finishStop, runAside }),
     wait,
     follow,
 
@@ -63,19 +57,23 @@ export function createExecution(options: ExecutionOptions): Execution {
     },
 
     checkTools: (request) => {
-      refuseTools(graphOf(), request);
+      refuseTools(agentInConfig(agents, request.agent).graph, request);
       return Promise.resolve({});
     },
 
-    getGraph: () => {
-      const { drawing, fields } = graphOf();
-      return Promise.resolve({ graphJson: toJson(drawing), fieldsJson: toJson(describe(fields)) });
+    getGraph: ({ agent }) => Promise.resolve(describeGraph(agentNamed(agents, agent).graph)),
+
+    listAgents: () => Promise.resolve({ agents: listAgents(agents) }),
+
+    getAgent: ({ agent: name }) => {
+      const agent = agentNamed(agents, name);
+      return Promise.resolve({ ...describeAgent(agents, agent), graph: describeGraph(agent.graph) });
     },
 
     getHealth: () => Promise.resolve({ degraded: options.health.degraded() }),
 
     updateState: async (request, call) =>
-      writeState(graphOf(), request, call).catch((error: unknown) => {
+      writeState(request, call).catch((error: unknown) => {
         logThrown(log, error, request.threadId);
         throw error;
       }),
@@ -97,13 +95,3 @@ function logThrown(log: Log, error: unknown, threadId: string): void {
   if (isServiceError(error, 'Invalid') && error.cause !== undefined)
     log.warn({ err: error.cause, threadId }, "a reducer threw on a caller's update of the state");
 }
-
-const toJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
-
-const describe = (fields: CompiledGraph['fields']): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(allFields(fields)).map(([name, { type, description, default: fallback, required }]) => [
-      name,
-      { type, description, default: fallback, required },
-    ]),
-  );

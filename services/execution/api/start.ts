@@ -1,24 +1,26 @@
 import { unavailable } from '@agent-workflow/kit/errors';
 import { idFrom } from '@agent-workflow/kit/ids';
 import { toContextHeaders, requestContext } from '@agent-workflow/kit/request-context';
-import type { Execution, StartReply } from '@agent-workflow/protos/execution';
-import type { RunCalls } from '@agent-workflow/protos/threads';
-import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
+import type { Call, Replicas } from '@agent-workflow/protos/call';
+import type { Execution, StartRequest } from '@agent-workflow/protos/execution';
+import type { AcceptRunReply, RunCalls, ThreadReadCalls } from '@agent-workflow/protos/threads';
+import { named, type Agents } from '../record/agents.ts';
 import type { RunnableRun, RunQueue } from '../ports/queue.ts';
 import type { Worker } from '../worker/worker.ts';
-import { refuseTools, toAcceptRequest, traceOfRequest } from './accept-request.ts';
+import { messageField, withFields } from './fields-of-record.ts';
+import { refuseTools, toAcceptRequest, traceOfRequest, withFittingTools } from './accept-request.ts';
+import { createChooseAgent, type ChosenAgent } from './choose-agent.ts';
 import type { StartedRuns } from './follow.ts';
 import type { FinishStop, RunAside } from './stop.ts';
 
 interface StartOptions {
-  /** @throws NotFound when no agent is configured. */
-  readonly graphOf: () => CompiledGraph;
-  readonly threads: RunCalls;
+  readonly agents: Agents;
+  readonly threads: RunCalls & ThreadReadCalls;
   readonly queue: RunQueue;
   /** Absent where this replica accepts runs and drives none. */
   readonly worker: Worker | undefined;
-  /** Runs that may wait in the queue; while so many do, no more are accepted. */
-  readonly backlog: number;
+  /** Runs that may wait in the queue, of all agents and of one; while so many do, no more are accepted. */
+  readonly backlog: { readonly all: number; readonly perAgent: number };
   readonly started: Pick<StartedRuns, 'add'>;
   readonly finishStop: FinishStop;
   readonly runAside: RunAside;
@@ -26,38 +28,80 @@ interface StartOptions {
 
 /** Accepts runs. A thread's idle state and a free slot here let the same write claim the run for this replica's worker. */
 export function createStart(options: StartOptions): Execution['start'] {
-  const { graphOf, threads, queue, worker, backlog, started, finishStop, runAside } = options;
-  return async (request, call) => {
-    const graph = graphOf();
-    const { owner, runId } = request;
+  const { agents, threads, queue, worker, backlog, started, finishStop, runAside } = options;
+  const choose = createChooseAgent(agents, threads);
+
+  /** Offers the run to the record for this agent. A run of another agent is not accepted. */
+  const offer = async (
+    given: StartRequest,
+    threadId: string,
+    { graph, naming }: ChosenAgent,
+    call: Call,
+  ): Promise<AcceptRunReply> => {
+    const { owner, runId } = given;
+    const request = withFittingTools(graph, given);
     refuseTools(graph, request);
-    if (queue.waiting() >= backlog) throw unavailable(`${String(backlog)} runs wait already, which is the limit`);
-    // A repeated request that reaches another replica must name the same thread.
-    const threadId = request.threadId ?? idFrom(runId, 'thread');
-    const accept = toAcceptRequest(graph, request, threadId);
+    const accept = { ...toAcceptRequest(graph, request, threadId), ...naming };
     let slot = worker?.reserve({ owner, threadId, runId });
+    // The replica of the record that accepts the run knows its thread from then on.
+    const replicas: Replicas = new Map();
     try {
-      const reply = await threads.acceptRun({ ...accept, ...(slot ? { claim: slot.intent } : {}) }, call);
+      const reply = await withFields(
+        threads.acceptRun({ ...accept, ...(slot ? { claim: slot.intent } : {}) }, { ...call, replicas }),
+        messageField(
+          ['initialState', 'context'],
+          accept.messages.length - request.messages.length,
+          request.messages.length > 0,
+        ),
+      );
       if (slot && reply.claimed) {
-        slot.run(reply.claimed);
+        slot.run(reply.claimed, replicas);
         slot = undefined;
       }
-      if (reply.runnable) void runAside(queue.enqueue(toRunnable(owner, reply)));
-      started.add(owner, reply.runId);
-      if (reply.stoppedRunId !== undefined) {
-        worker?.forget(owner, reply.threadId);
-        await runAside(finishStop({ owner, runId: reply.stoppedRunId }, call));
-      }
-      return { runId: reply.runId, threadId: reply.threadId, isNewThread: reply.isNewThread, status: reply.status };
+      return reply;
     } finally {
       slot?.release();
     }
   };
+
+  /** The workers of one agent may be away: its runs then take no room from those of other agents. */
+  const refuseBacklog = (agent: string | undefined): void => {
+    if (agent === undefined || queue.waiting(agent) < backlog.perAgent) return;
+    throw unavailable(
+      `${String(backlog.perAgent)} runs of the agent "${agent}" wait already, which is the limit of one agent`,
+    );
+  };
+
+  return async (request, call) => {
+    if (queue.waiting() >= backlog.all)
+      throw unavailable(`${String(backlog.all)} runs wait already, which is the limit`);
+    const { owner, runId } = request;
+    // A repeated request that reaches another replica must name the same thread.
+    const threadId = request.threadId ?? idFrom(runId, 'thread');
+    let of: string | undefined;
+    const reply = await choose(request, call, async (agent) => {
+      of = agent.naming.agent;
+      refuseBacklog(of);
+      return offer(request, threadId, agent, call);
+    });
+    if (reply.runnable) void runAside(queue.enqueue(toRunnable(owner, reply, of)));
+    started.add(owner, reply.runId);
+    if (reply.stoppedRunId !== undefined) {
+      worker?.forget(owner, reply.threadId);
+      await runAside(finishStop({ owner, runId: reply.stoppedRunId }, call));
+    }
+    return { runId: reply.runId, threadId: reply.threadId, isNewThread: reply.isNewThread, status: reply.status };
+  };
 }
 
-const toRunnable = (owner: string, { threadId, runId }: Pick<StartReply, 'threadId' | 'runId'>): RunnableRun => ({
+const toRunnable = (
+  owner: string,
+  { threadId, runId, revision }: Pick<AcceptRunReply, 'threadId' | 'runId' | 'revision'>,
+  agent: string | undefined,
+): RunnableRun => ({
   owner,
   threadId,
   runId,
+  ...named(agent, revision),
   trace: toContextHeaders({ requestId: requestContext().requestId, ...traceOfRequest() }),
 });

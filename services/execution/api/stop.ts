@@ -1,6 +1,7 @@
 import type { Log } from '@agent-workflow/kit/log';
 import type { Call } from '@agent-workflow/protos/call';
 import { publishEnd, type EndParts } from '../events/publish-end.ts';
+import { named } from '../record/agents.ts';
 import type { RunControl } from '../ports/control.ts';
 import type { RunQueue } from '../ports/queue.ts';
 
@@ -35,7 +36,8 @@ export function createFinishStop(options: StopOptions): FinishStop {
   return async ({ owner, runId, nextRunId }, call) => {
     control.stop(runId);
     const run = await threads.getRun({ owner, runId }, call);
-    if (nextRunId !== undefined) void runAside(queue.enqueue({ owner, threadId: run.threadId, runId: nextRunId }));
+    if (nextRunId !== undefined)
+      void runAside(queue.enqueue({ owner, threadId: run.threadId, runId: nextRunId, ...named(run.agent) }));
     await publishEnd(options, run);
   };
 }

@@ -4,12 +4,14 @@ import { retry, type Backoff } from '@agent-workflow/kit/retry';
 import type { Call } from '@agent-workflow/protos/call';
 import type { UpdateStateRequest } from '@agent-workflow/protos/execution';
 import type { State, StateCalls } from '@agent-workflow/protos/threads';
-import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
+import type { Agents } from '../record/agents.ts';
 import { fromJson } from '../record/json.ts';
+import { agentNamed } from './agents.ts';
+import { messageField, withFields } from './fields-of-record.ts';
 import { applyUpdate } from './update-state.ts';
 
 /** Writes state for a caller. */
-type WriteState = (graph: CompiledGraph, request: UpdateStateRequest, call: Call) => Promise<State>;
+type WriteState = (request: UpdateStateRequest, call: Call) => Promise<State>;
 
 /**
  * A write reads the state, passes it through the reducers, and is refused by the record when another write came first. So the
@@ -17,16 +19,20 @@ type WriteState = (graph: CompiledGraph, request: UpdateStateRequest, call: Call
  * write reads again after a random pause, until its caller's deadline is near. Each refusal means that the write of another
  * replica was made, and each replica makes one at a time.
  */
-export function createStateWriter(threads: Pick<StateCalls, 'getState' | 'writeState'>): WriteState {
+export function createStateWriter(threads: Pick<StateCalls, 'getState' | 'writeState'>, agents: Agents): WriteState {
   const oneAtATime = createKeyedLock();
 
-  const write = async (graph: CompiledGraph, request: UpdateStateRequest, call: Call): Promise<State> => {
+  const write = async (request: UpdateStateRequest, call: Call): Promise<State> => {
     const { owner, threadId, stateJson: _, ...naming } = request;
     const current = await threads.getState({ owner, threadId }, call);
+    const { graph } = agentNamed(agents, current.agent);
     const update = fromJson(request.stateJson) as Readonly<Record<string, unknown>>;
     const { fields, messages } = applyUpdate(graph, current, update);
     const { version: expectedVersion } = current;
-    return threads.writeState({ owner, threadId, expectedVersion, fields, messages, ...naming }, call);
+    return withFields(
+      threads.writeState({ owner, threadId, expectedVersion, fields, messages, ...naming }, call),
+      messageField(['state', 'context'], messages.length, false),
+    );
   };
 
   /**
@@ -41,8 +47,8 @@ export function createStateWriter(threads: Pick<StateCalls, 'getState' | 'writeS
     return threads.writeState({ owner, threadId, ...nothing, ...naming }, call);
   };
 
-  const writeInTurn = async (graph: CompiledGraph, request: UpdateStateRequest, call: Call): Promise<State> =>
-    retry(async () => write(graph, request, call), {
+  const writeInTurn = async (request: UpdateStateRequest, call: Call): Promise<State> =>
+    retry(async () => write(request, call), {
       ...afterConflict,
       signal: call.signal,
       deadline: call.deadline - lastTryMs,
@@ -53,8 +59,8 @@ export function createStateWriter(threads: Pick<StateCalls, 'getState' | 'writeS
       }),
     );
 
-  return (graph, request, call) =>
-    oneAtATime(JSON.stringify([request.owner, request.threadId]), () => writeInTurn(graph, request, call));
+  return (request, call) =>
+    oneAtATime(JSON.stringify([request.owner, request.threadId]), () => writeInTurn(request, call));
 }
 
 /** No thread has this version: a write that expects it is always refused. */

@@ -28,7 +28,7 @@ export async function openLog(options: OpenLogOptions): Promise<EventWriter> {
   const events = createEventWriter(claimed, 0);
   const list = [...firstEvents(events, claimed), ...startedEvents(events, options)];
   // A log that cannot be written does not delay the run: the append of its last event is awaited and reported.
-  eventLog.append(events.scope, 0, list).catch(() => undefined);
+  eventLog.append(events.scope, 0, list, { isAwaited: false }).catch(() => undefined);
   return events;
 }
 

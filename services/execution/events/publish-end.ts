@@ -1,13 +1,13 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { createTurns } from '@agent-workflow/kit/turns';
 import { within } from '@agent-workflow/protos/call';
+import { defaultAgent } from '@agent-workflow/kit/agents';
 import { bytesOfEvent } from '@agent-workflow/protos/event-parts';
 import { toEventError } from '@agent-workflow/protos/failures';
 import type { RunEvent } from '@agent-workflow/protos/execution';
 import type { EndStatus, RunStatus } from '@agent-workflow/protos/lists';
 import type { Message } from '@agent-workflow/protos/message';
 import type { HistoryCalls, Run, RunError, RunReadCalls, State, StateCalls } from '@agent-workflow/protos/threads';
-import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import type { Interrupt } from '@agent-workflow/graph/run/interrupt';
 import type { EngineState } from '@agent-workflow/graph/state/state';
 import { fromUsageJson } from '@agent-workflow/protos/usage';
@@ -16,6 +16,7 @@ import { listSteps, type CommittedStep } from '../record/committed-step.ts';
 import { fromJson } from '../record/json.ts';
 import { fromState } from '../record/thread-state.ts';
 import { numbersOfClaim, numbersOfEnd } from '../ports/log-numbers.ts';
+import type { Agents } from '../record/agents.ts';
 import type { RunLog } from '../ports/log.ts';
 import { createEventWriter, type EventWriter } from './event-writer.ts';
 import { shownAt } from './granularity.ts';
@@ -27,7 +28,7 @@ import { messageEvents, missingStepEvents } from './step-events.ts';
 export interface EndParts {
   readonly threads: RunReadCalls & StateCalls & HistoryCalls;
   readonly eventLog: RunLog;
-  readonly graph: CompiledGraph | undefined;
+  readonly agents: Pick<Agents, 'find'>;
 }
 
 const callTimeoutMs = 30_000;
@@ -233,7 +234,8 @@ async function endOf(
 const noState: EngineState = { values: { context_summary: '' }, context: [] };
 
 /** The state that the run left; the thread's present state when that version is no longer kept. */
-async function stateOf({ threads, graph }: EndParts, run: Run): Promise<EngineState> {
+async function stateOf({ threads, agents }: EndParts, run: Run): Promise<EngineState> {
+  const graph = agents.find(run.agent ?? defaultAgent)?.graph;
   if (!graph || (!shownAt[run.granularity].state && run.status !== 'interrupted')) return noState;
   try {
     return fromState(graph, await keptState(threads, run)).state;

@@ -17,6 +17,11 @@ const terminalKinds: Readonly<Record<EventKind, boolean>> = {
 /** Whether an event ends its run's log. */
 export const isTerminal = ({ kind }: Pick<RunEvent, 'kind'>): boolean => terminalKinds[kind as EventKind];
 
+export interface AppendOptions {
+  /** Whether the caller waits until the events are written; true unless given. */
+  readonly isAwaited?: boolean;
+}
+
 /**
  * The numbered events of each run: 1, 2, 3 … without a gap, the last one terminal. A log is a replay cache: losing it
  * loses no run. A rebuilt log begins above 1, in numbers of its own (`log-numbers.ts`).
@@ -25,10 +30,16 @@ export interface RunLog extends AsyncDisposable {
   /**
    * Adds events of the run that `scope` names. Their numbers follow `after`; in an empty log, `after` being 0, they begin where a
    * log may begin. Once it has resolved, the events survive the death of the process; no follower sees them before. Appends of one
-   * run keep the order of the calls. Those of a run without followers may wait a little to be written together.
+   * run keep the order of the calls. Those of a run without followers, and those that say only how far a run is, may wait a little to be
+   * written together, a quarter of a second at most where `isAwaited` is false.
    * @throws Stale when the log's last number is not `after`, because another worker has the run.
    */
-  readonly append: (scope: RunScope, after: number, events: readonly RunEvent[]) => Promise<void>;
+  readonly append: (
+    scope: RunScope,
+    after: number,
+    events: readonly RunEvent[],
+    options?: AppendOptions,
+  ) => Promise<void>;
   /** Whether the terminal event is stored, or waits to be written. */
   readonly isEnded: (runId: string) => Promise<boolean>;
   /** The last number; 0 when the run has no events. */

@@ -3,10 +3,29 @@ export interface RunnableRun {
   readonly owner: string;
   readonly threadId: string;
   readonly runId: string;
+  /** The agent whose run it is. Absent: `default`. */
+  readonly agent?: string;
+  /** The revision of the agent that alone may run it. Absent: any worker without a revision, or with any. */
+  readonly revision?: string;
   /** Set when the worker of the run counts as dead: the epoch of its claim, which is the only one that may be taken over. */
   readonly takeoverEpoch?: number;
   /** Headers for traces and logs (`traceparent`, `x-request-id`): no decision depends on them. */
   readonly trace?: Readonly<Record<string, string>>;
+}
+
+/** The agents that a worker holds. */
+export interface HeldAgents {
+  /** Their names. An agent without a name is `default`. */
+  readonly agents: readonly string[];
+  /** The revision of all of them. Absent: the worker takes only runs without a revision. */
+  readonly revision?: string;
+}
+
+/** How many runs of an agent wait. */
+export interface AgentBacklog {
+  readonly agent: string;
+  readonly revision?: string;
+  readonly waiting: number;
 }
 
 /** A run that was taken from the queue. */
@@ -30,16 +49,19 @@ export interface RunQueue extends AsyncDisposable {
    */
   readonly enqueue: (run: RunnableRun) => Promise<void>;
   /**
-   * The next run, as soon as there is one. Owners take turns, and several owners may share one turn: however many runs an owner
-   * has, the runs of another wait for a bounded number of them.
+   * The next run of an agent that is held, as soon as there is one: a run without a revision, or of the held one. Owners take turns,
+   * and several owners may share one turn: however many runs an owner has, the runs of another wait for a bounded number of them.
+   * Agents take turns likewise.
    * @throws the signal's reason when it fires first.
    */
-  readonly take: (signal: AbortSignal) => Promise<TakenRun>;
+  readonly take: (held: HeldAgents, signal: AbortSignal) => Promise<TakenRun>;
   /**
    * Ends taking here. Once it has resolved, no run is on its way to this replica, and each goes to another one at once. Never
    * rejects.
    */
   readonly leave: () => Promise<void>;
-  /** How many runs wait to be taken, as far as is known here: an estimate, by which more are refused. */
-  readonly waiting: () => number;
+  /** How many runs wait to be taken, of all agents or of one, as far as is known here: an estimate, by which more are refused. */
+  readonly waiting: (agent?: string) => number;
+  /** The same by agent and revision, for those of which this replica has seen runs. */
+  readonly backlogs: () => readonly AgentBacklog[];
 }

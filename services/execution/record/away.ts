@@ -10,6 +10,8 @@ interface WhileAwayOptions {
   readonly signal: AbortSignal;
   /** Called with the first failure; later ones belong to the same outage. */
   readonly onAway: (error: unknown) => void;
+  /** Whether the work can be done again; absent: it always can. */
+  readonly mayRepeat?: (() => boolean) | undefined;
   /** Time after which the last failure is thrown, in milliseconds. Without it only the signal ends the waiting. */
   readonly forMs?: number;
 }
@@ -21,18 +23,18 @@ interface WhileAwayOptions {
  */
 export async function whileAway<T>(
   work: () => Promise<T>,
-  { signal, onAway, forMs = Infinity }: WhileAwayOptions,
+  { signal, onAway, mayRepeat = () => true, forMs = Infinity }: WhileAwayOptions,
 ): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (!isAway(error)) throw error;
+    if (!isAway(error) || !mayRepeat()) throw error;
     onAway(error);
   }
   const until = performance.now() + forMs;
   return retry(work, {
     ...serverAway,
     signal,
-    mayHelp: (error) => isAway(error) && performance.now() < until,
+    mayHelp: (error) => isAway(error) && mayRepeat() && performance.now() < until,
   });
 }

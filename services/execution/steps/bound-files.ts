@@ -1,7 +1,9 @@
-import { badRequest, unavailable } from '@agent-workflow/kit/errors';
+import { badRequest } from '@agent-workflow/kit/errors';
 import type { BoundFiles, FileData, FileInfo } from '@agent-workflow/graph/build/context';
 import type { RunClaim, RunFiles } from '@agent-workflow/protos/run-files';
-import { callForNode, noteAway, type NodeWait } from './node-calls.ts';
+import { callForNode, type NodeWait } from './node-calls.ts';
+import { rereadable } from './rereadable.ts';
+import { readWhole, streamWhole } from './whole-file.ts';
 
 interface FileScope extends NodeWait {
   readonly claim: RunClaim;
@@ -9,6 +11,9 @@ interface FileScope extends NodeWait {
 
 /** What `bytes` reads when the node sets no other bound. */
 const maxBytesRead = 16 * 1024 * 1024;
+
+/** What is kept of a stream that is written, so that it can be sent again: a gateway that has no room says so before it reads. */
+const maxBytesKept = 1024 * 1024;
 
 /** The files of the run's owner as nodes see them. While the gateway is unavailable, calls are repeated that can be. */
 export function bindFiles(files: RunFiles | undefined, scope: FileScope): BoundFiles {
@@ -18,20 +23,18 @@ export function bindFiles(files: RunFiles | undefined, scope: FileScope): BoundF
     throw badRequest('this worker reaches no files: FILES_URL and FILES_SECRET are not set');
   };
 
-  const stream = async function* (fileId: string): AsyncGenerator<Uint8Array> {
-    try {
-      yield* known().read(claim, fileId, signal);
-    } catch (error) {
-      throw noteAway(error);
-    }
-  };
+  const openAt =
+    ({ fileId }: FileInfo) =>
+    (from: number): AsyncIterable<Uint8Array> =>
+      known().read(claim, fileId, signal, from);
 
-  const readAll = async ({ fileId, size }: FileInfo, maxBytes: number): Promise<Uint8Array> => {
+  const readAll = async (info: FileInfo, maxBytes: number): Promise<Uint8Array> => {
+    const { fileId, size } = info;
     if (size > maxBytes)
       throw new RangeError(
         `file "${fileId}" has ${String(size)} bytes, more than ${String(maxBytes)}: read its stream, or give a larger maxBytes`,
       );
-    return callForNode(() => gather(known().read(claim, fileId, signal), size), scope);
+    return readWhole(info, openAt(info), scope);
   };
 
   return {
@@ -40,7 +43,7 @@ export function bindFiles(files: RunFiles | undefined, scope: FileScope): BoundF
       const info = await callForNode(async () => known().info(claim, fileId, signal), scope);
       return {
         info,
-        stream: () => stream(fileId),
+        stream: () => streamWhole(info, openAt(info), scope),
         bytes: ({ maxBytes = maxBytesRead } = {}) => readAll(info, maxBytes),
       };
     },
@@ -51,29 +54,17 @@ export function bindFiles(files: RunFiles | undefined, scope: FileScope): BoundF
       const named = { filename, ...(contentType === undefined ? {} : { contentType }) };
       const whole = toBytes(data);
       const send = async (bytes: AsyncIterable<Uint8Array>): Promise<FileInfo> =>
-        known().write(claim, { ...named, bytes }, signal);
+        known().write(claim, { ...named, ...(whole && { size: whole.byteLength }), bytes }, signal);
       if (whole) return callForNode(() => send(asChunk(whole)), scope);
-      // A stream can be read once: what fails while it is sent is not sent again.
-      return send(data as AsyncIterable<Uint8Array>).catch((error: unknown) => {
-        throw noteAway(error);
-      });
+      const source = rereadable(data as AsyncIterable<Uint8Array>, maxBytesKept);
+      try {
+        return await callForNode(() => send(source.read()), { ...scope, mayRepeat: source.canReread });
+      } finally {
+        source.close();
+      }
     },
   };
 }
-
-async function gather(stream: AsyncIterable<Uint8Array>, size: number): Promise<Uint8Array> {
-  const all = new Uint8Array(size);
-  let at = 0;
-  for await (const chunk of stream) {
-    if (at + chunk.byteLength > size) throw cutOff();
-    all.set(chunk, at);
-    at += chunk.byteLength;
-  }
-  if (at < size) throw cutOff();
-  return all;
-}
-
-const cutOff = (): Error => unavailable('the bytes of a file did not arrive whole');
 
 /** Data that is in memory, as bytes; `undefined` for a stream. */
 function toBytes(data: FileData): Uint8Array | undefined {

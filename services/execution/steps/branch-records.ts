@@ -20,7 +20,7 @@ const waitMs = 60_000;
 const keepSeconds = 3 * 24 * 3600;
 
 export function createBranchRecords(
-  { threads, owner, claimed, runContext: { signal }, onAway }: DriveOptions,
+  { threads, replicas, owner, claimed, runContext: { signal }, onAway }: DriveOptions,
   step: number,
 ): StoredBranchRecords {
   const { threadId, runId, epoch } = claimed;
@@ -40,7 +40,7 @@ export function createBranchRecords(
     find: async (callKey) => {
       if (!mayHaveRun) return undefined;
       const { resultJson } = await whileRecordAway(() =>
-        threads.noteToolStarted({ ...fence, callKey }, within(callTimeoutMs)),
+        threads.noteToolStarted({ ...fence, callKey }, { ...within(callTimeoutMs), replicas }),
       );
       return resultJson && Buffer.from(resultJson).toString();
     },
@@ -48,7 +48,7 @@ export function createBranchRecords(
     save: async (callKey, result) => {
       const resultJson = Buffer.from(result);
       await whileRecordAway(() =>
-        threads.noteToolResult({ ...fence, callKey, resultJson, keepSeconds }, within(callTimeoutMs)),
+        threads.noteToolResult({ ...fence, callKey, resultJson, keepSeconds }, { ...within(callTimeoutMs), replicas }),
       );
     },
 

@@ -28,6 +28,7 @@ export interface StepCommit {
   readonly owner: string;
   readonly claimed: ClaimedRun;
   readonly threads: RunCalls;
+  readonly replicas: DriveOptions['replicas'];
   /** The tokens of the run, this step's included, and what is called once they are on record. */
   readonly usage: DriveOptions['usage'];
   readonly onUsage: DriveOptions['onUsage'];
@@ -109,8 +110,8 @@ export async function commitStep(
     ...workOf(commit),
     attemptId: newId(),
   };
-  const { signal, onAway } = commit;
-  const reply = await whileAway(async () => threads.commitStep(request, within(commitTimeoutMs)), {
+  const { signal, onAway, replicas } = commit;
+  const reply = await whileAway(async () => threads.commitStep(request, { ...within(commitTimeoutMs), replicas }), {
     signal,
     onAway,
     forMs: waitMs,

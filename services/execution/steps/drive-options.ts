@@ -1,3 +1,4 @@
+import type { Replicas } from '@agent-workflow/protos/call';
 import type { RunContext } from '@agent-workflow/graph/build/context';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import type { CodeFault } from '@agent-workflow/graph/state/failure';
@@ -17,9 +18,11 @@ export interface DriveOptions {
   readonly threads: RunCalls & RunReadCalls & StateCalls & ToolRecordCalls;
   /** The thread state that the claim was made with. */
   readonly cached: ThreadState | undefined;
+  /** The replicas that it was made with: they know the thread. */
+  readonly replicas: Replicas;
   readonly runContext: RunContext;
-  /** The services that nodes call, whose calls end with this signal. */
-  readonly servicesUnder: (signal: AbortSignal) => Pick<RunContext, 'memory' | 'files'>;
+  /** The services that nodes call, whose calls end with this signal. With `opened` they are made when that resolves. */
+  readonly servicesUnder: (signal: AbortSignal, opened?: () => Promise<void>) => Pick<RunContext, 'memory' | 'files'>;
   /** Whether the caller runs the tool of this name. */
   readonly isRemote: (tool: string) => boolean;
   readonly eventLog: RunLog;

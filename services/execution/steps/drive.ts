@@ -6,7 +6,7 @@ import { failRun, type FailedRun } from './fail-run.ts';
 import { finishStep, type EndedRun } from './finish-step.ts';
 import type { DriveOptions } from './drive-options.ts';
 import { awakeNodes, type RunState } from './run-state.ts';
-import { runNodes } from './run-nodes.ts';
+import { runNodes, type RanStep } from './run-nodes.ts';
 
 /** A run that was driven to its end or to a sleep. A failed one leaves no `thread` that could be cached. */
 export type Driven = (EndedRun & { readonly failure?: undefined }) | (FailedRun & { readonly thread?: undefined });
@@ -26,12 +26,13 @@ export async function driveRun(options: DriveOptions): Promise<Driven> {
 
 async function driveSteps(options: DriveOptions, events: EventWriter, first: RunState): Promise<Driven> {
   let runState = first;
+  let running: Promise<RanStep> | undefined;
   try {
     for (;;) {
-      const result = await runNodes(options, events, runState);
+      const result = await (running ?? runNodes(options, events, runState));
       const finished = await finishStep(options, events, runState, result);
       if ('ended' in finished) return finished.ended;
-      ({ runState } = finished);
+      ({ runState, running } = finished);
     }
   } catch (error) {
     if (!isRunFailure(error) || options.runContext.signal.aborted) throw error;

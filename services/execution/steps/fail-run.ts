@@ -35,11 +35,11 @@ export async function failRun(
 
 /** The last commit of a failed run. It keeps the changes that came with the input, unless these are too large. */
 async function commitFailure(
-  { owner, claimed, threads, usage, onUsage, runContext: { signal }, onAway }: DriveOptions,
+  { owner, claimed, threads, replicas, usage, onUsage, runContext: { signal }, onAway }: DriveOptions,
   runState: RunState | undefined,
   ended: Pick<StepCommit, 'end' | 'at'>,
 ): ReturnType<typeof commitStep> {
-  const common = { owner, claimed, threads, usage, onUsage, signal, onAway, openInterrupts: [], ...ended };
+  const common = { owner, claimed, threads, replicas, usage, onUsage, signal, onAway, openInterrupts: [], ...ended };
   if (!runState) {
     // A run that could not begin leaves the thread as its claim found it.
     const { next, openCalls, step } = claimed;

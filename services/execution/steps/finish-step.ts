@@ -7,14 +7,15 @@ import type { EventWriter } from '../events/event-writer.ts';
 import { toInvokeResult, type Outcome } from '../events/outcome.ts';
 import { allChunksPublished, nothingPublished, type PublishedStep } from '../events/published.ts';
 import { stepEvents } from '../events/step-events.ts';
-import { toCommitted } from '../record/committed-step.ts';
+import { toCommitted, type StepNodes } from '../record/committed-step.ts';
 import { toProgressJson } from '../record/progress.ts';
 import type { StateSize } from '../record/state-size.ts';
 import { fromState, type ThreadState } from '../record/thread-state.ts';
 import { commitStep, openCallsOf } from './commit-step.ts';
+import { beginEarly } from './early-step.ts';
 import { addedBy, nextAfterEnd, outcomeOf, toRunEnd } from './outcome-of-step.ts';
 import type { DriveOptions } from './drive-options.ts';
-import { awakeNodes, countVisits, emptyDelta, type RunState } from './run-state.ts';
+import { awakeNodes, countVisits, emptyDelta, type RunState, type StepState } from './run-state.ts';
 import type { RanStep } from './run-nodes.ts';
 import { append, publish } from './publish.ts';
 
@@ -28,9 +29,15 @@ export interface EndedRun {
 }
 
 /** Either the run's next step, or its end; a run that sleeps has ended for this worker. */
-type Finished = { readonly runState: RunState } | { readonly ended: EndedRun };
+type Finished =
+  | {
+      readonly runState: RunState;
+      /** The next step, when it has begun already. */
+      readonly running: Promise<RanStep> | undefined;
+    }
+  | { readonly ended: EndedRun };
 
-/** Commits a step that has run, then publishes it. */
+/** Commits a step that has run, then publishes it. A next step that may begin early does so behind the sending of the commit. */
 export async function finishStep(
   options: DriveOptions,
   events: EventWriter,
@@ -39,17 +46,18 @@ export async function finishStep(
 ): Promise<Finished> {
   const ran = { step: runState.step, nodes: awakeNodes(runState) };
   const visits = countVisits(runState);
-  const { owner, claimed, threads, usage, onUsage, onAway } = options;
+  const { owner, claimed, threads, replicas, usage, onUsage, onAway } = options;
   const { recursionLimit } = options.runOptions;
   const outcome = outcomeOf(runState, result, { visits, recursionLimit, usage: usage.total() });
   const delta = joinDeltas(runState.pending, result.delta);
   const at = Date.now();
   const wakeAt = outcome ? undefined : result.wakeAt;
   const next = outcome ? nextAfterEnd(outcome, result) : result.next;
-  const { reply, size } = await commitStep({
+  const committing = commitStep({
     owner,
     claimed,
     threads,
+    replicas,
     usage,
     onUsage,
     signal: options.runContext.signal,
@@ -68,8 +76,48 @@ export async function finishStep(
     ...(outcome ? { end: toRunEnd(outcome) } : {}),
     ...(next.length === 0 ? {} : { progressJson: toProgressJson(visits, result.continuation) }),
   });
+  const following = {
+    ...{ state: result.state, nodes: result.next, step: runState.step + 1, continuation: result.continuation },
+    ...{ at: options.now(), answers: undefined },
+  };
+  const early = outcome || wakeAt !== undefined ? undefined : beginEarly(options, events, following);
+  const sent: SentStep = { ...{ runState, result, ran, visits, outcome, delta, at, wakeAt }, following, early };
+  try {
+    return await publishStep(options, events, sent, await committing);
+  } catch (error) {
+    early?.abandon(error);
+    throw error;
+  }
+}
+
+/** A step whose commit is sent, and what comes behind it. */
+interface SentStep {
+  readonly runState: RunState;
+  readonly result: RanStep;
+  readonly ran: StepNodes;
+  readonly visits: RunState['visits'];
+  /** How the run ends with this step, if it does. */
+  readonly outcome: Outcome | undefined;
+  readonly delta: Delta;
+  readonly at: number;
+  /** Until when the run sleeps behind this step, if it does. */
+  readonly wakeAt: number | undefined;
+  readonly following: StepState;
+  /** The following step, if it may have begun. */
+  readonly early: ReturnType<typeof beginEarly>;
+}
+
+/** Publishes a step that is on record. */
+async function publishStep(
+  options: DriveOptions,
+  events: EventWriter,
+  { runState, result, ran, visits, outcome, delta, at, wakeAt, following, early }: SentStep,
+  { reply, size }: Awaited<ReturnType<typeof commitStep>>,
+): Promise<Finished> {
   const committed = toCommitted(ran, delta, result.state, at);
-  const list = stepEvents(events, claimed.granularity, committed, publishedWhileRunning(result));
+  const list = stepEvents(events, options.claimed.granularity, committed, publishedWhileRunning(result));
+  if (reply.rejoined)
+    early?.abandon(new Error('a message is in the context again, at a place that only the record knows'));
   const thread = reply.rejoined ? await readState(options) : { version: reply.version, state: result.state, size };
   if (outcome) {
     const last = await lastEvent(options, events, { ...outcome, state: thread.state }, { at, size: thread.size });
@@ -81,17 +129,17 @@ export async function finishStep(
     return { ended: { thread, published: append(options, events, [...list, ...sleeping]) } };
   }
   publish(options, events, list);
+  const running = early?.confirm();
   return {
+    running,
     runState: {
+      ...following,
       state: thread.state,
       size: thread.size,
-      nodes: result.next,
-      step: runState.step + 1,
       pending: emptyDelta,
       added: addedBy(runState, result),
       visits,
-      continuation: result.continuation,
-      at: options.now(),
+      at: running ? following.at : options.now(),
       answers: undefined,
     },
   };

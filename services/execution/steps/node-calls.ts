@@ -1,3 +1,4 @@
+import { unlessAborted } from '@agent-workflow/graph/run/attempt';
 import { isAway, whileAway } from '../record/away.ts';
 
 /** How long a node waits for an unavailable service, in milliseconds: as long as its step waits for the record. */
@@ -7,10 +8,14 @@ const waitMs = 15 * 60_000;
 export interface NodeWait {
   /** Ends the calls under way, and the wait for an unavailable service. */
   readonly signal: AbortSignal;
+  /** Resolves when calls may be made; absent: they may at once. */
+  readonly opened?: (() => Promise<void>) | undefined;
   /** Called when the service is unavailable and a node waits for it. */
   readonly onAway?: (error: unknown) => void;
   /** How long a node waits at most, in milliseconds. */
   readonly forMs?: number;
+  /** Whether the call can be made again; absent: it always can. */
+  readonly mayRepeat?: () => boolean;
 }
 
 /** Errors that nodes got because a service was unavailable. */
@@ -21,7 +26,7 @@ export const isServiceAway = (error: unknown): boolean =>
   typeof error === 'object' && error !== null && thrown.has(error);
 
 /** Remembers an error as one of {@link isServiceAway} when a service was unavailable. @returns the error. */
-export function noteAway(error: unknown): unknown {
+function noteAway(error: unknown): unknown {
   if (isAway(error)) thrown.add(error as object);
   return error;
 }
@@ -29,10 +34,11 @@ export function noteAway(error: unknown): unknown {
 /** A call of a node, repeated while its service is unavailable. */
 export async function callForNode<T>(
   work: () => Promise<T>,
-  { signal, onAway = () => undefined, forMs = waitMs }: NodeWait,
+  { signal, opened, onAway = () => undefined, forMs = waitMs, mayRepeat }: NodeWait,
 ): Promise<T> {
   try {
-    return await whileAway(work, { signal, onAway, forMs });
+    if (opened) await unlessAborted(signal, opened);
+    return await whileAway(work, { signal, onAway, forMs, mayRepeat });
   } catch (error) {
     throw noteAway(error);
   }

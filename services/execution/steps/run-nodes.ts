@@ -5,7 +5,8 @@ import type { EventWriter } from '../events/event-writer.ts';
 import { isServiceAway } from './node-calls.ts';
 import { createBranchRecords } from './branch-records.ts';
 import type { DriveOptions } from './drive-options.ts';
-import { awakeNodes, type RunState } from './run-state.ts';
+import { atOnce, type Later } from './hold.ts';
+import { awakeNodes, type StepState } from './run-state.ts';
 import { publish } from './publish.ts';
 import { createToolCallRecords } from './tool-call-records.ts';
 
@@ -14,25 +15,42 @@ export interface RanStep extends StepResult {
   readonly retries: number;
 }
 
+/** Of a step that has begun early. */
+interface EarlyParts {
+  /** Absent: what nodes emit is published at once. */
+  readonly publishLater?: Later;
+  /** As in the engine's step. */
+  readonly countsFrom?: () => Promise<void>;
+}
+
 /**
- * Runs the nodes of one step, and publishes what they emit.
+ * Runs the nodes of one step, and publishes what they emit as soon as `publishLater` lets it.
  * @throws RunFailure when a node fails; the store's own error when a store is the reason.
  */
-export async function runNodes(options: DriveOptions, events: EventWriter, runState: RunState): Promise<RanStep> {
+export async function runNodes(
+  options: DriveOptions,
+  events: EventWriter,
+  runState: StepState,
+  { publishLater = atOnce, countsFrom }: EarlyParts = {},
+): Promise<RanStep> {
   const { graph, runContext } = options;
   const { nodes, step } = runState;
   options.onStep(awakeNodes(runState));
   // The beginning of the first step was published when the log was opened.
   if (step !== options.claimed.step) {
-    const started = awakeNodes(runState).map((node) =>
-      events.write('on_chain_stream', { node, step, status: 'started' }, { node, step }),
-    );
-    publish(options, events, started);
+    publishLater('', () => {
+      const started = awakeNodes(runState).map((node) =>
+        events.write('on_chain_stream', { node, step, status: 'started' }, { node, step }),
+      );
+      publish(options, events, started);
+    });
   }
   const records = createToolCallRecords({ ...options, step });
-  const publishStatus = (node: string, what: object): void => {
+  const publishStatus = (node: string, what: object, content: unknown = ''): void => {
     if (runContext.signal.aborted) return;
-    publish(options, events, [events.write('on_chain_stream', { node, step, ...what }, { node, step })]);
+    publishLater(content, () => {
+      publish(options, events, [events.write('on_chain_stream', { node, step, ...what }, { node, step })]);
+    });
   };
   const branchRecords = createBranchRecords(options, step);
   let retries = 0;
@@ -44,6 +62,7 @@ export async function runNodes(options: DriveOptions, events: EventWriter, runSt
     now: options.now,
     state: runState.state,
     run: runContext,
+    countsFrom,
     servicesUnder: options.servicesUnder,
     continuation: runState.continuation,
     answers: runState.answers,
@@ -56,9 +75,13 @@ export async function runNodes(options: DriveOptions, events: EventWriter, runSt
       retries += 1;
       publishStatus(node, { status: 'restarted', attempt, ...ofBranch(branch) });
     },
-    onProgress: (node, custom, branch) => publishStatus(node, { status: 'progress', ...ofBranch(branch), custom }),
+    onProgress: (node, custom, branch) =>
+      publishStatus(node, { status: 'progress', ...ofBranch(branch), custom }, custom),
     onChunk: (node, chunk) => {
-      if (!runContext.signal.aborted) publish(options, events, [events.chunk(node, step, chunk)]);
+      if (runContext.signal.aborted) return;
+      publishLater(chunk.chunk, () => {
+        publish(options, events, [events.chunk(node, step, chunk)]);
+      });
     },
   });
   const result = await running.catch((error: unknown) => {

@@ -24,6 +24,9 @@ export interface RunState {
   readonly answers: Readonly<Record<string, unknown>> | undefined;
 }
 
+/** What the nodes of a step begin with. */
+export type StepState = Pick<RunState, 'state' | 'nodes' | 'step' | 'continuation' | 'at' | 'answers'>;
+
 export const emptyDelta: Delta = { fields: {}, messages: [], mayReplace: false, removed: [] };
 
 /** The nodes that run in the next step: those that do not sleep on. */

@@ -1,10 +1,11 @@
-import { within } from '@agent-workflow/protos/call';
+import { within, type Replicas } from '@agent-workflow/protos/call';
 import type { ClaimedRun, ToolRecordCalls } from '@agent-workflow/protos/threads';
 import type { ToolCallRecord, ToolCallRecords } from '@agent-workflow/graph/run/tool-call-records';
 import { fromJson } from '../record/json.ts';
 
 interface ToolCallRecordOptions {
   readonly threads: ToolRecordCalls;
+  readonly replicas: Replicas;
   readonly owner: string;
   readonly claimed: ClaimedRun;
   readonly step: number;
@@ -18,7 +19,13 @@ interface StoredToolCallRecords extends ToolCallRecords {
 
 const callTimeoutMs = 30_000;
 
-export function createToolCallRecords({ threads, owner, claimed, step }: ToolCallRecordOptions): StoredToolCallRecords {
+export function createToolCallRecords({
+  threads,
+  replicas,
+  owner,
+  claimed,
+  step,
+}: ToolCallRecordOptions): StoredToolCallRecords {
   const { threadId, runId, epoch } = claimed;
   const fence = { owner, threadId, runId, epoch, step };
   let failure: unknown;
@@ -26,7 +33,10 @@ export function createToolCallRecords({ threads, owner, claimed, step }: ToolCal
   return {
     started: async (callKey) => {
       try {
-        const { isNew, resultJson } = await threads.noteToolStarted({ ...fence, callKey }, within(callTimeoutMs));
+        const { isNew, resultJson } = await threads.noteToolStarted(
+          { ...fence, callKey },
+          { ...within(callTimeoutMs), replicas },
+        );
         if (!resultJson) return { isNew };
         const record = fromJson(resultJson) as ToolCallRecord;
         return { isNew, record: made.has(callKey) ? withoutUsage(record) : record };
@@ -40,7 +50,7 @@ export function createToolCallRecords({ threads, owner, claimed, step }: ToolCal
       made.add(callKey);
       const resultJson = Buffer.from(JSON.stringify(record));
       try {
-        await threads.noteToolResult({ ...fence, callKey, resultJson }, within(callTimeoutMs));
+        await threads.noteToolResult({ ...fence, callKey, resultJson }, { ...within(callTimeoutMs), replicas });
       } catch {
         // The step's commit stores the result, too. Only a death before that commit leaves the outcome unknown.
       }

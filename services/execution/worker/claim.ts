@@ -1,11 +1,13 @@
+import { defaultAgent } from '@agent-workflow/kit/agents';
 import { fromUnknown } from '@agent-workflow/kit/errors';
 import type { Log } from '@agent-workflow/kit/log';
-import { within } from '@agent-workflow/protos/call';
-import { nodeNames, type CompiledGraph } from '@agent-workflow/graph/build/graph';
+import { within, type Replicas } from '@agent-workflow/protos/call';
+import { nodeNames } from '@agent-workflow/graph/build/graph';
 import type { ClaimIntent, ClaimedRun, RunCalls } from '@agent-workflow/protos/threads';
 import { isAway } from '../record/away.ts';
 import type { ThreadState } from '../record/thread-state.ts';
-import type { RunnableRun, TakenRun } from '../ports/queue.ts';
+import { named, type Agent, type Agents } from '../record/agents.ts';
+import type { RunnableRun, RunQueue, TakenRun } from '../ports/queue.ts';
 import type { ActiveRuns } from './active-runs.ts';
 import type { DriveClaimed } from './drive-claimed.ts';
 import type { Requeue } from './requeue.ts';
@@ -14,8 +16,9 @@ import type { ThreadCache } from './thread-cache.ts';
 
 interface ClaimOptions {
   readonly workerId: string;
-  readonly graph: CompiledGraph;
+  readonly agents: Agents;
   readonly threads: RunCalls;
+  readonly queue: Pick<RunQueue, 'enqueue'>;
   readonly log: Log;
   readonly active: ActiveRuns;
   readonly cache: ThreadCache;
@@ -29,25 +32,54 @@ interface ClaimOptions {
 /** With `notLast` the record refuses to make the last claim that the run has. */
 type ClaimAndDrive = (taken: TakenRun, notLast: boolean) => Promise<void>;
 
+interface ClaimParts {
+  readonly notLast: boolean;
+  readonly cached: ThreadState | undefined;
+  readonly replicas: Replicas;
+}
+
 const callTimeoutMs = 30_000;
 
-/** Names the worker, and the version of the thread that it has cached. */
-export const intentOf = (workerId: string, cached: ThreadState | undefined): ClaimIntent => ({
+/** Names the worker, the revision that it holds, and the version of the thread that it has cached. */
+export const intentOf = (
+  workerId: string,
+  { revision }: Pick<Agents, 'revision'>,
+  cached: ThreadState | undefined,
+): ClaimIntent => ({
   workerId,
+  ...(revision === undefined ? {} : { revision }),
   ...(cached === undefined ? {} : { knownVersion: cached.version }),
 });
 
 /** Claims runs from the queue, and drives those that the record gives to this worker. */
 export function createClaimAndDrive(options: ClaimOptions): ClaimAndDrive {
-  const { workerId, graph, threads, log, active, cache, ends, requeue, drive, onLastClaim } = options;
+  const { workerId, agents, threads, queue, log, active, cache, ends, requeue, drive, onLastClaim } = options;
 
+  /** The agent that the run names. A run that the version before enqueued names none. */
+  const agentOf = (run: RunnableRun): Agent | undefined =>
+    agents.find(run.agent ?? defaultAgent) ?? agents.find(undefined) ?? agents.list[0];
+
+  /** Claims the run for an agent. A run of another agent is claimed for that one; the reply names it where it is not held here. */
   const claim = async (
-    { owner, threadId, runId, takeoverEpoch }: RunnableRun,
-    { notLast, cached }: { readonly notLast: boolean; readonly cached: ThreadState | undefined },
+    run: RunnableRun,
+    { notLast, cached, replicas }: ClaimParts,
+    agent: Agent | undefined = agentOf(run),
   ): Promise<ClaimedRun> => {
-    const takeover = takeoverEpoch === undefined ? {} : { takeoverEpoch };
-    const request = { owner, threadId, runId, notLast, nodes: nodeNames(graph), ...takeover };
-    return threads.claimRun({ ...request, ...intentOf(workerId, cached) }, within(callTimeoutMs));
+    const { owner, threadId, runId, takeoverEpoch } = run;
+    const claimed = await threads.claimRun(
+      {
+        ...{ owner, threadId, runId, notLast },
+        ...(agents.areNamed && agent ? { agent: agent.name } : {}),
+        ...(agent ? { nodes: nodeNames(agent.graph) } : {}),
+        ...(takeoverEpoch === undefined ? {} : { takeoverEpoch }),
+        ...intentOf(workerId, agents, cached),
+      },
+      { ...within(callTimeoutMs), replicas },
+    );
+    if (claimed.otherRevision !== undefined || claimed.otherAgent === undefined) return claimed;
+    const other = agents.find(claimed.otherAgent);
+    if (!other || other === agent) return claimed;
+    return claim(run, { notLast, cached, replicas }, other);
   };
 
   /** A refused claim settles the delivery; of any other failure it is not known whether the claim took effect. */
@@ -62,23 +94,42 @@ export function createClaimAndDrive(options: ClaimOptions): ClaimAndDrive {
     if (isAway(error)) requeue({ owner: run.owner, threadId: run.threadId, runId: run.runId });
   };
 
+  /** Enqueues the run for the workers that hold its agent at its revision. Nothing was claimed. */
+  const giveBack = async ({ run, settle }: TakenRun, { otherAgent, otherRevision }: ClaimedRun): Promise<void> => {
+    const { takeoverEpoch, trace, owner, threadId, runId } = run;
+    const agent = otherAgent ?? run.agent;
+    const given = { owner, threadId, runId, ...named(agent, otherRevision), ...(trace && { trace }) };
+    // The queue has it under these names: it would come back here again and again. The sweep enqueues it later.
+    if (run.agent !== agent || run.revision !== otherRevision)
+      await queue.enqueue(takeoverEpoch === undefined ? given : { ...given, takeoverEpoch });
+    settle();
+  };
+
   /** The claim has ended the run as failed: publishes that, and enqueues the thread's next run. */
   const publishFailed = async (owner: string, claimed: ClaimedRun): Promise<void> => {
-    const { runId, threadId, nextRunId, givenUp } = claimed;
+    const { runId, threadId, nextRunId, nextRevision, givenUp } = claimed;
     log.error({ runId, threadId, code: givenUp?.code, why: givenUp?.message }, 'a run was ended by its claim');
-    await Promise.all([ends.publish(owner, runId), ends.enqueueNext({ owner, threadId }, nextRunId)]);
+    await Promise.all([
+      ends.publish(owner, runId),
+      ends.enqueueNext({ owner, threadId, ...named(claimed.agent, nextRevision) }, nextRunId),
+    ]);
   };
 
   return async (taken, notLast) => {
     const { owner, threadId, runId } = taken.run;
     const claimSettled = active.expectClaim(runId);
     const cached = cache.get(owner, threadId);
+    const replicas: Replicas = new Map();
     let claimed: ClaimedRun;
     try {
-      claimed = await claim(taken.run, { notLast, cached });
+      claimed = await claim(taken.run, { notLast, cached, replicas });
     } catch (error) {
       claimSettled();
       handleError(error, taken);
+      return;
+    }
+    if (claimed.otherAgent !== undefined || claimed.otherRevision !== undefined) {
+      await giveBack(taken, claimed).finally(claimSettled);
       return;
     }
     taken.settle();
@@ -89,7 +140,7 @@ export function createClaimAndDrive(options: ClaimOptions): ClaimAndDrive {
       return;
     }
     // With `givenUp` the record ended the run instead of giving it to this worker.
-    const driven = claimed.givenUp ? publishFailed(owner, claimed) : drive(owner, claimed, cached);
+    const driven = claimed.givenUp ? publishFailed(owner, claimed) : drive({ owner, claimed, cached, replicas });
     // Only now: `drive` has counted the run as driven, so that it is active without a gap.
     claimSettled();
     await driven;

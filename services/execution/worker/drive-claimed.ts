@@ -2,16 +2,11 @@ import { isServiceError } from '@agent-workflow/kit/errors';
 import { settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import { requestContexts, readTraceContext, type RequestContext } from '@agent-workflow/kit/request-context';
+import type { Replicas } from '@agent-workflow/protos/call';
+import { defaultAgent } from '@agent-workflow/kit/agents';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type { RunFiles } from '@agent-workflow/protos/run-files';
-import type {
-  ClaimedRun,
-  RunCalls,
-  RunReadCalls,
-  StateCalls,
-  ThreadKey,
-  ToolRecordCalls,
-} from '@agent-workflow/protos/threads';
+import type { ClaimedRun, RunCalls, RunReadCalls, StateCalls, ToolRecordCalls } from '@agent-workflow/protos/threads';
 import type { ByteBudget } from '@agent-workflow/runtime/budget';
 import type { RunContext } from '@agent-workflow/graph/build/context';
 import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
@@ -25,7 +20,9 @@ import { bindMemory } from '../steps/bound-memory.ts';
 import { driveRun, type Driven } from '../steps/drive.ts';
 import { createRunUsage } from '../steps/run-usage.ts';
 import type { DriveOptions } from '../steps/drive-options.ts';
+import { named, type Agents } from '../record/agents.ts';
 import type { RunLog } from '../ports/log.ts';
+import type { RunnableRun } from '../ports/queue.ts';
 import type { Watchdog } from '../watchdog/watchdog.ts';
 import type { ActiveRuns } from './active-runs.ts';
 import type { Requeue } from './requeue.ts';
@@ -33,7 +30,7 @@ import type { RunEnds } from './run-ends.ts';
 import type { ThreadCache } from './thread-cache.ts';
 
 interface DriveClaimedOptions {
-  readonly graph: CompiledGraph;
+  readonly agents: Agents;
   readonly threads: RunCalls & RunReadCalls & StateCalls & ToolRecordCalls;
   readonly memory: Memory;
   /** Absent: nodes reach no files. */
@@ -52,25 +49,43 @@ interface DriveClaimedOptions {
   readonly requeue: Requeue;
 }
 
-/** Drives one claimed run until it has ended, sleeps or is released. `cached` is the thread state that the claim was made with. */
-export type DriveClaimed = (owner: string, claimed: ClaimedRun, cached: ThreadState | undefined) => Promise<void>;
+/** Drives one claimed run until it has ended, sleeps or is released. */
+export type DriveClaimed = (run: RunToDrive) => Promise<void>;
+
+interface RunToDrive {
+  readonly owner: string;
+  readonly claimed: ClaimedRun;
+  /** The thread state that the claim was made with. */
+  readonly cached: ThreadState | undefined;
+  /** The replicas that it was made with. */
+  readonly replicas: Replicas;
+}
+
+type DrivenRun = Pick<RunnableRun, 'owner' | 'threadId' | 'runId' | 'agent'>;
 
 /** How long an ended run keeps its slot until its last event is written, in milliseconds. */
 const publishMs = 5000;
 
 export function createDriveClaimed(options: DriveClaimedOptions): DriveClaimed {
-  const { log, watchdog, active, cache, contexts, ends, requeue } = options;
+  const { agents, log, watchdog, active, cache, contexts, ends, requeue } = options;
 
-  const settle = async (key: ThreadKey, runId: string, { thread, nextRunId, failure }: Driven): Promise<void> => {
-    const { owner, threadId } = key;
+  const settle = async (run: DrivenRun, { thread, nextRunId, failure }: Driven): Promise<void> => {
+    const { owner, threadId, runId } = run;
     if (failure) log.warn({ err: failure, runId, threadId, code: failure.code, node: failure.node }, 'a run failed');
     if (thread) cache.set(owner, threadId, thread);
     else cache.forget(owner, threadId);
-    await ends.enqueueNext(key, nextRunId);
+    await ends.enqueueNext(run, nextRunId);
+  };
+
+  /** A run is claimed for an agent that this worker holds. */
+  const graphOf = ({ agent = defaultAgent }: ClaimedRun): CompiledGraph => {
+    const graph = agents.find(agent)?.graph;
+    if (!graph) throw new Error(`a run of the agent "${agent}" was claimed, which this worker does not hold`);
+    return graph;
   };
 
   /** Handles a run that was not driven to its end. */
-  const handleError = async (run: ThreadKey & { readonly runId: string }, error: unknown): Promise<void> => {
+  const handleError = async (run: DrivenRun, error: unknown): Promise<void> => {
     const { owner, threadId, runId } = run;
     if (isServiceError(error, 'Stale')) {
       await ends.publish(owner, runId);
@@ -82,10 +97,10 @@ export function createDriveClaimed(options: DriveClaimedOptions): DriveClaimed {
     else await ends.fail(run);
   };
 
-  return async (owner, claimed, cached) => {
-    const { runId, threadId, epoch } = claimed;
-    const key = { owner, threadId };
-    using driving = active.begin({ ...key, runId, takeoverEpoch: epoch });
+  return async ({ owner, claimed, cached, replicas }) => {
+    const { runId, threadId, epoch, agent, revision } = claimed;
+    const run: DrivenRun = { owner, threadId, runId, ...named(agent) };
+    using driving = active.begin({ ...run, ...named(agent, revision), takeoverEpoch: epoch });
     const { signal } = driving;
     // Taken before anything of the run is parsed. When the signal fires, its sender publishes how the run ended.
     using room = await contexts.take(bytesOf(claimed, cached), signal).catch(() => undefined);
@@ -93,9 +108,10 @@ export function createDriveClaimed(options: DriveClaimedOptions): DriveClaimed {
       cache.forget(owner, threadId);
       return;
     }
+    const graph = graphOf(claimed);
     const runOptions = fromOptionsJson(claimed.optionsJson);
     options.onClaimed?.(claimed, runOptions);
-    const driveOptions = toDriveOptions(options, { owner, claimed, cached, runOptions, signal });
+    const driveOptions = toDriveOptions(options, { graph, owner, claimed, cached, replicas, runOptions, signal });
     await requestContexts.run(contextOfRun(claimed, runOptions), async () => {
       try {
         const driven = await watchdog.watch({ runId, threadId }, async (onStep) =>
@@ -103,10 +119,10 @@ export function createDriveClaimed(options: DriveClaimedOptions): DriveClaimed {
         );
         const published = driven.published.catch(() => ends.publish(owner, runId));
         // A log that cannot be written delays no other run: the events wait on, without the slot.
-        await Promise.all([settle(key, runId, driven), settledWithin(published, publishMs)]);
+        await Promise.all([settle(run, driven), settledWithin(published, publishMs)]);
       } catch (error) {
         cache.forget(owner, threadId);
-        if (!signal.aborted) await handleError({ ...key, runId }, error);
+        if (!signal.aborted) await handleError(run, error);
       }
     });
   };
@@ -121,31 +137,29 @@ function bytesOf({ state, appended }: ClaimedRun, cached: ThreadState | undefine
 const bytesOfStored = ({ contextJson, fields }: NonNullable<ClaimedRun['state']>): number =>
   Object.values(fields).reduce((sum, { byteLength }) => sum + byteLength, contextJson.byteLength);
 
-interface RunParts {
-  readonly owner: string;
-  readonly claimed: ClaimedRun;
-  readonly cached: ThreadState | undefined;
+interface RunParts extends RunToDrive {
+  readonly graph: CompiledGraph;
   readonly runOptions: RunOptions;
   readonly signal: AbortSignal;
 }
 
 function toDriveOptions(
-  { graph, threads, eventLog, log, memory, files, now, onUsage }: DriveClaimedOptions,
-  { owner, claimed, cached, runOptions, signal }: RunParts,
+  { threads, eventLog, log, memory, files, now, onUsage }: DriveClaimedOptions,
+  { graph, owner, claimed, cached, replicas, runOptions, signal }: RunParts,
 ): Omit<DriveOptions, 'onStep'> {
   const { runId, threadId, epoch } = claimed;
   const onAwayOf = (service: string) => (error: unknown) => {
     log.warn({ err: error, runId, threadId }, `${service} is unavailable; a node waits for it`);
   };
-  const servicesUnder: DriveOptions['servicesUnder'] = (until) => ({
-    memory: bindMemory(memory, { owner, threadId, signal: until, onAway: onAwayOf('the memory service') }),
+  const servicesUnder: DriveOptions['servicesUnder'] = (until, opened) => ({
+    memory: bindMemory(memory, { owner, threadId, signal: until, opened, onAway: onAwayOf('the memory service') }),
     files: bindFiles(files, {
-      ...{ claim: { owner, runId, epoch }, signal: until },
+      ...{ claim: { owner, runId, epoch }, signal: until, opened },
       onAway: onAwayOf('the store of files'),
     }),
   });
   return {
-    ...{ owner, claimed, runOptions, graph, threads, cached, eventLog, servicesUnder, now, onUsage },
+    ...{ owner, claimed, runOptions, graph, threads, cached, replicas, eventLog, servicesUnder, now, onUsage },
     usage: createRunUsage(claimed),
     runContext: toRunContext(graph, claimed, runOptions, { signal, ...servicesUnder(signal) }),
     isRemote: remoteTools(graph, runOptions),

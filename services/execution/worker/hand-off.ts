@@ -39,8 +39,9 @@ export async function handOff(options: HandOffOptions, allEnded: Promise<void>):
 
 /** Releases one run on record, so that its claim does not count. A run that has ended meanwhile needs no release. */
 async function release({ threads, queue }: HandOffOptions, { takeoverEpoch: epoch, ...run }: ActiveRun): Promise<void> {
+  const { owner, threadId, runId } = run;
   try {
-    await threads.releaseRun({ ...run, epoch }, within(releaseMs));
+    await threads.releaseRun({ owner, threadId, runId, epoch }, within(releaseMs));
     await queue.enqueue(run);
   } catch (error) {
     if (!isServiceError(error, 'Stale')) await queue.enqueue({ ...run, takeoverEpoch: epoch });

@@ -5,6 +5,7 @@ import type { Log } from '@agent-workflow/kit/log';
 import { within } from '@agent-workflow/protos/call';
 import type { RunCalls, RunReadCalls, ThreadKey } from '@agent-workflow/protos/threads';
 import { LRUCache } from 'lru-cache';
+import { named } from '../record/agents.ts';
 import { whileAway } from '../record/away.ts';
 import type { RunQueue } from '../ports/queue.ts';
 import type { ActiveRuns } from './active-runs.ts';
@@ -46,14 +47,18 @@ export function createRequeue(options: RequeueOptions): Requeue {
     return Math.min(firstPauseMs * 2 ** before, longestPauseMs) * (0.5 + Math.random() / 2);
   };
 
-  const releaseAndEnqueue = async (run: ThreadKey & { readonly runId: string }): Promise<void> => {
-    const { owner, runId } = run;
+  const releaseAndEnqueue = async ({
+    owner,
+    threadId,
+    runId,
+  }: ThreadKey & { readonly runId: string }): Promise<void> => {
+    const run = { owner, threadId, runId };
     const record = await threads.getRun({ owner, runId }, within(callTimeoutMs));
     const isOwn = record.status === 'running' && record.workerId === workerId && !active.drives(runId);
     if (isOwn && record.epoch !== undefined)
       await threads.releaseRun({ ...run, epoch: record.epoch, attemptId: newId() }, within(callTimeoutMs));
     if (record.end) await ends.publish(owner, runId);
-    else if (record.runnable) await queue.enqueue(run);
+    else if (record.runnable) await queue.enqueue({ ...run, ...named(record.agent, record.revision) });
   };
 
   return (run) => {

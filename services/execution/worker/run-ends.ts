@@ -1,14 +1,14 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import type { Log } from '@agent-workflow/kit/log';
 import { within } from '@agent-workflow/protos/call';
-import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import type { HistoryCalls, RunCalls, RunReadCalls, StateCalls, ThreadKey } from '@agent-workflow/protos/threads';
 import { publishEnd } from '../events/publish-end.ts';
+import { named, type Agents } from '../record/agents.ts';
 import type { RunLog } from '../ports/log.ts';
-import type { RunQueue } from '../ports/queue.ts';
+import type { RunnableRun, RunQueue } from '../ports/queue.ts';
 
 interface RunEndOptions {
-  readonly graph: CompiledGraph;
+  readonly agents: Agents;
   readonly threads: RunCalls & RunReadCalls & StateCalls & HistoryCalls;
   readonly queue: RunQueue;
   readonly eventLog: RunLog;
@@ -19,11 +19,14 @@ interface RunEndOptions {
 export interface RunEnds {
   /** Publishes from the record how a run ended, if it has ended. Never rejects. */
   readonly publish: (owner: string, runId: string) => Promise<void>;
-  /** Puts the thread's next run into the queue, if there is one. */
-  readonly enqueueNext: (thread: ThreadKey, nextRunId: string | undefined) => Promise<void>;
+  /** Puts the thread's next run into the queue, if there is one: of the same agent as the run that has ended. */
+  readonly enqueueNext: (thread: ThreadOfAgent, nextRunId: string | undefined) => Promise<void>;
   /** Ends a run as failed that the service itself could not drive. Never rejects. */
-  readonly fail: (run: ThreadKey & { readonly runId: string }) => Promise<void>;
+  readonly fail: (run: ThreadOfAgent & { readonly runId: string }) => Promise<void>;
 }
+
+/** A thread, the agent that it belongs to, and the revision that serves its next run, as far as it is known. */
+type ThreadOfAgent = Pick<RunnableRun, keyof ThreadKey | 'agent' | 'revision'>;
 
 const callTimeoutMs = 30_000;
 
@@ -42,19 +45,23 @@ export function createRunEnds(options: RunEndOptions): RunEnds {
     }
   };
 
-  const enqueueNext: RunEnds['enqueueNext'] = async ({ owner, threadId }, nextRunId) => {
-    if (nextRunId !== undefined) await queue.enqueue({ owner, threadId, runId: nextRunId });
+  const enqueueNext: RunEnds['enqueueNext'] = async ({ owner, threadId, agent, revision }, nextRunId) => {
+    if (nextRunId !== undefined) await queue.enqueue({ owner, threadId, runId: nextRunId, ...named(agent, revision) });
   };
 
   return {
     publish,
     enqueueNext,
 
-    fail: async ({ owner, threadId, runId }) => {
+    fail: async ({ owner, threadId, runId, agent }) => {
       try {
         const error = { code: 'Internal', message: 'the run could not be driven to its end' } as const;
-        const { nextRunId } = await threads.endRun({ owner, runId, status: 'failed', error }, within(callTimeoutMs));
-        await Promise.all([publish(owner, runId), enqueueNext({ owner, threadId }, nextRunId)]);
+        const end = { owner, runId, status: 'failed', error } as const;
+        const { nextRunId, nextRevision } = await threads.endRun(end, within(callTimeoutMs));
+        await Promise.all([
+          publish(owner, runId),
+          enqueueNext({ owner, threadId, ...named(agent, nextRevision) }, nextRunId),
+        ]);
       } catch (error) {
         log.error({ err: error, runId }, 'a run could not be ended; another worker takes it over');
       }

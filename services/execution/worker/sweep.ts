@@ -1,8 +1,10 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { within } from '@agent-workflow/protos/call';
 import type { Run, SweepCalls } from '@agent-workflow/protos/threads';
+import { named } from '../record/agents.ts';
 import type { WorkerLeases } from '../ports/leases.ts';
 import type { RunnableRun, RunQueue } from '../ports/queue.ts';
+import type { OverdueRuns } from './overdue-runs.ts';
 import type { Worker } from './worker.ts';
 
 interface SweepParts {
@@ -11,6 +13,8 @@ interface SweepParts {
   readonly leases: WorkerLeases;
   /** How often a waiting run is enqueued again, in case the queue lost it, in milliseconds. */
   readonly waitingMs: number;
+  /** Fails runs that have waited too long for a worker; absent: they wait without a bound. */
+  readonly overdue?: OverdueRuns | undefined;
 }
 
 /** The worker of this replica, if it has one. */
@@ -49,6 +53,7 @@ export function createSweep(parts: SweepParts): (worker: OwnWorker) => Promise<n
     for await (const runs of openRuns(parts.threads)) {
       for (const run of runs) {
         const runnable = await toRunnable(run, { worker, isAlive, isDue });
+        parts.overdue?.see(run);
         if (!runnable) continue;
         await parts.queue.enqueue(runnable);
         enqueued++;
@@ -57,6 +62,7 @@ export function createSweep(parts: SweepParts): (worker: OwnWorker) => Promise<n
     }
     waitingBefore = waiting;
     isFirst = false;
+    await parts.overdue?.fail();
     return enqueued;
   };
 }
@@ -82,11 +88,11 @@ interface SweepState {
 
 /** The run as it may be claimed; `undefined` where it waits for its thread, is not due, or its worker is alive. */
 async function toRunnable(
-  { owner, threadId, runId, runnable, status, workerId, epoch }: Run,
+  { owner, threadId, runId, agent, revision, runnable, status, workerId, epoch }: Run,
   { worker, isAlive, isDue }: SweepState,
 ): Promise<RunnableRun | undefined> {
   if (!runnable || worker?.has(runId) === true) return undefined;
-  const run = { owner, threadId, runId };
+  const run = { owner, threadId, runId, ...named(agent, revision) };
   if (status !== 'running') return isDue(runId) ? run : undefined;
   if (epoch === undefined || (workerId !== undefined && (await isAlive(workerId)))) return undefined;
   return { ...run, takeoverEpoch: epoch };

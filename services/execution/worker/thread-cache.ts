@@ -10,11 +10,12 @@ export interface ThreadCache {
   readonly forget: (owner: string, threadId: string) => void;
 }
 
-/** Keeps up to `maxBytes` of state as JSON; the threads used least recently go first. */
+/** Keeps up to about `maxBytes` of states; the threads used least recently go first. */
 export function createThreadCache(maxBytes: number): ThreadCache {
   const cache = new LRUCache<string, ThreadState>({
     maxSize: maxBytes,
-    sizeCalculation: ({ size }) => bytesOfState(size) + overheadBytes,
+    sizeCalculation: ({ size, state }) =>
+      bytesOfState(size) + overheadBytes + state.context.length * messageOverheadBytes,
   });
   const keyOf = (owner: string, threadId: string): string => `${owner}\n${threadId}`;
   return {
@@ -28,5 +29,6 @@ export function createThreadCache(maxBytes: number): ThreadCache {
   };
 }
 
-/** Counted for each entry beside its JSON. */
-const overheadBytes = 512;
+/** Counted for each entry beside its JSON, and for each of its messages: parsed objects take more than their text. */
+const overheadBytes = 1024;
+const messageOverheadBytes = 384;

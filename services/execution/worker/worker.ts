@@ -3,7 +3,8 @@ import { settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import { fromContextHeaders, requestContexts } from '@agent-workflow/kit/request-context';
 import { retry, type RetryOptions } from '@agent-workflow/kit/retry';
-import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
+import type { Agents } from '../record/agents.ts';
+import type { Replicas } from '@agent-workflow/protos/call';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type { RunFiles } from '@agent-workflow/protos/run-files';
 import type { Usage } from '@agent-workflow/protos/usage';
@@ -34,7 +35,7 @@ import { createThreadCache } from './thread-cache.ts';
 
 export interface WorkerOptions {
   readonly workerId: string;
-  readonly graph: CompiledGraph;
+  readonly agents: Agents;
   readonly threads: RunCalls & RunReadCalls & StateCalls & HistoryCalls & ToolRecordCalls;
   readonly memory: Memory;
   /** Absent: nodes reach no files. */
@@ -87,7 +88,8 @@ interface ReservedRun extends ThreadKey {
 /** A slot, and what the record claims with. Call exactly one of `run` and `release`. */
 interface Reservation {
   readonly intent: ClaimIntent;
-  readonly run: (claimed: ClaimedRun) => void;
+  /** `replicas`: those that the run was claimed with. */
+  readonly run: (claimed: ClaimedRun, replicas: Replicas) => void;
   readonly release: () => void;
 }
 
@@ -102,6 +104,8 @@ export function createWorker(options: WorkerOptions): Worker {
   const contexts = createByteBudget(options.contextBytes);
   const draining = new AbortController();
   const { signal } = draining;
+  const { list, revision } = options.agents;
+  const held = { agents: list.map(({ name }) => name), ...(revision === undefined ? {} : { revision }) };
   const ends = createRunEnds(options);
   const requeue = createRequeue({ ...options, active, ends, signal });
   const drive = createDriveClaimed({ ...options, active, cache, contexts, ends, requeue });
@@ -133,7 +137,7 @@ export function createWorker(options: WorkerOptions): Worker {
   const takeRun = async (): Promise<TakenRun> => {
     // A run that is taken without room for its context would wait here, where no other replica can take it.
     (await contexts.take(1, signal))[Symbol.dispose]();
-    return queue.take(signal);
+    return queue.take(held, signal);
   };
   const takeRetry: RetryOptions = {
     ...{ firstMs: retakeMs, maxMs: retakeMs, signal },
@@ -165,9 +169,9 @@ export function createWorker(options: WorkerOptions): Worker {
       const answered = active.expectClaim(runId);
       const cached = cache.get(owner, threadId);
       return {
-        intent: intentOf(workerId, cached),
-        run: (claimed) => {
-          void drive(owner, claimed, cached).finally(slots.release);
+        intent: intentOf(workerId, options.agents, cached),
+        run: (claimed, replicas) => {
+          void drive({ owner, claimed, cached, replicas }).finally(slots.release);
           answered();
         },
         release: () => {

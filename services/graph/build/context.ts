@@ -55,7 +55,7 @@ export interface FileInfo {
   readonly sha256: string;
 }
 
-/** A file that can be read, as often as it is needed. */
+/** A file that can be read, as often as it is needed. A read fails when the bytes are not those of `info`, a stream at its end. */
 export interface ReadableFile {
   readonly info: FileInfo;
   /** The bytes as they come. Leave the loop early to stop reading. */

@@ -76,6 +76,8 @@ export class StateGraph<F extends Fields> {
     if (this.#nodes.has(name)) throw new Error(`node "${name}" is added twice`);
     refuseNoNode(name, node);
     checkPolicy(name, policy);
+    if (policy.speculative && typeof node !== 'function')
+      throw new Error(`node "${name}" cannot be speculative: only a function can, no tool node and no sub-graph`);
     this.#nodes.set(name, node as AnyNode);
     if (Object.keys(policy).length > 0) this.#policies.set(name, policy);
     return this;

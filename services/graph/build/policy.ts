@@ -29,6 +29,12 @@ export interface NodePolicy {
   readonly recursionLimit?: number;
   /** How many branches of the node run side by side when a route sends to it, 1 to 1000: 32 unless given. */
   readonly maxConcurrency?: number;
+  /**
+   * Whether the node, a function, may begin while the step before it is being committed. Nothing that it emits is published before that
+   * commit, and its calls of `ctx.memory` and `ctx.files` wait for it. When the commit is refused or the run is stopped, the node's signal
+   * fires. So a node that does nothing else, such as a question to a model, takes effect as ever, and may be begun in vain.
+   */
+  readonly speculative?: boolean;
 }
 
 /** An attempt at a node did not finish within its timeout. */
@@ -62,6 +68,7 @@ const policyNames: Readonly<Record<keyof NodePolicy, true>> = {
   timeoutMs: true,
   recursionLimit: true,
   maxConcurrency: true,
+  speculative: true,
 };
 const retryNames: Readonly<Record<keyof RetryPolicy, true>> = {
   maxAttempts: true,
@@ -76,6 +83,7 @@ const retryNames: Readonly<Record<keyof RetryPolicy, true>> = {
 export function checkPolicy(node: string, policy: NodePolicy): void {
   refuseUnknown(node, '', policy, policyNames);
   const { retry, timeoutMs, recursionLimit, maxConcurrency } = policy;
+  refuseNoBoolean(node, policy);
   if (retry) refuseUnknown(node, 'retry.', retry, retryNames);
   if (retry && !Object.hasOwn(retry, 'maxAttempts')) throw new Error(`retry of node "${node}" has no maxAttempts`);
   const { maxAttempts, initialDelayMs, maxDelayMs, factor } = retry ?? {};
@@ -98,6 +106,11 @@ export function checkPolicy(node: string, policy: NodePolicy): void {
       `${name} of node "${node}" is ${isNumber ? String(value) : JSON.stringify(given)}: it must be ${kind} from ${least} to ${most}`,
     );
   }
+}
+
+function refuseNoBoolean(node: string, { speculative }: { readonly speculative?: unknown }): void {
+  if (speculative === undefined || typeof speculative === 'boolean') return;
+  throw new Error(`speculative of node "${node}" is ${JSON.stringify(speculative)}: it must be true or false`);
 }
 
 function refuseUnknown(node: string, place: string, given: object, known: Readonly<Record<string, true>>): void {

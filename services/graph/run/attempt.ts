@@ -6,6 +6,8 @@ interface Attempts {
   readonly policy: NodePolicy;
   /** Ends the attempt under way, and the wait for the next. */
   readonly signal: AbortSignal;
+  /** When timeouts begin to count; absent: as each attempt begins. */
+  readonly countsFrom?: (() => Promise<void>) | undefined;
   /** Called before each attempt but the first, with its number and the error of the attempt before. */
   readonly onRestart: (attempt: number, error: unknown) => void;
 }
@@ -16,16 +18,16 @@ interface Attempts {
  * @throws the error of the last attempt; the signal's reason when `signal` fires.
  */
 export async function runAttempts<T>(
-  { policy, signal, onRestart }: Attempts,
+  { policy, signal, countsFrom, onRestart }: Attempts,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const { retry: rule, timeoutMs } = policy;
-  if (!rule) return underOwnSignal({ signal, timeoutMs }, work);
+  if (!rule) return underOwnSignal({ signal, timeoutMs, countsFrom }, work);
   let failure: unknown;
   return retry(
     (attempt) => {
       if (attempt > 1) onRestart(attempt, failure);
-      return underOwnSignal({ signal, timeoutMs }, work);
+      return underOwnSignal({ signal, timeoutMs, countsFrom }, work);
     },
     {
       ...toBackoff(rule),
@@ -43,6 +45,8 @@ export async function runAttempts<T>(
 interface WorkLimits {
   readonly signal: AbortSignal;
   readonly timeoutMs?: number | undefined;
+  /** When the timeout begins to count; absent: at once. */
+  readonly countsFrom?: (() => Promise<void>) | undefined;
 }
 
 /**
@@ -50,15 +54,22 @@ interface WorkLimits {
  * started ends too. When `work` ignores the signal, it continues, and its result is dropped.
  */
 export async function underOwnSignal<T>(
-  { signal: outer, timeoutMs }: WorkLimits,
+  { signal: outer, timeoutMs, countsFrom }: WorkLimits,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const controller = new AbortController();
   const { signal } = controller;
   const follow = (): void => controller.abort(outer.reason);
   outer.addEventListener('abort', follow, { once: true });
-  const timer =
-    timeoutMs === undefined ? undefined : setTimeout(() => controller.abort(new NodeTimeout(timeoutMs)), timeoutMs);
+  let isOver = false;
+  let timer: NodeJS.Timeout | undefined;
+  const count = (): void => {
+    if (timeoutMs === undefined || isOver) return;
+    timer = setTimeout(() => controller.abort(new NodeTimeout(timeoutMs)), timeoutMs);
+  };
+  // It rejects when the work has to end, which the outer signal says, too.
+  if (countsFrom) countsFrom().then(count, () => undefined);
+  else count();
   try {
     outer.throwIfAborted();
     return await unlessAborted(signal, async () => work(signal));
@@ -66,6 +77,7 @@ export async function underOwnSignal<T>(
     controller.abort(error);
     throw error;
   } finally {
+    isOver = true;
     clearTimeout(timer);
     outer.removeEventListener('abort', follow);
   }

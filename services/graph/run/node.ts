@@ -36,7 +36,7 @@ export async function runNode(step: Step, name: string, runStep: RunStep): Promi
       step.onFault?.({ node: name, attempt: attempt - 1, error });
       step.onRestart?.(name, attempt);
     };
-    return await runAttempts({ policy, signal, onRestart }, async (own) =>
+    return await runAttempts({ policy, signal, onRestart, countsFrom: step.countsFrom }, async (own) =>
       runAttempt({ ...step, run: runUnder(step, own) }, name, node, runStep),
     );
   } catch (error) {

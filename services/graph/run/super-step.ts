@@ -22,6 +22,8 @@ export interface Step {
   readonly at: number;
   /** The clock by which sleeps begin, in milliseconds since 1970. */
   readonly now: () => number;
+  /** When the timeouts of its nodes begin to count; absent: as each of their attempts begins. */
+  readonly countsFrom?: (() => Promise<void>) | undefined;
   /** Gives the memory service whose calls end with this signal; absent: they end with the run's signal. */
   readonly servicesUnder?: ((signal: AbortSignal) => Pick<RunContext, 'memory' | 'files'>) | undefined;
   /** The continuation that the step before returned. */

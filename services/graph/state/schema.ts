@@ -2,6 +2,7 @@ import { Ajv, type Options, type ValidateFunction } from 'ajv';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { default as formats } from 'ajv-formats';
+import { isUsualSchema } from './usual-schema.ts';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
@@ -41,7 +42,9 @@ const isUrl = (text: string): boolean => /^(?:https?|ftp):\/\/\S+$/i.test(text) 
 export function compileSchema(schema: JsonSchema): ValidateFunction {
   let validate = validators.get(schema);
   if (!validate) {
-    validate = compilerFor(schema).compile(schema);
+    const compiler = compilerFor(schema);
+    compiler.opts.validateSchema = !isUsualSchema(schema);
+    validate = compiler.compile(schema);
     validators.set(schema, validate);
   }
   return validate;

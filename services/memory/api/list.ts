@@ -2,7 +2,7 @@ import { createQuota, pageBytes, toPage } from '@agent-workflow/kit/pages';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type { StoredMemory } from '../ports/memory.ts';
 import { checkedSelection, readCount, readOffset, refuseLate } from '../record/checks.ts';
-import { fromCursor, toCursor } from '../record/cursor.ts';
+import { cursorsOf } from '../record/cursor.ts';
 import { readSelection } from '../record/filters.ts';
 import { itemBytes, readMemories, toItem } from './items.ts';
 import type { Parts } from './parts.ts';
@@ -13,6 +13,7 @@ export const createList =
     refuseLate(call);
     const limit = readCount(maxItems, ['limit']);
     const offset = cursor === undefined ? readOffset(skipped) : 0;
+    const { fromCursor, toCursor } = cursorsOf({ owner, selection });
     const after = cursor === undefined ? undefined : fromCursor(cursor);
     const selected = readSelection(checkedSelection(selection));
     const page = { limit: limit + 1, offset, after, without: 'metadata' } as const;

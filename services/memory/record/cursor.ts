@@ -1,25 +1,13 @@
-import { invalid } from '@agent-workflow/kit/errors';
+import { cursorsByTime, type Cursors } from '@agent-workflow/kit/cursors';
+import type { ListRequest } from '@agent-workflow/protos/memory';
 import type { ListPosition } from '../ports/records.ts';
 
-/** A cursor is opaque to callers: base64url of the last memory's position in the order. */
-export const toCursor = ({ timestamp, memoryId }: ListPosition): string =>
-  Buffer.from(JSON.stringify([timestamp, memoryId])).toString('base64url');
-
-/** @throws Invalid for a text that {@link toCursor} did not make. */
-export function fromCursor(cursor: string): ListPosition {
-  const [timestamp, memoryId] = decode(cursor);
-  if (Number.isSafeInteger(timestamp) && typeof memoryId === 'string') {
-    return { timestamp: timestamp as number, memoryId };
-  }
-  throw invalid(['cursor'], 'is not a cursor that a list gave', 'cursor');
-}
-
-function decode(cursor: string): unknown[] {
-  try {
-    const position: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
-    if (Array.isArray(position)) return position;
-  } catch {
-    // The caller refuses it like any other text that is no cursor.
-  }
-  return [];
+/** The cursors of the list of an owner's memories that a selection gives. */
+export function cursorsOf({ owner, selection }: Pick<ListRequest, 'owner' | 'selection'>): Cursors<ListPosition> {
+  const { memoryType, category, threadId, filtersJson } = selection;
+  const filters = filtersJson && Buffer.from(filtersJson).toString();
+  return cursorsByTime(['memories', owner, memoryType, category, threadId, filters], {
+    toParts: ({ timestamp, memoryId }) => [timestamp, memoryId],
+    fromParts: (timestamp, memoryId) => ({ timestamp, memoryId }),
+  });
 }

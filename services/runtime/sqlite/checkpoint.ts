@@ -12,8 +12,8 @@ interface Checkpointer extends Disposable {
   readonly note: (writes: number) => void;
 }
 
-/** Pages after which a log is copied into its file: it then starts over, within the room that was reserved for it. */
-const pagesPerCheckpoint = 800;
+/** Bytes of pages after which a log is copied into its file: it then starts over, within the room that was reserved for it. */
+const bytesPerCheckpoint = 800 * 4096;
 /** Writes between two checks of how far the log has grown. */
 const writesPerCheck = 16;
 /** The wait before a checkpoint that failed is tried again. */
@@ -27,8 +27,8 @@ const underWay = new Map<string, (error: unknown) => void>();
 interface Log {
   /** Whether its frames are known to be what was written: SQLite copies them without checking their checksums. */
   readonly isSound: () => boolean;
-  /** How many of its pages are not in the file yet. */
-  readonly unsettledPages: () => number;
+  /** How many bytes of its pages are not in the file yet. */
+  readonly unsettledBytes: () => number;
   /** Called when most of the log has been copied: what is left is little, and only the writer itself can end it. */
   readonly finish: () => void;
   /** Called for each checkpoint that failed. */
@@ -39,7 +39,7 @@ interface Log {
 
 export function createCheckpointer(
   path: string,
-  { isSound, unsettledPages, finish, onFailure, onSuccess }: Log,
+  { isSound, unsettledBytes, finish, onFailure, onSuccess }: Log,
 ): Checkpointer {
   let writes = 0;
   let failures = 0;
@@ -74,7 +74,7 @@ export function createCheckpointer(
 
   const isLong = (): boolean => {
     try {
-      return unsettledPages() >= pagesPerCheckpoint;
+      return unsettledBytes() >= bytesPerCheckpoint;
     } catch {
       // The checkpoint says why.
       return true;

@@ -7,6 +7,7 @@ import { createCondition, type Condition } from './condition.ts';
 import { storageError, translating } from './errors.ts';
 import { cannotOpen, fileReason } from './file-reason.ts';
 import { createGroupCommit } from './group.ts';
+import { fitPages } from './page-size.ts';
 import { watchPresence, type Presence } from './presence.ts';
 import { openWriteAheadLog } from './write-ahead-log.ts';
 
@@ -36,6 +37,8 @@ export interface SqliteOptions {
   readonly durability: 'full' | 'normal';
   /** SQL texts applied once each, in order; the file remembers how many it has seen. Only ever append. */
   readonly migrations: readonly string[];
+  /** Bytes of a page; 4096 unless given. Small pages are for files with many small changes. */
+  readonly pageBytes?: number;
   /** Whom the file's failures and recoveries are reported to. */
   readonly health?: PartHealth | undefined;
 }
@@ -54,18 +57,30 @@ export function openSqlite(options: SqliteOptions): Sqlite {
   }
 }
 
+const usualPageBytes = 4096;
+
+/** Syncs and checkpoints are done beside the event loop: SQLite itself would do them in the middle of a COMMIT. */
+const pragmas = `PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0; PRAGMA foreign_keys = ON;
+  PRAGMA temp_store = MEMORY;`;
+
 /** What is opened before something fails is closed with `opening`. */
-function openFile({ path, durability, migrations, health }: SqliteOptions, opening: DisposableStack): Sqlite {
+function openFile(
+  { path, durability, migrations, pageBytes = usualPageBytes, health }: SqliteOptions,
+  opening: DisposableStack,
+): Sqlite {
   const onDisk = path !== ':memory:';
   if (onDisk) mkdirSync(dirname(path), { recursive: true });
   const db = opening.adopt(new DatabaseSync(path, { timeout: 5000 }), (opened) => opened.close());
-  // Syncs and checkpoints are done beside the event loop: SQLite itself would do them in the middle of a COMMIT.
-  db.exec(
-    `PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0; PRAGMA foreign_keys = ON;
-     PRAGMA temp_store = MEMORY;`,
-  );
+  // The pages of a new file have this size; those of an old one another, perhaps.
+  db.exec(`PRAGMA page_size = ${String(pageBytes)}; ${pragmas}`);
   if (onDisk) settleLog(db, path);
   migrate(db, migrations, path);
+  if (onDisk) {
+    settleLog(db, path);
+    fitPages(db, path, pageBytes);
+    // The log of a file that was copied is made by who reads the file first.
+    db.exec(`${pragmas} PRAGMA user_version`);
+  }
 
   const presence = onDisk ? watchPresence(path) : undefined;
   const condition = opening.use(

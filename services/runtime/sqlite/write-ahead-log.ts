@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { unavailable, type ServiceError } from '@agent-workflow/kit/errors';
 import { createCheckpointer } from './checkpoint.ts';
 import type { Condition } from './condition.ts';
+import { pageBytesOf } from './page-size.ts';
 import { openLogSync, type Written } from './sync.ts';
 
 /** The write-ahead log of a file: what is committed stands there, until it is on disk and later copied into the file. */
@@ -28,6 +29,7 @@ export function openWriteAheadLog(
 ): WriteAheadLog {
   using opening = new DisposableStack();
   let refusal: ServiceError | undefined;
+  const pageBytes = pageBytesOf(db);
   const frames = (): Readonly<Record<'log' | 'checkpointed', number>> => {
     const row = db.prepare('PRAGMA wal_checkpoint(NOOP)').get();
     return { log: Number(row?.['log']), checkpointed: Number(row?.['checkpointed']) };
@@ -51,9 +53,9 @@ export function openWriteAheadLog(
   const checkpointer = opening.use(
     createCheckpointer(path, {
       isSound: () => refusal === undefined,
-      unsettledPages: () => {
+      unsettledBytes: () => {
         const { log, checkpointed } = frames();
-        return log - checkpointed;
+        return (log - checkpointed) * pageBytes;
       },
       finish: () => {
         db.exec('PRAGMA wal_checkpoint(PASSIVE)');

@@ -1,7 +1,13 @@
 import { invalid, isServiceError } from '@agent-workflow/kit/errors';
 import { pageBytes, toPage } from '@agent-workflow/kit/pages';
 import { sizes } from '@agent-workflow/kit/sizes';
-import type { BeginFileRequest, FileCalls, FileKey, FinishFileRequest } from '@agent-workflow/protos/threads';
+import type {
+  BeginFileRequest,
+  FileCalls,
+  FileKey,
+  FileRecord,
+  FinishFileRequest,
+} from '@agent-workflow/protos/threads';
 import {
   absentFile,
   decideBegin,
@@ -12,7 +18,7 @@ import {
   toFileRecord,
 } from '../files/decisions.ts';
 import { dropNotes, type References } from '../files/references.ts';
-import { fromDueCursor, toDueCursor } from '../lists/cursor.ts';
+import { dueCursors } from '../lists/cursor.ts';
 import type { FileRecords, FileRow } from '../ports/files.ts';
 
 interface FileCallsOptions {
@@ -22,6 +28,12 @@ interface FileCallsOptions {
 }
 
 export function createFileCalls({ store, references, now }: FileCallsOptions): FileCalls {
+  const toReply = async (file: FileRow): Promise<FileRecord> => {
+    // Only a file that is due and was noted has to be looked up.
+    const isAsked = file.dueAt !== undefined && file.noted > 0;
+    return toFileRecord(file, isAsked && (await references.isNamed(keyOf(file))));
+  };
+
   /** Makes an upload that did not finish `deleting`. @returns whether it is now. */
   const abandon = (key: FileKey): Promise<boolean> =>
     store.changeFile(key, { totals: false }, ({ file }) => {
@@ -48,22 +60,18 @@ export function createFileCalls({ store, references, now }: FileCallsOptions): F
   return {
     beginFile: async (request) => {
       refuseBegin(request);
-      return toFileRecord(
-        await store.changeFile(keyOf(request), { totals: true }, (s) => decideBegin(request, s, now())),
-      );
+      return toReply(await store.changeFile(keyOf(request), { totals: true }, (s) => decideBegin(request, s, now())));
     },
 
     finishFile: async (request) => {
       refuseFinish(request);
-      return toFileRecord(
-        await store.changeFile(keyOf(request), { totals: true }, (s) => decideFinish(request, s, now())),
-      );
+      return toReply(await store.changeFile(keyOf(request), { totals: true }, (s) => decideFinish(request, s, now())));
     },
 
     getFile: async (request) => {
       const file = await store.getFile(keyOf(request));
       if (file?.status !== 'stored') throw absentFile(request.fileId);
-      return toFileRecord(file);
+      return toReply(file);
     },
 
     deleteFile: async (request) => {
@@ -80,7 +88,7 @@ export function createFileCalls({ store, references, now }: FileCallsOptions): F
     },
 
     listFilesToRemove: async ({ limit, uploadingBefore, cursor }) => {
-      const after = cursor === undefined ? undefined : fromDueCursor(cursor);
+      const after = cursor === undefined ? undefined : dueCursors.fromCursor(cursor);
       const due = await store.listDueFiles({ until: now(), after, limit: limit + 1 });
       const { items, hasMore } = toPage(due, { limit, bytes: pageBytes, sizeOf: keyBytes });
       const files: FileKey[] = [];
@@ -90,7 +98,10 @@ export function createFileCalls({ store, references, now }: FileCallsOptions): F
         if (isListed) files.push(keyOf(file));
       }
       const last = items.at(-1);
-      return { files, ...(hasMore && last ? { cursor: toDueCursor({ ...last, dueAt: last.dueAt ?? 0 }) } : {}) };
+      return {
+        files,
+        ...(hasMore && last ? { cursor: dueCursors.toCursor({ ...last, dueAt: last.dueAt ?? 0 }) } : {}),
+      };
     },
   };
 }
@@ -106,18 +117,25 @@ function falseWhileAway(error: unknown): false {
 
 const sha256Pattern = /^[0-9a-f]{64}$/;
 
-function refuseBegin({ fileId, filename, contentType = '' }: BeginFileRequest): void {
+function refuseBegin({ fileId, filename, contentType = '', ...request }: BeginFileRequest): void {
+  const { reserveBytes = 0, leastBytes = 1 } = request;
+  refuseNegative(reserveBytes, 'reserveBytes');
+  refuseNegative(leastBytes, 'leastBytes');
   refuseLong(fileId, 'fileId');
   refuseLong(filename, 'filename');
   refuseLong(contentType, 'contentType');
 }
 
 function refuseFinish({ size, sha256, sniffedType = '', ttlMs }: FinishFileRequest): void {
-  if (size < 0) throw invalid(['size'], 'must be >= 0', 'greater_than_equal');
+  refuseNegative(size, 'size');
   if (!sha256Pattern.test(sha256))
     throw invalid(['sha256'], 'must be 64 hexadecimal digits', 'string_pattern_mismatch');
-  if (ttlMs < 0) throw invalid(['ttlMs'], 'must be >= 0', 'greater_than_equal');
+  refuseNegative(ttlMs, 'ttlMs');
   refuseLong(sniffedType, 'sniffedType');
+}
+
+function refuseNegative(count: number, field: string): void {
+  if (count < 0) throw invalid([field], 'must be >= 0', 'greater_than_equal');
 }
 
 function refuseLong(text: string, field: string): void {

@@ -4,6 +4,7 @@ import { getCheckpoint, listCheckpoints } from '../history/checkpoints.ts';
 import { createForks, type ForkStore } from '../history/fork.ts';
 import { toThread } from '../lists/lists.ts';
 import { refuseMetadata } from '../record/bounds.ts';
+import { ofAgent } from '../state/read.ts';
 import { keyOf, liveHead } from './found.ts';
 
 interface HistoryCallsOptions {
@@ -21,15 +22,17 @@ export function createHistoryCalls({ store, references, now }: HistoryCallsOptio
     },
 
     getCheckpoint: async (request) => {
-      await liveHead(store, keyOf(request));
-      return getCheckpoint(store, request);
+      const head = await liveHead(store, keyOf(request));
+      const { checkpoint, state } = await getCheckpoint(store, request);
+      return { checkpoint, state: ofAgent(state, head) };
     },
 
     forkThread: async (request) => {
       refuseMetadata(request.metadataJson, ['config', 'metadata']);
       await liveHead(store, keyOf(request));
-      await references.copy(keyOf(request), { owner: request.owner, threadId: request.newThreadId });
-      return toThread({ threadId: request.newThreadId, ...(await forks.make(request)) });
+      const { owner, newThreadId: threadId } = request;
+      const made = await references.withCopy(keyOf(request), { owner, threadId }, () => forks.make(request));
+      return toThread({ threadId, ...made });
     },
   };
 }

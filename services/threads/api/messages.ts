@@ -48,10 +48,12 @@ export function createMessageCalls({ store, changing, references, now }: Message
     },
 
     addMessages: async (request) => {
-      await references.noteRequest(request, request.messages);
+      const key = keyOf(request);
       const reads = { messages: idsOf(request.messages) };
-      return replyOnRequest({ key: keyOf(request), reads, method: 'addMessages', request }, (snapshot) =>
-        decideAddMessages(request, snapshot, now()),
+      return references.withRequest(key, request.messages, () =>
+        replyOnRequest({ key, reads, method: 'addMessages', request }, (snapshot) =>
+          decideAddMessages(request, snapshot, now()),
+        ),
       );
     },
 

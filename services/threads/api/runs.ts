@@ -1,4 +1,5 @@
 import type { ClaimedRun, RunCalls, State } from '@agent-workflow/protos/threads';
+import type { Routings, RoutingsByAgent } from '../agents/routings.ts';
 import type { References } from '../files/references.ts';
 import { gatherUndos } from '../history/overlay.ts';
 import type { ThreadLists } from '../ports/lists.ts';
@@ -18,15 +19,18 @@ interface RunCallsOptions {
   readonly store: ThreadReads & ThreadLists;
   readonly changing: Changing;
   readonly references: References;
+  readonly routings: Routings;
   readonly now: () => number;
 }
 
-export function createRunCalls({ store, changing, references, now }: RunCallsOptions): RunCalls {
+const noRoutings: RoutingsByAgent = new Map();
+
+export function createRunCalls({ store, changing, references, routings, now }: RunCallsOptions): RunCalls {
   const { changeOnRequest, replyOnRequest } = changing;
   return {
     acceptRun: async (request) => {
       const key = keyOf(request);
-      await references.noteRequest(key, request.messages);
+      const known = await routings.get();
       // The store gathers anew at each attempt: what an earlier attempt gathered is void.
       let undone = gatherUndos();
       const reads = {
@@ -37,9 +41,10 @@ export function createRunCalls({ store, changing, references, now }: RunCallsOpt
         messages: idsOf(request.messages),
         ...(undoesActive(request) ? { undosOfActiveRun: () => (undone = gatherUndos()) } : {}),
       };
-      const outcome = await changeOnRequest(
-        { key, reads, method: 'acceptRun', request, toKept: toKeptAcceptance },
-        (snapshot) => decideAccept(request, { ...snapshot, undone }, now()),
+      const outcome = await references.withRequest(key, request.messages, () =>
+        changeOnRequest({ key, reads, method: 'acceptRun', request, toKept: toKeptAcceptance }, (snapshot) =>
+          decideAccept(request, { ...snapshot, undone, routings: known }, now()),
+        ),
       );
       const reply = 'made' in outcome ? outcome.made : await fromKeptAcceptance(store, key, outcome.kept);
       const { claimed } = reply;
@@ -49,14 +54,21 @@ export function createRunCalls({ store, changing, references, now }: RunCallsOpt
 
     claimRun: async (request, { signal }) => {
       const key = keyOf(request);
+      const known = await routings.get();
       const messages = inputIds(await knownRun(store, request.owner, request.runId));
       const reads = { runs: [request.runId], messages };
       const outcome = await changeOnRequest(
         { key, reads, method: 'claimRun', request, toKept: toKeptClaim },
-        (snapshot) => decideClaim(request, snapshot, now()),
+        (snapshot) => decideClaim(request, snapshot, { now: now(), routings: known }),
       );
       const claimed = 'made' in outcome ? outcome.made : await fromKeptClaim(store, key, outcome.kept);
-      if (claimed.givenUp || claimed.lastClaim) return claimed;
+      if (
+        claimed.givenUp ||
+        claimed.lastClaim ||
+        claimed.otherAgent !== undefined ||
+        claimed.otherRevision !== undefined
+      )
+        return claimed;
       const run = claimed.isTakeover ? await store.getRun(request.owner, claimed.runId) : undefined;
       const output = run ? await newestOutput(store, key, run, signal) : {};
       if (canDerive(claimed, request.knownVersion)) return { ...claimed, ...output };
@@ -70,7 +82,6 @@ export function createRunCalls({ store, changing, references, now }: RunCallsOpt
       ),
 
     commitStep: async (request) => {
-      await references.noteStep(request, request.messages);
       const replaced = request.replacesMessages ? idsOf(request.messages) : [];
       const { end, wakeAt, usageJson } = request;
       const writesRun = end !== undefined || wakeAt !== undefined || usageJson !== undefined;
@@ -78,17 +89,24 @@ export function createRunCalls({ store, changing, references, now }: RunCallsOpt
         runs: writesRun ? [request.runId] : [],
         messages: [...replaced, ...request.removedFromContext],
         fields: Object.keys(request.fields),
+        isFenced: true,
       };
-      return replyOnRequest({ key: keyOf(request), reads, method: 'commitStep', request }, (snapshot) =>
-        decideCommit(request, snapshot),
+      const key = keyOf(request);
+      // Only the end of a run gives the thread to another.
+      const known = end === undefined ? noRoutings : await routings.get();
+      return references.withStep(key, request.messages, () =>
+        replyOnRequest({ key, reads, method: 'commitStep', request }, (snapshot) =>
+          decideCommit(request, snapshot, known),
+        ),
       );
     },
 
     endRun: async (request) => {
+      const known = await routings.get();
       const { threadId } = await knownRun(store, request.owner, request.runId);
       const key = { owner: request.owner, threadId };
       return replyOnRequest({ key, reads: { runs: [request.runId] }, method: 'endRun', request }, (snapshot) =>
-        decideEnd(request, snapshot, now()),
+        decideEnd(request, snapshot, { now: now(), routings: known }),
       );
     },
   };

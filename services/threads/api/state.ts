@@ -5,7 +5,7 @@ import { getCheckpoint } from '../history/checkpoints.ts';
 import type { ThreadHistory } from '../ports/history.ts';
 import type { ThreadReads } from '../ports/reads.ts';
 import type { Head, ThreadKey } from '../ports/record.ts';
-import type { StateReader } from '../state/read.ts';
+import { ofAgent, type StateReader } from '../state/read.ts';
 import { decideClearState, decideWriteState } from '../state/write.ts';
 import type { Changing } from './changing.ts';
 import { idsOf, keyOf, liveHead } from './found.ts';
@@ -24,7 +24,7 @@ export function createStateCalls({ store, states, changing, references, now }: S
     const head = await liveHead(store, key);
     if (head.version === version) return states.read(key, head);
     try {
-      return (await getCheckpoint(store, { ...key, checkpointId: String(version) })).state;
+      return ofAgent((await getCheckpoint(store, { ...key, checkpointId: String(version) })).state, head);
     } catch (error) {
       if (isServiceError(error, 'NotFound')) return states.read(key, await liveHead(store, key));
       throw error;
@@ -36,12 +36,12 @@ export function createStateCalls({ store, states, changing, references, now }: S
 
     writeState: async (request) => {
       const key = keyOf(request);
-      await references.noteRequest(key, request.messages);
       const reads = { messages: idsOf(request.messages), fields: Object.keys(request.fields) };
       const toKept = ({ head }: { readonly head: Head }): number => head.version;
-      const outcome = await changing.changeOnRequest(
-        { key, reads, method: 'writeState', request, toKept },
-        (snapshot) => decideWriteState(request, snapshot, now()),
+      const outcome = await references.withRequest(key, request.messages, () =>
+        changing.changeOnRequest({ key, reads, method: 'writeState', request, toKept }, (snapshot) =>
+          decideWriteState(request, snapshot, now()),
+        ),
       );
       return 'made' in outcome ? states.read(key, outcome.made.head) : stateAt(key, outcome.kept);
     },

@@ -1,5 +1,8 @@
 import { pageBytes, toPage } from '@agent-workflow/kit/pages';
-import type { SweepCalls } from '@agent-workflow/protos/threads';
+import { defaultAgent } from '@agent-workflow/kit/agents';
+import type { Run, SweepCalls } from '@agent-workflow/protos/threads';
+import { isRetired } from '../agents/routing.ts';
+import type { Routings, RoutingsByAgent } from '../agents/routings.ts';
 import { withoutFork } from '../history/fork.ts';
 import { toRun } from '../lists/lists.ts';
 import type { ThreadReads } from '../ports/reads.ts';
@@ -7,14 +10,19 @@ import type { ThreadKey } from '../ports/record.ts';
 import type { ThreadSweeps } from '../ports/sweeps.ts';
 import { keyBytes, runBytes } from '../record/row-sizes.ts';
 
-export const createSweepCalls = (store: ThreadReads & ThreadSweeps, now: () => number): SweepCalls => ({
+export const createSweepCalls = (
+  store: ThreadReads & ThreadSweeps,
+  routings: Routings,
+  now: () => number,
+): SweepCalls => ({
   listOpenRuns: async ({ limit, cursor }) => {
     const rows = await store.listOpenRuns({ limit: limit + 1, after: cursor, bytes: pageBytes });
     const { items, hasMore } = toPage(rows, { limit, sizeOf: runBytes });
+    const known = await routings.get();
     const heads = await Promise.all(items.map(async (run) => store.getHead(run)));
     const runs = items.flatMap((run, index) => {
       const head = heads[index];
-      return !head || head.deleting ? [] : [toRun(run.owner, run, head)];
+      return !head || head.deleting ? [] : [withoutRetired(toRun(run.owner, run, head), known)];
     });
     const last = items.at(-1);
     return { runs, ...(hasMore && last ? { cursor: last.runId } : {}) };
@@ -32,6 +40,12 @@ export const createSweepCalls = (store: ThreadReads & ThreadSweeps, now: () => n
     threads: await withoutFork(store, firstPage(await store.listDeleting(limit)), now()),
   }),
 });
+
+/** A run of a retired revision waits for no worker of that one: whichever worker claims it settles what becomes of it. */
+function withoutRetired({ revision, ...run }: Run, routings: RoutingsByAgent): Run {
+  const { agent = defaultAgent } = run;
+  return revision === undefined || isRetired(routings.get(agent), revision) ? run : { ...run, revision };
+}
 
 /** As many of the keys as one reply holds; the next sweep finds the others. */
 const firstPage = (keys: readonly ThreadKey[]): readonly ThreadKey[] =>

@@ -27,5 +27,16 @@ test('a name below the block, in a text, or that is no identifier names no file'
     { type: 'image', file_id: null },
     null,
   ];
-  t.deepEqual(filesNamedBy([entry(blocks), entry('file_id'), entry({ file_id: 'f3' })]), []);
+  const faults: unknown[] = [];
+  const messages = [entry(blocks), entry('file_id'), entry({ file_id: 'f3' })];
+  t.deepEqual(
+    filesNamedBy(messages, ({ field, type }) => faults.push([field.join('.'), type])),
+    [],
+  );
+  t.deepEqual(faults, [
+    ['messages.0.content.2.file_id', 'string_type'],
+    ['messages.0.content.3.file_id', 'string_too_short'],
+    ['messages.0.content.4.file_id', 'string_pattern_mismatch'],
+    ['messages.0.content.5.file_id', 'string_too_long'],
+  ]);
 });

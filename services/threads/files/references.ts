@@ -1,5 +1,6 @@
 import { eachOf } from '@agent-workflow/kit/each';
-import { invalid } from '@agent-workflow/kit/errors';
+import { invalid, isServiceError, type ErrorCode } from '@agent-workflow/kit/errors';
+import { newId } from '@agent-workflow/kit/ids';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { MessageEntry } from '@agent-workflow/protos/threads';
 import type { FileKey, FileRecords } from '../ports/files.ts';
@@ -8,17 +9,21 @@ import type { ThreadKey } from '../ports/record.ts';
 import { decideNoted, toDeleting } from './decisions.ts';
 import { filesNamedBy } from './named.ts';
 
+/** Makes a change of a thread. */
+type MakeChange<T> = () => Promise<T>;
+
 /**
- * Which threads name which files. A note is written before the change that it is about, so it may stand without its thread: it counts
- * while it is young, and then only if its thread is there.
+ * Which threads name which files. A note is written before the change that it is about, and counts while it is young. It is the thread's
+ * once the change is made, and is taken back when the change is refused. Where it is not known which of them happened, the note stands
+ * beside those of the thread, and counts while the thread is there: the sweep looks at its file again from day to day.
  */
 export interface References {
-  /** Notes the files of a caller's messages. @throws Invalid naming the field of a file that the owner does not have. */
-  readonly noteRequest: (key: ThreadKey, messages: readonly MessageEntry[]) => Promise<void>;
-  /** Notes the files of a step's messages. One that the owner does not have is passed over. */
-  readonly noteStep: (key: ThreadKey, messages: readonly MessageEntry[]) => Promise<void>;
-  /** Notes for the thread `to` all files that the thread `from` names. */
-  readonly copy: (from: ThreadKey, to: ThreadKey) => Promise<void>;
+  /** Makes a change with a caller's messages. @throws Invalid naming the field of a file that the owner does not have. */
+  readonly withRequest: <T>(key: ThreadKey, messages: readonly MessageEntry[], change: MakeChange<T>) => Promise<T>;
+  /** Makes a change with a step's messages. A file that the owner does not have is passed over. */
+  readonly withStep: <T>(key: ThreadKey, messages: readonly MessageEntry[], change: MakeChange<T>) => Promise<T>;
+  /** Makes the thread `to`, which names all files that the thread `from` names. */
+  readonly withCopy: <T>(from: ThreadKey, to: ThreadKey, change: MakeChange<T>) => Promise<T>;
   /** Removes the notes of a thread that is marked deleting. Files that no other thread names become `deleting`. */
   readonly release: (key: ThreadKey) => Promise<void>;
   /**
@@ -26,6 +31,8 @@ export interface References {
    * @returns whether it is `deleting` now.
    */
   readonly settle: (key: FileKey, without?: string) => Promise<boolean>;
+  /** Whether a thread that is there names the file. A note of a change that was refused, or of unknown outcome, is no name. */
+  readonly isNamed: (key: FileKey) => Promise<boolean>;
 }
 
 interface ReferencesOptions {
@@ -40,6 +47,9 @@ const rowsAtOnce = 200;
 
 /** How long after its note a change of a thread may still come, in milliseconds: deadlines and clocks. */
 const youngMs = 10 * 60 * 1000;
+
+/** How long a file stays that only a note of unknown outcome keeps, until a sweep looks again, in milliseconds. */
+const recheckMs = 24 * 60 * 60 * 1000;
 
 export function createReferences({ store, now }: ReferencesOptions): References {
   /** @returns whether the file is there to be named. */
@@ -74,12 +84,14 @@ export function createReferences({ store, now }: ReferencesOptions): References 
   };
 
   /** Until when the file stays at least, as far as its notes say; `Infinity` while a thread that is there names it. */
-  const keptUntil = async (key: FileKey, without: string | undefined): Promise<number> => {
+  const keptUntil = async (key: FileKey, without?: string): Promise<number> => {
     let until = 0;
-    for await (const { threadId, at } of notesOf(store, key)) {
+    for await (const { threadId: noted, at } of notesOf(store, key)) {
+      const { threadId, isOpen } = fromNoted(noted);
       if (threadId === without) continue;
-      if (await isNamedBy(key.owner, threadId)) return Infinity;
-      until = Math.max(until, at + youngMs);
+      const isThere = await isNamedBy(key.owner, threadId);
+      if (isThere && !isOpen) return Infinity;
+      until = Math.max(until, at + youngMs, isThere ? now() + recheckMs : 0);
     }
     return until;
   };
@@ -103,31 +115,73 @@ export function createReferences({ store, now }: ReferencesOptions): References 
     }
   };
 
+  /** Makes the notes of a change the thread's own. Each file's row is changed, so that nobody decides from having seen neither note. */
+  const keep = async ({ owner, threadId }: ThreadKey, open: ThreadKey): Promise<void> => {
+    for await (const fileIds of filesOf(store, open)) {
+      await eachOf(fileIds, filesAtOnce, async (fileId) => {
+        await store.putFileNote({ owner, fileId }, { threadId, at: now() });
+        await store.changeFile({ owner, fileId }, { totals: false }, decideNoted);
+        await store.dropFileNote({ owner, fileId }, open.threadId);
+      });
+    }
+  };
+
+  const takeBack = async (open: ThreadKey): Promise<void> => {
+    for await (const fileIds of filesOf(store, open))
+      await eachOf(fileIds, filesAtOnce, (fileId) => store.dropFileNote({ owner: open.owner, fileId }, open.threadId));
+  };
+
+  /** Makes a change whose files `note` notes before. What cannot be kept or taken back for now counts as of unknown outcome. */
+  const during = async <T>(
+    key: ThreadKey,
+    note: (open: ThreadKey) => Promise<void>,
+    change: MakeChange<T>,
+  ): Promise<T> => {
+    const open = { owner: key.owner, threadId: toOpenId(key.threadId) };
+    let made: T;
+    try {
+      await note(open);
+      made = await change();
+    } catch (error) {
+      if (isRefusal(error)) await takeBack(open).catch(passWhileAway);
+      throw error;
+    }
+    await keep(key, open).catch(passWhileAway);
+    return made;
+  };
+
   return {
-    noteRequest: async (key, messages) => {
-      const named = filesNamedBy(messages);
-      if (named.length === 0) return;
+    withRequest: async (key, messages, change) => {
+      const named = filesNamedBy(messages, ({ field, msg, type }) => {
+        throw invalid(field, msg, type);
+      });
+      if (named.length === 0) return change();
       if (named.length > sizes.filesNamed)
         throw invalid(['messages'], `must NOT name more than ${String(sizes.filesNamed)} files`, 'too_long');
       const fileIds = named.map(({ fileId }) => fileId);
+      const refuse = (missing: ReadonlySet<string>): void => {
+        const first = named.find(({ fileId }) => missing.has(fileId));
+        if (first) throw invalid(first.field, `there is no file "${first.fileId}"`, 'unknown_file');
+      };
       // Nothing is noted for a request that names a file which is not there.
-      let missing = await missingOf(key.owner, fileIds);
-      if (missing.size === 0) missing = await noteAll(key, fileIds);
-      const first = named.find(({ fileId }) => missing.has(fileId));
-      if (first) throw invalid(first.field, `there is no file "${first.fileId}"`, 'unknown_file');
+      refuse(await missingOf(key.owner, fileIds));
+      return during(key, async (open) => refuse(await noteAll(open, fileIds)), change);
     },
 
-    noteStep: async (key, messages) => {
-      const named = filesNamedBy(messages);
-      if (named.length === 0) return;
-      await noteAll(
-        key,
-        named.slice(0, sizes.filesNamedByStep).map(({ fileId }) => fileId),
-      );
+    withStep: async (key, messages, change) => {
+      const fileIds = filesNamedBy(messages).map(({ fileId }) => fileId);
+      if (fileIds.length === 0) return change();
+      const note = async (open: ThreadKey): Promise<void> => {
+        await noteAll(open, fileIds.slice(0, sizes.filesNamedByStep));
+      };
+      return during(key, note, change);
     },
 
-    copy: async (from, to) => {
-      for await (const fileIds of filesOf(store, from)) await noteAll(to, fileIds);
+    withCopy: (from, to, change) => {
+      const note = async (open: ThreadKey): Promise<void> => {
+        for await (const fileIds of filesOf(store, from)) await noteAll(open, fileIds);
+      };
+      return during(to, note, change);
     },
 
     release: async (key) => {
@@ -141,7 +195,28 @@ export function createReferences({ store, now }: ReferencesOptions): References 
     },
 
     settle,
+
+    isNamed: async (key) => (await keptUntil(key)) === Infinity,
   };
+}
+
+/** A note of unknown outcome has a text of its own before the thread's id: no identifier holds a slash. */
+const toOpenId = (threadId: string): string => `${newId()}/${threadId}`;
+
+function fromNoted(noted: string): { readonly threadId: string; readonly isOpen: boolean } {
+  const slash = noted.indexOf('/');
+  return { threadId: noted.slice(slash + 1), isOpen: slash >= 0 };
+}
+
+/** Codes of errors after which a change may have been made. */
+const unknownOutcomes: ReadonlySet<ErrorCode> = new Set([
+  ...(['Unavailable', 'Timeout', 'Cancelled', 'Internal', 'StorageFailed'] as const),
+]);
+
+const isRefusal = (error: unknown): boolean => isServiceError(error) && !unknownOutcomes.has(error.code);
+
+function passWhileAway(error: unknown): void {
+  if (!isServiceError(error, 'Unavailable') && !isServiceError(error, 'Timeout')) throw error;
 }
 
 /** The notes of a file, by thread id. */

@@ -8,7 +8,7 @@ import type {
   ListCheckpointsRequest,
   ThreadCheckpoint,
 } from '@agent-workflow/protos/threads';
-import { fromCheckpointsCursor, toCheckpointsCursor } from '../lists/cursor.ts';
+import { checkpointsCursors, nextOf, startOf } from '../lists/cursor.ts';
 import { toCheckpointId } from '../record/head.ts';
 import { jsonArray } from '../record/json.ts';
 import { fieldsUnder } from './overlay.ts';
@@ -22,21 +22,18 @@ import type { ThreadReads } from '../ports/reads.ts';
 /** The versions that are kept, newest first. */
 export async function listCheckpoints(
   store: ThreadHistory,
-  { owner, threadId, limit, offset, cursor }: ListCheckpointsRequest,
+  request: ListCheckpointsRequest,
   { signal }: Call,
 ): Promise<ListCheckpointsReply> {
+  const { owner, threadId, limit } = request;
+  const cursors = checkpointsCursors(request);
   const listing: Listing<CheckpointRow, number> = {
     read: ({ after: below, ...page }) => store.listCheckpoints({ owner, threadId }, { ...page, below }),
     markOf: ({ version }) => version,
     sizeOf: checkpointBytes,
   };
-  const start = cursor === undefined ? { offset } : { offset: 0, after: fromCheckpointsCursor(cursor) };
-  const { items, hasMore } = await readPage(listing, { limit, ...start, signal });
-  const last = items.at(-1);
-  return {
-    checkpoints: items.map(toCheckpoint),
-    ...(hasMore && last ? { cursor: toCheckpointsCursor(last.version) } : {}),
-  };
+  const page = await readPage(listing, { limit, ...startOf(cursors, request), signal });
+  return { checkpoints: page.items.map(toCheckpoint), ...nextOf(page, { ...listing, ...cursors }) };
 }
 
 /** @throws NotFound when the checkpoint is not kept, also when it is dropped while this reads. */

@@ -7,7 +7,7 @@ import { overlayOf } from './past.ts';
 import type { Change, ThreadChanges } from '../ports/changes.ts';
 import type { CheckpointRow, ThreadHistory } from '../ports/history.ts';
 import type { Head, PlacedEntry, ThreadKey } from '../ports/record.ts';
-import { newHead } from '../record/head.ts';
+import { agentOf, newHead } from '../record/head.ts';
 import { marked, restored } from './restore.ts';
 import { encodeUndo, markOf } from './undo.ts';
 import type { ThreadReads } from '../ports/reads.ts';
@@ -78,7 +78,7 @@ async function makeFork(store: ForkStore, request: ForkThreadRequest, now: () =>
   const { version } = await checkpointOf(store, from, request.checkpointId);
   const source = await store.getHead(from);
   if (!source) throw absent(from, request.checkpointId);
-  const copy = await beginCopy(store, to, forkHead(request, source, now()));
+  const copy = await beginCopy(store, to, forkHead(request, source, now()), now);
   try {
     return await copyThread(store, { from, to, version, source, copy, request });
   } catch (error) {
@@ -98,7 +98,8 @@ const forkHead = ({ threadName, metadataJson }: ForkThreadRequest, source: Head,
     },
     now,
   );
-  return { ...head, deleting: true };
+  const agent = agentOf(source);
+  return { ...head, ...(agent === undefined ? {} : { agent }), deleting: true };
 };
 
 /** The metadata of a fork's checkpoint: the thread and checkpoint that it was made from. */
@@ -139,9 +140,12 @@ interface Copy {
   readonly write: (rows: Omit<Change, 'head'>, parts?: Partial<Head>) => Promise<void>;
 }
 
-async function beginCopy(store: ThreadChanges, to: ThreadKey, first: Head): Promise<Copy> {
+async function beginCopy(store: ThreadChanges, to: ThreadKey, first: Head, now: () => number): Promise<Copy> {
   let head = first;
   await store.change(to, {}, (snapshot) => {
+    // The same fork may be under way at another replica.
+    if (snapshot.head && isInTheMaking(snapshot.head, now()))
+      throw unavailable(`thread "${to.threadId}" is being made`);
     if (snapshot.head) throw conflict(`thread "${to.threadId}" exists already`);
     return { change: { head }, reply: undefined };
   });

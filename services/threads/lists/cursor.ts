@@ -1,57 +1,81 @@
-import { invalid } from '@agent-workflow/kit/errors';
+import { cursorsByNumber, cursorsByTime, type Cursors } from '@agent-workflow/kit/cursors';
+import type { Page } from '@agent-workflow/kit/pages';
+import type {
+  ListCheckpointsRequest,
+  ListMessagesRequest,
+  ListOwnRunsRequest,
+  ListRunMessagesRequest,
+  ListRunsRequest,
+  ListThreadsRequest,
+} from '@agent-workflow/protos/threads';
 import type { DueMark } from '../ports/files.ts';
 import type { RecencyMark, RunMark } from '../ports/lists.ts';
+import type { Listing } from './paging.ts';
 
-/** A cursor is opaque to callers: base64url of what the next page begins after. */
-const encode = (mark: readonly (string | number)[]): string => Buffer.from(JSON.stringify(mark)).toString('base64url');
+/** A search ignores case, and an empty one finds everything. */
+const searched = (search = ''): string => search.toLowerCase();
 
-function decode(cursor: string): unknown[] {
-  try {
-    const mark: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
-    if (Array.isArray(mark)) return mark;
-  } catch {
-    // Not one of ours: refused below like any other.
-  }
-  return [];
-}
+export const threadsCursors = ({ owner, search }: Pick<ListThreadsRequest, 'owner' | 'search'>): Cursors<RecencyMark> =>
+  cursorsByTime(['threads', owner, searched(search)], {
+    toParts: ({ updatedAt, threadId }) => [updatedAt, threadId],
+    fromParts: (updatedAt, threadId) => ({ updatedAt, threadId }),
+  });
 
-const refuse = (): Error => invalid(['cursor'], 'is not a cursor that a list gave', 'cursor');
+export const messagesCursors = ({
+  owner,
+  threadId,
+  search,
+  newestFirst = false,
+}: Pick<ListMessagesRequest, 'owner' | 'threadId' | 'search' | 'newestFirst'>): Cursors<number> =>
+  cursorsByNumber(['messages', owner, threadId, searched(search), newestFirst]);
 
-export const toThreadsCursor = ({ updatedAt, threadId }: RecencyMark): string => encode([updatedAt, threadId]);
+export const runMessagesCursors = ({
+  owner,
+  runId,
+}: Pick<ListRunMessagesRequest, 'owner' | 'runId'>): Cursors<number> =>
+  cursorsByNumber(['messages of a run', owner, runId]);
 
-/** @throws Invalid for a text that {@link toThreadsCursor} never gave. */
-export function fromThreadsCursor(cursor: string): RecencyMark {
-  const [updatedAt, threadId, ...rest] = decode(cursor);
-  if (!Number.isSafeInteger(updatedAt) || typeof threadId !== 'string' || rest.length > 0) throw refuse();
-  return { updatedAt: updatedAt as number, threadId };
-}
+export const checkpointsCursors = ({
+  owner,
+  threadId,
+}: Pick<ListCheckpointsRequest, 'owner' | 'threadId'>): Cursors<number> =>
+  cursorsByNumber(['checkpoints', owner, threadId]);
 
-export const toMessagesCursor = (position: number): string => encode([position]);
+const runMarks = {
+  toParts: ({ createdAt, runId }: RunMark) => [createdAt, runId] as const,
+  fromParts: (createdAt: number, runId: string): RunMark => ({ createdAt, runId }),
+};
 
-/** @throws Invalid for a text that {@link toMessagesCursor} never gave. */
-export function fromMessagesCursor(cursor: string): number {
-  const [position, ...rest] = decode(cursor);
-  if (!Number.isSafeInteger(position) || rest.length > 0) throw refuse();
-  return position as number;
-}
+export const runsCursors = ({ owner, threadId }: Pick<ListRunsRequest, 'owner' | 'threadId'>): Cursors<RunMark> =>
+  cursorsByTime(['runs', owner, threadId], runMarks);
 
-export const toCheckpointsCursor = (version: number): string => encode([version]);
+export const ownRunsCursors = ({
+  owner,
+  statuses,
+  agent,
+}: Pick<ListOwnRunsRequest, 'owner' | 'statuses' | 'agent'>): Cursors<RunMark> =>
+  cursorsByTime(
+    ['runs of an owner', owner, [...new Set(statuses)].toSorted(), ...(agent === undefined ? [] : [agent])],
+    runMarks,
+  );
 
-/** @throws Invalid for a text that {@link toCheckpointsCursor} never gave. */
-export const fromCheckpointsCursor = fromMessagesCursor;
+export const dueCursors: Cursors<DueMark> = cursorsByTime(['due files'], {
+  toParts: ({ dueAt, fileId }) => [dueAt, fileId],
+  fromParts: (dueAt, fileId) => ({ dueAt, fileId }),
+});
 
-export const toRunsCursor = ({ createdAt, runId }: RunMark): string => encode([createdAt, runId]);
+/** Where a page begins: behind its cursor, else behind so many items. @throws Invalid for the cursor of another list. */
+export const startOf = <Mark>(
+  { fromCursor }: Cursors<Mark>,
+  { cursor, offset = 0 }: { readonly cursor?: string; readonly offset?: number },
+): { readonly offset: number; readonly after?: Mark } =>
+  cursor === undefined ? { offset } : { offset: 0, after: fromCursor(cursor) };
 
-/** @throws Invalid for a text that {@link toRunsCursor} never gave. */
-export function fromRunsCursor(cursor: string): RunMark {
-  const { updatedAt: createdAt, threadId: runId } = fromThreadsCursor(cursor);
-  return { createdAt, runId };
-}
-
-export const toDueCursor = ({ dueAt, fileId }: DueMark): string => encode([dueAt, fileId]);
-
-/** @throws Invalid for a text that {@link toDueCursor} never gave. */
-export function fromDueCursor(cursor: string): DueMark {
-  const { updatedAt: dueAt, threadId: fileId } = fromThreadsCursor(cursor);
-  return { dueAt, fileId };
+/** The cursor of the page behind this one, if there is one. */
+export function nextOf<Row, Mark>(
+  { items, hasMore }: Page<Row>,
+  { markOf, toCursor }: Pick<Listing<Row, Mark>, 'markOf'> & Pick<Cursors<Mark>, 'toCursor'>,
+): { readonly cursor?: string } {
+  const last = items.at(-1);
+  return hasMore && last !== undefined ? { cursor: toCursor(markOf(last)) } : {};
 }

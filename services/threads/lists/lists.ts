@@ -13,23 +13,25 @@ import type {
   Run,
   Thread,
 } from '@agent-workflow/protos/threads';
+import { defaultAgent } from '@agent-workflow/kit/agents';
 import { textOf, type Message } from '@agent-workflow/protos/message';
 import { createKeyedLock } from '@agent-workflow/kit/keyed-lock';
 import { pageBytes, toPage, type Page } from '@agent-workflow/kit/pages';
 import { createTurns } from '@agent-workflow/kit/turns';
 import { containing } from './contains.ts';
 import {
-  fromMessagesCursor,
-  fromRunsCursor,
-  fromThreadsCursor,
-  toMessagesCursor,
-  toRunsCursor,
-  toThreadsCursor,
+  messagesCursors,
+  nextOf,
+  ownRunsCursors,
+  runMessagesCursors,
+  runsCursors,
+  startOf,
+  threadsCursors,
 } from './cursor.ts';
-import { toCheckpointId } from '../record/head.ts';
+import { agentOf, toCheckpointId } from '../record/head.ts';
 import { fromJson, jsonArray, withCheckpointId } from '../record/json.ts';
 import { readPage, searchPage, type Listing, type SearchRequest } from './paging.ts';
-import type { OwnRunRow, RecencyMark, RunMark, RunRow, ThreadLists, ThreadRow } from '../ports/lists.ts';
+import type { MessagesPage, OwnRunRow, RecencyMark, RunMark, RunRow, ThreadLists, ThreadRow } from '../ports/lists.ts';
 import type { Head, LogEntry, RunRecord, ThreadKey } from '../ports/record.ts';
 import { messageBytes, runBytes, threadBytes } from '../record/row-sizes.ts';
 
@@ -42,8 +44,12 @@ const threadsOf = (store: ThreadLists, owner: string): Listing<ThreadRow, Recenc
   sizeOf: threadBytes,
 });
 
-const messagesOf = (store: ThreadLists, key: ThreadKey, below?: number): Listing<LogEntry, number> => ({
-  read: (page) => store.listMessages(key, { ...page, below }),
+const messagesOf = (
+  store: ThreadLists,
+  key: ThreadKey,
+  part: Pick<MessagesPage, 'below' | 'newestFirst'>,
+): Listing<LogEntry, number> => ({
+  read: (page) => store.listMessages(key, { ...page, ...part }),
   markOf: ({ position }) => position,
   sizeOf: messageBytes,
 });
@@ -75,19 +81,18 @@ export async function listThreads(
   request: ListThreadsRequest,
   { signal }: Call,
 ): Promise<ListThreadsReply> {
-  const { owner, limit, search, cursor } = request;
-  const start = cursor === undefined ? { offset: request.offset } : { offset: 0, after: fromThreadsCursor(cursor) };
+  const { owner, limit, search } = request;
+  const cursors = threadsCursors(request);
   const listing = threadsOf(store, owner);
-  const page = { limit, ...start, signal };
-  const { items, hasMore } = search
+  const asked = { limit, ...startOf(cursors, request), signal };
+  const page = search
     ? await searchInTurn(owner, listing, {
-        ...page,
+        ...asked,
         matches: matchesThread(search.toLowerCase()),
         most: searchedThreads,
       })
-    : await readPage(listing, page);
-  const last = items.at(-1);
-  return { threads: items.map(toThread), ...(hasMore && last ? { cursor: toThreadsCursor(last) } : {}) };
+    : await readPage(listing, asked);
+  return { threads: page.items.map(toThread), ...nextOf(page, { ...listing, ...cursors }) };
 }
 
 export async function listMessages(
@@ -95,18 +100,14 @@ export async function listMessages(
   request: ListMessagesRequest,
   { signal }: Call,
 ): Promise<ListMessagesReply> {
-  const { owner, threadId, limit, search, cursor } = request;
-  const start = cursor === undefined ? { offset: request.offset } : { offset: 0, after: fromMessagesCursor(cursor) };
-  const listing = messagesOf(store, { owner, threadId });
-  const page = { limit, ...start, signal };
-  const { items, hasMore } = search
-    ? await searchInTurn(owner, listing, { ...page, matches: matchesMessage(search.toLowerCase()) })
-    : await readPage(listing, page);
-  const last = items.at(-1);
-  return {
-    messagesJson: jsonArray(items.map(toMessageJson)),
-    ...(hasMore && last ? { cursor: toMessagesCursor(last.position) } : {}),
-  };
+  const { owner, threadId, limit, search, newestFirst } = request;
+  const cursors = messagesCursors(request);
+  const listing = messagesOf(store, { owner, threadId }, { newestFirst });
+  const asked = { limit, ...startOf(cursors, request), signal };
+  const page = search
+    ? await searchInTurn(owner, listing, { ...asked, matches: matchesMessage(search.toLowerCase()) })
+    : await readPage(listing, asked);
+  return { messagesJson: jsonArray(page.items.map(toMessageJson)), ...nextOf(page, { ...listing, ...cursors }) };
 }
 
 /** A message as replies show it. */
@@ -119,14 +120,11 @@ export async function listRuns(
   head: Head,
   { signal }: Call,
 ): Promise<ListRunsReply> {
-  const { owner, threadId, limit, cursor } = request;
-  const start = cursor === undefined ? { offset: request.offset } : { offset: 0, after: fromRunsCursor(cursor) };
-  const { items, hasMore } = await readPage(runsOf(store, { owner, threadId }), { limit, ...start, signal });
-  const last = items.at(-1);
-  return {
-    runs: items.map((run) => toRun(owner, run, head)),
-    ...(hasMore && last ? { cursor: toRunsCursor(last) } : {}),
-  };
+  const { owner, threadId, limit } = request;
+  const cursors = runsCursors(request);
+  const listing = runsOf(store, { owner, threadId });
+  const page = await readPage(listing, { limit, ...startOf(cursors, request), signal });
+  return { runs: page.items.map((run) => toRun(owner, run, head)), ...nextOf(page, { ...listing, ...cursors }) };
 }
 
 /** Runs that one page reads at most, and those that one request to the store reads. */
@@ -139,17 +137,22 @@ const runsAtOnce = 500;
  */
 export async function listOwnRuns(
   store: ThreadLists,
-  { owner, limit, statuses, cursor }: ListOwnRunsRequest,
+  { owner, limit, statuses, agent, cursor }: ListOwnRunsRequest,
   { signal }: Call,
 ): Promise<ListOwnRunsReply> {
   const turns = createTurns({ signal });
   const found: OwnRunRow[] = [];
   let bytes = 0;
-  let after = cursor === undefined ? undefined : fromRunsCursor(cursor);
+  const { toCursor, fromCursor } = ownRunsCursors({ owner, statuses, ...(agent === undefined ? {} : { agent }) });
+  let after = cursor === undefined ? undefined : fromCursor(cursor);
   for (let left = Math.max(runsOfPage, limit + 1), size = limit + 1; left > 0; left -= size, size *= 2) {
     size = Math.min(Math.max(1, size), left, Math.max(runsAtOnce, limit + 1));
     const { runs, next } = await store.listOwnRuns(owner, { limit: size, after, bytes: pageBytes });
-    const matching = runs.filter(({ status }) => statuses.length === 0 || statuses.includes(status));
+    const matching = runs.filter(
+      ({ status, head }) =>
+        (statuses.length === 0 || statuses.includes(status)) &&
+        (agent === undefined || agent === (head.agent ?? defaultAgent)),
+    );
     found.push(...matching);
     bytes += matching.reduce((sum, run) => sum + runBytes(run), 0);
     after = next;
@@ -161,7 +164,7 @@ export async function listOwnRuns(
   const end = hasMore && last ? last : after;
   return {
     runs: items.map((run) => toRun(owner, run, run.head)),
-    ...(end ? { cursor: toRunsCursor(end) } : {}),
+    ...(end ? { cursor: toCursor(end) } : {}),
   };
 }
 
@@ -171,19 +174,16 @@ const messagesAtOnce = 1000;
 /** A page of what a run's steps added, in order. */
 export async function listRunMessages(
   store: ThreadLists,
-  { owner, cursor }: Pick<ListRunMessagesRequest, 'owner' | 'cursor'>,
+  { owner, runId, cursor }: ListRunMessagesRequest,
   run: RunRecord,
   { signal }: Call,
 ): Promise<ListRunMessagesReply> {
   if (run.outputFrom === undefined) return { messagesJson: jsonArray([]) };
-  const listing = messagesOf(store, { owner, threadId: run.threadId }, run.outputTo);
-  const after = Math.max(run.outputFrom - 1, cursor === undefined ? -1 : fromMessagesCursor(cursor));
-  const { items, hasMore } = await readPage(listing, { limit: messagesAtOnce, offset: 0, after, signal });
-  const last = items.at(-1);
-  return {
-    messagesJson: jsonArray(items.map(({ json }) => json)),
-    ...(hasMore && last ? { cursor: toMessagesCursor(last.position) } : {}),
-  };
+  const listing = messagesOf(store, { owner, threadId: run.threadId }, { below: run.outputTo });
+  const cursors = runMessagesCursors({ owner, runId });
+  const after = Math.max(run.outputFrom - 1, cursor === undefined ? -1 : cursors.fromCursor(cursor));
+  const page = await readPage(listing, { limit: messagesAtOnce, offset: 0, after, signal });
+  return { messagesJson: jsonArray(page.items.map(({ json }) => json)), ...nextOf(page, { ...listing, ...cursors }) };
 }
 
 /** A run as replies show it, beside the head of its thread. */
@@ -203,7 +203,18 @@ export const toRun = (owner: string, run: RunRow, head: OwnRunRow['head']): Run 
   runnable: head.activeRun === run.runId && head.activeStatus !== 'sleeping',
   ...(run.status === 'sleeping' && run.wakeAt !== undefined ? { wakeAt: run.wakeAt } : {}),
   ...driverOf(run, head),
+  agent: head.agent ?? defaultAgent,
+  ...revisionOf(run, head),
 });
+
+/** The revision that serves the run. The head of its thread knows it before the record of the run does. */
+function revisionOf(
+  { runId, revision: noted }: RunRow,
+  { activeRun, revision: held }: OwnRunRow['head'],
+): Pick<Run, 'revision'> {
+  const revision = activeRun === runId ? held : noted;
+  return revision === undefined ? {} : { revision };
+}
 
 /** Who drives the run, while somebody does, and by which claim; of a sleeping run, behind which claims. */
 function driverOf(
@@ -215,11 +226,14 @@ function driverOf(
 }
 
 /** A thread as replies show it. */
-export function toThread({ threadId, name, metadata, createdAt, updatedAt, newestRun, version }: ThreadRow): Thread {
+export function toThread(row: ThreadRow): Thread {
+  const { threadId, name, metadata, createdAt, updatedAt, newestRun, version } = row;
+  const agent = agentOf(row);
   const thread: { -readonly [K in keyof Thread]: Thread[K] } = { threadId, createdAt, updatedAt, version };
   if (name !== undefined) thread.threadName = name;
   if (metadata !== undefined) thread.metadataJson = metadata;
   if (newestRun !== undefined) thread.runId = newestRun;
+  if (agent !== undefined) thread.agent = agent;
   return thread;
 }
 

@@ -101,6 +101,11 @@ export interface Reads {
   readonly toolCall?: ToolCallKey;
   /** The id of a request about this thread that an earlier change may have applied. */
   readonly request?: string;
+  /**
+   * Whether the decision refuses, by run, epoch and step, all that comes a second time: then a store that knows what it has written last may
+   * let it decide from that, without looking whether the request was applied before.
+   */
+  readonly isFenced?: boolean;
 }
 
 /** The port through which every change of a thread is made. */

@@ -13,7 +13,7 @@ export interface FileRow extends FileKey {
   readonly filename: string;
   readonly contentType?: string;
   readonly sniffedType?: string;
-  /** 0 while the file is uploading. */
+  /** While the file is uploading, what is reserved for it. */
   readonly size: number;
   /** Hexadecimal; absent while the file is uploading. */
   readonly sha256?: string;

@@ -20,7 +20,7 @@ interface ListPage<Mark> extends PageLimits {
 /** A thread as lists show it, without what decides who may write. */
 export interface ThreadRow extends Pick<
   Head,
-  'name' | 'metadata' | 'createdAt' | 'updatedAt' | 'newestRun' | 'version'
+  'name' | 'metadata' | 'createdAt' | 'updatedAt' | 'newestRun' | 'version' | 'agent'
 > {
   readonly threadId: string;
 }
@@ -46,6 +46,7 @@ export type RunRow = Pick<
   | 'end'
   | 'wakeAt'
   | 'usage'
+  | 'revision'
 >;
 
 /** A page of runs begins after this one, in order of creation. */
@@ -56,7 +57,7 @@ export interface RunMark {
 
 /** A run beside what the head of its thread says about who drives it. */
 export interface OwnRunRow extends RunRow {
-  readonly head: Pick<Head, 'activeRun' | 'activeStatus' | 'worker' | 'epoch'>;
+  readonly head: Pick<Head, 'activeRun' | 'activeStatus' | 'worker' | 'epoch' | 'agent' | 'revision'>;
 }
 
 /** A part of the list of an owner's runs. */
@@ -65,6 +66,14 @@ export interface OwnRunsPart {
   readonly runs: readonly OwnRunRow[];
   /** The list goes on behind it; absent at its end. It may be there though nothing is behind it. */
   readonly next?: RunMark;
+}
+
+/** A page of the log, whose marks are positions. */
+export interface MessagesPage extends ListPage<number> {
+  /** Only entries below this position. */
+  readonly below?: number | undefined;
+  /** From the last entry backwards: a page begins below the position that `after` names. */
+  readonly newestFirst?: boolean | undefined;
 }
 
 /** The port behind the lists that callers page through. */
@@ -81,9 +90,6 @@ export interface ThreadLists {
     owner: string,
     page: PageLimits & { readonly after?: RunMark | undefined },
   ) => Promise<OwnRunsPart>;
-  /** The log in order, each entry with its version, from the first position above `after`, up to the last below `below`. */
-  readonly listMessages: (
-    key: ThreadKey,
-    page: ListPage<number> & { readonly below?: number | undefined },
-  ) => Promise<readonly LogEntry[]>;
+  /** The log in order of position, or in the reverse order, each entry with its version. Reads about as much as it gives. */
+  readonly listMessages: (key: ThreadKey, page: MessagesPage) => Promise<readonly LogEntry[]>;
 }

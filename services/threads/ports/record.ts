@@ -34,6 +34,12 @@ export interface Head {
   readonly foundVersion?: number;
   /** The run accepted last. */
   readonly newestRun?: string;
+  /** The agent that the thread belongs to. Absent before its first run; with runs, absent stands for `default`. */
+  readonly agent?: string;
+  /** The revision that serves the run that holds the thread. Absent: any. */
+  readonly revision?: string;
+  /** The revision that served the run that began last on the thread: answers to what that run asked go to it. */
+  readonly lastRevision?: string;
   /** Runs that wait for the thread, in order of acceptance. */
   readonly queue: readonly string[];
   /** The log position of the next message. */
@@ -77,7 +83,7 @@ export interface LogEntry {
   readonly messageId: string;
   readonly json: Uint8Array;
   /**
-   * The version that put it, when its change made a checkpoint: the checkpoint of that version. Stores note it themselves and give it
+   * The version that put it last, when its change made a checkpoint: the checkpoint of that version. Stores note it themselves and give it
    * with the lists of messages and with one message. Absent in copies, and where an earlier version of the service put the message.
    */
   readonly version?: number;
@@ -117,6 +123,8 @@ export interface RunRecord {
   readonly outputTo?: number;
   /** When its sleep ends: of a sleeping run, or its last sleep. */
   readonly wakeAt?: number;
+  /** The revision that serves it, as of the last write of this record; while the run holds its thread, the head's counts. */
+  readonly revision?: string;
 }
 
 /** How a version was made. */

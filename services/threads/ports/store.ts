@@ -1,3 +1,4 @@
+import type { AgentRecords } from './agents.ts';
 import type { ThreadChanges } from './changes.ts';
 import type { FileRecords } from './files.ts';
 import type { ThreadHistory } from './history.ts';
@@ -20,4 +21,5 @@ export interface ThreadStore
     ThreadSweeps,
     IdempotencyRecords,
     FileRecords,
+    AgentRecords,
     AsyncDisposable {}

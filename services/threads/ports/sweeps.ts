@@ -20,7 +20,10 @@ export interface WakeMark {
 
 /** The port of the sweeps: what they find across all owners, and what they remove. Times are in milliseconds since 1970. */
 export interface ThreadSweeps {
-  /** Runs of every owner that are queued or running, by run id, from the first above `after`. Sleeping ones may be among them. */
+  /**
+   * Runs of every owner that are queued or running, by run id, from the first above `after`. Sleeping ones may be among them. Ids of ours
+   * are in the order of their texts; where others stand among them is the store's to say, the same each time.
+   */
   readonly listOpenRuns: (page: PageLimits & { readonly after?: string | undefined }) => Promise<readonly OpenRun[]>;
   /** At most `limit` runs of every owner that sleep until `until` or less, by wake time and run id, behind `after`. */
   readonly listSleepingRuns: (page: {

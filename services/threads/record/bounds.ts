@@ -5,7 +5,7 @@ import type { AcceptRunRequest, CommitStepRequest, MessageEntry } from '@agent-w
 type Field = ErrorDetail['field'];
 
 /** @throws Invalid naming the field, its size and the bound. */
-function refuseOver(bytes: number, bound: number, at: Field): void {
+export function refuseOver(bytes: number, bound: number, at: Field): void {
   if (bytes > bound) throw invalid(at, `has ${String(bytes)} bytes, more than ${String(bound)}`, 'too_large');
 }
 

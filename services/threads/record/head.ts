@@ -1,4 +1,5 @@
 import type { AcceptRunRequest } from '@agent-workflow/protos/threads';
+import { defaultAgent } from '@agent-workflow/kit/agents';
 import type { Head } from '../ports/record.ts';
 import { emptySize } from './size.ts';
 
@@ -26,6 +27,10 @@ export const newHead = (
   size: emptySize,
   deleting: false,
 });
+
+/** The agent that a thread belongs to; `undefined` before its first run. */
+export const agentOf = ({ agent, newestRun }: Pick<Head, 'agent' | 'newestRun'>): string | undefined =>
+  agent ?? (newestRun === undefined ? undefined : defaultAgent);
 
 /** The id of the checkpoint of a version. */
 export const toCheckpointId = (version: number): string => String(version);

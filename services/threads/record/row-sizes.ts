@@ -22,16 +22,22 @@ export const messageBytes = ({ json, version }: Pick<LogEntry, 'json' | 'version
 
 export const keyBytes = ({ owner, threadId }: ThreadKey): number => frameBytes + textBytes(owner) + textBytes(threadId);
 
-export const threadBytes = ({ threadId, name, metadata, newestRun }: ThreadRow): number =>
-  frameBytes + textBytes(threadId) + textBytes(name) + textBytes(newestRun) + (metadata?.byteLength ?? 0);
+export const threadBytes = ({ threadId, name, metadata, newestRun, agent }: ThreadRow): number =>
+  frameBytes +
+  textBytes(threadId) +
+  textBytes(name) +
+  textBytes(newestRun) +
+  textBytes(agent) +
+  (metadata?.byteLength ?? 0);
 
-export const runBytes = ({ runId, threadId, requestId, resumes, end, usage }: RunRow): number =>
+export const runBytes = ({ runId, threadId, requestId, resumes, end, usage, revision }: RunRow): number =>
   frameBytes +
   textBytes(runId) +
   textBytes(threadId) +
   textBytes(requestId) +
   textBytes(resumes) +
   textBytes(usage) +
+  textBytes(revision) +
   (end ? Buffer.byteLength(JSON.stringify(end)) : 0);
 
 export const checkpointBytes = ({ runId, nodes, next, metadata }: CheckpointRow): number =>

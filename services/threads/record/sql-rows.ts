@@ -85,8 +85,8 @@ export const toRun = (row: Row): RunRecord => ({
 /** The columns of {@link toRunRow}: all but the last stand before the large ones, of which SQLite then reads little. */
 export const runColumns =
   'run_id, thread_id, request_id, status, granularity, is_new_thread, created_at, updated_at, resumes, "end", usage, ' +
-  // It stands behind the large ones.
-  "CASE WHEN status = 'sleeping' THEN wake_at END AS wake_at";
+  // They stand behind the large ones.
+  "CASE WHEN status = 'sleeping' THEN wake_at END AS wake_at, served_by";
 
 export const toRunRow = (row: Row): RunRow => ({
   runId: row['run_id'] as string,
@@ -101,10 +101,15 @@ export const toRunRow = (row: Row): RunRow => ({
   ...optional('end', row['end'] === null ? null : toRunEnd(JSON.parse(row['end'] as string) as RunEnd)),
   ...optional('usage', row['usage'] as string | null),
   ...optional('wakeAt', row['wake_at'] as number | null),
+  ...optional('revision', row['served_by'] as string | null),
 });
 
 /** What {@link toOwnRunRow} needs of a thread beside {@link runColumns}, for a join on `thread_ref`. */
-export const headOfRunColumns = 'ref AS thread_ref, deleting, active_run, active_status, worker, epoch';
+export const headOfRunColumns =
+  'ref AS thread_ref, deleting, active_run, active_status, worker, epoch, agent, revision';
+
+/** The columns of such a join. */
+export const ownRunColumns = `${runColumns}, ${headOfRunColumns.replace('ref AS ', '')}`;
 
 const toOwnRunRow = (row: Row): OwnRunRow => ({
   ...toRunRow(row),
@@ -113,6 +118,8 @@ const toOwnRunRow = (row: Row): OwnRunRow => ({
     ...optional('activeRun', row['active_run'] as string | null),
     ...optional('activeStatus', row['active_status'] as OpenStatus | null),
     ...optional('worker', row['worker'] as string | null),
+    ...optional('agent', row['agent'] as string | null),
+    ...optional('revision', row['revision'] as string | null),
   },
 });
 

@@ -1,6 +1,7 @@
 import { badRequest, conflict, invalid, notFound, ServiceError } from '@agent-workflow/kit/errors';
 import { sizes } from '@agent-workflow/kit/sizes';
 import type { MultitaskStrategy } from '@agent-workflow/protos/lists';
+import { defaultAgent } from '@agent-workflow/kit/agents';
 import { contextTooLarge } from '@agent-workflow/protos/refusals';
 import type { AcceptRunReply, AcceptRunRequest } from '@agent-workflow/protos/threads';
 import { refuseAcceptance } from '../record/bounds.ts';
@@ -8,25 +9,35 @@ import { toInput } from '../record/json.ts';
 import type { Change, Decision, Snapshot } from '../ports/changes.ts';
 import type { Head, RunRecord } from '../ports/record.ts';
 import type { Undone } from '../history/overlay.ts';
-import { newHead } from '../record/head.ts';
+import { agentOf, newHead } from '../record/head.ts';
 import { requireSize } from '../record/size.ts';
 import { claim, goneNode, matchesInterrupts, waitsAtGone } from './claim.ts';
 import { endRun } from './commit.ts';
+import type { RoutingsByAgent } from '../agents/routings.ts';
+import { fixRevision, mayServe, servedRun, type Serving } from './revision.ts';
 import { rollBack, type Rollback } from './rollback.ts';
+
+/** What an acceptance is decided by. */
+interface AcceptSnapshot extends Snapshot {
+  readonly undone: Undone;
+  readonly routings: RoutingsByAgent;
+}
 
 /** Stores a run and gives it the thread, or a place in its queue. */
 export function decideAccept(
   request: AcceptRunRequest,
-  snapshot: Snapshot & { readonly undone: Undone },
+  snapshot: AcceptSnapshot,
   now: number,
 ): Decision<AcceptRunReply> {
   if (snapshot.head?.deleting) throw notFound(`thread "${request.threadId}" does not exist`);
   const known = snapshot.runs.get(request.runId);
   if (known) return { reply: replyFor(known, snapshot.head) };
   refuseAcceptance(request);
+  const otherAgent = otherAgentOf(request, snapshot.head);
+  if (otherAgent !== undefined) return { reply: { ...replyFor(newRun(request, false, now), undefined), otherAgent } };
 
   const isNewThread = snapshot.head === undefined;
-  const head = snapshot.head ?? newHead(request, now);
+  const head = ofAgent(snapshot.head ?? newHead(request, now), request);
   const run = newRun(request, isNewThread, now);
   if (head.activeRun === undefined) return begin(request, { ...snapshot, head }, run, now);
 
@@ -39,21 +50,44 @@ export function decideAccept(
       return takePlace(request, { ...snapshot, head }, run, now);
     case 'rollback': {
       const rollback = rollBack(snapshot.undone, head, activeRunOf(snapshot, head), now);
-      return rollback ? beginAfter(rollback, request, run, now) : takePlace(request, { ...snapshot, head }, run, now);
+      return rollback
+        ? beginAfter(rollback, request, run, { now, routings: snapshot.routings })
+        : takePlace(request, { ...snapshot, head }, run, now);
     }
   }
 }
 
+/**
+ * The agent that the thread belongs to, when the request guessed another.
+ * @throws Conflict when the request named another.
+ */
+function otherAgentOf(
+  { threadId, agent = defaultAgent, agentIsGuess }: AcceptRunRequest,
+  head: Head | undefined,
+): string | undefined {
+  const own = head && agentOf(head);
+  if (own === undefined || own === agent) return undefined;
+  if (agentIsGuess) return own;
+  throw conflict(`thread "${threadId}" belongs to the agent "${own}"`);
+}
+
+/** The thread belongs to the agent of its first run. The name `default` is not stored. */
+const ofAgent = (head: Head, { agent }: AcceptRunRequest): Head =>
+  agent === undefined || agent === defaultAgent || agentOf(head) !== undefined ? head : { ...head, agent };
+
+/** What decides about a thread that is there. */
+type HeldSnapshot = Snapshot & { readonly head: Head; readonly routings: RoutingsByAgent };
+
 /** Ends the run that holds the thread, with its steps kept, and begins in its place. */
 function takePlace(
   request: AcceptRunRequest,
-  snapshot: Snapshot & { readonly head: Head },
+  snapshot: HeldSnapshot,
   run: RunRecord,
   now: number,
 ): Decision<AcceptRunReply> {
   const { head } = snapshot;
   const active = activeRunOf(snapshot, head);
-  const { free, stopped } = stopActive(active, head, now);
+  const { free, stopped } = stopActive(active, head, { at: now, thread: request, routings: snapshot.routings });
   const { change, reply } = begin(request, { ...snapshot, head: free }, run, now);
   return {
     ...(change ? { change: { ...change, runs: [stopped, ...(change.runs ?? [])] } } : {}),
@@ -78,22 +112,32 @@ export const undoesActive = ({ multitaskStrategy }: AcceptRunRequest): boolean =
 /** Gives an idle thread to the run, and claims the run when the request has a claim. */
 function begin(
   request: AcceptRunRequest,
-  snapshot: Snapshot & { readonly head: Head },
-  run: RunRecord,
+  snapshot: HeldSnapshot,
+  accepted: RunRecord,
   now: number,
 ): Decision<AcceptRunReply> {
   // The claim below cannot say without the size whether the context is too large.
   requireSize(snapshot.head);
-  const head: Head = { ...snapshot.head, updatedAt: now, newestRun: run.runId, activeRun: run.runId, claims: 0 };
+  const free = fixFor(request, snapshot.head, snapshot.routings);
+  const run = servedRun(accepted, free);
+  const head: Head = { ...free, updatedAt: now, newestRun: run.runId, activeRun: run.runId, claims: 0 };
   const { messages: input, hasNewInput } = request;
   const worker = request.claim?.workerId ?? '';
   // Also a run that a worker claims later is claimed here, for trial: what that claim would refuse, the acceptance refuses.
   const { change, reply, refusal } = claim({ head, run, input, hasNewInput, worker, snapshot, now });
   if (refusal !== undefined) throw invalid(['messages'], refusal, contextTooLarge);
-  if (!request.claim) return beginQueued(request, snapshot.head, run, now);
+  if (!request.claim || !mayServe(request.claim.revision, free)) return beginQueued(request, free, run, now);
   refuseUnmatched(request, snapshot.head);
   return { change, reply: { ...replyFor(run, change.head), status: 'running', runnable: false, claimed: reply } };
 }
+
+/** The head with the revision that serves the run of this request. */
+const fixFor = (request: AcceptRunRequest, head: Head, routings: RoutingsByAgent): Head =>
+  fixRevision(
+    head,
+    { thread: request, routings },
+    { answers: request.answers.length > 0 || request.resume !== undefined },
+  );
 
 /** Gives an idle thread to the run, which waits for a worker. */
 function beginQueued(
@@ -123,9 +167,10 @@ function beginAfter(
   { head, stopped, change }: Rollback,
   request: AcceptRunRequest,
   run: RunRecord,
-  now: number,
+  { now, routings }: { readonly now: number; readonly routings: RoutingsByAgent },
 ): Decision<AcceptRunReply> {
-  const begun = beginQueued(request, head, run, now);
+  const free = fixFor(request, head, routings);
+  const begun = beginQueued(request, free, servedRun(run, free), now);
   return {
     change: { ...change, ...begun.change, runs: [stopped, ...(begun.change.runs ?? [])] },
     reply: { ...begun.reply, stoppedRunId: stopped.runId },
@@ -139,9 +184,13 @@ function activeRunOf({ runs }: Snapshot, { activeRun = '' }: Head): RunRecord {
 }
 
 /** Ends the run that holds the thread; queued runs wait behind the run that takes its place. */
-function stopActive(active: RunRecord, head: Head, now: number): { readonly free: Head; readonly stopped: RunRecord } {
+function stopActive(
+  active: RunRecord,
+  head: Head,
+  ending: Serving & { readonly at: number },
+): { readonly free: Head; readonly stopped: RunRecord } {
   const end = { status: 'stopped', iterations: 0, recursionLimitReached: false } as const;
-  const ended = endRun({ ...head, epoch: head.epoch + 1, queue: [] }, active, end, now);
+  const ended = endRun({ ...head, epoch: head.epoch + 1, queue: [] }, active, { end, ...ending });
   return { free: { ...ended.head, queue: head.queue }, stopped: ended.run };
 }
 
@@ -173,6 +222,12 @@ const replyFor = (run: RunRecord, head: Head | undefined): AcceptRunReply => ({
   isNewThread: run.isNewThread,
   status: run.status,
   runnable: run.status === 'queued' && head?.activeRun === run.runId,
+  ...(head?.activeRun === run.runId && servedBy(head)),
+});
+
+const servedBy = ({ agent, revision }: Head): Pick<AcceptRunReply, 'agent' | 'revision'> => ({
+  ...(agent === undefined ? {} : { agent }),
+  ...(revision === undefined ? {} : { revision }),
 });
 
 const newRun = (request: AcceptRunRequest, isNewThread: boolean, now: number): RunRecord => ({

@@ -1,5 +1,6 @@
 import { newId } from '@agent-workflow/kit/ids';
 import { stale } from '@agent-workflow/kit/errors';
+import { defaultAgent } from '@agent-workflow/kit/agents';
 import type { Message } from '@agent-workflow/protos/message';
 import type {
   ClaimedRun,
@@ -14,7 +15,10 @@ import type { Change, Decision, Snapshot } from '../ports/changes.ts';
 import type { Head, RunRecord } from '../ports/record.ts';
 import { requireSize, refusalToBegin } from '../record/size.ts';
 import { refusalToOverwrite, withCheckpoint } from '../history/undo.ts';
-import { endRun } from './commit.ts';
+import type { RoutingsByAgent } from '../agents/routings.ts';
+import { endRun, nextOf } from './commit.ts';
+import { mayServe, noteRevision, servedRun, settleRevision, type Serving } from './revision.ts';
+import { agentOf } from '../record/head.ts';
 import { placeMessages } from '../record/place.ts';
 
 /** After so many claims without a commit the run fails. */
@@ -25,13 +29,31 @@ const maxClaims = 3;
  * two other results. With `lastClaim` in the reply nothing changes: the claim would be the run's last, and `notLast` refuses
  * that one. With `givenUp` the run has ended as failed instead of being claimed.
  */
-export function decideClaim(request: ClaimRunRequest, snapshot: Snapshot, now: number): Decision<ClaimedRun> {
-  const { head } = snapshot;
+export function decideClaim(
+  request: ClaimRunRequest,
+  snapshot: Snapshot,
+  { now, routings }: { readonly now: number; readonly routings: RoutingsByAgent },
+): Decision<ClaimedRun> {
+  const { head: found } = snapshot;
   const run = snapshot.runs.get(request.runId);
-  const isHeld = head !== undefined && !head.deleting && head.activeRun === run?.runId;
-  if (!isHeld || !run || !(isFree(head, request.takeoverEpoch) || isDue(head, run, now)))
+  const isHeld = found !== undefined && !found.deleting && found.activeRun === run?.runId;
+  if (!isHeld || !run || !(isFree(found, request.takeoverEpoch) || isDue(found, run, now)))
     throw stale(`run "${request.runId}" is not waiting for a worker`);
-  if (head.claims >= maxClaims) return failRun(head, run, now, claimedTooOften(head, request.nodes));
+  const agent = agentOf(found) ?? defaultAgent;
+  if (agent !== (request.agent ?? defaultAgent)) {
+    if (request.agent === undefined) throw stale(`run "${request.runId}" belongs to the agent "${agent}"`);
+    return { reply: { ...replyOf(run, found, found), otherAgent: agent } };
+  }
+  const serving: Serving = { thread: request, routings };
+  const { head, isMoved, isLost } = settleRevision(found, run, serving);
+  const failed = (error: RunError): Decision<ClaimedRun> => failRun(head, run, { error, at: now, ...serving });
+  if (isLost) return failed(retiredUnder(head));
+  const { revision } = head;
+  if (revision !== undefined && !mayServe(request.revision, head)) {
+    if (request.revision === undefined) throw stale(`run "${request.runId}" belongs to the revision "${revision}"`);
+    return { ...(isMoved && { change: { head } }), reply: { ...replyOf(run, head, head), otherRevision: revision } };
+  }
+  if (head.claims >= maxClaims) return failed(claimedTooOften(head, request.nodes));
   if (head.claims === maxClaims - 1 && request.notLast)
     return { reply: { ...replyOf(run, head, head), lastClaim: true } };
   const { workerId: worker } = request;
@@ -39,18 +61,17 @@ export function decideClaim(request: ClaimRunRequest, snapshot: Snapshot, now: n
   const hasBegun = head.foundVersion !== undefined && !run.input;
   if (hasBegun) {
     const refusal = refusalToBegin(size);
-    if (refusal !== undefined) return failRun(head, run, now, invalidInput(refusal));
+    if (refusal !== undefined) return failed(invalidInput(refusal));
     const { wakeAt } = run;
     const taken = takeOver({ ...head, worker, activeStatus: 'running' }, run, now);
     const wakes = head.activeStatus === 'sleeping' && wakeAt !== undefined;
     return wakes ? { ...taken, reply: { ...taken.reply, wakeAt } } : taken;
   }
   const gone = goneNode(head, run, request.nodes);
-  if (gone !== undefined)
-    return failRun(head, run, now, { code: 'Conflict', message: waitsAtGone(run.threadId, gone) });
+  if (gone !== undefined) return failed({ code: 'Conflict', message: waitsAtGone(run.threadId, gone) });
   const input = run.input ? fromInput(run.input) : [];
   const { refusal, ...claimed } = claim({ head, run, input, hasNewInput: run.hasNewInput, worker, snapshot, now });
-  return refusal === undefined ? claimed : failRun(head, run, now, invalidInput(refusal));
+  return refusal === undefined ? claimed : failed(invalidInput(refusal));
 }
 
 /** A takeover names the claim that it takes the run from, so of two workers that take over at once only one succeeds. */
@@ -68,7 +89,7 @@ const isDue = ({ activeStatus }: Head, { wakeAt = Infinity }: RunRecord, now: nu
 function takeOver(head: Head, run: RunRecord, now: number): Decision<ClaimedRun> {
   const taken: Head = { ...head, version: head.version + 1, epoch: head.epoch + 1, claims: head.claims + 1 };
   return {
-    change: { head: taken, runs: [{ ...run, status: 'running', updatedAt: now }] },
+    change: { head: taken, runs: [{ ...servedRun(run, head), status: 'running', updatedAt: now }] },
     reply: {
       ...replyOf(run, head, taken),
       isTakeover: true,
@@ -102,14 +123,23 @@ const invalidInput = (refusal: string): RunError => ({
   message: `messages: ${refusal}`,
 });
 
+interface Failing extends Serving {
+  readonly error: RunError;
+  readonly at: number;
+}
+
+const retiredUnder = ({ revision = '' }: Head): RunError => ({
+  code: 'Conflict',
+  message: `revision "${revision}" of the agent was retired, and the run had committed steps of it: send a new user message`,
+});
+
 /** Ends the run as failed. What the thread waits for, and its log, stay as they are. */
-function failRun(head: Head, run: RunRecord, now: number, error: RunError): Decision<ClaimedRun> {
+function failRun(head: Head, run: RunRecord, { error, ...ending }: Failing): Decision<ClaimedRun> {
   const end = { status: 'failed', iterations: 0, recursionLimitReached: false, error } as const;
-  const ended = endRun({ ...head, epoch: head.epoch + 1 }, run, end, now);
-  const nextRunId = ended.head.activeRun;
+  const ended = endRun({ ...head, epoch: head.epoch + 1 }, run, { end, ...ending });
   return {
     change: { head: ended.head, runs: [ended.run] },
-    reply: { ...replyOf(run, head, ended.head), givenUp: error, ...(nextRunId === undefined ? {} : { nextRunId }) },
+    reply: { ...replyOf(run, head, ended.head), givenUp: error, ...nextOf(ended.head) },
   };
 }
 
@@ -135,6 +165,8 @@ const replyOf = (run: RunRecord, before: Head, head: Head): ClaimedRun => ({
   isTakeover: false,
   ...(run.resumes === undefined ? {} : { resumes: run.resumes }),
   ...(run.usage === undefined ? {} : { usageJson: run.usage }),
+  ...(head.agent === undefined ? {} : { agent: head.agent }),
+  ...(head.revision === undefined ? {} : { revision: head.revision }),
 });
 
 /** The message ids that a claim of this run reads from the log. */
@@ -168,7 +200,7 @@ export function claim({ head, run, input, hasNewInput, worker, snapshot, now }: 
   const resumes = head.interruptedRun;
 
   const claimed: Head = {
-    ...entry.head,
+    ...noteRevision(entry.head),
     version: head.version + 1,
     epoch: head.epoch + 1,
     step: 0,
@@ -183,7 +215,7 @@ export function claim({ head, run, input, hasNewInput, worker, snapshot, now }: 
   const { input: _inLogNow, ...rest } = run;
   const record: RunRecord = {
     // Input that is refused stays with the run: a later claim refuses it again.
-    ...(refused ? run : rest),
+    ...servedRun(refused ? run : rest, head),
     status: 'running',
     updatedAt: now,
     outputFrom: nextPosition,

@@ -5,6 +5,8 @@ import type { Head, LogEntry, RunRecord } from '../ports/record.ts';
 import { refuseStep } from '../record/bounds.ts';
 import { requireSize, refuseGrowth, type SizePlaces } from '../record/size.ts';
 import { refuseOverwriting, withCheckpoint } from '../history/undo.ts';
+import type { RoutingsByAgent } from '../agents/routings.ts';
+import { fixNextRevision, servedRun, type Serving } from './revision.ts';
 import { placeMessages, rejoins } from '../record/place.ts';
 
 /** What a worker's write must name to be taken: anything else is another worker's, or a past one. */
@@ -32,7 +34,11 @@ export function fencedHead({ runId, epoch, step }: Fence, { head }: Snapshot): H
 }
 
 /** Commits one step behind the fence; with `end` also ends the run and gives the thread to the next one. */
-export function decideCommit(request: CommitStepRequest, snapshot: Snapshot): Decision<CommitStepReply> {
+export function decideCommit(
+  request: CommitStepRequest,
+  snapshot: Snapshot,
+  routings: RoutingsByAgent,
+): Decision<CommitStepReply> {
   const { runId, step, at, end, wakeAt, usageJson, work } = request;
   if (end && wakeAt !== undefined) throw invalid(['wakeAt'], 'is given together with end');
   const head = fencedHead(request, snapshot);
@@ -53,7 +59,8 @@ export function decideCommit(request: CommitStepRequest, snapshot: Snapshot): De
   };
   const run = withUsage(snapshot.runs.get(runId), usageJson);
   // A run that ends or sleeps leaves its worker.
-  const left = run && (end ? endRun(stepped, run, end, at) : sleepRun(stepped, run, request));
+  const left =
+    run && (end ? endRun(stepped, run, { end, at, thread: request, routings }) : sleepRun(stepped, run, request));
   const written = left?.run ?? (usageJson === undefined ? undefined : run);
   const change = {
     head: left?.head ?? stepped,
@@ -71,7 +78,7 @@ export function decideCommit(request: CommitStepRequest, snapshot: Snapshot): De
     change: sized,
     reply: {
       version: stepped.version,
-      ...(end === undefined || left?.head.activeRun === undefined ? {} : { nextRunId: left.head.activeRun }),
+      ...(end && left ? nextOf(left.head) : {}),
       ...(rejoins(messages, snapshot.entries) ? { rejoined: true } : {}),
     },
   };
@@ -100,7 +107,7 @@ const withUsage = (run: RunRecord | undefined, usage: string | undefined): RunRe
 
 /** The head of a thread that no run holds. */
 export function withoutRun(head: Head): Head {
-  const { activeRun: _run, activeStatus: _status, worker: _worker, foundVersion: _found, ...free } = head;
+  const { activeRun: _run, activeStatus: _status, worker: _worker, foundVersion: _found, revision: _, ...free } = head;
   return free;
 }
 
@@ -117,29 +124,44 @@ function sleepRun(
   };
 }
 
+/** How a run ends, when, and what decides which revision serves the next. */
+interface Ending extends Serving {
+  readonly end: RunEnd;
+  readonly at: number;
+}
+
+/** The run that holds the thread, as replies name it that have just given the thread to it. */
+export const nextOf = ({
+  activeRun,
+  revision,
+}: Head): { readonly nextRunId?: string; readonly nextRevision?: string } =>
+  activeRun === undefined
+    ? {}
+    : { nextRunId: activeRun, ...(revision === undefined ? {} : { nextRevision: revision }) };
+
 /** Ends the run that holds the thread, and gives the thread to the run that waited longest. */
 export function endRun(
   head: Head,
   run: RunRecord,
-  end: RunEnd,
-  at: number,
+  { end, at, ...serving }: Ending,
 ): { readonly head: Head; readonly run: RunRecord } {
   const { progress, ...free } = withoutRun(head);
   const [nextRun, ...queue] = head.queue;
   const interrupted = end.status === 'interrupted' ? { interruptedRun: run.runId } : {};
   const waits = end.status === 'interrupted' || head.interruptedRun !== undefined;
+  const freed: Head = {
+    ...free,
+    queue,
+    claims: 0,
+    updatedAt: Math.max(at, head.updatedAt),
+    next: waits ? head.next : [],
+    openInterrupts: waits ? head.openInterrupts : [],
+    ...(waits && progress !== undefined ? { progress } : {}),
+    ...interrupted,
+    ...(nextRun === undefined ? {} : { activeRun: nextRun, activeStatus: 'queued' as const }),
+  };
   return {
-    head: {
-      ...free,
-      queue,
-      claims: 0,
-      updatedAt: Math.max(at, head.updatedAt),
-      next: waits ? head.next : [],
-      openInterrupts: waits ? head.openInterrupts : [],
-      ...(waits && progress !== undefined ? { progress } : {}),
-      ...interrupted,
-      ...(nextRun === undefined ? {} : { activeRun: nextRun, activeStatus: 'queued' as const }),
-    },
-    run: { ...run, status: end.status, updatedAt: at, end, outputTo: head.nextPosition },
+    head: fixNextRevision(freed, serving),
+    run: { ...servedRun(run, head), status: end.status, updatedAt: at, end, outputTo: head.nextPosition },
   };
 }

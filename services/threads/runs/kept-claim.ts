@@ -9,13 +9,11 @@ interface KeptClaim extends Omit<ClaimedRun, 'appended' | 'optionsJson' | 'progr
   readonly hasProgress: boolean;
 }
 
-export const toKeptClaim = ({
-  appended,
-  optionsJson: _,
-  progressJson,
-  state: _state,
-  ...rest
-}: ClaimedRun): KeptClaim => ({
+/** Nothing is kept of a claim that another agent, or another revision, has to make. */
+export const toKeptClaim = (claimed: ClaimedRun): KeptClaim | undefined =>
+  claimed.otherAgent === undefined && claimed.otherRevision === undefined ? keptOf(claimed) : undefined;
+
+const keptOf = ({ appended, optionsJson: _, progressJson, state: _state, ...rest }: ClaimedRun): KeptClaim => ({
   ...rest,
   appended: appended.map(({ messageId }) => messageId),
   hasProgress: progressJson !== undefined,
@@ -45,10 +43,9 @@ interface KeptAcceptance extends Omit<AcceptRunReply, 'claimed'> {
   readonly claimed?: KeptClaim;
 }
 
-export const toKeptAcceptance = ({ claimed, ...reply }: AcceptRunReply): KeptAcceptance => ({
-  ...reply,
-  ...(claimed && { claimed: toKeptClaim(claimed) }),
-});
+/** Nothing is kept of a run that was not accepted, because the thread belongs to another agent. */
+export const toKeptAcceptance = ({ claimed, ...reply }: AcceptRunReply): KeptAcceptance | undefined =>
+  reply.otherAgent === undefined ? { ...reply, ...(claimed && { claimed: keptOf(claimed) }) } : undefined;
 
 export async function fromKeptAcceptance(
   store: ThreadReads,

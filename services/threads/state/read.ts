@@ -3,6 +3,7 @@ import type { ClaimedRun, State } from '@agent-workflow/protos/threads';
 import { LRUCache } from 'lru-cache';
 import type { StoredState, ThreadReads } from '../ports/reads.ts';
 import type { Head, ThreadKey } from '../ports/record.ts';
+import { agentOf } from '../record/head.ts';
 import { jsonArray } from '../record/json.ts';
 import { sizeOfFields } from '../record/size.ts';
 
@@ -22,11 +23,11 @@ export function createStateReader(store: ThreadReads): StateReader {
   const read: StateReader['read'] = async (key, head) => {
     const name = nameOf(key);
     const known = cache.get(name);
-    if (known?.version === head.version) return known;
+    if (known?.version === head.version) return ofAgent(known, head);
     const state = toState(head.version, await store.getState(key, sizes.contextWithInput));
     // A write between the two reads would make this a state of an unknown version, so the version is read again.
     if ((await store.getHead(key))?.version === head.version) cache.set(name, state);
-    return state;
+    return ofAgent(state, head);
   };
   return { read, forget: (key) => void cache.delete(nameOf(key)) };
 }
@@ -38,6 +39,12 @@ export async function claimedState(store: ThreadReads, key: ThreadKey, claimed: 
   if (isNewThread && claimed.epoch === 1)
     return { version, fields: {}, contextJson: jsonArray(appended.map(({ json }) => json)) };
   return toState(version, await store.getState(key, sizes.contextWithInput));
+}
+
+/** The state with the agent of its thread, which a thread gets without another version. */
+export function ofAgent(state: State, head: Head): State {
+  const agent = agentOf(head);
+  return agent === undefined ? state : { ...state, agent };
 }
 
 const toState = (version: number, { fields, context, isTruncated }: StoredState): State => ({

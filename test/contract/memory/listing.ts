@@ -35,6 +35,13 @@ export function listingTests(test: TestFn, name: string, open: Opener): void {
     await refuses(t, memory.list({ owner, selection: {}, limit: 2, offset: 0, cursor: 'bogus' }, call), 'Invalid', [
       'cursor',
     ]);
+    for (const other of [{ category: 'notes' }, { filtersJson: Buffer.from('{"n":1}') }])
+      await refuses(
+        t,
+        memory.list({ owner, selection: other, limit: 2, offset: 0, cursor: second.cursor ?? '' }, call),
+        'Invalid',
+        ['cursor'],
+      );
     await refuses(t, memory.list({ owner, selection: {}, limit: 0, offset: 0 }, call), 'Invalid', ['limit']);
     await refuses(t, memory.list({ owner, selection: {}, limit: 2, offset: -1 }, call), 'Invalid', ['offset']);
   });

@@ -1,3 +1,4 @@
+import type { AgentRow, DefinitionKey } from '@agent-workflow/threads/ports/agents';
 import type { FileKey, FileRow } from '@agent-workflow/threads/ports/files';
 import type { ThreadKey } from '@agent-workflow/threads/ports/record';
 import type { ThreadStore } from '@agent-workflow/threads/ports/store';
@@ -12,6 +13,9 @@ export function storeApart(store: ThreadStore, place: string): ThreadStore {
   const prefix = `${place}/`;
   const at = (key: ThreadKey): ThreadKey => ({ ...key, owner: prefix + key.owner });
   const ofFile = <T extends FileKey>(file: T): T => ({ ...file, owner: prefix + file.owner });
+  const ofAgent = <T extends DefinitionKey>(key: T): T => ({ ...key, agent: prefix + key.agent });
+  const withoutPrefix = (row: AgentRow | undefined): AgentRow | undefined =>
+    row?.name.startsWith(prefix) ? { ...row, name: row.name.slice(prefix.length) } : undefined;
   const oursOnly = (file: FileRow | undefined): FileRow | undefined => file && ours([file])[0];
   const ours = <T extends { readonly owner: string }>(items: readonly T[]): T[] =>
     items
@@ -57,6 +61,18 @@ export function storeApart(store: ThreadStore, place: string): ThreadStore {
     dropFileNote: (key, threadId) => store.dropFileNote(ofFile(key), threadId),
     listFileNotes: (key, page) => store.listFileNotes(ofFile(key), page),
     listFilesOf: (key, page) => store.listFilesOf(at(key), page),
+    getAgent: async (name) => withoutPrefix(await store.getAgent(prefix + name)),
+    listAgents: async () => (await store.listAgents()).flatMap((row) => withoutPrefix(row) ?? []),
+    listRoutings: async () =>
+      new Map(
+        [...(await store.listRoutings())].flatMap(([name, routing]) =>
+          name.startsWith(prefix) ? [[name.slice(prefix.length), routing]] : [],
+        ),
+      ),
+    putAgent: (row) => store.putAgent({ ...row, name: prefix + row.name }),
+    getDefinition: (key) => store.getDefinition(ofAgent(key)),
+    putDefinition: (key, definition) => store.putDefinition(ofAgent(key), definition),
+    dropDefinition: (key) => store.dropDefinition(ofAgent(key)),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
 }

@@ -41,12 +41,6 @@ export async function freezeUnderLoad(cluster: Cluster, kind: keyof typeof froze
   return tally;
 }
 
-/** The time in milliseconds within which this share of the calls was answered. */
-export function shareWithin(times: readonly number[], share: number): number {
-  const sorted = times.toSorted((one, other) => one - other);
-  return sorted[Math.floor((sorted.length - 1) * share)] ?? 0;
-}
-
 interface Load {
   readonly client: Client;
   readonly tally: Tally;

@@ -3,7 +3,8 @@ import { createClient, user, type Client } from '../../servers/client.ts';
 import type { Cluster } from '../../servers/cluster.ts';
 import { openGate } from '../../servers/gate.ts';
 import { until } from '../../until.ts';
-import { freezeUnderLoad, frozenMs, shareWithin } from './frozen-load.ts';
+import { shareWithin } from '../../quantiles.ts';
+import { freezeUnderLoad, frozenMs } from './frozen-load.ts';
 
 /** No call may take longer, also on a machine that does other things too. */
 const boundMs = 12_000;

@@ -2,6 +2,7 @@ import { ServiceError, unavailable, type ErrorCode } from '@agent-workflow/kit/e
 import { createSeal } from '@agent-workflow/kit/seal';
 import {
   fromRunFileGrant,
+  runFileFromHeader,
   runFileGrantMs,
   runFilesPath,
   runFilesPurpose,
@@ -69,25 +70,28 @@ export function createGatewayRunFiles({
         { signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) },
       ),
 
-    read: async function* (claim, fileId, signal) {
+    read: async function* (claim, fileId, signal, from = 0) {
       using gateway = watch(signal);
       gateway.expect(timeoutMs);
-      const { body } = await send(claim, { use: 'read', fileId }, { signal: gateway.signal });
+      const use = { use: 'read' as const, fileId, ...(from > 0 && { from }) };
+      const { body, headers } = await send(claim, use, { signal: gateway.signal });
       gateway.expect(stalledMs);
       try {
-        for await (const chunk of body ?? []) {
+        // A gateway of an earlier version sends all bytes.
+        for await (const chunk of without(from - Number(headers.get(runFileFromHeader)), body ?? [])) {
           gateway.rest();
           yield chunk;
           gateway.expect(stalledMs);
         }
       } catch (error) {
-        refuse(error, gateway.signal);
+        gateway.signal.throwIfAborted();
+        throw new ServiceError('StorageFailed', 'the bytes of the file were cut off', { cause: error });
       }
     },
 
-    write: async (claim, { bytes, filename, contentType }, signal) => {
+    write: async (claim, { bytes, ...file }, signal) => {
       const source = watched(bytes);
-      const use = { use: 'write' as const, filename, ...(contentType === undefined ? {} : { contentType }) };
+      const use = { use: 'write' as const, ...file };
       using gateway = watch(signal);
       const body = toStream(source.bytes, { gateway, stalledMs });
       try {
@@ -98,6 +102,18 @@ export function createGatewayRunFiles({
       }
     },
   };
+}
+
+/** The chunks without so many bytes at their start. */
+async function* without(
+  count: number,
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  let left = count;
+  for await (const chunk of chunks) {
+    if (left < chunk.byteLength) yield left > 0 ? chunk.subarray(left) : chunk;
+    left -= Math.min(left, chunk.byteLength);
+  }
 }
 
 /** Waits for the gateway, and not while it is our turn. */
@@ -204,9 +220,9 @@ const codes: Readonly<Record<number, ErrorCode>> = {
 };
 
 async function toRefusal(response: Response): Promise<ServiceError> {
-  const text = await startOf(response);
-  const code = codes[response.status];
-  const message = messageOf(text) ?? `the gateway answered ${String(response.status)}`;
+  const refusal = toEnvelope(await startOf(response));
+  const code = refusal?.code === storageError ? 'StorageFailed' : codes[response.status];
+  const message = refusal?.message ?? `the gateway answered ${String(response.status)}`;
   return code ? new ServiceError(code, message) : unavailable(`the files cannot be reached: ${message}`);
 }
 
@@ -225,11 +241,14 @@ async function startOf({ body }: Response): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** The message of the gateway's envelope of an error. */
-function messageOf(text: string): string | undefined {
+/** How the gateway's envelope names a store whose bytes are not those of the record. */
+const storageError = 'STORAGE_ERROR';
+
+/** Code and message of the gateway's envelope of an error. */
+function toEnvelope(text: string): { readonly code: unknown; readonly message: string } | undefined {
   try {
-    const { error } = JSON.parse(text) as { readonly error?: { readonly message?: unknown } };
-    return typeof error?.message === 'string' ? error.message : undefined;
+    const { error } = JSON.parse(text) as { readonly error?: { readonly code?: unknown; readonly message?: unknown } };
+    return typeof error?.message === 'string' ? { code: error.code, message: error.message } : undefined;
   } catch {
     return undefined;
   }

@@ -1,55 +1,37 @@
+import { createTurns, poolOf, poolsOf, type Turns } from './turns.ts';
 import type { RunnableRun, RunQueue, TakenRun } from '../../ports/queue.ts';
 
 interface Taker {
+  /** The pools that it takes runs of. */
+  readonly pools: readonly string[];
   readonly give: (run: RunnableRun) => void;
 }
 
 /** A queue inside the process. The runs that it loses with the process are enqueued again from the record. */
 export function openInProcessRunQueue(): RunQueue {
-  // Maps keep their keys in order of insertion: the first owner has the turn, and its first run is its oldest.
-  const lanes = new Map<string, Map<string, RunnableRun>>();
   const takers = new Set<Taker>();
-  let waiting = 0;
-
-  const next = (): RunnableRun | undefined => {
-    for (const [owner, lane] of lanes) {
-      const [run] = lane.values();
-      lanes.delete(owner);
-      if (!run) continue;
-      lane.delete(run.runId);
-      if (lane.size > 0) lanes.set(owner, lane);
-      waiting--;
-      return run;
-    }
-    return undefined;
-  };
-
-  const wait = (run: RunnableRun): void => {
-    const lane = lanes.get(run.owner) ?? new Map<string, RunnableRun>();
-    lanes.set(run.owner, lane);
-    const known = lane.get(run.runId);
-    if (!known) waiting++;
-    // A waiting run keeps its position; the newest epoch says which claim of it may be taken over.
-    if (!known || epochOf(run) > epochOf(known)) lane.set(run.runId, run);
-  };
+  const turns: Turns = createTurns();
 
   return {
     enqueue: (run) => {
-      const [taker] = takers;
+      const pool = poolOf(run);
+      const taker = [...takers].find(({ pools }) => pools.includes(pool));
       if (taker) taker.give(run);
-      else wait(run);
+      else turns.add(run);
       return Promise.resolve();
     },
 
-    waiting: () => waiting,
+    waiting: turns.waiting,
+    backlogs: turns.backlogs,
 
     // No other replica takes the runs of this process.
     leave: () => Promise.resolve(),
 
-    take: (signal) =>
+    take: (held, signal) =>
       new Promise((resolve, reject) => {
         signal.throwIfAborted();
-        const first = next();
+        const pools = poolsOf(held);
+        const first = turns.next(pools);
         if (first) {
           resolve(taken(first));
           return;
@@ -59,6 +41,7 @@ export function openInProcessRunQueue(): RunQueue {
           reject(signal.reason as Error);
         };
         const taker: Taker = {
+          pools,
           give: (run) => {
             takers.delete(taker);
             signal.removeEventListener('abort', stop);
@@ -70,14 +53,11 @@ export function openInProcessRunQueue(): RunQueue {
       }),
 
     [Symbol.asyncDispose]: () => {
-      lanes.clear();
-      waiting = 0;
+      turns.clear();
       return Promise.resolve();
     },
   };
 }
-
-const epochOf = ({ takeoverEpoch }: RunnableRun): number => takeoverEpoch ?? -1;
 
 /** Runs are delivered once here, so that nothing needs to be settled. */
 const taken = (run: RunnableRun): TakenRun => ({ run, settle: () => undefined });

@@ -2,11 +2,15 @@ import { openSqlite, type SqliteOptions } from '@agent-workflow/runtime/sqlite/s
 import { notFound } from '@agent-workflow/kit/errors';
 import type { EventBatch } from '@agent-workflow/protos/event-pack';
 import type { RunLog } from '../../ports/log.ts';
+import { openCompressor } from './compressor.ts';
 import { migrations, openStoredLogs } from './stored.ts';
 import { changed, createWriter, kept, type Tail } from './writer.ts';
 
 /** How long a run's events wait for the file, in milliseconds: as long as its steps wait for the record. */
 const usualWaitMs = 15 * 60_000;
+
+/** Most compressed logs are smaller than half a page. */
+const pageBytes = 1024;
 
 interface SqliteRunLogOptions extends Pick<SqliteOptions, 'path' | 'health'> {
   /** How long a run's events wait for the file, in milliseconds; 15 minutes unless given. */
@@ -19,8 +23,9 @@ interface SqliteRunLogOptions extends Pick<SqliteOptions, 'path' | 'health'> {
  * and the log continues without a gap. A log ends only by a write that is refused for good, or for 15 minutes.
  */
 export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteRunLogOptions): RunLog {
-  const db = openSqlite({ path, durability: 'normal', migrations, health });
+  const db = openSqlite({ path, durability: 'normal', migrations, pageBytes, health });
   const stored = openStoredLogs(db);
+  const compressor = openCompressor(db);
   const openedAt = Date.now();
   const tails = new Map<string, Tail>();
 
@@ -59,9 +64,11 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
   };
 
   const writer = createWriter({
-    db,
+    write: db.write,
+    put: stored.put,
     waitMs,
     onWritten: release,
+    onPlainEnd: compressor.note,
     onAbandoned: (runId, tail) => {
       if (tails.get(runId) === tail) tails.delete(runId);
     },
@@ -76,7 +83,8 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
   };
 
   return {
-    append: async (scope, after, events) => writer.append(tailOf(scope.runId), scope, after, events),
+    append: async (scope, after, events, options) =>
+      writer.append(tailOf(scope.runId), { scope, after, events }, options),
 
     isEnded: (runId) => Promise.resolve(tails.get(runId)?.closed ?? stored.end(runId) !== undefined),
 
@@ -146,6 +154,7 @@ export function openSqliteRunLog({ path, health, waitMs = usualWaitMs }: SqliteR
 
     [Symbol.asyncDispose]: async () => {
       await writer[Symbol.asyncDispose]();
+      await compressor[Symbol.asyncDispose]();
       db[Symbol.dispose]();
     },
   };

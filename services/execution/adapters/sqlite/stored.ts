@@ -1,7 +1,10 @@
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
-import { fromOldLines, unpackEvents, type EventBatch } from '@agent-workflow/protos/event-pack';
+import { bytesOfEvent } from '@agent-workflow/protos/event-parts';
+import { fromOldLines, packEvents, unpackEvents, type EventBatch } from '@agent-workflow/protos/event-pack';
 import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
 import { isTerminal } from '../../ports/log.ts';
+import { beginsLog } from '../../ports/log-numbers.ts';
+import { deflateSmall, inflate, inlineBytes } from './deflate.ts';
 
 export const migrations = [
   `CREATE TABLE events (
@@ -25,17 +28,45 @@ export const migrations = [
   `-- 1: a line of JSON for each event, as rows were written before there was this column. 2: events in parts (event-pack.ts).
    ALTER TABLE events ADD COLUMN layout INTEGER NOT NULL DEFAULT 1;
    ALTER TABLE events RENAME COLUMN lines TO bytes`,
+  `-- The logs that have ended, compressed; in order of time, for the id is 1024 times the end's, in milliseconds since 1970, and a count.
+   -- A log in 'ends' has ended, and rows of it are still in 'events'; those that are left for good are not compressed.
+   CREATE TABLE ended (
+     id INTEGER PRIMARY KEY,
+     run_id TEXT NOT NULL,
+     first INTEGER NOT NULL,
+     last INTEGER NOT NULL,
+     layout INTEGER NOT NULL,
+     bytes BLOB NOT NULL
+   ) STRICT;
+   -- The time and the count in an id of ours: half of it, and no two ids have the same.
+   CREATE INDEX ended_by_run ON ended (substr(run_id, 1, 18));
+   ALTER TABLE ends ADD COLUMN is_left INTEGER NOT NULL DEFAULT 0;
+   CREATE INDEX ends_to_compress ON ends (is_left) WHERE is_left = 0`,
 ];
 
-/** The layout of a row whose events are in parts. */
-export const layoutOfParts = 2;
+/** The layouts of rows: events in parts, as they are and deflated. */
+const layoutOfParts = 2;
+const layoutOfDeflated = 3;
 
 /** Rows that a follower reads at once, and their bound in bytes; a larger row is read alone. */
 const rowsAtOnce = 64;
 const readBytes = 512 * 1024;
 
+/** One row: consecutive events of one log. */
+export interface EventRow {
+  readonly first: number;
+  readonly last: number;
+  readonly layout: number;
+  readonly bytes: Uint8Array;
+}
+
 /** The event logs as the file has them. */
-interface StoredLogs {
+export interface StoredLogs {
+  /**
+   * Adds events to a log, inside of `write` of the file; `isLast`: they end it. Gives whether the log has ended and is not compressed
+   * yet. One that ends with its first events is small, so it is compressed at once.
+   */
+  readonly put: (batch: EventBatch, isLast: boolean) => boolean;
   /** The last number; 0 without a row. */
   readonly last: (runId: string) => number;
   /** The terminal event, if it is there. */
@@ -50,15 +81,20 @@ interface StoredLogs {
   readonly drop: (runId: string) => void;
 }
 
-export function openStoredLogs({ prepare, write }: Pick<Sqlite, 'prepare' | 'write'>): StoredLogs {
+export function openStoredLogs(db: Pick<Sqlite, 'prepare' | 'write'>): StoredLogs {
+  const { prepare, write } = db;
+  const newest = (runId: string): EventRow | undefined =>
+    (prepare(`SELECT ${rowColumns} FROM events WHERE run_id = ? ORDER BY first DESC LIMIT 1`).get(runId) ??
+      prepare(`SELECT ${rowColumns} FROM ended WHERE ${ofRun} ORDER BY id DESC LIMIT 1`).get(runId)) as
+      EventRow | undefined;
+
   return {
-    last: (runId) =>
-      Number(prepare('SELECT last FROM events WHERE run_id = ? ORDER BY first DESC LIMIT 1').get(runId)?.['last'] ?? 0),
+    put: (batch, isLast) => putEvents(db, batch, isLast),
+
+    last: (runId) => newest(runId)?.last ?? 0,
 
     end: (runId) => {
-      const row = prepare('SELECT first, bytes, layout FROM events WHERE run_id = ? ORDER BY first DESC LIMIT 1').get(
-        runId,
-      );
+      const row = newest(runId);
       const event = row && toBatch(row).events.at(-1);
       return event && isTerminal(event) ? event : undefined;
     },
@@ -67,14 +103,14 @@ export function openStoredLogs({ prepare, write }: Pick<Sqlite, 'prepare' | 'wri
       const events: RunEvent[] = [];
       let scope: RunScope | undefined;
       let bytes = 0;
-      const rows = prepare(
-        'SELECT first, bytes, layout FROM events WHERE run_id = ? AND last > ? ORDER BY first LIMIT ?',
-      );
-      for (const row of rows.iterate(runId, after, rowsAtOnce)) {
+      for (const row of rowsAbove(db, runId, after)) {
         const batch = toBatch(row);
         ({ scope } = batch);
-        for (const event of batch.events) if (event.seq > after) events.push(event);
-        bytes += (row['bytes'] as Uint8Array).byteLength;
+        for (const event of batch.events) {
+          if (event.seq <= after) continue;
+          events.push(event);
+          bytes += bytesOfEvent(event);
+        }
         if (bytes >= readBytes) break;
       }
       return scope && { scope, events };
@@ -82,13 +118,8 @@ export function openStoredLogs({ prepare, write }: Pick<Sqlite, 'prepare' | 'wri
 
     expire: (time, limit) =>
       write(() => {
-        const oldest = prepare('SELECT rowid, at, run_id FROM ends ORDER BY rowid LIMIT ?').all(limit);
-        const ends = oldest.filter(({ at }) => Number(at) < time);
-        for (const { rowid, run_id: runId } of ends) {
-          prepare('DELETE FROM events WHERE run_id = ?').run(runId as string);
-          prepare('DELETE FROM ends WHERE rowid = ?').run(rowid as number);
-        }
-        return ends.length;
+        const removed = expirePlain(db, time, limit);
+        return removed + expireCompressed(db, time, limit - removed);
       }),
 
     unended: () =>
@@ -103,5 +134,85 @@ export function openStoredLogs({ prepare, write }: Pick<Sqlite, 'prepare' | 'wri
   };
 }
 
-const toBatch = ({ first, bytes, layout }: Readonly<Record<string, unknown>>): EventBatch =>
-  (layout === layoutOfParts ? unpackEvents : fromOldLines)(first as number, bytes as Uint8Array);
+/** Of rows in `ended`: those of the run that is the first value. */
+const ofRun = 'substr(run_id, 1, 18) = substr(?1, 1, 18) AND run_id = ?1';
+
+/** The columns of {@link EventRow}. */
+export const rowColumns = 'first, last, layout, bytes';
+
+/** The events of a row. */
+export const toBatch = ({ first, layout, bytes }: EventRow): EventBatch => {
+  if (layout === layoutOfDeflated) return unpackEvents(first, inflate(bytes));
+  return (layout === layoutOfParts ? unpackEvents : fromOldLines)(first, bytes);
+};
+
+/** The rows of a log, compressed ones first: those are the first to be compressed. */
+function* rowsAbove({ prepare }: Pick<Sqlite, 'prepare'>, runId: string, after: number): Generator<EventRow> {
+  for (const from of [
+    `ended WHERE ${ofRun} AND last > ?2 ORDER BY id`,
+    'events WHERE run_id = ?1 AND last > ?2 ORDER BY first',
+  ])
+    yield* prepare(
+      `SELECT ${rowColumns} FROM ${from} LIMIT ${String(rowsAtOnce)}`,
+      // The query names the columns.
+    ).iterate(runId, after) as unknown as Iterable<EventRow>;
+}
+
+function putEvents({ prepare }: Pick<Sqlite, 'prepare'>, batch: EventBatch, isLast: boolean): boolean {
+  const { scope, events } = batch;
+  const { runId } = scope;
+  const first = events[0]?.seq ?? 0;
+  const row = { first, last: events.at(-1)?.seq ?? 0, layout: layoutOfParts, bytes: packEvents(batch) };
+  const now = Date.now();
+  if (isLast && beginsLog(first) && row.bytes.byteLength <= inlineBytes) {
+    putCompressed({ prepare }, { runId, at: now }, { ...row, bytes: deflateSmall(row.bytes) });
+    return false;
+  }
+  prepare('INSERT INTO events (run_id, first, last, layout, bytes) VALUES (?, ?, ?, ?, ?)').run(
+    ...[runId, row.first, row.last, row.layout, row.bytes],
+  );
+  if (isLast) {
+    prepare('INSERT INTO ends (at, run_id) VALUES (?, ?)').run(now, runId);
+    prepare('DELETE FROM unended WHERE run_id = ?').run(runId);
+  } else prepare('INSERT OR IGNORE INTO unended (run_id, at) VALUES (?, ?)').run(runId, now);
+  return isLast;
+}
+
+/** Adds deflated events to a log that ended `at`. It is called inside of `write` of the file. */
+export function putCompressed(
+  { prepare }: Pick<Sqlite, 'prepare'>,
+  { runId, at }: { readonly runId: string; readonly at: number },
+  { first, last, bytes }: Pick<EventRow, 'first' | 'last' | 'bytes'>,
+): void {
+  prepare(
+    `INSERT INTO ended (id, run_id, first, last, layout, bytes)
+     VALUES ((SELECT max(?1 * 1024, coalesce(max(id) + 1, 0)) FROM ended WHERE id < (?1 + 1) * 1024), ?2, ?3, ?4, ?5, ?6)`,
+  ).run(at, runId, first, last, layoutOfDeflated, bytes);
+}
+
+/** Removes logs of which rows are not compressed yet. They go first: no log loses its first events alone. */
+function expirePlain({ prepare }: Pick<Sqlite, 'prepare'>, time: number, limit: number): number {
+  const oldest = prepare('SELECT rowid, at, run_id FROM ends ORDER BY rowid LIMIT ?').all(limit);
+  const ends = oldest.filter(({ at }) => Number(at) < time);
+  for (const { rowid, run_id: runId } of ends) {
+    prepare(`DELETE FROM ended WHERE ${ofRun}`).run(runId as string);
+    prepare('DELETE FROM events WHERE run_id = ?').run(runId as string);
+    prepare('DELETE FROM ends WHERE rowid = ?').run(rowid as number);
+  }
+  return ends.length;
+}
+
+/** Removes compressed logs; one that was compressed in several parts counts once. */
+function expireCompressed({ prepare }: Pick<Sqlite, 'prepare'>, time: number, limit: number): number {
+  const removed = new Set<string>();
+  while (removed.size < limit) {
+    const oldest = prepare('SELECT run_id FROM ended WHERE id < ? * 1024 ORDER BY id LIMIT ?');
+    const rows = oldest.all(time, limit - removed.size);
+    if (rows.length === 0) break;
+    for (const runId of new Set(rows.map((row) => row['run_id'] as string))) {
+      removed.add(runId);
+      prepare(`DELETE FROM ended WHERE ${ofRun}`).run(runId);
+    }
+  }
+  return removed.size;
+}

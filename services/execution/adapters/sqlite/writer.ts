@@ -1,10 +1,10 @@
 import { isServiceError, stale, unavailable, type ServiceError } from '@agent-workflow/kit/errors';
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 import { bytesOfEvent } from '@agent-workflow/protos/event-parts';
-import { packEvents, type EventBatch } from '@agent-workflow/protos/event-pack';
+import type { EventBatch } from '@agent-workflow/protos/event-pack';
 import type { RunEvent, RunScope } from '@agent-workflow/protos/execution';
-import { isTerminal } from '../../ports/log.ts';
-import { layoutOfParts } from './stored.ts';
+import { isTerminal, type AppendOptions } from '../../ports/log.ts';
+import type { StoredLogs } from './stored.ts';
 
 /** The live end of one run's log, while it is written or followed. */
 export interface Tail {
@@ -52,8 +52,12 @@ interface Batch extends EventBatch {
   readonly stored: Tail['stored'];
 }
 
-/** How long events without a follower may wait to be written together, in milliseconds. */
-const holdMs = 20;
+/** How long events without a follower wait to be written together, in milliseconds: so long, and up to twice that. */
+const holdMs = 10;
+/** The same where no caller waits for them either: most short runs have ended by then, and their log is one row. */
+const longHoldMs = 125;
+/** Bound of the events of one run that wait, in bytes. */
+const maxHeldBytes = 64 * 1024;
 /** Newest events of a live run that are kept in memory; a follower further behind reads the file. */
 const recentEvents = 1024;
 /** Bound of these events in bytes. They stay in memory until the slowest follower has read them. */
@@ -65,19 +69,27 @@ const longestPauseMs = 5000;
 const maxWaitingBytes = 32 * 1024 * 1024;
 
 interface WriterOptions {
-  readonly db: Pick<Sqlite, 'prepare' | 'prepareWrite' | 'write'>;
+  readonly write: Sqlite['write'];
+  readonly put: StoredLogs['put'];
   /** How long a run's events wait for the file, in milliseconds. */
   readonly waitMs: number;
   /** Called when a log without listeners has nothing to write any more. */
   readonly onWritten: (runId: string, tail: Tail) => void;
+  /** Called when a log has ended that is not compressed yet. */
+  readonly onPlainEnd: () => void;
   /** Called when a log has ended because its events could not be written. */
   readonly onAbandoned: (runId: string, tail: Tail) => void;
+}
+
+/** Events that continue the log of `scope` behind number `after`. */
+interface Added extends EventBatch {
+  readonly after: number;
 }
 
 /** Writes the events of all tails. Disposal writes what waits, once. */
 interface Writer extends AsyncDisposable {
   /** Adds events to a tail; resolves when they are written. @throws Stale when its last number is not `after`. */
-  readonly append: (tail: Tail, scope: RunScope, after: number, events: readonly RunEvent[]) => Promise<void>;
+  readonly append: (tail: Tail, added: Added, options?: AppendOptions) => Promise<void>;
   /** Writes at once what a tail holds. */
   readonly writeSoon: (runId: string, tail: Tail) => void;
 }
@@ -86,13 +98,10 @@ interface Writer extends AsyncDisposable {
  * Events of one tick share a transaction, and those of one run a row. Writes that the file refuses for now are tried again, each
  * run's events by themselves.
  */
-export function createWriter({ db, waitMs, onWritten, onAbandoned }: WriterOptions): Writer {
-  const { prepare, prepareWrite } = db;
-  const insert = prepareWrite('INSERT INTO events (run_id, first, last, bytes, layout) VALUES (?, ?, ?, ?, ?)');
-  const insertUnended = prepareWrite('INSERT OR IGNORE INTO unended (run_id, at) VALUES (?, ?)');
-  /** Live runs without followers, whose events wait to be written. */
-  let unfollowed = new Map<string, Tail>();
-  let timer: NodeJS.Timeout | undefined;
+export function createWriter(options: WriterOptions): Writer {
+  const { put, waitMs, onWritten, onPlainEnd, onAbandoned } = options;
+  const held = createHeld(holdMs, (runId, tail) => writeSoon(runId, tail));
+  const heldLonger = createHeld(longHoldMs, (runId, tail) => writeSoon(runId, tail));
   /** Live runs whose events the file has refused, in the order in which they are tried again. */
   let refused = new Map<string, Tail>();
   let retry: NodeJS.Timeout | undefined;
@@ -100,16 +109,6 @@ export function createWriter({ db, waitMs, onWritten, onAbandoned }: WriterOptio
   let waitingBytes = 0;
   let closing = false;
   const underWay = new Set<Promise<boolean>>();
-
-  const writeRow = (runId: string, batch: Batch): void => {
-    const first = batch.events[0]?.seq ?? 0;
-    const last = batch.events.at(-1)?.seq ?? 0;
-    insert.run(runId, first, last, packEvents(batch), layoutOfParts);
-    if (batch.isLast) {
-      prepare('INSERT INTO ends (at, run_id) VALUES (?, ?)').run(Date.now(), runId);
-      prepare('DELETE FROM unended WHERE run_id = ?').run(runId);
-    } else insertUnended.run(runId, Date.now());
-  };
 
   const publish = (runId: string, tail: Tail): void => {
     const { events = [], bytes = 0, isLast = false, stored } = tail.batch ?? {};
@@ -136,7 +135,8 @@ export function createWriter({ db, waitMs, onWritten, onAbandoned }: WriterOptio
     waitingBytes -= tail.pendingBytes + (tail.batch?.bytes ?? 0);
     onAbandoned(runId, tail);
     refused.delete(runId);
-    unfollowed.delete(runId);
+    held.drop(runId);
+    heldLonger.drop(runId);
     for (const wake of tail.waiting) wake();
     tail.batch?.stored?.reject(failure);
     tail.stored?.reject(failure);
@@ -163,17 +163,17 @@ export function createWriter({ db, waitMs, onWritten, onAbandoned }: WriterOptio
 
   /** Resolves with whether the file accepts writes. A write that it refuses for good does not mean that it refuses others. */
   const write = (runId: string, tail: Tail): Promise<boolean> => {
-    const written = db
+    const written = options
       .write(() => {
-        if (tail.failure) return;
-        const { scope } = tail;
-        if (!scope) return;
+        const { scope, failure } = tail;
+        if (failure || !scope) return false;
         tail.batch ??= takeBatch(tail, scope);
-        writeRow(runId, tail.batch);
+        return put(tail.batch, tail.batch.isLast);
       })
       .then(
-        () => {
+        (isPlainEnd) => {
           if (!tail.failure) publish(runId, tail);
+          if (isPlainEnd) onPlainEnd();
           return true;
         },
         (error: unknown) => {
@@ -209,28 +209,15 @@ export function createWriter({ db, waitMs, onWritten, onAbandoned }: WriterOptio
   };
 
   const writeSoon = (runId: string, tail: Tail): void => {
-    unfollowed.delete(runId);
+    held.drop(runId);
+    heldLonger.drop(runId);
     if (tail.pending.length === 0 || tail.scheduled) return;
     tail.scheduled = true;
     void write(runId, tail);
   };
 
-  const writeHeld = (): void => {
-    clearTimeout(timer);
-    timer = undefined;
-    const waiting = unfollowed;
-    unfollowed = new Map();
-    for (const [runId, tail] of waiting) writeSoon(runId, tail);
-  };
-
-  /** Events of a run without followers wait, so that several steps share a row, and several runs a transaction. */
-  const hold = (runId: string, tail: Tail): void => {
-    unfollowed.set(runId, tail);
-    timer ??= setTimeout(writeHeld, holdMs);
-  };
-
   return {
-    append: (tail, scope, after, events) => {
+    append: (tail, { scope, after, events }, { isAwaited = true } = {}) => {
       const { runId } = scope;
       if (tail.last !== after || tail.closed)
         throw stale(`the log of run "${runId}" has been continued by another worker`);
@@ -250,17 +237,57 @@ export function createWriter({ db, waitMs, onWritten, onAbandoned }: WriterOptio
         abandon(runId, tail, new Error('too many events wait to be written'));
         return promise;
       }
-      if (tail.followers > 0 || tail.closed) writeSoon(runId, tail);
-      else hold(runId, tail);
+      if (tail.followers > 0 || tail.closed || tail.pendingBytes > maxHeldBytes) writeSoon(runId, tail);
+      else if (isAwaited) held.add(runId, tail);
+      else heldLonger.add(runId, tail);
       return promise;
     },
     writeSoon,
     [Symbol.asyncDispose]: async () => {
       closing = true;
       clearTimeout(retry);
-      writeHeld();
+      held.end();
+      heldLonger.end();
       writeRefused();
       while (underWay.size > 0) await Promise.all(underWay);
+    },
+  };
+}
+
+/** Live runs without followers, whose events wait to be written. */
+interface Held {
+  readonly add: (runId: string, tail: Tail) => void;
+  readonly drop: (runId: string) => void;
+  /** Writes what waits. */
+  readonly end: () => void;
+}
+
+/** They wait, at least `ms` and at most twice that, so that several steps share a row, and several runs a transaction. */
+function createHeld(ms: number, write: (runId: string, tail: Tail) => void): Held {
+  let older = new Map<string, Tail>();
+  let newer = new Map<string, Tail>();
+  let timer: NodeJS.Timeout | undefined;
+  const turn = (): void => {
+    const due = older;
+    older = newer;
+    newer = new Map();
+    timer = older.size > 0 ? setTimeout(turn, ms) : undefined;
+    for (const [runId, tail] of due) write(runId, tail);
+  };
+  return {
+    add: (runId, tail) => {
+      if (!older.has(runId)) newer.set(runId, tail);
+      timer ??= setTimeout(turn, ms);
+    },
+    drop: (runId) => {
+      older.delete(runId);
+      newer.delete(runId);
+    },
+    end: () => {
+      turn();
+      turn();
+      clearTimeout(timer);
+      timer = undefined;
     },
   };
 }

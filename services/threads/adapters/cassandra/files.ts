@@ -2,7 +2,7 @@ import type { DueMark, FileKey, FileRecords, FileRow, FileTotals } from '../../p
 import type { ThreadKey } from '../../ports/record.ts';
 import { pauseBetweenTries, tryBatch, type InLine } from './change/change.ts';
 import type { Row, Session, Statement } from './client/client.ts';
-import { chunksOf, inTurn } from './rows/log.ts';
+import { inTurn } from './rows/log.ts';
 import { long } from './rows/rows.ts';
 import { createJournal, type Noted } from './sweeps/journal.ts';
 
@@ -37,7 +37,7 @@ const selectOfThread = 'SELECT file_id FROM file_of_thread WHERE owner = ? AND t
  * a file is due is noted in the journal before it is written in its row.
  */
 export function createFiles({ session, now, newStamp, inLine, deadlineMs, aside }: FilesOptions): FileRecords {
-  const due = createJournal({ session, now, topic: 'files', bucketMs, isTimely: false });
+  const due = createJournal({ session, now, topic: 'due files', bucketMs, isTimely: false });
 
   const write = async (key: FileKey, { file, totals }: Seen, after: FileRow | undefined): Promise<boolean> => {
     const isNewlyDue = after?.dueAt !== undefined && after.dueAt !== file?.row.dueAt;
@@ -51,12 +51,12 @@ export function createFiles({ session, now, newStamp, inLine, deadlineMs, aside 
 
   const endNote = (key: FileKey, before: FileRow | undefined, after: FileRow | undefined): void => {
     const dueAt = before?.dueAt;
-    if (dueAt !== undefined && dueAt !== after?.dueAt) aside(() => due.end(...noteOf(key, dueAt)));
+    if (dueAt !== undefined && dueAt !== after?.dueAt) aside(() => session.write(due.end(...noteOf(key, dueAt))));
   };
 
   const checkDue = async (noted: Noted): Promise<FileRow | undefined> => {
-    const { fileId, dueAt } = fromNote(noted);
-    const file = await readFile(session, { owner: noted.owner, fileId });
+    const { owner, fileId, dueAt } = fromNote(noted);
+    const file = await readFile(session, { owner, fileId });
     if (file?.row.dueAt === dueAt) return file.row;
     if (noted.isOld) due.settle(noted);
     return undefined;
@@ -82,20 +82,15 @@ export function createFiles({ session, now, newStamp, inLine, deadlineMs, aside 
       }),
 
     listDueFiles: async ({ until, after = { dueAt: 0, fileId: '' }, limit }) => {
-      const notes: (readonly [DueMark, Noted])[] = [];
-      for await (const some of due.walk(until)) {
-        for (const noted of some) {
-          const mark = fromNote(noted);
-          if (mark.dueAt <= until && compareMarks(mark, after) > 0) notes.push([mark, noted]);
-        }
-      }
-      notes.sort(([a], [b]) => compareMarks(a, b));
       const files: FileRow[] = [];
-      for (const some of chunksOf(notes)) {
-        for (const file of await inTurn(some, ([, noted]) => checkDue(noted))) {
+      for await (const some of chunked(due.inOrder(toMark(after), until), Math.min(limit, checkedAtOnce))) {
+        const marked = some.filter((noted) => fromNote(noted).dueAt <= until);
+        for (const file of await inTurn(marked, checkDue)) {
           if (file) files.push(file);
           if (files.length === limit) return files;
         }
+        // Those behind are due later.
+        if (marked.length < some.length) return files;
       }
       return files;
     },
@@ -195,17 +190,43 @@ function batchOf(
   return [row, { cql: putTotals, params: [...sums, owner, totals.stamp] }];
 }
 
-/** A note in the journal: its `thread_id` is the file's id, its `id` the time at which the file is due. */
+/** Notes whose files are read together. */
+const checkedAtOnce = 100;
+
+async function* chunked<T>(items: AsyncIterable<T>, size: number): AsyncGenerator<readonly T[]> {
+  let some: T[] = [];
+  for await (const item of items) {
+    some.push(item);
+    if (some.length < size) continue;
+    yield some;
+    some = [];
+  }
+  if (some.length > 0) yield some;
+}
+
+/**
+ * A note in the journal, which sorts a bucket by `owner`, `thread_id` and `id`: here these are the time at which the file is due, the
+ * file's id, and its owner, so that a page of due files is a range of notes.
+ */
 const noteOf = ({ owner, fileId }: FileKey, dueAt: number): readonly [ThreadKey, string, number] => [
-  { owner, threadId: fileId },
-  String(dueAt),
+  toMark({ dueAt, fileId }),
+  owner,
   dueAt,
 ];
 
-const fromNote = ({ threadId: fileId, id }: Noted): DueMark => ({ fileId, dueAt: Number(id) });
+const toMark = ({ dueAt, fileId }: DueMark): ThreadKey & { readonly time: number } => ({
+  owner: String(dueAt).padStart(timeDigits, '0'),
+  threadId: fileId,
+  time: dueAt,
+});
 
-const compareMarks = (a: DueMark, b: DueMark): number =>
-  a.dueAt - b.dueAt || (a.fileId < b.fileId ? -1 : a.fileId > b.fileId ? 1 : 0);
+/** Of the largest safe integer. */
+const timeDigits = 16;
+
+const fromNote = ({ owner: dueAt, threadId: fileId, id: owner }: Noted): DueMark & FileKey => ({
+  ...{ owner, fileId },
+  dueAt: Number(dueAt),
+});
 
 /** Changes of files of one owner meet in one partition: at the same time they would only make each other try again. */
 const lineOf = ({ owner }: FileKey): ThreadKey => ({ owner, threadId: '/files' });

@@ -1,7 +1,8 @@
 import { createQuota } from '@agent-workflow/kit/pages';
-import type { ThreadLists } from '../../ports/lists.ts';
+import type { MessagesPage, ThreadLists } from '../../ports/lists.ts';
 import type { ContextPage, StoredState, ThreadReads } from '../../ports/reads.ts';
 import type { LogEntry, MeasuredSize, PlacedEntry, ThreadKey } from '../../ports/record.ts';
+import { logBounds } from '../../record/log-bounds.ts';
 import { messageBytes } from '../../record/row-sizes.ts';
 import type { Row, Session } from './client/client.ts';
 import {
@@ -19,7 +20,7 @@ import { isGone, long, toEntry, toHead, toLayout, type Layout, type Seen } from 
 import { kinds } from './rows/schema.ts';
 import { readHead, toFields } from './change/snapshot.ts';
 import { createReadBy, type Found, type ReadByOptions } from './read-by.ts';
-import { subtract, within } from './rows/ranges.ts';
+import { subtract, within, type Range } from './rows/ranges.ts';
 import { sizeOfFields } from '../../record/size.ts';
 
 type Reading = Omit<ThreadReads, 'getRun'> & Pick<ThreadLists, 'listMessages'>;
@@ -29,6 +30,7 @@ const selectState = `SELECT kind, stamp, head, layout, id, field, generation FRO
   WHERE ${ofThread} AND kind <= ${kinds.field}`;
 const selectMessageId = `SELECT position FROM thread WHERE ${ofThread} AND kind = ${kinds.messageId} AND n = 0 AND id = ?`;
 const selectPage = `SELECT rolled_to, n, message_id, json, version FROM thread WHERE ${ofThread} AND kind = ${kinds.log} AND n > ? AND n < ?`;
+const selectNewestPage = `${selectPage} ORDER BY kind DESC, n DESC`;
 
 export function createReading({ session, deadlineMs }: ReadByOptions): Reading {
   const readBy = createReadBy({ session, deadlineMs });
@@ -91,7 +93,10 @@ export function createReading({ session, deadlineMs }: ReadByOptions): Reading {
     listMessages: async (key, page) => {
       const known = await readShortPage(session, key, page);
       if (known) return known;
-      return (await readBy(key, { isAlike: isPlacedAlike, read: (log) => readPage(session, log, page) })) ?? [];
+      // The newest rows are read first: stamps beside them say nothing of the segments that are read later, so the head is read again.
+      const seenBy = (log: Log): Log => (page.newestFirst ? { key: log.key, layout: log.layout } : log);
+      const read = (log: Log): Promise<readonly LogEntry[]> => readPage(session, seenBy(log), page);
+      return (await readBy(key, { isAlike: isPlacedAlike, read })) ?? [];
     },
 
     getEntries: async (key, positions) => {
@@ -134,8 +139,6 @@ const fieldsIn = (rows: readonly Row[], layout: Layout | undefined): StoredState
     layout?.generation,
   );
 
-type MessagesPage = Parameters<ThreadLists['listMessages']>[1];
-
 /** Pages of up to so many entries are tried without reading the head. */
 const shortPage = 200;
 
@@ -143,34 +146,43 @@ const shortPage = 200;
 async function readShortPage(
   session: Session,
   { owner, threadId }: ThreadKey,
-  { limit, offset = 0, after = -1, below = Number.MAX_SAFE_INTEGER, bytes }: MessagesPage,
+  page: MessagesPage,
 ): Promise<readonly LogEntry[] | undefined> {
+  const { limit, offset = 0, bytes, newestFirst } = page;
   if (offset > 0 || limit > shortPage) return undefined;
-  const params = [owner, threadId, long(after), long(below)];
-  const { rows, next } = await session.readPage({ cql: selectPage, params }, { rows: limit });
-  const isHere = rows[0] !== undefined && Number(rows[0]['rolled_to']) <= after + 1;
+  const { above, below } = logBounds(page);
+  const params = [owner, threadId, long(above), long(below)];
+  const cql = newestFirst ? selectNewestPage : selectPage;
+  const { rows, next } = await session.readPage({ cql, params }, { rows: limit });
+  const [first] = rows;
+  if (!first) return undefined;
   const entries: LogEntry[] = [];
   const isEnough = createQuota(bytes);
+  let isFull = false;
   for (const row of rows) {
     if (isGone(row)) continue;
     const entry = toEntry(row);
     entries.push(entry);
-    if (isEnough(messageBytes(entry))) return isHere ? entries : undefined;
+    isFull = isEnough(messageBytes(entry)) || entries.length === limit;
+    if (isFull) break;
   }
-  return isHere && (next === undefined || entries.length === limit) ? entries : undefined;
+  // The page holds all entries from there on: it is in the partition when none of these has rolled over.
+  const lowest = newestFirst && isFull ? (entries.at(-1)?.position ?? 0) : above + 1;
+  return Number(first['rolled_to']) <= lowest && (isFull || next === undefined) ? entries : undefined;
 }
 
-async function readPage(
-  session: Session,
-  log: Log,
-  { limit, offset = 0, after = -1, below = Number.MAX_SAFE_INTEGER, bytes }: MessagesPage,
-): Promise<readonly LogEntry[]> {
-  const last = below - 1;
-  const first = offset === 0 ? after + 1 : await skip(session, log, [after + 1, last], offset);
-  if (first === undefined) return [];
+async function readPage(session: Session, log: Log, page: MessagesPage): Promise<readonly LogEntry[]> {
+  const { limit, offset = 0, bytes, newestFirst = false } = page;
+  const { above, below } = logBounds(page);
+  let range: Range = [above + 1, below - 1];
+  if (offset > 0) {
+    const place = await skip(session, log, { range, newestFirst, count: offset });
+    if (place === undefined) return [];
+    range = newestFirst ? [range[0], place] : [place, range[1]];
+  }
   const entries: LogEntry[] = [];
   const isEnough = createQuota(bytes);
-  for await (const some of readEntries(session, log, [first, last])) {
+  for await (const some of readEntries(session, log, { range, newestFirst })) {
     for (const entry of some) {
       entries.push(entry);
       if (entries.length === limit || isEnough(messageBytes(entry))) return entries;

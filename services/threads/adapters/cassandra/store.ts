@@ -1,14 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { unavailable } from '@agent-workflow/kit/errors';
+import { isServiceError, unavailable } from '@agent-workflow/kit/errors';
 import { retry } from '@agent-workflow/kit/retry';
 import type { ThreadKey } from '../../ports/record.ts';
 import type { ThreadStore } from '../../ports/store.ts';
+import { createAgentRecords } from './agents.ts';
 import { betweenTries, createLines, createMakeChange } from './change/change.ts';
-import { openSession, type SentStatement, type CassandraPlace } from './client/client.ts';
+import { openSession, type SentStatement, type CassandraPlace, type Statement } from './client/client.ts';
 import { createFiles } from './files.ts';
 import { createHistory } from './history.ts';
 import { createIdempotency } from './idempotency.ts';
 import type { Plan, SegmentSizes } from './change/plan.ts';
+import { createRecent } from './change/recent.ts';
 import { purge } from './purge.ts';
 import { createReading } from './reads.ts';
 import { createOwnRuns } from './lists/own-runs.ts';
@@ -16,6 +18,7 @@ import { createRecency } from './lists/recency.ts';
 import { createRefreshes } from './lists/refreshes.ts';
 import { createRollOver } from './rollover.ts';
 import { createRuns } from './runs.ts';
+import { chunksOf, inTurn } from './rows/log.ts';
 import { migrations } from './rows/schema.ts';
 import { readHead } from './change/snapshot.ts';
 import { createSweeps } from './sweeps/sweeps.ts';
@@ -57,15 +60,19 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
   const recency = createRecency({ session, now, aside });
   const rollOver = createRollOver({ session, sizes, newStamp, inLine });
   const requests = createIdempotency({ session, newStamp, deadlineMs });
+  const agents = createAgentRecords(session);
   const files = createFiles({ session, now, newStamp, inLine, deadlineMs, aside });
   const sweeps = createSweeps({ session, now, readHead: (key) => readHead(session, key), readRun: runs.getRowOf });
 
   const refreshes = createRefreshes();
   const putInList = async (key: ThreadKey, { head, layout, listing }: Plan): Promise<void> =>
     listing === 'drop' ? recency.drop(key, layout) : recency.put(key, head, layout);
+  const writeAll = async (statements: readonly Statement[]): Promise<void> => {
+    await inTurn(chunksOf(statements, mostBeside), (some) => session.write(...some));
+  };
 
   const change = createMakeChange({
-    ...{ session, inLine, deadlineMs, sizes, checkpointTtl, tick, newStamp },
+    ...{ session, inLine, deadlineMs, sizes, checkpointTtl, tick, newStamp, recent: createRecent() },
     ahead: (key, { newRun }) => (newRun ? runs.readAhead(key.owner, newRun).catch(() => undefined) : nothingAhead),
     before: async (key, plan, ahead) => {
       const isListed = plan.listing === 'put' || plan.listing === 'refresh';
@@ -81,10 +88,13 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
     },
     after: async (key, plan) => {
       if (rollOver.isDue(plan.layout) && !plan.head.deleting) aside(() => rollOver.roll(key));
-      aside(() => sweeps.conclude(key, plan));
+      const over = sweeps.conclude(key, plan);
+      const isSmall = over.length <= mostBeside && (plan.head.metadata?.byteLength ?? 0) <= mostBytesBeside;
+      const beside = plan.listing === 'refresh' && isSmall ? over : [];
+      if (over.length > beside.length) aside(() => writeAll(over));
       if (plan.listing === 'none') return;
       if (plan.listing === 'refresh') {
-        const put = (): Promise<void> => putInList(key, plan);
+        const put = (): Promise<void> => recency.put(key, plan.head, plan.layout, beside);
         aside(() => refreshes.add(key.owner, put).catch(() => insist(put)));
         return;
       }
@@ -132,6 +142,13 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
     dropFileNote: (key, threadId) => hold(() => files.dropFileNote(key, threadId)),
     listFileNotes: (key, page) => hold(() => files.listFileNotes(key, page)),
     listFilesOf: (key, page) => hold(() => files.listFilesOf(key, page)),
+    getAgent: (name) => hold(() => agents.getAgent(name)),
+    listAgents: () => hold(() => agents.listAgents()),
+    listRoutings: () => hold(() => agents.listRoutings()),
+    putAgent: (row) => hold(() => agents.putAgent(row)),
+    getDefinition: (key) => hold(() => agents.getDefinition(key)),
+    putDefinition: (key, definition) => hold(() => agents.putDefinition(key, definition)),
+    dropDefinition: (key) => hold(() => agents.dropDefinition(key)),
     // The server drops each by its age.
     expireCheckpoints: () => Promise.resolve(0),
     purge: (key) => hold(() => purge({ session, runs, ownRuns, recency, tick, deadlineMs, aside }, key)),
@@ -143,6 +160,14 @@ export async function openCassandraThreadStore(options: CassandraThreadStoreOpti
 }
 
 const ignore = (): void => undefined;
+
+/**
+ * Statements of other partitions that go with a row of the list, and how many bytes that may have: a request for several partitions is
+ * refused above 50 KiB, and warned of above 5 (`batch_size_fail_threshold`, `batch_size_warn_threshold`), one for a single partition is not.
+ */
+const mostBeside = 8;
+const mostBytesBeside = 2048;
+
 const nothingAhead = Promise.resolve(undefined);
 
 /** How long a background write is tried, in milliseconds. */
@@ -150,7 +175,11 @@ const insistMs = 60_000;
 
 /** Tries again while the server is away. */
 const insist = (work: () => Promise<void>): Promise<void> =>
-  retry(work, { ...betweenTries, deadline: Date.now() + insistMs, mayHelp: () => true });
+  retry(work, {
+    ...betweenTries,
+    deadline: Date.now() + insistMs,
+    mayHelp: (error) => isServiceError(error, 'Unavailable'),
+  });
 
 interface Holds {
   /** Runs work that a caller waits for. @throws Unavailable once closed. */

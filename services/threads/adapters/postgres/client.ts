@@ -223,14 +223,20 @@ class LostAttempt extends Error {
 
 /** A transaction whose commit was sent and not answered. */
 class CommitInDoubt extends Error {
-  readonly xid: string;
+  readonly sent: SentCommit;
   readonly reply: unknown;
 
-  constructor(cause: unknown, xid: string, reply: unknown) {
+  constructor(cause: unknown, sent: SentCommit, reply: unknown) {
     super('the commit was not answered', { cause });
-    this.xid = xid;
+    this.sent = sent;
     this.reply = reply;
   }
+}
+
+interface SentCommit {
+  readonly xid: string;
+  /** When the server had started that gave the transaction its number. */
+  readonly started: string;
 }
 
 /** @throws LostAttempt, CommitInDoubt, or what `work` throws. */
@@ -270,31 +276,48 @@ const isNotDone = (): boolean => false;
 
 /** @throws CommitInDoubt when the answer does not come. */
 async function commit(client: PoolClient, reply: unknown): Promise<void> {
-  const [row] = (await client.query<Row>('SELECT pg_current_xact_id()::text AS xid')).rows;
-  const xid = String(row?.['xid']);
+  const [row] = (await client.query<Row>(`SELECT pg_current_xact_id()::text AS xid, ${started}`)).rows;
+  const sent = { xid: String(row?.['xid']), started: String(row?.['started']) };
   const { command } = await client.query('COMMIT').catch((error: unknown) => {
-    throw isOfConnection(error) ? new CommitInDoubt(error, xid, reply) : error;
+    throw isOfConnection(error) ? new CommitInDoubt(error, sent, reply) : error;
   });
   if (command !== 'COMMIT') throw new ServiceError('StorageFailed', 'the store failed');
 }
 
+/** When the server started. */
+const started = 'pg_postmaster_start_time()::text AS started';
+
 /**
  * Asks the server what became of a transaction. One whose commit never arrived ends when its connection does, at the latest after
- * `idle_in_transaction_session_timeout`.
- * @throws Unavailable when the deadline comes before the answer.
+ * `idle_in_transaction_session_timeout`. A server that crashed before the transaction was on disk gives its number to another one: after a
+ * restart `committed` may be said of that one, so that only `aborted` is an answer.
+ * @throws Unavailable when the deadline comes before the answer, or there is none.
  */
-const isCommitted = (pool: Pool, { xid, cause }: CommitInDoubt, deadline: number): Promise<boolean> =>
+const isCommitted = (pool: Pool, { sent, cause }: CommitInDoubt, deadline: number): Promise<boolean> =>
   retry(
     async () => {
-      const { rows } = await pool.query<Row>('SELECT pg_xact_status($1::xid8) AS status', [xid]);
-      const status = rows[0]?.['status'];
-      if (status === 'committed' || status === 'aborted') return status === 'committed';
-      throw new Error(`the transaction is ${String(status)}`);
+      const { rows } = await pool.query<Row>(`SELECT pg_xact_status($1::xid8) AS status, ${started}`, [sent.xid]);
+      const [row] = rows;
+      const status = row?.['status'];
+      if (status === 'aborted') return false;
+      if (status === 'committed' && row?.['started'] === sent.started) return true;
+      throw new TransactionUnknown(String(status), status === 'committed');
     },
-    { ...soon, deadline, mayHelp: () => true },
+    { ...soon, deadline, mayHelp: (error) => !(error instanceof TransactionUnknown && error.isFinal) },
   ).catch(() => {
     throw unavailable('whether the change was written is not known', cause);
   });
+
+/** The server does not say what became of a transaction. */
+class TransactionUnknown extends Error {
+  /** Whether it never will. */
+  readonly isFinal: boolean;
+
+  constructor(status: string, isFinal: boolean) {
+    super(`the transaction is ${status}`);
+    this.isFinal = isFinal;
+  }
+}
 
 /** Waits of random length, so that transactions which met once do not meet again. */
 const soon: Backoff = { firstMs: 10, maxMs: 250, jitter: 1 };

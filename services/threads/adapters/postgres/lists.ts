@@ -1,9 +1,11 @@
 import type { ThreadHistory } from '../../ports/history.ts';
 import type { ThreadLists } from '../../ports/lists.ts';
+import { logBounds } from '../../record/log-bounds.ts';
 import { checkpointBytes, messageBytes, runBytes, threadBytes, undoBytes } from '../../record/row-sizes.ts';
 import {
   checkpointColumns,
   headOfRunColumns,
+  ownRunColumns,
   runColumns,
   take,
   toCheckpointRow,
@@ -51,7 +53,7 @@ export function createLists({ query }: Session): ThreadLists & ThreadHistory {
     listOwnRuns: async (owner, { after, ...limits }) => {
       const mark = after ? [after.createdAt, after.runId] : [Number.MAX_SAFE_INTEGER, ''];
       const page = pageOf({
-        columns: `${runColumns}, thread_ref, deleting, active_run, active_status, worker, epoch`,
+        columns: ownRunColumns,
         size: '512 + octet_length(run_id) + coalesce(octet_length("end"), 0)',
         from: `FROM (
           SELECT * FROM runs JOIN (SELECT ${headOfRunColumns} FROM threads) AS head ON head.thread_ref = runs.ref
@@ -63,16 +65,18 @@ export function createLists({ query }: Session): ThreadLists & ThreadHistory {
       return toOwnRunsPart(await read(page, [owner, ...mark]), limits);
     },
 
-    listMessages: async ({ owner, threadId }, { after = -1, below = Number.MAX_SAFE_INTEGER, ...limits }) => {
+    listMessages: async ({ owner, threadId }, asked) => {
+      const { limit, offset, bytes, newestFirst } = asked;
+      const { above, below } = logBounds(asked);
       const page = pageOf({
         columns: 'position, message_id, json, version',
         size: 'octet_length(json) + 1',
         from: `${ofThread('messages')} AND x.position > $3 AND x.position < $4`,
-        order: 'x.position',
+        order: newestFirst ? 'x.position DESC' : 'x.position',
         firstParam: 5,
-        ...limits,
+        ...{ limit, offset, bytes },
       });
-      return take(await read(page, [owner, threadId, after, below]), toLogEntry, messageBytes, limits.bytes);
+      return take(await read(page, [owner, threadId, above, below]), toLogEntry, messageBytes, bytes);
     },
 
     listCheckpoints: async ({ owner, threadId }, { below = Number.MAX_SAFE_INTEGER, ...limits }) => {

@@ -25,7 +25,7 @@ export const toUndoRow = (row: Row): UndoRow => ({
 export const toFields = (rows: readonly Row[]): Record<string, Uint8Array> =>
   Object.fromEntries(rows.map((row) => [row['name'] as string, row['json'] as Uint8Array]));
 
-export const threadColumns = 'thread_id, name, metadata, created_at, updated_at, newest_run, version';
+export const threadColumns = 'thread_id, name, metadata, created_at, updated_at, newest_run, version, agent';
 
 export const toThreadRow = (row: Row): ThreadRow => ({
   threadId: row['thread_id'] as string,
@@ -35,6 +35,7 @@ export const toThreadRow = (row: Row): ThreadRow => ({
   ...optional('name', row['name'] as string | null),
   ...optional('metadata', row['metadata'] as Uint8Array | null),
   ...optional('newestRun', row['newest_run'] as string | null),
+  ...optional('agent', row['agent'] as string | null),
 });
 
 /** The columns of a head that every change writes, with their values. */
@@ -48,6 +49,9 @@ export const headValues = (head: Head): Readonly<Record<string, Param>> => ({
   worker: head.worker ?? null,
   found_version: head.foundVersion ?? null,
   newest_run: head.newestRun ?? null,
+  agent: head.agent ?? null,
+  revision: head.revision ?? null,
+  last_revision: head.lastRevision ?? null,
   queue: toList(head.queue),
   next_position: head.nextPosition,
   open_calls: toList(head.openCalls),
@@ -83,6 +87,9 @@ export function toHead(row: Row): Head {
     ...optional('worker', row['worker'] as string | null),
     ...optional('foundVersion', row['found_version'] as number | null),
     ...optional('newestRun', row['newest_run'] as string | null),
+    ...optional('agent', row['agent'] as string | null),
+    ...optional('revision', row['revision'] as string | null),
+    ...optional('lastRevision', row['last_revision'] as string | null),
     ...optional('interruptedRun', row['interrupted_run'] as string | null),
     ...optional('progress', row['progress'] as Uint8Array | null),
     ...(fields !== null && context !== null && { size: { fields, context } }),
@@ -110,6 +117,7 @@ export const runValues = (run: RunRecord): Readonly<Record<string, Param>> => ({
   output_to: run.outputTo ?? null,
   wake_at: run.wakeAt ?? null,
   usage: run.usage ?? null,
+  served_by: run.revision ?? null,
 });
 
 export const toOpenRun = (row: Row): OpenRun => ({ ...toRunRow(row), owner: row['owner'] as string });

@@ -160,4 +160,26 @@ export const migrations: readonly string[] = [
      PRIMARY KEY (owner, file_id, thread_id)
    );
    CREATE INDEX file_notes_of_thread ON file_notes (owner, thread_id, file_id)`,
+  // The agent that the thread belongs to; null before its first run, and for `default`.
+  'ALTER TABLE threads ADD COLUMN agent text',
+  `CREATE TABLE agents (
+     name text COLLATE "C" PRIMARY KEY,
+     changes bigint NOT NULL,
+     routing text NOT NULL,
+     rest text NOT NULL
+   );
+   CREATE TABLE agent_definitions (
+     agent text COLLATE "C" NOT NULL,
+     revision text COLLATE "C" NOT NULL,
+     schema_hash text COLLATE "C" NOT NULL,
+     graph bytea NOT NULL,
+     fields bytea NOT NULL,
+     tools bytea NOT NULL,
+     nodes text NOT NULL,
+     PRIMARY KEY (agent, revision, schema_hash)
+   )`,
+  // The revision that serves the run: of the run that holds the thread, of the one that began last on it, and of each run.
+  `ALTER TABLE threads ADD COLUMN revision text;
+   ALTER TABLE threads ADD COLUMN last_revision text;
+   ALTER TABLE runs ADD COLUMN served_by text`,
 ];

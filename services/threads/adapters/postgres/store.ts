@@ -2,6 +2,7 @@ import { unavailable } from '@agent-workflow/kit/errors';
 import { createKeyedLock } from '@agent-workflow/kit/keyed-lock';
 import type { ThreadChanges } from '../../ports/changes.ts';
 import type { ThreadStore } from '../../ports/store.ts';
+import { createAgentRecords } from './agents.ts';
 import { applyChange } from './change.ts';
 import { openSession, type PostgresReach, type Session, type SessionOptions } from './client.ts';
 import { createFiles } from './files.ts';
@@ -31,6 +32,7 @@ export async function openPostgresThreadStore(options: PostgresThreadStoreOption
     ...createSweeps(session),
     ...createIdempotency(session),
     ...createFiles(session),
+    ...createAgentRecords(session),
   };
   opening.move();
   return {

@@ -1,11 +1,14 @@
+import { toStoredId } from '@agent-workflow/runtime/sqlite/ids';
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 import { conflict } from '@agent-workflow/kit/errors';
 import type { Change } from '../../ports/changes.ts';
 import type { AppliedRequest, RunRecord, ThreadKey, ToolCallRecord } from '../../ports/record.ts';
 import { toList } from '../../record/sql-rows.ts';
 import { putCheckpoint } from './checkpoints.ts';
+import type { ContextRef } from './context-rows.ts';
+import { closeGap, closeGaps, openGap } from './gaps.ts';
 import { fromHead, headColumns } from './rows.ts';
-import type { ContextRef, HeadRow } from './snapshot.ts';
+import type { HeadRow } from './snapshot.ts';
 
 /** Writes a change to the thread that is known, or makes the thread. */
 export function applyChange(db: Sqlite, known: HeadRow | undefined, key: ThreadKey, change: Change): void {
@@ -38,7 +41,10 @@ const firstContext = 1;
 function applyToLog(db: Sqlite, { ref, contextNumber }: ContextRef, change: Change): void {
   const number = change.clearState ? contextNumber + 1 : contextNumber;
   const version = change.checkpoint ? change.head.version : null;
-  if (change.clearState) db.prepare('UPDATE threads SET context_number = ? WHERE ref = ?').run(number, ref);
+  if (change.clearState) {
+    db.prepare('UPDATE threads SET context_number = ? WHERE ref = ?').run(number, ref);
+    closeGap(db, ref, { start: 0, stop: change.head.nextPosition });
+  }
   if (change.deletedFrom !== undefined)
     db.prepare('DELETE FROM messages WHERE ref = ? AND position >= ?').run(ref, change.deletedFrom);
   for (const message of change.messages ?? []) {
@@ -46,13 +52,16 @@ function applyToLog(db: Sqlite, { ref, contextNumber }: ContextRef, change: Chan
       `INSERT INTO messages (ref, position, message_id, json, in_context, version) VALUES (?, ?, ?, ?, ?, ?)
        ON CONFLICT (ref, position) DO UPDATE SET json = excluded.json, in_context = excluded.in_context, version = excluded.version`,
     ).run(ref, message.position, message.messageId, message.json, number, version);
+    openGap(db, ref, message.position);
   }
   for (const position of change.addedToContext ?? []) {
     db.prepare('UPDATE messages SET in_context = ? WHERE ref = ? AND position = ?').run(number, ref, position);
+    openGap(db, ref, position);
   }
   for (const position of change.removedFromContext ?? []) {
     db.prepare('UPDATE messages SET in_context = 0 WHERE ref = ? AND position = ?').run(ref, position);
   }
+  closeGaps(db, ref, change.removedFromContext ?? []);
   for (const position of change.deleted ?? []) {
     db.prepare('DELETE FROM messages WHERE ref = ? AND position = ?').run(ref, position);
   }
@@ -75,14 +84,14 @@ function applyToCheckpoints(db: Sqlite, ref: number, change: Change): void {
 const forgottenAtOnce = 4;
 
 function putApplied(db: Sqlite, ref: number, { id, reply, at, keptMs }: AppliedRequest): void {
-  for (const due of db.prepare('SELECT ref, id FROM applied WHERE until < ? LIMIT ?').all(at, forgottenAtOnce))
-    db.prepare('DELETE FROM applied WHERE ref = ? AND id = ?').run(due['ref'] as number, due['id'] as string);
-  db.prepare('INSERT OR REPLACE INTO applied (ref, id, reply, until) VALUES (?, ?, ?, ?)').run(
-    ref,
-    id,
-    reply,
-    at + keptMs,
-  );
+  if (db.prepare('SELECT 1 FROM applied WHERE due < ? * 1024 LIMIT 1').get(at))
+    db.prepare(
+      'DELETE FROM applied WHERE due IN (SELECT due FROM applied WHERE due < ? * 1024 ORDER BY due LIMIT ?)',
+    ).run(at, forgottenAtOnce);
+  db.prepare(
+    `INSERT INTO applied (due, ref, id, reply)
+     VALUES ((SELECT max(?1 * 1024, coalesce(max(due) + 1, 0)) FROM applied WHERE due < (?1 + 1) * 1024), ?2, ?3, ?4)`,
+  ).run(at + keptMs, ref, id, reply);
 }
 
 const putToolCall = (db: Sqlite, ref: number, { runId, callKey, result }: ToolCallRecord): unknown =>
@@ -130,20 +139,19 @@ function updateHead(db: Sqlite, { ref, head: before, checkpointsSince }: HeadRow
 function putRun(db: Sqlite, ref: number, { owner }: ThreadKey, run: RunRecord): void {
   const { changes } = db
     .prepare(
-      `INSERT INTO runs (owner, run_id, ref, thread_id, request_id, status, granularity, is_new_thread, created_at, updated_at,
-       resumes, "end", options, input, answers, has_new_input, resume, output_from, output_to, wake_at, usage)
+      `INSERT INTO runs (owner, run_id, ref, request_id, status, granularity, is_new_thread, created_at, updated_at,
+       resumes, "end", options, input, answers, has_new_input, resume, output_from, output_to, wake_at, usage, served_by)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET status = excluded.status, updated_at = excluded.updated_at, resumes = excluded.resumes,
        "end" = excluded."end", input = excluded.input, output_from = excluded.output_from, output_to = excluded.output_to,
-       wake_at = excluded.wake_at, usage = excluded.usage
+       wake_at = excluded.wake_at, usage = excluded.usage, served_by = excluded.served_by
        WHERE ref = excluded.ref`,
     )
     .run(
       owner,
-      run.runId,
+      toStoredId(run.runId),
       ref,
-      run.threadId,
-      run.requestId,
+      toStoredId(run.requestId),
       run.status,
       run.granularity,
       Number(run.isNewThread),
@@ -160,6 +168,7 @@ function putRun(db: Sqlite, ref: number, { owner }: ThreadKey, run: RunRecord): 
       run.outputTo ?? null,
       run.wakeAt ?? null,
       run.usage ?? null,
+      run.revision ?? null,
     );
   if (changes === 0) throw conflict(`run "${run.runId}" belongs to another thread`);
   if (run.end) db.prepare('DELETE FROM tool_calls WHERE ref = ? AND run_id = ?').run(ref, run.runId);

@@ -3,6 +3,7 @@ import type { UndoRow } from '../../ports/changes.ts';
 import type { Checkpoint } from '../../ports/record.ts';
 import { fromWork, take, toList } from '../../record/sql-rows.ts';
 import { undoBytes } from '../../record/row-sizes.ts';
+import { toIdOrNull } from './rows.ts';
 
 interface Range {
   readonly above: number;
@@ -26,11 +27,11 @@ export function* iterateUndos(db: Sqlite, ref: number, { above, below, limit }: 
 }
 
 export function putCheckpoint(db: Sqlite, ref: number, version: number, checkpoint: Checkpoint): void {
-  const { source, runId = null, step = null, nodes, next, at, metadata = null, undo, work } = checkpoint;
+  const { source, runId, step = null, nodes, next, at, metadata = null, undo, work } = checkpoint;
   db.prepare(
     `INSERT INTO checkpoints (ref, version, source, run_id, step, nodes, next, at, metadata, undo, work)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  ).run(ref, version, source, runId, step, toList(nodes), toList(next), at, metadata, undo, fromWork(work));
+  ).run(ref, version, source, toIdOrNull(runId), step, toList(nodes), toList(next), at, metadata, undo, fromWork(work));
 }
 
 /** Drops checkpoints made before `time`, thread by thread, the longest ago first; gives how many. */

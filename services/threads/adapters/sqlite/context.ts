@@ -4,7 +4,8 @@ import type { ContextPage } from '../../ports/reads.ts';
 import type { LogEntry, MeasuredSize, ThreadKey } from '../../ports/record.ts';
 import { sizeOfFields } from '../../record/size.ts';
 import { toLogEntry } from '../../record/sql-rows.ts';
-import { ofContext, selectFields, selectHead, type ContextRef } from './snapshot.ts';
+import { contextRows, type ContextRef } from './context-rows.ts';
+import { selectFields, selectHead } from './snapshot.ts';
 
 interface NewestPage {
   readonly below?: number;
@@ -15,26 +16,20 @@ interface NewestPage {
 /** The newest messages of a context that fit: the others are not read. */
 export function newestOfContext(
   db: Sqlite,
-  { ref, contextNumber }: ContextRef,
-  { below = Number.MAX_SAFE_INTEGER, maxBytes, limit = -1 }: NewestPage,
+  of: ContextRef,
+  { below = Number.MAX_SAFE_INTEGER, maxBytes, limit = Infinity }: NewestPage,
 ): ContextPage {
-  const rows = db
-    .prepare(
-      `SELECT position, message_id, json FROM messages WHERE ${ofContext} AND position < ?
-       ORDER BY position DESC LIMIT ?`,
-    )
-    .iterate(ref, contextNumber, below, limit);
   const entries: LogEntry[] = [];
   let bytes = 0;
-  for (const row of rows) {
+  for (const row of contextRows(db, of, { columns: 'position, message_id, json', below })) {
+    const bottom = entries.at(-1)?.position ?? below;
+    if (entries.length === limit) return { entries: entries.reverse(), bottom };
     const entry = toLogEntry(row);
     bytes += entry.json.byteLength + 1;
-    if (bytes > maxBytes) return { entries: entries.reverse(), bottom: entries[0]?.position ?? below };
+    if (bytes > maxBytes) return { entries: entries.reverse(), bottom };
     entries.push(entry);
   }
-  const isCut = entries.length === limit;
-  const bottom = isCut ? (entries.at(-1)?.position ?? 0) : 0;
-  return { entries: entries.reverse(), bottom };
+  return { entries: entries.reverse(), bottom: 0 };
 }
 
 /** Messages measured before other work of the process continues: each may have megabytes of pages to read. */
@@ -48,12 +43,11 @@ export async function measure(db: Sqlite, key: ThreadKey): Promise<MeasuredSize 
     const { version } = row.head;
     const fields = sizeOfFields(selectFields(db, row.ref));
     let context = 0;
-    for (let after = -1; ;) {
-      const rows = selectSizes(db, row, after);
+    for (let below: number | undefined; ;) {
+      const rows = selectSizes(db, row, below);
       for (const { bytes } of rows) context += bytes + 1;
-      const last = rows.at(-1);
-      if (!last || rows.length < measuredAtOnce) break;
-      after = last.position;
+      below = rows.at(-1)?.position;
+      if (below === undefined || rows.length < measuredAtOnce) break;
       await nextTurn();
     }
     if (selectHead(db, key)?.head.version === version) return { version, fields, context };
@@ -65,11 +59,14 @@ interface SizeRow {
   readonly bytes: number;
 }
 
-const selectSizes = (db: Sqlite, { ref, contextNumber }: ContextRef, after: number): readonly SizeRow[] =>
-  db
-    .prepare(
-      `SELECT position, length(json) AS bytes FROM messages WHERE ${ofContext} AND position > ?
-       ORDER BY position LIMIT ?`,
-    )
-    // The query names the columns.
-    .all(ref, contextNumber, after, measuredAtOnce) as unknown as readonly SizeRow[];
+function selectSizes(db: Sqlite, of: ContextRef, below: number | undefined): readonly SizeRow[] {
+  const sizes: SizeRow[] = [];
+  for (const row of contextRows(db, of, {
+    columns: 'position, length(json) AS bytes',
+    ...(below !== undefined && { below }),
+  })) {
+    sizes.push({ position: row['position'] as number, bytes: row['bytes'] as number });
+    if (sizes.length === measuredAtOnce) break;
+  }
+  return sizes;
+}

@@ -1,6 +1,8 @@
+import { toStoredId } from '@agent-workflow/runtime/sqlite/ids';
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 import type { ThreadHistory } from '../../ports/history.ts';
 import type { ThreadLists } from '../../ports/lists.ts';
+import { logBounds } from '../../record/log-bounds.ts';
 import { checkpointBytes, messageBytes, runBytes, threadBytes } from '../../record/row-sizes.ts';
 import {
   checkpointColumns,
@@ -11,9 +13,18 @@ import {
   toLogEntry,
   toOwnRunsPart,
   toRunRow,
+  type Row,
 } from '../../record/sql-rows.ts';
 import { selectUndos } from './checkpoints.ts';
-import { arraysOf, listed, toThreadRow, type ListedRow } from './rows.ts';
+import {
+  arraysOf,
+  listed,
+  runsOfThreads,
+  toCheckpointColumns,
+  toRunColumns,
+  toThreadRow,
+  type ListedRow,
+} from './rows.ts';
 import { selectRef } from './snapshot.ts';
 
 /** Pages of lists. */
@@ -41,29 +52,31 @@ export function createLists(db: Sqlite): ThreadLists & ThreadHistory {
     listRuns: (key, { limit, offset = 0, after, bytes }) => {
       const { createdAt, runId } = after ?? { createdAt: Number.MAX_SAFE_INTEGER, runId: '' };
       const rows = prepare(
-        `SELECT ${runColumns} FROM runs
+        `SELECT ${runColumns} FROM ${runsOfThreads}
          WHERE ref = (SELECT ref FROM threads WHERE owner = ? AND thread_id = ?) AND (created_at, run_id) < (?, ?)
          ORDER BY created_at DESC, run_id DESC LIMIT ? OFFSET ?`,
-      ).iterate(key.owner, key.threadId, createdAt, runId, limit, offset);
-      return Promise.resolve(take(rows, toRunRow, runBytes, bytes));
+      ).iterate(key.owner, key.threadId, createdAt, toStoredId(runId), limit, offset);
+      return Promise.resolve(take(rows, (row) => toRunRow(toRunColumns(row)), runBytes, bytes));
     },
 
     listOwnRuns: (owner, { limit, after, bytes }) => {
       const { createdAt, runId } = after ?? { createdAt: Number.MAX_SAFE_INTEGER, runId: '' };
       const rows = prepare(
-        `SELECT ${runColumns}, head.* FROM runs CROSS JOIN (SELECT ${headOfRunColumns} FROM threads) AS head
+        `SELECT ${runColumns}, head.* FROM runs CROSS JOIN (SELECT ${headOfRunColumns}, thread_id FROM threads) AS head
            ON head.thread_ref = runs.ref
          WHERE owner = ? AND (created_at, run_id) < (?, ?) ORDER BY created_at DESC, run_id DESC LIMIT ?`,
-      ).iterate(owner, createdAt, runId, limit);
-      return Promise.resolve(toOwnRunsPart(rows, { limit, bytes }));
+      ).iterate(owner, createdAt, toStoredId(runId), limit);
+      return Promise.resolve(toOwnRunsPart(eachRun(rows), { limit, bytes }));
     },
 
-    listMessages: (key, { limit, offset = 0, after = -1, below = Number.MAX_SAFE_INTEGER, bytes }) => {
+    listMessages: (key, page) => {
+      const { limit, offset = 0, bytes, newestFirst } = page;
+      const { above, below } = logBounds(page);
       const rows = prepare(
         `SELECT position, message_id, json, version FROM messages
          WHERE ref = (SELECT ref FROM threads WHERE owner = ? AND thread_id = ?) AND position > ? AND position < ?
-         ORDER BY position LIMIT ? OFFSET ?`,
-      ).iterate(key.owner, key.threadId, after, below, limit, offset);
+         ORDER BY position ${newestFirst ? 'DESC' : 'ASC'} LIMIT ? OFFSET ?`,
+      ).iterate(key.owner, key.threadId, above, below, limit, offset);
       return Promise.resolve(take(rows, toLogEntry, messageBytes, bytes));
     },
 
@@ -73,7 +86,7 @@ export function createLists(db: Sqlite): ThreadLists & ThreadHistory {
          WHERE ref = (SELECT ref FROM threads WHERE owner = ? AND thread_id = ?) AND version < ?
          ORDER BY version DESC LIMIT ? OFFSET ?`,
       ).iterate(key.owner, key.threadId, below, limit, offset);
-      return Promise.resolve(take(rows, toCheckpointRow, checkpointBytes, bytes));
+      return Promise.resolve(take(rows, (row) => toCheckpointRow(toCheckpointColumns(row)), checkpointBytes, bytes));
     },
 
     listUndos: (key, { above, below = Number.MAX_SAFE_INTEGER, limit, bytes }) => {
@@ -81,4 +94,8 @@ export function createLists(db: Sqlite): ThreadLists & ThreadHistory {
       return Promise.resolve(ref === undefined ? [] : selectUndos(db, ref, { above, below, limit }, bytes));
     },
   };
+}
+
+function* eachRun(rows: Iterable<Record<string, unknown>>): Generator<Row> {
+  for (const row of rows) yield toRunColumns(row);
 }

@@ -1,8 +1,9 @@
+import { toStoredId } from '@agent-workflow/runtime/sqlite/ids';
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 import type { ThreadReads } from '../../ports/reads.ts';
 import { toRun, toStoredMessage } from '../../record/sql-rows.ts';
 import { measure, newestOfContext } from './context.ts';
-import { toPlacedEntry } from './rows.ts';
+import { runsOfThreads, toPlacedEntry, toRunColumns } from './rows.ts';
 import { selectContextRef, selectFields, selectHead, selectRef } from './snapshot.ts';
 
 /** What is read of one thread. */
@@ -59,8 +60,11 @@ export function createReads(db: Sqlite): ThreadReads {
     },
 
     getRun: (owner, runId) => {
-      const row = prepare('SELECT * FROM runs WHERE owner = ? AND run_id = ?').get(owner, runId);
-      return Promise.resolve(row && toRun(row));
+      const row = prepare(`SELECT * FROM ${runsOfThreads} WHERE owner = ? AND run_id = ?`).get(
+        owner,
+        toStoredId(runId),
+      );
+      return Promise.resolve(row && toRun(toRunColumns(row)));
     },
   };
 }

@@ -1,9 +1,35 @@
 import type { StatementSync } from 'node:sqlite';
+import { fromStoredId, toStoredId, type StoredId } from '@agent-workflow/runtime/sqlite/ids';
 import type { OpenStatus } from '@agent-workflow/protos/lists';
 import type { OpenCall } from '@agent-workflow/protos/threads';
 import type { ThreadRow } from '../../ports/lists.ts';
 import type { Head, PlacedEntry } from '../../ports/record.ts';
 import { fromList, toList, toLogEntry, type Row } from '../../record/sql-rows.ts';
+
+export const toIdOrNull = (id: string | undefined): StoredId | null => (id === undefined ? null : toStoredId(id));
+
+/** What `node:sqlite` gives for a row: an object of its own each time. */
+type FreshRow = Record<string, unknown>;
+
+/** Brings back ids in place: a copy would take longer than all else that is done with a row. */
+function withIds(row: FreshRow, columns: readonly string[]): Row {
+  for (const column of columns) if (row[column] instanceof Uint8Array) row[column] = fromStoredId(row[column]);
+  return row;
+}
+
+/** Runs with the ids of their threads, read run by run. */
+export const runsOfThreads =
+  'runs CROSS JOIN (SELECT ref AS thread_ref, thread_id FROM threads) AS thread ON thread_ref = runs.ref';
+
+const idsOfRun = ['run_id', 'request_id'];
+
+/** The columns of a run as all stores with tables have them, of those that were selected. */
+export const toRunColumns = (row: FreshRow): Row => withIds(row, idsOfRun);
+
+const idsOfCheckpoint = ['run_id'];
+
+/** The columns of a checkpoint as all stores with tables have them. */
+export const toCheckpointColumns = (row: FreshRow): Row => withIds(row, idsOfCheckpoint);
 
 /** An entry of a thread whose context has this number. */
 export const toPlacedEntry = (row: Row, contextNumber: number): PlacedEntry => ({
@@ -11,10 +37,19 @@ export const toPlacedEntry = (row: Row, contextNumber: number): PlacedEntry => (
   inContext: row['in_context'] === contextNumber,
 });
 
-export const listed = 'thread_id, name, metadata, created_at, updated_at, newest_run, version';
+export const listed = 'thread_id, name, metadata, created_at, updated_at, newest_run, version, agent';
 
 /** The columns of `listed`, in their order. */
-export type ListedRow = [string, string | null, Uint8Array | null, number, number, string | null, number];
+export type ListedRow = [
+  string,
+  string | null,
+  Uint8Array | null,
+  number,
+  number,
+  string | null,
+  number,
+  string | null,
+];
 
 /** Rows as arrays: a list is read in two thirds of the time that named columns take. */
 export function arraysOf(statement: StatementSync): StatementSync {
@@ -30,11 +65,13 @@ export function toThreadRow([
   updatedAt,
   newestRun,
   version,
+  agent,
 ]: ListedRow): ThreadRow {
   const row: { -readonly [K in keyof ThreadRow]: ThreadRow[K] } = { threadId, createdAt, updatedAt, version };
   if (name !== null) row.name = name;
   if (metadata !== null) row.metadata = metadata;
   if (newestRun !== null) row.newestRun = newestRun;
+  if (agent !== null) row.agent = agent;
   return row;
 }
 
@@ -58,6 +95,9 @@ export const headColumns = [
   'progress',
   'field_bytes',
   'context_bytes',
+  'agent',
+  'revision',
+  'last_revision',
 ] as const;
 
 /** Values for `headColumns`. */
@@ -80,6 +120,9 @@ export const fromHead = (head: Head): (string | number | Uint8Array | null)[] =>
   head.progress ?? null,
   head.size?.fields ?? null,
   head.size?.context ?? null,
+  head.agent ?? null,
+  head.revision ?? null,
+  head.lastRevision ?? null,
 ];
 
 /** A head as it is selected: what stands once, then `headColumns`. */
@@ -112,13 +155,18 @@ export type HeadColumns = [
   progress: Uint8Array | null,
   fieldBytes: number | null,
   contextBytes: number | null,
+  agent: string | null,
+  revision: string | null,
+  lastRevision: string | null,
 ];
 
 /** Written out, for every change begins with it: an object built key by key takes a third of the time of one spread together. */
 export function toHead(row: HeadColumns): Head {
   const [, , , name, metadata, createdAt, updatedAt, deleting, version, epoch, step, ...held] = row;
   const [activeRun, activeStatus, worker, foundVersion, newestRun, queue, nextPosition, ...waits] = held;
-  const [openCalls, next, interruptedRun, openInterrupts, claims, progress, fieldBytes, contextBytes] = waits;
+  const [openCalls, next, interruptedRun, openInterrupts, claims, progress, fieldBytes, contextBytes, ...served] =
+    waits;
+  const [agent, revision, lastRevision] = served;
   const head: { -readonly [K in keyof Head]: Head[K] } = {
     createdAt,
     updatedAt,
@@ -142,6 +190,9 @@ export function toHead(row: HeadColumns): Head {
   if (newestRun !== null) head.newestRun = newestRun;
   if (interruptedRun !== null) head.interruptedRun = interruptedRun;
   if (progress !== null) head.progress = progress;
+  if (agent !== null) head.agent = agent;
+  if (revision !== null) head.revision = revision;
+  if (lastRevision !== null) head.lastRevision = lastRevision;
   if (fieldBytes !== null && contextBytes !== null) head.size = { fields: fieldBytes, context: contextBytes };
   return head;
 }

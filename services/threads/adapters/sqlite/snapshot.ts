@@ -1,21 +1,16 @@
+import { toStoredId } from '@agent-workflow/runtime/sqlite/ids';
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 import type { Reads, Snapshot, UndoSink } from '../../ports/changes.ts';
 import type { Head, PlacedEntry, RunRecord, ThreadKey, ToolCallKey } from '../../ports/record.ts';
 import { optional, toRun } from '../../record/sql-rows.ts';
 import { iterateUndos } from './checkpoints.ts';
-import { arraysOf, selectedHead, toHead, toPlacedEntry, type HeadColumns } from './rows.ts';
+import { contextRows, type ContextRef } from './context-rows.ts';
+import { arraysOf, selectedHead, toHead, toPlacedEntry, toRunColumns, type HeadColumns } from './rows.ts';
 
 export interface HeadRow extends ContextRef {
   readonly head: Head;
   /** When the oldest checkpoint that is kept was made; `null` when none is. Pruning by count leaves it behind. */
   readonly checkpointsSince: number | null;
-}
-
-/** What names the messages of a thread's context. */
-export interface ContextRef {
-  readonly ref: number;
-  /** `in_context` of the messages that are part of it. */
-  readonly contextNumber: number;
 }
 
 export function selectHead(db: Sqlite, { owner, threadId }: ThreadKey): HeadRow | undefined {
@@ -59,9 +54,6 @@ export function toSnapshot(db: Sqlite, row: HeadRow | undefined, key: ThreadKey,
   };
 }
 
-/** Takes `ref` and `context_number`; the last part lets SQLite use the index of messages in a context. */
-export const ofContext = 'ref = ? AND in_context = ? AND in_context > 0';
-
 const emptySnapshot: Snapshot = {
   head: undefined,
   runs: new Map(),
@@ -76,12 +68,12 @@ function readUndos(db: Sqlite, { ref, head }: HeadRow, sink: UndoSink): void {
   for (const row of iterateUndos(db, ref, range)) sink.add(row);
 }
 
-function readRuns(db: Sqlite, { ref, head }: HeadRow, { owner }: ThreadKey, reads: Reads): Snapshot['runs'] {
+function readRuns(db: Sqlite, { ref, head }: HeadRow, { owner, threadId }: ThreadKey, reads: Reads): Snapshot['runs'] {
   const active = reads.activeRun ? head.activeRun : undefined;
   const runs = new Map<string, RunRecord>();
   for (const runId of [...(reads.runs ?? []), ...(active === undefined ? [] : [active])]) {
-    const run = db.prepare('SELECT * FROM runs WHERE owner = ? AND run_id = ?').get(owner, runId);
-    if (run?.['ref'] === ref) runs.set(runId, toRun(run));
+    const run = db.prepare('SELECT * FROM runs WHERE owner = ? AND run_id = ?').get(owner, toStoredId(runId));
+    if (run?.['ref'] === ref) runs.set(runId, toRun({ ...toRunColumns(run), thread_id: threadId }));
   }
   return runs;
 }
@@ -113,11 +105,8 @@ function readFields(db: Sqlite, ref: number, names: Reads['fields'] = []): Snaps
   );
 }
 
-const readContext = (db: Sqlite, { ref, contextNumber }: ContextRef): number[] =>
-  db
-    .prepare(`SELECT position FROM messages WHERE ${ofContext} ORDER BY position`)
-    .all(ref, contextNumber)
-    .map((row) => row['position'] as number);
+const readContext = (db: Sqlite, of: ContextRef): number[] =>
+  Array.from(contextRows(db, of, { columns: 'position' }), (row) => row['position'] as number).reverse();
 
 function readToolCall(db: Sqlite, ref: number, { runId, callKey }: ToolCallKey): Pick<Snapshot, 'toolCall'> {
   const row = db
@@ -127,6 +116,11 @@ function readToolCall(db: Sqlite, ref: number, { runId, callKey }: ToolCallKey):
 }
 
 function readApplied(db: Sqlite, ref: number, id: string): Pick<Snapshot, 'applied'> {
-  const row = db.prepare('SELECT reply FROM applied WHERE ref = ? AND id = ?').get(ref, id);
+  // The index has the end of the id.
+  const row = db
+    .prepare(
+      `SELECT reply FROM applied WHERE ref = ?1 AND substr(id, -12) = substr(?2, -12) AND id = ?2 ORDER BY due DESC LIMIT 1`,
+    )
+    .get(ref, id);
   return row ? { applied: row['reply'] as Uint8Array } : {};
 }

@@ -1,6 +1,7 @@
 import { openSqlite, type Sqlite, type SqliteOptions } from '@agent-workflow/runtime/sqlite/sqlite';
 import type { ThreadChanges } from '../../ports/changes.ts';
 import type { ThreadStore } from '../../ports/store.ts';
+import { createAgentRecords } from './agents.ts';
 import { applyChange } from './change.ts';
 import { createFiles } from './files.ts';
 import { createIdempotency } from './idempotency.ts';
@@ -10,9 +11,12 @@ import { migrations } from './schema.ts';
 import { selectHead, toSnapshot } from './snapshot.ts';
 import { createSweeps } from './sweeps.ts';
 
+/** A turn changes some thirty pages, in each a row or two. */
+const pageBytes = 1024;
+
 /** Opens the record in one SQLite file (`:memory:` keeps nothing). Every write is on disk when it resolves. */
 export function openSqliteThreadStore({ path, health }: Pick<SqliteOptions, 'path' | 'health'>): ThreadStore {
-  const db = openSqlite({ path, durability: 'full', migrations, health });
+  const db = openSqlite({ path, durability: 'full', migrations, pageBytes, health });
   return {
     ...createChanges(db),
     ...createReads(db),
@@ -20,6 +24,7 @@ export function openSqliteThreadStore({ path, health }: Pick<SqliteOptions, 'pat
     ...createSweeps(db),
     ...createIdempotency(db),
     ...createFiles(db),
+    ...createAgentRecords(db),
     [Symbol.asyncDispose]: () => {
       db[Symbol.dispose]();
       return Promise.resolve();

@@ -1,9 +1,11 @@
+import { toStoredId } from '@agent-workflow/runtime/sqlite/ids';
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 import { awakeStatuses } from '@agent-workflow/protos/lists';
 import type { OpenRun, ThreadSweeps } from '../../ports/sweeps.ts';
 import { runBytes } from '../../record/row-sizes.ts';
-import { runColumns, take, toKey, toRunRow, toSleepingRun, type Row } from '../../record/sql-rows.ts';
+import { runColumns, take, toKey, toRunRow, toSleepingRun } from '../../record/sql-rows.ts';
 import { expireCheckpoints } from './checkpoints.ts';
+import { runsOfThreads, toRunColumns } from './rows.ts';
 import { selectHead } from './snapshot.ts';
 
 /** The statuses of runs that are queued or running, as SQL. */
@@ -15,18 +17,22 @@ export function createSweeps(db: Sqlite): ThreadSweeps {
   return {
     listOpenRuns: ({ limit, after = '', bytes }) => {
       const rows = prepare(
-        `SELECT owner, ${runColumns} FROM runs WHERE status IN (${awake}) AND run_id > ? ORDER BY run_id LIMIT ?`,
-      ).iterate(after, limit);
-      const toOpenRun = (row: Row): OpenRun => ({ ...toRunRow(row), owner: row['owner'] as string });
+        `SELECT owner, ${runColumns} FROM ${runsOfThreads}
+         WHERE status IN (${awake}) AND run_id > ? ORDER BY run_id LIMIT ?`,
+      ).iterate(toStoredId(after), limit);
+      const toOpenRun = (row: Record<string, unknown>): OpenRun => ({
+        ...toRunRow(toRunColumns(row)),
+        owner: row['owner'] as string,
+      });
       return Promise.resolve(take(rows, toOpenRun, runBytes, bytes));
     },
 
     listSleepingRuns: ({ until, after, limit }) => {
       const rows = prepare(
-        `SELECT owner, thread_id, run_id, wake_at FROM runs
+        `SELECT owner, thread_id, run_id, wake_at FROM ${runsOfThreads}
          WHERE status = 'sleeping' AND wake_at <= ? AND (wake_at, run_id) > (?, ?) ORDER BY wake_at, run_id LIMIT ?`,
-      ).all(until, after?.wakeAt ?? 0, after?.runId ?? '', limit);
-      return Promise.resolve(rows.map(toSleepingRun));
+      ).all(until, after?.wakeAt ?? 0, toStoredId(after?.runId ?? ''), limit);
+      return Promise.resolve(rows.map((row) => toSleepingRun(toRunColumns(row))));
     },
 
     listIdle: (time, limit) => {
@@ -54,7 +60,7 @@ export function createSweeps(db: Sqlite): ThreadSweeps {
       db.write(() => {
         const row = selectHead(db, key);
         if (!row?.head.deleting) return;
-        for (const table of ['fields', 'messages', 'checkpoints', 'tool_calls', 'applied', 'runs', 'threads']) {
+        for (const table of ['fields', 'gaps', 'messages', 'checkpoints', 'tool_calls', 'applied', 'runs', 'threads']) {
           prepare(`DELETE FROM ${table} WHERE ref = ?`).run(row.ref);
         }
       }),

@@ -1,3 +1,4 @@
+import { eachOf } from '@agent-workflow/kit/each';
 import { ConfigError } from '@agent-workflow/kit/env';
 import {
   AckPolicy,
@@ -10,6 +11,7 @@ import {
   type StreamConfig,
   type StreamInfo,
 } from 'nats';
+import type { Lane } from './pools.ts';
 import { apiErrorOf, isNoResponder, type NatsClient } from './client.ts';
 
 export interface StreamSettings {
@@ -28,34 +30,32 @@ export interface StreamSettings {
 export interface StreamNames {
   readonly runs: string;
   readonly events: string;
-  /** The subject of a run begins with it; lane, owner and run follow. */
+  /** The subject of a run begins with it; pool, lane, owner and run follow. */
   readonly runSubject: string;
+  /** The stream and the subjects of runs that wait for a replica of the version before. */
+  readonly olderRuns: string;
+  readonly olderRunSubject: string;
   readonly eventSubject: string;
   /** Where the server republishes an event once it is stored. */
   readonly liveSubject: string;
-  readonly consumer: (lane: number | string) => string;
 }
 
 /** The beginning of every subject, with the dot; empty without a prefix. */
 export const subjectPrefix = (prefix: string): string => (prefix === '' ? '' : `${prefix}.`);
 
-export function namesOf(prefix: string): StreamNames {
+function namesOf(prefix: string): StreamNames {
   const stream = prefix === '' ? '' : `${prefix}_`;
   const subject = subjectPrefix(prefix);
   return {
-    runs: `${stream}RUNS`,
+    runs: `${stream}QUEUE`,
     events: `${stream}EVENTS`,
-    runSubject: `${subject}runs`,
+    runSubject: `${subject}queue`,
+    olderRuns: `${stream}RUNS`,
+    olderRunSubject: `${subject}runs`,
     eventSubject: `${subject}events`,
     liveSubject: `${subject}told`,
-    consumer: (lane) => `lane-${lane}`,
   };
 }
-
-/** Lanes that runs are divided into by their owners, and the lanes behind them for runs that one owner enqueues in bulk. */
-export const ownLanes = 16;
-export const bulkLanes = 4;
-export const allLanes = ownLanes + bulkLanes;
 
 /** FNV-1a: spreads names over lanes and shards, the same in every process. */
 export function hashOf(text: string): number {
@@ -70,22 +70,26 @@ type Wanted = Partial<StreamConfig> & Pick<StreamConfig, 'name'>;
 /** The server delivers nothing more of a lane while so many runs are unsettled. Its default of 1000 would cap all runs under way. */
 const maxUnsettled = 65_536;
 
-/** Waiting runs, `{lane}.{owner's hash}.{run}.{epoch}`. A subject holds one message, so that no run waits twice. */
+/** Waiting runs, `{pool}.{lane}.{owner's hash}.{run}.{epoch}`. A subject holds one message, so that no run waits twice. */
 const runsStream = ({ prefix, replicas }: StreamSettings): Wanted => {
   const { runs, runSubject } = namesOf(prefix);
   return {
     name: runs,
-    subjects: [`${runSubject}.*.*.*.*`],
+    subjects: [`${runSubject}.*.*.*.*.*`],
     retention: RetentionPolicy.Workqueue,
     storage: StorageType.File,
     num_replicas: replicas,
     max_msgs_per_subject: 1,
     discard: DiscardPolicy.New,
     discard_new_per_subject: true,
+    // Runs that were stopped while no worker was there would stay for ever. The sweep enqueues again those that still wait.
+    max_age: nanos(longestWaitMs),
     duplicate_window: nanos(minWindowMs),
     allow_direct: true,
   };
 };
+
+const longestWaitMs = 3_600_000;
 
 /** No message id is used here: the server's table of them is kept as small as it allows. */
 const minWindowMs = 100;
@@ -108,9 +112,13 @@ const eventsStream = ({ prefix, replicas, eventsMaxAgeMs, eventsMaxBytes }: Stre
   };
 };
 
-const laneConsumer = ({ prefix, settleMs }: StreamSettings, lane: number): Partial<ConsumerConfig> => ({
-  durable_name: namesOf(prefix).consumer(lane),
-  filter_subject: `${namesOf(prefix).runSubject}.${lane}.>`,
+/** The server removes a lane's consumer for which no worker has waited for so long. Its runs stay, and a worker that comes creates it again. */
+const idleConsumerMs = 10 * 60_000;
+
+const laneConsumer = ({ settleMs }: StreamSettings, { consumer, filter }: Lane): Partial<ConsumerConfig> => ({
+  durable_name: consumer,
+  filter_subject: filter,
+  inactive_threshold: nanos(idleConsumerMs),
   ack_policy: AckPolicy.Explicit,
   ack_wait: nanos(settleMs),
   // The record decides when a run has failed too often, not the queue.
@@ -163,33 +171,22 @@ const holds = (wanted: unknown, found: unknown): boolean =>
     ? Object.entries(wanted).every(([key, value]) => holds(value, (found as Record<string, unknown>)[key]))
     : wanted === found || ((wanted === '' || wanted === false || wanted === 0) && found === undefined);
 
-/** Creates the consumer of each lane, or brings it to its settings. */
-async function ensureConsumers(manager: JetStreamManager, settings: StreamSettings): Promise<void> {
-  const lanes = Array.from({ length: allLanes }, (_, lane) => lane);
-  await Promise.all(lanes.map(async (lane) => ensureConsumer(manager, settings, lane)));
-}
-
-async function ensureConsumer(manager: JetStreamManager, settings: StreamSettings, lane: number): Promise<void> {
-  const { runs, consumer } = namesOf(settings.prefix);
+async function ensureConsumer(manager: JetStreamManager, settings: StreamSettings, lane: Lane): Promise<void> {
+  const { stream, consumer } = lane;
   const wanted = laneConsumer(settings, lane);
   try {
-    const { config } = await manager.consumers.info(runs, consumer(lane));
-    if (!holds(wanted, config)) await manager.consumers.update(runs, consumer(lane), wanted);
+    const { config } = await manager.consumers.info(stream, consumer);
+    if (!holds(wanted, config)) await manager.consumers.update(stream, consumer, wanted);
   } catch (error) {
     if (!isApiError(error, consumerNotFound)) throw error;
-    await manager.consumers.add(runs, wanted);
+    await manager.consumers.add(stream, wanted);
   }
 }
 
 /** Creates a lane's consumer again. Runs that it had delivered and that are not settled are delivered again. */
-export async function recreateConsumer(
-  manager: JetStreamManager,
-  settings: StreamSettings,
-  lane: number,
-): Promise<void> {
-  const { runs, consumer } = namesOf(settings.prefix);
+export async function recreateConsumer(manager: JetStreamManager, settings: StreamSettings, lane: Lane): Promise<void> {
   try {
-    await manager.consumers.delete(runs, consumer(lane));
+    await manager.consumers.delete(lane.stream, lane.consumer);
   } catch (error) {
     if (!isApiError(error, consumerNotFound)) throw error;
   }
@@ -204,7 +201,11 @@ export interface Streams {
   readonly manager: JetStreamManager;
   readonly ensureEvents: () => Promise<StreamInfo>;
   readonly ensureRuns: () => Promise<StreamInfo>;
+  /** Creates the consumers of these lanes, or brings them to their settings. Their stream must exist. */
+  readonly ensureLanes: (lanes: readonly Lane[]) => Promise<void>;
 }
+
+const consumersAtOnce = 32;
 
 /** Only wires: the first call of `ensureEvents` and `ensureRuns` creates the streams. */
 export async function createStreams(client: NatsClient, settings: StreamSettings): Promise<Streams> {
@@ -215,11 +216,9 @@ export async function createStreams(client: NatsClient, settings: StreamSettings
     manager,
     names: namesOf(settings.prefix),
     ensureEvents: shared(async () => ensureStream(manager, eventsStream(settings))),
-    ensureRuns: shared(async () => {
-      const info = await ensureStream(manager, runsStream(settings));
-      await ensureConsumers(manager, settings);
-      return info;
-    }),
+    ensureRuns: shared(async () => ensureStream(manager, runsStream(settings))),
+    ensureLanes: async (lanes) =>
+      eachOf(lanes, consumersAtOnce, async (lane) => ensureConsumer(manager, settings, lane)),
   };
 }
 

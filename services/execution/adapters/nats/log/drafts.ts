@@ -9,6 +9,8 @@ import { toBatch, toBody, type Frame, type Layout, type StoredFrame } from './fr
 export interface Entry extends EventBatch {
   readonly after: number;
   readonly bytes: number;
+  /** Until when it may wait for what follows, by `performance.now()`. Absent: not at all. */
+  readonly mayWaitUntil?: number;
   /** Settles the append; later calls do nothing. */
   readonly done: (error?: Error) => void;
 }
@@ -18,6 +20,12 @@ export interface Draft extends Pick<Frame, 'layout' | 'first' | 'last' | 'slice'
   readonly batch: EventBatch;
   readonly entries: readonly Entry[];
 }
+
+const progressKinds: ReadonlySet<string> = new Set(['metadata', 'on_chain_start', 'on_chain_stream']);
+
+/** Whether these events say only how far a run is. */
+export const areProgress = (events: readonly RunEvent[]): boolean =>
+  events.every(({ kind }) => progressKinds.has(kind));
 
 export const lastOf = ({ after, events }: Entry): number => events.at(-1)?.seq ?? after;
 

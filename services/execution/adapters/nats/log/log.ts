@@ -121,11 +121,11 @@ export async function openNatsRunLog({ streams, retentionMs, log, older }: NatsL
   };
 
   return {
-    append: async (scope, after, events) => {
+    append: async (scope, after, events, options) => {
       const { runId } = scope;
       const tail = tails.of(runId);
       try {
-        await writerOf(tail).append(after, { scope, events });
+        await writerOf(tail).append(after, { scope, events }, options);
         if (tail.ended) retire(tail);
       } catch (error) {
         // A writer that dropped events stays, and refuses those behind them.

@@ -3,7 +3,8 @@ import { fromUnknown, isServiceError, unavailable } from '@agent-workflow/kit/er
 import { bytesOfEvent } from '@agent-workflow/protos/event-parts';
 import type { EventBatch } from '@agent-workflow/protos/event-pack';
 import { createChain, staleError, type ChainOptions } from './chain.ts';
-import { endsRun, lastOf, takeBatch, toDrafts, type Entry } from './drafts.ts';
+import type { AppendOptions } from '../../../ports/log.ts';
+import { areProgress, endsRun, lastOf, takeBatch, toDrafts, type Entry } from './drafts.ts';
 import type { Layout } from './frame.ts';
 
 interface WriterOptions extends ChainOptions {
@@ -15,7 +16,7 @@ interface WriterOptions extends ChainOptions {
 
 /** Writes one run's events, one frame at a time. */
 export interface Writer {
-  readonly append: (after: number, batch: EventBatch) => Promise<void>;
+  readonly append: (after: number, batch: EventBatch, options?: AppendOptions) => Promise<void>;
   /** The last number that waits to be written; `undefined` when nothing waits. */
   readonly queuedLast: () => number | undefined;
   /** Whether a last event waits to be written. */
@@ -28,6 +29,11 @@ export interface Writer {
 
 /** Events of one run are sent at once after a pause of this length; otherwise they share a frame for so long, in milliseconds. */
 const gapMs = 4;
+/**
+ * How long events that say only how far a run is wait for what follows, in milliseconds: too short to be noticed. Where something follows,
+ * that saves a message. A worker that dies within this time has shown nothing of them.
+ */
+const patientMs = 20;
 /** Bound of one frame: well under the largest message of a server. */
 const maxFrameBytes = 512 * 1024;
 const headRoom = 4096;
@@ -43,7 +49,7 @@ export function createWriter(options: WriterOptions): Writer {
   let mayBeLost = false;
   /** Whether events were dropped. Later events are refused too, but not because of another worker. */
   let hasDropped = false;
-  /** Ends the pause before the next frame, if what waits is urgent. */
+  /** Ends the pause before the next frame, if that is due earlier by now. */
   let hurry: () => void = nothing;
 
   const isUrgent = (): boolean => {
@@ -52,20 +58,28 @@ export function createWriter(options: WriterOptions): Writer {
     return bytes >= frameBytes || entries.some(endsRun) || options.closing.aborted;
   };
 
-  /** Waits for events of the same turn of the event loop, and until `gapMs` after the last frame. */
+  /** When the next frame is due, by `performance.now()`. */
+  const dueAt = (): number => {
+    if (isUrgent()) return 0;
+    const [first] = entries;
+    const mayWait = entries.every(({ mayWaitUntil }) => mayWaitUntil !== undefined);
+    return Math.max(sentAt + gapMs, mayWait ? (first?.mayWaitUntil ?? 0) : 0);
+  };
+
+  /** Waits for events of the same turn of the event loop, and until the next frame is due. */
   const gather = async (): Promise<void> => {
     await nextTurn();
-    const wait = sentAt + gapMs - performance.now();
-    if (wait <= 0 || isUrgent()) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, wait);
-      hurry = () => {
-        if (!isUrgent()) return;
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-    hurry = nothing;
+    for (let due = dueAt(); due > performance.now(); due = dueAt()) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, Math.max(0, due - performance.now()));
+        hurry = () => {
+          if (dueAt() >= due) return;
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+      hurry = nothing;
+    }
   };
 
   /** Refuses the entries that do not follow the log's end, up to the first one that does. */
@@ -110,7 +124,7 @@ export function createWriter(options: WriterOptions): Writer {
   };
 
   return {
-    append: async (after, { scope, events }) => {
+    append: async (after, { scope, events }, { isAwaited = true } = {}) => {
       const bytes = events.reduce((sum, event) => sum + bytesOfEvent(event), 0);
       if (!count(bytes)) {
         hasDropped = true;
@@ -124,7 +138,8 @@ export function createWriter(options: WriterOptions): Writer {
           if (error === undefined) resolve();
           else reject(error);
         };
-        entries.push({ scope, after, events, bytes, done });
+        const waits = !isAwaited && areProgress(events) && { mayWaitUntil: performance.now() + patientMs };
+        entries.push({ scope, after, events, bytes, done, ...waits });
         hurry();
         running ??= run();
       });

@@ -1,71 +1,75 @@
+import { LRUCache } from 'lru-cache';
+import type { Msg } from 'nats';
+import type { AgentBacklog } from '../../../ports/queue.ts';
+import { poolFilter, nameOfPool, type Pool } from '../client/pools.ts';
 import type { Streams } from '../client/streams.ts';
+import { createEstimate, type Estimate } from './estimate.ts';
 
 /** How many runs wait in the queue: an estimate that does not ask the server each time. */
 export interface Backlog {
-  readonly waiting: () => number;
+  /** Of all agents, or of one with all its revisions that are known here. */
+  readonly waiting: (agent?: string) => number;
+  /** Of one pool; of all, as long as the server has not said how many of this pool. */
+  readonly waitingOf: (pool: Pool) => number;
+  readonly backlogs: () => readonly AgentBacklog[];
   /** Counts a run that is being put. Call the result with whether the run was new. */
-  readonly put: () => (isNew: boolean) => void;
-  readonly take: () => void;
-  readonly settle: () => void;
-  /** The lanes with runs that are not delivered yet, as the server has them. */
-  readonly filledLanes: () => Promise<ReadonlySet<number>>;
+  readonly put: (pool: Pool) => (isNew: boolean) => void;
+  readonly take: (pool: Pool) => void;
+  readonly settle: (pool: Pool) => void;
 }
 
-/** The age of the server's answer after which it is asked again. Until then only this replica's own runs are counted. */
-const staleMs = 1000;
+/** Pools that are counted here. Those that nothing was done with for longest are forgotten first. */
+const maxPools = 2000;
 
-export function createBacklog({ manager, names }: Streams): Backlog {
-  let waiting = 0;
-  /** Runs taken here and not settled: the server still counts them. */
-  let unsettled = 0;
-  let askedAt = -Infinity;
-  /** Counts the runs put and taken here. An answer that was under way during such a change is outdated. */
-  let changes = 0;
-  let beingPut = 0;
+export function createBacklog({ client, manager, names }: Streams): Backlog {
+  const total = createEstimate(async () => (await manager.streams.info(names.runs)).state.messages);
+  const pools = new LRUCache<string, Estimate & { readonly pool: Pool }>({ max: maxPools });
 
-  const refresh = async (): Promise<void> => {
-    const before = changes;
-    const { state } = await manager.streams.info(names.runs);
-    if (changes === before && beingPut === 0) waiting = Math.max(0, state.messages - unsettled);
+  /** Messages in the stream under the pool's subjects. The server says how many are behind the first. */
+  const countOf = async (pool: Pool): Promise<number> => {
+    const query = { seq: 1, next_by_subj: poolFilter(names, pool), batch: 1 };
+    const { headers } = await client.request(`$JS.API.DIRECT.GET.${names.runs}`, Buffer.from(JSON.stringify(query)));
+    return headers?.code === notFoundStatus ? 0 : 1 + behind(headers);
+  };
+
+  const of = (pool: Pool): Estimate => {
+    const name = nameOfPool(pool);
+    const known = pools.get(name) ?? { pool, ...createEstimate(async () => countOf(pool)) };
+    pools.set(name, known);
+    return known;
   };
 
   return {
-    waiting: () => {
-      if (performance.now() - askedAt > staleMs) {
-        askedAt = performance.now();
-        // The number is a hint: when the server cannot be asked now, it is asked the next time.
-        refresh().catch(() => undefined);
-      }
-      return waiting;
+    waiting: (agent) => {
+      if (agent === undefined) return total.waiting();
+      of({ agent });
+      return [...pools.values()].reduce((sum, one) => sum + (one.pool.agent === agent ? one.waiting() : 0), 0);
     },
 
-    put: () => {
-      beingPut++;
+    waitingOf: (pool) => {
+      const waiting = of(pool).waiting();
+      return of(pool).isCounted() ? waiting : total.waiting();
+    },
+
+    backlogs: () => [...pools.values()].map(({ pool, waiting }) => ({ ...pool, waiting: waiting() })),
+
+    put: (pool) => {
+      const done = [total.put(), of(pool).put()];
       return (isNew) => {
-        beingPut--;
-        changes++;
-        if (isNew) waiting++;
+        for (const each of done) each(isNew);
       };
     },
 
-    take: () => {
-      changes++;
-      waiting = Math.max(0, waiting - 1);
-      unsettled++;
+    take: (pool) => {
+      for (const each of [total, of(pool)]) each.take();
     },
 
-    settle: () => {
-      unsettled--;
-    },
-
-    filledLanes: async () => {
-      const lanes = new Set<number>();
-      const { state } = await manager.streams.info(names.runs);
-      if (state.messages === 0) return lanes;
-      for await (const { name, num_pending: pending } of manager.consumers.list(names.runs)) {
-        if (pending > 0) lanes.add(Number(name.slice(names.consumer('').length)));
-      }
-      return lanes;
+    settle: (pool) => {
+      for (const each of [total, of(pool)]) each.settle();
     },
   };
 }
+
+const notFoundStatus = 404;
+
+const behind = (headers: Msg['headers']): number => Number(headers?.get('Nats-Num-Pending') ?? 0);

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { hashOf, bulkLanes, ownLanes } from '../client/streams.ts';
+import { laneCountsOf, nameOfPool, type Pool } from '../client/pools.ts';
+import { hashOf } from '../client/streams.ts';
 
 /** Runs that an owner may put into its own lane at once. More of them count as bulk, and go to a bulk lane. */
 export const bulkSize = 32;
@@ -13,7 +14,7 @@ interface Allowance {
   at: number;
 }
 
-/** The two lanes that an owner's run may wait in. */
+/** The two lanes of a pool that an owner's run may wait in, by their numbers. */
 interface LaneChoice {
   readonly lane: number;
   readonly other: number;
@@ -22,21 +23,23 @@ interface LaneChoice {
 }
 
 /**
- * Chooses the lane of an owner's next run. An owner has one lane of its own, which other owners share by chance. The runs of an
+ * Chooses the lane of an owner's next run in a pool. An owner has one lane of its own, which other owners share by chance. The runs of an
  * owner that puts in many at once go to a bulk lane, so that each owner waits behind only a few runs of another.
  */
-export function createLanes(isCalm: () => boolean): (owner: string) => LaneChoice {
+export function createLanes(isCalm: (pool: Pool) => boolean): (owner: string, pool: Pool) => LaneChoice {
   const allowances = new LRUCache<string, Allowance>({ max: ownersRemembered });
-  return (owner) => {
+  return (owner, pool) => {
     const at = performance.now();
-    const before = allowances.get(owner) ?? { left: bulkSize, at };
-    const refill = isCalm() ? bulkSize : ((at - before.at) / 1000) * refillPerSecond;
+    const key = JSON.stringify([nameOfPool(pool), owner]);
+    const before = allowances.get(key) ?? { left: bulkSize, at };
+    const refill = isCalm(pool) ? bulkSize : ((at - before.at) / 1000) * refillPerSecond;
     const left = Math.min(bulkSize, before.left + refill);
     const isBulk = left < 1;
-    allowances.set(owner, { left: isBulk ? left : left - 1, at });
+    allowances.set(key, { left: isBulk ? left : left - 1, at });
     const hash = hashOf(owner);
-    const own = hash % ownLanes;
-    const bulk = ownLanes + (hash % bulkLanes);
+    const counts = laneCountsOf(pool);
+    const own = hash % counts.own;
+    const bulk = counts.own + (hash % counts.bulk);
     return isBulk ? { lane: bulk, other: own, isBulk } : { lane: own, other: bulk, isBulk };
   };
 }

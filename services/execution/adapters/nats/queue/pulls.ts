@@ -1,10 +1,11 @@
 import { createInbox, type Msg } from 'nats';
 import type { NatsClient } from '../client/client.ts';
-import { allLanes, type StreamNames } from '../client/streams.ts';
+import type { Lane } from '../client/pools.ts';
 
 /** A run as a lane delivered it. */
 export interface Delivery {
-  readonly lane: number;
+  /** The consumer of the lane. */
+  readonly consumer: string;
   readonly message: Msg;
   /** How many more runs wait in the lane. */
   readonly left: number;
@@ -12,27 +13,26 @@ export interface Delivery {
 
 interface PullOptions {
   readonly client: NatsClient;
-  readonly names: StreamNames;
   /** How long a pull request waits for a run, in milliseconds. */
   readonly expiryMs: number;
   readonly onDelivery: (delivery: Delivery) => void;
-  /** No run waits in the lane. */
-  readonly onEmpty: (lane: number) => void;
+  /** No run waits in the lane of this consumer. */
+  readonly onEmpty: (consumer: string) => void;
   /** A pull request failed; it may be repeated after a pause. */
-  readonly onFailed: (lane: number) => void;
+  readonly onFailed: () => void;
   /** No run came before a pull request expired; it may be repeated at once. */
   readonly onExpired: () => void;
   /** The lane's consumer, or the whole stream, does not exist. */
-  readonly onMissing: (lane: number) => void;
+  readonly onMissing: (consumer: string) => void;
 }
 
 /** Pull requests to the lanes: at most one is open to each, for one run. */
 export interface Pulls extends Disposable {
-  readonly isOpen: (lane: number) => boolean;
+  readonly isOpen: (lane: Lane) => boolean;
   /** Requests a run that waits already: the lane answers at once. */
-  readonly pullNow: (lane: number) => void;
+  readonly pullNow: (lane: Lane) => void;
   /** Requests the next run, whenever it comes. */
-  readonly pullNext: (lane: number) => void;
+  readonly pullNext: (lane: Lane) => void;
   /** Drops pull requests that are overdue for an answer. */
   readonly dropOverdue: () => void;
   /** Drops all pull requests, because the connection was lost. */
@@ -55,42 +55,37 @@ interface PullRequest {
 }
 
 export function createPulls(options: PullOptions): Pulls {
-  const { client, names, expiryMs, onDelivery, onEmpty, onFailed, onExpired, onMissing } = options;
+  const { client, expiryMs, onDelivery, onEmpty, onFailed, onExpired, onMissing } = options;
   const { connection } = client;
   const inbox = createInbox();
-  const open = new Map<number, PullRequest>();
+  const open = new Map<string, PullRequest>();
   let requests = 0;
 
-  const pull = (lane: number, query: Record<string, unknown>, waitMs: number): void => {
+  const pull = ({ consumer, stream }: Lane, query: Record<string, unknown>, waitMs: number): void => {
     const number = ++requests;
-    open.set(lane, { number, dueAt: performance.now() + waitMs + graceMs });
-    connection.publish(
-      `$JS.API.CONSUMER.MSG.NEXT.${names.runs}.${names.consumer(lane)}`,
-      JSON.stringify({ batch: 1, ...query }),
-      { reply: `${inbox}.${lane}.${number}` },
-    );
+    open.set(consumer, { number, dueAt: performance.now() + waitMs + graceMs });
+    connection.publish(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`, JSON.stringify({ batch: 1, ...query }), {
+      reply: `${inbox}.${consumer}.${number}`,
+    });
   };
 
   const onReply = (message: Msg): void => {
     const code = message.headers?.code ?? 0;
     if (code === 0) {
       // A run arrives under its own subject: only its reply subject names the lane.
-      const { lane, left } = readReplySubject(names, message.reply);
-      open.delete(lane);
-      onDelivery({ lane, message, left });
+      const { consumer, left } = readReplySubject(message.reply);
+      open.delete(consumer);
+      onDelivery({ consumer, message, left });
       return;
     }
-    const [lane = 0, number = 0] = message.subject
-      .slice(inbox.length + 1)
-      .split('.')
-      .map(Number);
-    if (open.get(lane)?.number !== number) return;
-    open.delete(lane);
-    if (code === statusNoMessages) onEmpty(lane);
+    const [consumer = '', number = ''] = message.subject.slice(inbox.length + 1).split('.');
+    if (open.get(consumer)?.number !== Number(number)) return;
+    open.delete(consumer);
+    if (code === statusNoMessages) onEmpty(consumer);
     else if (code === statusExpired) onExpired();
-    else if (code === statusNoResponder) onMissing(lane);
+    else if (code === statusNoResponder) onMissing(consumer);
     // Among others when the consumer was deleted: the next pull request has no responder then.
-    else onFailed(lane);
+    else onFailed();
   };
 
   const subscription = connection.subscribe(`${inbox}.*.*`, {
@@ -100,13 +95,13 @@ export function createPulls(options: PullOptions): Pulls {
   });
 
   return {
-    isOpen: (lane) => open.has(lane),
+    isOpen: ({ consumer }) => open.has(consumer),
     pullNow: (lane) => pull(lane, { no_wait: true }, 0),
     pullNext: (lane) => pull(lane, { expires: expiryMs * nanosPerMs }, expiryMs),
 
     dropOverdue: () => {
       const now = performance.now();
-      for (const [lane, { dueAt }] of open) if (dueAt < now) open.delete(lane);
+      for (const [consumer, { dueAt }] of open) if (dueAt < now) open.delete(consumer);
     },
 
     dropAll: () => open.clear(),
@@ -122,15 +117,13 @@ export function createPulls(options: PullOptions): Pulls {
 }
 
 /**
- * The lane that delivered a run, and how many wait behind it, from the reply subject
+ * The consumer that delivered a run, and how many wait behind it, from the reply subject
  * `$JS.ACK.{stream}.{consumer}.{deliveries}.{sequence}.{delivery}.{time}.{left}`, which may have two more words before the stream.
  */
-function readReplySubject({ consumer }: StreamNames, reply = ''): Pick<Delivery, 'lane' | 'left'> {
+function readReplySubject(reply = ''): Pick<Delivery, 'consumer' | 'left'> {
   const words = reply.split('.');
   const start = words.length >= longReplyWords ? 4 : 2;
-  return { lane: Number(words[start + 1]?.slice(consumer('').length)), left: Number(words[start + 6] ?? 0) };
+  return { consumer: words[start + 1] ?? '', left: Number(words[start + 6] ?? 0) };
 }
 
 const longReplyWords = 11;
-
-export const lanes = Array.from({ length: allLanes }, (_, lane) => lane);

@@ -2,6 +2,7 @@ import { unavailable } from '@agent-workflow/kit/errors';
 import { retry } from '@agent-workflow/kit/retry';
 import type { RunnableRun } from '../../../ports/queue.ts';
 import { steadily } from '../client/client.ts';
+import { consumerOf, hashOfPool, poolOf, type Pool } from '../client/pools.ts';
 import { hashOf, isStreamAway, type Streams } from '../client/streams.ts';
 import type { Backlog } from './backlog.ts';
 import { toRunHeaders } from './headers.ts';
@@ -11,10 +12,10 @@ import { toRunPayload } from './run-message.ts';
 
 interface PutOptions {
   readonly streams: Streams;
-  readonly backlog: Pick<Backlog, 'waiting' | 'put'>;
+  readonly backlog: Pick<Backlog, 'waitingOf' | 'put'>;
   readonly closing: AbortSignal;
-  /** Called when a run was put into a lane that had none like it. */
-  readonly onPut: (lane: number) => void;
+  /** Called with the consumer of a lane, when a run was put into it that had none like it. */
+  readonly onPut: (consumer: string) => void;
 }
 
 /** Puts a run into the stream, unless it waits there. @throws Unavailable when the stream takes no runs for 10 s. */
@@ -26,14 +27,15 @@ const retryMs = 100;
 
 export function createPut({ streams, backlog, closing, onPut }: PutOptions): Put {
   const { client, names } = streams;
-  const isCalm = (): boolean => backlog.waiting() < bulkSize;
+  const isCalm = (pool: Pool): boolean => backlog.waitingOf(pool) < bulkSize;
   const laneOf = createLanes(isCalm);
 
-  const subjectOf = (lane: number, { owner, runId, takeoverEpoch }: RunnableRun): string =>
-    `${names.runSubject}.${lane}.${hashOf(owner).toString(36)}.${runId}.${takeoverEpoch ?? 'new'}`;
+  const subjectOf = (lane: number, { owner, runId, takeoverEpoch, ...run }: RunnableRun): string =>
+    `${names.runSubject}.${hashOfPool(poolOf(run))}.${lane}.${hashOf(owner).toString(36)}.${runId}.${takeoverEpoch ?? 'new'}`;
 
   const publish = async (lane: number, run: RunnableRun): Promise<void> => {
-    const done = backlog.put();
+    const pool = poolOf(run);
+    const done = backlog.put(pool);
     let isNew = false;
     try {
       const headers = toRunHeaders(run);
@@ -44,7 +46,7 @@ export function createPut({ streams, backlog, closing, onPut }: PutOptions): Put
     } finally {
       done(isNew);
     }
-    if (isNew) onPut(lane);
+    if (isNew) onPut(consumerOf(pool, lane));
   };
 
   const waitsIn = async (lane: number, run: RunnableRun): Promise<boolean> => {
@@ -54,11 +56,12 @@ export function createPut({ streams, backlog, closing, onPut }: PutOptions): Put
 
   return async (run) => {
     const signal = AbortSignal.any([closing, AbortSignal.timeout(putMs)]);
-    const { lane, other, isBulk } = laneOf(run.owner);
+    const pool = poolOf(run);
+    const { lane, other, isBulk } = laneOf(run.owner, pool);
     let failure: unknown;
     const attempt = async (): Promise<void> => {
       // When runs arrive in bulk, one that is put again may wait in the other lane of its owner.
-      if ((isBulk || !isCalm()) && (await waitsIn(other, run))) return;
+      if ((isBulk || !isCalm(pool)) && (await waitsIn(other, run))) return;
       await publish(lane, run);
     };
     await retry(attempt, {

@@ -2,14 +2,15 @@ import { every, settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import { pause } from '@agent-workflow/kit/retry';
 import type { Msg } from 'nats';
-import type { RunnableRun, RunQueue, TakenRun } from '../../../ports/queue.ts';
-import { isStreamAway, type Streams } from '../client/streams.ts';
+import type { HeldAgents, RunnableRun, RunQueue, TakenRun } from '../../../ports/queue.ts';
+import { lanesOfPool, nameOfPool, olderLanes, poolOf, type Lane } from '../client/pools.ts';
+import { isStreamAway, readStream, type Streams } from '../client/streams.ts';
 import { createBacklog } from './backlog.ts';
 import { createConsumerCheck } from './consumer-check.ts';
-import { createPulls, lanes, type Delivery } from './pulls.ts';
+import { createPulls, type Delivery } from './pulls.ts';
 import { createPut } from './put.ts';
 import { readRun } from './run-message.ts';
-import { createTakers } from './takers.ts';
+import { createTakers, poolsHeld } from './takers.ts';
 
 interface NatsQueueOptions {
   readonly streams: Streams;
@@ -20,8 +21,11 @@ interface NatsQueueOptions {
 
 const ack = '+ACK';
 const nak = '-NAK';
+const nakForLater = '-NAK {"delay":1000000000}';
 const term = '+TERM';
 const retryMs = 100;
+/** Lanes that are known to hold runs. Of those beyond, a worker learns by its pull requests. */
+const maxFilled = 10_000;
 const pullsPerLease = 2;
 /** How long the server may take to close the pull requests of a replica that leaves, in milliseconds. */
 const leaveMs = 1000;
@@ -30,83 +34,126 @@ const leaveMs = 1000;
 export async function openNatsRunQueue({ streams, log, watchMs }: NatsQueueOptions): Promise<RunQueue> {
   const { client, names, settings } = streams;
   const closing = new AbortController();
-  const takers = createTakers(() => pullAll());
-  /** Lanes with waiting runs, in the order of their turns. */
-  const filled = new Set<number>();
+  const takers = createTakers((held) => {
+    serve(held);
+    pullAll();
+  });
+  /** The lanes that runs are taken from here, by their consumers. */
+  const lanes = new Map<string, Lane>();
+  /** The consumers of lanes with waiting runs, in the order of their turns. */
+  const filled = new Set<string>();
   const backlog = createBacklog(streams);
   let hasLeft = false;
 
   /** Requests runs from as many filled lanes as there are takers, in turn, and the next run from every other lane. */
   const pullAll = (): void => {
     if (takers.count() === 0 || hasLeft || closing.signal.aborted || !client.isConnected()) return;
-    let wanted = takers.count() - [...filled].filter(pulls.isOpen).length;
-    for (const lane of [...filled]) {
+    const turns = [...filled].flatMap((consumer) => lanes.get(consumer) ?? []);
+    let wanted = takers.count() - turns.filter(pulls.isOpen).length;
+    for (const lane of turns) {
       if (wanted <= 0) break;
       if (pulls.isOpen(lane)) continue;
       pulls.pullNow(lane);
       wanted--;
     }
-    for (const lane of lanes) if (!filled.has(lane) && !pulls.isOpen(lane)) pulls.pullNext(lane);
+    for (const lane of lanes.values()) if (!filled.has(lane.consumer) && !pulls.isOpen(lane)) pulls.pullNext(lane);
   };
 
-  const toTaken = (message: Msg, run: RunnableRun): TakenRun => {
+  /** What is held here, whose consumers exist or are being created. */
+  const served = new Set<string>();
+  /** Takes runs also from the pools of what a taker holds, once their consumers exist. */
+  const serve = (held: HeldAgents): void => {
+    const added = poolsHeld(held).filter((pool) => !served.has(nameOfPool(pool)));
+    if (added.length === 0) return;
+    for (const pool of added) served.add(nameOfPool(pool));
+    const own = added.flatMap((pool) => lanesOfPool(names, pool));
+    void streams
+      .ensureLanes(own)
+      .catch(() => log.debug({}, 'consumers of the queue could not be created yet; their first pull requests do it'))
+      .then(() => {
+        for (const lane of own) lanes.set(lane.consumer, lane);
+        pullAll();
+      });
+  };
+
+  const toTaken = (message: Msg, run: RunnableRun, isOlder: boolean): TakenRun => {
     let isOpen = true;
-    backlog.take();
+    const pool = poolOf(run);
+    if (!isOlder) backlog.take(pool);
     return {
       run,
       settle: () => {
         if (!isOpen || client.connection.isClosed()) return;
         isOpen = false;
-        backlog.settle();
+        if (!isOlder) backlog.settle(pool);
         message.respond(ack);
       },
     };
   };
 
-  const deliver = ({ lane, message, left }: Delivery): void => {
-    consumers.addDelivery(lane);
-    filled.delete(lane);
-    const give = takers.next();
+  const deliver = ({ consumer, message, left }: Delivery): void => {
+    consumers.addDelivery(consumer);
+    filled.delete(consumer);
     const run = readRun(message);
+    const isOlder = older.has(consumer);
+    const give = run && (isOlder ? takers.any() : takers.next(run));
     // A run that is not taken stays the lane's next one.
-    if (left > 0 || !give) filled.add(lane);
+    if (left > 0 || !give) filled.add(consumer);
     if (!run) {
       log.error({ subject: message.subject }, 'a message of the queue is not a run; it is deleted');
       message.respond(term);
-    } else if (give) give(toTaken(message, run));
-    // Another replica may have a free slot.
-    else message.respond(nak);
+    } else if (give) give(toTaken(message, run, isOlder));
+    // Another replica may have a free slot. Names of pools may share a hash: then the run is one of the other pool's.
+    else message.respond(isOlder || takers.count() === 0 ? nak : nakForLater);
     pullAll();
   };
 
   const pulls = createPulls({
     client,
-    names,
     // The server still delivers to the open pull requests of a worker that freezes. They expire before its lease, also where it
     // froze just before a heartbeat, so that none of its runs comes back to it.
     expiryMs: settings.settleMs / pullsPerLease,
     onDelivery: deliver,
-    onEmpty: (lane) => {
-      filled.delete(lane);
+    onEmpty: (consumer) => {
+      filled.delete(consumer);
       pullAll();
     },
     onFailed: () => void pullSoon(),
     onExpired: pullAll,
-    onMissing: (lane) => {
-      filled.delete(lane);
+    onMissing: (consumer) => {
+      filled.delete(consumer);
+      // The next look finds out whether it is there again.
+      if (older.has(consumer)) {
+        lanes.delete(consumer);
+        return;
+      }
       restoring ??= restore().finally(() => {
         restoring = undefined;
       });
     },
   });
 
-  const consumers = createConsumerCheck({ streams, log, backlog, pulls });
+  const consumers = createConsumerCheck({ streams, log, pulls });
+
+  const older = new Map(olderLanes(names).map((lane) => [lane.consumer, lane]));
+  const ownLanes = (): Lane[] => [...lanes.values()].filter(({ consumer }) => !older.has(consumer));
+
+  /** Takes runs also from the stream of the version before, as long as it is there. */
+  const findOlder = async (): Promise<void> => {
+    const isThere = (await readStream(streams.manager, names.olderRuns)) !== undefined;
+    for (const [consumer, lane] of older) {
+      if (isThere) lanes.set(consumer, lane);
+      else lanes.delete(consumer);
+    }
+  };
 
   const put = createPut({
     ...{ streams, backlog, closing: closing.signal },
     // Without an open pull request only this says that the lane has a run.
-    onPut: (lane) => {
-      if (!pulls.isOpen(lane)) filled.add(lane);
+    onPut: (consumer) => {
+      const lane = lanes.get(consumer);
+      const isAsked = lane !== undefined && pulls.isOpen(lane);
+      if (!isAsked && filled.size < maxFilled) filled.add(consumer);
     },
   });
 
@@ -120,6 +167,7 @@ export async function openNatsRunQueue({ streams, log, watchMs }: NatsQueueOptio
     try {
       await client.connected(closing.signal);
       await streams.ensureRuns();
+      await streams.ensureLanes(ownLanes());
     } catch (error) {
       log.debug({ err: error }, 'the queue could not be created again yet');
     }
@@ -128,12 +176,14 @@ export async function openNatsRunQueue({ streams, log, watchMs }: NatsQueueOptio
 
   const watch = async (): Promise<void> => {
     if (takers.count() === 0 || !client.isConnected()) return;
+    await findOlder();
     pulls.dropOverdue();
     pullAll();
-    await consumers.check();
+    await consumers.check(ownLanes());
   };
 
   await streams.ensureRuns();
+  await findOlder();
   const reconnects = client.onReconnect(() => {
     pulls.dropAll();
     pullAll();
@@ -146,6 +196,7 @@ export async function openNatsRunQueue({ streams, log, watchMs }: NatsQueueOptio
   return {
     enqueue: put,
     waiting: backlog.waiting,
+    backlogs: backlog.backlogs,
     take: takers.take,
 
     leave: async () => {

@@ -13,10 +13,12 @@ export function readRun(message: Msg): RunnableRun | undefined {
   return run && isRun ? { ...withoutTrace(run), ...(trace ? { trace } : {}) } : undefined;
 }
 
-const withoutTrace = ({ owner, threadId, runId, takeoverEpoch }: RunnableRun): RunnableRun => ({
+const withoutTrace = ({ owner, threadId, runId, agent, revision, takeoverEpoch }: RunnableRun): RunnableRun => ({
   owner,
   threadId,
   runId,
+  ...(agent === undefined ? {} : { agent }),
+  ...(revision === undefined ? {} : { revision }),
   ...(takeoverEpoch === undefined ? {} : { takeoverEpoch }),
 });
 

@@ -5,12 +5,14 @@ import type { Decision, Reads, Snapshot, ThreadChanges } from '../../../ports/ch
 import type { ThreadKey } from '../../../ports/record.ts';
 import type { Session, Statement } from '../client/client.ts';
 import { plan, type Plan, type PlanOptions } from './plan.ts';
+import type { Recent } from './recent.ts';
 import { stampsKept, type Seen } from '../rows/rows.ts';
 import { readSight, nothingSeen, type Sight } from './snapshot.ts';
 
 interface ChangeOptions extends PlanOptions {
   readonly session: Session;
   readonly inLine: InLine;
+  readonly recent: Recent;
   /** How long one change is tried, in milliseconds. */
   readonly deadlineMs: number;
   /** Starts reading what `before` will need. It never rejects. */
@@ -32,34 +34,42 @@ interface Made<T> {
 
 /** Makes changes of threads, each one conditional batch that is tried again while another write came first. */
 export function createMakeChange(options: ChangeOptions): ThreadChanges['change'] {
-  const { session, inLine, deadlineMs } = options;
+  const { session, inLine, recent, deadlineMs } = options;
 
   const make = async <T>(key: ThreadKey, reads: Reads, decide: Decide<T>, until: number): Promise<Made<T>> => {
     const attempts = createAttempts<Made<T>>();
     let isSerial = reads.fields === 'all' || reads.undosOfActiveRun !== undefined;
     const ahead = options.ahead(key, reads);
     for (let tries = 1; ; tries += 1) {
-      const isUnseen = tries === 1 && reads.isNewThread === true;
-      const sight = isUnseen
-        ? nothingSeen
-        : await persist(() => readSight(session, key, reads, isSerial), attempts, until);
-      const made = attempts.settle(sight.seen) ?? (await tryChange({ key, decide, sight, attempts, ahead }));
+      const guess = tries > 1 ? undefined : reads.isNewThread === true ? nothingSeen : recent.recall(key, reads);
+      const sight = guess ?? (await persist(() => readSight(session, key, reads, isSerial), attempts, until));
+      const made = attempts.settle(sight.seen) ?? (await tryChange({ key, reads, decide, sight, attempts, ahead }));
       if (made) return made;
       isSerial = true;
       await pauseBetweenTries(tries, until);
     }
   };
 
-  const tryChange = async <T>({ key, decide, sight, attempts, ahead }: Try<T>): Promise<Made<T> | undefined> => {
+  const tryChange = async <T>(given: Try<T>): Promise<Made<T> | undefined> => {
+    const { key, reads, decide, sight, attempts, ahead } = given;
     const { seen, snapshot, isSteady } = sight;
     const decision = conclude(() => decide(snapshot), isSteady);
-    if (!decision?.change) return isSteady ? decision : undefined;
-    const planned = plan({ key, seen, knownRuns: snapshot.runs, change: decision.change }, options);
+    if (!decision?.change) {
+      if (!isSteady) recent.drop(key, false);
+      return isSteady ? decision : undefined;
+    }
+    const { change } = decision;
+    const planned = plan({ key, seen, knownRuns: snapshot.runs, change }, options);
     const made = { reply: decision.reply, plan: planned };
     await options.before(key, planned, ahead);
     const outcome = await tryBatch(session, planned.batch);
     if (outcome === 'unknown') attempts.add({ stamp: planned.stamp, seen: seen.stamp, attempt: made });
-    return outcome === 'applied' ? made : undefined;
+    if (outcome !== 'applied') {
+      recent.drop(key, outcome === 'refused');
+      return undefined;
+    }
+    recent.keep(key, { sight, reads, change, plan: planned });
+    return made;
   };
 
   return async (key, reads, decide) => {
@@ -76,6 +86,7 @@ type Decide<T> = (snapshot: Snapshot) => Decision<T>;
 
 interface Try<T> {
   readonly key: ThreadKey;
+  readonly reads: Reads;
   readonly decide: Decide<T>;
   readonly sight: Sight;
   readonly attempts: Attempts<Made<T>>;

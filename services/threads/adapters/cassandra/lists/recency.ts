@@ -28,7 +28,8 @@ import { hourOf, hourOfSlot, slotOf } from '../rows/times.ts';
 export interface Recency {
   /** Called before the change is written; if it is not written, the hour is listed in vain. */
   readonly announce: (owner: string, head: Head) => Announcement;
-  readonly put: (key: ThreadKey, head: Head, layout: Layout) => Promise<void>;
+  /** `beside` goes in the same request. */
+  readonly put: (key: ThreadKey, head: Head, layout: Layout, beside?: readonly Statement[]) => Promise<void>;
   readonly drop: (key: ThreadKey, layout: Layout) => Promise<void>;
   readonly list: (owner: string, page: RecencyPage) => Promise<readonly ThreadRow[]>;
 }
@@ -57,24 +58,29 @@ export function createRecency({ session, now, aside }: RecencyOptions): Recency 
   const hours = createHours({ session, now, table: 'hours_by_owner', rows });
 
   /** Rows in the slots, all empty but for the one of `listed`. */
-  const write = async (key: ThreadKey, layout: Layout, listed?: Head): Promise<void> => {
+  const write = async (
+    key: ThreadKey,
+    layout: Layout,
+    listed?: Head,
+    beside: readonly Statement[] = [],
+  ): Promise<void> => {
     const present = listed && slotOf(listed.updatedAt);
     const statements = layout.slots.map((slot) => ({
       slot,
       statement: rowOf(key, slot, slot === present ? listed : undefined, layout.listedAt),
     }));
     const [first, ...others] = [...Map.groupBy(statements, ({ slot }) => hourOfSlot(slot)).values()];
-    const put = async (group: typeof first = []): Promise<void> =>
-      session.write(...group.map(({ statement }) => statement));
+    const put = async (group: typeof first = [], more: readonly Statement[] = []): Promise<void> =>
+      session.write(...group.map(({ statement }) => statement), ...more);
     // The present slot comes first: for a moment the list has the thread twice rather than not at all.
-    if (first) await put(first);
-    await Promise.all(others.map(put));
+    if (first) await put(first, beside);
+    await Promise.all(others.map((group) => put(group)));
     for (const [left] of others) if (left) aside(() => hours.prune(key.owner, hourOfSlot(left.slot)));
   };
 
   return {
     announce: (owner, head) => hours.announce(owner, hourOf(head.updatedAt)),
-    put: (key, head, layout) => write(key, layout, head),
+    put: (key, head, layout, beside) => write(key, layout, head, beside),
     drop: (key, layout) => write(key, layout),
     list: (owner, page) => listRecent({ session, hours }, owner, page),
   };

@@ -14,23 +14,33 @@ export interface Log {
   readonly saw?: (rows: readonly Row[]) => void;
 }
 
+/** A part of a log, and the direction in which it is read. */
+interface Part {
+  readonly range: Range;
+  readonly newestFirst?: boolean;
+}
+
 /**
- * The entries from `first` to `last`, ascending, a page at a time. Segments are read before the thread's partition: if the
- * layout is unchanged afterwards, every entry was read.
+ * The entries of a part, a page at a time. Ascending, segments are read before the thread's partition: if the layout is unchanged
+ * afterwards, every entry was read.
  */
-export async function* readEntries(session: Session, log: Log, range: Range): AsyncGenerator<readonly LogEntry[]> {
-  for (const stretch of stretchesOf(log.layout, range)) {
-    for await (const rows of readStretch(session, log, stretch, whole)) {
+export async function* readEntries(session: Session, log: Log, part: Part): AsyncGenerator<readonly LogEntry[]> {
+  for (const stretch of stretchesIn(log.layout, part)) {
+    for await (const rows of readStretch(session, log, stretch, part.newestFirst ? wholeNewestFirst : whole)) {
       yield rows.filter((row) => !isGone(row)).map(toEntry);
     }
   }
 }
 
-/** The position of the entry that has `count` others before it in the range; `undefined` when there are no more. */
-export async function skip(session: Session, log: Log, range: Range, count: number): Promise<number | undefined> {
+/** The position of the entry that has `count` others before it in the part; `undefined` when there are no more. */
+export async function skip(
+  session: Session,
+  log: Log,
+  { count, ...part }: Part & { readonly count: number },
+): Promise<number | undefined> {
   let left = count;
-  for (const stretch of stretchesOf(log.layout, range)) {
-    for await (const rows of readStretch(session, log, stretch, placesOnly)) {
+  for (const stretch of stretchesIn(log.layout, part)) {
+    for await (const rows of readStretch(session, log, stretch, part.newestFirst ? placesNewestFirst : placesOnly)) {
       const there = rows.filter((row) => !isGone(row));
       const found = there[left];
       if (found) return positionOf(found);
@@ -128,6 +138,11 @@ interface Stretch {
   readonly range: Range;
 }
 
+function stretchesIn(layout: Layout, { range, newestFirst }: Part): readonly Stretch[] {
+  const stretches = stretchesOf(layout, range);
+  return newestFirst ? stretches.toReversed() : stretches;
+}
+
 function stretchesOf(layout: Layout, [first, last]: Range): readonly Stretch[] {
   const { rolledTo, width, top, hasOverlays } = layout;
   // A segment and the rows that cover it are merged in memory, so such a stretch is shorter.
@@ -148,6 +163,7 @@ function stretchesOf(layout: Layout, [first, last]: Range): readonly Stretch[] {
 interface Select {
   readonly log: string;
   readonly segment: string;
+  readonly newestFirst?: true;
 }
 
 const ofThread = 'owner = ? AND thread_id = ?';
@@ -161,6 +177,13 @@ const whole: Select = {
   segment: selectSegment('position, message_id, json, version'),
 };
 const placesOnly: Select = { log: selectLog('at, n, message_id'), segment: selectSegment('position, message_id') };
+
+const descending = ({ log, segment }: Select): Select => ({
+  log: `${log} ORDER BY kind DESC, n DESC`,
+  segment: `${segment} ORDER BY position DESC`,
+  newestFirst: true,
+});
+const [wholeNewestFirst, placesNewestFirst] = [descending(whole), descending(placesOnly)];
 
 const selectLogAt = `SELECT at, n, message_id, json, version FROM thread WHERE ${ofThread} AND kind = ${kinds.log} AND n IN ? AND id = ''`;
 const selectSegmentAt = `SELECT position, message_id, json, version FROM segment
@@ -187,7 +210,8 @@ async function* readStretch(
   for await (const page of pages) rows.push(...page);
   const over: Row[] = [];
   for await (const page of pagesOf(session, inLog, { saw })) over.push(...page);
-  yield covered(rows, over);
+  const merged = covered(rows, over);
+  yield select.newestFirst ? merged.toReversed() : merged;
 }
 
 /** What one read of a log may take in memory, in bytes. */

@@ -183,8 +183,8 @@ export function toListed(row: Row): Listed | undefined {
 export const toListedMetadata = (row: Row): Uint8Array | undefined =>
   isNothing(row['metadata']) ? undefined : fromBlob(row['metadata']);
 
-export const fromListed = ({ name, createdAt, updatedAt, newestRun, version, metadata }: Head): string =>
-  JSON.stringify({ name, createdAt, updatedAt, newestRun, version, metadataBytes: metadata?.byteLength ?? 0 });
+export const fromListed = ({ name, createdAt, updatedAt, newestRun, agent, version, metadata }: Head): string =>
+  JSON.stringify({ name, createdAt, updatedAt, newestRun, agent, version, metadataBytes: metadata?.byteLength ?? 0 });
 
 /** As bigint columns take it. */
 export const long = (value: number): bigint => BigInt(value);

@@ -4,7 +4,7 @@
  *
  * `thread` holds a thread in one partition, because a conditional batch covers one table and one partition. Its rows are of the
  * kinds of `kinds`, and a column belongs to the kind that is named beside it. Every column of it is written by conditional batches
- * only, as is every column of `file`. The other tables are written without conditions, except `once`.
+ * only, as is every column of `file` and of `agent`. The other tables are written without conditions, except `once`.
  */
 export const migrations: readonly (readonly string[])[] = [
   [
@@ -135,6 +135,26 @@ export const migrations: readonly (readonly string[])[] = [
        file_id text,
        noted boolean,
        PRIMARY KEY ((owner, thread_id), file_id)
+     )`,
+  ],
+  [
+    `CREATE TABLE IF NOT EXISTS agent (
+       registry int,
+       name text,
+       changes bigint,             -- counts the writes of the row; conditions ask for it
+       routing text,               -- JSON
+       rest text,                  -- JSON
+       PRIMARY KEY ((registry), name)
+     )`,
+    `CREATE TABLE IF NOT EXISTS agent_definition (
+       agent text,
+       revision text,
+       schema_hash text,
+       graph blob,
+       fields blob,
+       tools blob,
+       nodes text,                 -- JSON
+       PRIMARY KEY ((agent, revision), schema_hash)
      )`,
   ],
 ];

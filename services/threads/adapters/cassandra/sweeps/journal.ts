@@ -1,5 +1,5 @@
 import type { ThreadKey } from '../../../ports/record.ts';
-import type { Announcement, Session } from '../client/client.ts';
+import type { Announcement, Session, Statement } from '../client/client.ts';
 import { createRecent } from '../lists/hours.ts';
 import { pagesOf } from '../rows/log.ts';
 import { long, toKey } from '../rows/rows.ts';
@@ -20,10 +20,15 @@ export interface Noted extends ThreadKey {
  */
 export interface Journal {
   readonly note: (thread: ThreadKey, id: string, time: number) => Announcement;
-  /** Marks what was noted for that time as over. */
-  readonly end: (thread: ThreadKey, id: string, time: number) => Promise<void>;
+  /** Marks what was noted for that time as over, once it is written. */
+  readonly end: (thread: ThreadKey, id: string, time: number) => Statement;
   /** Notes that are not known to be over, the oldest bucket first, in buckets that begin at `until` or before. */
   readonly walk: (until: number) => AsyncGenerator<readonly Noted[]>;
+  /**
+   * Notes that are not known to be over, one by one, the oldest bucket first and each bucket by owner, thread and id. They begin behind
+   * `after` in the bucket of its time, and in buckets that begin at `until` or before. Only what is taken is read.
+   */
+  readonly inOrder: (after: ThreadKey & { readonly time: number }, until: number) => AsyncGenerator<Noted>;
   /** Notes that are not known to be over of the buckets from `from` to `until`, both times, unordered. */
   readonly between: (from: number, until: number) => Promise<readonly Noted[]>;
   /** Remembers in memory that the note is over. */
@@ -46,11 +51,12 @@ const endNote =
 const selectBuckets = 'SELECT bucket FROM journal_buckets WHERE topic = ? AND bucket <= ?';
 const selectNotes =
   'SELECT owner, thread_id, id, noted, writetime(noted) AS written FROM journal WHERE topic = ? AND bucket = ?';
+const selectBehind = `${selectNotes} AND (owner, thread_id) > (?, ?)`;
 const dropBucket = 'DELETE FROM journal USING TIMESTAMP ? WHERE topic = ? AND bucket = ?';
 const dropBucketsTo = 'DELETE FROM journal_buckets USING TIMESTAMP ? WHERE topic = ? AND bucket <= ?';
 
 /** So long after a bucket's end most notes have come, and so often it is read again for late ones, in milliseconds. */
-const lateMs = 30_000;
+const lateMs = 10_000;
 const rereadMs = 60_000;
 
 /** So long after a bucket's end a note may still come, and so long after a note the change it is about: clocks and deadlines. */
@@ -68,17 +74,18 @@ export function createJournal({ session, now, topic, bucketMs, isTimely }: Journ
   const isClosed = (bucket: number): boolean => closesAt(bucket) < now();
   const isOver = (noted: Noted): boolean => over.get(noted.bucket)?.has(nameOf(noted)) === true;
 
-  const readNotes = async (bucket: number): Promise<readonly Noted[]> => {
-    const notes: Noted[] = [];
-    for await (const rows of pagesOf(session, { cql: selectNotes, params: [topic, long(bucket)] })) {
+  async function* notesOf(bucket: number, after?: ThreadKey): AsyncGenerator<Noted> {
+    const statement = after
+      ? { cql: selectBehind, params: [topic, long(bucket), after.owner, after.threadId] }
+      : { cql: selectNotes, params: [topic, long(bucket)] };
+    for await (const rows of pagesOf(session, statement)) {
       for (const row of rows) {
         if (row['noted'] !== true) continue;
         const isOld = Number(row['written']) / 1000 + doubtMs < now();
-        notes.push({ ...toKey(row), id: row['id'] as string, bucket, isOld });
+        yield { ...toKey(row), id: row['id'] as string, bucket, isOld };
       }
     }
-    return notes;
-  };
+  }
 
   /** Whether the notes read of a bucket are still valid: when no more can come, and for a while after most have come. */
   const isFresh = (bucket: number, at: number): boolean =>
@@ -88,7 +95,7 @@ export function createJournal({ session, now, topic, bucketMs, isTimely }: Journ
     const known = read.get(bucket);
     const isKept = known !== undefined && isFresh(bucket, known.at);
     const at = isKept ? known.at : now();
-    const notes = (isKept ? known.notes : await readNotes(bucket)).filter((noted) => !isOver(noted));
+    const notes = (isKept ? known.notes : await Array.fromAsync(notesOf(bucket))).filter((noted) => !isOver(noted));
     if (isTimely) read.set(bucket, { notes, at });
     // The bucket is not read again, so what is over in it need not be remembered.
     if (isTimely && closesAt(bucket) < at) over.delete(bucket);
@@ -113,6 +120,25 @@ export function createJournal({ session, now, topic, bucketMs, isTimely }: Journ
     if (isTimely) removed.set(bucket, time);
   };
 
+  /** Removes the buckets that are over, which are passed from the first of the list on. */
+  const createRemover = () => {
+    /** The last of those at the front that are over. */
+    let front: { readonly bucket: number; readonly time: number } | undefined;
+    let isFirst = true;
+    return {
+      pass: async (bucket: number, isDone: boolean, time: number): Promise<void> => {
+        isFirst &&= isDone;
+        if (!isDone) return;
+        if (!removed.has(bucket)) await remove(bucket, time);
+        if (isFirst) front = { bucket, time: Math.min(time, front?.time ?? Infinity) };
+      },
+      // Only from the front on: then all that was removed is one range, which costs a reader nothing.
+      end: async (): Promise<void> => {
+        if (front) await drop(dropBucketsTo, front.bucket, front.time);
+      },
+    };
+  };
+
   return {
     note: ({ owner, threadId }, id, time) => {
       const bucket = bucketOf(time);
@@ -124,29 +150,47 @@ export function createJournal({ session, now, topic, bucketMs, isTimely }: Journ
       };
     },
 
-    end: ({ owner, threadId }, id, time) =>
-      session.write({ cql: endNote, params: [topic, long(bucketOf(time)), owner, threadId, id, endedTtl] }),
+    end: ({ owner, threadId }, id, time) => ({
+      cql: endNote,
+      params: [topic, long(bucketOf(time)), owner, threadId, id, endedTtl],
+    }),
 
     async *walk(until) {
       const buckets = await bucketsTo(session, topic, bucketOf(until));
       forgetOthers(buckets, bucketOf(until));
-      /** The last of those at the front that are over. */
-      let front: { readonly bucket: number; readonly time: number } | undefined;
-      let isFirst = true;
+      const remover = createRemover();
       for (const bucket of buckets) {
         const begun = now();
         const notes = removed.has(bucket) ? [] : await load(bucket);
         yield notes;
-        if (!isClosed(bucket) || !notes.every(isOver)) {
-          isFirst = false;
-          continue;
-        }
-        const time = removed.get(bucket) ?? read.get(bucket)?.at ?? begun;
-        if (!removed.has(bucket)) await remove(bucket, time);
-        if (isFirst) front = { bucket, time: Math.min(time, front?.time ?? Infinity) };
+        const isDone = isClosed(bucket) && notes.every(isOver);
+        await remover.pass(bucket, isDone, removed.get(bucket) ?? read.get(bucket)?.at ?? begun);
       }
-      // Only from the front on: then all that was removed is one range, which costs a reader nothing.
-      if (front) await drop(dropBucketsTo, front.bucket, front.time);
+      await remover.end();
+    },
+
+    async *inOrder(after, until) {
+      const buckets = await bucketsTo(session, topic, bucketOf(until));
+      forgetOthers(buckets, bucketOf(until));
+      const first = bucketOf(after.time);
+      const remover = createRemover();
+      try {
+        for (const bucket of buckets) {
+          const begun = now();
+          const isWhole = bucket > first;
+          let isLeft = !isWhole;
+          if (bucket >= first) {
+            for await (const noted of notesOf(bucket, isWhole ? undefined : after)) {
+              if (isOver(noted)) continue;
+              yield noted;
+              isLeft ||= !isOver(noted);
+            }
+          }
+          await remover.pass(bucket, isClosed(bucket) && !isLeft, begun);
+        }
+      } finally {
+        await remover.end();
+      }
     },
 
     between: async (from, until) => {

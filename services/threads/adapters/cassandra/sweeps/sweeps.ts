@@ -4,7 +4,7 @@ import type { PageLimits, RunRow } from '../../../ports/lists.ts';
 import type { ThreadKey } from '../../../ports/record.ts';
 import type { OpenRun, SleepingRun, ThreadSweeps, WakeMark } from '../../../ports/sweeps.ts';
 import { runBytes } from '../../../record/row-sizes.ts';
-import type { Announcement, Session } from '../client/client.ts';
+import type { Announcement, Session, Statement } from '../client/client.ts';
 import { createJournal, type Journal, type Noted } from './journal.ts';
 import { chunksOf, inTurn } from '../rows/log.ts';
 import type { Plan } from '../change/plan.ts';
@@ -14,8 +14,8 @@ import type { Seen } from '../rows/rows.ts';
 interface Sweeps {
   /** Called before the change is written; if it is not written, the notes are in vain. */
   readonly announce: (key: ThreadKey, plan: Plan) => readonly Announcement[];
-  /** Called after the change: notes which runs it has ended. A sweep finds out what was not noted. */
-  readonly conclude: (key: ThreadKey, plan: Plan) => Promise<void>;
+  /** To be written after the change: which runs it has ended. A sweep finds out what was not noted. */
+  readonly conclude: (key: ThreadKey, plan: Plan) => readonly Statement[];
   readonly listOpenRuns: (page: PageLimits & { readonly after?: string | undefined }) => Promise<readonly OpenRun[]>;
   readonly listSleepingRuns: ThreadSweeps['listSleepingRuns'];
   readonly listDeleting: (limit: number) => Promise<readonly ThreadKey[]>;
@@ -87,15 +87,13 @@ export function createSweeps({ session, now, readHead, readRun }: SweepsOptions)
       ...(isNewHour ? [idle.note(key, '', head.updatedAt)] : []),
     ],
 
-    conclude: async (key, { runs }) => {
-      await inTurn(
-        runs.filter(({ status }) => !isOpen(status)),
-        ({ runId, createdAt }) => open.end(key, runId, createdAt),
-      );
-      await inTurn(runs, async ({ runId, status, wakeAt }) => {
-        if (wakeAt !== undefined && status !== 'sleeping') await sleeping.end(key, toWakeId({ wakeAt, runId }), wakeAt);
-      });
-    },
+    conclude: (key, { runs }) =>
+      runs.flatMap(({ runId, status, createdAt, wakeAt }) => [
+        ...(isOpen(status) ? [] : [open.end(key, runId, createdAt)]),
+        ...(wakeAt === undefined || status === 'sleeping'
+          ? []
+          : [sleeping.end(key, toWakeId({ wakeAt, runId }), wakeAt)]),
+      ]),
 
     listOpenRuns: async ({ limit, after = '', bytes }) => {
       const notes = new Map<string, Noted>();

@@ -1,0 +1,161 @@
+import { status, type Metadata, type Server, type ServerDuplexStream, type StatusObject } from '@grpc/grpc-js';
+import { sizes } from '@agent-workflow/kit/sizes';
+import { errorKey, notBegunKey } from './status.ts';
+import {
+  asBytes,
+  bytesOf,
+  exchangePath,
+  repliesCodec,
+  requestsCodec,
+  type StreamedReply,
+  type StreamedRequest,
+  type Requests,
+} from './call-messages.ts';
+import { createOutbox } from './outbox.ts';
+
+/** An RPC as it is answered on a stream. */
+export interface StreamedRpc {
+  readonly deserialize: (message: Buffer) => object;
+  readonly serialize: (reply: object) => Buffer;
+  /** Answers in the request context that the call names. */
+  readonly answer: (call: StreamedCall) => Promise<object>;
+  readonly refuse: (error: unknown) => Partial<StatusObject>;
+}
+
+interface StreamedCall {
+  readonly request: object;
+  readonly context: Readonly<Record<string, string>>;
+  /** Milliseconds since 1970 UTC. */
+  readonly deadline: number;
+  /** Fires when the caller leaves, or its stream is lost. */
+  readonly signal: AbortSignal;
+}
+
+interface ServeCallsOptions {
+  readonly rpcOf: (path: string) => StreamedRpc | undefined;
+  /** Says no to a caller that is not one of ours, with this status. */
+  readonly refusalOf: (metadata: Metadata) => Partial<StatusObject> | undefined;
+}
+
+/** A stream with more calls under way than this reads no further until some are answered; so does one with more bytes that wait. */
+const maxOpen = 2000;
+const maxWaitingBytes = 4 * 1024 * 1024;
+
+/** Adds the RPC that carries calls to a server. @returns what asks every client to end its streams, which the server needs to end. */
+export function serveCalls(server: Server, { rpcOf, refusalOf }: ServeCallsOptions): () => void {
+  const streams = new Set<() => void>();
+  let isLeaving = false;
+  const definition = {
+    ...{ path: exchangePath, requestStream: true, responseStream: true, requestSerialize: asBytes },
+    ...{ requestDeserialize: asBytes, responseSerialize: asBytes, responseDeserialize: asBytes },
+  };
+  server.addService(
+    { exchange: definition },
+    {
+      exchange: (stream: ServerDuplexStream<Buffer, Buffer>) => {
+        const refused = refusalOf(stream.metadata);
+        if (refused) {
+          stream.emit('error', refused);
+          return;
+        }
+        const retire = answerAll(stream, rpcOf, () => streams.delete(retire));
+        streams.add(retire);
+        if (isLeaving) retire();
+      },
+    },
+  );
+  return () => {
+    isLeaving = true;
+    for (const retire of streams) retire();
+  };
+}
+
+/** Answers the calls of one stream. @returns what asks its client to end it. */
+function answerAll(
+  stream: ServerDuplexStream<Buffer, Buffer>,
+  rpcOf: ServeCallsOptions['rpcOf'],
+  onOver: () => void,
+): () => void {
+  const open = new Map<number, AbortController>();
+  let isOver = false;
+
+  const outbox = createOutbox<StreamedReply>((replies, onTaken) => {
+    if (isOver) return;
+    stream.write(repliesCodec.encode({ replies }), () => {
+      onTaken();
+      goOn();
+    });
+  });
+  const isFull = (): boolean => open.size >= maxOpen || outbox.waitingBytes() >= maxWaitingBytes;
+  const goOn = (): void => {
+    if (stream.isPaused() && !isFull()) stream.resume();
+  };
+  const reply = (sent: StreamedReply): void => {
+    if (!open.delete(sent.id) || isOver) return;
+    outbox.add(sent, sent.message?.byteLength ?? 0);
+    goOn();
+  };
+  const leave = (): void => {
+    isOver = true;
+    onOver();
+    for (const controller of open.values()) controller.abort();
+    open.clear();
+  };
+  const begin = ({ id, path, message, timeoutMs, context }: StreamedRequest): void => {
+    const controller = new AbortController();
+    open.set(id, controller);
+    const rpc = rpcOf(path);
+    if (!rpc) {
+      reply({ id, code: status.UNIMPLEMENTED });
+      return;
+    }
+    const fail = (error: unknown): void => reply({ id, ...toReply(rpc.refuse(error)) });
+    let request: object;
+    try {
+      request = rpc.deserialize(bytesOf(message as Buffer));
+    } catch {
+      reply({ id, code: status.INTERNAL, details: 'the request cannot be read' });
+      return;
+    }
+    const { signal } = controller;
+    rpc
+      .answer({ request, context, deadline: Date.now() + timeoutMs, signal })
+      .then((value) => reply(toAnswer(id, rpc.serialize(value))))
+      .catch(fail);
+  };
+  const receive = ({ requests, cancelled }: Required<Requests>): void => {
+    for (const request of requests) begin(request);
+    for (const id of cancelled) {
+      open.get(id)?.abort();
+      open.delete(id);
+    }
+    if (isFull()) stream.pause();
+  };
+
+  stream.on('data', (bytes: Buffer) => {
+    try {
+      receive(requestsCodec.decode(bytes));
+    } catch {
+      stream.emit('error', { code: status.INVALID_ARGUMENT, details: 'the requests cannot be read' });
+    }
+  });
+  stream.on('end', () => {
+    leave();
+    stream.end();
+  });
+  stream.on('cancelled', leave);
+  stream.on('error', leave);
+  stream.write(repliesCodec.encode({}));
+  return () => {
+    if (!isOver) stream.write(repliesCodec.encode({ leaving: true }));
+  };
+}
+
+const toAnswer = (id: number, message: Buffer): StreamedReply =>
+  message.byteLength > sizes.rpc ? { id, code: status.RESOURCE_EXHAUSTED } : { id, message };
+
+function toReply({ code = status.UNKNOWN, details = '', metadata }: Partial<StatusObject>): Omit<StreamedReply, 'id'> {
+  const [error] = metadata?.get(errorKey) ?? [];
+  const notBegun = (metadata?.get(notBegunKey).length ?? 0) > 0;
+  return { code, details, notBegun, ...(Buffer.isBuffer(error) && { error }) };
+}

@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import { isServiceError } from '@agent-workflow/kit/errors';
+import { ConfigError } from '@agent-workflow/kit/env';
+import { nodeNames } from '@agent-workflow/graph/build/graph';
+import { within } from '@agent-workflow/protos/call';
+import type {
+  AgentCalls,
+  AgentRouting,
+  RegisterRevisionRequest,
+  RegisteredAgent,
+} from '@agent-workflow/protos/threads';
+import type { Agent, Agents } from '../record/agents.ts';
+import { describeGraph, describeTools } from './agents.ts';
+
+const callTimeoutMs = 30_000;
+
+/** What is registered of an agent. The hash names all of it, so that two builds that differ for callers never share a revision. */
+function definitionOf({ graph }: Agent): Pick<RegisterRevisionRequest, 'definition' | 'schemaHash'> {
+  const { graphJson, fieldsJson } = describeGraph(graph);
+  const definition = { graphJson, fieldsJson, toolsJson: describeTools(graph), nodes: nodeNames(graph).names };
+  const hash = createHash('sha256');
+  for (const part of [graphJson, fieldsJson, definition.toolsJson, Buffer.from(JSON.stringify(definition.nodes))])
+    hash.update(`${String(part.byteLength)}\n`).update(part);
+  return { definition, schemaHash: hash.digest('hex') };
+}
+
+/** Who serves new runs after a registration: the revision that is registered, or the one that does now. */
+export type RoutingChoice = 'auto' | 'none';
+
+/**
+ * Registers each agent of this process at its revision. With `auto` new runs go to it, unless another process has changed the routing
+ * since this call began. A second call changes nothing.
+ * @throws Conflict when the revision is registered with another schema, or the routing has changed meanwhile.
+ */
+export async function registerAgents(
+  { list, revision }: Pick<Agents, 'list'> & { readonly revision: string },
+  threads: AgentCalls,
+  choice: RoutingChoice,
+): Promise<readonly RegisteredAgent[]> {
+  const routings = new Map<string, AgentRouting>();
+  for (const { name } of list) {
+    const known = await registered(threads, name);
+    if (known) routings.set(name, known.routing);
+  }
+  const all: RegisteredAgent[] = [];
+  for (const agent of list) {
+    const { name, description } = agent;
+    const request: RegisterRevisionRequest = {
+      ...{ agent: name, revision, ...definitionOf(agent) },
+      ...(description === undefined ? {} : { description }),
+      ...(choice === 'auto' ? { makeCurrent: { version: routings.get(name)?.version ?? 0 } } : {}),
+    };
+    all.push(await threads.registerRevision(request, within(callTimeoutMs)));
+  }
+  return all;
+}
+
+async function registered(threads: AgentCalls, agent: string): Promise<RegisteredAgent | undefined> {
+  try {
+    return await threads.getRegisteredAgent({ agent }, within(callTimeoutMs));
+  } catch (error) {
+    if (isServiceError(error, 'NotFound')) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Compares the agents of this process with what is registered.
+ * @returns the names of the agents whose revision is not registered yet.
+ * @throws ConfigError when a revision is registered with another schema: two different builds have one name.
+ */
+export async function unregisteredAgents(
+  { list, revision }: Pick<Agents, 'list'> & { readonly revision: string },
+  threads: AgentCalls,
+): Promise<readonly string[]> {
+  const missing: string[] = [];
+  for (const agent of list) {
+    const known = await registered(threads, agent.name);
+    const same = known?.revisions.find((one) => one.revision === revision);
+    if (!same) missing.push(agent.name);
+    else if (same.schemaHash !== definitionOf(agent).schemaHash)
+      throw new ConfigError(
+        `AGENT_REVISION: revision "${revision}" of agent "${agent.name}" is registered with another schema: name this build by another revision`,
+      );
+  }
+  return missing;
+}
+
+/** The revisions that have served runs and get no more: only a process that holds them continues those runs. */
+export const leftBehind = (agents: readonly RegisteredAgent[]): readonly string[] =>
+  agents.flatMap(({ agent, revisions }) =>
+    revisions.filter(({ state }) => state === 'draining').map(({ revision }) => `${agent} ${revision}`),
+  );

@@ -1,0 +1,26 @@
+import { ConfigError, readEnv, type Env } from '@agent-workflow/kit/env';
+import { toSecurity } from '@agent-workflow/runtime/process';
+import { readServiceFile } from '@agent-workflow/runtime/service-file';
+import { connect } from '@agent-workflow/protos/wire/connect';
+import { loadAgents } from './agents/load.ts';
+import { registerAgents, type RoutingChoice } from './api/registration.ts';
+import { registrationSettings } from './config.ts';
+
+/**
+ * Registers the agents of `service.json` at `AGENT_REVISION` with the threads service of a cluster. A second call changes nothing.
+ * @returns a line for each agent.
+ * @throws ConfigError for what the environment or the file lacks; Conflict when the revision is registered with another schema, or the
+ * routing has changed since the call began.
+ */
+export async function registerFrom(env: Env, choice: RoutingChoice): Promise<readonly string[]> {
+  const values = readEnv(registrationSettings, env);
+  const { AGENT_REVISION: revision, THREADS_ADDRESS: address } = values;
+  if (revision === undefined) throw new ConfigError('AGENT_REVISION must be set to register agents');
+  const { list } = await loadAgents(readServiceFile(values.SERVICE_CONFIG));
+  if (list.length === 0) throw new ConfigError('service.json names no agent');
+  await using threads = connect('threads', address, toSecurity(values));
+  const agents = await registerAgents({ list, revision }, threads, choice);
+  return agents.map(({ agent, routing: { version, current = 'none' } }) =>
+    [`agent ${agent}`, `revision ${revision}`, `current ${current}`, `routing version ${String(version)}`].join(', '),
+  );
+}

@@ -1,0 +1,80 @@
+import { fromUnknown } from '@agent-workflow/kit/errors';
+import { ConfigError } from '@agent-workflow/kit/env';
+import { every } from '@agent-workflow/kit/life';
+import type { Log } from '@agent-workflow/kit/log';
+import type { AgentCalls } from '@agent-workflow/protos/threads';
+import { leftBehind, registerAgents, unregisteredAgents } from './api/registration.ts';
+import type { Agents } from './record/agents.ts';
+
+interface RegistrationOptions {
+  readonly agents: Agents;
+  readonly threads: AgentCalls;
+  readonly log: Log;
+  /** Whether no other process holds agents: then this one registers its own, and new runs go to them. */
+  readonly isOnly: boolean;
+  /** Time between two checks while a revision is not registered, in milliseconds; a minute when absent. */
+  readonly checkMs?: number;
+}
+
+const minuteMs = 60_000;
+
+/**
+ * Registers the agents of the only process that holds any. Other processes check that what they hold is what is registered. A revision
+ * that is not registered yet stops no start: a deployment may register it once its pods are ready, and no run waits for it before. It is
+ * checked again until it is there. Agents without a revision are neither registered nor checked.
+ * @throws ConfigError when the revision is registered with another schema.
+ */
+export async function openRegistration(options: RegistrationOptions): Promise<AsyncDisposable> {
+  const { agents, isOnly, checkMs = minuteMs } = options;
+  const { list, revision } = agents;
+  if (revision === undefined || list.length === 0) return nothingOpen;
+  const held = { list, revision };
+  if (isOnly) {
+    await register(options, held);
+    return nothingOpen;
+  }
+  if (await isRegistered(options, held)) return nothingOpen;
+  return checkAgain({ ...options, checkMs }, held);
+}
+
+type Held = Pick<Agents, 'list'> & { readonly revision: string };
+
+const nothingOpen: AsyncDisposable = { [Symbol.asyncDispose]: () => Promise.resolve() };
+
+async function register({ threads, log }: RegistrationOptions, held: Held): Promise<void> {
+  try {
+    const revisions = leftBehind(await registerAgents(held, threads, 'auto'));
+    if (revisions.length === 0) return;
+    log.warn({ revisions }, 'runs of earlier revisions wait for a process that holds them, or for their retirement');
+  } catch (error) {
+    // Names and schemas are the operator's to change.
+    const { code, message } = fromUnknown(error);
+    if (code === 'Conflict' || code === 'Invalid')
+      throw new ConfigError(`AGENT_REVISION: ${message}`, { cause: error });
+    throw error;
+  }
+}
+
+/** @throws ConfigError when the revision is registered with another schema. */
+async function isRegistered({ threads, log }: RegistrationOptions, held: Held): Promise<boolean> {
+  try {
+    const names = await unregisteredAgents(held, threads);
+    if (names.length === 0) return true;
+    log.warn({ agents: names, revision: held.revision }, 'a revision is not registered: no run is given to it yet');
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+    log.warn({ err: error }, 'it could not be checked whether the agents are registered; it is checked again');
+  }
+  return false;
+}
+
+function checkAgain(options: RegistrationOptions & { readonly checkMs: number }, held: Held): AsyncDisposable {
+  const { log, checkMs } = options;
+  let isDone = false;
+  const check = async (): Promise<void> => {
+    if (!isDone) isDone = await isRegistered(options, held);
+  };
+  return every(checkMs, check, (error) => {
+    log.error({ err: error }, 'this process holds another build than the one that is registered');
+  });
+}

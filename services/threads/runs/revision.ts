@@ -1,0 +1,74 @@
+import { defaultAgent } from '@agent-workflow/kit/agents';
+import { isRetired, revisionFor } from '../agents/routing.ts';
+import type { RoutingsByAgent } from '../agents/routings.ts';
+import type { Head, RunRecord, ThreadKey } from '../ports/record.ts';
+import { agentOf } from '../record/head.ts';
+
+/** What decides which revision serves a run. */
+export interface Serving {
+  readonly thread: ThreadKey;
+  readonly routings: RoutingsByAgent;
+}
+
+/** The head with this revision for the run that holds the thread. */
+function withRevision({ revision: _, ...head }: Head, revision: string | undefined): Head {
+  return revision === undefined ? head : { ...head, revision };
+}
+
+/**
+ * Fixes the revision of the run that is about to hold the thread. A run that answers goes to the revision that asked, as long as that is
+ * not retired; any other goes where its agent is routed.
+ */
+export function fixRevision(
+  head: Head,
+  { thread, routings }: Serving,
+  { answers }: { readonly answers: boolean },
+): Head {
+  const agent = agentOf(head) ?? defaultAgent;
+  const routing = routings.get(agent);
+  const { lastRevision } = head;
+  const goesBack = answers && lastRevision !== undefined && !isRetired(routing, lastRevision);
+  return withRevision(head, goesBack ? lastRevision : revisionFor(routing, thread, agent));
+}
+
+/**
+ * Fixes the revision of the run that got the thread at the end of the run before it. Its input is not read here: while the thread waits for
+ * answers, that run is taken for one that answers, so that the node that asked is there.
+ */
+export function fixNextRevision(head: Head, serving: Serving): Head {
+  if (head.activeRun === undefined) return head;
+  return fixRevision(head, serving, { answers: head.interruptedRun !== undefined || head.openCalls.length > 0 });
+}
+
+/** The head with the revision of a run that begins noted for the answers to what that run may ask. */
+export function noteRevision({ lastRevision: _, ...head }: Head): Head {
+  return head.revision === undefined ? head : { ...head, lastRevision: head.revision };
+}
+
+/** The run with the revision that the head of its thread has for it. */
+export function servedRun({ revision: _, ...run }: RunRecord, { revision }: Pick<Head, 'revision'>): RunRecord {
+  return revision === undefined ? run : { ...run, revision };
+}
+
+/** Whether a worker may claim the run that holds the thread: its own revision, and every run without one. */
+export const mayServe = (worker: string | undefined, { revision }: Pick<Head, 'revision'>): boolean =>
+  revision === undefined || revision === worker;
+
+/** What becomes of a run that holds its thread, as to its revision. */
+interface Settled {
+  /** The head with the revision that the run has now. */
+  readonly head: Head;
+  readonly isMoved: boolean;
+  /** The revision is retired, and the run has steps of it: no other can continue them. */
+  readonly isLost: boolean;
+}
+
+/** A run of a retired revision moves to where its agent is routed, unless it has committed a step. */
+export function settleRevision(head: Head, run: RunRecord, serving: Serving): Settled {
+  const { revision } = head;
+  const routing = serving.routings.get(agentOf(head) ?? defaultAgent);
+  if (revision === undefined || !isRetired(routing, revision)) return { head, isMoved: false, isLost: false };
+  const hasCommits = head.foundVersion !== undefined && !run.input && head.step > 0;
+  if (hasCommits) return { head, isMoved: false, isLost: true };
+  return { head: fixRevision(head, serving, { answers: false }), isMoved: true, isLost: false };
+}

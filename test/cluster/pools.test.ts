@@ -1,0 +1,93 @@
+import test from 'ava';
+import { shareWithin } from '../quantiles.ts';
+import { createClient, user, type Chunk } from '../servers/client.ts';
+import { withCluster } from '../servers/cluster-suite.ts';
+import { agentAt } from '../servers/standalone.ts';
+
+/** Each worker process holds one of the agents; the API knows both. */
+const path = agentAt('working');
+const service = { agent: undefined, agents: { support: path, billing: path }, default_agent: 'support' };
+const workers = [{ support: path }, { billing: path }].map((agents) => ({ agent: undefined, agents }));
+
+const options = {
+  agent: null,
+  ...{ service, workers, gateways: 1, threads: 1, executions: 1 },
+  env: { RATE_LIMIT_REQUESTS: '0' },
+};
+
+const waiting = 1000;
+const measured = 300;
+const atOnce = 8;
+
+withCluster(test, options, (cluster) => {
+  const client = (): ReturnType<typeof createClient> => createClient(cluster().urls[0] ?? '');
+  const bodyFor = (agent: string): object => ({ messages: [user('go')], config: { agent } });
+
+  /** The process that a run of the agent was executed in. */
+  const pidOf = async (agent: string): Promise<number> => {
+    const { status, body } = await client().send('POST', '/v1/graph/invoke', bodyFor(agent));
+    if (status !== 200) throw new Error(JSON.stringify(body));
+    return Number(/"text":"(\d+)"/.exec(JSON.stringify(body))?.[1]);
+  };
+
+  const timesOf = async (agent: string): Promise<number[]> => {
+    const times: number[] = [];
+    for (let turn = 0; turn < measured; turn++) {
+      const begun = performance.now();
+      await pidOf(agent);
+      times.push(performance.now() - begun);
+    }
+    return times;
+  };
+
+  test.serial('the runs of each agent are executed by the worker that holds it', async (t) => {
+    const [support, billing] = cluster().workers;
+    for (let turn = 0; turn < 10; turn++) {
+      t.is(await pidOf('support'), support?.pid() ?? 0);
+      t.is(await pidOf('billing'), billing?.pid() ?? 0);
+    }
+  });
+
+  test.serial('a thousand runs of an agent without a worker delay no other agent’s, and none is lost', async (t) => {
+    t.timeout(240_000);
+    const [, billing] = cluster().workers;
+    await timesOf('support');
+    const before = await timesOf('support');
+    t.is(await billing?.stop(), 0);
+    const turns = Array.from({ length: waiting }, (_, turn) => turn).values();
+    const runs: string[] = [];
+    await Promise.all(
+      Array.from({ length: atOnce }, async () => {
+        for (const _ of turns) {
+          const { status, body } = await client().send('POST', '/v1/runs', bodyFor('billing'));
+          t.is(status, 202);
+          runs.push((body.data as { run_id: string }).run_id);
+        }
+      }),
+    );
+    const beside = await timesOf('support');
+    const figures = [before, beside].map((times) => [0.5, 0.99].map((share) => shareWithin(times, share)));
+    const [[median = 0, slow = 0] = [], [medianBeside = 0, slowBeside = 0] = []] = figures;
+    t.log(
+      `p50 ${median.toFixed(1)} → ${medianBeside.toFixed(1)} ms, p99 ${slow.toFixed(1)} → ${slowBeside.toFixed(1)} ms`,
+    );
+    // The machine is shared: what is behind a thousand runs would wait for seconds.
+    t.true(medianBeside < 1.5 * median + 10);
+    t.true(slowBeside < 2 * slow + 50);
+
+    const following = Array.fromAsync(client().stream(bodyFor('billing')));
+    await billing?.start();
+    const chunks: readonly Chunk[] = await following;
+    const numbers = chunks.map(({ id }) => Number(id.split(':').at(-1)));
+    t.deepEqual(
+      numbers,
+      numbers.map((_, index) => index + 1),
+    );
+    t.true(JSON.stringify(chunks).includes(String(billing?.pid())));
+    for (const runId of runs) {
+      const { status, body } = await client().send('GET', `/v1/runs/${runId}/wait`);
+      t.is(status, 200);
+      t.true(JSON.stringify(body).includes(String(billing?.pid())));
+    }
+  });
+});

@@ -1,0 +1,99 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import test, { type ExecutionContext } from 'ava';
+import type { Threads } from '@agent-workflow/protos/threads';
+import { openWireServer } from '@agent-workflow/protos/wire/serve';
+import { openSqliteThreadStore } from '@agent-workflow/threads/adapters/sqlite/store';
+import { createThreads } from '@agent-workflow/threads/threads';
+import { call } from '../contract/thread-calls.ts';
+
+const main = fileURLToPath(new URL('../../services/command/main.ts', import.meta.url));
+const graph = new URL('../../services/graph/index.ts', import.meta.url).href;
+
+interface Ended {
+  readonly code: number;
+  readonly printed: string;
+}
+
+interface Project {
+  readonly threads: Threads;
+  /** Makes the one agent a graph of one node of this name. */
+  readonly build: (node: string) => Promise<void>;
+  readonly register: (env: Readonly<Record<string, string>>, ...args: readonly string[]) => Promise<Ended>;
+}
+
+/** A project with an agent, and a threads service that listens. */
+async function openProject(t: ExecutionContext): Promise<Project> {
+  const folder = await mkdtemp(join(tmpdir(), 'register-'));
+  const store = openSqliteThreadStore({ path: ':memory:' });
+  const server = await openWireServer(['threads'], {
+    ...{ host: '127.0.0.1', port: 0, drainMs: 100 },
+    onFailure: (error) => t.log(error.message),
+  });
+  t.teardown(async () => {
+    await server[Symbol.asyncDispose]();
+    await store[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true });
+  });
+  const threads = createThreads({ store });
+  server.provide('threads', threads);
+  await writeFile(join(folder, 'service.json'), JSON.stringify({ agents: { support: './agent.ts:graph' } }));
+  return {
+    threads,
+    build: async (node) =>
+      writeFile(
+        join(folder, 'agent.ts'),
+        `import { START, StateGraph } from '${graph}';
+         export const graph = new StateGraph({}).addNode('${node}', () => undefined).addEdge(START, '${node}').compile();`,
+      ),
+    register: async (given, ...args) =>
+      new Promise((resolve) => {
+        const env = { ...process.env, THREADS_ADDRESS: server.address, ...given };
+        execFile(process.execPath, [main, 'agents', 'register', ...args], { cwd: folder, env }, (error, out, err) => {
+          resolve({ code: typeof error?.code === 'number' ? error.code : 0, printed: out + err });
+        });
+      }),
+  };
+}
+
+const routingOf = async (threads: Threads): Promise<unknown> =>
+  (await threads.getRegisteredAgent({ agent: 'support' }, call())).routing;
+
+test('agents are registered and get new runs, and the same command given again changes nothing', async (t) => {
+  const { threads, build, register } = await openProject(t);
+  await build('one');
+  for (const _ of ['first', 'again']) {
+    const { code, printed } = await register({ AGENT_REVISION: 'v1' });
+    t.is(code, 0, printed);
+    t.regex(printed, /^agent support, revision v1, current v1, routing version 1\n$/);
+  }
+  t.deepEqual(await routingOf(threads), { version: 1, current: 'v1' });
+});
+
+test('without routing new runs stay where they are', async (t) => {
+  const { threads, build, register } = await openProject(t);
+  await build('one');
+  await register({ AGENT_REVISION: 'v1' });
+  await build('two');
+  const { code, printed } = await register({ AGENT_REVISION: 'v2' }, '--routing', 'none');
+  t.is(code, 0, printed);
+  t.deepEqual(await routingOf(threads), { version: 1, current: 'v1' });
+  const { nodes } = await threads.getRevision({ agent: 'support', revision: 'v2' }, call());
+  t.deepEqual(nodes, ['two']);
+});
+
+test('another build under a registered revision is refused, as are a missing revision and an unknown routing', async (t) => {
+  const { threads, build, register } = await openProject(t);
+  await build('one');
+  t.regex((await register({ AGENT_REVISION: '' })).printed, /AGENT_REVISION must be set/);
+  t.is((await register({ AGENT_REVISION: 'v1' }, '--routing', 'some')).code, 2);
+  await register({ AGENT_REVISION: 'v1' });
+  await build('two');
+  const { code, printed } = await register({ AGENT_REVISION: 'v1' });
+  t.is(code, 1);
+  t.regex(printed, /revision "v1" of agent "support" is registered with another schema/);
+  t.deepEqual(await routingOf(threads), { version: 1, current: 'v1' });
+});
