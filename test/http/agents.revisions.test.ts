@@ -5,7 +5,7 @@ import test, { type ExecutionContext } from 'ava';
 import { createClient, user, type Client } from '../servers/client.ts';
 import { openEmbedded } from '../servers/embedded.ts';
 import { openGate } from '../servers/gate.ts';
-import { agentAt } from '../servers/standalone.ts';
+import { agentAt, testedAgent } from '../servers/standalone.ts';
 import { embeddedOnly } from './shape.ts';
 import { twoAgents } from './two-agents.ts';
 
@@ -87,7 +87,7 @@ embeddedOnly(test, 'another build under a registered revision does not start, an
   }
   await t.throwsAsync(openEmbedded('clerk', env), {
     name: 'ConfigError',
-    message: /AGENT_REVISION: revision "v1" of agent "default" is registered with another schema/,
+    message: new RegExp(`AGENT_REVISION: revision "v1" of agent "${testedAgent}" is registered with another schema`),
   });
 });
 
