@@ -31,6 +31,8 @@ export interface Execution {
   readonly listAgents: (request: ListAgentsRequest, call: Call) => Promise<ListAgentsReply>;
   /** One agent with its graph. NotFound when there is none of the name. */
   readonly getAgent: (request: GetAgentRequest, call: Call) => Promise<Agent>;
+  /** The open runs of each agent and revision, as the sweeps of this replica found them last. */
+  readonly countOpenRuns: (request: CountOpenRunsRequest, call: Call) => Promise<CountOpenRunsReply>;
   /** The parts that this replica needs and that fail for now. It replies also while they fail. */
   readonly getHealth: (request: GetHealthRequest, call: Call) => Promise<ExecutionHealth>;
   /** Passes each given field through its reducer, like an update of a node, and returns the whole state. */
@@ -52,6 +54,7 @@ export const executionRetries: Readonly<Record<keyof Execution, RetryRule>> = {
   getGraph: { retry: 'safe', takesLong: false },
   listAgents: { retry: 'safe', takesLong: false },
   getAgent: { retry: 'safe', takesLong: false },
+  countOpenRuns: { retry: 'safe', takesLong: false },
   getHealth: { retry: 'safe', takesLong: false },
   updateState: { retry: 'attempt', takesLong: false },
   deleteThread: { retry: 'attempt', takesLong: true },
@@ -236,6 +239,24 @@ export interface Agent {
   readonly toolsJson: Uint8Array;
   /** Not set in lists. */
   readonly graph?: Graph;
+}
+
+export type CountOpenRunsRequest = Readonly<Record<string, never>>;
+
+export interface CountOpenRunsReply {
+  /** Every agent and revision that one of the last two whole sweeps found a run of. */
+  readonly counts: readonly OpenRuns[];
+  /** When the earlier of the last two whole sweeps began, in milliseconds since 1970. Absent until there were two. */
+  readonly twoSweepsSince?: number;
+}
+
+/** Runs that wait for a worker or are driven. */
+export interface OpenRuns {
+  readonly agent: string;
+  /** Absent: runs that any worker of the agent may serve, or whose revision is not decided. */
+  readonly revision?: string;
+  /** What the last sweep found. */
+  readonly runs: number;
 }
 
 export type GetHealthRequest = Readonly<Record<string, never>>;

@@ -354,6 +354,8 @@ export interface AgentRevision {
   readonly schemaHash: string;
   /** The share of the threads whose new runs it serves, from 0 to 100. */
   readonly percent: number;
+  /** When new runs were last routed away from it, in milliseconds since 1970. Absent while it serves them, and where that is not known. */
+  readonly unroutedAt?: number;
 }
 
 export interface GetRegisteredAgentRequest {

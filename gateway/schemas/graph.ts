@@ -174,7 +174,7 @@ const revisionMeanings: Readonly<Record<RevisionState, string>> = {
   current: 'serves new runs',
   ramping: 'serves the new runs of a share of the threads',
   draining: 'gets no new runs and serves those that it has',
-  drained: 'has served its last run',
+  drained: 'gets no new runs, and has none that waits for a worker or is driven',
   retired: 'was taken out of use for good',
 };
 
@@ -206,6 +206,9 @@ const revision = objectOf('AgentRevision', 'One immutable build of an agent.', {
   state: words(revisionStates, { description: 'Which runs it serves', meanings: revisionMeanings }),
   percent: described(Type.Number(), 'The share of the threads whose new runs it serves, in percent'),
   registered_at: time('When it was registered'),
+  open_runs: Type.Optional(
+    count('Runs that wait for a worker of it or are driven, some seconds ago; absent where they are not counted'),
+  ),
 });
 
 /** Absent where the agent is not registered. */

@@ -35,6 +35,7 @@ async function withStream(use: (events: AsyncIterator<RunEvents>, service: Servi
     listAgents: notUsed,
     getAgent: notUsed,
     getHealth: notUsed,
+    countOpenRuns: notUsed,
     stopRun: notUsed,
     checkTools: notUsed,
     updateState: notUsed,

@@ -43,6 +43,7 @@ function createExecution(status: EndStatus) {
     listAgents: notUsed,
     getAgent: notUsed,
     getHealth: notUsed,
+    countOpenRuns: notUsed,
   };
   return { execution, started };
 }

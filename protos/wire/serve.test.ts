@@ -24,6 +24,7 @@ const idle: Execution = {
   listAgents: notUsed,
   getAgent: notUsed,
   getHealth: notUsed,
+  countOpenRuns: notUsed,
   stopRun: notUsed,
   checkTools: notUsed,
   updateState: notUsed,

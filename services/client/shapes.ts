@@ -103,6 +103,8 @@ export interface AgentRegistration {
 interface AgentRevision {
   readonly revision: string;
   readonly state: 'registered' | 'current' | 'ramping' | 'draining' | 'drained' | 'retired';
+  /** Runs that wait for a worker of it or are driven, some seconds ago; absent where they are not counted. */
+  readonly open_runs?: number;
   /** The share of the threads whose new runs it serves. */
   readonly percent: number;
   readonly registered_at: string;

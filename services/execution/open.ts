@@ -19,6 +19,7 @@ import type { RunControl } from './ports/control.ts';
 import type { WorkerLeases } from './ports/leases.ts';
 import type { RunLog } from './ports/log.ts';
 import type { RunQueue } from './ports/queue.ts';
+import { createOpenRunCounts } from './worker/open-run-counts.ts';
 import { createOverdueRuns } from './worker/overdue-runs.ts';
 import { createRunEnds } from './worker/run-ends.ts';
 import { createSweep } from './worker/sweep.ts';
@@ -87,7 +88,8 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
   const ttlSeconds = accepts ? values.QUEUE_TTL : 0;
   const overdue =
     ttlSeconds === 0 ? undefined : createOverdueRuns({ threads, ends: createRunEnds(options), log, ttlSeconds });
-  const sweepRuns = createSweep({ threads, queue, leases, waitingMs, overdue });
+  const counts = createOpenRunCounts();
+  const sweepRuns = createSweep({ threads, queue, leases, waitingMs, overdue, counts });
   const sweep = async (worker?: Worker): Promise<void> => {
     const runs = await sweepRuns(worker);
     if (runs > 0) log.info({ runs }, 'runs without a worker were enqueued');
@@ -135,6 +137,7 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
       log,
       endWatch,
       health,
+      counts,
       backlog: backlogBounds(values, agents.list.length),
     }),
     drain: async (ms) => {

@@ -132,6 +132,10 @@ export function threadsRevisionsContract(test: TestFn, name: string, open: OpenT
     t.regex(error.message, /has version 2, not 1/);
     const moved = await threads.routeAgent({ agent, version: 2, current: 'r2' }, call());
     t.deepEqual(statesOf(moved), { r1: 'draining', r2: 'current' });
+    t.deepEqual(
+      moved.revisions.map(({ unroutedAt }) => unroutedAt !== undefined),
+      [true, false],
+    );
   });
 
   check('a routing names registered revisions, and shares that there are', async (t, threads) => {

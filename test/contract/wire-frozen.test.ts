@@ -54,6 +54,7 @@ async function openReplica(t: ExecutionContext): Promise<Replica> {
       listAgents: notUsed,
       getAgent: notUsed,
       getHealth: notUsed,
+      countOpenRuns: notUsed,
     },
     deleteThread: async (_request, { signal }) => answer('deleteThread', signal, {}),
     getGraph: async (_request, { signal }) => answer('getGraph', signal, graph),

@@ -88,6 +88,7 @@ test('a stranger is refused before a stream begins', async (t) => {
     listAgents: notUsed,
     getAgent: notUsed,
     getHealth: notUsed,
+    countOpenRuns: notUsed,
     stopRun: notUsed,
     checkTools: notUsed,
     updateState: notUsed,

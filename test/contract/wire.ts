@@ -246,6 +246,7 @@ function createEcho(): Echo {
     listAgents: () => Promise.resolve({ agents: [] }),
     getAgent: () => Promise.reject(new Error('not used')),
     getHealth: () => Promise.resolve({ degraded: [] }),
+    countOpenRuns: () => Promise.resolve({ counts: [] }),
     checkTools: () => Promise.resolve({}),
     stopRun: () => Promise.resolve({ status: 'stopped', stoppedNow: true }),
     updateState: ({ stateJson }) =>

@@ -6,13 +6,19 @@ import { createClient, user, type Client } from '../servers/client.ts';
 import { openEmbedded } from '../servers/embedded.ts';
 import { openGate } from '../servers/gate.ts';
 import { agentAt, testedAgent } from '../servers/standalone.ts';
+import { until } from '../until.ts';
 import { embeddedOnly } from './shape.ts';
 import { twoAgents } from './two-agents.ts';
 
 interface Described {
   readonly name: string;
   readonly routing?: object;
-  readonly revisions?: readonly { readonly revision: string; readonly state: string; readonly percent: number }[];
+  readonly revisions?: readonly {
+    readonly revision: string;
+    readonly state: string;
+    readonly percent: number;
+    readonly open_runs?: number;
+  }[];
 }
 
 async function dataFolder(t: ExecutionContext): Promise<string> {
@@ -168,6 +174,10 @@ embeddedOnly(
       (await client.send('GET', `/v1/runs/${id}`)).body.data;
     await client.send('GET', `/v1/runs/${await start(client, 'other')}/wait`);
     for (const id of [begun, queued]) t.like(await runOf(id), { status: 'queued', revision: 'v1' });
+    const openRuns = async (name: string): Promise<number | undefined> =>
+      (await agentOf(client, 'waits')).revisions?.find(({ revision }) => revision === name)?.open_runs;
+    await until(async () => (await openRuns('v1')) === 2);
+    t.is(statesOf(await agentOf(client, 'waits'))['v1'], 'draining');
     t.is((await client.send('POST', '/v1/agents/waits/revisions/v1/retire')).status, 200);
     for (const id of [begun, queued]) await client.send('GET', `/v1/runs/${id}/wait`);
     t.like(await runOf(queued), { status: 'completed', revision: 'v2' });

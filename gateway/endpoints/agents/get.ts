@@ -1,5 +1,5 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
-import type { Agent as DescribedAgent } from '@agent-workflow/protos/execution';
+import type { Agent as DescribedAgent, CountOpenRunsReply } from '@agent-workflow/protos/execution';
 import type { RegisteredAgent, RevisionDefinition } from '@agent-workflow/protos/threads';
 import { jsonObject, jsonText, textOrNull } from '../../http/json.ts';
 import { Agent, AgentParams } from '../../schemas/graph.ts';
@@ -32,7 +32,7 @@ export const getAgent = endpoint({
       ...{ name: JSON.stringify(name), description: textOrNull(description), is_default: String(isDefault) },
       tools: jsonText(toolsJson),
       ...(graph && { graph: jsonText(graph.graphJson), state_schema: schemaReply(graph.fieldsJson) }),
-      ...(known && revisionTexts(known)),
+      ...(known && revisionTexts(known, await execution.countOpenRuns({}, call()))),
     });
   },
 });
@@ -47,5 +47,5 @@ const fromRegistry = (
 });
 
 /** The same as JSON texts, by key. */
-const revisionTexts = (agent: RegisteredAgent): Readonly<Record<string, string>> =>
-  Object.fromEntries(Object.entries(toRevisions(agent)).map(([key, value]) => [key, JSON.stringify(value)]));
+const revisionTexts = (agent: RegisteredAgent, counted: CountOpenRunsReply): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(toRevisions(agent, counted)).map(([key, value]) => [key, JSON.stringify(value)]));

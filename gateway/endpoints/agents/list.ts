@@ -17,9 +17,10 @@ export const listAgents = endpoint({
   access: { resource: 'graph', action: 'read' },
   reply: AgentList,
   handle: async ({ call }, { execution, threads }) => {
-    const [held, registered] = await Promise.all([
+    const [held, registered, counted] = await Promise.all([
       execution.listAgents({}, call()),
       threads.listRegisteredAgents({}, call()),
+      execution.countOpenRuns({}, call()),
     ]);
     const byName = new Map(registered.agents.map((agent) => [agent.agent, agent]));
     const others = registered.agents.filter(({ agent }) => !held.agents.some(({ name }) => name === agent));
@@ -27,13 +28,13 @@ export const listAgents = endpoint({
       ...held.agents.map(({ name, description = null, isDefault, toolsJson }) => {
         const known = byName.get(name);
         const item = { name, description, is_default: isDefault, tools: toolNames(toolsJson) };
-        return known ? { ...item, ...toRevisions(known) } : item;
+        return known ? { ...item, ...toRevisions(known, counted) } : item;
       }),
       ...(await Promise.all(
         others.map(async (other) => {
           const { agent: name, description = null } = other;
           const { toolsJson } = await threads.getRevision({ agent: name }, call());
-          return { name, description, is_default: false, tools: toolNames(toolsJson), ...toRevisions(other) };
+          return { name, description, is_default: false, tools: toolNames(toolsJson), ...toRevisions(other, counted) };
         }),
       )),
     ];

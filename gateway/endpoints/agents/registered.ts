@@ -1,18 +1,27 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import type { Call } from '@agent-workflow/protos/call';
+import type { CountOpenRunsReply } from '@agent-workflow/protos/execution';
 import type { AgentCalls, RegisteredAgent } from '@agent-workflow/protos/threads';
+import { loadOf } from './revision-loads.ts';
 
-/** The revisions of a registered agent and where new runs go, as replies show them. */
-export const toRevisions = ({ routing, revisions }: RegisteredAgent): Record<string, unknown> => ({
+/** The revisions of a registered agent and where new runs go, as replies show them; with their runs where these are counted. */
+export const toRevisions = (
+  { agent, routing, revisions }: RegisteredAgent,
+  counted?: CountOpenRunsReply,
+): Record<string, unknown> => ({
   routing: {
     version: routing.version,
     current: routing.current ?? null,
     ...(routing.ramping && { ramping: routing.ramping }),
   },
-  revisions: revisions.map(({ revision, state, percent, registeredAt }) => ({
-    ...{ revision, state, percent },
-    registered_at: new Date(registeredAt).toISOString(),
-  })),
+  revisions: revisions.map((of) => {
+    const { state, openRuns } = loadOf(agent, of, counted);
+    return {
+      ...{ revision: of.revision, state, percent: of.percent },
+      registered_at: new Date(of.registeredAt).toISOString(),
+      ...(openRuns === undefined ? {} : { open_runs: openRuns }),
+    };
+  }),
 });
 
 /** A registered agent as the reply to a change of it. */

@@ -8,6 +8,7 @@ import type { Agents } from '../record/agents.ts';
 import type { RunControl } from '../ports/control.ts';
 import type { RunLog } from '../ports/log.ts';
 import type { RunQueue } from '../ports/queue.ts';
+import type { OpenRunCounts } from '../worker/open-run-counts.ts';
 import type { Worker } from '../worker/worker.ts';
 import { refuseTools } from './accept-request.ts';
 import { agentInConfig, agentNamed, describeAgent, describeGraph, listAgents } from './agents.ts';
@@ -31,6 +32,8 @@ interface ExecutionOptions {
   readonly endWatch: Pick<EndWatch, 'watch'>;
   /** The health of the process. */
   readonly health: Pick<Health, 'degraded'>;
+  /** The open runs, as the sweeps of this replica find them. */
+  readonly counts: Pick<OpenRunCounts, 'read'>;
   /** Runs that may wait in the queue, of all agents and of one; while so many do, no more are accepted. */
   readonly backlog: { readonly all: number; readonly perAgent: number };
 }
@@ -69,6 +72,8 @@ export function createExecution(options: ExecutionOptions): Execution {
       const agent = agentNamed(agents, name);
       return Promise.resolve({ ...describeAgent(agents, agent), graph: describeGraph(agent.graph) });
     },
+
+    countOpenRuns: () => Promise.resolve(options.counts.read()),
 
     getHealth: () => Promise.resolve({ degraded: options.health.degraded() }),
 

@@ -4,6 +4,7 @@ import type { Run, SweepCalls } from '@agent-workflow/protos/threads';
 import { named } from '../record/agents.ts';
 import type { WorkerLeases } from '../ports/leases.ts';
 import type { RunnableRun, RunQueue } from '../ports/queue.ts';
+import type { OpenRunCounts } from './open-run-counts.ts';
 import type { OverdueRuns } from './overdue-runs.ts';
 import type { Worker } from './worker.ts';
 
@@ -15,6 +16,7 @@ interface SweepParts {
   readonly waitingMs: number;
   /** Fails runs that have waited too long for a worker; absent: they wait without a bound. */
   readonly overdue?: OverdueRuns | undefined;
+  readonly counts: Pick<OpenRunCounts, 'begin'>;
 }
 
 /** The worker of this replica, if it has one. */
@@ -37,6 +39,7 @@ export function createSweep(parts: SweepParts): (worker: OwnWorker) => Promise<n
     const isAlive = rememberAlive(parts, worker);
     const waiting = new Map<string, number>();
     const now = performance.now();
+    const counting = parts.counts.begin(Date.now());
 
     /**
      * The queue mostly has the waiting runs. A run that no sweep has seen before may be on its way to the queue. The next sweep
@@ -54,6 +57,7 @@ export function createSweep(parts: SweepParts): (worker: OwnWorker) => Promise<n
       for (const run of runs) {
         const runnable = await toRunnable(run, { worker, isAlive, isDue });
         parts.overdue?.see(run);
+        counting.see(run);
         if (!runnable) continue;
         await parts.queue.enqueue(runnable);
         enqueued++;
@@ -62,6 +66,7 @@ export function createSweep(parts: SweepParts): (worker: OwnWorker) => Promise<n
     }
     waitingBefore = waiting;
     isFirst = false;
+    counting.end();
     await parts.overdue?.fail();
     return enqueued;
   };

@@ -64,7 +64,7 @@ export function decideRegister(
   const { description: _, ...bare } = added;
   const described = description === undefined ? bare : { ...bare, description };
   const isRouted = makeCurrent !== undefined && added.routing.current !== revision;
-  const row = isRouted ? routedTo(described, makeCurrent.version, { current: revision }) : described;
+  const row = isRouted ? routedTo(described, makeCurrent.version, { current: revision }, now) : described;
   const isChanged = !same || isRouted || known?.description !== description;
   return { row: isChanged ? { ...row, changes: before.changes + 1 } : before, isChanged, dropped };
 }

@@ -1,15 +1,16 @@
 import { conflict, invalid } from '@agent-workflow/kit/errors';
 import type { RetireRevisionRequest, RouteAgentRequest } from '@agent-workflow/protos/threads';
-import type { AgentRow, Routing } from '../ports/agents.ts';
+import type { AgentRow, RevisionRow, Routing } from '../ports/agents.ts';
 import { isRetired, isRoutedTo } from './routing.ts';
 
 type Route = Pick<Routing, 'current' | 'ramping'>;
 
 /**
  * Decides which revisions serve new runs. The same request sent again finds what it did before.
+ * @param now in milliseconds since 1970
  * @throws Invalid for revisions that cannot be routed to; Conflict on another version.
  */
-export function decideRoute({ version, current, ramping }: RouteAgentRequest, row: AgentRow): AgentRow {
+export function decideRoute({ version, current, ramping }: RouteAgentRequest, row: AgentRow, now: number): AgentRow {
   const { routing } = row;
   const route: Route = { current, ...(ramping ? { ramping } : {}) };
   if (routing.version === version + 1 && isSameRoute(routing, route)) return row;
@@ -20,7 +21,7 @@ export function decideRoute({ version, current, ramping }: RouteAgentRequest, ro
     if (!isShare(ramping.percent))
       throw invalid(['ramping', 'percent'], 'must be from 0 to 100, with at most two decimals');
   }
-  return { ...routedTo(row, version, route), changes: row.changes + 1 };
+  return { ...routedTo(row, version, route, now), changes: row.changes + 1 };
 }
 
 const isSameRoute = (a: Route, b: Route): boolean =>
@@ -38,12 +39,16 @@ function refuseUnroutable({ name, routing, revisions }: AgentRow, revision: stri
  * The agent with another route, whose version is the next.
  * @throws Conflict when the routing has another version than the caller read.
  */
-export function routedTo(row: AgentRow, version: number, route: Route): AgentRow {
+export function routedTo(row: AgentRow, version: number, route: Route, now: number): AgentRow {
   const { name, routing } = row;
   if (routing.version !== version)
     throw conflict(`the routing of agent "${name}" has version ${String(routing.version)}, not ${String(version)}`);
   const next: Routing = { version: version + 1, retired: routing.retired, ...route };
-  const revisions = row.revisions.map((one) => (isRoutedTo(next, one.revision) ? { ...one, wasRouted: true } : one));
+  const revisions = row.revisions.map(({ unroutedAt, ...one }): RevisionRow => {
+    if (isRoutedTo(next, one.revision)) return { ...one, wasRouted: true };
+    const since = isRoutedTo(routing, one.revision) ? now : unroutedAt;
+    return since === undefined ? one : { ...one, unroutedAt: since };
+  });
   return { ...row, routing: next, revisions };
 }
 

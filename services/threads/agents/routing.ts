@@ -61,6 +61,7 @@ export function toRegisteredAgent(row: AgentRow): RegisteredAgent {
       state: stateOf(row, revision),
       schemaHash: revision.schemaHash,
       percent: shareOf(routing, revision.revision),
+      ...(revision.unroutedAt === undefined ? {} : { unroutedAt: revision.unroutedAt }),
     })),
   };
 }

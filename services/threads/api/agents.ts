@@ -71,7 +71,7 @@ export function createAgentCalls({ store, routings, now }: AgentCallsOptions): A
       return definition;
     },
 
-    routeAgent: (request) => change(request.agent, (row) => decideRoute(request, row)),
+    routeAgent: (request) => change(request.agent, (row) => decideRoute(request, row, now())),
 
     retireRevision: (request) =>
       change(request.agent, (row) => {

@@ -24,6 +24,8 @@ export interface RevisionRow {
   readonly schemaHash: string;
   /** Whether it is or was current or ramping. */
   readonly wasRouted: boolean;
+  /** When it last ceased to be current or ramping, in milliseconds since 1970. */
+  readonly unroutedAt?: number;
 }
 
 /** A registered agent. */

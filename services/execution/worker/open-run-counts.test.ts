@@ -1,0 +1,40 @@
+import test from 'ava';
+import { createOpenRunCounts, type OpenRunCounts } from './open-run-counts.ts';
+
+type Seen = Parameters<ReturnType<OpenRunCounts['begin']>['see']>[0];
+
+function sweep(counts: OpenRunCounts, at: number, runs: readonly Seen[]): void {
+  const counting = counts.begin(at);
+  for (const run of runs) counting.see(run);
+  counting.end();
+}
+
+const v1: Seen = { agent: 'support', revision: 'v1', status: 'queued' };
+
+test('runs that wait or are driven are counted by agent and revision, those that sleep are not', (t) => {
+  const counts = createOpenRunCounts();
+  sweep(counts, 1, [v1, { ...v1, status: 'running' }, { status: 'queued' }, { ...v1, status: 'sleeping' }]);
+  t.deepEqual(counts.read(), {
+    counts: [
+      { agent: 'support', revision: 'v1', runs: 2 },
+      { agent: 'default', runs: 1 },
+    ],
+  });
+});
+
+test('a revision that one of the last two sweeps found is named, and after two without it is not', (t) => {
+  const counts = createOpenRunCounts();
+  const v1Runs = (): number | undefined => counts.read().counts.find(({ revision }) => revision === 'v1')?.runs;
+  sweep(counts, 1, [v1]);
+  sweep(counts, 2, []);
+  t.deepEqual([v1Runs(), counts.read().twoSweepsSince], [0, 1]);
+  sweep(counts, 3, []);
+  t.deepEqual([v1Runs(), counts.read().twoSweepsSince], [undefined, 2]);
+});
+
+test('a sweep that did not end counts for nothing', (t) => {
+  const counts = createOpenRunCounts();
+  sweep(counts, 1, [v1]);
+  counts.begin(2).see({ ...v1, revision: 'v2' });
+  t.deepEqual(counts.read(), { counts: [{ agent: 'support', revision: 'v1', runs: 1 }] });
+});
