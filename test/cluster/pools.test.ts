@@ -7,7 +7,7 @@ import { agentAt } from '../servers/standalone.ts';
 /** Each worker process holds one of the agents; the API knows both. */
 const path = agentAt('working');
 const service = { agent: undefined, agents: { support: path, billing: path }, default_agent: 'support' };
-const workers = [{ support: path }, { billing: path }].map((agents) => ({ agent: undefined, agents }));
+const workers = [{ support: path }, { billing: path }].map((agents) => ({ service: { agent: undefined, agents } }));
 
 const options = {
   agent: null,

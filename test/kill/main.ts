@@ -1,13 +1,15 @@
 import { parseArgs } from 'node:util';
 import { runCampaign } from './campaign.ts';
 import { runClusterCampaign } from './cluster-campaign.ts';
+import { runRevisionCampaign } from './revision-campaign.ts';
 
 const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     kills: { type: 'string', default: '40' },
-    runs: { type: 'string', default: '20' },
+    runs: { type: 'string' },
     cluster: { type: 'boolean', default: false },
+    revisions: { type: 'boolean', default: false },
     faults: { type: 'string', default: '60' },
     clients: { type: 'string', default: '12' },
     lease: { type: 'string', default: '1500' },
@@ -42,7 +44,7 @@ async function killProcess(): Promise<boolean> {
   const found = await runCampaign({
     seed: Number(values.seed),
     kills: Number(values.kills),
-    runs: Number(values.runs),
+    runs: Number(values.runs ?? '20'),
     agent,
     ...(values.verbose ? { onProgress: print } : {}),
   });
@@ -70,4 +72,24 @@ async function breakCluster(): Promise<boolean> {
   return isSound(found);
 }
 
-process.exitCode = (await (values.cluster ? breakCluster() : killProcess())) ? 0 : 1;
+async function switchRevisions(): Promise<boolean> {
+  const found = await runRevisionCampaign({
+    seed: Number(values.seed),
+    runs: Number(values.runs ?? '600'),
+    clients: Number(values.clients),
+    ...(values.verbose ? { onProgress: print } : {}),
+  });
+  for (const fault of found.faults) print(fault);
+  for (const share of found.shares) print(share);
+  print(
+    `seed ${values.seed}: ${found.kills} kills, ${found.accepted} accepted runs, ${found.answered} questions answered, ${found.faults.length} faults`,
+  );
+  return found.faults.length === 0 && found.accepted > 0 && found.answered > 0 && found.kills > 0;
+}
+
+async function run(): Promise<boolean> {
+  if (values.revisions) return switchRevisions();
+  return values.cluster ? breakCluster() : killProcess();
+}
+
+process.exitCode = (await run()) ? 0 : 1;

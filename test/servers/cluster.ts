@@ -21,8 +21,8 @@ export interface ClusterOptions {
   readonly threads?: number;
   readonly executions?: number;
   readonly memories?: number;
-  /** What each worker process adds to its own `service.json`; the executions then only accept and follow runs. */
-  readonly workers?: readonly Readonly<Record<string, unknown>>[];
+  /** Worker processes beside the executions, which then only accept and follow runs. */
+  readonly workers?: readonly WorkerOptions[];
   /** What every process is told, beside where the others are. */
   readonly env?: Readonly<Record<string, string>>;
   /** What holds the record of a cluster on shared servers; Cassandra when absent. */
@@ -39,6 +39,12 @@ export interface ClusterOptions {
   readonly onLine?: (name: string, line: string) => void;
   /** Called for each process once it has ended. */
   readonly onEnd?: (end: ReplicaEnd) => void;
+}
+
+interface WorkerOptions {
+  /** What the worker adds to its own `service.json`. */
+  readonly service: Readonly<Record<string, unknown>>;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** The service as processes of their own, on real servers. */
@@ -58,7 +64,7 @@ const kinds = ['threads', 'memory', 'execution', 'gateway'] as const;
 type Kind = (typeof kinds)[number];
 
 /** What the processes show each other. */
-const token = 'known-to-the-processes-of-one-test';
+export const serviceToken = 'known-to-the-processes-of-one-test';
 
 /** Starts a cluster on servers that all tests share. Resolves once every process serves; disposal kills them all. */
 export async function openCluster(options: ClusterOptions): Promise<Cluster> {
@@ -100,7 +106,7 @@ async function openClusterOn(ground: Ground, options: ClusterOptions): Promise<C
     options.earlier === undefined ? undefined : opened.use(await makeWorkspace(agent, service, options.earlier));
   const ports = await portsOf({ threads, memory: memories, execution: executions, gateway: gateways }, options.ports);
   const env = {
-    ...{ LOG_LEVEL: 'warn', GRPC_HOST: '127.0.0.1', HOST: '127.0.0.1', SERVICE_TOKEN: token },
+    ...{ LOG_LEVEL: 'warn', GRPC_HOST: '127.0.0.1', HOST: '127.0.0.1', SERVICE_TOKEN: serviceToken },
     ...ground.env,
     ...workspace.env,
     ...{ THREADS_ADDRESS: targetOf(ports.threads), EXECUTION_ADDRESS: targetOf(ports.execution) },
@@ -118,9 +124,9 @@ async function openClusterOn(ground: Ground, options: ClusterOptions): Promise<C
   ) as unknown as Readonly<Record<Kind, readonly Replica[]>>;
   const workers: Replica[] = [];
   for (const [index, own] of (options.workers ?? []).entries()) {
-    const { env: place } = opened.use(await makeWorkspace(agent, own));
+    const { env: place } = opened.use(await makeWorkspace(agent, own.service));
     const [port = 0] = await freePorts(1);
-    const role = { kind: 'execution', index, port, env: { ...env, ...place, ROLE: 'worker' } } as const;
+    const role = { kind: 'execution', index, port, env: { ...env, ...place, ...own.env, ROLE: 'worker' } } as const;
     workers.push(opened.use(replicaOf({ ...role, name: `worker ${index + 1}`, options, earlierEnv: undefined })));
   }
   // Who calls others comes after them: a process that finds nobody asks again only a little later.
