@@ -47,7 +47,7 @@ const plan: readonly (Phase & { readonly share: number })[] = [
 ];
 
 /** One thread in so many of these is asked a question, which is answered in a later phase. */
-const asksEvery = 40;
+const questionEvery = 40;
 const shortestMs = 1000;
 const longestMs = 4000;
 
@@ -121,9 +121,9 @@ function startKills({ workers }: Cluster, random: () => number): Kills {
   const killing = (async () => {
     while (!over.signal.aborted) {
       const ms = shortestMs + random() * (longestMs - shortestMs);
-      await delay(ms, undefined, { signal: over.signal }).catch(() => undefined);
+      await delay(ms, undefined, { signal: over.signal });
       const worker = workers[Math.floor(random() * workers.length)];
-      if (over.signal.aborted || !worker) return;
+      if (worker === undefined) return;
       await worker.kill();
       count++;
       await worker.start().catch((error: unknown) => failures.push(`${worker.name} does not start: ${String(error)}`));
@@ -133,11 +133,15 @@ function startKills({ workers }: Cluster, random: () => number): Kills {
     count: () => count,
     stop: async () => {
       over.abort();
-      await killing;
+      await killing.catch(ignoreAbort);
       return { failures };
     },
   };
 }
+
+const ignoreAbort = (error: unknown): void => {
+  if (!(error instanceof Error && error.name === 'AbortError')) throw error;
+};
 
 interface Load {
   readonly runs: readonly RevisedRun[];
@@ -200,16 +204,16 @@ function createLoad(client: SturdyClient, clients: number): Load {
       const busy = new Map<string, Promise<unknown>>();
       const work = async (): Promise<void> => {
         for (const number of numbers) {
-          const asks = number % asksEvery === 0;
-          const threadId = asks ? `asked-${number}` : `thread-${number % threads}`;
+          const isQuestion = number % questionEvery === 0;
+          const threadId = isQuestion ? `asked-${number}` : `thread-${number % threads}`;
           const before = busy.get(threadId);
           const running = (async () => {
             await before;
-            return one(`run-${number}`, phase, threadId, { messages: [user(asks ? 'ask' : 'go')] });
+            return one(`run-${number}`, phase, threadId, { messages: [user(isQuestion ? 'ask' : 'go')] });
           })();
           busy.set(threadId, running);
           const run = await running;
-          if (asks && run) asked.push({ threadId, phase, revision: run.revision });
+          if (isQuestion && run) asked.push({ threadId, phase, revision: run.revision });
         }
       };
       await Promise.all(Array.from({ length: clients }, work));
