@@ -43,6 +43,7 @@ const { values } = parseArgs({
     only: { type: 'string', multiple: true },
     seconds: { type: 'string', default: '3' },
     minutes: { type: 'string', default: '10' },
+    runs: { type: 'string', default: '100000' },
     profile: { type: 'boolean', default: false },
   },
 });
@@ -51,11 +52,13 @@ const onlyNamed = new Set(['memory', 'mixed']);
 const chosen = values.only ?? Object.keys(groups).filter((name) => !onlyNamed.has(name));
 const seconds = Number(values.seconds);
 const minutes = Number(values.minutes);
+const runs = Number(values.runs);
 const unknown = chosen.filter((name) => !Object.hasOwn(groups, name));
 if (unknown.length > 0) throw new Error(`--only ${unknown.join(', ')}: there are ${Object.keys(groups).join(', ')}`);
 if (!(seconds > 0)) throw new Error(`--seconds must be above 0, not ${values.seconds}`);
 if (!Number.isInteger(minutes) || minutes < 1)
   throw new Error(`--minutes must be a whole number above 0, not ${values.minutes}`);
+if (!Number.isInteger(runs) || runs < 1) throw new Error(`--runs must be a whole number above 0, not ${values.runs}`);
 
 const peers = readPeers();
 const startedAt = new Date().toISOString();
@@ -71,7 +74,7 @@ await using bare = await startBareKoa();
 for (const name of chosen) {
   process.stderr.write(`${name} …\n`);
   const profileTo = values.profile ? join(results, `profile-${startedAt.replaceAll(':', '')}`, name) : undefined;
-  figures.push(...((await groups[name]?.({ seconds, minutes, bare, profileTo })) ?? []));
+  figures.push(...((await groups[name]?.({ seconds, minutes, runs, bare, profileTo })) ?? []));
   if (profileTo !== undefined) console.log(`\n${name}: time of their own\n${summarise(profileTo)}`);
 }
 

@@ -9,6 +9,8 @@ export interface Bench {
   readonly seconds: number;
   /** How long the mixed load goes on. */
   readonly minutes: number;
+  /** How many runs `memory` makes. */
+  readonly runs: number;
   readonly bare: BareKoa;
   /** Folder for CPU profiles of the service, when they are asked for. */
   readonly profileTo: string | undefined;

@@ -5,7 +5,6 @@ import { p50, prepare, type Bench } from './measure.ts';
 import { residentMiB } from './process-counters.ts';
 import { makeFolder, removeFolder, startService } from './servers.ts';
 
-const runs = 100_000;
 const parts = 5;
 /** Longer than the process waits before it gives memory back. */
 const idleMs = 30_000;
@@ -18,10 +17,10 @@ const request = toRequest('POST', '/v1/graph/invoke', {
 const list = toRequest('GET', '/v1/threads?limit=100');
 
 /** What the process holds after many runs, each on a thread of its own, and after it was idle; then its next start. */
-export async function memory({ seconds }: Bench): Promise<Figure[]> {
+export async function memory({ seconds, runs }: Bench): Promise<Figure[]> {
   const folder = makeFolder();
   try {
-    const held = await holdRuns(folder);
+    const held = await holdRuns(folder, runs);
     const begin = performance.now();
     await using service = await startService({ agent: 'echo', keptIn: folder });
     await sendOne(service.port, toRequest('GET', '/v1/ping'));
@@ -37,7 +36,7 @@ export async function memory({ seconds }: Bench): Promise<Figure[]> {
   }
 }
 
-async function holdRuns(keptIn: string): Promise<Figure[]> {
+async function holdRuns(keptIn: string, runs: number): Promise<Figure[]> {
   await using service = await startService({ agent: 'echo', keptIn });
   const resident = (): number => residentMiB(service.pid) ?? Number.NaN;
   const figures: Figure[] = [];
