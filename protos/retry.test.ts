@@ -23,7 +23,7 @@ const marks = {
     ],
   },
   execution: {
-    safe: ['checkTools', 'getAgent', 'getGraph', 'getHealth', 'listAgents', 'start', 'wait'],
+    safe: ['checkTools', 'countOpenRuns', 'getAgent', 'getGraph', 'getHealth', 'listAgents', 'start', 'wait'],
     'safe, takes long': ['follow'],
     attempt: ['stopRun', 'updateState'],
     'attempt, takes long': ['deleteThread'],

@@ -55,7 +55,7 @@ export const executionMetrics = {
   agentRuns: gauge(
     'agent_workflow_agent_runs',
     'Runs of an agent on record that wait to be claimed or are driven, of all processes, when the last sweep looked',
-    { agent: names, revision: names },
+    { agent: names },
   ),
   oldestWait: gauge(
     'agent_workflow_runs_oldest_wait_seconds',

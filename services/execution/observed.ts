@@ -1,7 +1,6 @@
 import type { Instruments, Registry } from '@agent-workflow/runtime/metrics';
 import type { Spans } from '@agent-workflow/runtime/spans';
 import { defaultAgent } from '@agent-workflow/kit/agents';
-import type { OpenRuns } from '@agent-workflow/protos/execution';
 import type { EndStatus } from '@agent-workflow/protos/lists';
 import type {
   ClaimedRun,
@@ -15,12 +14,11 @@ import { surroundCode, type BeginCode } from '@agent-workflow/graph/run/around';
 import { totalOf, type Usage } from '@agent-workflow/protos/usage';
 import { executionMetrics } from './metrics.ts';
 import type { RunOptions } from './record/run-options.ts';
-import { named, type Agents } from './record/agents.ts';
+import type { Agents } from './record/agents.ts';
 import type { WorkerLeases } from './ports/leases.ts';
 import type { RunLog } from './ports/log.ts';
 import type { RunQueue } from './ports/queue.ts';
 import type { Watchdog } from './watchdog/watchdog.ts';
-import { createOpenRunCounts } from './worker/open-run-counts.ts';
 
 /** The parts of the execution service that are measured and traced. */
 interface ObservedParts {
@@ -218,36 +216,27 @@ function countOpenRuns(
   let waiting = 0;
   let underWay = 0;
   let oldest = Infinity;
-  const counts = createOpenRunCounts();
-  let counting = counts.begin(Date.now());
-  meters.agentRuns.collectEach(() =>
-    withConfigured(agents, counts.read().counts).map(({ agent, revision = '', runs }) => ({
-      labels: { agent, revision },
-      value: runs,
-    })),
-  );
+  /** What scales workers finds each agent that is configured, also before its first run. */
+  const noRuns = (): Map<string, number> => new Map(agents.list.map(({ name }) => [name, 0]));
+  let counting = noRuns();
+  let counted = counting;
+  meters.agentRuns.collectEach(() => [...counted].map(([agent, value]) => ({ labels: { agent }, value })));
   return ({ cursor }, { runs, cursor: next }) => {
-    if (cursor === undefined) [waiting, underWay, oldest, counting] = [0, 0, Infinity, counts.begin(Date.now())];
-    for (const run of runs) {
-      counting.see(run);
-      if (run.status === 'running') underWay++;
-      else if (run.status === 'queued') waiting++;
-      if (run.status !== 'running' && run.runnable) oldest = Math.min(oldest, run.createdAt);
+    if (cursor === undefined) [waiting, underWay, oldest, counting] = [0, 0, Infinity, noRuns()];
+    for (const { status, runnable, createdAt, agent = defaultAgent } of runs) {
+      if (status === 'running' || status === 'queued') counting.set(agent, (counting.get(agent) ?? 0) + 1);
+      if (status === 'running') underWay++;
+      else if (status === 'queued') waiting++;
+      if (status !== 'running' && runnable) oldest = Math.min(oldest, createdAt);
     }
     if (next !== undefined) return;
-    counting.end();
+    counted = counting;
     const now = Date.now();
     meters.waiting.set({}, waiting);
     meters.underWay.set({}, underWay);
     meters.oldestWait.set({}, Math.max(0, now - oldest) / 1000);
     meters.swept.set({}, now / 1000);
   };
-}
-
-/** What scales workers finds each agent that is configured here, at its revision, also before its first run. */
-function withConfigured({ list, revision }: Agents, counts: readonly OpenRuns[]): readonly OpenRuns[] {
-  const missing = list.filter(({ name }) => !counts.some((one) => one.agent === name && one.revision === revision));
-  return [...counts, ...missing.map(({ name: agent }) => ({ ...named(agent, revision), agent, runs: 0 }))];
 }
 
 function watchLease(leases: WorkerLeases, meters: Meters): WorkerLeases {
