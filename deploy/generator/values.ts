@@ -199,10 +199,11 @@ const command: Schema = { type: 'array', items: text, minItems: 1 };
 
 /** Values of a pool of workers, those of its process given. What the pool shares is not of a revision. */
 export function poolValues(process: Readonly<Record<string, Schema>>): Readonly<Record<string, Schema>> {
-  const { serviceAccount: _account, tls: _tls, ...ofRevision } = { ...process, keda: closed(scaledByRuns) };
+  const ofRevision = Object.fromEntries(Object.entries(process).filter(([value]) => !shared.has(value)));
   const image = { repository: text };
   const build = {
     ...ofRevision,
+    keda: closed(scaledByRuns),
     name: revision,
     image: closed({ ...image, tag: text, digest }),
     agents,
@@ -220,6 +221,9 @@ export function poolValues(process: Readonly<Record<string, Schema>>): Readonly<
     registration: closed({ ...job, routing: choice('auto', 'none') }),
   };
 }
+
+/** Values of a process that all revisions of a pool have together. */
+const shared: ReadonlySet<string> = new Set(['serviceAccount', 'tls']);
 
 /** Pools by name, each with its values. */
 export const poolsSchema = (pool: Schema): Schema => ({
