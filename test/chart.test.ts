@@ -93,9 +93,9 @@ withServer(test, chartTools, () => {
     for (const block of shown) {
       const values = join(folder, 'values.yaml');
       await writeFile(values, block);
-      const scenario = join(charts, 'standalone/values/ingress.yaml');
-      const args = ['template', join(charts, 'standalone'), '--values', scenario, '--values', values];
-      t.true(manifestsOf(await runHelm('helm', args)).length > 5, block);
+      const standalone = [join(charts, 'standalone'), '--values', join(charts, 'standalone/values/ingress.yaml')];
+      const chart = /^revisions:/m.test(block) ? [join(charts, 'agent')] : standalone;
+      t.true(manifestsOf(await runHelm('helm', ['template', ...chart, '--values', values])).length > 5, block);
     }
   });
 

@@ -9,6 +9,8 @@ import {
   map,
   migrationValues,
   persistenceValues,
+  poolsSchema,
+  poolValues,
   processValues,
   type Schema,
 } from './values.ts';
@@ -48,11 +50,20 @@ export async function chartSchemas(): Promise<Readonly<Record<string, Schema>>> 
     memory: await process('memory'),
     standalone: { ...single, replicas: { const: 1 }, ...edgeValues, persistence: persistenceValues },
   };
+  const worker = await readPartSettings('execution');
+  const pool = poolValues(processValues(configSchema(new Map([...worker].filter(([name]) => !ofPools.has(name))))));
   return {
     ...Object.fromEntries(parts.map((part) => [part, partSchema(values[part])])),
-    'agent-workflow': umbrellaSchema(parts.filter((part) => part !== 'standalone')),
+    agent: partSchema(pool),
+    'agent-workflow': umbrellaSchema(
+      parts.filter((part) => part !== 'standalone'),
+      pool,
+    ),
   };
 }
+
+/** Settings that the chart of a pool sets itself, and that other charts do not. */
+const ofPools: ReadonlySet<string> = new Set(['AGENT_REVISION']);
 
 /** `defaults` is the library chart: Helm puts its values there. */
 const partSchema = (values: Readonly<Record<string, Schema>>): Schema => ({
@@ -60,11 +71,18 @@ const partSchema = (values: Readonly<Record<string, Schema>>): Schema => ({
   ...closed({ global: globalValues, defaults: map, enabled: flag, ...values }),
 });
 
-/** Helm checks the values below a part's name by the schema of that part's chart. */
-const umbrellaSchema = (names: readonly Part[]): Schema => ({
-  $schema,
-  ...closed({ global: globalValues, ...Object.fromEntries(names.map((part) => [part, map])) }),
-});
+/** Helm checks the values below a part's name, and those below `agent`, by the schema of the chart of that name. */
+const umbrellaSchema = (names: readonly Part[], pool: Readonly<Record<string, Schema>>): Schema => {
+  const { platform: _ours, ...ofPool } = pool;
+  return {
+    $schema,
+    ...closed({
+      global: globalValues,
+      ...Object.fromEntries([...names, 'agent'].map((part) => [part, map])),
+      agents: poolsSchema(closed(ofPool, ['agents', 'revisions'])),
+    }),
+  };
+};
 
 const $schema = 'http://json-schema.org/draft-07/schema#';
 

@@ -27,6 +27,7 @@ const resources = closed({ requests: amounts, limits: amounts }, ['requests', 'l
 const port = whole(1, 65_535);
 const name: Schema = { type: 'string', pattern: '^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$' };
 const optionalName: Schema = { type: 'string', pattern: '^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?)?$' };
+const digest: Schema = { type: 'string', pattern: '^(sha256:[0-9a-f]{64})?$' };
 const duration: Schema = { type: 'string', pattern: '^[0-9]+(ms|s|m|h)$' };
 const location: Schema = { type: 'string', pattern: '^.+:[^:/\\\\]+$' };
 const optionalLocation: Schema = { type: 'string', pattern: '^(.+:[^:/\\\\]+)?$' };
@@ -86,19 +87,22 @@ export const processValues = (config: Schema): Readonly<Record<string, Schema>> 
 /** A test compares it with the pattern of the protos. */
 const agentNamePattern = '^[a-z][a-z0-9-]{0,62}$';
 
-/** The content of `service.json`: one agent or several, of which one may be the default. */
+/** Agents by name, each with its location. */
+const agents: Schema = {
+  type: 'object',
+  additionalProperties: false,
+  patternProperties: {
+    [agentNamePattern]: {
+      anyOf: [location, closed({ path: location, description: { type: 'string', maxLength: 1000 } }, ['path'])],
+    },
+  },
+};
+
+/** The content of `service.json`: one agent or several, of which one may be the default. `none` stands for no agent. */
 const serviceFile: Schema = {
   ...closed({
-    agent: optionalLocation,
-    agents: {
-      type: 'object',
-      additionalProperties: false,
-      patternProperties: {
-        [agentNamePattern]: {
-          anyOf: [location, closed({ path: location, description: { type: 'string', maxLength: 1000 } }, ['path'])],
-        },
-      },
-    },
+    agent: { type: 'string', pattern: '^(none|.+:[^:/\\\\]+)?$' },
+    agents,
     default_agent: text,
     auth: {
       anyOf: [choice('jwt', 'none'), closed({ method: { const: 'custom' }, path: location }, ['method', 'path'])],
@@ -116,7 +120,7 @@ export const globalValues: Schema = closed({
   image: closed({
     repository: { type: 'string', minLength: 1 },
     tag: text,
-    digest: { type: 'string', pattern: '^(sha256:[0-9a-f]{64})?$' },
+    digest,
     pullPolicy: choice('Always', 'IfNotPresent', 'Never'),
     pullSecrets: { type: 'array', items: name },
   }),
@@ -132,7 +136,11 @@ export const globalValues: Schema = closed({
     }),
   }),
   clusterDomain: { type: 'string', minLength: 1 },
-  networkPolicy: closed({ enabled: flag, metricsFrom: maps }),
+  networkPolicy: closed({
+    enabled: flag,
+    metricsFrom: maps,
+    agentPools: { type: 'array', items: closed({ namespace: name, podSelector: map }, ['namespace']) },
+  }),
   serviceMonitor: closed({ enabled: flag, interval: duration, labels }),
   prometheusRule: closed({ enabled: flag, labels, runbook: text }),
 });
@@ -155,16 +163,18 @@ export const edgeValues: Readonly<Record<string, Schema>> = {
   }),
 };
 
-/** Values of the migration Job of the record. */
-export const migrationValues = closed({
+/** Values of a Job. */
+const job = {
   enabled: flag,
   backoffLimit: whole(0, 100),
   activeDeadlineSeconds: whole(1, 86_400),
   resources,
-});
+};
 
-/** Values of the autoscaling of workers by KEDA. */
-export const kedaValues = closed({
+/** Values of the migration Job of the record. */
+export const migrationValues = closed(job);
+
+const scaledByRuns = {
   enabled: flag,
   minReplicas: whole(0, 1000),
   maxReplicas: whole(1, 1000),
@@ -172,9 +182,54 @@ export const kedaValues = closed({
   pollingSeconds: whole(1, 3600),
   cooldownSeconds: whole(0, 86_400),
   behavior: map,
+  namespace: name,
+};
+
+/** Values of the autoscaling of workers by KEDA. */
+export const kedaValues = closed({
+  ...scaledByRuns,
   waitingMetric: { type: 'string', pattern: '^[a-zA-Z_:][a-zA-Z0-9_:]*([{].*[}])?$' },
   underWayMetric: { type: 'string', pattern: '^([a-zA-Z_:][a-zA-Z0-9_:]*([{].*[}])?)?$' },
-  namespace: name,
+});
+
+/** As the service takes the name of a revision. */
+const revision: Schema = { type: 'string', pattern: '^[A-Za-z0-9._:@-]{1,128}$', not: { enum: ['.', '..'] } };
+
+const command: Schema = { type: 'array', items: text, minItems: 1 };
+
+/** Values of a pool of workers, those of its process given. What the pool shares is not of a revision. */
+export function poolValues(process: Readonly<Record<string, Schema>>): Readonly<Record<string, Schema>> {
+  const ofRevision = Object.fromEntries(Object.entries(process).filter(([value]) => !shared.has(value)));
+  const image = { repository: text };
+  const build = {
+    ...ofRevision,
+    keda: closed(scaledByRuns),
+    name: revision,
+    image: closed({ ...image, tag: text, digest }),
+    agents,
+    command,
+  };
+  return {
+    ...process,
+    keda: closed(scaledByRuns),
+    platform: closed({ namespace: optionalName }),
+    image: closed(image),
+    command,
+    agents,
+    revisions: { type: 'array', items: closed(build, ['name']) },
+    current: text,
+    registration: closed({ ...job, routing: choice('auto', 'none') }),
+  };
+}
+
+/** Values of a process that all revisions of a pool have together. */
+const shared: ReadonlySet<string> = new Set(['serviceAccount', 'tls']);
+
+/** Pools by name, each with its values. */
+export const poolsSchema = (pool: Schema): Schema => ({
+  type: 'object',
+  additionalProperties: false,
+  patternProperties: { '^[a-z]([-a-z0-9]{0,18}[a-z0-9])?$': pool },
 });
 
 /** Values of the volume of the single process. */

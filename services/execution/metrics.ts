@@ -57,6 +57,11 @@ export const executionMetrics = {
     'Runs of an agent on record that wait to be claimed or are driven, of all processes, when the last sweep looked',
     { agent: names },
   ),
+  revisionRuns: gauge(
+    'agent_workflow_revision_runs',
+    'Runs of a registered revision that wait to be claimed or are driven, of all processes; a revision that is retired has none',
+    { agent: names, revision: names },
+  ),
   oldestWait: gauge(
     'agent_workflow_runs_oldest_wait_seconds',
     'Time that the oldest run has waited that holds its thread and is not claimed; 0 when there is none',

@@ -18,6 +18,7 @@ import type { Agents } from './record/agents.ts';
 import type { WorkerLeases } from './ports/leases.ts';
 import type { RunLog } from './ports/log.ts';
 import type { RunQueue } from './ports/queue.ts';
+import { createRevisionRuns } from './revision-runs.ts';
 import type { Watchdog } from './watchdog/watchdog.ts';
 
 /** The parts of the execution service that are measured and traced. */
@@ -63,7 +64,7 @@ export function observeExecution<P extends ObservedParts>(
   );
   return {
     ...observed,
-    threads: countRuns(parts.threads, parts.agents, meters),
+    threads: countRevisions(countRuns(parts.threads, parts.agents, meters), parts.queue, meters),
     leases: watchLease(parts.leases, meters),
     eventLog: countEvents(parts.eventLog, meters),
     onUsage: (added) => {
@@ -203,6 +204,24 @@ function countRuns(threads: Threads, agents: Agents, meters: Meters): Threads {
     listOpenRuns: async (request, call) => {
       const reply = await threads.listOpenRuns(request, call);
       countOpen(request, reply);
+      return reply;
+    },
+  };
+}
+
+/** Counts the runs of each registered revision as the sweep reads all open runs. */
+function countRevisions(threads: Threads, queue: RunQueue, meters: Meters): Threads {
+  const revisions = createRevisionRuns({ threads, queue });
+  meters.revisionRuns.collectEach(() =>
+    revisions.counts().map(({ agent, revision, runs: value }) => ({ labels: { agent, revision }, value })),
+  );
+  return {
+    ...threads,
+    listOpenRuns: async (request, call) => {
+      if (request.cursor === undefined) await revisions.begin();
+      const reply = await threads.listOpenRuns(request, call);
+      revisions.see(reply.runs);
+      if (reply.cursor === undefined) revisions.end();
       return reply;
     },
   };

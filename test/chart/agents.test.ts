@@ -1,8 +1,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { executionProcessSettings, registrationSettings } from '@agent-workflow/execution/config';
+import { readEnv } from '@agent-workflow/kit/env';
 import { readServiceFile, type ServiceFile } from '@agent-workflow/runtime/service-file';
 import test, { type ExecutionContext } from 'ava';
+import { workloadsOf } from './pods.ts';
 import { withServer } from '../servers/real-suite.ts';
 import { manifestsOf, render, type Helm } from './render.ts';
 import { charts } from './scenarios.ts';
@@ -13,8 +16,21 @@ const umbrella = {
   values: join(charts, 'agent-workflow/values/small.yaml'),
 };
 const standalone = { chartFolder: join(charts, 'standalone'), values: join(charts, 'standalone/values/ingress.yaml') };
+const pool = { chartFolder: join(charts, 'agent'), values: join(charts, 'agent/values/two-revisions.yaml') };
 const comesWithTheImage = '/app/services/execution/agents/default.js:graph';
 const helms: readonly Helm[] = ['helm', 'helm3'];
+
+interface Mounted {
+  readonly configMap: { readonly name: string };
+}
+
+/** The path of `service.json` in a folder with these files. */
+async function writeFolder(t: ExecutionContext, files: Readonly<Record<string, string>>): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'agent-workflow-pool-'));
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+  return join(folder, 'service.json');
+}
 
 interface Asked {
   readonly helm: Helm;
@@ -67,6 +83,67 @@ withServer(test, chartTools, () => {
       }
     });
   }
+
+  for (const helm of helms) {
+    test(`the workers of each revision, and the Job of the current one, read what they are given (${helm})`, async (t) => {
+      const manifests = manifestsOf(await render(pool, { helm }));
+      const data = (name: string): Readonly<Record<string, string>> =>
+        manifests.find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === name)?.data ?? {};
+      const agentsOf: Record<string, readonly string[]> = {};
+      for (const { kind, name, pod } of workloadsOf(manifests)) {
+        const [container] = pod.containers;
+        const inline = Object.fromEntries((container?.env ?? []).map((one) => [one.name, one.value ?? 'secret']));
+        const file = (pod.volumes?.find((volume) => volume['name'] === 'file') as Mounted).configMap.name;
+        const env = { ...data(name), ...inline, SERVICE_CONFIG: await writeFolder(t, data(file)) };
+        const { AGENT_REVISION: revision = '', SERVICE_CONFIG: path } =
+          kind === 'Job' ? readEnv(registrationSettings, env) : readEnv(executionProcessSettings, env);
+        agentsOf[`${kind} ${revision}`] = (readServiceFile(path).agents ?? []).map((agent) => agent.name).toSorted();
+      }
+      t.deepEqual(agentsOf, {
+        'Deployment 1.4.0': ['support'],
+        'Deployment 1.5.0': ['refunds', 'support'],
+        'Job 1.5.0': ['refunds', 'support'],
+      });
+    });
+  }
+
+  test('the Job registers the revision that is named as the current one, also where it is not the last', async (t) => {
+    const job = async (...more: readonly string[]): Promise<readonly unknown[]> =>
+      workloadsOf(manifestsOf(await render(pool, { more })))
+        .filter(({ kind }) => kind === 'Job')
+        .map(({ pod: { containers } }) => [
+          containers[0]?.image,
+          containers[0]?.env?.find(({ name }) => name === 'AGENT_REVISION')?.value,
+        ]);
+    const image = 'registry.example.com/support/agents';
+    t.deepEqual(await job(), [[`${image}:1.5.0`, '1.5.0']]);
+    t.deepEqual(await job('--set', 'current=1.4.0'), [[`${image}:1.4.0`, '1.4.0']]);
+    t.deepEqual(await job('--set', 'registration.enabled=false'), []);
+  });
+
+  test('two builds whose names read alike have resources of their own', async (t) => {
+    const alike = ['1.4.0', '1-4-0', '1.4.0-', 'A', 'a', 'v'.repeat(128)].map((name) => ({
+      name,
+      image: { tag: 'x' },
+    }));
+    const more = ['--set-json', `revisions=${JSON.stringify(alike)}`];
+    const names = manifestsOf(await render(pool, { more }))
+      .filter(({ kind }) => kind === 'Deployment' || kind === 'Service')
+      .map(({ metadata }) => metadata.name);
+    t.is(new Set(names).size, 2 * alike.length);
+    for (const name of names) t.true(name.length <= 63 && /^[a-z][-a-z0-9]*[a-z0-9]$/.test(name), name);
+  });
+
+  test('without agents of its own a release has no workers, and its service.json names none', async (t) => {
+    const more = ['--set', 'global.serviceFile.agent=none'];
+    const manifests = manifestsOf(await render(umbrella, { more }));
+    t.deepEqual(
+      manifests.filter(({ metadata }) => metadata.name.includes('worker')).map(({ kind }) => kind),
+      [],
+    );
+    for (const file of Object.values(await serviceFiles(t, { helm: 'helm', serviceFile: { agent: 'none' } })))
+      t.deepEqual([file.agent, file.agents], [undefined, undefined]);
+  });
 
   test('of several agents none is the default unless one is named', async (t) => {
     const serviceFile = { agent: '', agents: { a: './a.ts:graph', b: './b.ts:graph' } };

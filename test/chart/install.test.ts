@@ -7,7 +7,8 @@ import { provisioned } from '../servers/provisioned.ts';
 import { withServerForLong } from '../servers/real-suite.ts';
 import { kubernetes, type ControlPlane } from './control-plane.ts';
 import type { KubeApi } from './kube-api.ts';
-import { runHelm, type Helm, type Manifest } from './render.ts';
+import { workloadsOf } from './pods.ts';
+import { manifestsOf, runHelm, type Helm, type Manifest } from './render.ts';
 import { scenarios, type Scenario } from './scenarios.ts';
 import { root } from './root.ts';
 
@@ -29,6 +30,17 @@ withServerForLong(test, kubernetes, (server) => {
       await live(t, { plane, scenario, namespace, helm: 'helm' });
     });
   }
+
+  test.serial('a pool gets a revision by an upgrade, and its new runs go back by a rollback', async (t) => {
+    t.timeout(scenarioMs);
+    const plane = await server();
+    for (const helm of ['helm', 'helm3'] as const) {
+      const scenario = scenarios.find(({ title }) => title === 'agent-two-revisions');
+      if (!scenario) return t.fail();
+      const namespace = await makeNamespace(plane.api, `pool-${helm}`);
+      await grow(t, { plane, scenario, namespace, helm });
+    }
+  });
 
   test.serial('an older Helm installs, upgrades, rolls back and takes away as well', async (t) => {
     t.timeout(scenarioMs);
@@ -83,8 +95,9 @@ interface Stay {
 async function live(t: ExecutionContext, stay: Stay): Promise<void> {
   const { plane, scenario, namespace } = stay;
   const chart = [scenario.chartFolder, '--values', scenario.values];
-  const part = scenario.chart === 'standalone' ? 'standalone' : 'gateway';
-  const level = part === 'standalone' ? 'config.LOG_LEVEL=debug' : `${part}.config.LOG_LEVEL=debug`;
+  const isUmbrella = scenario.chart === 'agent-workflow';
+  const part = changedPart[scenario.title] ?? (isUmbrella ? 'gateway' : scenario.chart);
+  const level = isUmbrella ? `${part}.config.LOG_LEVEL=debug` : 'config.LOG_LEVEL=debug';
 
   await helm(stay, 'install', ['demo', ...chart, '--wait']);
   const installed = await inspect(plane.api, namespace);
@@ -107,6 +120,84 @@ async function live(t: ExecutionContext, stay: Stay): Promise<void> {
   await helm(stay, 'uninstall', ['demo', '--wait']);
   const left = await untilGone(plane.api, namespace);
   t.deepEqual(left, part === 'standalone' ? ['PersistentVolumeClaim demo-standalone'] : []);
+}
+
+/** What a change of the settings replaces, where it is not named as the chart is. */
+const changedPart: Readonly<Record<string, string>> = {
+  'agent-keda': 'agent-2026-11-20-87069b',
+  'agent-two-revisions': 'agent-1-4-0-74b860',
+};
+
+/** The life of a pool, from its first revision to the second and back. */
+async function grow(t: ExecutionContext, stay: Stay): Promise<void> {
+  const { plane, scenario, namespace } = stay;
+  const chart = [scenario.chartFolder, '--values', scenario.values, '--wait'];
+  const first = ['--set-json', 'revisions=[{"name":"1.4.0"}]'];
+  const second = ['--set-json', 'revisions=[{"name":"1.4.0"},{"name":"1.5.0"}]'];
+  const workers = async (): Promise<readonly string[]> =>
+    (await inspect(plane.api, namespace)).deployments.map(({ metadata }) => metadata.name).toSorted();
+  const [older, newer] = ['support-agent-1-4-0-74b860', 'support-agent-1-5-0-1f4dc0'];
+
+  await helm(stay, 'install', ['support', ...chart, ...first]);
+  t.deepEqual(await workers(), [older]);
+  const before = await registered(stay, 'support');
+  t.like(before, { revision: '1.4.0', phase: 'Succeeded' });
+  const { uid } = await uidOf(plane.api, namespace, older);
+
+  await helm(stay, 'upgrade', ['support', ...chart, ...second]);
+  t.deepEqual(await workers(), [older, newer]);
+  t.deepEqual(await unreadyIn(plane.api, namespace), []);
+  const after = await registered(stay, 'support');
+  t.like(after, { revision: '1.5.0', phase: 'Succeeded' });
+  t.deepEqual(
+    await uidOf(plane.api, namespace, older),
+    { uid, generation: 1 },
+    'the workers that run on are untouched',
+  );
+
+  await helm(stay, 'rollback', ['support', '1', '--wait']);
+  t.deepEqual(await workers(), [older]);
+  const back = await registered(stay, 'support');
+  t.like(back, { revision: '1.4.0', phase: 'Succeeded' });
+  // The release that is returned to also says how its own Job ended, long ago.
+  t.true(back.startedAt >= after.startedAt && after.startedAt >= before.startedAt, 'the Job has run again');
+  t.not(back.startedAt, before.startedAt);
+
+  await helm(stay, 'uninstall', ['support', '--wait']);
+  t.deepEqual(await untilGone(plane.api, namespace), []);
+}
+
+interface Registered {
+  readonly revision: string | undefined;
+  readonly phase: string;
+  readonly startedAt: number;
+}
+
+/** What the Job of the release registered last, and when. */
+async function registered({ plane, namespace, helm: program }: Stay, name: string): Promise<Registered> {
+  const args = ['status', name, '--output', 'json', '--namespace', namespace];
+  const status = JSON.parse(await runHelm(program, args, { KUBECONFIG: plane.configFor('installer') })) as {
+    readonly hooks: readonly {
+      readonly manifest: string;
+      readonly last_run: { readonly phase: string; readonly started_at: string };
+    }[];
+  };
+  const [hook, ...others] = status.hooks;
+  if (!hook || others.length > 0) throw new Error(`there are ${String(status.hooks.length)} hooks`);
+  const [job] = workloadsOf(manifestsOf(hook.manifest));
+  const revision = job?.pod.containers[0]?.env?.find(({ name: variable }) => variable === 'AGENT_REVISION')?.value;
+  return { revision, phase: hook.last_run.phase, startedAt: Date.parse(hook.last_run.started_at) };
+}
+
+async function uidOf(
+  api: KubeApi,
+  namespace: string,
+  name: string,
+): Promise<{ readonly uid?: string; readonly generation?: number }> {
+  const found = await api.get<{ readonly metadata: { readonly uid: string; readonly generation: number } }>(
+    `/apis/apps/v1/namespaces/${namespace}/deployments/${name}`,
+  );
+  return found ? { uid: found.metadata.uid, generation: found.metadata.generation } : {};
 }
 
 /** As the one who installs, who has the rights of deploy/installer.yaml and no more. */

@@ -2,19 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { executionMetrics } from '@agent-workflow/execution/metrics';
 import test, { type ExecutionContext } from 'ava';
+import { readRenders } from './beside.ts';
 import { isCovered, letsThrough, type Peer } from './network.ts';
 import { containersOf, peerOf, workloadsOf } from './pods.ts';
-import { goldenOf, manifestsOf, release, type Manifest } from './render.ts';
-import { scenarios } from './scenarios.ts';
+import { release, type Manifest } from './render.ts';
 import { root } from './root.ts';
 
 /** The renders that were looked at: `chart.test.ts` holds them to what Helm makes. */
-const renders = await Promise.all(
-  scenarios.map(async (scenario) => ({
-    title: scenario.title,
-    manifests: manifestsOf(await readFile(goldenOf(scenario), 'utf8')),
-  })),
-);
+const renders = await readRenders();
 
 function everyRender(title: string, check: (t: ExecutionContext, manifests: readonly Manifest[]) => void): void {
   for (const render of renders) test(`${title} (${render.title})`, (t) => check(t, render.manifests));
@@ -133,15 +128,18 @@ everyRender('every Service finds pods, at a port that they have', (t, manifests)
   for (const { kind, metadata, spec } of manifests) {
     if (kind !== 'Service') continue;
     const { ports, selector } = spec as Service;
-    const found = peers.filter(({ labels }) => Object.entries(selector).every(([key, value]) => labels[key] === value));
+    const found = peers.filter(
+      ({ labels, namespace }) =>
+        namespace === metadata.namespace && Object.entries(selector).every(([key, value]) => labels[key] === value),
+    );
     t.is(found.length, 1, metadata.name);
     for (const { targetPort } of ports) t.true(targetPort in (found[0]?.ports ?? {}), metadata.name);
   }
 });
 
 everyRender('every address that a part is given is that of a Service that is there', (t, manifests) => {
-  const services = manifests.filter(({ kind }) => kind === 'Service').map(({ metadata }) => metadata.name);
-  const known = services.map((name) => `${name}.${release.namespace}.svc.cluster.local:50051`);
+  const services = manifests.filter(({ kind }) => kind === 'Service').map(({ metadata }) => metadata);
+  const known = services.map(({ name, namespace = '' }) => `${name}.${namespace}.svc.cluster.local:50051`);
   const given = manifests.flatMap(({ data = {} }) =>
     Object.entries(data).flatMap(([name, value]) => (name.endsWith('_ADDRESS') ? [value] : [])),
   );
@@ -158,9 +156,10 @@ everyRender('a certificate is good for the name that its part is called by', (t,
   );
   const named = certificates.flatMap(({ spec }) => (spec as { readonly dnsNames: readonly string[] }).dnsNames);
   const secrets = certificates.map(({ spec }) => (spec as { readonly secretName: string }).secretName);
-  for (const { pod, name, kind } of workloadsOf(manifests)) {
+  for (const { pod, name, kind, component } of workloadsOf(manifests)) {
+    const calls = kind !== 'Job' || component === 'agent-register';
     const volume = pod.volumes?.find(({ name: called }) => called === 'tls') as Mounted | undefined;
-    t.is(volume !== undefined, certificates.length > 0 && kind !== 'Job', name);
+    t.is(volume !== undefined, certificates.length > 0 && calls, name);
     if (volume) t.true(secrets.includes(volume.secret.secretName), name);
   }
   if (certificates.length > 0) for (const address of addresses) t.true(named.includes(address), address);
@@ -177,10 +176,13 @@ const calls: ReadonlySet<string> = new Set([
   'execution-api → memory',
   'execution-worker → threads',
   'execution-worker → memory',
+  'agent → threads',
+  'agent → memory',
+  'agent-register → threads',
 ]);
 
 /** Over HTTP: the files of `ctx.files`. */
-const readsFiles = 'execution-worker → gateway';
+const readFiles: ReadonlySet<string> = new Set(['execution-worker → gateway', 'agent → gateway']);
 
 everyRender('every pair of pods may speak at the one port where one calls the other, or not at all', (t, manifests) => {
   const peers = workloadsOf(manifests).map(peerOf);
@@ -189,7 +191,7 @@ everyRender('every pair of pods may speak at the one port where one calls the ot
     for (const to of peers)
       for (const port of Object.values(to.ports)) {
         const pair = `${nameOf(from)} → ${nameOf(to)}`;
-        const isCall = (port === grpc && calls.has(pair)) || (port === to.ports['http'] && pair === readsFiles);
+        const isCall = (port === grpc && calls.has(pair)) || (port === to.ports['http'] && readFiles.has(pair));
         t.is(letsThrough(manifests, { from, to, port }), isCall, `${pair}:${port}`);
       }
 });
@@ -223,7 +225,9 @@ everyRender('no part may go to where it has nothing to do', (t, manifests) => {
 });
 
 test('workers are scaled by the runs that wait and the runs under way, as the API counts them', (t) => {
-  const scaled = renders.flatMap(({ manifests }) => manifests.filter(({ kind }) => kind === 'ScaledObject'));
+  const scaled = renders
+    .flatMap(({ manifests }) => manifests.filter(({ kind }) => kind === 'ScaledObject'))
+    .filter(({ metadata }) => metadata.labels?.['app.kubernetes.io/component'] === 'execution-worker');
   t.is(scaled.length, 1);
   const { triggers, advanced } = scaled[0]?.spec as Scaled;
   const counted = [executionMetrics.underWay.name, executionMetrics.waiting.name];
@@ -234,6 +238,30 @@ test('workers are scaled by the runs that wait and the runs under way, as the AP
   t.is(advanced.scalingModifiers.formula, triggers.map(({ name }) => name).join(' + '));
 });
 
+test('workers of a revision are scaled by the runs of each of its agents at this revision, down to none', (t) => {
+  const { name } = executionMetrics.revisionRuns;
+  let seen = 0;
+  for (const { title, manifests } of renders)
+    for (const { kind, metadata, spec } of manifests) {
+      if (kind !== 'ScaledObject' || metadata.labels?.['app.kubernetes.io/component'] !== 'agent') continue;
+      seen++;
+      const { triggers, advanced, scaleTargetRef, minReplicaCount } = spec as Scaled;
+      const target = workloadsOf(manifests).find((workload) => workload.name === scaleTargetRef.name);
+      t.deepEqual([target?.kind, target?.replicas, minReplicaCount], ['Deployment', undefined, 0], title);
+      const revision = configOf(manifests, scaleTargetRef.name)['AGENT_REVISION'];
+      const file = JSON.parse(configOf(manifests, `${scaleTargetRef.name}-file`)['service.json'] ?? '{}') as File;
+      t.deepEqual(
+        triggers.map(({ metadata }) => metadata.valueLocation),
+        Object.keys(file.agents).map((agent) => `${name}{agent="${agent}",revision="${revision ?? ''}"}`),
+        title,
+      );
+      t.is(advanced.scalingModifiers.formula, triggers.map(({ name }) => name).join(' + '));
+      // The names are variables of an expression.
+      for (const trigger of triggers) t.regex(trigger.name, /^[a-z][a-z0-9_]*$/);
+    }
+  t.true(seen >= 5);
+});
+
 test('whoever scales by the runs under way reaches the API that tells them, and nothing else', (t) => {
   const keda: Peer = { namespace: 'keda', labels: {}, ports: {} };
   for (const { title, manifests } of renders) {
@@ -241,7 +269,7 @@ test('whoever scales by the runs under way reaches the API that tells them, and 
     const [, host, port] = /^http:\/\/([^.]+)\..*:(\d+)\/metrics$/.exec(triggers.at(-1)?.metadata.url ?? '') ?? [];
     const asked = manifests.find(({ kind, metadata }) => kind === 'Service' && metadata.name === host);
     const component = asked && (asked.spec as Service).selector['app.kubernetes.io/component'];
-    t.is(component, title.endsWith('-keda') ? 'execution-api' : undefined, title);
+    t.is(component, scaledTitles.has(title) ? 'execution-api' : undefined, title);
     for (const to of workloadsOf(manifests).map(peerOf))
       for (const [name, own] of Object.entries(to.ports)) {
         const isAsked = nameOf(to) === component && own === Number(port);
@@ -286,7 +314,21 @@ interface Service {
   readonly ports: readonly { readonly name: string; readonly targetPort: string }[];
 }
 
+/** Those with a pool in the release, or beside one that has one, are among them. */
+const scaledTitles: ReadonlySet<string> = new Set([
+  'agent-keda',
+  'agent-two-revisions',
+  'agent-workflow-keda',
+  'agent-workflow-pools',
+]);
+
+interface File {
+  readonly agents: Readonly<Record<string, unknown>>;
+}
+
 interface Scaled {
+  readonly scaleTargetRef: { readonly name: string };
+  readonly minReplicaCount: number;
   readonly triggers: readonly {
     readonly name: string;
     readonly metadata: {

@@ -11,6 +11,8 @@ const standalone = {
   chartFolder: join(charts, 'standalone'),
   values: join(charts, 'standalone/values/ingress.yaml'),
 };
+const pools = { ...small, values: join(charts, 'agent-workflow/values/pools.yaml') };
+const pool = { chartFolder: join(charts, 'agent'), values: join(charts, 'agent/values/two-revisions.yaml') };
 /** A part by itself, with nothing set. */
 const alone = (part: string): typeof small => ({
   chartFolder: join(charts, part),
@@ -168,6 +170,96 @@ const refusals: readonly (readonly [about: string, on: typeof small, set: string
     standalone,
     'global.serviceFile.agents.support=./a.ts:graph,global.serviceFile.default_agent=billing',
     /standalone: global.serviceFile.default_agent is "billing", which global.serviceFile.agents does not have/,
+  ],
+  ['a pool of nothing', alone('agent'), 'global.instance=demo', /demo: revisions must name a build of the agents/],
+  ['a pool of no service', pool, 'global.instance=', /demo: global.instance must be that of the service/],
+  [
+    'a revision without agents',
+    pool,
+    'agents=null',
+    /demo: revision 1.5.0 has no agents: agents must name one/,
+  ],
+  ['two revisions of one name', pool, 'revisions[1].name=1.4.0', /demo: revisions has 1.4.0 twice/],
+  ['a revision without a name', pool, 'revisions[1].name=null', /at '\/revisions\/1\/name': got null, want string/],
+  ['a revision that is a number', pool, 'revisions[1].name=15', /at '\/revisions\/1\/name': got number, want string/],
+  [
+    'a name that no revision may have',
+    pool,
+    'revisions[1].name=a b',
+    /at '\/revisions\/1\/name': 'a b' does not match pattern/,
+  ],
+  [
+    'a revision that is no tag and names none',
+    pool,
+    'revisions[1].name=sha256:ab',
+    /demo: revision sha256:ab cannot be the tag of an image: image.tag or image.digest must name its image/,
+  ],
+  [
+    'a current revision that is not there',
+    pool,
+    'current=1.3.0',
+    /demo: current is 1.3.0, which revisions does not have/,
+  ],
+  [
+    'a name that no agent of a pool may have',
+    pool,
+    'agents.Support=/app/a.ts:graph',
+    /at '\/agents': additional properties 'Support' not allowed/,
+  ],
+  [
+    'agents of a pool where those of a service stand',
+    pool,
+    'global.serviceFile.agents.support=/app/a.ts:graph',
+    /demo: the agents of a pool are below agents, not below global.serviceFile/,
+  ],
+  [
+    'a pool that reaches no queue',
+    pool,
+    'config=null',
+    /demo, revision 1.4.0: NATS_URL must be set, in config or secretEnv/,
+  ],
+  [
+    'a revision that is named twice over',
+    pool,
+    'config.AGENT_REVISION=1.5.0',
+    /at '\/config': additional properties 'AGENT_REVISION' not allowed/,
+  ],
+  ['a tag for all revisions', pool, 'image.tag=latest', /at '\/image': additional properties 'tag' not allowed/],
+  [
+    'a pool that lets anybody call it',
+    pool,
+    'global.serviceToken.existingSecret=',
+    /demo, revision 1.4.0: global.serviceToken.existingSecret must be set, or global.tls.enabled/,
+  ],
+  [
+    'a routing that there is not',
+    pool,
+    'registration.routing=ramp',
+    /at '\/registration\/routing': value must be one of/,
+  ],
+  [
+    'a pool of the same release without revisions',
+    pools,
+    'agents.billing.revisions=null',
+    /at '\/agents\/billing\/revisions': got null, want array|missing propert(?:y|ies) 'revisions'/,
+  ],
+  [
+    'one agent in two pools',
+    pools,
+    'agents.travel.agents.billing=/app/b.ts:graph',
+    /agents: billing and travel both have the agent billing/,
+  ],
+  [
+    'a pool that is elsewhere than its release',
+    pools,
+    'agents.billing.platform.namespace=x',
+    /at '\/agents\/billing': additional properties 'platform' not allowed/,
+  ],
+  [
+    'pools of no namespace',
+    small,
+    'global.networkPolicy.agentPools[0].podSelector.matchLabels.a=b',
+    /at '\/global\/networkPolicy\/agentPools\/0': missing property 'namespace'/,
   ],
   ['an image that no registry has', small, 'global.image.digest=latest', /'\/global\/image\/digest'.* does not match/],
 ];

@@ -3,23 +3,34 @@ import { join } from 'node:path';
 import test from 'ava';
 import { withServer } from '../servers/real-suite.ts';
 import { goldenOf, manifestsOf, render } from './render.ts';
-import { charts, scenarios } from './scenarios.ts';
+import { charts, scenarios, type Scenario } from './scenarios.ts';
 import { chartTools } from './tools.ts';
 import { readUpgrade, upgradeOf, type Roll } from './upgrade-order.ts';
 
 const parts = ['execution-api', 'execution-worker', 'gateway', 'memory', 'threads'];
 
+/** What a scenario replaces, in the order in which Helm changes it. */
+function partsOf({ title, chart }: Scenario): readonly string[] {
+  if (chart === 'standalone') return ['standalone'];
+  if (chart === 'agent') return ['agent', 'agent'];
+  if (title === 'agent-workflow-pools')
+    return [...parts.filter((part) => part !== 'execution-worker'), 'agent', 'agent', 'agent'];
+  return parts;
+}
+
 for (const scenario of scenarios) {
   const isOne = scenario.chart === 'standalone';
   const then = isOne
     ? 'ends its one pod before the new one'
-    : 'brings the tables up to date, then has a new pod for each old one';
+    : scenario.chart === 'agent'
+      ? 'has a new pod for each old one, and then registers a revision'
+      : 'brings the tables up to date, then has a new pod for each old one';
   test(`an upgrade of ${scenario.title} ${then}`, async (t) => {
     const { jobs, rolls } = upgradeOf(manifestsOf(await readFile(goldenOf(scenario), 'utf8')));
-    t.deepEqual(jobs, isOne ? [] : ['demo-threads-migrate']);
+    t.deepEqual(jobs, scenario.chart === 'agent-workflow' ? ['demo-threads-migrate'] : []);
     t.deepEqual(
       rolls.map(({ component }) => component),
-      isOne ? ['standalone'] : parts,
+      partsOf(scenario),
     );
     for (const { name, maxUnavailable, maxSurge, preStopSeconds, drainSeconds, graceSeconds } of rolls) {
       t.deepEqual([maxUnavailable, maxSurge], isOne ? [1, 0] : [0, 1], name);

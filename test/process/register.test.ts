@@ -73,6 +73,29 @@ test('agents are registered and get new runs, and the same command given again c
   t.deepEqual(await routingOf(threads), { version: 1, current: 'v1' });
 });
 
+test('an earlier revision that is registered again gets the new runs back, as a rollback of its chart asks', async (t) => {
+  const { threads, build, register } = await openProject(t);
+  await build('one');
+  await register({ AGENT_REVISION: 'v1' });
+  await build('two');
+  await register({ AGENT_REVISION: 'v2' });
+  t.deepEqual(await routingOf(threads), { version: 2, current: 'v2' });
+  await build('one');
+  for (const _ of ['first', 'again']) {
+    const { code, printed } = await register({ AGENT_REVISION: 'v1' }, '--routing', 'auto');
+    t.is(code, 0, printed);
+    t.deepEqual(await routingOf(threads), { version: 3, current: 'v1' });
+  }
+  const { revisions } = await threads.getRegisteredAgent({ agent: 'support' }, call());
+  t.deepEqual(
+    revisions.map(({ revision, state }) => [revision, state]),
+    [
+      ['v1', 'current'],
+      ['v2', 'draining'],
+    ],
+  );
+});
+
 test('without routing new runs stay where they are', async (t) => {
   const { threads, build, register } = await openProject(t);
   await build('one');

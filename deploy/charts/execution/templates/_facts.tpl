@@ -26,3 +26,8 @@ files: gateway
 needs: [NATS_URL]
 reports: [runs]
 {{- end -}}
+
+{{/* Whether the release has agents of its own. */}}
+{{- define "execution.hasWorkers" -}}
+{{- if ne (dig "serviceFile" "agent" "" (.Values.global | default dict) | toString) "none" }}true{{ end -}}
+{{- end -}}

@@ -2,7 +2,7 @@
 component: memory
 main: services/memory/main.js
 grpc: true
-callers: [gateway, execution-api, execution-worker]
+callers: [gateway, execution-api, execution-worker, agent]
 needs: [WEAVIATE_URL]
 reports: [calls, memories]
 {{- end -}}

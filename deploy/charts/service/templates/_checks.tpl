@@ -3,7 +3,7 @@ Checks that a schema cannot express, as settings that depend on each other. Fail
 */}}
 {{- define "service.checks" -}}
 {{- $c := . -}}
-{{- $where := without (list $c.facts.component $c.facts.section) nil "" | join ", " -}}
+{{- $where := $c.facts.where | default (without (list $c.facts.component $c.facts.section) nil "" | join ", ") -}}
 {{- $problems := list -}}
 {{- $extra := list -}}
 {{- range $c.values.extraEnv }}{{ $extra = append $extra .name }}{{ end -}}

@@ -19,12 +19,11 @@
 {{- $_ := set $set "SERVICE_CONFIG" "/etc/agent-workflow/service.json" -}}
 {{- end -}}
 {{- range $c.facts.calls -}}
-{{- $address := printf "%s.%s.svc.%s:50051" (include "service.nameOf" (dict "context" $c "service" .)) $c.namespace $c.global.clusterDomain -}}
-{{- $_ := set $set (printf "%s_ADDRESS" (upper .)) $address -}}
+{{- $_ := set $set (printf "%s_ADDRESS" (upper .)) (printf "%s:50051" (include "service.hostOf" (dict "context" $c "service" .))) -}}
 {{- end -}}
 {{- /* Workers reach files through the gateway. Its Service is taken to listen on port 80; another port is set as FILES_URL in config. */ -}}
 {{- if and $c.facts.files (or $c.values.config.FILES_SECRET $c.values.secretEnv.FILES_SECRET) -}}
-{{- $_ := set $set "FILES_URL" (printf "http://%s.%s.svc.%s" (include "service.nameOf" (dict "context" $c "service" $c.facts.files)) $c.namespace $c.global.clusterDomain) -}}
+{{- $_ := set $set "FILES_URL" (printf "http://%s" (include "service.hostOf" (dict "context" $c "service" $c.facts.files))) -}}
 {{- end -}}
 {{- if and $c.global.tls.enabled (or $c.facts.grpc $c.facts.calls) -}}
 {{- $_ := set $set "TLS_CERT_FILE" "/etc/agent-workflow/tls/tls.crt" -}}
@@ -49,6 +48,8 @@
 {{- if $file.agents -}}
 {{- $_ := set $content "agents" $file.agents -}}
 {{- with $file.default_agent }}{{ $_ := set $content "default_agent" . }}{{ end -}}
+{{- else if eq (toString $file.agent) "none" -}}
+{{- $_ := set $content "agent" nil -}}
 {{- else -}}
 {{- $_ := set $content "agent" ($file.agent | default "/app/services/execution/agents/default.js:graph") -}}
 {{- end -}}
@@ -75,7 +76,7 @@ data:
 apiVersion: v1
 kind: ConfigMap
 metadata:
-  {{- include "service.metadata" (dict "context" $c "name" (printf "%s-file" $c.name)) | nindent 2 }}
+  {{- include "service.metadata" (dict "context" $c "name" (include "service.fileName" $c)) | nindent 2 }}
 data:
   service.json: |
     {{- include "service.file" $c | nindent 4 }}

@@ -1,10 +1,12 @@
 {{/*
 The context of every template of this chart: the values of one process with their defaults, and the facts of its chart.
-Takes a dict: `root`, and `facts`:
+Takes a dict: `root`, `own` (values that take precedence over those of the root; absent: none), and `facts`:
   component   the name of pods and resources
   serves      the name of its Service; the component when absent
   section     the values of this process alone
+  where       how problems of its values are introduced; component and section when absent
   main        the file that Node runs
+  command     the command and its `args`, in place of `main`
   http, grpc  the protocols that it serves
   agent       whether it reads service.json
   calls       names of services that it calls, and `calledComponents`, the pods behind them
@@ -15,17 +17,28 @@ Takes a dict: `root`, and `facts`:
   needs       settings without which it does not start
   countsRuns  whether KEDA reads the number of runs in progress from its metrics
   reports     the subjects of its metrics: requests, redis, calls, record, memories, queue, runs
+Of a pool of workers:
+  name        the name of its resources, in place of one that is made of the instance and the component
+  pool        the name of the pool, and `revisionId`, that of the revision in labels
+  account     the name of its ServiceAccount, `certificate`, that of its Secret of certificates, and `file`, that of the ConfigMap with
+              its service.json; all are made of its own name when absent
+  image       its image, and `serviceFile`, the content of its service.json, in place of those of all parts
+  scaledBy    the metrics by which KEDA scales it, by the names of its triggers
 */}}
 {{- define "service.context" -}}
 {{- $root := .root -}}
 {{- $facts := .facts -}}
 {{- $values := mustMergeOverwrite (deepCopy $root.Values.defaults) (deepCopy (omit $root.Values "defaults" "global")) -}}
+{{- $own := .own | default dict -}}
 {{- with $facts.section -}}
-{{- $values = mustMergeOverwrite $values (deepCopy (get $root.Values . | default dict)) -}}
+{{- $own = get $root.Values . | default dict -}}
 {{- end -}}
+{{- $values = mustMergeOverwrite $values (deepCopy $own) -}}
+{{- with $facts.image }}{{ $_ := set $values.global "image" . }}{{ end -}}
+{{- with $facts.serviceFile }}{{ $_ := set $values.global "serviceFile" . }}{{ end -}}
 {{- $instance := $values.global.instance | default $root.Release.Name -}}
 {{- /* A merge skips null, which has a meaning here. */ -}}
-{{- range list $root.Values (get $root.Values ($facts.section | default "") | default dict) -}}
+{{- range list $root.Values $own -}}
 {{- if hasKey . "runAsUser" }}{{ $_ := set $values "runAsUser" .runAsUser }}{{ end -}}
 {{- end -}}
 {{- dict
@@ -33,8 +46,9 @@ Takes a dict: `root`, and `facts`:
       "values" $values
       "global" $values.global
       "instance" $instance
-      "name" (printf "%s-%s" $instance $facts.component | trunc 63 | trimSuffix "-")
+      "name" ($facts.name | default (printf "%s-%s" $instance $facts.component | trunc 63 | trimSuffix "-"))
       "namespace" $root.Release.Namespace
+      "platform" (dig "platform" "namespace" "" $values | default $root.Release.Namespace)
       "chart" (printf "%s-%s" $root.Chart.Name $root.Chart.Version)
       "version" ($root.Chart.AppVersion | toString)
       "managedBy" $root.Release.Service
@@ -46,6 +60,12 @@ Takes a dict: `root`, and `facts`:
 app.kubernetes.io/part-of: agent-workflow
 app.kubernetes.io/instance: {{ .instance }}
 app.kubernetes.io/component: {{ .facts.component }}
+{{- with .facts.pool }}
+agent-workflow/pool: {{ . }}
+{{- end }}
+{{- with .facts.revisionId }}
+agent-workflow/revision: {{ . | quote }}
+{{- end }}
 {{- end -}}
 
 {{- define "service.labels" -}}
@@ -69,16 +89,26 @@ labels:
 {{ printf "%s-%s" .context.instance .service | trunc 63 | trimSuffix "-" }}
 {{- end -}}
 
+{{/* The host of a service of the same instance, which may be in another namespace than a pool. Takes `context` and `service`. */}}
+{{- define "service.hostOf" -}}
+{{ include "service.nameOf" . }}.{{ .context.platform }}.svc.{{ .context.global.clusterDomain }}
+{{- end -}}
+
 {{- define "service.serviceAccountName" -}}
 {{- if .values.serviceAccount.create -}}
-{{ .values.serviceAccount.name | default .name }}
+{{ .values.serviceAccount.name | default .facts.account | default .name }}
 {{- else -}}
 {{ .values.serviceAccount.name | default "default" }}
 {{- end -}}
 {{- end -}}
 
 {{- define "service.tlsSecret" -}}
-{{ .values.tls.existingSecret | default (printf "%s-tls" .name) }}
+{{ .values.tls.existingSecret | default .facts.certificate | default (printf "%s-tls" .name) }}
+{{- end -}}
+
+{{/* The ConfigMap with service.json. */}}
+{{- define "service.fileName" -}}
+{{ .facts.file | default (printf "%s-file" .name) }}
 {{- end -}}
 
 {{- define "service.image" -}}

@@ -1,4 +1,62 @@
 {{/*
+The spec of a Job. Takes `context`, `container` (the name of its container), `run` (backoffLimit, activeDeadlineSeconds and resources of
+the values), `args`, and `command`, which may be absent.
+*/}}
+{{- define "service.jobSpec" -}}
+{{- $c := .context -}}
+backoffLimit: {{ .run.backoffLimit | int }}
+activeDeadlineSeconds: {{ .run.activeDeadlineSeconds | int }}
+template:
+  metadata:
+    labels:
+      {{- include "service.labels" $c | nindent 6 }}
+  spec:
+    restartPolicy: Never
+    {{- if $c.facts.account }}
+    serviceAccountName: {{ include "service.serviceAccountName" $c }}
+    {{- end }}
+    automountServiceAccountToken: false
+    enableServiceLinks: false
+    securityContext:
+      {{- include "service.podSecurity" $c | nindent 6 }}
+    {{- with include "service.pullSecrets" $c }}
+    {{- . | nindent 4 }}
+    {{- end }}
+    {{- with include "service.place" $c | trim }}
+    {{- . | nindent 4 }}
+    {{- end }}
+    {{- with $c.values.initContainers }}
+    initContainers:
+      {{- toYaml . | nindent 6 }}
+    {{- end }}
+    containers:
+      - name: {{ .container }}
+        image: {{ include "service.image" $c }}
+        imagePullPolicy: {{ $c.global.image.pullPolicy }}
+        {{- include "service.run" . | trim | nindent 8 }}
+        {{- with $c.values.extraEnvFrom }}
+        envFrom:
+          {{- toYaml . | nindent 10 }}
+        {{- end }}
+        env:
+          {{- range $name, $value := include "service.variables" $c | fromYaml }}
+          - name: {{ $name }}
+            value: {{ $value | quote }}
+          {{- end }}
+          {{- with include "service.env" $c | fromYamlArray }}
+          {{- toYaml . | nindent 10 }}
+          {{- end }}
+        resources:
+          {{- toYaml .run.resources | nindent 10 }}
+        securityContext:
+          {{- include "service.containerSecurity" $c | nindent 10 }}
+        volumeMounts:
+          {{- include "service.mounts" $c | nindent 10 }}
+    volumes:
+      {{- include "service.volumes" $c | nindent 6 }}
+{{- end -}}
+
+{{/*
 Migrates the tables before any pod of the version starts. The Job runs before the objects of the release exist, so it has its own
 copies of those that it needs.
 */}}
@@ -39,68 +97,6 @@ metadata:
     helm.sh/hook-weight: "0"
     helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
 spec:
-  backoffLimit: {{ $migration.backoffLimit | int }}
-  activeDeadlineSeconds: {{ $migration.activeDeadlineSeconds | int }}
-  template:
-    metadata:
-      labels:
-        {{- include "service.labels" $job | nindent 8 }}
-    spec:
-      restartPolicy: Never
-      automountServiceAccountToken: false
-      enableServiceLinks: false
-      securityContext:
-        {{- include "service.podSecurity" $job | nindent 8 }}
-      {{- with include "service.pullSecrets" $job }}
-      {{- . | nindent 6 }}
-      {{- end }}
-      {{- with include "service.place" $job | trim }}
-      {{- . | nindent 6 }}
-      {{- end }}
-      {{- with $job.values.initContainers }}
-      initContainers:
-        {{- toYaml . | nindent 8 }}
-      {{- end }}
-      containers:
-        - name: migrate
-          image: {{ include "service.image" $job }}
-          imagePullPolicy: {{ $job.global.image.pullPolicy }}
-          args:
-            - {{ $job.facts.migrate }}
-          {{- with $job.values.extraEnvFrom }}
-          envFrom:
-            {{- toYaml . | nindent 12 }}
-          {{- end }}
-          env:
-            {{- range $name, $value := include "service.variables" $job | fromYaml }}
-            - name: {{ $name }}
-              value: {{ $value | quote }}
-            {{- end }}
-            {{- range $name, $from := $job.values.secretEnv }}
-            - name: {{ $name }}
-              valueFrom:
-                secretKeyRef:
-                  {{- toYaml $from | nindent 18 }}
-            {{- end }}
-            {{- with $job.values.extraEnv }}
-            {{- toYaml . | nindent 12 }}
-            {{- end }}
-          resources:
-            {{- toYaml $migration.resources | nindent 12 }}
-          securityContext:
-            {{- include "service.containerSecurity" $job | nindent 12 }}
-          volumeMounts:
-            - name: tmp
-              mountPath: /tmp
-            {{- with $job.values.volumeMounts }}
-            {{- toYaml . | nindent 12 }}
-            {{- end }}
-      volumes:
-        - name: tmp
-          emptyDir:
-            sizeLimit: 128Mi
-        {{- with $job.values.volumes }}
-        {{- toYaml . | nindent 8 }}
-        {{- end }}
+  {{- include "service.jobSpec" (dict "context" $job "container" "migrate" "run" $migration "args" (list $job.facts.migrate)) | nindent 2 }}
 {{- end -}}
 {{- end -}}

@@ -1,4 +1,4 @@
-{{/* Peers of the same instance. Takes `context` and `components`. */}}
+{{/* Peers of the same instance. Takes `context`, `components`, and `namespace`: where they are, when it is another one. */}}
 {{- define "service.peers" -}}
 {{- range .components }}
 - podSelector:
@@ -6,11 +6,35 @@
       app.kubernetes.io/part-of: agent-workflow
       app.kubernetes.io/instance: {{ $.context.instance }}
       app.kubernetes.io/component: {{ . }}
+  {{- with $.namespace }}
+  namespaceSelector:
+    matchLabels:
+      kubernetes.io/metadata.name: {{ . }}
+  {{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* The peers of `agentPools`: without a selector, the workers and Jobs of the chart `agent` that call this part. Takes a context. */}}
+{{- define "service.agentPools" -}}
+{{- $c := . -}}
+{{- $components := list -}}
+{{- range $c.facts.callers }}{{ if hasPrefix "agent" . }}{{ $components = append $components . }}{{ end }}{{ end -}}
+{{- range ternary $c.global.networkPolicy.agentPools list (gt (len $components) 0) }}
+{{- if .podSelector }}
+- podSelector:
+    {{- toYaml .podSelector | nindent 4 }}
+  namespaceSelector:
+    matchLabels:
+      kubernetes.io/metadata.name: {{ .namespace }}
+{{- else }}
+{{- include "service.peers" (dict "context" $c "components" $components "namespace" .namespace) }}
+{{- end }}
 {{- end }}
 {{- end -}}
 
 {{/* What a process may reach: DNS, the services that it calls, and the ports and rules of the values. */}}
 {{- define "service.egress" -}}
+{{- $elsewhere := ternary "" .platform (eq .platform .namespace) -}}
 - ports:
     - port: 53
       protocol: UDP
@@ -18,14 +42,14 @@
       protocol: TCP
 {{- with .facts.calledComponents }}
 - to:
-    {{- include "service.peers" (dict "context" $ "components" .) | trim | nindent 4 }}
+    {{- include "service.peers" (dict "context" $ "components" . "namespace" $elsewhere) | trim | nindent 4 }}
   ports:
     - port: 50051
       protocol: TCP
 {{- end }}
 {{- with .facts.files }}
 - to:
-    {{- include "service.peers" (dict "context" $ "components" (list .)) | trim | nindent 4 }}
+    {{- include "service.peers" (dict "context" $ "components" (list .) "namespace" $elsewhere) | trim | nindent 4 }}
   ports:
     - port: 8000
       protocol: TCP
@@ -51,6 +75,9 @@
 {{- with .facts.callers }}
 - from:
     {{- include "service.peers" (dict "context" $ "components" .) | trim | nindent 4 }}
+    {{- with include "service.agentPools" $ | trim }}
+    {{- . | nindent 4 }}
+    {{- end }}
   ports:
     - port: grpc
       protocol: TCP
@@ -63,8 +90,9 @@
       protocol: TCP
 {{- end }}
 {{- if .facts.countsRuns }}
+{{- $pools := .global.networkPolicy.agentPools }}
 {{- with .values.worker.keda }}
-{{- if .enabled }}
+{{- if or .enabled $pools }}
 - from:
     - namespaceSelector:
         matchLabels:

@@ -89,7 +89,7 @@ grpc:
 {{- if .facts.agent }}
 - name: file
   configMap:
-    name: {{ .name }}-file
+    name: {{ include "service.fileName" . }}
 {{- end }}
 {{- if and .global.tls.enabled (or .facts.grpc .facts.calls) }}
 - name: tls
@@ -108,12 +108,21 @@ grpc:
 {{- end }}
 {{- end -}}
 
+{{/* What a container executes. Takes `command`, which may be absent, and `args`. */}}
+{{- define "service.run" -}}
+{{- with .command }}
+command:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+args:
+  {{- toYaml .args | nindent 2 }}
+{{- end -}}
+
 {{- define "service.container" -}}
 name: {{ .facts.component }}
 image: {{ include "service.image" . }}
 imagePullPolicy: {{ .global.image.pullPolicy }}
-args:
-  - {{ .facts.main }}
+{{- include "service.run" (dict "command" .facts.command "args" (.facts.args | default (list .facts.main))) | trim | nindent 0 }}
 envFrom:
   {{- /* If several define a variable, the last one applies. */}}
   {{- with .values.extraEnvFrom }}

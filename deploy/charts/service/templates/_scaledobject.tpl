@@ -5,8 +5,11 @@ Scales workers by the sum of the runs that wait and the runs in progress, which 
 {{- $c := include "service.context" . | fromYaml -}}
 {{- $keda := $c.values.keda -}}
 {{- if $keda.enabled -}}
-{{- $metrics := dict "waiting" $keda.waitingMetric -}}
+{{- $metrics := $c.facts.scaledBy -}}
+{{- if not $metrics -}}
+{{- $metrics = dict "waiting" $keda.waitingMetric -}}
 {{- if $keda.underWayMetric }}{{ $metrics = set $metrics "underway" $keda.underWayMetric }}{{ end -}}
+{{- end -}}
 apiVersion: keda.sh/v1alpha1
 kind: ScaledObject
 metadata:
@@ -37,7 +40,7 @@ spec:
     - type: metrics-api
       name: {{ $name }}
       metadata:
-        url: http://{{ include "service.nameOf" (dict "context" $c "service" "execution") }}.{{ $c.namespace }}.svc.{{ $c.global.clusterDomain }}:9464/metrics
+        url: http://{{ include "service.hostOf" (dict "context" $c "service" "execution") }}:9464/metrics
         format: prometheus
         valueLocation: {{ $metric | quote }}
         targetValue: {{ $keda.runsPerWorker | int | quote }}

@@ -4,7 +4,7 @@ component: threads
 main: services/threads/main.js
 migrate: services/threads/migrate.js
 grpc: true
-callers: [gateway, execution-api, execution-worker]
+callers: [gateway, execution-api, execution-worker, agent, agent-register]
 needs: {{ $isPostgres | ternary "[POSTGRES_HOST]" "[CASSANDRA_CONTACT_POINTS, CASSANDRA_LOCAL_DATACENTER]" }}
 reports: [calls, record]
 recordMetric: {{ $isPostgres | ternary "agent_workflow_postgres_requests_total" "agent_workflow_cassandra_statements_total" }}

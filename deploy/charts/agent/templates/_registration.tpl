@@ -1,0 +1,27 @@
+{{/*
+Registers the current revision of a pool when its workers are there, and routes new runs to it. It uses the ServiceAccount and the
+ConfigMap of the release, which exist by then. A rollback runs the Job of the version that it returns to.
+*/}}
+{{- define "agent.registration" -}}
+{{- if and (include "agent.isPool" .) .Values.registration.enabled .Values.revisions -}}
+{{- $registration := .Values.registration -}}
+{{- $c := include "agent.registrationContext" . | fromYaml -}}
+apiVersion: batch/v1
+kind: Job
+metadata:
+  {{- include "service.metadata" (dict "context" $c "name" $c.name) | nindent 2 }}
+  annotations:
+    helm.sh/hook: post-install,post-upgrade,post-rollback
+    helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+    argocd.argoproj.io/hook: PostSync
+    argocd.argoproj.io/hook-delete-policy: BeforeHookCreation,HookSucceeded
+spec:
+  {{- include "service.jobSpec" (dict "context" $c "container" "register" "run" $registration "command" $c.facts.command
+    "args" (list "agents" "register" "--routing" $registration.routing)) | nindent 2 }}
+{{- end -}}
+{{- end -}}
+
+{{- define "agent.registrationContext" -}}
+{{- $revision := include "agent.current" . | fromYaml -}}
+{{- include "service.context" (dict "root" . "own" (omit $revision "name" "image" "agents" "command") "facts" (include "agent.registrationFacts" (dict "root" . "revision" $revision) | fromYaml)) -}}
+{{- end -}}
