@@ -9,8 +9,10 @@ import {
   textOf,
   tool,
   toolNode,
+  type CompiledGraph,
   type Message,
   type NodeContext,
+  type Tool,
 } from '@agent-workflow/graph';
 
 /** One node that says what it heard. */
@@ -33,32 +35,36 @@ export const sleeper = new StateGraph({})
 /** Rounds of agent and tool before the agent answers. */
 export const toolRounds = 10;
 
-const add = tool(
-  {
-    name: 'add',
-    description: 'Adds one to a number.',
-    parameters: { type: 'object', properties: { to: { type: 'integer' } }, required: ['to'] },
-  },
-  ({ to }) => to + 1,
-);
+const declaration = {
+  name: 'add',
+  description: 'Adds one to a number.',
+  parameters: { type: 'object', properties: { to: { type: 'integer' } }, required: ['to'] },
+} as const;
+const add = tool(declaration, ({ to }) => to + 1);
 
 /** Calls a tool ten times, one call a round, then answers. */
-export const toolLoop = new StateGraph({
-  rounds: field<number>({ type: 'number', default: 0, reducer: (a, b) => a + b }),
-})
-  .addNode('agent', (state, ctx) => {
-    if (state.rounds === toolRounds) {
-      ctx.emit('done');
-      return {};
-    }
-    const call = { type: 'tool_call', id: `call-${String(state.rounds)}`, name: 'add', args: { to: state.rounds } };
-    return { rounds: 1, messages: [{ role: 'assistant', content: [call] }] };
+const loopWith = (adding: Tool): CompiledGraph =>
+  new StateGraph({
+    rounds: field<number>({ type: 'number', default: 0, reducer: (a, b) => a + b }),
   })
-  .addNode('tools', toolNode([add]))
-  .addEdge(START, 'agent')
-  .addConditionalEdges('agent', (state) => (callsTools(state) ? 'tools' : END))
-  .addEdge('tools', 'agent')
-  .compile();
+    .addNode('agent', (state, ctx) => {
+      if (state.rounds === toolRounds) {
+        ctx.emit('done');
+        return {};
+      }
+      const call = { type: 'tool_call', id: `call-${String(state.rounds)}`, name: 'add', args: { to: state.rounds } };
+      return { rounds: 1, messages: [{ role: 'assistant', content: [call] }] };
+    })
+    .addNode('tools', toolNode([adding]))
+    .addEdge(START, 'agent')
+    .addConditionalEdges('agent', (state) => (callsTools(state) ? 'tools' : END))
+    .addEdge('tools', 'agent')
+    .compile();
+
+export const toolLoop = loopWith(add);
+
+/** The same with a tool that is declared pure: the two steps of a round are one commit. */
+export const pureLoop = loopWith(tool({ ...declaration, replay: 'pure' }, ({ to }) => to + 1));
 
 /** How long the model of the paced loop takes to answer, in milliseconds. */
 export const answerMs = 20;

@@ -54,13 +54,9 @@ const pair = (fused: Partial<FusedStep> = {}): Partial<CommitStepRequest> => ({
 
 /** What the record promises of two steps that are committed in one write. */
 export function threadsFusedContract(test: TestFn, name: string, open: OpenThreads): void {
-  const check = (
-    title: string,
-    body: (t: ExecutionContext, threads: Threads) => Promise<void>,
-    keep?: number,
-  ): void => {
+  const check = (title: string, body: (t: ExecutionContext, threads: Threads) => Promise<void>): void => {
     test(`${name}: ${title}`, async (t) => {
-      await using threads = await open(keep === undefined ? {} : { keep });
+      await using threads = await open();
       await body(t, threads);
     });
   };
@@ -192,21 +188,4 @@ export function threadsFusedContract(test: TestFn, name: string, open: OpenThrea
     t.deepEqual(await logOf(threads), ['m-r1']);
     await commit(threads, 'r1', epoch, pair());
   });
-
-  check(
-    'old checkpoints are dropped wherever the versions of both stand',
-    async (t, threads) => {
-      await acceptAndClaim(threads, 'r0').then(async ({ epoch }) => commit(threads, 'r0', epoch, { end: completed }));
-      for (let run = 1; run <= 24; run++) {
-        const runId = `r${String(run)}`;
-        const { epoch } = await acceptAndClaim(threads, runId);
-        const messages = [assistant(`t-${runId}`)];
-        const steps = { ...pair({ end: completed, next: [], messages }), messages: [assistant(`a-${runId}`)] };
-        await commit(threads, runId, epoch, steps);
-      }
-      // As many as are kept, and up to 16 that wait to be dropped together, and those of one change.
-      t.true((await checkpointsOf(threads)).length <= 2 + 16 + 2);
-    },
-    2,
-  );
 }
