@@ -179,17 +179,20 @@ test('a tool that goes on is not waited for: the step that called it is on recor
   t.is(calls, 2);
 });
 
-test('a tool that keeps the event loop is not called before that commit again', async (t) => {
+test('a tool that keeps the event loop twice is not called before that commit for a while', async (t) => {
   await using replicas = await openReplicas();
   const { commits, through } = sending();
   const blocking = adding((to) => {
     for (const until = performance.now() + 5; performance.now() < until;);
     return to + 1;
   });
-  const { execution } = await replicas.open({ graph: agentOf([blocking]), through });
+  const rounds = Array.from({ length: 8 }, () => ({ call: 'add', args: { to: 1 } }));
+  const graph = createReactAgent({ model: fakeModel([...rounds, 'done']), tools: [blocking] });
+  const { execution } = await replicas.open({ graph, through });
   const { runId } = await start(execution, go);
   t.is(resultOf(await endOf(execution, runId)).meta.status, 'completed');
-  t.deepEqual(stepsIn(commits), [['agent', 'tools'], ['agent'], ['tools'], ['agent']]);
+  const alone = commits.filter(({ nodes }) => nodes.includes('tools'));
+  t.true(alone.length > 0 && alone.length <= 6, JSON.stringify(stepsIn(commits)));
 });
 
 test('a pure tool that asks the caller is committed by itself, and called again with the answer', async (t) => {

@@ -72,8 +72,7 @@ const commitTimeoutMs = 30_000;
 const waitMs = 15 * 60_000;
 
 /** What commits are sent with. */
-type Sending = Pick<StepCommit, 'threads' | 'replicas' | 'usage' | 'signal' | 'onAway'> &
-  Pick<DriveOptions, 'onUsage'>;
+type Sending = Pick<StepCommit, 'threads' | 'replicas' | 'usage' | 'signal' | 'onAway'> & Pick<DriveOptions, 'onUsage'>;
 
 /** A step whose commit is ready to be sent. */
 export interface PreparedCommit {
