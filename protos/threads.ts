@@ -34,9 +34,9 @@ export interface RunCalls {
    */
   readonly releaseRun: (request: ReleaseRunRequest, call: Call) => Promise<ReleaseRunReply>;
   /**
-   * Commits what one step changed. Stale when run, epoch or step differ from those of the thread. With `end` it is the run's last commit,
-   * and the reply names the queued run that now holds the thread. With `wake_at` the run sleeps until then: it holds its thread, and
-   * its worker commits nothing more of it.
+   * Commits what one step changed; with `fused` two steps in one write. Stale when run, epoch or step differ from those of the thread. With
+   * `end` it is the run's last commit, and the reply names the queued run that now holds the thread. With `wake_at` the run sleeps until
+   * then: it holds its thread, and its worker commits nothing more of it.
    */
   readonly commitStep: (request: CommitStepRequest, call: Call) => Promise<CommitStepReply>;
   /** Ends a run from outside its worker: after this reply every commit of that worker is refused. A run that has ended stays as it ended. */
@@ -640,6 +640,31 @@ export interface CommitStepRequest {
   readonly usageJson?: string;
   /** Kept with the checkpoint of the step, for those who read it later; the record does not read it. */
   readonly work?: StepWork;
+  /**
+   * The step behind this one, committed in the same write. Not together with `end` or `wake_at`. The version before ignores it: the reply
+   * says whether it was committed.
+   */
+  readonly fused?: FusedStep;
+}
+
+/**
+ * A step that is committed in one write with the step before it, and gets a version and a checkpoint of its own. It adds new messages and
+ * changes nothing else of the state.
+ */
+export interface FusedStep {
+  /** When the step ended. */
+  readonly at: number;
+  readonly messages: readonly MessageEntry[];
+  /** The nodes of the step. */
+  readonly nodes: readonly string[];
+  /** The nodes of the next step. */
+  readonly next: readonly string[];
+  readonly openCalls: readonly OpenCall[];
+  /** With it the fused step is the run's last. */
+  readonly end?: RunEnd;
+  readonly progressJson?: Uint8Array;
+  readonly usageJson?: string;
+  readonly work?: StepWork;
 }
 
 /** How a step ran. */
@@ -681,6 +706,8 @@ export interface CommitStepReply {
   readonly rejoined?: boolean;
   /** The revision of the run that `next_run_id` names. Absent: any. */
   readonly nextRevision?: string;
+  /** Whether the fused step of the request was committed, too: `version` is that of the fused step then. */
+  readonly fused?: boolean;
 }
 
 export interface EndRunRequest {
@@ -1234,7 +1261,8 @@ export const threadsLists: MessageLists = {
   AcceptRunRequest: { multitaskStrategy: 'MultitaskStrategy', granularity: 'Granularity' },
   AcceptRunReply: { status: 'RunStatus', claimed: { of: 'ClaimedRun' } },
   ClaimedRun: { granularity: 'Granularity', givenUp: { of: 'RunError' } },
-  CommitStepRequest: { end: { of: 'RunEnd' } },
+  CommitStepRequest: { end: { of: 'RunEnd' }, fused: { of: 'FusedStep' } },
+  FusedStep: { end: { of: 'RunEnd' } },
   RunEnd: { status: 'EndStatus', error: { of: 'RunError' } },
   RunError: { code: 'FailureCode' },
   EndRunRequest: { status: 'ImposedEnd', error: { of: 'RunError' } },

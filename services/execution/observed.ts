@@ -180,8 +180,9 @@ function countRuns(threads: Threads, agents: Agents, meters: Meters): Threads {
     },
     commitStep: async (request, call) => {
       const reply = await threads.commitStep(request, call);
-      meters.steps.add({});
-      if (request.end) ended(request.end.status);
+      meters.steps.add({}, reply.fused ? 2 : 1);
+      const end = request.end ?? (reply.fused ? request.fused?.end : undefined);
+      if (end) ended(end.status);
       return reply;
     },
     endRun: async (request, call) => {

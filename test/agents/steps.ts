@@ -12,6 +12,7 @@ import {
   type Message,
   type ModelUsage,
   type NodePolicy,
+  type Tool,
 } from '@agent-workflow/graph';
 
 /** Steps of one run. */
@@ -33,19 +34,24 @@ export const usageOf = (steps: Readonly<Record<'work' | 'tools' | 'check', numbe
 /** The steps of each node in a run that completes, of which those of `check` follow the tools. */
 export const stepsByNode = { work: stepsPerRun, tools: 2, check: 2 } as const;
 
-const note = tool(
-  {
-    name: 'note',
-    description: 'Notes a step.',
-    parameters: { type: 'object', properties: { step: { type: 'integer' } } },
-  },
-  async ({ step }, { usage }) => {
-    await delay(Math.random() * 4);
-    usage({ ...oneToken, model: 'noting' });
-    await delay(Math.random() * 4);
-    return `noted ${String(step)}`;
-  },
-);
+const declaration = {
+  name: 'note',
+  description: 'Notes a step.',
+  parameters: { type: 'object', properties: { step: { type: 'integer' } } },
+} as const;
+
+const note = tool(declaration, async ({ step }, { usage }) => {
+  await delay(Math.random() * 4);
+  usage({ ...oneToken, model: 'noting' });
+  await delay(Math.random() * 4);
+  return `noted ${String(step)}`;
+});
+
+/** Notes at once, so that its step is committed together with the one before. */
+export const pureNote = tool({ ...declaration, replay: 'pure' }, ({ step }, { usage }) => {
+  usage({ ...oneToken, model: 'noting' });
+  return `noted ${String(step)}`;
+});
 
 /** How many steps the run has behind it: what the assistant has said since the user spoke. */
 const stepsDone = ({ context }: { readonly context: readonly Message[] }): number => {
@@ -57,7 +63,7 @@ const stepsDone = ({ context }: { readonly context: readonly Message[] }): numbe
  * Says `step 0`, `step 1` … of a run in pieces, with a tool call between two of them: a kill may fall anywhere. Each step reports tokens in
  * the middle of its work. `afterTools` says whether a fan-out to `check` follows the tools, `policy` how the steps are run.
  */
-export const buildSteps = (afterTools: 'work' | 'check', policy: NodePolicy = {}): CompiledGraph =>
+export const buildSteps = (afterTools: 'work' | 'check', policy: NodePolicy = {}, noting: Tool = note): CompiledGraph =>
   new StateGraph({
     steps: field<number>({
       type: 'number',
@@ -81,7 +87,7 @@ export const buildSteps = (afterTools: 'work' | 'check', policy: NodePolicy = {}
       },
       policy,
     )
-    .addNode('tools', toolNode([note]))
+    .addNode('tools', toolNode([noting]))
     .addNode(
       'check',
       async (_, { usage }) => {

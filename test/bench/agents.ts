@@ -9,8 +9,10 @@ import {
   textOf,
   tool,
   toolNode,
+  type CompiledGraph,
   type Message,
   type NodeContext,
+  type Tool,
 } from '@agent-workflow/graph';
 
 /** One node that says what it heard. */
@@ -33,32 +35,37 @@ export const sleeper = new StateGraph({})
 /** Rounds of agent and tool before the agent answers. */
 export const toolRounds = 10;
 
-const add = tool(
-  {
-    name: 'add',
-    description: 'Adds one to a number.',
-    parameters: { type: 'object', properties: { to: { type: 'integer' } }, required: ['to'] },
-  },
-  ({ to }) => to + 1,
-);
+const declaration = {
+  name: 'add',
+  description: 'Adds one to a number.',
+  parameters: { type: 'object', properties: { to: { type: 'integer' } }, required: ['to'] },
+} as const;
+const add = tool(declaration, ({ to }) => to + 1);
+const pureAdd = tool({ ...declaration, replay: 'pure' }, ({ to }) => to + 1);
 
 /** Calls a tool ten times, one call a round, then answers. */
-export const toolLoop = new StateGraph({
-  rounds: field<number>({ type: 'number', default: 0, reducer: (a, b) => a + b }),
-})
-  .addNode('agent', (state, ctx) => {
-    if (state.rounds === toolRounds) {
-      ctx.emit('done');
-      return {};
-    }
-    const call = { type: 'tool_call', id: `call-${String(state.rounds)}`, name: 'add', args: { to: state.rounds } };
-    return { rounds: 1, messages: [{ role: 'assistant', content: [call] }] };
+const loopWith = (adding: Tool): CompiledGraph =>
+  new StateGraph({
+    rounds: field<number>({ type: 'number', default: 0, reducer: (a, b) => a + b }),
   })
-  .addNode('tools', toolNode([add]))
-  .addEdge(START, 'agent')
-  .addConditionalEdges('agent', (state) => (callsTools(state) ? 'tools' : END))
-  .addEdge('tools', 'agent')
-  .compile();
+    .addNode('agent', (state, ctx) => {
+      if (state.rounds === toolRounds) {
+        ctx.emit('done');
+        return {};
+      }
+      const call = { type: 'tool_call', id: `call-${String(state.rounds)}`, name: 'add', args: { to: state.rounds } };
+      return { rounds: 1, messages: [{ role: 'assistant', content: [call] }] };
+    })
+    .addNode('tools', toolNode([adding]))
+    .addEdge(START, 'agent')
+    .addConditionalEdges('agent', (state) => (callsTools(state) ? 'tools' : END))
+    .addEdge('tools', 'agent')
+    .compile();
+
+export const toolLoop = loopWith(add);
+
+/** The same with a tool that is declared pure: the two steps of a round are one commit. */
+export const pureLoop = loopWith(pureAdd);
 
 /** How long the model of the paced loop takes to answer, in milliseconds. */
 export const answerMs = 20;
@@ -77,20 +84,37 @@ const pacedModel = async (
   return { rounds: 1 };
 };
 
-const loopOf = (state: { readonly context: readonly Message[] }): 'early' | 'late' =>
-  lastUserText(state) === 'early' ? 'early' : 'late';
+/** The kinds of an iteration: what is waited for in it. */
+export const loopKinds = ['late', 'early', 'fused', 'fusedEarly'] as const;
+export type LoopKind = (typeof loopKinds)[number];
 
-/** The tool loop with a model that takes 20 ms. Told `early`, the model is asked while the step of the tools is being committed. */
+const loopOf = (state: { readonly context: readonly Message[] }): LoopKind => {
+  const text = lastUserText(state);
+  return loopKinds.find((kind) => kind === text) ?? 'late';
+};
+const toolsOr = (tools: string) => (state: { readonly context: readonly Message[] }) =>
+  callsTools(state) ? tools : END;
+
+/**
+ * The tool loop with a model that takes 20 ms. Told `early`, the model is asked while the step of the tools is being committed; told `fused`,
+ * the tool is pure.
+ */
 export const pacedLoop = new StateGraph({
   rounds: field<number>({ type: 'number', default: 0, reducer: (a, b) => a + b }),
 })
   .addNode('late', pacedModel)
   .addNode('early', pacedModel, { speculative: true })
+  .addNode('fused', pacedModel)
+  .addNode('fusedEarly', pacedModel, { speculative: true })
   .addNode('tools', toolNode([add]))
-  .addConditionalEdges(START, loopOf, ['early', 'late'])
-  .addConditionalEdges('late', (state) => (callsTools(state) ? 'tools' : END), ['tools', END])
-  .addConditionalEdges('early', (state) => (callsTools(state) ? 'tools' : END), ['tools', END])
-  .addConditionalEdges('tools', loopOf, ['early', 'late'])
+  .addNode('pureTools', toolNode([pureAdd]))
+  .addConditionalEdges(START, loopOf, [...loopKinds])
+  .addConditionalEdges('late', toolsOr('tools'), ['tools', END])
+  .addConditionalEdges('early', toolsOr('tools'), ['tools', END])
+  .addConditionalEdges('fused', toolsOr('pureTools'), ['pureTools', END])
+  .addConditionalEdges('fusedEarly', toolsOr('pureTools'), ['pureTools', END])
+  .addConditionalEdges('tools', loopOf, [...loopKinds])
+  .addConditionalEdges('pureTools', loopOf, [...loopKinds])
   .compile();
 
 /** Tokens of one answer of the streamer. */

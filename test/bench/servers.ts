@@ -21,7 +21,7 @@ export interface BareKoa extends Server {
 
 interface ServiceOptions {
   /** An export of `agents.ts`; without it the agent of the repository's `service.json`. */
-  readonly agent?: 'echo' | 'toolLoop' | 'pacedLoop' | 'streamer' | 'sleeper' | 'emitter' | 'wordByWord';
+  readonly agent?: 'echo' | 'toolLoop' | 'pureLoop' | 'pacedLoop' | 'streamer' | 'sleeper' | 'emitter' | 'wordByWord';
   /** Where its data is, which stays; a new folder, which goes, when absent. */
   readonly keptIn?: string;
   /** Folder that a CPU profile of the process is written to. */

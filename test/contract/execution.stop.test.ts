@@ -1,6 +1,6 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { END, field, START, StateGraph, type CompiledGraph } from '@agent-workflow/graph';
+import { END, field, START, StateGraph, tool, toolNode, type CompiledGraph } from '@agent-workflow/graph';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { newId } from '@agent-workflow/kit/ids';
 import { within } from '@agent-workflow/protos/call';
@@ -13,8 +13,14 @@ import { openReplicas, withoutTaking, type Ground, type Replica } from './replic
 
 const turns = field<number>({ type: 'number', default: 0, reducer: (sum, more) => sum + more });
 
-/** Two quick steps, each with a message and a field. The second may begin while the first is being committed. */
-const graphOf = (speculative: boolean): CompiledGraph =>
+/** How the second step follows the first: behind its commit, during it, or in the same write. */
+const kinds = ['behind', 'speculative', 'fused'] as const;
+type Kind = (typeof kinds)[number];
+
+/** Two quick steps, each with a message. */
+const graphOf = (kind: Kind): CompiledGraph => (kind === 'fused' ? fusedGraph : twoNodes(kind === 'speculative'));
+
+const twoNodes = (speculative: boolean): CompiledGraph =>
   new StateGraph({ turns })
     .addNode('first', (_state, ctx) => {
       ctx.emit('first');
@@ -32,6 +38,19 @@ const graphOf = (speculative: boolean): CompiledGraph =>
     .addEdge('first', 'second')
     .addEdge('second', END)
     .compile();
+
+const look = tool({ name: 'look', description: 'Looks', parameters: {}, replay: 'pure' }, () => 'second');
+
+const fusedGraph = new StateGraph({ turns })
+  .addNode('first', (_state, ctx) => {
+    ctx.emit({ type: 'tool_call', id: 'c1', name: 'look', args: {} });
+    return { turns: 1 };
+  })
+  .addNode('second', toolNode([look]))
+  .addEdge(START, 'first')
+  .addEdge('first', 'second')
+  .addEdge('second', END)
+  .compile();
 
 /** What is called is done, and answered, when the scheduler says so: in whatever order it likes. */
 function inAnyOrder<P extends object>(port: P, names: readonly (keyof P)[], scheduler: fc.Scheduler): P {
@@ -75,7 +94,7 @@ interface Plan {
   readonly fromElsewhere: boolean;
   /** Whether the run waits behind another. */
   readonly waits: boolean;
-  readonly isSpeculative: boolean;
+  readonly kind: Kind;
 }
 
 interface Receipt {
@@ -93,7 +112,7 @@ async function versionOf(threads: Threads, threadId: string): Promise<Pick<Recei
 
 async function race(plan: Plan): Promise<void> {
   const { scheduler, stopAfter, crashAfter, fromElsewhere, waits } = plan;
-  const graph = graphOf(plan.isSpeculative);
+  const graph = graphOf(plan.kind);
   await using replicas = await openReplicas();
   const { threads } = replicas;
   const through = throughScheduler(scheduler);
@@ -202,7 +221,7 @@ test('a stop that races acceptance, start, steps, end and crash gives a true rec
         crashAfter: fc.option(fc.nat(40), { nil: undefined, freq: 2 }),
         fromElsewhere: fc.boolean(),
         waits: fc.boolean(),
-        isSpeculative: fc.boolean(),
+        kind: fc.constantFrom(...kinds),
       }),
       async (plan) => plan.scheduler.waitFor(race(plan), whenStored),
     ),

@@ -99,6 +99,11 @@ const commit: Whole<CommitStepRequest> = {
   ...{ messages: [], replacesMessages: true, nodes: ids, next: ids, openCalls, openInterrupts: ids },
   removedFromContext: Array.from({ length: Math.floor(sizes.context / (2 * idBytes)) }, () => id),
   ...{ end, wakeAt: large, progressJson: json(sizes.progress), usageJson: 'x'.repeat(sizes.usage), work },
+  fused: {
+    // Both steps together add as much as one may, which is in the fields above.
+    ...{ at: large, messages: [], nodes: ids, next: ids, openCalls, end },
+    ...{ progressJson: json(sizes.progress), usageJson: 'x'.repeat(sizes.usage), work },
+  },
 };
 
 const write: Whole<WriteStateRequest> = {

@@ -40,7 +40,9 @@ const kinds = [
   'commit',
   'commit',
   'commit',
+  'commitTwo',
   'end',
+  'endWithTwo',
   'ask',
   'takeover',
   'stop',
@@ -63,6 +65,15 @@ interface Happening {
 }
 
 const numbers = fc.uniqueArray(fc.nat(7), { maxLength: 3 });
+
+/** What was remembered, without the messages of these ids: they were the last to be added. */
+function without({ fields, context, log }: Memory, ids: readonly string[]): Memory {
+  const cut = (list: string | undefined): string =>
+    JSON.stringify(
+      (JSON.parse(list ?? '[]') as { message_id: string }[]).filter(({ message_id: id }) => !ids.includes(id)),
+    );
+  return { fields, context: cut(context), log: cut(log) };
+}
 
 export const happening: fc.Arbitrary<Happening> = fc.record({
   kind: fc.constantFrom(...kinds),
@@ -121,6 +132,15 @@ export function openStory(t: ExecutionContext, threads: Threads): Story {
       ? { before: await rememberThread(threads), keptBefore: new Set(kept.keys()) }
       : { before: last, keptBefore: keptLast };
 
+  /** Remembers the newest two versions, of which the newer only added the messages of these ids. */
+  const noticeBoth = async (added: readonly string[]): Promise<void> => {
+    const { checkpoints } = await threads.listCheckpoints({ ...thread1, limit: 2, offset: 0 }, call());
+    const [newest, passed] = checkpoints;
+    const memory = await rememberThread(threads);
+    if (passed) kept.set(passed.checkpointId, without(memory, added));
+    if (newest) kept.set(newest.checkpointId, memory);
+  };
+
   const notice = async (): Promise<void> => {
     const { checkpoints } = await threads.listCheckpoints({ ...thread1, limit: 1, offset: 0 }, call());
     const [newest] = checkpoints;
@@ -144,13 +164,33 @@ export function openStory(t: ExecutionContext, threads: Threads): Story {
       removedFromContext,
       ...parts,
     };
-    await commit(threads, runId, epoch, { ...request, at: writes });
+    const reply = await commit(threads, runId, epoch, { ...request, at: writes });
     const messagesJson = bytes(`[${messages.map(({ json }) => text(json)).join(',')}]`);
     steps
       .get(runId)
       ?.push({ step, nodes: ['a'], at: writes, fields: request.fields, messagesJson, removedFromContext });
-    running = parts.end ? undefined : { runId, epoch, step: step + 1, ...foundBy(running) };
+    const { fused } = parts;
+    t.is(reply.fused, fused && true);
+    if (fused) {
+      const { nodes, at, messages: added } = fused;
+      const addedJson = bytes(`[${added.map(({ json }) => text(json)).join(',')}]`);
+      const second = { step: step + 1, nodes, at, fields: {}, messagesJson: addedJson, removedFromContext: [] };
+      steps.get(runId)?.push(second);
+      await noticeBoth(added.map(({ messageId }) => messageId));
+    }
+    const next = { runId, epoch, step: step + (fused ? 2 : 1), ...foundBy(running) };
+    running = (parts.end ?? fused?.end) ? undefined : next;
   };
+
+  /** A step that adds as many new messages. */
+  const fusedWith = (count: number): NonNullable<CommitStepRequest['fused']> => ({
+    at: (writes += 1),
+    messages: Array.from({ length: count }, () =>
+      message(`f${String((writes += 1))}`, 'tool', [{ type: 'text', text: 'fused' }]),
+    ),
+    ...{ nodes: ['tools'], next: ['a'], openCalls: [] },
+  });
+
   const foundBy = (run: Running | undefined): Pick<Running, 'before' | 'keptBefore'> => ({
     before: run?.before ?? last,
     keptBefore: run?.keptBefore ?? new Set(),
@@ -178,6 +218,10 @@ export function openStory(t: ExecutionContext, threads: Threads): Story {
     const { runId, epoch } = run;
     const openCalls = [{ callId: 'c1', name: 'look' }];
     if (kind === 'commit') await commitStep(run, { kind, put, ...rest }, { next: ['b'] });
+    if (kind === 'commitTwo')
+      await commitStep(run, { kind, put, ...rest }, { next: ['tools'], openCalls, fused: fusedWith(put.length) });
+    if (kind === 'endWithTwo')
+      await commitStep(run, { kind, put, ...rest }, { next: ['tools'], fused: { ...fusedWith(1), end: completed } });
     if (kind === 'end') await commitStep(run, { kind, put, ...rest }, { end: completed });
     if (kind === 'ask') await commitStep(run, { kind, put, ...rest }, { end: interrupted, next: ['tools'], openCalls });
     if (kind === 'takeover') {

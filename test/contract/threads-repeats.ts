@@ -89,6 +89,16 @@ const repeats: readonly Repeat[] = [
     meddle: (threads) => threads.endRun({ owner, runId: 'r1', status: 'stopped' }, call()),
   },
   {
+    method: 'commitStep, of two steps,',
+    prepare: async (threads) => {
+      const { epoch } = await acceptAndClaim(threads, 'r1');
+      const at = { at: 5, nodes: ['tools'], next: ['a'], openCalls: [] };
+      const steps = { messages: [assistant('a1')], next: ['tools'], fused: { ...at, messages: [assistant('a2')] } };
+      return (naming) => commit(threads, 'r1', epoch, { ...steps, ...naming });
+    },
+    meddle: (threads) => threads.endRun({ owner, runId: 'r1', status: 'stopped' }, call()),
+  },
+  {
     method: 'commitStep, of the last step,',
     prepare: async (threads) => {
       const { epoch } = await acceptAndClaim(threads, 'r1');

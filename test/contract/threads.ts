@@ -41,6 +41,7 @@ import { threadsAgentsContract } from './threads-agents.ts';
 import { threadsPagesContract } from './threads-pages.ts';
 import { threadsPastContract } from './threads-past.ts';
 import { threadsRepeatsContract } from './threads-repeats.ts';
+import { threadsFusedContract } from './threads-fused.ts';
 import { threadsFilesContract } from './threads-files.ts';
 import { threadsRacesContract } from './threads-races.ts';
 import { threadsRevisionsContract } from './threads-revisions.ts';
@@ -995,6 +996,7 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
   threadsAgentsContract(test, name, open);
 
   threadsUsageContract(test, name, open);
+  threadsFusedContract(test, name, open);
 
   threadsFilesContract(test, name, open);
 }

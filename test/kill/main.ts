@@ -14,6 +14,7 @@ const { values } = parseArgs({
     clients: { type: 'string', default: '12' },
     lease: { type: 'string', default: '1500' },
     speculative: { type: 'boolean', default: false },
+    pure: { type: 'boolean', default: false },
     only: { type: 'string' },
     verbose: { type: 'boolean', default: false },
   },
@@ -29,8 +30,8 @@ interface Figures {
   readonly givenUp: number;
 }
 
-/** `--speculative`: steps begin while the one before is being committed. */
-const agent = values.speculative ? 'speculative' : 'metered';
+/** `--speculative`: steps begin while the one before is being committed. `--pure`: those of tools are committed together with it. */
+const agent = values.speculative ? 'speculative' : values.pure ? 'pure' : 'metered';
 
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 const report = (broken: string, { accepted, faults, restarted, givenUp }: Figures, more = ''): void => {

@@ -8,11 +8,13 @@ import type {
   ClaimedRun,
   CommitStepReply,
   CommitStepRequest,
+  FusedStep,
   MessageEntry,
   OpenCall,
   RunCalls,
   RunEnd,
 } from '@agent-workflow/protos/threads';
+import type { Usage } from '@agent-workflow/protos/usage';
 import { allOpenCalls } from '@agent-workflow/graph/state/calls';
 import { refuseLargeRest } from '@agent-workflow/graph/run/step-bounds';
 import { RunFailure } from '@agent-workflow/graph/state/failure';
@@ -31,6 +33,8 @@ export interface StepCommit {
   readonly replicas: DriveOptions['replicas'];
   /** The tokens of the run, this step's included, and what is called once they are on record. */
   readonly usage: DriveOptions['usage'];
+  /** The sum of the step before, when that is not on record yet. */
+  readonly usedBefore?: Usage | undefined;
   readonly onUsage: DriveOptions['onUsage'];
   /** The step, and the nodes that ran in it. */
   readonly ran: StepNodes;
@@ -67,27 +71,43 @@ const commitTimeoutMs = 30_000;
  */
 const waitMs = 15 * 60_000;
 
-/**
- * Commits a step behind the fence, and waits while the record is unavailable. Resolves with the size of the state after it.
- * @throws RunFailure when the step exceeds a size limit. Nothing is sent then, because stores report such an excess late and
- *   unclearly (Cassandra as a timeout).
- * @throws Stale when the run is no longer this worker's.
- * @throws Unavailable when the record was unavailable for 15 minutes; the signal's reason when it fires first.
- */
+/** What commits are sent with. */
+type Sending = Pick<StepCommit, 'threads' | 'replicas' | 'usage' | 'signal' | 'onAway'> & Pick<DriveOptions, 'onUsage'>;
+
+/** A step whose commit is ready to be sent. */
+export interface PreparedCommit {
+  readonly request: CommitStepRequest;
+  /** The size of the state after the step, and the bytes that the step adds. */
+  readonly size: StateSize;
+  readonly addedBytes: number;
+  /** The tokens of the run up to this step, when they are not on record. */
+  readonly used: Usage | undefined;
+}
+
+/** Commits a step, as {@link sendCommit}. Resolves with the size of the state after it. */
 export async function commitStep(
   commit: StepCommit,
 ): Promise<{ readonly reply: CommitStepReply; readonly size: StateSize }> {
-  const { owner, claimed, threads, ran, delta, next, openInterrupts, end, wakeAt, progressJson, at, usage } = commit;
+  const prepared = prepareCommit(commit);
+  return { reply: await sendCommit(commit, prepared), size: prepared.size };
+}
+
+/**
+ * The commit of a step.
+ * @throws RunFailure when the step exceeds a size limit: stores report such an excess late and unclearly (Cassandra as a timeout).
+ */
+export function prepareCommit(commit: StepCommit): PreparedCommit {
+  const { owner, claimed, ran, delta, next, openInterrupts, end, wakeAt, progressJson, at, usage } = commit;
   const messages: MessageEntry[] = delta.messages.map((message) => ({
     messageId: message.message_id,
     json: Buffer.from(JSON.stringify(message)),
   }));
   const fields = Object.fromEntries(Object.entries(delta.fields).map(([name, json]) => [name, Buffer.from(json)]));
-  const grown = checkedSize(commit.sizeBefore, messages, fields, ran);
+  const { grown, addedBytes } = checkedSize(commit.sizeBefore, messages, fields, ran);
   // Removed messages are not at hand to subtract their sizes. The context that remains is short, so it is measured again.
   const size = delta.removed.length === 0 ? grown : { ...grown, messages: bytesOf(commit.context) };
   refuseLargeRestOf(commit);
-  const used = usage.uncommitted();
+  const used = usage.uncommitted(commit.usedBefore);
   const request = {
     owner,
     threadId: claimed.threadId,
@@ -108,30 +128,93 @@ export async function commitStep(
     ...(progressJson ? { progressJson } : {}),
     ...(used ? { usageJson: JSON.stringify(used) } : {}),
     ...workOf(commit),
-    attemptId: newId(),
   };
-  const { signal, onAway, replicas } = commit;
-  const reply = await whileAway(async () => threads.commitStep(request, { ...within(commitTimeoutMs), replicas }), {
-    signal,
-    onAway,
-    forMs: waitMs,
-  }).catch((error: unknown) => {
-    throw isServiceError(error, 'Invalid') ? toFailure(error, ran) : error;
+  return { request, size, addedBytes, used };
+}
+
+/**
+ * Commits a step behind the fence, and waits while the record is unavailable.
+ * @throws RunFailure when the record refuses the step; it is the fault of its nodes.
+ * @throws Stale when the run is no longer this worker's.
+ * @throws Unavailable when the record was unavailable for 15 minutes; the signal's reason when it fires first.
+ */
+export async function sendCommit(sending: Sending, { request, used }: PreparedCommit): Promise<CommitStepReply> {
+  const reply = await send(sending, request).catch((error: unknown) => {
+    throw isServiceError(error, 'Invalid') ? toFailure(error, request) : error;
   });
+  noteUsage(sending, used);
+  return reply;
+}
+
+/**
+ * Commits two steps in one write. Which of them are on record says `fused` of the reply: a record of the version before takes the first
+ * alone.
+ * @returns `undefined` when the record refuses them together: nothing is written then, and they are to be committed apart.
+ * @throws as {@link sendCommit}.
+ */
+export async function sendFused(
+  sending: Sending,
+  first: PreparedCommit,
+  second: PreparedCommit,
+): Promise<CommitStepReply | undefined> {
+  try {
+    const reply = await send(sending, { ...first.request, fused: toFused(second.request) });
+    noteUsage(sending, (reply.fused ? second.used : undefined) ?? first.used);
+    return reply;
+  } catch (error) {
+    if (isServiceError(error, 'Invalid')) return undefined;
+    throw error;
+  }
+}
+
+/** Whether two steps are small enough to be committed in one write: together they are bounded as one step is. */
+export const areSmall = (first: PreparedCommit, second: PreparedCommit): boolean =>
+  first.addedBytes + second.addedBytes <= sizes.step;
+
+function toFused(request: CommitStepRequest): FusedStep {
+  const { at, messages, nodes, next, openCalls, end, progressJson, usageJson, work } = request;
+  return {
+    ...{ at, messages, nodes, next, openCalls },
+    ...(end ? { end } : {}),
+    ...(progressJson ? { progressJson } : {}),
+    ...(usageJson === undefined ? {} : { usageJson }),
+    ...(work ? { work } : {}),
+  };
+}
+
+/** The id names what is sent: the same request is repeated with it while the record is unavailable. */
+async function send(
+  { threads, replicas, signal, onAway }: Sending,
+  request: CommitStepRequest,
+): Promise<CommitStepReply> {
+  const named = { ...request, attemptId: newId() };
+  const work = async (): Promise<CommitStepReply> =>
+    threads.commitStep(named, { ...within(commitTimeoutMs), replicas });
+  return whileAway(work, { signal, onAway, forMs: waitMs });
+}
+
+function noteUsage({ usage, onUsage }: Sending, used: Usage | undefined): void {
   const added = used && usage.committed(used);
-  if (added) commit.onUsage?.(added);
-  return { reply, size };
+  if (added) onUsage?.(added);
 }
 
 /** How the step ran. The nodes of a step began by another clock than it ends by, where a run has slept. */
-function workOf({ claimed, ran, startedAt, retries, at, usage }: StepCommit): Pick<CommitStepRequest, 'work'> {
+function workOf({
+  claimed,
+  ran,
+  startedAt,
+  retries,
+  at,
+  usage,
+  usedBefore,
+}: StepCommit): Pick<CommitStepRequest, 'work'> {
   if (startedAt === undefined) return {};
   return {
     work: {
       startedAt: Math.min(startedAt, at),
       attempt: attemptAt(ran.step, claimed),
       ...(retries === undefined ? {} : { retries }),
-      ...usage.sinceCommit(),
+      ...usage.sinceCommit(usedBefore),
     },
   };
 }
@@ -146,7 +229,7 @@ function attemptAt(step: number, { step: first, isTakeover, attempt, wakeAt }: C
 }
 
 /** A step that the record refuses is the fault of its nodes. */
-function toFailure(error: ServiceError, { nodes }: StepNodes): RunFailure {
+function toFailure(error: ServiceError, { nodes }: Pick<StepNodes, 'nodes'>): RunFailure {
   const [detail] = error.details;
   const advice = detail?.type === contextTooLarge ? '; a node made by summarizeNode keeps it shorter' : '';
   return new RunFailure('NodeFailed', `${detail?.msg ?? error.message}${advice}`, { ...onlyNode(nodes), cause: error });
@@ -176,13 +259,13 @@ function refuseOver(what: string, bytes: number, bound: number, { nodes }: StepN
 /** The JSON of a text has two quotes. */
 const quotes = 2;
 
-/** The size of the state after a step. @throws RunFailure when the step or the state exceeds a size limit. */
+/** The size of the state after a step, and what the step adds. @throws RunFailure when the step or the state exceeds a size limit. */
 function checkedSize(
   before: StateSize,
   messages: readonly MessageEntry[],
   changed: Readonly<Record<string, Uint8Array>>,
   ran: StepNodes,
-): StateSize {
+): { readonly grown: StateSize; readonly addedBytes: number } {
   const refuse = (what: string, bytes: number, bound: number): void => {
     refuseOver(what, bytes, bound, ran);
   };
@@ -195,8 +278,9 @@ function checkedSize(
   const entries = Object.entries(changed).map(([name, json]) => [name, json.byteLength] as const);
   const fields = entries.length === 0 ? before.fields : { ...before.fields, ...Object.fromEntries(entries) };
   refuse('the state', bytesOfFields(fields), sizes.state);
-  refuse('a step', added + entries.reduce((sum, [, bytes]) => sum + bytes, 0), sizes.step);
-  return { messages: before.messages + added, fields };
+  const addedBytes = added + entries.reduce((sum, [, bytes]) => sum + bytes, 0);
+  refuse('a step', addedBytes, sizes.step);
+  return { grown: { messages: before.messages + added, fields }, addedBytes };
 }
 
 const bytesOf = (messages: readonly Message[]): number =>

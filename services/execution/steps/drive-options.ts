@@ -7,6 +7,7 @@ import type { Usage } from '@agent-workflow/protos/usage';
 import type { RunOptions } from '../record/run-options.ts';
 import type { ThreadState } from '../record/thread-state.ts';
 import type { RunLog } from '../ports/log.ts';
+import type { PromptTools } from './prompt-tools.ts';
 import type { RunUsage } from './run-usage.ts';
 
 /** What one claimed run is driven with. */
@@ -29,6 +30,7 @@ export interface DriveOptions {
   /** The clock by which runs sleep, in milliseconds since 1970. */
   readonly now: () => number;
   readonly usage: RunUsage;
+  readonly promptTools: PromptTools;
   /** Called with the tokens by model that a commit has put on record. */
   readonly onUsage?: ((added: Usage) => void) | undefined;
   /** Called with what the agent's code threw where the run continues nevertheless. */

@@ -3,28 +3,50 @@ import { mayBeginEarly } from '@agent-workflow/graph/run/early';
 import type { EventWriter } from '../events/event-writer.ts';
 import type { DriveOptions } from './drive-options.ts';
 import { createHold } from './hold.ts';
-import { runNodes, type RanStep } from './run-nodes.ts';
+import { runNodes, type EarlyParts, type RanStep } from './run-nodes.ts';
 import type { StepState } from './run-state.ts';
 
 /** A step that has begun while the commit of the step before it is under way. */
-interface EarlyStep {
+export interface EarlyStep {
   /**
    * The commit is on record, and its events are published: publishes what the step has emitted, and lets its calls go.
    * @returns the step, to be awaited; `undefined` when it has to begin anew, because it failed or emitted too much meanwhile.
    */
   readonly confirm: () => Promise<RanStep> | undefined;
+  /** Resolves by the end of this turn of the event loop: with the step, if it has ended by then. It must begin in this turn. */
+  readonly endedInTurn: () => Promise<RanStep | undefined>;
   /** The commit was refused, or the record has another state: what the step has begun ends, and nothing of it is published. */
   readonly abandon: (reason: unknown) => void;
 }
 
 /**
- * Begins a step whose nodes are all speculative, in a later turn of the event loop: a commit that is asked for in this one is sent by then,
- * so that a node which blocks or ends the process cannot undo it. Until the step is confirmed nothing of it is published, its calls of the
- * memory service and of files wait, and its timeouts do not count.
+ * Begins a step that may begin early, in a later turn of the event loop: a commit that is asked for in this one is sent by then,
+ * so that a node which blocks or ends the process cannot undo it.
  * @returns `undefined` when the step must wait for the commit.
  */
 export function beginEarly(options: DriveOptions, events: EventWriter, step: StepState): EarlyStep | undefined {
-  if (!mayBeginEarly(options.graph, step)) return undefined;
+  const { graph, isRemote } = options;
+  return mayBeginEarly(graph, { ...step, isRemote }) ? openEarly(options, events, step) : undefined;
+}
+
+/** Begins a step at once. `onToolTurn` is as in the engine's step. */
+export const beginAtOnce = (
+  options: DriveOptions,
+  events: EventWriter,
+  step: StepState,
+  onToolTurn: EarlyParts['onToolTurn'],
+): EarlyStep => openEarly(options, events, step, { isAtOnce: true, onToolTurn });
+
+/**
+ * Until the step is confirmed nothing of it is published, its calls of the memory service and of files wait, and its timeouts do not
+ * count.
+ */
+function openEarly(
+  options: DriveOptions,
+  events: EventWriter,
+  step: StepState,
+  { isAtOnce = false, onToolTurn }: { readonly isAtOnce?: boolean } & Pick<EarlyParts, 'onToolTurn'> = {},
+): EarlyStep {
   const { signal: outer } = options.runContext;
   const controller = new AbortController();
   const { signal } = controller;
@@ -44,7 +66,7 @@ export function beginEarly(options: DriveOptions, events: EventWriter, step: Ste
   const run = async (): Promise<RanStep> => {
     const servicesUnder: DriveOptions['servicesUnder'] = (until) => options.servicesUnder(until, hold.opened);
     const runContext = { ...options.runContext, signal, ...servicesUnder(signal) };
-    const early = { publishLater: hold.whenOpen, countsFrom: hold.opened };
+    const early = { publishLater: hold.whenOpen, countsFrom: hold.opened, onToolTurn };
     return runNodes({ ...options, runContext, servicesUnder }, events, step, early);
   };
 
@@ -67,7 +89,8 @@ export function beginEarly(options: DriveOptions, events: EventWriter, step: Ste
       },
     );
   };
-  const beginning = setImmediate(begin);
+  const beginning = isAtOnce ? undefined : setImmediate(begin);
+  if (isAtOnce) begin();
 
   const abandon = (reason: unknown): void => {
     clearImmediate(beginning);
@@ -76,6 +99,7 @@ export function beginEarly(options: DriveOptions, events: EventWriter, step: Ste
   };
   return {
     abandon,
+    endedInTurn: async () => (running ? byEndOfTurn(running) : undefined),
     confirm: () => {
       if (!running || isVain || signal.aborted) {
         abandon(new Error('the step begins anew'));
@@ -86,4 +110,17 @@ export function beginEarly(options: DriveOptions, events: EventWriter, step: Ste
       return running;
     },
   };
+}
+
+/** What the work came to by the end of this turn of the event loop; `undefined` when it failed or goes on. */
+async function byEndOfTurn<T>(work: Promise<T>): Promise<T | undefined> {
+  let turn: NodeJS.Immediate | undefined;
+  const over = new Promise<undefined>((resolve) => {
+    turn = setImmediate(resolve, undefined);
+  });
+  try {
+    return await Promise.race([work.catch(() => undefined), over]);
+  } finally {
+    clearImmediate(turn);
+  }
 }

@@ -1,21 +1,21 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { within } from '@agent-workflow/protos/call';
 import type { RunEvent } from '@agent-workflow/protos/execution';
-import type { Delta } from '@agent-workflow/graph/state/merge';
+import type { CommitStepReply } from '@agent-workflow/protos/threads';
 import type { StepResult } from '@agent-workflow/graph/run/super-step';
 import type { EventWriter } from '../events/event-writer.ts';
 import { toInvokeResult, type Outcome } from '../events/outcome.ts';
 import { allChunksPublished, nothingPublished, type PublishedStep } from '../events/published.ts';
 import { stepEvents } from '../events/step-events.ts';
-import { toCommitted, type StepNodes } from '../record/committed-step.ts';
-import { toProgressJson } from '../record/progress.ts';
+import { toCommitted } from '../record/committed-step.ts';
 import type { StateSize } from '../record/state-size.ts';
 import { fromState, type ThreadState } from '../record/thread-state.ts';
-import { commitStep, openCallsOf } from './commit-step.ts';
-import { beginEarly } from './early-step.ts';
-import { addedBy, nextAfterEnd, outcomeOf, toRunEnd } from './outcome-of-step.ts';
+import { sendCommit, sendFused } from './commit-step.ts';
+import { beginEarly, type EarlyStep } from './early-step.ts';
+import { endStep, stateBehind, type EndedStep } from './ended-step.ts';
+import { tryFused, type Trial } from './fused-step.ts';
 import type { DriveOptions } from './drive-options.ts';
-import { awakeNodes, countVisits, emptyDelta, type RunState, type StepState } from './run-state.ts';
+import type { RunState } from './run-state.ts';
 import type { RanStep } from './run-nodes.ts';
 import { append, publish } from './publish.ts';
 
@@ -37,88 +37,96 @@ type Finished =
     }
   | { readonly ended: EndedRun };
 
-/** Commits a step that has run, then publishes it. A next step that may begin early does so behind the sending of the commit. */
+/**
+ * Commits a step that has run, then publishes it. A next step that may begin early does so behind the sending of the commit; one that ends
+ * before the commit is sent may be committed in the same write.
+ */
 export async function finishStep(
   options: DriveOptions,
   events: EventWriter,
   runState: RunState,
   result: RanStep,
 ): Promise<Finished> {
-  const ran = { step: runState.step, nodes: awakeNodes(runState) };
-  const visits = countVisits(runState);
-  const { owner, claimed, threads, replicas, usage, onUsage, onAway } = options;
-  const { recursionLimit } = options.runOptions;
-  const outcome = outcomeOf(runState, result, { visits, recursionLimit, usage: usage.total() });
-  const delta = joinDeltas(runState.pending, result.delta);
-  const at = Date.now();
-  const wakeAt = outcome ? undefined : result.wakeAt;
-  const next = outcome ? nextAfterEnd(outcome, result) : result.next;
-  const committing = commitStep({
-    owner,
-    claimed,
-    threads,
-    replicas,
-    usage,
-    onUsage,
-    signal: options.runContext.signal,
-    onAway,
-    ran,
-    delta,
-    next,
-    openCalls: openCallsOf(result.state, result.openCalls),
-    openInterrupts: result.interrupts.map(({ id }) => id),
-    sizeBefore: runState.size,
-    context: result.state.context,
-    startedAt: runState.at,
-    retries: result.retries,
-    at,
-    wakeAt,
-    ...(outcome ? { end: toRunEnd(outcome) } : {}),
-    ...(next.length === 0 ? {} : { progressJson: toProgressJson(visits, result.continuation) }),
-  });
-  const following = {
-    ...{ state: result.state, nodes: result.next, step: runState.step + 1, continuation: result.continuation },
-    ...{ at: options.now(), answers: undefined },
-  };
-  const early = outcome || wakeAt !== undefined ? undefined : beginEarly(options, events, following);
-  const sent: SentStep = { ...{ runState, result, ran, visits, outcome, delta, at, wakeAt }, following, early };
+  const step = endStep(options, runState, result);
+  const trial = await tryFused(options, events, step);
+  // The run may have been stopped in the meantime.
+  if (trial) options.runContext.signal.throwIfAborted();
+  return trial?.second
+    ? commitBoth(options, events, step, { early: trial.early, second: trial.second })
+    : commitOne(options, events, step, trial?.early);
+}
+
+/** `early` is the next step, if it has begun. */
+async function commitOne(
+  options: DriveOptions,
+  events: EventWriter,
+  step: EndedStep,
+  begun: EarlyStep | undefined,
+): Promise<Finished> {
+  const committing = sendCommit(sendingOf(options), step.commit);
+  const early = begun ?? beginNext(options, events, step);
   try {
-    return await publishStep(options, events, sent, await committing);
+    return await publishStep(options, events, { ...step, early }, await committing);
   } catch (error) {
     early?.abandon(error);
     throw error;
   }
 }
 
-/** A step whose commit is sent, and what comes behind it. */
-interface SentStep {
-  readonly runState: RunState;
-  readonly result: RanStep;
-  readonly ran: StepNodes;
-  readonly visits: RunState['visits'];
-  /** How the run ends with this step, if it does. */
-  readonly outcome: Outcome | undefined;
-  readonly delta: Delta;
-  readonly at: number;
-  /** Until when the run sleeps behind this step, if it does. */
-  readonly wakeAt: number | undefined;
-  readonly following: StepState;
-  /** The following step, if it may have begun. */
-  readonly early: ReturnType<typeof beginEarly>;
+/** Commits two steps in one write, then publishes one after the other. Where the record does not take them together, the first alone. */
+async function commitBoth(
+  options: DriveOptions,
+  events: EventWriter,
+  first: EndedStep,
+  { early, second }: Pick<Trial, 'early'> & { readonly second: EndedStep },
+): Promise<Finished> {
+  const committing = sendFused(sendingOf(options), first.commit, second.commit);
+  const later = beginNext(options, events, second);
+  try {
+    const reply = await committing;
+    if (reply?.fused) {
+      publish(options, events, eventsOf(options, events, first));
+      // It publishes what the second step has published while it ran.
+      void early.confirm();
+      return await publishStep(options, events, { ...second, early: later }, reply);
+    }
+    later?.abandon(new Error('the step before is committed by itself'));
+    return reply
+      ? await publishStep(options, events, { ...first, early }, reply)
+      : await commitOne(options, events, first, early);
+  } catch (error) {
+    early.abandon(error);
+    later?.abandon(error);
+    throw error;
+  }
 }
+
+const sendingOf = (options: DriveOptions): Parameters<typeof sendCommit>[0] => ({
+  ...options,
+  signal: options.runContext.signal,
+});
+
+/** Begins the next step early, if there is one that may. */
+const beginNext = (
+  options: DriveOptions,
+  events: EventWriter,
+  { outcome, wakeAt, following }: EndedStep,
+): EarlyStep | undefined => (outcome || wakeAt !== undefined ? undefined : beginEarly(options, events, following));
 
 /** Publishes a step that is on record. */
 async function publishStep(
   options: DriveOptions,
   events: EventWriter,
-  { runState, result, ran, visits, outcome, delta, at, wakeAt, following, early }: SentStep,
-  { reply, size }: Awaited<ReturnType<typeof commitStep>>,
+  step: EndedStep & { readonly early: EarlyStep | undefined },
+  reply: CommitStepReply,
 ): Promise<Finished> {
-  const committed = toCommitted(ran, delta, result.state, at);
-  const list = stepEvents(events, options.claimed.granularity, committed, publishedWhileRunning(result));
+  const { result, ran, outcome, at, wakeAt, early, commit } = step;
+  const list = eventsOf(options, events, step);
   if (reply.rejoined)
     early?.abandon(new Error('a message is in the context again, at a place that only the record knows'));
-  const thread = reply.rejoined ? await readState(options) : { version: reply.version, state: result.state, size };
+  const thread = reply.rejoined
+    ? await readState(options)
+    : { version: reply.version, state: result.state, size: commit.size };
   if (outcome) {
     const last = await lastEvent(options, events, { ...outcome, state: thread.state }, { at, size: thread.size });
     const published = append(options, events, [...list, last]);
@@ -133,17 +141,20 @@ async function publishStep(
   return {
     running,
     runState: {
-      ...following,
+      ...stateBehind(step),
       state: thread.state,
       size: thread.size,
-      pending: emptyDelta,
-      added: addedBy(runState, result),
-      visits,
-      at: running ? following.at : options.now(),
-      answers: undefined,
+      at: running ? step.following.at : options.now(),
     },
   };
 }
+
+const eventsOf = (
+  { claimed }: DriveOptions,
+  events: EventWriter,
+  { ran, delta, result, at }: EndedStep,
+): readonly RunEvent[] =>
+  stepEvents(events, claimed.granularity, toCommitted(ran, delta, result.state, at), publishedWhileRunning(result));
 
 /** Says when a node that sleeps continues. It is for followers during the sleep: a log that is rebuilt later has none. */
 const sleepingEvent = (
@@ -182,13 +193,3 @@ const publishedWhileRunning = ({ streamed }: StepResult): PublishedStep => ({
   message: (id) => (streamed.has(id) ? allChunksPublished : nothingPublished),
   has: () => false,
 });
-
-function joinDeltas(first: Delta, second: Delta): Delta {
-  if (first === emptyDelta) return second;
-  return {
-    fields: { ...first.fields, ...second.fields },
-    messages: [...first.messages, ...second.messages],
-    mayReplace: first.mayReplace || second.mayReplace,
-    removed: [...first.removed, ...second.removed],
-  };
-}

@@ -15,12 +15,15 @@ export interface RanStep extends StepResult {
   readonly retries: number;
 }
 
+type StepParts = Parameters<typeof runStep>[0];
+
 /** Of a step that has begun early. */
-interface EarlyParts {
+export interface EarlyParts {
   /** Absent: what nodes emit is published at once. */
   readonly publishLater?: Later;
   /** As in the engine's step. */
   readonly countsFrom?: () => Promise<void>;
+  readonly onToolTurn?: StepParts['onToolTurn'] | undefined;
 }
 
 /**
@@ -31,7 +34,7 @@ export async function runNodes(
   options: DriveOptions,
   events: EventWriter,
   runState: StepState,
-  { publishLater = atOnce, countsFrom }: EarlyParts = {},
+  { publishLater = atOnce, countsFrom, onToolTurn }: EarlyParts = {},
 ): Promise<RanStep> {
   const { graph, runContext } = options;
   const { nodes, step } = runState;
@@ -62,7 +65,7 @@ export async function runNodes(
     now: options.now,
     state: runState.state,
     run: runContext,
-    countsFrom,
+    ...{ countsFrom, onToolTurn },
     servicesUnder: options.servicesUnder,
     continuation: runState.continuation,
     answers: runState.answers,

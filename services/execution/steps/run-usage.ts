@@ -8,10 +8,10 @@ export interface RunUsage {
   readonly add: (usage: ModelUsage) => void;
   /** Those of the committed steps, and of the one that runs now. */
   readonly total: () => Usage;
-  /** The sum for the next commit; `undefined` when it is on record. */
-  readonly uncommitted: () => Usage | undefined;
-  /** The tokens since the last commit, of all models together. */
-  readonly sinceCommit: () => ReturnType<typeof totalOf>;
+  /** The sum for the next commit; `undefined` when it is on record, or is `before`: that of a commit that is not sent yet. */
+  readonly uncommitted: (before?: Usage) => Usage | undefined;
+  /** The tokens since the last commit, or since `before`, of all models together. */
+  readonly sinceCommit: (before?: Usage) => ReturnType<typeof totalOf>;
   /** The sum is on record. Gives what it adds to the one before. */
   readonly committed: (sum: Usage) => Usage;
 }
@@ -25,8 +25,8 @@ export function createRunUsage({ usageJson }: Pick<ClaimedRun, 'usageJson'>): Ru
       total = sumBounded(total, [usage]);
     },
     total: () => total,
-    uncommitted: () => (total === onRecord ? undefined : total),
-    sinceCommit: () => totalOf(total === onRecord ? noUsage : addedSince(onRecord, total)),
+    uncommitted: (before = onRecord) => (total === before ? undefined : total),
+    sinceCommit: (before = onRecord) => totalOf(total === before ? noUsage : addedSince(before, total)),
     committed: (sum) => {
       const added = addedSince(onRecord, sum);
       onRecord = sum;

@@ -18,6 +18,7 @@ import type { ThreadState } from '../record/thread-state.ts';
 import { bindFiles } from '../steps/bound-files.ts';
 import { bindMemory } from '../steps/bound-memory.ts';
 import { driveRun, type Driven } from '../steps/drive.ts';
+import { createPromptTools, type PromptTools } from '../steps/prompt-tools.ts';
 import { createRunUsage } from '../steps/run-usage.ts';
 import type { DriveOptions } from '../steps/drive-options.ts';
 import { named, type Agents } from '../record/agents.ts';
@@ -68,6 +69,7 @@ const publishMs = 5000;
 
 export function createDriveClaimed(options: DriveClaimedOptions): DriveClaimed {
   const { agents, log, watchdog, active, cache, contexts, ends, requeue } = options;
+  const promptTools = createPromptTools();
 
   const settle = async (run: DrivenRun, { thread, nextRunId, failure }: Driven): Promise<void> => {
     const { owner, threadId, runId } = run;
@@ -111,7 +113,8 @@ export function createDriveClaimed(options: DriveClaimedOptions): DriveClaimed {
     const graph = graphOf(claimed);
     const runOptions = fromOptionsJson(claimed.optionsJson);
     options.onClaimed?.(claimed, runOptions);
-    const driveOptions = toDriveOptions(options, { graph, owner, claimed, cached, replicas, runOptions, signal });
+    const parts = { graph, owner, claimed, cached, replicas, runOptions, signal, promptTools };
+    const driveOptions = toDriveOptions(options, parts);
     await requestContexts.run(contextOfRun(claimed, runOptions), async () => {
       try {
         const driven = await watchdog.watch({ runId, threadId }, async (onStep) =>
@@ -141,11 +144,12 @@ interface RunParts extends RunToDrive {
   readonly graph: CompiledGraph;
   readonly runOptions: RunOptions;
   readonly signal: AbortSignal;
+  readonly promptTools: PromptTools;
 }
 
 function toDriveOptions(
   { threads, eventLog, log, memory, files, now, onUsage }: DriveClaimedOptions,
-  { graph, owner, claimed, cached, replicas, runOptions, signal }: RunParts,
+  { graph, owner, claimed, cached, replicas, runOptions, signal, promptTools }: RunParts,
 ): Omit<DriveOptions, 'onStep'> {
   const { runId, threadId, epoch } = claimed;
   const onAwayOf = (service: string) => (error: unknown) => {
@@ -160,6 +164,7 @@ function toDriveOptions(
   });
   return {
     ...{ owner, claimed, runOptions, graph, threads, cached, replicas, eventLog, servicesUnder, now, onUsage },
+    promptTools,
     usage: createRunUsage(claimed),
     runContext: toRunContext(graph, claimed, runOptions, { signal, ...servicesUnder(signal) }),
     isRemote: remoteTools(graph, runOptions),

@@ -7,9 +7,10 @@ type Args = Record<string, unknown>;
 
 /**
  * What happens to a tool call when its step runs again after a crash or a failed attempt. `safe`: the call is made again. `once`: it
- * is made at most once; a call whose outcome is not on record is answered with an error.
+ * is made at most once; a call whose outcome is not on record is answered with an error. `pure`: as `safe`, and the call has no effect
+ * outside, so that it may also be made before the step that asked for it is on record, and in vain.
  */
-type Replay = 'safe' | 'once';
+type Replay = 'safe' | 'once' | 'pure';
 
 /** A tool. Without `run` it is a remote tool, which the caller of the run executes. */
 export interface Tool extends ToolDeclaration {
@@ -48,7 +49,7 @@ export function tool<const D extends ToolSpec>(
 ): Tool {
   const { parameters, schema = isStandardSchema(parameters) ? parameters : undefined } = declaration;
   const { name, replay = 'safe' } = declaration;
-  if (!replays.includes(replay)) throw new Error(`replay of tool "${name}" is ${replays.join(' or ')}, not ${replay}`);
+  if (!replays.includes(replay)) throw new Error(`replay of tool "${name}" is ${replay}: it must be ${replays.join(' or ')}`);
   const instead = 'give it as "schema", and the same as JSON Schema as "parameters"';
   return {
     ...declaration,
@@ -67,7 +68,7 @@ export const remoteTool = (declaration: RemoteToolSpec): Tool => ({
   parameters: toParameters(declaration, 'give JSON Schema'),
 });
 
-const replays: readonly string[] = ['safe', 'once'] satisfies Replay[];
+const replays: readonly string[] = ['safe', 'once', 'pure'] satisfies Replay[];
 
 function toParameters({ name, parameters }: RemoteToolSpec, instead: string): JsonSchema {
   if (!isStandardSchema(parameters)) return parameters;

@@ -4,7 +4,9 @@ import { StateGraph } from '../build/graph.ts';
 import { toolNode } from '../build/tool.ts';
 import type { Continuation } from './continuation.ts';
 import { mayBeginEarly } from './early.ts';
+import type { EngineState } from '../state/state.ts';
 
+const noState: EngineState = { values: {}, context: [] };
 const nothing = (): undefined => undefined;
 const speculative = { speculative: true };
 const graph = new StateGraph({})
@@ -26,7 +28,7 @@ for (const [nodes, continuation, expected] of [
   [['a'], { joins: {}, sleeping: [{ node: 'a', answers: [], until: 0 }] }, false],
 ] as const satisfies readonly (readonly [readonly string[], Continuation | undefined, boolean])[])
   test(`a step of ${nodes.join(' and ')} with ${continuation ? JSON.stringify(continuation) : 'no continuation'} may begin early: ${String(expected)}`, (t) => {
-    t.is(mayBeginEarly(graph, { nodes, continuation }), expected);
+    t.is(mayBeginEarly(graph, { nodes, continuation, state: noState, isRemote: () => false }), expected);
   });
 
 test('only a function can be speculative', (t) => {

@@ -204,9 +204,11 @@ async function runCall(
   const context: ToolContext = { ...step.run, callId: call.id, idempotencyKey, ...calls };
   const records = step.toolCallRecords && withInterrupts(withUsage(step.toolCallRecords, reports), scope);
   const onError = (error: unknown): void => step.onFault?.({ node, tool: call.name, callId: call.id, error });
-  const message = await inInterruptScope(scope, () => answerCall(tools, call, { context, records, onError })).finally(
-    reports.close,
-  );
+  const { onToolTurn } = step;
+  const onTurn = onToolTurn && ((ms: number): void => onToolTurn(call.name, ms));
+  const message = await inInterruptScope(scope, () =>
+    answerCall(tools, call, { context, records, onError, onTurn }),
+  ).finally(reports.close);
   const left = suspensionOf(scope, { node, call: call.id }, earlier, idempotencyKey);
   return left ? { left } : { message };
 }

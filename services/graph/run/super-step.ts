@@ -46,6 +46,8 @@ export interface Step {
    * A node of a sub-graph is reported under the name of the node that holds the sub-graph; `branch` is the index of a branch.
    */
   readonly onRestart?: ((node: string, attempt: number, branch?: number) => void) | undefined;
+  /** Called with how long a call of a tool kept the event loop before it gave its result or its promise, in milliseconds. */
+  readonly onToolTurn?: ((tool: string, ms: number) => void) | undefined;
   /** Called with an error of the agent's code that does not fail the step, so that it can be logged. */
   readonly onFault?: ((fault: CodeFault) => void) | undefined;
   /** Records of tool calls that may be made at most once; without them such calls may be made again like any other. */

@@ -16,6 +16,8 @@ interface CallOptions {
   readonly records?: ToolCallRecords | undefined;
   /** Called with what the tool threw. The answer has its message without the stack. */
   readonly onError?: ((error: unknown) => void) | undefined;
+  /** Called with how long the call kept the event loop before it gave its result or its promise, in milliseconds. */
+  readonly onTurn?: ((ms: number) => void) | undefined;
 }
 
 /**
@@ -25,18 +27,29 @@ interface CallOptions {
 export async function answerCall(
   tools: readonly Tool[],
   call: CallBlock,
-  { context, records, onError }: CallOptions,
+  { context, records, onError, onTurn }: CallOptions,
 ): Promise<Message> {
   const tool = tools.find(({ name }) => name === call.name);
   if (!tool?.run) return toolMessage(call, `There is no tool named ${call.name}.`, true);
   const checked = await checkArgs(tool, call.args, { context, onError });
   if (checked.fault !== undefined) return toolMessage(call, checked.fault, true);
   const { run } = tool;
-  const work = async (): Promise<unknown> => run(checked.value as Record<string, unknown>, context);
+  const work = async (): Promise<unknown> =>
+    timed(() => run(checked.value as Record<string, unknown>, context), onTurn);
   const make = async (): Promise<CallResult> => makeCall(work, { context, onError });
   const { output, isError } =
     tool.replay === 'once' && records ? await callByRecord(records, context.idempotencyKey, make) : await make();
   return toolMessage(call, output, isError);
+}
+
+function timed<T>(work: () => T, onTurn: CallOptions['onTurn']): T {
+  if (!onTurn) return work();
+  const begun = performance.now();
+  try {
+    return work();
+  } finally {
+    onTurn(performance.now() - begun);
+  }
 }
 
 type Caller = Pick<CallOptions, 'context' | 'onError'>;

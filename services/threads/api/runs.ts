@@ -83,7 +83,9 @@ export function createRunCalls({ store, changing, references, routings, now }: R
 
     commitStep: async (request) => {
       const replaced = request.replacesMessages ? idsOf(request.messages) : [];
-      const { end, wakeAt, usageJson } = request;
+      const { wakeAt, fused } = request;
+      const end = request.end ?? fused?.end;
+      const usageJson = request.usageJson ?? fused?.usageJson;
       const writesRun = end !== undefined || wakeAt !== undefined || usageJson !== undefined;
       const reads = {
         runs: writesRun ? [request.runId] : [],
@@ -94,7 +96,8 @@ export function createRunCalls({ store, changing, references, routings, now }: R
       const key = keyOf(request);
       // Only the end of a run gives the thread to another.
       const known = end === undefined ? noRoutings : await routings.get();
-      return references.withStep(key, request.messages, () =>
+      const messages = fused ? [...request.messages, ...fused.messages] : request.messages;
+      return references.withStep(key, messages, () =>
         replyOnRequest({ key, reads, method: 'commitStep', request }, (snapshot) =>
           decideCommit(request, snapshot, known),
         ),

@@ -1,4 +1,5 @@
 import type { Decision } from '../ports/changes.ts';
+import { checkpointsOf } from '../record/versions.ts';
 
 /** Checkpoints are dropped once in so many versions of a thread, because a store may pay for every range that it drops. */
 const prunedEvery = 16;
@@ -9,7 +10,7 @@ const prunedEvery = 16;
  */
 export function pruned<T>(decision: Decision<T>, keep: number): Decision<T> {
   const { change } = decision;
-  if (!change?.checkpoint || change.head.version % prunedEvery !== 0) return decision;
+  if (!change || !checkpointsOf(change).some(([made]) => made % prunedEvery === 0)) return decision;
   const { version, foundVersion = version } = change.head;
   return { ...decision, change: { ...change, dropCheckpointsTo: Math.min(version - keep, foundVersion - 1) } };
 }

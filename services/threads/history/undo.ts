@@ -4,6 +4,7 @@ import type { OpenCall } from '@agent-workflow/protos/threads';
 import type { Change, Snapshot } from '../ports/changes.ts';
 import type { CheckpointInfo, Head, PlacedEntry } from '../ports/record.ts';
 import { sizeAfter } from '../record/size.ts';
+import { checkpointsOf } from '../record/versions.ts';
 
 /** The values of the head before a change that a rollback or a fork restores. */
 export type Mark = Pick<
@@ -39,7 +40,7 @@ export function withCheckpoint(
 
 /** Why a change may not be made that overwrites so much; `undefined` when it may. */
 export function refusalToOverwrite(change: Change): string | undefined {
-  const bytes = change.checkpoint?.undo.byteLength ?? 0;
+  const bytes = checkpointsOf(change).reduce((sum, [, { undo }]) => sum + undo.byteLength, 0);
   const bound = Math.min(sizes.undo, sizes.change - bytesWritten(change));
   if (bytes <= bound) return undefined;
   return `what is replaced has ${String(bytes)} bytes, more than ${String(bound)}: replace fewer messages at once`;

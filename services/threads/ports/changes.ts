@@ -34,7 +34,7 @@ export interface Change {
   readonly runs?: readonly RunRecord[];
   /** Field name to JSON value; `undefined` clears the field. */
   readonly fields?: Readonly<Record<string, Uint8Array | undefined>>;
-  /** Put at their positions, in log and context: all of them before `deletedFrom`. With `checkpoint` they get the version of the head. */
+  /** Put at their positions, in log and context: all of them before `deletedFrom`. With `checkpoint` they get the version of the head, or that of `passed`. */
   readonly messages?: readonly LogEntry[];
   /** Positions of the log that enter the context again; a position that `removedFromContext` names too is out of it. */
   readonly addedToContext?: readonly number[];
@@ -48,6 +48,8 @@ export interface Change {
   readonly clearState?: boolean;
   /** The checkpoint of the new version. */
   readonly checkpoint?: Checkpoint;
+  /** The version of a first step, when the change makes two. It is below that of the head, which is the second's. */
+  readonly passed?: PassedVersion;
   /** Checkpoints of this version and of those before it are dropped. */
   readonly dropCheckpointsTo?: number;
   /** Checkpoints above this version and below the new one are dropped: a rollback undoes what they led to. */
@@ -56,6 +58,14 @@ export interface Change {
   readonly toolCall?: ToolCallRecord;
   /** The request that this change applies. */
   readonly applies?: AppliedRequest;
+}
+
+/** A version that a change makes and goes on from. It can be read and forked like any other. */
+export interface PassedVersion {
+  readonly version: number;
+  readonly checkpoint: Checkpoint;
+  /** Positions of the messages that have this version; the rest have that of the head. */
+  readonly positions: readonly number[];
 }
 
 export interface Decision<T> {

@@ -6,6 +6,7 @@ import { refuseStep } from '../record/bounds.ts';
 import { requireSize, refuseGrowth, type SizePlaces } from '../record/size.ts';
 import { refuseOverwriting, withCheckpoint } from '../history/undo.ts';
 import type { RoutingsByAgent } from '../agents/routings.ts';
+import { fuse, fusedRequest, snapshotAfter, type StepDecision } from './fused.ts';
 import { fixNextRevision, servedRun, type Serving } from './revision.ts';
 import { placeMessages, rejoins } from '../record/place.ts';
 
@@ -33,12 +34,26 @@ export function fencedHead({ runId, epoch, step }: Fence, { head }: Snapshot): H
   return head;
 }
 
-/** Commits one step behind the fence; with `end` also ends the run and gives the thread to the next one. */
+/**
+ * Commits one step behind the fence, or two of which the second is fused with the first; with `end` also ends the run and gives the thread
+ * to the next one.
+ */
 export function decideCommit(
   request: CommitStepRequest,
   snapshot: Snapshot,
   routings: RoutingsByAgent,
 ): Decision<CommitStepReply> {
+  const { fused, end, wakeAt } = request;
+  const first = decideStep(request, snapshot, routings);
+  if (!fused) return first;
+  if (end || wakeAt !== undefined) throw invalid(['fused'], 'is given together with end or wakeAt');
+  const second = decideStep(fusedRequest(request, fused), snapshotAfter(snapshot, first.change), routings);
+  const both = fuse(first, second);
+  refuseOverwriting(both.change, stepWrite.messages);
+  return both;
+}
+
+function decideStep(request: CommitStepRequest, snapshot: Snapshot, routings: RoutingsByAgent): StepDecision {
   const { runId, step, at, end, wakeAt, usageJson, work } = request;
   if (end && wakeAt !== undefined) throw invalid(['wakeAt'], 'is given together with end');
   const head = fencedHead(request, snapshot);

@@ -2,6 +2,7 @@ import { conflict } from '@agent-workflow/kit/errors';
 import type { Change } from '../../ports/changes.ts';
 import type { AppliedRequest, Checkpoint, LogEntry, RunRecord, ThreadKey, ToolCallRecord } from '../../ports/record.ts';
 import { fromWork, toList } from '../../record/sql-rows.ts';
+import { checkpointsOf, versionsPut } from '../../record/versions.ts';
 import type { Param, Transaction } from './client.ts';
 import { hashOf, headValues, runValues } from './rows.ts';
 import type { FoundThread } from './snapshot.ts';
@@ -35,11 +36,8 @@ const firstContext = 1;
 const placeholders = (first: number, count: number): string =>
   Array.from({ length: count }, (_, index) => `$${String(first + index)}`).join(', ');
 
-async function insertThread(
-  { query }: Transaction,
-  { owner, threadId }: ThreadKey,
-  { head, checkpoint, clearState }: Change,
-): Promise<number> {
+async function insertThread({ query }: Transaction, { owner, threadId }: ThreadKey, change: Change): Promise<number> {
+  const { head, clearState } = change;
   const values: Readonly<Record<string, Param>> = {
     owner,
     thread_id: threadId,
@@ -47,7 +45,7 @@ async function insertThread(
     metadata: head.metadata ?? null,
     created_at: head.createdAt,
     context_number: clearState ? firstContext + 1 : firstContext,
-    checkpoints_since: checkpoint?.at ?? null,
+    checkpoints_since: firstCheckpointAt(change) ?? null,
     ...headValues(head),
   };
   const names = Object.keys(values);
@@ -58,16 +56,18 @@ async function insertThread(
   return row?.['ref'] as number;
 }
 
+const firstCheckpointAt = (change: Change): number | undefined => checkpointsOf(change)[0]?.[1].at;
+
 const updateHead = (
   { write }: Transaction,
   { ref, checkpointsSince }: FoundThread,
-  { head, checkpoint }: Change,
+  change: Change,
   contextNumber: number,
 ): Promise<unknown> => {
   const values: Readonly<Record<string, Param>> = {
-    ...headValues(head),
+    ...headValues(change.head),
     context_number: contextNumber,
-    checkpoints_since: checkpointsSince ?? checkpoint?.at ?? null,
+    checkpoints_since: checkpointsSince ?? firstCheckpointAt(change) ?? null,
   };
   const sets = Object.keys(values).map((name, index) => `${name} = $${String(index + 2)}`);
   return write(`UPDATE threads SET ${sets.join(', ')} WHERE ref = $1`, [ref, ...Object.values(values)]);
@@ -104,7 +104,7 @@ function inBatches<T>(items: readonly T[]): (readonly T[])[] {
 function applyToLog({ write }: Transaction, ref: number, contextNumber: number, change: Change): Writes {
   const { deletedFrom, messages = [], addedToContext = [], removedFromContext = [], deleted = [] } = change;
   const at = 'ref = $1 AND position = ANY($2::bigint[])';
-  const version = change.checkpoint ? change.head.version : null;
+  const versionAt = versionsPut(change);
   return [
     ...(deletedFrom === undefined
       ? []
@@ -112,10 +112,13 @@ function applyToLog({ write }: Transaction, ref: number, contextNumber: number, 
     ...inBatches(lastOfEach(messages)).map((batch) =>
       write(
         `INSERT INTO messages (ref, in_context, version, position, message_id, json)
-         VALUES ${batch.map((_, index) => `($1, $2, $3, ${placeholders(4 + 3 * index, 3)})`).join(', ')}
+         VALUES ${batch.map((_, index) => `($1, $2, ${placeholders(3 + 4 * index, 4)})`).join(', ')}
          ON CONFLICT (ref, position) DO UPDATE
            SET json = excluded.json, in_context = excluded.in_context, version = excluded.version`,
-        [ref, contextNumber, version, ...batch.flatMap(({ position, messageId, json }) => [position, messageId, json])],
+        [
+          ...[ref, contextNumber],
+          ...batch.flatMap(({ position, messageId, json }) => [versionAt(position) ?? null, position, messageId, json]),
+        ],
       ),
     ),
     ...(addedToContext.length > 0
@@ -176,7 +179,7 @@ const putToolCall = ({ write }: Transaction, ref: number, { runId, callKey, resu
 ];
 
 function applyToCheckpoints({ write }: Transaction, ref: number, change: Change): Writes {
-  const { head, checkpoint, dropCheckpointsAfter, dropCheckpointsTo } = change;
+  const { head, dropCheckpointsAfter, dropCheckpointsTo } = change;
   return [
     ...(dropCheckpointsAfter === undefined
       ? []
@@ -185,7 +188,7 @@ function applyToCheckpoints({ write }: Transaction, ref: number, change: Change)
             ...[ref, dropCheckpointsAfter, head.version],
           ]),
         ]),
-    ...(checkpoint ? [putCheckpoint(write, ref, head.version, checkpoint)] : []),
+    ...checkpointsOf(change).map(([version, checkpoint]) => putCheckpoint(write, ref, version, checkpoint)),
     ...(dropCheckpointsTo === undefined
       ? []
       : [write('DELETE FROM checkpoints WHERE ref = $1 AND version <= $2', [ref, dropCheckpointsTo])]),

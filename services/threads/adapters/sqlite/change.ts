@@ -4,6 +4,7 @@ import { conflict } from '@agent-workflow/kit/errors';
 import type { Change } from '../../ports/changes.ts';
 import type { AppliedRequest, RunRecord, ThreadKey, ToolCallRecord } from '../../ports/record.ts';
 import { toList } from '../../record/sql-rows.ts';
+import { checkpointsOf, versionsPut } from '../../record/versions.ts';
 import { putCheckpoint } from './checkpoints.ts';
 import type { ContextRef } from './context-rows.ts';
 import { closeGap, closeGaps, openGap } from './gaps.ts';
@@ -40,7 +41,7 @@ const firstContext = 1;
 
 function applyToLog(db: Sqlite, { ref, contextNumber }: ContextRef, change: Change): void {
   const number = change.clearState ? contextNumber + 1 : contextNumber;
-  const version = change.checkpoint ? change.head.version : null;
+  const versionAt = versionsPut(change);
   if (change.clearState) {
     db.prepare('UPDATE threads SET context_number = ? WHERE ref = ?').run(number, ref);
     closeGap(db, ref, { start: 0, stop: change.head.nextPosition });
@@ -51,7 +52,7 @@ function applyToLog(db: Sqlite, { ref, contextNumber }: ContextRef, change: Chan
     db.prepare(
       `INSERT INTO messages (ref, position, message_id, json, in_context, version) VALUES (?, ?, ?, ?, ?, ?)
        ON CONFLICT (ref, position) DO UPDATE SET json = excluded.json, in_context = excluded.in_context, version = excluded.version`,
-    ).run(ref, message.position, message.messageId, message.json, number, version);
+    ).run(ref, message.position, message.messageId, message.json, number, versionAt(message.position) ?? null);
     openGap(db, ref, message.position);
   }
   for (const position of change.addedToContext ?? []) {
@@ -75,7 +76,7 @@ function applyToCheckpoints(db: Sqlite, ref: number, change: Change): void {
       change.head.version,
     );
   }
-  if (change.checkpoint) putCheckpoint(db, ref, change.head.version, change.checkpoint);
+  for (const [version, checkpoint] of checkpointsOf(change)) putCheckpoint(db, ref, version, checkpoint);
   if (change.dropCheckpointsTo !== undefined)
     db.prepare('DELETE FROM checkpoints WHERE ref = ? AND version <= ?').run(ref, change.dropCheckpointsTo);
 }
@@ -106,7 +107,8 @@ const newThread = `INSERT INTO threads
   (name, metadata, created_at, updated_at, owner, thread_id, checkpoints_since, deleting, ${headColumns.join(', ')})
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ${headColumns.map(() => '?').join(', ')})`;
 
-function insertThread(db: Sqlite, { owner, threadId }: ThreadKey, { head, checkpoint }: Change): number {
+function insertThread(db: Sqlite, { owner, threadId }: ThreadKey, change: Change): number {
+  const { head } = change;
   const { lastInsertRowid } = db
     .prepare(newThread)
     .run(
@@ -116,7 +118,7 @@ function insertThread(db: Sqlite, { owner, threadId }: ThreadKey, { head, checkp
       head.updatedAt,
       owner,
       threadId,
-      checkpoint?.at ?? null,
+      firstCheckpointAt(change) ?? null,
       Number(head.deleting),
       ...fromHead(head),
     );
@@ -125,13 +127,16 @@ function insertThread(db: Sqlite, { owner, threadId }: ThreadKey, { head, checkp
 
 const setHead = `UPDATE threads SET ${headColumns.map((name) => `${name} = ?`).join(', ')} WHERE ref = ?`;
 
-function updateHead(db: Sqlite, { ref, head: before, checkpointsSince }: HeadRow, { head, checkpoint }: Change): void {
+const firstCheckpointAt = (change: Change): number | undefined => checkpointsOf(change)[0]?.[1].at;
+
+function updateHead(db: Sqlite, { ref, head: before, checkpointsSince }: HeadRow, change: Change): void {
+  const { head } = change;
   db.prepare(setHead).run(...fromHead(head), ref);
   // Columns of an index are written only when they change: SQLite rewrites the index entry of every column that a statement sets.
   if (head.updatedAt !== before.updatedAt)
     db.prepare('UPDATE threads SET updated_at = ? WHERE ref = ?').run(head.updatedAt, ref);
-  if (checkpoint && checkpointsSince === null)
-    db.prepare('UPDATE threads SET checkpoints_since = ? WHERE ref = ?').run(checkpoint.at, ref);
+  const since = checkpointsSince === null ? firstCheckpointAt(change) : undefined;
+  if (since !== undefined) db.prepare('UPDATE threads SET checkpoints_since = ? WHERE ref = ?').run(since, ref);
   if (head.deleting !== before.deleting)
     db.prepare('UPDATE threads SET deleting = ? WHERE ref = ?').run(Number(head.deleting), ref);
 }

@@ -1,6 +1,7 @@
 import { types } from 'cassandra-driver';
 import type { Change } from '../../../ports/changes.ts';
 import type { Head, LogEntry, RunRecord, ThreadKey, ToolCallRecord } from '../../../ports/record.ts';
+import { checkpointsOf, versionsPut } from '../../../record/versions.ts';
 import type { Statement } from '../client/client.ts';
 import {
   fromCheckpoint,
@@ -219,13 +220,20 @@ const putMessageId = insert('messageId', '0', '?', ['position']);
 const dropLogFrom = `DELETE FROM thread WHERE owner = ? AND thread_id = ? AND kind = ${kinds.log} AND n >= ?`;
 
 /** A deleted message leaves an empty row: no tombstone piles up, and a segment's row below it stays hidden. */
-function logRows({ messages = [], deleted = [], deletedFrom, checkpoint, head }: Change): RowWrite[] {
+function logRows(change: Change): RowWrite[] {
+  const { messages = [], deleted = [], deletedFrom } = change;
   const gone = new Set(deleted);
   const placed = new Map(messages.map((message) => [message.position, message]));
   const kept = [...placed.values()].filter(({ position }) => !gone.has(position));
-  const version = checkpoint ? long(head.version) : types.unset;
+  const versionAt = versionsPut(change);
+  const versionOf = (position: number): unknown => {
+    const version = versionAt(position);
+    return version === undefined ? types.unset : long(version);
+  };
   return [
-    ...kept.map(({ position, messageId, json }) => row(putLog, long(position), messageId, toBlob(json), version)),
+    ...kept.map(({ position, messageId, json }) =>
+      row(putLog, long(position), messageId, toBlob(json), versionOf(position)),
+    ),
     ...kept.map(({ position, messageId }) => row(putMessageId, messageId, long(position))),
     ...[...gone].map((position) => row(putLog, long(position), '', nothing, types.unset)),
     ...(deletedFrom === undefined ? [] : [row(dropLogFrom, long(deletedFrom))]),
@@ -251,18 +259,17 @@ const dropCheckpointsBetween = `DELETE FROM thread WHERE ${ofCheckpoints} AND n 
 const openRunTtl = 7 * 24 * 3600;
 
 function checkpointRows(change: Change, ttl: number): RowWrite[] {
-  const { head, checkpoint, dropCheckpointsTo: to, dropCheckpointsAfter: after } = change;
+  const { head, dropCheckpointsTo: to, dropCheckpointsAfter: after } = change;
   const seconds = ttl === 0 || head.foundVersion === undefined ? ttl : Math.max(ttl, openRunTtl);
-  const put =
-    checkpoint && (to === undefined || to < head.version)
-      ? [
-          row(
-            putCheckpoint,
-            long(head.version),
-            ...[fromCheckpoint(checkpoint), toBlob(checkpoint.metadata), toBlob(checkpoint.undo), seconds],
-          ),
-        ]
-      : [];
+  const put = checkpointsOf(change)
+    .filter(([version]) => to === undefined || to < version)
+    .map(([version, checkpoint]) =>
+      row(
+        putCheckpoint,
+        long(version),
+        ...[fromCheckpoint(checkpoint), toBlob(checkpoint.metadata), toBlob(checkpoint.undo), seconds],
+      ),
+    );
   return [
     ...put,
     ...(to === undefined ? [] : [row(dropCheckpointsTo, long(to))]),
