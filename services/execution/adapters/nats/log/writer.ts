@@ -19,6 +19,8 @@ export interface Writer {
   readonly append: (after: number, batch: EventBatch, options?: AppendOptions) => Promise<void>;
   /** The last number that waits to be written; `undefined` when nothing waits. */
   readonly queuedLast: () => number | undefined;
+  /** Whether the last frame of the log is one of this writer, as far as it knows. */
+  readonly hasWritten: () => boolean;
   /** Whether a last event waits to be written. */
   readonly isEnding: () => boolean;
   /** Puts back what the stream has lost of the run, as far as it is kept here. */
@@ -149,6 +151,8 @@ export function createWriter(options: WriterOptions): Writer {
       const last = entries.at(-1) ?? batch.at(-1);
       return last && lastOf(last);
     },
+
+    hasWritten: chain.hasWritten,
 
     isEnding: () => entries.some(endsRun) || batch.some(endsRun),
 
