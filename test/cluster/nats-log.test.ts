@@ -172,6 +172,39 @@ withServer(test, privateNats(), () => {
     },
   );
 
+  test.serial(
+    'a run whose end alone is awaited shares its messages for longer, and is followed all the same',
+    async (t) => {
+      await using server = await privateNats().open();
+      await using place = await openPlace(server.url, 'awaited');
+      await using log = await openLogsOn(server.url, 'awaited');
+      await using elsewhere = await openLogsOn(server.url, 'awaited');
+      const chunk = async (run: string, seq: number): Promise<void> =>
+        log.append(scopeOf(run), seq - 1, [chunkOf(seq)], { isAwaited: false });
+      const waiting = log.end('short', never);
+      const chunks: Promise<void>[] = [];
+      for (const seq of range(1, 5)) {
+        chunks.push(chunk('short', seq));
+        await pause(10);
+      }
+      await log.append(scopeOf('short'), 5, [end(6)]);
+      await Promise.all([waiting, ...chunks]);
+      const shared = await messagesOf(place, 'short');
+      t.true(shared <= 2, String(shared));
+
+      const long = log.end('long', never);
+      const there = listen(elsewhere, 'long');
+      await chunk('long', 1);
+      await there.reaches(1);
+      const unawaited = chunk('long', 2);
+      const here = listen(log, 'long');
+      await Promise.all([here.reaches(2), there.reaches(2), unawaited]);
+      await log.append(scopeOf('long'), 2, [end(3)]);
+      for (const { done } of [here, there]) t.deepEqual(await done, [1, 2, 3]);
+      t.is((await long).seq, 3);
+    },
+  );
+
   test.serial('whoever waits for the end of a run where it is written does not ask the server', async (t) => {
     await using server = await privateNats().open();
     await using place = await openPlace(server.url, 'waiting');

@@ -135,6 +135,7 @@ export async function openNatsRunLog({ streams, retentionMs, log, older }: NatsL
         if (tail.isCovered && tail.streamSeq === frame.streamSeq) tail.syncedAtGap = live.gaps();
       },
       layout: () => (older?.areThere() === true ? 'lines' : 'parts'),
+      isEndAwaited: () => tail.listeners > 0 && tail.followers === 0,
       count,
       closing,
     });
@@ -164,6 +165,7 @@ export async function openNatsRunLog({ streams, retentionMs, log, older }: NatsL
     tail.listeners++;
     tail.followers += followers;
     cover(tail);
+    if (tail.followers === 1) writers.get(runId)?.hurry();
     return {
       tail,
       [Symbol.dispose]: () => {
