@@ -132,6 +132,139 @@ withServer(test, privateNats(), () => {
     },
   );
 
+  test.serial(
+    'a replica receives the events of those runs alone that are followed there and written elsewhere',
+    async (t) => {
+      await using server = await privateNats().open();
+      await using place = await openPlace(server.url, 'own');
+      await using elsewhere = await openPlace(server.url, 'own');
+      const opened = async ({ streams }: Place): Promise<RunLog> =>
+        openNatsRunLog({ streams, retentionMs: 3_600_000, log: silentLog });
+      await using log = await opened(place);
+      await using other = await opened(elsewhere);
+      const write = async (run: string): Promise<void> => {
+        for (const seq of range(1, 49)) await log.append(scopeOf(run), seq - 1, [chunkOf(seq)]);
+        await log.append(scopeOf(run), 49, [end(50)]);
+      };
+      const receivedBy = async ({ client }: Place, work: () => Promise<unknown>): Promise<number> => {
+        const before = client.connection.stats().inMsgs;
+        await work();
+        await client.flush(5000);
+        return client.connection.stats().inMsgs - before;
+      };
+      // Both look at the state of the stream now and then.
+      const anyway = 15;
+      const unfollowed = await receivedBy(elsewhere, () => write('unfollowed'));
+      t.true(unfollowed < anyway, String(unfollowed));
+      // Whoever follows where the run is written has each event from there: the server only confirms what it has stored.
+      const atWriter = await receivedBy(place, async () => {
+        const following = collect(log, 'here');
+        await write('here');
+        t.deepEqual(await following, range(1, 50));
+      });
+      t.true(atWriter >= 50 && atWriter < 50 + anyway, String(atWriter));
+      const following = collect(other, 'there');
+      const followed = await receivedBy(elsewhere, async () => {
+        await write('there');
+        t.deepEqual(await following, range(1, 50));
+      });
+      t.true(followed >= 50 && followed < 50 + anyway, String(followed));
+    },
+  );
+
+  test.serial(
+    'a run whose end alone is awaited shares its messages for longer, and is followed all the same',
+    async (t) => {
+      await using server = await privateNats().open();
+      await using place = await openPlace(server.url, 'awaited');
+      await using log = await openLogsOn(server.url, 'awaited');
+      await using elsewhere = await openLogsOn(server.url, 'awaited');
+      const chunk = async (run: string, seq: number): Promise<void> =>
+        log.append(scopeOf(run), seq - 1, [chunkOf(seq)], { isAwaited: false });
+      const waiting = log.end('short', never);
+      const chunks: Promise<void>[] = [];
+      for (const seq of range(1, 5)) {
+        chunks.push(chunk('short', seq));
+        await pause(10);
+      }
+      await log.append(scopeOf('short'), 5, [end(6)]);
+      await Promise.all([waiting, ...chunks]);
+      const shared = await messagesOf(place, 'short');
+      t.true(shared <= 2, String(shared));
+
+      const long = log.end('long', never);
+      const there = listen(elsewhere, 'long');
+      await chunk('long', 1);
+      await there.reaches(1);
+      const unawaited = chunk('long', 2);
+      const here = listen(log, 'long');
+      await Promise.all([here.reaches(2), there.reaches(2), unawaited]);
+      await log.append(scopeOf('long'), 2, [end(3)]);
+      for (const { done } of [here, there]) t.deepEqual(await done, [1, 2, 3]);
+      t.is((await long).seq, 3);
+    },
+  );
+
+  test.serial('whoever waits for the end of a run where it is written does not ask the server', async (t) => {
+    await using server = await privateNats().open();
+    await using place = await openPlace(server.url, 'waiting');
+    await using log = await openNatsRunLog({ streams: place.streams, retentionMs: 3_600_000, log: silentLog });
+    const sent = (): number => place.client.connection.stats().outMsgs;
+    const asked: number[] = [];
+    for (const run of range(1, 10).map((index) => `r${index}`)) {
+      const before = sent();
+      const begun = log.append(scopeOf(run), 0, [chunkOf(1)]);
+      const ended = log.end(run, never);
+      await begun;
+      await log.append(scopeOf(run), 1, [end(2)]);
+      t.is((await ended).seq, 2);
+      asked.push(sent() - before - 2);
+    }
+    // The state of the stream is looked at now and then.
+    t.is(asked.toSorted()[5], 0, String(asked));
+  });
+
+  test.serial('a follower whose last event never came has it in the end', async (t) => {
+    await using server = await privateNats().open();
+    await using place = await openPlace(server.url, 'unheard');
+    await using log = await openLogsOn(server.url, 'unheard');
+    await using elsewhere = await openLogsOn(server.url, 'unheard');
+    const following = listen(elsewhere, 'r');
+    const waiting = elsewhere.end('r', never);
+    await log.append(scopeOf('r'), 0, [chunkOf(1)]);
+    await following.reaches(1);
+    const { manager, names } = place.streams;
+    const { config } = await manager.streams.info(names.events);
+    const { republish: _none, ...mute } = config;
+    await place.client.connection.request(`$JS.API.STREAM.UPDATE.${names.events}`, JSON.stringify(mute));
+    t.is((await manager.streams.info(names.events)).config.republish, undefined);
+    await log.append(scopeOf('r'), 1, [end(2)]);
+    t.deepEqual(await following.done, [1, 2]);
+    t.is((await waiting).seq, 2);
+  });
+
+  test.serial('whoever follows a run where it was written goes on when another replica writes it', async (t) => {
+    await using server = await privateNats().open();
+    await using before = await openLogsOn(server.url, 'moved-on');
+    await using after = await openLogsOn(server.url, 'moved-on');
+    const following = listen(before, 'r');
+    const waiting = before.end('r', never);
+    await before.append(scopeOf('r'), 0, [chunkOf(1)]);
+    await following.reaches(1);
+    await after.append(scopeOf('r'), await after.last('r'), [chunkOf(2)]);
+    t.true(isServiceError(await t.throwsAsync(before.append(scopeOf('r'), 1, [chunkOf(2)])), 'Stale'));
+    await following.reaches(2);
+    await after.append(scopeOf('r'), 2, [end(3)]);
+    t.deepEqual(await following.done, [1, 2, 3]);
+    t.is((await waiting).seq, 3);
+    // One that says nothing meanwhile learns of it, too.
+    const idle = listen(before, 'idle');
+    await before.append(scopeOf('idle'), 0, [chunkOf(1)]);
+    await idle.reaches(1);
+    await after.append(scopeOf('idle'), await after.last('idle'), [chunkOf(2), end(3)]);
+    t.deepEqual(await idle.done, [1, 2, 3]);
+  });
+
   test.serial('what an idle writer puts back of a lost log is one message, however many it wrote', async (t) => {
     await using server = await privateNats().open();
     await using place = await openPlace(server.url, 'idle');

@@ -9,8 +9,10 @@ import { toBatch, toBody, type Frame, type Layout, type StoredFrame } from './fr
 export interface Entry extends EventBatch {
   readonly after: number;
   readonly bytes: number;
-  /** Until when it may wait for what follows, by `performance.now()`. Absent: not at all. */
-  readonly mayWaitUntil?: number;
+  /** Whether the append is awaited; otherwise it may wait for what follows. */
+  readonly isAwaited: boolean;
+  /** When it was appended, by `performance.now()`. */
+  readonly addedAt: number;
   /** Settles the append; later calls do nothing. */
   readonly done: (error?: Error) => void;
 }
