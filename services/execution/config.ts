@@ -100,7 +100,7 @@ export const executionProcessSettings = {
   ROLE: choice(
     ['all', 'api', 'worker'],
     'all',
-    'What a process of the execution service does: accept, follow and stop runs (`api`), drive them (`worker`), or both',
+    'What a process of the execution service does: accept, follow and stop runs (`api`, which needs no agents of its own), drive them (`worker`), or both',
   ),
   THREADS_ADDRESS: required('Where the threads service listens: `host:port`, or a gRPC target'),
   MEMORY_ADDRESS: required('Where the memory service listens: `host:port`, or a gRPC target'),

@@ -58,7 +58,7 @@ const kinds = ['threads', 'memory', 'execution', 'gateway'] as const;
 type Kind = (typeof kinds)[number];
 
 /** What the processes show each other. */
-const token = 'known-to-the-processes-of-one-test';
+export const clusterToken = 'known-to-the-processes-of-one-test';
 
 /** Starts a cluster on servers that all tests share. Resolves once every process serves; disposal kills them all. */
 export async function openCluster(options: ClusterOptions): Promise<Cluster> {
@@ -100,7 +100,7 @@ async function openClusterOn(ground: Ground, options: ClusterOptions): Promise<C
     options.earlier === undefined ? undefined : opened.use(await makeWorkspace(agent, service, options.earlier));
   const ports = await portsOf({ threads, memory: memories, execution: executions, gateway: gateways }, options.ports);
   const env = {
-    ...{ LOG_LEVEL: 'warn', GRPC_HOST: '127.0.0.1', HOST: '127.0.0.1', SERVICE_TOKEN: token },
+    ...{ LOG_LEVEL: 'warn', GRPC_HOST: '127.0.0.1', HOST: '127.0.0.1', SERVICE_TOKEN: clusterToken },
     ...ground.env,
     ...workspace.env,
     ...{ THREADS_ADDRESS: targetOf(ports.threads), EXECUTION_ADDRESS: targetOf(ports.execution) },
