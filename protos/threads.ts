@@ -322,6 +322,16 @@ export interface RevisionDefinition {
   readonly toolsJson: Uint8Array;
   /** Names of the nodes; those of a sub-graph as `sub/node`. */
   readonly nodes: readonly string[];
+  /** Absent: it was registered by a version that did not say, and any field may be one of these. */
+  readonly codeFields?: CodeFields;
+}
+
+/** The fields whose new values only the code of the agent can make or check: their names. */
+export interface CodeFields {
+  /** Those with a reducer. */
+  readonly reduced: readonly string[];
+  /** Those that code checks beside their schema. */
+  readonly checked: readonly string[];
 }
 
 export interface RegisteredAgent {
@@ -439,6 +449,11 @@ export interface AcceptRunRequest {
    * Otherwise such a run is a Conflict.
    */
   readonly agentIsGuess?: boolean;
+  /**
+   * The revision by which the caller has checked the request; empty: none. When another one would serve the run now, nothing changes, and
+   * the reply names that one. Absent: any may serve it.
+   */
+  readonly checkedRevision?: string;
 }
 
 /** The nodes of a graph; those of a sub-graph as `sub/node`. */
@@ -479,6 +494,8 @@ export interface AcceptRunReply {
   readonly agent?: string;
   /** Of a run that can be claimed: the revision that serves it. Absent: any. */
   readonly revision?: string;
+  /** Set when nothing was accepted, because this revision would serve the run and the request was checked by another; empty: none. */
+  readonly otherRevision?: string;
 }
 
 export interface ClaimRunRequest {

@@ -63,12 +63,12 @@ export const executionSettings = {
 
 const shareOfAgent = 4;
 
-/** How many runs of all agents, and of one, may wait in the queue. */
+/** How many runs of all agents, and of one, may wait in the queue, with one agent or several. */
 export function backlogBounds(
   { RUN_BACKLOG: all, AGENT_BACKLOG: set }: Pick<Values<typeof executionSettings>, 'RUN_BACKLOG' | 'AGENT_BACKLOG'>,
-  agents: number,
+  { areSeveral }: { readonly areSeveral: boolean },
 ): { readonly all: number; readonly perAgent: number } {
-  const share = agents > 1 ? Math.ceil(all / shareOfAgent) : all;
+  const share = areSeveral ? Math.ceil(all / shareOfAgent) : all;
   return { all, perAgent: set ?? share };
 }
 
@@ -100,7 +100,7 @@ export const executionProcessSettings = {
   ROLE: choice(
     ['all', 'api', 'worker'],
     'all',
-    'What a process of the execution service does: accept, follow and stop runs (`api`), drive them (`worker`), or both',
+    'What a process of the execution service does: accept, follow and stop runs (`api`, which needs no agents of its own), drive them (`worker`), or both',
   ),
   THREADS_ADDRESS: required('Where the threads service listens: `host:port`, or a gRPC target'),
   MEMORY_ADDRESS: required('Where the memory service listens: `host:port`, or a gRPC target'),

@@ -1,6 +1,7 @@
 import type { Instruments, Registry } from '@agent-workflow/runtime/metrics';
 import type { Spans } from '@agent-workflow/runtime/spans';
 import { defaultAgent } from '@agent-workflow/kit/agents';
+import type { Call } from '@agent-workflow/protos/call';
 import type { EndStatus } from '@agent-workflow/protos/lists';
 import type {
   ClaimedRun,
@@ -159,7 +160,14 @@ const nameOf = ({ owner, threadId }: ThreadKey): string => JSON.stringify([owner
 /** Counts the calls that the record accepts. It accepts each end once. */
 function countRuns(threads: Threads, agents: Agents, meters: Meters): Threads {
   const ended = (status: EndStatus): void => meters.ended.add({ status });
-  const countOpen = countOpenRuns(agents, meters);
+  let names = agents.list.map(({ name }) => name);
+  const countOpen = countOpenRuns(() => names, meters);
+  /** Where they cannot be read, the sweep goes on, and those that were read last are counted. */
+  const readNames = async (call: Call): Promise<void> => {
+    if (agents.areRegistered !== true) return;
+    const listed = await threads.listRegisteredAgents({}, call).catch(() => undefined);
+    if (listed) names = listed.agents.map(({ agent }) => agent);
+  };
   const deleting = new LRUCache<string, number>({ max: deletionsAtOnce });
   return {
     ...threads,
@@ -203,6 +211,7 @@ function countRuns(threads: Threads, agents: Agents, meters: Meters): Threads {
       return reply;
     },
     listOpenRuns: async (request, call) => {
+      if (request.cursor === undefined) await readNames(call);
       const reply = await threads.listOpenRuns(request, call);
       countOpen(request, reply);
       return reply;
@@ -230,14 +239,14 @@ function countRevisions(threads: Threads, queue: RunQueue, meters: Meters): Thre
 
 /** Counts the open runs as the sweep reads all of them, page by page. */
 function countOpenRuns(
-  agents: Agents,
+  names: () => readonly string[],
   meters: Meters,
 ): (request: ListOpenRunsRequest, reply: ListOpenRunsReply) => void {
   let waiting = 0;
   let underWay = 0;
   let oldest = Infinity;
-  /** What scales workers finds each agent that is configured, also before its first run. */
-  const noRuns = (): Map<string, number> => new Map(agents.list.map(({ name }) => [name, 0]));
+  /** What scales workers finds each agent that is configured or registered, also before its first run. */
+  const noRuns = (): Map<string, number> => new Map(names().map((name) => [name, 0]));
   let counting = noRuns();
   let counted = counting;
   meters.agentRuns.collectEach(() => [...counted].map(([agent, value]) => ({ labels: { agent }, value })));

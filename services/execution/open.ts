@@ -15,6 +15,8 @@ import { openHousekeeping } from './housekeeping.ts';
 import { holdLease } from './worker/lease.ts';
 import { openRegistration } from './registration.ts';
 import type { Agents } from './record/agents.ts';
+import { heldAgents } from './record/known-agents.ts';
+import { createRegisteredAgents } from './record/registered-agents.ts';
 import type { RunControl } from './ports/control.ts';
 import type { WorkerLeases } from './ports/leases.ts';
 import type { RunLog } from './ports/log.ts';
@@ -28,7 +30,7 @@ import { openWakes } from './worker/wakes.ts';
 import { createWorker, type Worker, type WorkerOptions } from './worker/worker.ts';
 
 interface OpenExecutionOptions {
-  /** Without any there is nothing to run. */
+  /** Without any there is nothing to run here. */
   readonly agents: Agents;
   readonly threads: Threads;
   readonly memory: Memory;
@@ -82,12 +84,17 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
   opening.use(queue);
   opening.use(leases);
   opening.use(control);
+  const known = agents.areRegistered
+    ? createRegisteredAgents({ threads, defaultName: agents.defaultName })
+    : heldAgents(agents);
   const onSweepError = (error: unknown): void => {
     log.error({ err: error }, 'the sweep failed; the next one tries again');
   };
   const ttlSeconds = accepts ? values.QUEUE_TTL : 0;
   const overdue =
-    ttlSeconds === 0 ? undefined : createOverdueRuns({ threads, ends: createRunEnds(options), log, ttlSeconds });
+    ttlSeconds === 0
+      ? undefined
+      : createOverdueRuns({ threads, ends: createRunEnds({ ...options, known }), log, ttlSeconds });
   const counts = createOpenRunCounts();
   const sweepRuns = createSweep({ threads, queue, leases, waitingMs, overdue, counts });
   const sweep = async (worker?: Worker): Promise<void> => {
@@ -106,6 +113,7 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
     createWorker({
       workerId,
       agents,
+      known,
       threads,
       memory,
       files,
@@ -125,7 +133,7 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
   opening.use(every(options.sweepMs, async () => sweep(worker), onSweepError));
   opening.use(openWakes({ threads, queue, agents, now, log }));
 
-  const parts = { threads, memory, eventLog, control, worker, agents };
+  const parts = { threads, memory, eventLog, control, worker, known };
   opening.use(await openHousekeeping({ ...parts, log, values, now }));
   const endWatch = opening.use(openEndWatch({ ...parts, firstMs: values.LEASE_MS, log }));
 
@@ -138,7 +146,7 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
       endWatch,
       health,
       counts,
-      backlog: backlogBounds(values, agents.list.length),
+      backlog: backlogBounds(values, { areSeveral: agents.areRegistered === true || agents.list.length > 1 }),
     }),
     drain: async (ms) => {
       await worker?.drain(ms);

@@ -1,8 +1,8 @@
 import { newId } from '@agent-workflow/kit/ids';
-import type { Env } from '@agent-workflow/kit/env';
+import type { Env, Values } from '@agent-workflow/kit/env';
 import { openObservation } from '@agent-workflow/runtime/observe';
 import { beginProcess, toGrpcOptions, type RunningProcess } from '@agent-workflow/runtime/process';
-import { readServiceFile } from '@agent-workflow/runtime/service-file';
+import { namesAgents, readServiceFile, type ServiceFile } from '@agent-workflow/runtime/service-file';
 import { connect } from '@agent-workflow/protos/wire/connect';
 import { servesOldGateways } from '@agent-workflow/protos/old-events';
 import { openWireServer } from '@agent-workflow/protos/wire/serve';
@@ -11,7 +11,7 @@ import { openNats } from './adapters/nats/nats.ts';
 import { loadAgents } from './agents/load.ts';
 import { executionProcessSettings, toFilesPlace } from './config.ts';
 import { toNatsOptions } from './adapters/nats/settings.ts';
-import { atRevision } from './record/agents.ts';
+import { agentsElsewhere, atRevision, type Agents } from './record/agents.ts';
 import { observeExecution } from './observed.ts';
 import { openExecution } from './open.ts';
 import { openWatchdog } from './watchdog/watchdog.ts';
@@ -28,7 +28,7 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
   const observed = opened.use(await openObservation({ service: 'execution', values, log, file }));
   const { served: around, onUnknownCaller, calling } = observed;
   const watchdog = opened.use(openWatchdog({ limitMs: values.BLOCK_LIMIT_MS, runs: values.RUN_CONCURRENCY, log }));
-  const agents = atRevision(await loadAgents(file), values.AGENT_REVISION);
+  const agents = await agentsOf(file, values);
   const wire = opened.use(await openWireServer(['execution'], { ...options, around, onUnknownCaller }));
   const threads = calling('threads', opened.use(connect('threads', values.THREADS_ADDRESS, options.security)));
   const memory = calling('memory', opened.use(connect('memory', values.MEMORY_ADDRESS, options.security)));
@@ -62,10 +62,26 @@ export async function openExecutionProcess(env: Env, stopping: AbortSignal): Pro
   opened.use(observed.serving());
   const everything = opened.move();
   return {
-    startLines: [...observed.startLines, `execution (${values.ROLE}) listens on ${wire.address}`],
+    startLines: [
+      ...observed.startLines,
+      ...agentsLinesOf(agents),
+      `execution (${values.ROLE}) listens on ${wire.address}`,
+    ],
     [Symbol.asyncDispose]: () => everything.disposeAsync(),
   };
 }
+
+/** A process that drives no runs needs no code of agents: where its `service.json` names none, it serves those that are registered. */
+async function agentsOf(
+  file: ServiceFile,
+  { ROLE: role, AGENT_REVISION: revision }: Pick<Values<typeof executionProcessSettings>, 'ROLE' | 'AGENT_REVISION'>,
+): Promise<Agents> {
+  if (role === 'api' && !namesAgents(file)) return agentsElsewhere(file.defaultAgent);
+  return atRevision(await loadAgents(file), revision);
+}
+
+const agentsLinesOf = ({ areRegistered, defaultName }: Agents): readonly string[] =>
+  areRegistered === true ? [`agents: those that are registered; default: ${defaultName ?? 'none'}`] : [];
 
 /** Time that runs have to reach their next commit, in milliseconds. */
 const minDrainMs = 500;

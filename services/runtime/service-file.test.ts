@@ -48,6 +48,7 @@ test('several agents are read by name, and the only one is the default', (t) => 
   ];
   t.deepEqual(read(`{"agents": {${two}}}`), { agents, defaultAgent: undefined });
   t.deepEqual(read(`{"agents": {${two}}, "default_agent": "billing"}`), { agents, defaultAgent: 'billing' });
+  t.deepEqual(read('{"agent": null, "default_agent": "billing"}'), { agents: undefined, defaultAgent: 'billing' });
 });
 
 test('the modes of authentication are read as they are written', (t) => {
@@ -95,7 +96,9 @@ test('a file that does not hold is refused in one line that says where and what'
     ['{"agents": {"a": {"path": "a:b", "description": 1}}}', /^.*service\.json: agents\.a must be .+$/],
     ['{"agents": {"a": {"path": "a:b", "more": 1}}}', /^.*service\.json: agents\.a must be .+$/],
     ['{"agents": {"a": "a:b"}, "default_agent": "c"}', /^.*service\.json: default_agent must be one of a, not "c"$/],
-    ['{"default_agent": "a"}', /^.*service\.json: default_agent names one of agents, and there are none$/],
+    ['{"agent": "a:b", "default_agent": "a"}', /^.*service\.json: default_agent names one of agents, and agent .+$/],
+    ['{"default_agent": "A"}', /^.*service\.json: default_agent must be the name of an agent, not "A"$/],
+    ['{"default_agent": 1}', /^.*service\.json: default_agent must be the name of an agent, not 1$/],
     ['{"authorization": "a"}', /^.*service\.json: authorization must be null or "<module>:<object>", not "a"$/],
     ['{"authorization": {}}', /^.*service\.json: authorization must be null or "<module>:<object>", not \{\}$/],
   ] as const;

@@ -31,7 +31,7 @@ export interface ServiceFile {
   readonly agent: string | undefined;
   /** Several agents by name; `undefined` where there is one without a name, or none. */
   readonly agents: readonly AgentEntry[] | undefined;
-  /** Of `agents`, the one that serves new threads whose first run names none. */
+  /** The agent that serves new threads whose first run names none: one of `agents`, or, where there are none, one that may be registered. */
   readonly defaultAgent: string | undefined;
   readonly auth: AuthMode;
   /** The authorization backend as `<module>:<object>`. */
@@ -69,14 +69,22 @@ const known = ['agent', 'agents', 'default_agent', 'auth', 'authorization'];
 
 type Fail = (problem: string) => ConfigError;
 
+/** Whether the file names any agent with its code. */
+export const namesAgents = ({ agent, agents }: Pick<ServiceFile, 'agent' | 'agents'>): boolean =>
+  agent !== undefined || agents !== undefined;
+
 /** @throws ConfigError when a name or an entry is bad, or both one agent and several are configured. */
 function readAgents(
   { agent, agents, default_agent: chosen }: Readonly<Record<string, unknown>>,
   fail: Fail,
 ): Pick<ServiceFile, 'agents' | 'defaultAgent'> {
   if (agents === undefined) {
-    if (chosen !== undefined && chosen !== null) throw fail('default_agent names one of agents, and there are none');
-    return { agents: undefined, defaultAgent: undefined };
+    if (chosen === undefined || chosen === null) return { agents: undefined, defaultAgent: undefined };
+    if (agent !== undefined && agent !== null)
+      throw fail('default_agent names one of agents, and agent is one without a name');
+    if (typeof chosen !== 'string' || !isAgentName(chosen))
+      throw fail(`default_agent must be the name of an agent, not ${show(chosen)}`);
+    return { agents: undefined, defaultAgent: chosen };
   }
   if (agent !== undefined && agent !== null) throw fail('has both agent and agents: it is one or the other');
   if (!isObject(agents)) throw fail(`agents must be an object of names, not ${show(agents)}`);

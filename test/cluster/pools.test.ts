@@ -1,23 +1,31 @@
 import test from 'ava';
+import { registerFrom } from '@agent-workflow/execution/register';
 import { shareWithin } from '../quantiles.ts';
 import { createClient, user, type Chunk } from '../servers/client.ts';
 import { withCluster } from '../servers/cluster-suite.ts';
-import { agentAt } from '../servers/standalone.ts';
+import { serviceToken } from '../servers/cluster.ts';
+import { agentAt, makeWorkspace } from '../servers/standalone.ts';
+import { until } from '../until.ts';
 
-/** Each worker process holds one of the agents; the API knows both. */
-const path = agentAt('working');
-const service = { agent: undefined, agents: { support: path, billing: path }, default_agent: 'support' };
-const workers = [{ support: path }, { billing: path }].map((agents) => ({ service: { agent: undefined, agents } }));
+/** Each worker process holds one of the agents; the API holds none, and knows both by their registration. */
+const revision = 'v1';
+const agents = { support: agentAt('working'), billing: agentAt('working') };
+const service = { agent: null, default_agent: 'support' };
+const workers = Object.entries(agents).map(([name, path]) => ({
+  service: { agent: undefined, agents: { [name]: path } },
+}));
 
 const options = {
   agent: null,
   ...{ service, workers, gateways: 1, threads: 1, executions: 1 },
-  env: { RATE_LIMIT_REQUESTS: '0' },
+  env: { RATE_LIMIT_REQUESTS: '0', AGENT_REVISION: revision },
 };
 
 const waiting = 1000;
 const measured = 300;
 const atOnce = 8;
+
+const absent = 404;
 
 withCluster(test, options, (cluster) => {
   const client = (): ReturnType<typeof createClient> => createClient(cluster().urls[0] ?? '');
@@ -39,6 +47,31 @@ withCluster(test, options, (cluster) => {
     }
     return times;
   };
+
+  test.serial('an agent is there once it is registered, and before that it is none', async (t) => {
+    const get = async (path: string) => client().send('GET', path);
+    t.is((await client().send('POST', '/v1/graph/invoke', bodyFor('support'))).status, absent);
+    t.is((await client().send('POST', '/v1/graph/invoke', { messages: [user('go')] })).status, absent);
+    await using workspace = await makeWorkspace(null, { agent: undefined, agents });
+    const [threads] = cluster().threads;
+    const { SERVICE_CONFIG = '' } = workspace.env;
+    const place = { THREADS_ADDRESS: threads?.address ?? '', SERVICE_TOKEN: serviceToken, SERVICE_CONFIG };
+    t.is((await registerFrom({ ...place, AGENT_REVISION: revision }, 'auto')).length, 2);
+    await until(async () => (await get('/v1/graph?agent=billing')).status === 200);
+    const listed = (await get('/v1/agents')).body.data as { agents: { name: string; is_default: boolean }[] };
+    t.deepEqual(
+      listed.agents.map(({ name, is_default }) => [name, is_default]),
+      [
+        ['support', true],
+        ['billing', false],
+      ],
+    );
+    t.is((await client().send('POST', '/v1/graph/invoke', { messages: [user('go')] })).status, 200);
+    const misfit = { ...bodyFor('billing'), initial_state: { nothing: 1 } };
+    t.is((await client().send('POST', '/v1/graph/invoke', misfit)).status, 422);
+    const { runs } = (await get('/v1/runs?limit=1')).body.data as { runs: unknown[] };
+    t.like(runs[0], { agent: 'support', revision });
+  });
 
   test.serial('the runs of each agent are executed by the worker that holds it', async (t) => {
     const [support, billing] = cluster().workers;

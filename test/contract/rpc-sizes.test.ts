@@ -72,7 +72,7 @@ const claimed: Whole<ClaimedRun> = {
 const accepted: Whole<AcceptRunReply> = {
   ...{ runId: id, threadId: id, isNewThread: true, status: 'running', runnable: true, stoppedRunId: id },
   claimed,
-  ...{ otherAgent: id, agent: id, revision: id },
+  ...{ otherAgent: id, agent: id, revision: id, otherRevision: id },
 };
 
 const accept: Whole<AcceptRunRequest> = {
@@ -86,7 +86,7 @@ const accept: Whole<AcceptRunRequest> = {
     resume: { keys: ids },
     nodes: { names: ids, first: ids },
   },
-  ...{ agent: id, agentIsGuess: true },
+  ...{ agent: id, agentIsGuess: true, checkedRevision: id },
 };
 
 const work: Whole<StepWork> = {

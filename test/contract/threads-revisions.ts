@@ -31,7 +31,10 @@ const register = async (
   threads.registerRevision(
     {
       ...{ agent, revision, schemaHash: hashOf(revision) },
-      definition: { graphJson: bytes(`"${revision}"`), fieldsJson: bytes('{}'), toolsJson: bytes('[]'), nodes: ['a'] },
+      definition: {
+        ...{ graphJson: bytes(`"${revision}"`), fieldsJson: bytes('{}'), toolsJson: bytes('[]'), nodes: ['a'] },
+        codeFields: { reduced: ['sum'], checked: [] },
+      },
       ...parts,
     },
     call(),
@@ -73,8 +76,9 @@ export function threadsRevisionsContract(test: TestFn, name: string, open: OpenT
       t.deepEqual(statesOf(first), { r1: 'registered' });
       t.deepEqual(await threads.getRegisteredAgent({ agent }, call()), first);
       t.deepEqual((await threads.listRegisteredAgents({}, call())).agents, [first]);
-      const { graphJson, nodes } = await threads.getRevision({ agent, revision: 'r1' }, call());
+      const { graphJson, nodes, codeFields } = await threads.getRevision({ agent, revision: 'r1' }, call());
       t.deepEqual([Buffer.from(graphJson).toString(), nodes], ['"r1"', ['a']]);
+      t.deepEqual(codeFields, { reduced: ['sum'], checked: [] });
       await refused(t, threads.getRevision({ agent, revision: 'r2' }, call()), 'NotFound');
     },
   );
@@ -279,6 +283,33 @@ export function threadsRevisionsContract(test: TestFn, name: string, open: OpenT
     await retire(threads, 'a');
     t.is((await accept(threads, 'r3', { agent, ...answering('c1', 'c2') })).revision, 'b');
   });
+
+  check(
+    'a run is not accepted when another revision would serve it than its caller has checked',
+    async (t, threads) => {
+      t.is((await accept(threads, 'r0', { agent, threadId: 't0', checkedRevision: '' })).otherRevision, undefined);
+      await waiting(threads, 'question');
+      const checkedBy = (checkedRevision: string) => ({ agent, checkedRevision });
+      const answer = { ...noInput, resume: { keys: ['q1'] } };
+      t.like(await accept(threads, 'r2', { ...checkedBy('b'), ...answer }), { otherRevision: 'a', runnable: false });
+      t.like(await accept(threads, 'r2', checkedBy('a')), { otherRevision: 'b', runnable: false });
+      t.is((await accept(threads, 'r2', checkedBy(''))).otherRevision, 'b');
+      await refused(t, threads.getRun({ owner, runId: 'r2' }, call()), 'NotFound');
+      t.like(await accept(threads, 'r2', { ...checkedBy('a'), ...answer }), {
+        revision: 'a',
+        otherRevision: undefined,
+      });
+      // A run that waits for its thread gets its revision only later.
+      t.like(await accept(threads, 'r3', checkedBy('a')), { status: 'queued', otherRevision: undefined });
+      for (const multitaskStrategy of ['interrupt', 'rollback'] as const) {
+        const reply = await accept(threads, 'r4', { ...checkedBy('a'), multitaskStrategy });
+        t.like(reply, { otherRevision: 'b', stoppedRunId: undefined });
+        t.is((await threads.getRun({ owner, runId: 'r2' }, call())).status, 'queued');
+      }
+      const taking = await accept(threads, 'r4', { ...checkedBy('b'), multitaskStrategy: 'interrupt' });
+      t.like(taking, { revision: 'b', stoppedRunId: 'r2' });
+    },
+  );
 
   // Retirement
 

@@ -118,6 +118,11 @@ const broken: readonly (readonly [string, string, RegExp])[] = [
     /^exit code 1: agent "\.\/x\.ts:graph": there is no module "\.\/x\.ts" in \S+$/,
   ],
   [
+    'a default agent without agents',
+    '{"default_agent":"a"}',
+    /^exit code 1: service\.json: default_agent names one of agents, and there are none$/,
+  ],
+  [
     'a mode of authentication that is not known',
     '{"auth":"basic"}',
     /^exit code 1: .*service\.json: auth must be null, "jwt" or .*, not "basic"$/,

@@ -8,7 +8,7 @@ import { jsonText } from '../../http/json.ts';
 /** Field name to the JSON text of its default; fields without one are absent. */
 export type FieldDefaults = Readonly<Record<string, string>>;
 
-/** Milliseconds. A graph changes only with a new release of the execution service. */
+/** Milliseconds. A graph changes only with a new release of the execution service, or of its agent. */
 const cacheMs = 10_000;
 
 /** Agents whose defaults are cached. */

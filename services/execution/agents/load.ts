@@ -1,3 +1,4 @@
+import { ConfigError } from '@agent-workflow/kit/env';
 import { inFile, loadExport, misnamed } from '@agent-workflow/runtime/load';
 import type { ServiceFile } from '@agent-workflow/runtime/service-file';
 import { namedAgents, unnamedAgent, type Agents } from '../record/agents.ts';
@@ -14,6 +15,8 @@ export async function loadAgents({
   defaultAgent,
   folder,
 }: Pick<ServiceFile, 'agent' | 'agents' | 'defaultAgent' | 'folder'>): Promise<Agents> {
+  if (agent === undefined && !agents && defaultAgent !== undefined)
+    throw new ConfigError('service.json: default_agent names one of agents, and there are none');
   if (!agents) return unnamedAgent(agent === undefined ? undefined : await loadAgent(agent, folder));
   const loaded = [];
   // One after the other, so that the first that is wrong is the one that is reported.

@@ -4,17 +4,17 @@ import { requestContext, type RequestContext } from '@agent-workflow/kit/request
 import type { RemoteTool, StartRequest } from '@agent-workflow/protos/execution';
 import { answeredCalls, type Message } from '@agent-workflow/protos/message';
 import type { AcceptRunRequest } from '@agent-workflow/protos/threads';
-import { nodeNames, type CompiledGraph } from '@agent-workflow/graph/build/graph';
+import type { AgentShape } from '../record/agent-shape.ts';
 import { fromJson } from '../record/json.ts';
 import { toOptionsJson } from '../record/run-options.ts';
 import { refuseInitialState, splitInitialState } from './update-state.ts';
 
-/** What the record accepts a run with. @throws Invalid naming the field that the graph or a size limit refuses. */
-export function toAcceptRequest(graph: CompiledGraph, request: StartRequest, threadId: string): AcceptRunRequest {
+/** What the record accepts a run with. @throws Invalid naming the field that the agent or a size limit refuses. */
+export function toAcceptRequest(agent: AgentShape, request: StartRequest, threadId: string): AcceptRunRequest {
   refuseLarge(request);
   const initialState = objectOf(request.initialStateJson);
   const { fields, messages: context } = splitInitialState(initialState);
-  refuseInitialState(graph, fields);
+  refuseInitialState(agent, fields);
   const resume = request.resumeJson && fromJson(request.resumeJson);
   const messages = request.messages.map(({ json }) => fromJson(json) as Message);
   return {
@@ -36,28 +36,28 @@ export function toAcceptRequest(graph: CompiledGraph, request: StartRequest, thr
     multitaskStrategy: request.multitaskStrategy,
     ...(request.resumeJson ? { resume: { keys: keysOf(resume) } } : {}),
     granularity: request.granularity,
-    nodes: nodeNames(graph),
+    nodes: agent.nodes,
+    ...(agent.checkedRevision === undefined ? {} : { checkedRevision: agent.checkedRevision }),
     runIdIsNew: request.runIdIsNew === true,
     threadIdIsNew: request.threadId === undefined || request.threadIdIsNew === true,
   };
 }
 
 /** The request without the tools that were set up for other agents than this: whose name is a tool's of the graph, or whose node it lacks. */
-export function withFittingTools(graph: CompiledGraph, request: StartRequest): StartRequest {
+export function withFittingTools({ toolNames, ownNodes }: AgentShape, request: StartRequest): StartRequest {
   if (!request.tools.some(({ isSetUp }) => isSetUp)) return request;
-  const names = new Set(graph.tools.map(({ name }) => name));
   const fits = ({ name, nodeName }: RemoteTool): boolean =>
-    !names.has(name) && (nodeName === '' || graph.nodes.has(nodeName));
+    !toolNames.has(name) && (nodeName === '' || ownNodes.has(nodeName));
   return { ...request, tools: request.tools.filter((tool) => !tool.isSetUp || fits(tool)) };
 }
 
 /** @throws Invalid naming the first tool of the caller that the graph has no room for. */
-export function refuseTools(graph: CompiledGraph, { tools }: Pick<StartRequest, 'tools'>): void {
+export function refuseTools({ toolNames, ownNodes }: AgentShape, { tools }: Pick<StartRequest, 'tools'>): void {
   for (const [index, { name, nodeName }] of tools.entries()) {
-    if (graph.tools.some((tool) => tool.name === name)) {
+    if (toolNames.has(name)) {
       throw invalid(['tools', index, 'name'], `"${name}" is a tool of the server`, 'tool_name');
     }
-    if (nodeName !== '' && !graph.nodes.has(nodeName)) {
+    if (nodeName !== '' && !ownNodes.has(nodeName)) {
       throw invalid(['tools', index, 'nodeName'], `the graph has no node "${nodeName}"`, 'node_name');
     }
     if (tools.findIndex((other) => other.name === name) !== index) {

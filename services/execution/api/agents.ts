@@ -1,18 +1,17 @@
 import { invalid, notFound, ServiceError } from '@agent-workflow/kit/errors';
-import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
-import { allFields } from '@agent-workflow/graph/state/merge';
 import { absentAgent, isAgentName, mustBeAgentName } from '@agent-workflow/kit/agents';
-import type { Agent as DescribedAgent, Graph } from '@agent-workflow/protos/execution';
-import type { Agent, Agents } from '../record/agents.ts';
+import type { Agent as DescribedAgent } from '@agent-workflow/protos/execution';
+import type { AgentShape } from '../record/agent-shape.ts';
+import type { KnownAgents, RevisionMeant } from '../record/known-agents.ts';
 
 /**
  * The agent that a request names in its `config`. Where agents have no names, that is none of the service's business.
  * @throws Invalid when it is no name, NotFound when there is no such agent.
  */
-export function agentInConfig(agents: Agents, name: string | undefined): Agent {
-  if (!agents.areNamed) return agentNamed(agents, undefined);
+export async function agentInConfig(known: KnownAgents, name: string | undefined): Promise<AgentShape> {
+  if (!known.areNamed) return agentNamed(known, undefined);
   if (name !== undefined) refuseNoName(name);
-  return agentNamed(agents, name);
+  return agentNamed(known, name);
 }
 
 /** @throws Invalid when a `config` names what can be no agent. */
@@ -24,51 +23,35 @@ export function refuseNoName(name: string): void {
  * The agent of a name; the default without one.
  * @throws NotFound when there is none.
  */
-export function agentNamed(agents: Agents, name: string | undefined): Agent {
-  const agent = agents.find(name);
+export async function agentNamed(
+  known: KnownAgents,
+  name: string | undefined,
+  meant?: RevisionMeant,
+): Promise<AgentShape> {
+  const agent = await known.find(name, meant);
   if (agent) return agent;
-  throw notFound(absenceOf(agents, name));
+  throw notFound(known.absence(name));
 }
 
 /** The refusal of a run whose agent is not there. */
-export function noAgent(agents: Agents, name: string | undefined): ServiceError {
-  const msg = absenceOf(agents, name);
+export function noAgent(known: Pick<KnownAgents, 'absence'>, name: string | undefined): ServiceError {
+  const msg = known.absence(name);
   return new ServiceError('NotFound', msg, { details: [{ field: ['config', 'agent'], msg, type: absentAgent }] });
 }
 
-function absenceOf(agents: Agents, name: string | undefined): string {
-  if (agents.list.length === 0) return 'no agent is configured';
-  return name === undefined ? 'no agent is the default: name one' : `there is no agent named "${name}"`;
-}
-
-export const describeGraph = ({ drawing, fields }: CompiledGraph): Graph => ({
-  graphJson: toJson(drawing),
-  fieldsJson: toJson(describeFields(fields)),
-});
-
 /** The agents without their graphs: the default first, the others by name. */
-export const listAgents = (agents: Agents): DescribedAgent[] =>
-  agents.list
-    .map((agent) => describeAgent(agents, agent))
+export const listAgents = async (known: KnownAgents): Promise<DescribedAgent[]> =>
+  (await known.list())
+    .map((agent) => describeAgent(known, agent))
     .toSorted((a, b) => Number(b.isDefault) - Number(a.isDefault) || (a.name < b.name ? -1 : 1));
 
 /** What callers may know of an agent beside its graph. */
-export const describeAgent = (agents: Agents, { name, description, graph }: Agent): DescribedAgent => ({
+export const describeAgent = (
+  { defaultName }: Pick<KnownAgents, 'defaultName'>,
+  { name, description, toolsJson }: AgentShape,
+): DescribedAgent => ({
   name,
   ...(description === undefined ? {} : { description }),
-  isDefault: name === agents.find(undefined)?.name,
-  toolsJson: describeTools(graph),
+  isDefault: name === defaultName,
+  toolsJson,
 });
-
-export const describeTools = ({ tools }: CompiledGraph): Uint8Array =>
-  toJson(tools.map(({ name, description, parameters, run }) => ({ name, description, parameters, remote: !run })));
-
-const describeFields = (fields: CompiledGraph['fields']): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(allFields(fields)).map(([name, { type, description, schema, default: fallback, required }]) => [
-      name,
-      { type, description, schema, default: fallback, required },
-    ]),
-  );
-
-const toJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));

@@ -1,71 +1,120 @@
 import { isServiceError, unavailable } from '@agent-workflow/kit/errors';
-import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import type { Call } from '@agent-workflow/protos/call';
 import type { StartRequest } from '@agent-workflow/protos/execution';
-import type { AcceptRunReply, AcceptRunRequest, ThreadReadCalls } from '@agent-workflow/protos/threads';
-import type { Agent, Agents } from '../record/agents.ts';
+import type { AcceptRunReply, AcceptRunRequest, RunReadCalls, ThreadReadCalls } from '@agent-workflow/protos/threads';
+import type { AgentShape } from '../record/agent-shape.ts';
+import type { KnownAgents, RevisionMeant } from '../record/known-agents.ts';
 import { noAgent, refuseNoName } from './agents.ts';
 
 /** The agent of a run, and how the record is asked to accept the run for it. */
 export interface ChosenAgent {
-  readonly graph: CompiledGraph;
+  readonly agent: AgentShape;
   readonly naming: Pick<AcceptRunRequest, 'agent' | 'agentIsGuess'>;
 }
 
-/** Offers a run to the record for the agent that it belongs to. @throws NotFound when there is no such agent. */
-type ChooseAgent = (
-  request: StartRequest,
-  call: Call,
-  offer: (agent: ChosenAgent) => Promise<AcceptRunReply>,
-) => Promise<AcceptRunReply>;
+/** Checks a run by an agent, and offers it to the record for that one. */
+type Offer = (agent: ChosenAgent) => Promise<AcceptRunReply>;
 
-/** How often the record may name another agent: once, unless the thread is deleted and made again meanwhile. */
+/** Offers a run to the record for the agent that it belongs to. @throws NotFound when there is no such agent. */
+type ChooseAgent = (offering: Offering) => Promise<AcceptRunReply>;
+
+interface Offering {
+  readonly request: StartRequest;
+  readonly call: Call;
+  /** Also of a thread that the run makes. */
+  readonly threadId: string;
+  readonly offer: Offer;
+}
+
+/** How often the record may name another agent, or another revision: once, unless the thread or the routing changes meanwhile. */
 const attempts = 5;
 
 /**
  * A request that names no agent goes to the agent of its thread. That one is read first, and the record has the last word: it knows whether
- * the thread was made, or got its agent, meanwhile.
+ * the thread was made, or got its agent, meanwhile. It also knows which revision of a registered agent serves the run.
  */
-export function createChooseAgent(agents: Agents, threads: Pick<ThreadReadCalls, 'getThread'>): ChooseAgent {
+export function createChooseAgent(
+  known: KnownAgents,
+  threads: Pick<ThreadReadCalls, 'getThread'> & Pick<RunReadCalls, 'listRuns'>,
+): ChooseAgent {
   const agentOfThread = async (
     { owner, threadId, threadIdIsNew }: StartRequest,
     call: Call,
   ): Promise<string | undefined> => {
     if (threadId === undefined || threadIdIsNew === true) return undefined;
-    try {
-      return (await threads.getThread({ owner, threadId }, call)).agent;
-    } catch (error) {
-      if (isServiceError(error, 'NotFound')) return undefined;
-      throw error;
-    }
+    return (await ifThere(threads.getThread({ owner, threadId }, call)))?.agent;
   };
 
-  const held = (name: string | undefined): Agent => {
-    const agent = agents.find(name);
-    if (!agent) throw noAgent(agents, name);
+  const found = async (name: string | undefined, meant: RevisionMeant): Promise<AgentShape> => {
+    const agent = await known.find(name, meant);
+    if (!agent) throw noAgent(known, name);
     return agent;
   };
 
-  return async (request, call, offer) => {
+  /** The revision of the run before: an answer goes back to the revision that asked. */
+  const revisionBefore = async ({ owner, threadId }: StartRequest, call: Call): Promise<string | undefined> => {
+    if (threadId === undefined) return undefined;
+    const listed = await ifThere(threads.listRuns({ owner, threadId, limit: 1, offset: 0 }, call));
+    return listed?.runs[0]?.revision;
+  };
+
+  /**
+   * Offers the run for the agent at the revision that serves it. What one revision refuses, another may take: the refusal stands when the
+   * record names that revision.
+   */
+  const offerAtRevision = async (
+    { request, call, threadId, offer }: Offering,
+    name: string | undefined,
+    namingOf: (agent: string) => ChosenAgent['naming'],
+  ): Promise<AcceptRunReply> => {
+    const refusals = new Map<string, unknown>();
+    let meant: RevisionMeant = { thread: { owner: request.owner, threadId } };
+    for (let attempt = 0; attempt < attempts; attempt++) {
+      const agent = await found(name, meant);
+      const { checkedRevision = '' } = agent;
+      if (refusals.has(checkedRevision)) throw refusals.get(checkedRevision);
+      try {
+        const reply = await offer({ agent, naming: namingOf(agent.name) });
+        if (reply.otherRevision === undefined) return reply;
+        meant = { revision: reply.otherRevision };
+      } catch (error) {
+        if (agent.checkedRevision === undefined || !isServiceError(error, 'Invalid')) throw error;
+        refusals.set(checkedRevision, error);
+        const before = await revisionBefore(request, call);
+        if (before === undefined || refusals.has(before)) throw error;
+        meant = { revision: before };
+      }
+    }
+    throw unavailable(`the revision of agent "${name ?? ''}" keeps changing`);
+  };
+
+  return async (offering) => {
+    const { request, call } = offering;
     const { agent: named } = request;
-    if (!agents.areNamed) {
-      const { graph } = held(undefined);
-      const reply = await offer({ graph, naming: { agentIsGuess: true } });
-      if (reply.otherAgent !== undefined) throw noAgent(agents, reply.otherAgent);
+    if (!known.areNamed) {
+      const reply = await offerAtRevision(offering, undefined, () => ({ agentIsGuess: true }));
+      if (reply.otherAgent !== undefined) throw noAgent(known, reply.otherAgent);
       return reply;
     }
     if (named !== undefined) {
       refuseNoName(named);
-      const { name: agent, graph } = held(named);
-      return offer({ graph, naming: { agent } });
+      return offerAtRevision(offering, named, (agent) => ({ agent }));
     }
     let guess = await agentOfThread(request, call);
     for (let attempt = 0; attempt < attempts; attempt++) {
-      const { name: agent, graph } = held(guess);
-      const reply = await offer({ graph, naming: { agent, agentIsGuess: true } });
+      const reply = await offerAtRevision(offering, guess, (agent) => ({ agent, agentIsGuess: true }));
       if (reply.otherAgent === undefined) return reply;
       guess = reply.otherAgent;
     }
     throw unavailable(`the agent of thread "${request.threadId ?? ''}" keeps changing`);
   };
+}
+
+async function ifThere<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (isServiceError(error, 'NotFound')) return undefined;
+    throw error;
+  }
 }

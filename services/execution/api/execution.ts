@@ -4,14 +4,14 @@ import type { Health } from '@agent-workflow/runtime/health';
 import type { Execution } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type { Threads } from '@agent-workflow/protos/threads';
-import type { Agents } from '../record/agents.ts';
+import type { KnownAgents } from '../record/known-agents.ts';
 import type { RunControl } from '../ports/control.ts';
 import type { RunLog } from '../ports/log.ts';
 import type { RunQueue } from '../ports/queue.ts';
 import type { OpenRunCounts } from '../worker/open-run-counts.ts';
 import type { Worker } from '../worker/worker.ts';
 import { refuseTools } from './accept-request.ts';
-import { agentInConfig, agentNamed, describeAgent, describeGraph, listAgents } from './agents.ts';
+import { agentInConfig, agentNamed, describeAgent, listAgents } from './agents.ts';
 import { deleteThread } from './delete-thread.ts';
 import type { EndWatch } from './end-watch.ts';
 import { createFollow, createStartedRuns } from './follow.ts';
@@ -20,7 +20,7 @@ import { createFinishStop, createRunAside } from './stop.ts';
 import { createStateWriter } from './write-state.ts';
 
 interface ExecutionOptions {
-  readonly agents: Agents;
+  readonly known: KnownAgents;
   readonly threads: Threads;
   readonly memory: Memory;
   readonly queue: RunQueue;
@@ -40,8 +40,8 @@ interface ExecutionOptions {
 
 /** The execution service: one function for each RPC. */
 export function createExecution(options: ExecutionOptions): Execution {
-  const { agents, threads, log } = options;
-  const writeState = createStateWriter(threads, agents);
+  const { known, threads, log } = options;
+  const writeState = createStateWriter(threads, known);
   const started = createStartedRuns();
   const runAside = createRunAside(log);
   const finishStop = createFinishStop({ ...options, runAside });
@@ -59,18 +59,18 @@ export function createExecution(options: ExecutionOptions): Execution {
       return { status, stoppedNow: endedNow };
     },
 
-    checkTools: (request) => {
-      refuseTools(agentInConfig(agents, request.agent).graph, request);
-      return Promise.resolve({});
+    checkTools: async (request) => {
+      refuseTools(await agentInConfig(known, request.agent), request);
+      return {};
     },
 
-    getGraph: ({ agent }) => Promise.resolve(describeGraph(agentNamed(agents, agent).graph)),
+    getGraph: async ({ agent }) => (await agentNamed(known, agent)).graph,
 
-    listAgents: () => Promise.resolve({ agents: listAgents(agents) }),
+    listAgents: async () => ({ agents: await listAgents(known) }),
 
-    getAgent: ({ agent: name }) => {
-      const agent = agentNamed(agents, name);
-      return Promise.resolve({ ...describeAgent(agents, agent), graph: describeGraph(agent.graph) });
+    getAgent: async ({ agent: name }) => {
+      const agent = await agentNamed(known, name);
+      return { ...describeAgent(known, agent), graph: agent.graph };
     },
 
     countOpenRuns: () => Promise.resolve(options.counts.read()),

@@ -6,22 +6,35 @@ import { within } from '@agent-workflow/protos/call';
 import type {
   AgentCalls,
   AgentRouting,
+  CodeFields,
   RegisterRevisionRequest,
   RegisteredAgent,
 } from '@agent-workflow/protos/threads';
+import { describeGraph, describeTools } from '../record/agent-shape.ts';
 import type { Agent, Agents } from '../record/agents.ts';
-import { describeGraph, describeTools } from './agents.ts';
 
 const callTimeoutMs = 30_000;
 
 /** What is registered of an agent. The hash names all of it, so that two builds that differ for callers never share a revision. */
 function definitionOf({ graph }: Agent): Pick<RegisterRevisionRequest, 'definition' | 'schemaHash'> {
   const { graphJson, fieldsJson } = describeGraph(graph);
-  const definition = { graphJson, fieldsJson, toolsJson: describeTools(graph), nodes: nodeNames(graph).names };
+  const toolsJson = describeTools(graph);
+  const nodes = nodeNames(graph).names;
+  const codeFields = codeFieldsOf(graph);
+  const definition = { graphJson, fieldsJson, toolsJson, nodes, codeFields };
   const hash = createHash('sha256');
-  for (const part of [graphJson, fieldsJson, definition.toolsJson, Buffer.from(JSON.stringify(definition.nodes))])
+  for (const part of [graphJson, fieldsJson, toolsJson, ...[nodes, codeFields].map(toJson)])
     hash.update(`${String(part.byteLength)}\n`).update(part);
   return { definition, schemaHash: hash.digest('hex') };
+}
+
+const toJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
+
+/** The fields that a process without the code of the agent can neither reduce nor check whole. */
+function codeFieldsOf({ fields }: Agent['graph']): CodeFields {
+  const having = (key: 'reducer' | 'check'): string[] =>
+    Object.entries(fields).flatMap(([name, spec]) => (spec[key] ? [name] : []));
+  return { reduced: having('reducer'), checked: having('check') };
 }
 
 /** Who serves new runs after a registration: the revision that is registered, or the one that does now. */

@@ -3,8 +3,9 @@ import { idFrom } from '@agent-workflow/kit/ids';
 import { toContextHeaders, requestContext } from '@agent-workflow/kit/request-context';
 import type { Call, Replicas } from '@agent-workflow/protos/call';
 import type { Execution, StartRequest } from '@agent-workflow/protos/execution';
-import type { AcceptRunReply, RunCalls, ThreadReadCalls } from '@agent-workflow/protos/threads';
-import { named, type Agents } from '../record/agents.ts';
+import type { AcceptRunReply, RunCalls, RunReadCalls, ThreadReadCalls } from '@agent-workflow/protos/threads';
+import { named } from '../record/agents.ts';
+import type { KnownAgents } from '../record/known-agents.ts';
 import type { RunnableRun, RunQueue } from '../ports/queue.ts';
 import type { Worker } from '../worker/worker.ts';
 import { messageField, withFields } from './fields-of-record.ts';
@@ -14,8 +15,8 @@ import type { StartedRuns } from './follow.ts';
 import type { FinishStop, RunAside } from './stop.ts';
 
 interface StartOptions {
-  readonly agents: Agents;
-  readonly threads: RunCalls & ThreadReadCalls;
+  readonly known: KnownAgents;
+  readonly threads: RunCalls & RunReadCalls & ThreadReadCalls;
   readonly queue: RunQueue;
   /** Absent where this replica accepts runs and drives none. */
   readonly worker: Worker | undefined;
@@ -28,20 +29,20 @@ interface StartOptions {
 
 /** Accepts runs. A thread's idle state and a free slot here let the same write claim the run for this replica's worker. */
 export function createStart(options: StartOptions): Execution['start'] {
-  const { agents, threads, queue, worker, backlog, started, finishStop, runAside } = options;
-  const choose = createChooseAgent(agents, threads);
+  const { known, threads, queue, worker, backlog, started, finishStop, runAside } = options;
+  const choose = createChooseAgent(known, threads);
 
   /** Offers the run to the record for this agent. A run of another agent is not accepted. */
   const offer = async (
     given: StartRequest,
     threadId: string,
-    { graph, naming }: ChosenAgent,
+    { agent, naming }: ChosenAgent,
     call: Call,
   ): Promise<AcceptRunReply> => {
     const { owner, runId } = given;
-    const request = withFittingTools(graph, given);
-    refuseTools(graph, request);
-    const accept = { ...toAcceptRequest(graph, request, threadId), ...naming };
+    const request = withFittingTools(agent, given);
+    refuseTools(agent, request);
+    const accept = { ...toAcceptRequest(agent, request, threadId), ...naming };
     let slot = worker?.reserve({ owner, threadId, runId });
     // The replica of the record that accepts the run knows its thread from then on.
     const replicas: Replicas = new Map();
@@ -79,10 +80,13 @@ export function createStart(options: StartOptions): Execution['start'] {
     // A repeated request that reaches another replica must name the same thread.
     const threadId = request.threadId ?? idFrom(runId, 'thread');
     let of: string | undefined;
-    const reply = await choose(request, call, async (agent) => {
-      of = agent.naming.agent;
-      refuseBacklog(of);
-      return offer(request, threadId, agent, call);
+    const reply = await choose({
+      ...{ request, call, threadId },
+      offer: async (chosen) => {
+        of = chosen.naming.agent;
+        refuseBacklog(of);
+        return offer(request, threadId, chosen, call);
+      },
     });
     if (reply.runnable) void runAside(queue.enqueue(toRunnable(owner, reply, of)));
     started.add(owner, reply.runId);

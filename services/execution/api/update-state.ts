@@ -1,29 +1,33 @@
-import { invalid, isServiceError, ServiceError, type ErrorDetail } from '@agent-workflow/kit/errors';
+import { conflict, invalid, isServiceError, ServiceError, type ErrorDetail } from '@agent-workflow/kit/errors';
 import { newId } from '@agent-workflow/kit/ids';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { readEntry } from '@agent-workflow/protos/message';
 import type { MessageEntry, State } from '@agent-workflow/protos/threads';
 import { isRunFailure, type RunFailure } from '@agent-workflow/graph/state/failure';
 import { misfit } from '@agent-workflow/graph/state/field';
-import type { CompiledGraph } from '@agent-workflow/graph/build/graph';
 import { allFields, defaultValues, mergeOutputs, type Delta, type NodeOutput } from '@agent-workflow/graph/state/merge';
+import type { AgentShape } from '../record/agent-shape.ts';
 import { fromState } from '../record/thread-state.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 type Field = ErrorDetail['field'];
 
-/** The changes of a direct write of state, with every field passed through its reducer. */
+/**
+ * The changes of a direct write of state, with every field passed through its reducer.
+ * @throws Invalid naming what does not fit; Conflict naming a field that only the code of the agent can take, when that is not here.
+ */
 export function applyUpdate(
-  graph: CompiledGraph,
+  agent: AgentShape,
   current: State,
   update: Values,
 ): { readonly fields: Record<string, Uint8Array>; readonly messages: readonly MessageEntry[] } {
   const at = ['state'];
   const { context, ...given } = update;
   const messages = context === undefined ? [] : toEntries(context, [...at, 'context']);
-  refuseMisfits(graph, given, at);
-  const { state } = fromState(graph, current);
-  const merge = (some: Values): Delta => mergeOutputs(graph.fields, state, [outputOf('state', some)]).delta;
+  refuseMisfits(agent, given, at);
+  refuseElsewhere(agent, given);
+  const { state } = fromState(agent, current);
+  const merge = (some: Values): Delta => mergeOutputs(agent.fields, state, [outputOf('state', some)]).delta;
   const delta = reduceOrRefuse(
     () => merge(given),
     () => [...at, ...faultyField(given, merge)],
@@ -55,32 +59,46 @@ export function splitInitialState({ context, ...fields }: Values): {
 }
 
 /**
- * Refuses an initial state that no thread could take, before its run is accepted, by trying the reducers on the defaults.
+ * Refuses an initial state that no thread could take, before its run is accepted, by trying the reducers on the defaults. Reducers that are
+ * not here are tried when the run begins.
  * @throws Invalid naming the field.
  */
-export function refuseInitialState(graph: CompiledGraph, given: Values): void {
+export function refuseInitialState(agent: AgentShape, given: Values): void {
   const at = ['initialState'];
-  refuseMisfits(graph, given, at);
-  const state = { values: defaultValues(graph.fields), context: [] };
+  refuseMisfits(agent, given, at);
+  const state = { values: defaultValues(agent.fields), context: [] };
   for (const [name, value] of Object.entries(given)) {
+    if (agent.elsewhere.reduced.has(name)) continue;
     const output = outputOf('initial_state', { [name]: value });
     reduceOrRefuse(
-      () => mergeOutputs(graph.fields, state, [output]),
+      () => mergeOutputs(agent.fields, state, [output]),
       () => [...at, name],
     );
   }
 }
 
 /** @throws Invalid naming the first field that the graph does not declare, or whose value does not fit. */
-function refuseMisfits(graph: CompiledGraph, values: Values, at: Field): void {
-  const known = allFields(graph.fields);
+function refuseMisfits({ fields, elsewhere }: AgentShape, values: Values, at: Field): void {
+  const known = allFields(fields);
   for (const [name, value] of Object.entries(values)) {
     const spec = Object.hasOwn(known, name) ? known[name] : undefined;
     if (!spec) throw invalid([...at, name], 'is not a field of the state', 'unknown_field');
     // The input of a reducer may have another type than its result: only the result is checked.
-    const fault = spec.reducer ? undefined : misfit(spec, value);
+    const isReduced = spec.reducer !== undefined || elsewhere.reduced.has(name);
+    const fault = isReduced ? undefined : misfit(spec, value);
     if (fault !== undefined) throw invalid([...at, name], fault, `${spec.type}_type`);
     if (name === 'context_summary') refuseLongSummary(value as string, [...at, name]);
+  }
+}
+
+/** @throws Conflict naming the first field whose reducer or check only a worker has: the thread waits for no worker. */
+function refuseElsewhere({ elsewhere: { reduced, checked } }: AgentShape, values: Values): void {
+  for (const name of Object.keys(values)) {
+    const why = reduced.has(name) ? 'has a reducer' : checked.has(name) ? 'is checked by code' : undefined;
+    if (why === undefined) continue;
+    throw conflict(
+      `field "${name}" ${why}, which only a worker of the agent runs: send it as the initial_state of a run instead`,
+    );
   }
 }
 

@@ -4,7 +4,7 @@ import { retry, type Backoff } from '@agent-workflow/kit/retry';
 import type { Call } from '@agent-workflow/protos/call';
 import type { UpdateStateRequest } from '@agent-workflow/protos/execution';
 import type { State, StateCalls } from '@agent-workflow/protos/threads';
-import type { Agents } from '../record/agents.ts';
+import type { KnownAgents } from '../record/known-agents.ts';
 import { fromJson } from '../record/json.ts';
 import { agentNamed } from './agents.ts';
 import { messageField, withFields } from './fields-of-record.ts';
@@ -19,15 +19,18 @@ type WriteState = (request: UpdateStateRequest, call: Call) => Promise<State>;
  * write reads again after a random pause, until its caller's deadline is near. Each refusal means that the write of another
  * replica was made, and each replica makes one at a time.
  */
-export function createStateWriter(threads: Pick<StateCalls, 'getState' | 'writeState'>, agents: Agents): WriteState {
+export function createStateWriter(
+  threads: Pick<StateCalls, 'getState' | 'writeState'>,
+  known: KnownAgents,
+): WriteState {
   const oneAtATime = createKeyedLock();
 
   const write = async (request: UpdateStateRequest, call: Call): Promise<State> => {
     const { owner, threadId, stateJson: _, ...naming } = request;
     const current = await threads.getState({ owner, threadId }, call);
-    const { graph } = agentNamed(agents, current.agent);
+    const agent = await agentNamed(known, current.agent, { thread: { owner, threadId } });
     const update = fromJson(request.stateJson) as Readonly<Record<string, unknown>>;
-    const { fields, messages } = applyUpdate(graph, current, update);
+    const { fields, messages } = applyUpdate(agent, current, update);
     const { version: expectedVersion } = current;
     return withFields(
       threads.writeState({ owner, threadId, expectedVersion, fields, messages, ...naming }, call),

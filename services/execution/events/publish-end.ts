@@ -16,7 +16,7 @@ import { listSteps, type CommittedStep } from '../record/committed-step.ts';
 import { fromJson } from '../record/json.ts';
 import { fromState } from '../record/thread-state.ts';
 import { numbersOfClaim, numbersOfEnd } from '../ports/log-numbers.ts';
-import type { Agents } from '../record/agents.ts';
+import type { KnownAgents } from '../record/known-agents.ts';
 import type { RunLog } from '../ports/log.ts';
 import { createEventWriter, type EventWriter } from './event-writer.ts';
 import { shownAt } from './granularity.ts';
@@ -28,7 +28,7 @@ import { messageEvents, missingStepEvents } from './step-events.ts';
 export interface EndParts {
   readonly threads: RunReadCalls & StateCalls & HistoryCalls;
   readonly eventLog: RunLog;
-  readonly agents: Pick<Agents, 'find'>;
+  readonly known: Pick<KnownAgents, 'find'>;
 }
 
 const callTimeoutMs = 30_000;
@@ -234,11 +234,12 @@ async function endOf(
 const noState: EngineState = { values: { context_summary: '' }, context: [] };
 
 /** The state that the run left; the thread's present state when that version is no longer kept. */
-async function stateOf({ threads, agents }: EndParts, run: Run): Promise<EngineState> {
-  const graph = agents.find(run.agent ?? defaultAgent)?.graph;
-  if (!graph || (!shownAt[run.granularity].state && run.status !== 'interrupted')) return noState;
+async function stateOf({ threads, known }: EndParts, run: Run): Promise<EngineState> {
+  if (!shownAt[run.granularity].state && run.status !== 'interrupted') return noState;
+  const agent = await known.find(run.agent ?? defaultAgent, { revision: run.revision });
+  if (!agent) return noState;
   try {
-    return fromState(graph, await keptState(threads, run)).state;
+    return fromState(agent, await keptState(threads, run)).state;
   } catch (error) {
     if (isServiceError(error, 'NotFound')) return noState;
     throw error;

@@ -16,6 +16,10 @@ export interface Agents {
   readonly revision?: string;
   /** Whether requests name them. A single agent that is configured without a name serves every thread, and requests name none. */
   readonly areNamed: boolean;
+  /** Whether the agents of requests are those that are registered, with the code of none here. Then `list` is empty. */
+  readonly areRegistered?: boolean;
+  /** Of new threads whose first run names none, the name of the agent; there need be no such agent. */
+  readonly defaultName: string | undefined;
   /** The agent of this name; without a name that of new threads whose first run names none. `undefined`: there is none. */
   readonly find: (name: string | undefined) => Agent | undefined;
 }
@@ -37,6 +41,12 @@ export const unnamedAgent = (graph: CompiledGraph | undefined): Agents =>
 export const namedAgents = (list: readonly Agent[], defaultName: string | undefined): Agents =>
   createAgents(list, { areNamed: true, defaultName });
 
+/** For a process without code of agents: requests are for those that are registered. */
+export const agentsElsewhere = (defaultName: string | undefined): Agents => ({
+  ...namedAgents([], defaultName),
+  areRegistered: true,
+});
+
 /** The same agents at a revision; without one, as they are. */
 export const atRevision = (agents: Agents, revision: string | undefined): Agents =>
   revision === undefined ? agents : { ...agents, revision };
@@ -49,6 +59,7 @@ function createAgents(
   return {
     list,
     areNamed,
+    defaultName,
     find: (name = defaultName) => (name === undefined ? undefined : byName.get(name)),
   };
 }

@@ -29,7 +29,7 @@ export function claimedState(graph: CompiledGraph, claimed: ClaimedRun, cached: 
 }
 
 /** A stored state as the engine reads it: defaults filled in, fields that the graph does not declare left out. */
-export function fromState(graph: CompiledGraph, { version, fields, contextJson }: State): ThreadState {
+export function fromState(graph: Pick<CompiledGraph, 'fields'>, { version, fields, contextJson }: State): ThreadState {
   const values = defaultValues(graph.fields);
   const sizes: Record<string, number> = {};
   for (const [name, json] of Object.entries(fields)) {

@@ -3,12 +3,13 @@ import type { Log } from '@agent-workflow/kit/log';
 import { within } from '@agent-workflow/protos/call';
 import type { HistoryCalls, RunCalls, RunReadCalls, StateCalls, ThreadKey } from '@agent-workflow/protos/threads';
 import { publishEnd } from '../events/publish-end.ts';
-import { named, type Agents } from '../record/agents.ts';
+import { named } from '../record/agents.ts';
+import type { KnownAgents } from '../record/known-agents.ts';
 import type { RunLog } from '../ports/log.ts';
 import type { RunnableRun, RunQueue } from '../ports/queue.ts';
 
 interface RunEndOptions {
-  readonly agents: Agents;
+  readonly known: KnownAgents;
   readonly threads: RunCalls & RunReadCalls & StateCalls & HistoryCalls;
   readonly queue: RunQueue;
   readonly eventLog: RunLog;

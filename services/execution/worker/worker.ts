@@ -4,6 +4,7 @@ import type { Log } from '@agent-workflow/kit/log';
 import { fromContextHeaders, requestContexts } from '@agent-workflow/kit/request-context';
 import { retry, type RetryOptions } from '@agent-workflow/kit/retry';
 import type { Agents } from '../record/agents.ts';
+import type { KnownAgents } from '../record/known-agents.ts';
 import type { Replicas } from '@agent-workflow/protos/call';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type { RunFiles } from '@agent-workflow/protos/run-files';
@@ -36,6 +37,7 @@ import { createThreadCache } from './thread-cache.ts';
 export interface WorkerOptions {
   readonly workerId: string;
   readonly agents: Agents;
+  readonly known: KnownAgents;
   readonly threads: RunCalls & RunReadCalls & StateCalls & HistoryCalls & ToolRecordCalls;
   readonly memory: Memory;
   /** Absent: nodes reach no files. */

@@ -30,6 +30,9 @@ export function refuseRegistration(request: RegisterRevisionRequest): void {
   refuseOver(definition.fieldsJson.byteLength, sizes.drawing, ['definition', 'fieldsJson']);
   refuseOver(definition.toolsJson.byteLength, sizes.toolsTogether, ['definition', 'toolsJson']);
   refuseOver(Buffer.byteLength(JSON.stringify(definition.nodes)), sizes.nodeNames, ['definition', 'nodes']);
+  const { codeFields } = definition;
+  if (codeFields)
+    refuseOver(Buffer.byteLength(JSON.stringify(codeFields)), sizes.drawing, ['definition', 'codeFields']);
   if (definition.nodes.length > sizes.nodes)
     throw invalid(
       ['definition', 'nodes'],

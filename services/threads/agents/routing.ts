@@ -1,30 +1,8 @@
-import { createHash } from 'node:crypto';
 import type { RevisionState } from '@agent-workflow/protos/lists';
 import type { RegisteredAgent } from '@agent-workflow/protos/threads';
 import type { AgentRow, RevisionRow, Routing } from '../ports/agents.ts';
-import type { ThreadKey } from '../ports/record.ts';
-
-/** Shares are counted in parts of so many: hundredths of a percent. */
-const parts = 10_000;
-
-/**
- * The revision that serves the next run of a thread. A thread is in the share of the ramping revision or it is not, by a hash: it stays in
- * it when the share grows.
- * @returns `undefined` while nothing is routed to: any worker serves the run.
- */
-export function revisionFor(routing: Routing | undefined, thread: ThreadKey, agent: string): string | undefined {
-  const { current, ramping } = routing ?? {};
-  if (ramping && partOf(thread, agent) < ramping.percent * percentParts) return ramping.revision;
-  return current;
-}
 
 const percentParts = 100;
-
-const partOf = ({ owner, threadId }: ThreadKey, agent: string): number =>
-  createHash('sha256')
-    .update(JSON.stringify([owner, threadId, agent]))
-    .digest()
-    .readUInt32BE() % parts;
 
 export const isRetired = (routing: Routing | undefined, revision: string): boolean =>
   routing?.retired.includes(revision) === true;

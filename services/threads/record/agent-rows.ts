@@ -39,9 +39,32 @@ const bytesOf = (value: unknown): Uint8Array => {
   return new Uint8Array(buffer, byteOffset, byteLength);
 };
 
-export const toDefinition = (row: Row): Definition => ({
-  graphJson: bytesOf(row['graph']),
-  fieldsJson: bytesOf(row['fields']),
-  toolsJson: bytesOf(row['tools']),
-  nodes: JSON.parse(row['nodes'] as string) as readonly string[],
-});
+/** A definition as columns, in the order of the tables. */
+type DefinitionColumns = readonly [graph: Uint8Array, fields: Uint8Array, tools: Uint8Array, nodes: string];
+
+/** The last column is JSON: the names of the nodes, or an object of them and of the fields that need code. */
+export const fromDefinition = ({
+  graphJson,
+  fieldsJson,
+  toolsJson,
+  nodes,
+  codeFields,
+}: Definition): DefinitionColumns => [
+  ...([graphJson, fieldsJson, toolsJson] as const),
+  JSON.stringify(codeFields ? { names: nodes, codeFields } : nodes),
+];
+
+/** The last column of a definition that says which fields need code. */
+type Names = Pick<Definition, 'codeFields'> & { readonly names: readonly string[] };
+
+export function toDefinition(row: Row): Definition {
+  const known = JSON.parse(row['nodes'] as string) as Names | readonly string[];
+  return {
+    graphJson: bytesOf(row['graph']),
+    fieldsJson: bytesOf(row['fields']),
+    toolsJson: bytesOf(row['tools']),
+    ...('names' in known
+      ? { nodes: known.names, ...(known.codeFields && { codeFields: known.codeFields }) }
+      : { nodes: known }),
+  };
+}

@@ -89,8 +89,9 @@ function takePlace(
   const active = activeRunOf(snapshot, head);
   const { free, stopped } = stopActive(active, head, { at: now, thread: request, routings: snapshot.routings });
   const { change, reply } = begin(request, { ...snapshot, head: free }, run, now);
+  if (!change) return { reply };
   return {
-    ...(change ? { change: { ...change, runs: [stopped, ...(change.runs ?? [])] } } : {}),
+    change: { ...change, runs: [stopped, ...(change.runs ?? [])] },
     reply: { ...reply, stoppedRunId: stopped.runId },
   };
 }
@@ -119,6 +120,8 @@ function begin(
   // The claim below cannot say without the size whether the context is too large.
   requireSize(snapshot.head);
   const free = fixFor(request, snapshot.head, snapshot.routings);
+  const otherRevision = otherRevisionOf(request, free);
+  if (otherRevision !== undefined) return { reply: { ...replyFor(accepted, undefined), otherRevision } };
   const run = servedRun(accepted, free);
   const head: Head = { ...free, updatedAt: now, newestRun: run.runId, activeRun: run.runId, claims: 0 };
   const { messages: input, hasNewInput } = request;
@@ -138,6 +141,10 @@ const fixFor = (request: AcceptRunRequest, head: Head, routings: RoutingsByAgent
     { thread: request, routings },
     { answers: request.answers.length > 0 || request.resume !== undefined },
   );
+
+/** The revision that serves the run, when the request was checked by another; empty: none. */
+const otherRevisionOf = ({ checkedRevision }: AcceptRunRequest, { revision = '' }: Head): string | undefined =>
+  checkedRevision === undefined || checkedRevision === revision ? undefined : revision;
 
 /** Gives an idle thread to the run, which waits for a worker. */
 function beginQueued(
@@ -170,6 +177,8 @@ function beginAfter(
   { now, routings }: { readonly now: number; readonly routings: RoutingsByAgent },
 ): Decision<AcceptRunReply> {
   const free = fixFor(request, head, routings);
+  const otherRevision = otherRevisionOf(request, free);
+  if (otherRevision !== undefined) return { reply: { ...replyFor(run, undefined), otherRevision } };
   const begun = beginQueued(request, free, servedRun(run, free), now);
   return {
     change: { ...change, ...begun.change, runs: [stopped, ...(begun.change.runs ?? [])] },

@@ -1,5 +1,6 @@
 import { defaultAgent } from '@agent-workflow/kit/agents';
-import { isRetired, revisionFor } from '../agents/routing.ts';
+import { revisionFor } from '@agent-workflow/protos/routing';
+import { isRetired } from '../agents/routing.ts';
 import type { RoutingsByAgent } from '../agents/routings.ts';
 import type { Head, RunRecord, ThreadKey } from '../ports/record.ts';
 import { agentOf } from '../record/head.ts';

@@ -1,5 +1,5 @@
 import type { AgentRecords, DefinitionKey } from '../../ports/agents.ts';
-import { fromAgent, toAgent, toDefinition, toRoutings } from '../../record/agent-rows.ts';
+import { fromAgent, fromDefinition, toAgent, toDefinition, toRoutings } from '../../record/agent-rows.ts';
 import type { Session } from './client/client.ts';
 import { long, toBlob } from './rows/rows.ts';
 
@@ -43,11 +43,13 @@ export const createAgentRecords = (session: Session): AgentRecords => ({
     return row && toDefinition(row);
   },
 
-  putDefinition: async (key, { graphJson, fieldsJson, toolsJson, nodes }) =>
-    session.write({
+  putDefinition: async (key, definition) => {
+    const [graph, fields, tools, nodes] = fromDefinition(definition);
+    await session.write({
       cql: `INSERT INTO agent_definition (agent, revision, schema_hash, graph, fields, tools, nodes) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-      params: [...valuesOf(key), toBlob(graphJson), toBlob(fieldsJson), toBlob(toolsJson), JSON.stringify(nodes)],
-    }),
+      params: [...valuesOf(key), toBlob(graph), toBlob(fields), toBlob(tools), nodes],
+    });
+  },
 
   dropDefinition: async (key) =>
     session.write({ cql: `DELETE FROM agent_definition ${ofDefinition}`, params: valuesOf(key) }),

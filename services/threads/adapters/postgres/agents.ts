@@ -1,5 +1,5 @@
 import type { AgentRecords, DefinitionKey } from '../../ports/agents.ts';
-import { fromAgent, toAgent, toDefinition, toRoutings } from '../../record/agent-rows.ts';
+import { fromAgent, fromDefinition, toAgent, toDefinition, toRoutings } from '../../record/agent-rows.ts';
 import type { Session } from './client.ts';
 
 /** The registered agents, a row each, and their definitions. */
@@ -32,11 +32,11 @@ export const createAgentRecords = ({ query, transaction }: Session): AgentRecord
     return row && toDefinition(row);
   },
 
-  putDefinition: async (key, { graphJson, fieldsJson, toolsJson, nodes }) => {
+  putDefinition: async (key, definition) => {
     await query(
       `INSERT INTO agent_definitions (agent, revision, schema_hash, graph, fields, tools, nodes)
        VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
-      [...valuesOf(key), graphJson, fieldsJson, toolsJson, JSON.stringify(nodes)],
+      [...valuesOf(key), ...fromDefinition(definition)],
     );
   },
 

@@ -1,6 +1,6 @@
 import type { Sqlite } from '@agent-workflow/runtime/sqlite/sqlite';
 import type { AgentRecords, AgentRow, DefinitionKey } from '../../ports/agents.ts';
-import { fromAgent, toAgent, toDefinition, toRoutings } from '../../record/agent-rows.ts';
+import { fromAgent, fromDefinition, toAgent, toDefinition, toRoutings } from '../../record/agent-rows.ts';
 
 /** The registered agents, a row each, and their definitions. */
 export const createAgentRecords = (db: Sqlite): AgentRecords => ({
@@ -20,11 +20,11 @@ export const createAgentRecords = (db: Sqlite): AgentRecords => ({
     return Promise.resolve(row && toDefinition(row));
   },
 
-  putDefinition: (key, { graphJson, fieldsJson, toolsJson, nodes }) =>
+  putDefinition: (key, definition) =>
     db.write(() => {
       db.prepare('INSERT INTO agent_definitions VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING').run(
         ...valuesOf(key),
-        ...[graphJson, fieldsJson, toolsJson, JSON.stringify(nodes)],
+        ...fromDefinition(definition),
       );
     }),
 

@@ -1,0 +1,90 @@
+import { nodeNames, type CompiledGraph } from '@agent-workflow/graph/build/graph';
+import type { FieldSpec } from '@agent-workflow/graph/state/field';
+import { allFields } from '@agent-workflow/graph/state/merge';
+import type { Graph } from '@agent-workflow/protos/execution';
+import type { NodeNames, RevisionDefinition } from '@agent-workflow/protos/threads';
+import type { Agent } from './agents.ts';
+import { fromJson } from './json.ts';
+
+type Fields = Readonly<Record<string, FieldSpec<unknown>>>;
+
+/** What requests are checked by, and what callers are shown, of an agent: with its code, or as it is registered. */
+export interface AgentShape extends Pick<Agent, 'name' | 'description'> {
+  /** Its own fields. Of a registered agent they have neither reducers nor checks of code. */
+  readonly fields: Fields;
+  /** The fields whose reducer, or check, is not here. */
+  readonly elsewhere: { readonly reduced: ReadonlySet<string>; readonly checked: ReadonlySet<string> };
+  readonly toolNames: ReadonlySet<string>;
+  readonly nodes: NodeNames;
+  /** The nodes of the graph itself, without those of its sub-graphs. */
+  readonly ownNodes: ReadonlySet<string>;
+  readonly graph: Graph;
+  readonly toolsJson: Uint8Array;
+  /** Of a registered agent: the revision that serves the run in question; empty: none. */
+  readonly checkedRevision?: string;
+}
+
+/** A registered agent without what is known of one revision. */
+type Named = Pick<AgentShape, 'name' | 'description'>;
+
+/** The shape of an agent whose code is here. */
+export const shapeOf = ({ graph, ...agent }: Agent): AgentShape => ({
+  ...namedBy(agent),
+  fields: graph.fields,
+  elsewhere: { reduced: nothing, checked: nothing },
+  toolNames: new Set(graph.tools.map((tool) => tool.name)),
+  nodes: nodeNames(graph),
+  ownNodes: ownNodesOf(graph.drawing),
+  graph: describeGraph(graph),
+  toolsJson: describeTools(graph),
+});
+
+/** The shape of a revision as it is registered. Where that does not say which fields need code, each may. */
+export function shapeOfRegistered(named: Named, definition: RevisionDefinition): AgentShape {
+  const { graphJson, fieldsJson, toolsJson, nodes, codeFields } = definition;
+  const { context: _, context_summary: _summary, ...fields } = fromJson(fieldsJson) as Fields;
+  const { reduced, checked } = codeFields ?? { reduced: Object.keys(fields), checked: [] };
+  return {
+    ...namedBy(named),
+    fields,
+    elsewhere: { reduced: new Set(reduced), checked: new Set(checked) },
+    toolNames: new Set((fromJson(toolsJson) as readonly { readonly name: string }[]).map((tool) => tool.name)),
+    nodes: { names: nodes, first: [] },
+    ownNodes: ownNodesOf(fromJson(graphJson) as Drawing),
+    graph: { graphJson, fieldsJson },
+    toolsJson,
+  };
+}
+
+/** How a graph is drawn and its fields are described, to callers and to the registry. */
+export const describeGraph = ({ drawing, fields }: CompiledGraph): Graph => ({
+  graphJson: toJson(drawing),
+  fieldsJson: toJson(describeFields(fields)),
+});
+
+export const describeTools = ({ tools }: CompiledGraph): Uint8Array =>
+  toJson(tools.map(({ name, description, parameters, run }) => ({ name, description, parameters, remote: !run })));
+
+const describeFields = (fields: Fields): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(allFields(fields)).map(([name, { type, description, schema, default: fallback, required }]) => [
+      name,
+      { type, description, schema, default: fallback, required },
+    ]),
+  );
+
+const toJson = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
+
+const nothing: ReadonlySet<string> = new Set();
+
+const namedBy = ({ name, description }: Named): Named => ({
+  name,
+  ...(description === undefined ? {} : { description }),
+});
+
+interface Drawing {
+  readonly nodes: readonly { readonly id: string; readonly type: string }[];
+}
+
+const ownNodesOf = ({ nodes }: Drawing): ReadonlySet<string> =>
+  new Set(nodes.flatMap(({ id, type }) => (type === 'start' || type === 'end' ? [] : [id])));
