@@ -93,7 +93,8 @@ withServer(test, chartTools, () => {
       for (const { kind, name, pod } of workloadsOf(manifests)) {
         const [container] = pod.containers;
         const inline = Object.fromEntries((container?.env ?? []).map((one) => [one.name, one.value ?? 'secret']));
-        const file = (pod.volumes?.find((volume) => volume['name'] === 'file') as Mounted).configMap.name;
+        const file =
+          (pod.volumes?.find((volume) => volume['name'] === 'file') as Partial<Mounted>).configMap?.name ?? '';
         const env = { ...data(name), ...inline, SERVICE_CONFIG: await writeFolder(t, data(file)) };
         const { AGENT_REVISION: revision = '', SERVICE_CONFIG: path } =
           kind === 'Job' ? readEnv(registrationSettings, env) : readEnv(executionProcessSettings, env);

@@ -173,12 +173,7 @@ const refusals: readonly (readonly [about: string, on: typeof small, set: string
   ],
   ['a pool of nothing', alone('agent'), 'global.instance=demo', /demo: revisions must name a build of the agents/],
   ['a pool of no service', pool, 'global.instance=', /demo: global.instance must be that of the service/],
-  [
-    'a revision without agents',
-    pool,
-    'agents=null',
-    /demo: revision 1.5.0 has no agents: agents must name one/,
-  ],
+  ['a revision without agents', pool, 'agents=null', /demo: revision 1.5.0 has no agents: agents must name one/],
   ['two revisions of one name', pool, 'revisions[1].name=1.4.0', /demo: revisions has 1.4.0 twice/],
   ['a revision without a name', pool, 'revisions[1].name=null', /at '\/revisions\/1\/name': got null, want string/],
   ['a revision that is a number', pool, 'revisions[1].name=15', /at '\/revisions\/1\/name': got number, want string/],

@@ -27,9 +27,7 @@ type Work = (to: number, ctx: Parameters<NonNullable<Tool['run']>>[1]) => unknow
 const addOne: Work = (to) => to + 1;
 
 const adding = (work: Work = addOne, replay: Tool['replay'] = 'pure'): Tool =>
-  tool({ name: 'add', description: 'Adds one', parameters, ...(replay && { replay }) }, ({ to }, ctx) =>
-    work(Number(to), ctx),
-  );
+  tool({ name: 'add', description: 'Adds one', parameters, replay }, ({ to }, ctx) => work(Number(to), ctx));
 
 /** An agent that calls the tool twice, one call a round, and then answers. */
 const agentOf = (tools: readonly Tool[], second = 'add'): CompiledGraph =>

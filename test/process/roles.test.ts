@@ -14,7 +14,7 @@ async function refusalOf(role: string, service: Readonly<Record<string, unknown>
     ...{ SERVICE_TOKEN: 'known', NATS_URL: `nats://${nowhere}` },
     ...{ THREADS_ADDRESS: nowhere, MEMORY_ADDRESS: nowhere, DRAIN_SECONDS: '0' },
   };
-  return openExecutionProcess(env, AbortSignal.timeout(2000)).then(
+  return await openExecutionProcess(env, AbortSignal.timeout(2000)).then(
     () => undefined,
     (error: unknown) => error,
   );

@@ -60,7 +60,9 @@ for (const [policy, fault] of [
 
 test('a tool whose replay is none of the words is refused', (t) => {
   const declared = { name: 'pay', description: '', parameters: {}, replay: 'Once' as 'once' };
-  t.throws(() => tool(declared, () => undefined), { message: 'replay of tool "pay" is Once: it must be safe or once or pure' });
+  t.throws(() => tool(declared, () => undefined), {
+    message: 'replay of tool "pay" is Once: it must be safe or once or pure',
+  });
 });
 
 test('a policy at its bounds is accepted', (t) => {

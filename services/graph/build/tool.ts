@@ -49,7 +49,8 @@ export function tool<const D extends ToolSpec>(
 ): Tool {
   const { parameters, schema = isStandardSchema(parameters) ? parameters : undefined } = declaration;
   const { name, replay = 'safe' } = declaration;
-  if (!replays.includes(replay)) throw new Error(`replay of tool "${name}" is ${replay}: it must be ${replays.join(' or ')}`);
+  if (!replays.includes(replay))
+    throw new Error(`replay of tool "${name}" is ${replay}: it must be ${replays.join(' or ')}`);
   const instead = 'give it as "schema", and the same as JSON Schema as "parameters"';
   return {
     ...declaration,

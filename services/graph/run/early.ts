@@ -11,7 +11,8 @@ type StepParts = Pick<Step, 'nodes' | 'continuation' | 'state' | 'isRemote'>;
  */
 export function mayBeginEarly(graph: CompiledGraph, step: StepParts): boolean {
   const { nodes, continuation = {} } = step;
-  if (!nodes.every((name) => graph.policies.get(name)?.speculative || pureCallsOf(graph, name, step))) return false;
+  if (!nodes.every((name) => graph.policies.get(name)?.speculative === true || pureCallsOf(graph, name, step)))
+    return false;
   return Object.keys(continuation).every((part) => part === 'joins');
 }
 
