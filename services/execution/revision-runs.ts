@@ -4,7 +4,7 @@ import type { AgentCalls, RegisteredAgent, Run } from '@agent-workflow/protos/th
 import type { RunQueue } from './ports/queue.ts';
 
 /** How many runs a registered revision has that wait to be claimed or are driven. */
-export interface RevisionCount {
+interface RevisionCount {
   readonly agent: string;
   readonly revision: string;
   readonly runs: number;

@@ -74,8 +74,8 @@ withServer(test, chartTools, () => {
   test('the workers of no other namespace reach the service', async (t) => {
     const [service, support] = applicationsOf(await readObjects());
     if (!service || !support) return t.fail();
-    const stranger = { ...support, spec: { ...support.spec, destination: { namespace: 'another-team' } } };
-    const manifests = [...(await render(t, service, 'helm')), ...(await render(t, stranger, 'helm'))];
+    const elsewhere = { ...support, spec: { ...support.spec, destination: { namespace: 'another-team' } } };
+    const manifests = [...(await render(t, service, 'helm')), ...(await render(t, elsewhere, 'helm'))];
     const peers = workloadsOf(manifests).map(peerOf);
     for (const from of peers.filter(({ namespace }) => namespace === 'another-team'))
       for (const to of peers.filter((peer) => ['threads', 'memory'].includes(component(peer))))

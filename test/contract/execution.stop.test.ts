@@ -39,14 +39,14 @@ const twoNodes = (speculative: boolean): CompiledGraph =>
     .addEdge('second', END)
     .compile();
 
-const look = tool({ name: 'look', description: 'Looks', parameters: {}, replay: 'pure' }, () => 'second');
+const read = tool({ name: 'read', description: 'Reads', parameters: {}, replay: 'pure' }, () => 'second');
 
 const fusedGraph = new StateGraph({ turns })
   .addNode('first', (_state, ctx) => {
-    ctx.emit({ type: 'tool_call', id: 'c1', name: 'look', args: {} });
+    ctx.emit({ type: 'tool_call', id: 'c1', name: 'read', args: {} });
     return { turns: 1 };
   })
-  .addNode('second', toolNode([look]))
+  .addNode('second', toolNode([read]))
   .addEdge(START, 'first')
   .addEdge('first', 'second')
   .addEdge('second', END)

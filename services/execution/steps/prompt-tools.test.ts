@@ -4,7 +4,7 @@ import { createPromptTools } from './prompt-tools.ts';
 
 const declared = (name: string): Parameters<ReturnType<typeof createPromptTools>['mayBe']>[0][number] =>
   tool({ name, description: '', parameters: {}, replay: 'pure' }, () => undefined);
-const [add, look] = [declared('add'), declared('look')];
+const [add, count] = [declared('add'), declared('count')];
 
 test('a tool that was late twice in a row is not tried for a second, and twice as long each time that it is late again', (t) => {
   let time = 0;
@@ -33,7 +33,7 @@ test('a tool that was prompt again begins anew', (t) => {
 
 test('tools that are called together are tried when each of them may be', (t) => {
   const { mayBe, note } = createPromptTools(() => 0);
-  for (let index = 0; index < 2; index++) note([look], false);
-  t.false(mayBe([add, look]));
+  for (let index = 0; index < 2; index++) note([count], false);
+  t.false(mayBe([add, count]));
   t.true(mayBe([add]));
 });

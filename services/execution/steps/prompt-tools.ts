@@ -16,11 +16,11 @@ const longestPauseMs = 60_000;
 
 interface Late {
   readonly until: number;
-  /** The pause that ends then; 0 when the tool was late once, as any tool is on a busy machine now and then. */
+  /** The pause that ends then; 0 when the tool was late one time, as any tool is on a busy machine now and then. */
   readonly pauseMs: number;
 }
 
-const once: Late = { until: 0, pauseMs: 0 };
+const firstLate: Late = { until: 0, pauseMs: 0 };
 
 /** @param now a clock that only goes forward, in milliseconds. */
 export function createPromptTools(now: () => number = () => performance.now()): PromptTools {
@@ -34,7 +34,7 @@ export function createPromptTools(now: () => number = () => performance.now()): 
     note: (tools, wasPrompt) => {
       for (const tool of tools) {
         const before = late.get(tool);
-        if (!wasPrompt) late.set(tool, before ? lateAgain(before) : once);
+        if (!wasPrompt) late.set(tool, before ? lateAgain(before) : firstLate);
         else if (before) late.delete(tool);
       }
     },

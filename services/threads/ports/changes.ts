@@ -61,7 +61,7 @@ export interface Change {
 }
 
 /** A version that a change makes and goes on from. It can be read and forked like any other. */
-export interface PassedVersion {
+interface PassedVersion {
   readonly version: number;
   readonly checkpoint: Checkpoint;
   /** Positions of the messages that have this version; the rest have that of the head. */
