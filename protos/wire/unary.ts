@@ -10,7 +10,7 @@ import {
   type MethodDefinition,
   type ServiceError as GrpcError,
 } from '@grpc/grpc-js';
-import { never, type Call } from '../call.ts';
+import type { Call } from '../call.ts';
 import type { RetryRule } from '../retry.ts';
 import type { SentCall } from './call-stream.ts';
 import { asBytes } from './call-messages.ts';
@@ -93,7 +93,7 @@ function callUntilAnswered(
   const end = (): void => {
     isOver = true;
     clearTimeout(timer);
-    if (call.signal !== never) call.signal.removeEventListener('abort', leave);
+    call.signal.removeEventListener('abort', leave);
     for (const address of tried.addresses) watch.leave(address, beside);
     for (const sent of running) sent.cancel();
   };
@@ -177,8 +177,7 @@ function callUntilAnswered(
     });
   };
 
-  // Most calls of a process share `never`: each listener is compared with all that are there.
-  if (call.signal !== never) call.signal.addEventListener('abort', leave);
+  call.signal.addEventListener('abort', leave);
   if (rule.retry !== 'never' && !rule.takesLong) timer = setTimeout(hedge, slowMs);
   attempt();
 }

@@ -104,9 +104,9 @@ withCluster(test, options, (cluster) => {
     t.log(
       `p50 ${median.toFixed(1)} → ${medianBeside.toFixed(1)} ms, p99 ${slow.toFixed(1)} → ${slowBeside.toFixed(1)} ms`,
     );
-    // The machine is shared: what is behind a thousand runs would wait for seconds.
+    // The machine is shared, also by the sweeps, which read the thousand runs every two seconds. What is behind these would wait for seconds.
     t.true(medianBeside < 1.5 * median + 10);
-    t.true(slowBeside < 2 * slow + 50);
+    t.true(slowBeside < 2 * slow + 200);
 
     const following = Array.fromAsync(client().stream(bodyFor('billing')));
     await billing?.start();

@@ -177,7 +177,7 @@ for (const name of names) {
   test(`what is written for replicas of the version before is what they would have written: ${name}`, (t) => {
     const events = write(name);
     const entry = (after: number, some: readonly RunEvent[]) => ({
-      ...{ scope, after, events: some, bytes: 0, isAwaited: true, addedAt: 0 },
+      ...{ scope, after, events: some, bytes: 0 },
       done: () => undefined,
     });
     let place = 100;

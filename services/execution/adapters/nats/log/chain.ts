@@ -93,10 +93,7 @@ export function createChain(options: ChainOptions, frameBytes: number): Chain {
   const addStored = (draft: Draft, streamSeq: number, firstSliceSeq: number): void => {
     const origin = position?.origin ?? 0;
     const frame: StoredFrame = { ...draft, streamSeq, firstSliceSeq, origin, writer, at: Date.now() };
-    position = {
-      ...{ streamSeq, last: lastWhole(frame), ended: endsLog(frame), origin },
-      ...{ storedAt: frame.at, frame },
-    };
+    position = { streamSeq, last: lastWhole(frame), ended: endsLog(frame), origin, frame };
     onStored(frame, draft.batch);
     for (const entry of draft.entries) entry.done();
   };

@@ -9,10 +9,8 @@ import { toBatch, toBody, type Frame, type Layout, type StoredFrame } from './fr
 export interface Entry extends EventBatch {
   readonly after: number;
   readonly bytes: number;
-  /** Whether the append is awaited; otherwise it may wait for what follows. */
-  readonly isAwaited: boolean;
-  /** When it was appended, by `performance.now()`. */
-  readonly addedAt: number;
+  /** Until when it may wait for what follows, by `performance.now()`. Absent: not at all. */
+  readonly mayWaitUntil?: number;
   /** Settles the append; later calls do nothing. */
   readonly done: (error?: Error) => void;
 }

@@ -30,7 +30,7 @@ for (const layout of ['parts', 'lines'] as const)
             scope,
             after: seq,
             events: each.map((text) => event(++seq, text)),
-            ...{ bytes: 0, isAwaited: true, addedAt: 0 },
+            bytes: 0,
             done: () => open.delete(entry),
           };
           open.add(entry);
@@ -57,7 +57,7 @@ test('slices that a dead writer left incomplete are dropped', (t) => {
     scope,
     after,
     events,
-    ...{ bytes: 0, isAwaited: true, addedAt: 0 },
+    bytes: 0,
     done: () => undefined,
   });
   const [first, second] = toDrafts([entry(1, [large])], maxBytes, 'parts');

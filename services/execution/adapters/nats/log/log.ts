@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { eachOf } from '@agent-workflow/kit/each';
 import { isServiceError, unavailable } from '@agent-workflow/kit/errors';
-import { every, settledWithin } from '@agent-workflow/kit/life';
+import { settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import { beginsLog } from '../../../ports/log-numbers.ts';
 import type { RunLog } from '../../../ports/log.ts';
@@ -9,10 +8,9 @@ import type { OlderReplicas } from '../client/older-replicas.ts';
 import type { Streams } from '../client/streams.ts';
 import { createFollow } from './follow.ts';
 import { openLive } from './live.ts';
-import { checkQuiet, quietCheckMs } from './quiet.ts';
 import { createReader, eventSubjectOf, readWhole } from './reader.ts';
 import { createLogSync } from './sync.ts';
-import { endQuiet, maxRecentBytes, neverSynced, recentFrames, wake, type Tail } from './tail.ts';
+import { maxRecentBytes, recentFrames, wake, type Tail } from './tail.ts';
 import { createTails } from './tails.ts';
 import { createWriter, type Writer } from './writer.ts';
 
@@ -28,8 +26,6 @@ interface NatsLogOptions {
 /** Bound of the events of all runs that wait to be written while NATS is unavailable, in bytes. */
 const maxPendingBytes = 64 * 1024 * 1024;
 const closingMs = 5000;
-/** Logs that are compared with the stream at once after a reconnect. */
-const comparedAtOnce = 32;
 
 /** Opens the event logs on a stream, and creates the stream where it is missing. */
 export async function openNatsRunLog({ streams, retentionMs, log, older }: NatsLogOptions): Promise<RunLog> {
@@ -49,12 +45,12 @@ export async function openNatsRunLog({ streams, retentionMs, log, older }: NatsL
   const live = await openLive({
     streams,
     log,
+    wants: (runId) => tails.get(runId) !== undefined,
     onFrame: (runId, frame) => {
       const tail = tails.of(runId);
-      // Within one stream a higher number has a higher sequence.
-      if (frame.streamSeq <= tail.streamSeq && frame.last > tail.last) live.checkStream();
       tails.addFrame(tail, frame);
-      if (tail.ended) cover(tail);
+      // Another writer has the run: this one must not put its frames back any more.
+      if (tail.ended || frame.writer !== writerName) retire(tail);
     },
     isNeeded: () => writers.size > 0 || [...tails.all()].some(({ listeners }) => listeners > 0),
     onGap: (isNew) => {
@@ -63,32 +59,10 @@ export async function openNatsRunLog({ streams, retentionMs, log, older }: NatsL
         for (const each of writers.values()) each.putBack();
       }
       for (const tail of tails.all()) wake(tail);
-      // While this replica was away, other workers may have taken its runs over.
-      if (!isNew) void compareWritten();
     },
   });
 
-  const sync = createLogSync({
-    ...{ streams, reader, live, retentionMs, closing },
-    onSynced: (tail) => {
-      // Another writer has the run: this one must not put its frames back any more.
-      if (writers.get(tail.runId)?.hasWritten() === true && tail.writer !== writerName) retire(tail);
-      else cover(tail);
-    },
-  });
-  const onQuiet = (tail: Tail): void => {
-    sync.invalidate(tail);
-    wake(tail);
-  };
-  const quietChecks = every(
-    quietCheckMs,
-    () => checkQuiet({ tails: tails.all, onQuiet }),
-    () => undefined,
-  );
-  const compareWritten = async (): Promise<void> => {
-    const written = [...writers.keys()].map(tails.of).filter(({ streamSeq }) => streamSeq > 0);
-    await eachOf(written, comparedAtOnce, async (tail) => sync.refresh(tail)).catch(() => undefined);
-  };
+  const sync = createLogSync({ streams, reader, live, retentionMs, closing });
   const follow = createFollow({ reader, sync, closing });
 
   const count = (bytes: number): boolean => {
@@ -97,22 +71,7 @@ export async function openNatsRunLog({ streams, retentionMs, log, older }: NatsL
     return true;
   };
 
-  /** Sees to it that the frames of a log arrive here as long as it is followed: those that are written here do without a subscription. */
-  const cover = (tail: Tail): void => {
-    const isWritten = writers.has(tail.runId);
-    const isSubscribed = !isWritten && tail.listeners > 0 && !tail.ended;
-    if (isSubscribed) live.subscribe(tail.runId);
-    else live.unsubscribe(tail.runId);
-    if (tail.isCovered === (isWritten || isSubscribed)) return;
-    tail.isCovered = !tail.isCovered;
-    tail.coverChanges++;
-    // Of a log that is over nothing can be missed.
-    if (!tail.ended) tail.syncedAtGap = neverSynced;
-    endQuiet(tail);
-  };
-
-  /** The writer of a run whose next append names `after`. */
-  const writerOf = (tail: Tail, after: number): Writer => {
+  const writerOf = (tail: Tail): Writer => {
     const { runId, subject } = tail;
     const known = writers.get(runId);
     if (known) return known;
@@ -129,20 +88,12 @@ export async function openNatsRunLog({ streams, retentionMs, log, older }: NatsL
         tails.addAllFrames(tail, await readWhole(reader, subject, position, maxRecentBytes));
       },
       keptFrames: (last) => recentFrames(tail, last),
-      onStored: (frame, batch) => {
-        tails.addFrame(tail, frame, frame.slices === 1 ? batch : undefined);
-        // It is the log's last one, as good as read from the stream.
-        if (tail.isCovered && tail.streamSeq === frame.streamSeq) tail.syncedAtGap = live.gaps();
-      },
+      onStored: (frame, batch) => tails.addFrame(tail, frame, frame.slices === 1 ? batch : undefined),
       layout: () => (older?.areThere() === true ? 'lines' : 'parts'),
-      isEndAwaited: () => tail.listeners > 0 && tail.followers === 0,
       count,
       closing,
     });
     writers.set(runId, made);
-    cover(tail);
-    // A log that begins here counts as empty until its first frame is stored or refused.
-    if (after === 0 && tail.streamSeq === 0) tail.syncedAtGap = live.gaps();
     return made;
   };
 
@@ -151,11 +102,6 @@ export async function openNatsRunLog({ streams, retentionMs, log, older }: NatsL
     if (writers.get(tail.runId)?.queuedLast() !== undefined) return;
     writers.delete(tail.runId);
     tail.written = false;
-    if (!tail.ended) {
-      sync.invalidate(tail);
-      wake(tail);
-    }
-    cover(tail);
     tails.release(tail);
   };
 
@@ -164,14 +110,11 @@ export async function openNatsRunLog({ streams, retentionMs, log, older }: NatsL
     const tail = tails.of(runId);
     tail.listeners++;
     tail.followers += followers;
-    cover(tail);
-    if (tail.followers === 1) writers.get(runId)?.hurry();
     return {
       tail,
       [Symbol.dispose]: () => {
         tail.listeners--;
         tail.followers -= followers;
-        cover(tail);
         tails.release(tail);
       },
     };
@@ -182,11 +125,9 @@ export async function openNatsRunLog({ streams, retentionMs, log, older }: NatsL
       const { runId } = scope;
       const tail = tails.of(runId);
       try {
-        await writerOf(tail, after).append(after, { scope, events }, options);
+        await writerOf(tail).append(after, { scope, events }, options);
         if (tail.ended) retire(tail);
       } catch (error) {
-        // What became of the log is not known here.
-        sync.invalidate(tail);
         // A writer that dropped events stays, and refuses those behind them.
         if (isServiceError(error, 'Stale')) {
           retire(tail);
@@ -231,7 +172,6 @@ export async function openNatsRunLog({ streams, retentionMs, log, older }: NatsL
       if (client.isConnected()) await settledWithin(settled, closingMs);
       closed.abort(unavailable('the event log is closed'));
       for (const tail of tails.all()) wake(tail);
-      await quietChecks[Symbol.asyncDispose]();
       await live[Symbol.asyncDispose]();
     },
   };

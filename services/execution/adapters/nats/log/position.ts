@@ -9,26 +9,16 @@ export interface LogPosition {
   readonly ended: boolean;
   /** The log begins behind this sequence. */
   readonly origin: number;
-  /** When the last frame was stored, in milliseconds since 1970; 0 when there is none. */
-  readonly storedAt: number;
   /** The last frame itself, where there is one. */
   readonly frame: Frame | undefined;
 }
 
-export const nothingStored: LogPosition = {
-  streamSeq: 0,
-  last: 0,
-  ended: false,
-  origin: 0,
-  storedAt: 0,
-  frame: undefined,
-};
+export const nothingStored: LogPosition = { streamSeq: 0, last: 0, ended: false, origin: 0, frame: undefined };
 
 /** The position behind a log's last frame. A log that ended longer ago than `retentionMs` counts as never written. */
 export function positionAt(frame: StoredFrame, retentionMs: number): LogPosition {
   const ended = endsLog(frame);
-  const storedAt = frame.at;
   if (ended && Date.now() - frame.at > retentionMs)
-    return { streamSeq: frame.streamSeq, last: 0, ended: false, origin: frame.streamSeq, storedAt, frame };
-  return { streamSeq: frame.streamSeq, last: lastWhole(frame), ended, origin: frame.origin, storedAt, frame };
+    return { streamSeq: frame.streamSeq, last: 0, ended: false, origin: frame.streamSeq, frame };
+  return { streamSeq: frame.streamSeq, last: lastWhole(frame), ended, origin: frame.origin, frame };
 }

@@ -22,14 +22,9 @@ export interface Reader {
 const shards = 16;
 
 /** The subject of a run's events. The service makes all run ids, so that one which cannot be part of a subject names no run. */
-export const eventSubjectOf = ({ eventSubject }: StreamNames, runId: string): string => subjectOf(eventSubject, runId);
-
-/** The subject under which the server republishes a run's events. */
-export const liveSubjectOf = ({ liveSubject }: StreamNames, runId: string): string => subjectOf(liveSubject, runId);
-
-function subjectOf(beginning: string, runId: string): string {
+export function eventSubjectOf({ eventSubject }: StreamNames, runId: string): string {
   if (!/^[\w-]{1,256}$/.test(runId)) throw invalid(['runId'], 'is not an id of a run');
-  return `${beginning}.${hashOf(runId) % shards}.${runId}`;
+  return `${eventSubject}.${hashOf(runId) % shards}.${runId}`;
 }
 
 const noMessage = 10_037;
@@ -103,6 +98,6 @@ export const toStored = (message: Msg): StoredFrame => ({
 });
 
 /** The sequence of a message in its stream. */
-const sequenceOf = (message: Msg): number => Number(message.headers?.get('Nats-Sequence') ?? 0);
+export const sequenceOf = (message: Msg): number => Number(message.headers?.get('Nats-Sequence') ?? 0);
 
 const streamAway = (description = 'the stream is away'): Error => new NatsError(description, ErrorCode.NoResponders);

@@ -6,7 +6,7 @@ import { isStreamAway, type Streams } from '../client/streams.ts';
 import type { Live } from './live.ts';
 import { nothingStored, positionAt, type LogPosition } from './position.ts';
 import type { Reader } from './reader.ts';
-import { neverSynced, type Tail } from './tail.ts';
+import type { Tail } from './tail.ts';
 
 interface LogSyncOptions {
   readonly streams: Streams;
@@ -14,8 +14,6 @@ interface LogSyncOptions {
   readonly live: Pick<Live, 'gaps' | 'recreateStream'>;
   readonly retentionMs: number;
   readonly closing: AbortSignal;
-  /** Called when a tail was compared with the stream. */
-  readonly onSynced: (tail: Tail) => void;
 }
 
 /** Keeps tails in step with the stream, by reading the stream where frames may have been missed. */
@@ -33,8 +31,9 @@ export interface LogSync {
 }
 
 const retryMs = 100;
+const neverSynced = -1;
 
-export function createLogSync({ streams, reader, live, retentionMs, closing, onSynced }: LogSyncOptions): LogSync {
+export function createLogSync({ streams, reader, live, retentionMs, closing }: LogSyncOptions): LogSync {
   const { client } = streams;
 
   const readPosition = async (subject: string): Promise<LogPosition> => {
@@ -42,19 +41,15 @@ export function createLogSync({ streams, reader, live, retentionMs, closing, onS
     return frame ? positionAt(frame, retentionMs) : nothingStored;
   };
 
-  /** Nothing follows the end of a log as long as its events are kept, so that nobody needs to listen. */
-  const isOver = ({ ended, storedAt }: Tail): boolean => ended && Date.now() - storedAt <= retentionMs;
-  const isFresh = (tail: Tail): boolean => tail.syncedAtGap === live.gaps() && (tail.isCovered || isOver(tail));
+  const isFresh = (tail: Tail): boolean => tail.syncedAtGap === live.gaps();
 
   /** Reads the position of the log's end, unless newer frames arrive meanwhile. */
   const sync = async (tail: Tail): Promise<void> => {
     const gap = live.gaps();
-    const { streamSeq, coverChanges } = tail;
+    const { streamSeq } = tail;
     const found = await readPosition(tail.subject);
     if (tail.streamSeq === streamSeq || found.streamSeq > tail.streamSeq) adopt(tail, found);
-    // What was stored between the reading and a subscription that came later may have been missed.
-    if (tail.coverChanges === coverChanges) tail.syncedAtGap = gap;
-    onSynced(tail);
+    tail.syncedAtGap = gap;
   };
 
   const recreateIfAway = async (error: unknown): Promise<void> => {
@@ -96,14 +91,12 @@ export function createLogSync({ streams, reader, live, retentionMs, closing, onS
   };
 }
 
-function adopt(tail: Tail, { streamSeq, last, ended, origin, frame, storedAt }: LogPosition): void {
+function adopt(tail: Tail, { streamSeq, last, ended, origin }: LogPosition): void {
   if (tail.streamSeq !== streamSeq || !ended) tail.end = undefined;
   tail.streamSeq = streamSeq;
   tail.last = last;
   tail.ended = ended;
   tail.origin = origin;
-  tail.storedAt = storedAt;
-  tail.writer = frame?.writer ?? '';
 }
 
 /** Whether another attempt may succeed. */

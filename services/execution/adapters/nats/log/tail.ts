@@ -7,12 +7,8 @@ import { endsLog, joinBatches, lastWhole, toBatch, type StoredFrame } from './fr
 export interface Tail {
   readonly runId: string;
   readonly subject: string;
-  /** The count of gaps when the tail was last known to be complete. Below the present count it may have missed frames. */
+  /** The count of gaps when the tail was last compared with the stream. Below the present count it may have missed frames. */
   syncedAtGap: number;
-  /** Whether frames from now on arrive here: those of a subscription, or those that are written here. */
-  isCovered: boolean;
-  /** How often that has changed. */
-  coverChanges: number;
   /** Sequence of the run's last frame in the stream; 0 when there is none. */
   streamSeq: number;
   /** How often the stream was lost. Sequences from before are void. */
@@ -20,10 +16,6 @@ export interface Tail {
   /** Number of the last whole event. */
   last: number;
   ended: boolean;
-  /** When its last frame was stored, in milliseconds since 1970. */
-  storedAt: number;
-  /** The writer of its last frame. */
-  writer: string;
   /** The last event, unless it is so large that it is read from the stream when it is needed. */
   end: RunEvent | undefined;
   /** The log begins behind this sequence of the stream. */
@@ -38,9 +30,6 @@ export interface Tail {
   /** Whether a writer here may have to put the newest frames back. */
   written: boolean;
   syncing: Promise<void> | undefined;
-  /** When its last frame arrived, by `performance.now()`, and how long it may be quiet before it is compared with the stream. */
-  quietSince: number;
-  quietMs: number;
   readonly waiting: Set<() => void>;
 }
 
@@ -48,23 +37,14 @@ interface KeptFrame extends StoredFrame {
   batch?: EventBatch;
 }
 
-/** `syncedAtGap` of a tail that is not known to be complete. */
-export const neverSynced = -1;
-/** How long a followed log may be quiet at first, in milliseconds. */
-const firstQuietMs = 1000;
-
 export const createTail = (runId: string, subject: string): Tail => ({
   runId,
   subject,
-  syncedAtGap: neverSynced,
-  isCovered: false,
-  coverChanges: 0,
+  syncedAtGap: -1,
   streamSeq: 0,
   streamLosses: 0,
   last: 0,
   ended: false,
-  storedAt: 0,
-  writer: '',
   end: undefined,
   origin: 0,
   recent: [],
@@ -73,8 +53,6 @@ export const createTail = (runId: string, subject: string): Tail => ({
   followers: 0,
   written: false,
   syncing: undefined,
-  quietSince: 0,
-  quietMs: firstQuietMs,
   waiting: new Set(),
 });
 
@@ -89,20 +67,11 @@ export function addFrame(tail: Tail, frame: StoredFrame, batch?: EventBatch): nu
   tail.last = lastWhole(frame);
   tail.origin = frame.origin;
   tail.ended = endsLog(frame);
-  tail.storedAt = frame.at;
-  tail.writer = frame.writer;
-  endQuiet(tail);
   if (frame.slices === 1 && (tail.followers > 0 || tail.written)) remember(tail, frame, batch);
   else dropFrames(tail);
   tail.end = tail.ended && frame.slices === 1 ? copyOf((batch ?? toBatch(frame)).events.at(-1)) : undefined;
   wake(tail);
   return tail.recentBytes - before;
-}
-
-/** The log counts as quiet from now on only. */
-export function endQuiet(tail: Tail): void {
-  tail.quietSince = performance.now();
-  tail.quietMs = firstQuietMs;
 }
 
 function remember(tail: Tail, frame: StoredFrame, batch?: EventBatch): void {

@@ -10,8 +10,6 @@ import type { Layout } from './frame.ts';
 interface WriterOptions extends ChainOptions {
   /** The layout of frames from now on. */
   readonly layout: () => Layout;
-  /** Whether somebody waits here for the end of the run, and nobody here follows its events. */
-  readonly isEndAwaited: () => boolean;
   /** Counts the bytes of all runs that wait to be written. Returns false, and counts nothing, when there is no room for them. */
   readonly count: (bytes: number) => boolean;
 }
@@ -21,14 +19,10 @@ export interface Writer {
   readonly append: (after: number, batch: EventBatch, options?: AppendOptions) => Promise<void>;
   /** The last number that waits to be written; `undefined` when nothing waits. */
   readonly queuedLast: () => number | undefined;
-  /** Whether the last frame of the log is one of this writer, as far as it knows. */
-  readonly hasWritten: () => boolean;
   /** Whether a last event waits to be written. */
   readonly isEnding: () => boolean;
   /** Puts back what the stream has lost of the run, as far as it is kept here. */
   readonly putBack: () => void;
-  /** Sends what waits as soon as it is due by now: somebody began to follow. */
-  readonly hurry: () => void;
   /** Resolves when nothing waits any more. */
   readonly settled: () => Promise<void>;
 }
@@ -39,12 +33,7 @@ const gapMs = 4;
  * How long events that say only how far a run is wait for what follows, in milliseconds: too short to be noticed. Where something follows,
  * that saves a message. A worker that dies within this time has shown nothing of them.
  */
-const progressMs = 20;
-/**
- * The same for all events of a run as long as those here wait for its end alone, as an invoke does: most such runs then need one message.
- * A follower of such a run at another replica sees its events in steps of this length.
- */
-const endAwaitedMs = 100;
+const patientMs = 20;
 /** Bound of one frame: well under the largest message of a server. */
 const maxFrameBytes = 512 * 1024;
 const headRoom = 4096;
@@ -54,8 +43,6 @@ export function createWriter(options: WriterOptions): Writer {
   const frameBytes = Math.min(maxFrameBytes, (client.connection.info?.max_payload ?? Infinity) - headRoom);
   const entries: Entry[] = [];
   const chain = createChain(options, frameBytes);
-  /** Of the entries, in bytes. */
-  let waitingBytes = 0;
   let batch: readonly Entry[] = [];
   let running: Promise<void> | undefined;
   let sentAt = -Infinity;
@@ -65,23 +52,18 @@ export function createWriter(options: WriterOptions): Writer {
   /** Ends the pause before the next frame, if that is due earlier by now. */
   let hurry: () => void = nothing;
 
-  const isUrgent = (): boolean => waitingBytes >= frameBytes || entries.some(endsRun) || options.closing.aborted;
-
-  /** What `take` removes from the entries. */
-  const taken = (take: () => readonly Entry[]): readonly Entry[] => {
-    const removed = take();
-    for (const { bytes } of removed) waitingBytes -= bytes;
-    return removed;
+  const isUrgent = (): boolean => {
+    let bytes = 0;
+    for (const entry of entries) bytes += entry.bytes;
+    return bytes >= frameBytes || entries.some(endsRun) || options.closing.aborted;
   };
 
   /** When the next frame is due, by `performance.now()`. */
   const dueAt = (): number => {
     if (isUrgent()) return 0;
     const [first] = entries;
-    if (!first || entries.some(({ isAwaited }) => isAwaited)) return sentAt + gapMs;
-    if (options.isEndAwaited()) return Math.max(sentAt + gapMs, first.addedAt + endAwaitedMs);
-    const areAllProgress = entries.every(({ events }) => areProgress(events));
-    return Math.max(sentAt + gapMs, areAllProgress ? first.addedAt + progressMs : 0);
+    const mayWait = entries.every(({ mayWaitUntil }) => mayWaitUntil !== undefined);
+    return Math.max(sentAt + gapMs, mayWait ? (first?.mayWaitUntil ?? 0) : 0);
   };
 
   /** Waits for events of the same turn of the event loop, and until the next frame is due. */
@@ -104,7 +86,7 @@ export function createWriter(options: WriterOptions): Writer {
   const refuse = (): void => {
     const next = entries.findIndex((entry) => chain.isAt(entry.after));
     const error = hasDropped ? droppedError() : staleError(runId);
-    for (const entry of taken(() => entries.splice(0, next === -1 ? entries.length : next))) entry.done(error);
+    for (const entry of entries.splice(0, next === -1 ? entries.length : next)) entry.done(error);
   };
 
   const writeNext = async (): Promise<void> => {
@@ -114,7 +96,7 @@ export function createWriter(options: WriterOptions): Writer {
       refuse();
       return;
     }
-    batch = taken(() => takeBatch(entries, frameBytes));
+    batch = takeBatch(entries, frameBytes);
     try {
       await chain.put(toDrafts(batch, frameBytes, options.layout()));
     } catch (error) {
@@ -134,7 +116,7 @@ export function createWriter(options: WriterOptions): Writer {
       } else {
         await gather();
         await writeNext().catch((error: unknown) => {
-          for (const entry of taken(() => entries.splice(0))) entry.done(fromUnknown(error));
+          for (const entry of entries.splice(0)) entry.done(fromUnknown(error));
         });
       }
     }
@@ -156,11 +138,9 @@ export function createWriter(options: WriterOptions): Writer {
           if (error === undefined) resolve();
           else reject(error);
         };
-        const entry = { scope, after, events, bytes, isAwaited, addedAt: performance.now(), done };
-        entries.push(entry);
-        waitingBytes += bytes;
-        // While only the end is awaited many appends come before the frame is due, and each would look at all of them.
-        if (isAwaited || endsRun(entry) || waitingBytes >= frameBytes || !options.isEndAwaited()) hurry();
+        const waits = !isAwaited && areProgress(events) && { mayWaitUntil: performance.now() + patientMs };
+        entries.push({ scope, after, events, bytes, done, ...waits });
+        hurry();
         running ??= run();
       });
     },
@@ -170,8 +150,6 @@ export function createWriter(options: WriterOptions): Writer {
       return last && lastOf(last);
     },
 
-    hasWritten: chain.hasWritten,
-
     isEnding: () => entries.some(endsRun) || batch.some(endsRun),
 
     putBack: () => {
@@ -179,8 +157,6 @@ export function createWriter(options: WriterOptions): Writer {
       mayBeLost = true;
       running ??= run();
     },
-
-    hurry: () => hurry(),
 
     settled: async () => {
       hurry();
