@@ -1,15 +1,8 @@
 import type { Instruments, Registry } from '@agent-workflow/runtime/metrics';
 import type { Spans } from '@agent-workflow/runtime/spans';
 import { defaultAgent } from '@agent-workflow/kit/agents';
-import type { Call } from '@agent-workflow/protos/call';
 import type { EndStatus } from '@agent-workflow/protos/lists';
-import type {
-  ClaimedRun,
-  ListOpenRunsReply,
-  ListOpenRunsRequest,
-  ThreadKey,
-  Threads,
-} from '@agent-workflow/protos/threads';
+import type { ClaimedRun, ThreadKey, Threads } from '@agent-workflow/protos/threads';
 import { LRUCache } from 'lru-cache';
 import { surroundCode, type BeginCode } from '@agent-workflow/graph/run/around';
 import { totalOf, type Usage } from '@agent-workflow/protos/usage';
@@ -19,7 +12,8 @@ import type { Agents } from './record/agents.ts';
 import type { WorkerLeases } from './ports/leases.ts';
 import type { RunLog } from './ports/log.ts';
 import type { RunQueue } from './ports/queue.ts';
-import { createRevisionRuns } from './revision-runs.ts';
+import { revisionRuns } from './revision-runs.ts';
+import type { SweptRuns } from './worker/open-run-counts.ts';
 import type { Watchdog } from './watchdog/watchdog.ts';
 
 /** The parts of the execution service that are measured and traced. */
@@ -34,6 +28,8 @@ interface ObservedParts {
   readonly onClaimed?: (claimed: ClaimedRun, options: RunOptions) => void;
   /** Called with the tokens by model that a commit has put on record. */
   readonly onUsage?: (added: Usage) => void;
+  /** Called with what each whole sweep has found. */
+  readonly onSwept?: (swept: SweptRuns) => void;
 }
 
 interface ObserveOptions {
@@ -65,9 +61,10 @@ export function observeExecution<P extends ObservedParts>(
   );
   return {
     ...observed,
-    threads: countRevisions(countRuns(parts.threads, parts.agents, meters), parts.queue, meters),
+    threads: countRuns(parts.threads, meters),
     leases: watchLease(parts.leases, meters),
     eventLog: countEvents(parts.eventLog, meters),
+    onSwept: observeSweeps(parts, meters),
     onUsage: (added) => {
       for (const { model, inputTokens, outputTokens } of added) {
         meters.tokens.add({ model, type: 'input' }, inputTokens);
@@ -158,16 +155,8 @@ const deletionsAtOnce = 1000;
 const nameOf = ({ owner, threadId }: ThreadKey): string => JSON.stringify([owner, threadId]);
 
 /** Counts the calls that the record accepts. It accepts each end once. */
-function countRuns(threads: Threads, agents: Agents, meters: Meters): Threads {
+function countRuns(threads: Threads, meters: Meters): Threads {
   const ended = (status: EndStatus): void => meters.ended.add({ status });
-  let names = agents.list.map(({ name }) => name);
-  const countOpen = countOpenRuns(() => names, meters);
-  /** Where they cannot be read, the sweep goes on, and those that were read last are counted. */
-  const readNames = async (call: Call): Promise<void> => {
-    if (agents.areRegistered !== true) return;
-    const listed = await threads.listRegisteredAgents({}, call).catch(() => undefined);
-    if (listed) names = listed.agents.map(({ agent }) => agent);
-  };
   const deleting = new LRUCache<string, number>({ max: deletionsAtOnce });
   return {
     ...threads,
@@ -210,60 +199,38 @@ function countRuns(threads: Threads, agents: Agents, meters: Meters): Threads {
       deleting.delete(nameOf(request));
       return reply;
     },
-    listOpenRuns: async (request, call) => {
-      if (request.cursor === undefined) await readNames(call);
-      const reply = await threads.listOpenRuns(request, call);
-      countOpen(request, reply);
-      return reply;
-    },
   };
 }
 
-/** Counts the runs of each registered revision as the sweep reads all open runs. */
-function countRevisions(threads: Threads, queue: RunQueue, meters: Meters): Threads {
-  const revisions = createRevisionRuns({ threads, queue });
+/** Shows what the last whole sweep has found. What scales workers finds each agent that is configured or registered, also without runs. */
+function observeSweeps({ agents, queue }: ObservedParts, meters: Meters): (swept: SweptRuns) => void {
+  const configured = agents.list.map(({ name }) => name);
+  let last: SweptRuns | undefined;
+  meters.agentRuns.collectEach(() => {
+    const named = agents.areRegistered === true ? (last?.registered.map(({ agent }) => agent) ?? []) : configured;
+    const runs = new Map(named.map((agent) => [agent, 0]));
+    for (const { agent, waiting, driven } of last?.pools.values() ?? [])
+      runs.set(agent, (runs.get(agent) ?? 0) + waiting + driven);
+    return [...runs].map(([agent, value]) => ({ labels: { agent }, value }));
+  });
   meters.revisionRuns.collectEach(() =>
-    revisions.counts().map(({ agent, revision, runs: value }) => ({ labels: { agent, revision }, value })),
+    (last ? revisionRuns(last, queue.backlogs()) : []).map(({ agent, revision, runs: value }) => ({
+      ...{ labels: { agent, revision }, value },
+    })),
   );
-  return {
-    ...threads,
-    listOpenRuns: async (request, call) => {
-      if (request.cursor === undefined) await revisions.begin();
-      const reply = await threads.listOpenRuns(request, call);
-      revisions.see(reply.runs);
-      if (reply.cursor === undefined) revisions.end();
-      return reply;
-    },
-  };
-}
-
-/** Counts the open runs as the sweep reads all of them, page by page. */
-function countOpenRuns(
-  names: () => readonly string[],
-  meters: Meters,
-): (request: ListOpenRunsRequest, reply: ListOpenRunsReply) => void {
-  let waiting = 0;
-  let underWay = 0;
-  let oldest = Infinity;
-  /** What scales workers finds each agent that is configured or registered, also before its first run. */
-  const noRuns = (): Map<string, number> => new Map(names().map((name) => [name, 0]));
-  let counting = noRuns();
-  let counted = counting;
-  meters.agentRuns.collectEach(() => [...counted].map(([agent, value]) => ({ labels: { agent }, value })));
-  return ({ cursor }, { runs, cursor: next }) => {
-    if (cursor === undefined) [waiting, underWay, oldest, counting] = [0, 0, Infinity, noRuns()];
-    for (const { status, runnable, createdAt, agent = defaultAgent } of runs) {
-      if (status === 'running' || status === 'queued') counting.set(agent, (counting.get(agent) ?? 0) + 1);
-      if (status === 'running') underWay++;
-      else if (status === 'queued') waiting++;
-      if (status !== 'running' && runnable) oldest = Math.min(oldest, createdAt);
-    }
-    if (next !== undefined) return;
-    counted = counting;
+  return (swept) => {
+    last = swept;
+    const pools = [...swept.pools.values()];
     const now = Date.now();
-    meters.waiting.set({}, waiting);
-    meters.underWay.set({}, underWay);
-    meters.oldestWait.set({}, Math.max(0, now - oldest) / 1000);
+    meters.waiting.set(
+      {},
+      pools.reduce((sum, { waiting }) => sum + waiting, 0),
+    );
+    meters.underWay.set(
+      {},
+      pools.reduce((sum, { driven }) => sum + driven, 0),
+    );
+    meters.oldestWait.set({}, Math.max(0, now - (swept.oldestAt ?? now)) / 1000);
     meters.swept.set({}, now / 1000);
   };
 }

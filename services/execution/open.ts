@@ -17,11 +17,12 @@ import { openRegistration } from './registration.ts';
 import type { Agents } from './record/agents.ts';
 import { heldAgents } from './record/known-agents.ts';
 import { createRegisteredAgents } from './record/registered-agents.ts';
+import { createRegistry } from './record/registry.ts';
 import type { RunControl } from './ports/control.ts';
 import type { WorkerLeases } from './ports/leases.ts';
 import type { RunLog } from './ports/log.ts';
 import type { RunQueue } from './ports/queue.ts';
-import { createOpenRunCounts } from './worker/open-run-counts.ts';
+import { createOpenRunCounts, type SweptRuns } from './worker/open-run-counts.ts';
 import { createOverdueRuns } from './worker/overdue-runs.ts';
 import { createRunEnds } from './worker/run-ends.ts';
 import { createSweep } from './worker/sweep.ts';
@@ -63,6 +64,8 @@ interface OpenExecutionOptions {
   readonly onClaimed?: WorkerOptions['onClaimed'];
   /** Called with the tokens by model that a commit from here has put on record. */
   readonly onUsage?: WorkerOptions['onUsage'];
+  /** Called with what each whole sweep has found. */
+  readonly onSwept?: (swept: SweptRuns) => void;
 }
 
 /** An execution service that runs: disposing of it closes its queue, leases, log and control. */
@@ -95,8 +98,9 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
     ttlSeconds === 0
       ? undefined
       : createOverdueRuns({ threads, ends: createRunEnds({ ...options, known }), log, ttlSeconds });
-  const counts = createOpenRunCounts();
-  const sweepRuns = createSweep({ threads, queue, leases, waitingMs, overdue, counts });
+  const counts = createOpenRunCounts(options.onSwept);
+  const registry = createRegistry(threads);
+  const sweepRuns = createSweep({ threads, queue, leases, waitingMs, overdue, counts, registry });
   const sweep = async (worker?: Worker): Promise<void> => {
     const runs = await sweepRuns(worker);
     if (runs > 0) log.info({ runs }, 'runs without a worker were enqueued');
@@ -131,7 +135,7 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
     });
   if (worker) opening.use(control.onStop(worker.stop));
   opening.use(every(options.sweepMs, async () => sweep(worker), onSweepError));
-  opening.use(openWakes({ threads, queue, agents, now, log }));
+  opening.use(openWakes({ threads, queue, now, log }));
 
   const parts = { threads, memory, eventLog, control, worker, known };
   opening.use(await openHousekeeping({ ...parts, log, values, now }));

@@ -1,7 +1,10 @@
 import test from 'ava';
 import { registerAgents } from '@agent-workflow/execution/api/registration';
 import { atRevision, namedAgents, type Agents } from '@agent-workflow/execution/record/agents';
-import { createRevisionRuns, type RevisionRuns } from '@agent-workflow/execution/revision-runs';
+import { createRegistry } from '@agent-workflow/execution/record/registry';
+import { revisionRuns } from '@agent-workflow/execution/revision-runs';
+import { createOpenRunCounts, type SweptRuns } from '@agent-workflow/execution/worker/open-run-counts';
+import { createSweep } from '@agent-workflow/execution/worker/sweep';
 import { END, START, StateGraph } from '@agent-workflow/graph';
 import { unavailable } from '@agent-workflow/kit/errors';
 import { call, start } from '../contract/execution/calls.ts';
@@ -21,59 +24,99 @@ const supportAt = (revision: string): Agents & { readonly revision: string } => 
 
 const go = { messages: [user('go')] };
 
-async function sweep(revisions: RevisionRuns, threads: Replicas['threads']): Promise<unknown> {
-  await revisions.begin();
-  revisions.see((await threads.listOpenRuns({ limit: 100 }, call())).runs);
-  revisions.end();
-  return countsOf(revisions);
+/** Sweeps over the record, and counts what the last sweep found. */
+function createCounting({ threads, queue, leases }: Pick<Replicas, 'threads' | 'queue' | 'leases'>): {
+  readonly sweep: () => Promise<Readonly<Record<string, number>>>;
+  readonly counts: () => Readonly<Record<string, number>>;
+} {
+  let last: SweptRuns | undefined;
+  const sweep = createSweep({
+    ...{ threads, leases, queue: { ...queue, enqueue: async () => Promise.resolve() }, waitingMs: 30_000 },
+    counts: createOpenRunCounts((swept) => (last = swept)),
+    registry: createRegistry(threads),
+  });
+  const counts = () =>
+    Object.fromEntries(
+      (last ? revisionRuns(last, queue.backlogs()) : []).map(({ agent, revision, runs }) => [
+        `${agent} ${revision}`,
+        runs,
+      ]),
+    );
+  return {
+    counts,
+    sweep: async () => {
+      await sweep(undefined);
+      return counts();
+    },
+  };
 }
-
-const countsOf = (revisions: RevisionRuns): Readonly<Record<string, number>> =>
-  Object.fromEntries(revisions.counts().map(({ agent, revision, runs }) => [`${agent} ${revision}`, runs]));
 
 test('runs are counted by revision, also where there are none, until the revision is retired', async (t) => {
   await using replicas = await openReplicas();
-  const { threads, queue } = replicas;
-  const revisions = createRevisionRuns({ threads, queue });
-  t.deepEqual(await sweep(revisions, threads), {});
+  const { threads } = replicas;
+  const { sweep } = createCounting(replicas);
+  t.deepEqual(await sweep(), {});
   await registerAgents(supportAt('v1'), threads, 'auto');
-  t.deepEqual(await sweep(revisions, threads), { 'support v1': 0 });
+  t.deepEqual(await sweep(), { 'support v1': 0 });
   const { execution, drain } = await replicas.open({ graph: supportAt('v1'), through: withoutTaking });
   await drain(0);
   await start(execution, { ...go, threadId: 't1' });
   await start(execution, { ...go, threadId: 't2' });
   await registerAgents(supportAt('v2'), threads, 'auto');
   await start(execution, { ...go, threadId: 't3' });
-  t.deepEqual(await sweep(revisions, threads), { 'support v1': 2, 'support v2': 1 });
+  t.deepEqual(await sweep(), { 'support v1': 2, 'support v2': 1 });
   await threads.retireRevision({ agent: 'support', revision: 'v1' }, call());
-  t.deepEqual(Object.keys((await sweep(revisions, threads)) as object), ['support v2']);
+  t.deepEqual(Object.keys(await sweep()), ['support v2']);
 });
 
 test('a run that is in the queue and in no sweep counts: nobody would wake it where there are no workers', async (t) => {
   await using replicas = await openReplicas();
   const { threads, queue } = replicas;
-  const revisions = createRevisionRuns({ threads, queue });
+  const { sweep, counts } = createCounting(replicas);
   await registerAgents(supportAt('v1'), threads, 'auto');
-  await sweep(revisions, threads);
+  await sweep();
   const run = { owner: 'u:ada', threadId: 't1', agent: 'support' };
   await queue.enqueue({ ...run, runId: 'asleep', revision: 'v1' });
   await queue.enqueue({ ...run, threadId: 't2', runId: 'without-a-revision' });
-  t.deepEqual(countsOf(revisions), { 'support v1': 2 });
+  t.deepEqual(counts(), { 'support v1': 2 });
 });
 
 test('revisions stay as they were known while the record does not answer', async (t) => {
   await using replicas = await openReplicas();
-  const { threads, queue } = replicas;
+  const { threads } = replicas;
   let isAway = false;
-  const revisions = createRevisionRuns({
+  const { sweep } = createCounting({
+    ...replicas,
     threads: {
+      ...threads,
       listRegisteredAgents: async (...asked) =>
         isAway ? Promise.reject(unavailable('the record is away')) : threads.listRegisteredAgents(...asked),
     },
-    queue,
   });
   await registerAgents(supportAt('v1'), threads, 'auto');
-  await sweep(revisions, threads);
+  await sweep();
   isAway = true;
-  t.deepEqual(await sweep(revisions, threads), { 'support v1': 0 });
+  t.deepEqual(await sweep(), { 'support v1': 0 });
+});
+
+test('a sweep reads the registry once, however many runs and pages it goes through', async (t) => {
+  await using replicas = await openReplicas();
+  const { threads } = replicas;
+  let reads = 0;
+  const { sweep } = createCounting({
+    ...replicas,
+    threads: {
+      ...threads,
+      listRegisteredAgents: async (...asked) => {
+        reads++;
+        return threads.listRegisteredAgents(...asked);
+      },
+    },
+  });
+  await registerAgents(supportAt('v1'), threads, 'auto');
+  const { execution, drain } = await replicas.open({ graph: supportAt('v1'), through: withoutTaking });
+  await drain(0);
+  for (let index = 0; index < 120; index++) await start(execution, { ...go, threadId: `t${String(index)}` });
+  t.deepEqual(await sweep(), { 'support v1': 120 });
+  t.is(reads, 1);
 });

@@ -1,19 +1,20 @@
 import test from 'ava';
-import { createOpenRunCounts, type OpenRunCounts } from './open-run-counts.ts';
+import { createOpenRunCounts, type OpenRunCounts, type SweptRuns } from './open-run-counts.ts';
 
 type Seen = Parameters<ReturnType<OpenRunCounts['begin']>['see']>[0];
 
 function sweep(counts: OpenRunCounts, at: number, runs: readonly Seen[]): void {
-  const counting = counts.begin(at);
+  const counting = counts.begin({ at, registered: [] });
   for (const run of runs) counting.see(run);
   counting.end();
 }
 
-const v1: Seen = { agent: 'support', revision: 'v1', status: 'queued' };
+const v1: Seen = { agent: 'support', revision: 'v1', status: 'queued', runnable: true, createdAt: 9 };
 
 test('runs that wait or are driven are counted by agent and revision, those that sleep are not', (t) => {
   const counts = createOpenRunCounts();
-  sweep(counts, 1, [v1, { ...v1, status: 'running' }, { status: 'queued' }, { ...v1, status: 'sleeping' }]);
+  const unnamed: Seen = { status: 'queued', runnable: true, createdAt: 9 };
+  sweep(counts, 1, [v1, { ...v1, status: 'running' }, unnamed, { ...v1, status: 'sleeping' }]);
   t.deepEqual(counts.read(), {
     counts: [
       { agent: 'support', revision: 'v1', runs: 2 },
@@ -35,6 +36,25 @@ test('a revision that one of the last two sweeps found is named, and after two w
 test('a sweep that did not end counts for nothing', (t) => {
   const counts = createOpenRunCounts();
   sweep(counts, 1, [v1]);
-  counts.begin(2).see({ ...v1, revision: 'v2' });
+  counts.begin({ at: 2, registered: [] }).see({ ...v1, revision: 'v2' });
   t.deepEqual(counts.read(), { counts: [{ agent: 'support', revision: 'v1', runs: 1 }] });
+});
+
+test('a whole sweep is shown once, with what waits, what is driven, and the oldest run that a worker could take', (t) => {
+  const shown: SweptRuns[] = [];
+  const counts = createOpenRunCounts((swept) => shown.push(swept));
+  sweep(counts, 1, [
+    { ...v1, createdAt: 5 },
+    { ...v1, createdAt: 3 },
+    { ...v1, createdAt: 2, runnable: false },
+    { ...v1, createdAt: 1, status: 'running' },
+  ]);
+  sweep(counts, 2, []);
+  t.deepEqual(
+    shown.map(({ at, oldestAt, pools }) => ({ at, oldestAt, pools: [...pools.values()] })),
+    [
+      { at: 1, oldestAt: 3, pools: [{ agent: 'support', revision: 'v1', waiting: 3, driven: 1 }] },
+      { at: 2, oldestAt: undefined, pools: [] },
+    ],
+  );
 });

@@ -2,6 +2,7 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { within } from '@agent-workflow/protos/call';
 import type { Run, SweepCalls } from '@agent-workflow/protos/threads';
 import { named } from '../record/agents.ts';
+import type { Registry } from '../record/registry.ts';
 import type { WorkerLeases } from '../ports/leases.ts';
 import type { RunnableRun, RunQueue } from '../ports/queue.ts';
 import type { OpenRunCounts } from './open-run-counts.ts';
@@ -17,6 +18,8 @@ interface SweepParts {
   /** Fails runs that have waited too long for a worker; absent: they wait without a bound. */
   readonly overdue?: OverdueRuns | undefined;
   readonly counts: Pick<OpenRunCounts, 'begin'>;
+  /** Read once, when a sweep begins. */
+  readonly registry: Pick<Registry, 'read'>;
 }
 
 /** The worker of this replica, if it has one. */
@@ -39,7 +42,7 @@ export function createSweep(parts: SweepParts): (worker: OwnWorker) => Promise<n
     const isAlive = rememberAlive(parts, worker);
     const waiting = new Map<string, number>();
     const now = performance.now();
-    const counting = parts.counts.begin(Date.now());
+    const counting = parts.counts.begin({ at: Date.now(), registered: await parts.registry.read() });
 
     /**
      * The queue mostly has the waiting runs. A run that no sweep has seen before may be on its way to the queue. The next sweep
