@@ -915,6 +915,12 @@ export interface SleepingRun {
   readonly threadId: string;
   readonly runId: string;
   readonly wakeAt: number;
+  /** Absent where the record is of a version that does not say. */
+  readonly agent?: string;
+  /** The revision that serves the run. Absent: none, or one that is retired. */
+  readonly revision?: string;
+  /** Its revision is retired: it may be claimed before its time, and its claim ends it. */
+  readonly isRetired?: boolean;
 }
 
 export interface GetThreadRequest {

@@ -24,6 +24,7 @@ import type { RunLog } from './ports/log.ts';
 import type { RunQueue } from './ports/queue.ts';
 import { createOpenRunCounts, type SweptRuns } from './worker/open-run-counts.ts';
 import { createOverdueRuns } from './worker/overdue-runs.ts';
+import { createRetiredSleepers } from './worker/retired-sleepers.ts';
 import { createRunEnds } from './worker/run-ends.ts';
 import { createSweep } from './worker/sweep.ts';
 import { unwatched, type Watchdog } from './watchdog/watchdog.ts';
@@ -135,6 +136,7 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
     });
   if (worker) opening.use(control.onStop(worker.stop));
   opening.use(every(options.sweepMs, async () => sweep(worker), onSweepError));
+  opening.use(every(options.sweepMs, createRetiredSleepers({ threads, queue, registry }), onSweepError));
   opening.use(openWakes({ threads, queue, now, log }));
 
   const parts = { threads, memory, eventLog, control, worker, known };

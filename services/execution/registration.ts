@@ -2,8 +2,9 @@ import { fromUnknown } from '@agent-workflow/kit/errors';
 import { ConfigError } from '@agent-workflow/kit/env';
 import { every } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
+import { within } from '@agent-workflow/protos/call';
 import type { AgentCalls } from '@agent-workflow/protos/threads';
-import { leftBehind, registerAgents, unregisteredAgents } from './api/registration.ts';
+import { leftBehind, registerAgents, servingRevisions, unregisteredAgents } from './api/registration.ts';
 import type { Agents } from './record/agents.ts';
 
 interface RegistrationOptions {
@@ -17,17 +18,25 @@ interface RegistrationOptions {
 }
 
 const minuteMs = 60_000;
+const callTimeoutMs = 30_000;
+/** So many of the revisions that are not held are named in the log. */
+const namedRevisions = 20;
 
 /**
  * Registers the agents of the only process that holds any. Other processes check that what they hold is what is registered. A revision
  * that is not registered yet stops no start: a deployment may register it once its pods are ready, and no run waits for it before. It is
- * checked again until it is there. Agents without a revision are neither registered nor checked.
+ * checked again until it is there. Agents without a revision are neither registered nor checked; a line says so where others are
+ * registered, whose runs this process cannot drive.
  * @throws ConfigError when the revision is registered with another schema.
  */
 export async function openRegistration(options: RegistrationOptions): Promise<AsyncDisposable> {
   const { agents, isOnly, checkMs = minuteMs } = options;
   const { list, revision } = agents;
-  if (revision === undefined || list.length === 0) return nothingOpen;
+  if (revision === undefined) {
+    await warnOfRevisions(options);
+    return nothingOpen;
+  }
+  if (list.length === 0) return nothingOpen;
   const held = { list, revision };
   if (isOnly) {
     await register(options, held);
@@ -35,6 +44,27 @@ export async function openRegistration(options: RegistrationOptions): Promise<As
   }
   if (await isRegistered(options, held)) return nothingOpen;
   return checkAgain({ ...options, checkMs }, held);
+}
+
+/** Without a revision of its own a process drives no run of a revision. Never rejects: it could not do more than warn. */
+async function warnOfRevisions({ agents, threads, log, isOnly }: RegistrationOptions): Promise<void> {
+  const { list } = agents;
+  try {
+    const registered = (await threads.listRegisteredAgents({}, within(callTimeoutMs))).agents;
+    // Agents that are not held here have workers of their own, unless there are no other processes.
+    const ours = isOnly ? registered : registered.filter(({ agent }) => list.some(({ name }) => name === agent));
+    const revisions = servingRevisions(ours);
+    if (revisions.length === 0) return;
+    log.warn(
+      { revisions: revisions.slice(0, namedRevisions), count: revisions.length },
+      'AGENT_REVISION is not set: this process drives no run of the revisions that are registered',
+    );
+  } catch (error) {
+    log.warn(
+      { err: error },
+      'it could not be checked whether revisions are registered, whose runs wait for another process',
+    );
+  }
 }
 
 type Held = Pick<Agents, 'list'> & { readonly revision: string };

@@ -6,6 +6,9 @@ import { textOf } from '@agent-workflow/protos/message';
 import { json, user } from './execution/messages.ts';
 import { call, endOf, invoke, logOf, owner, start } from './execution/calls.ts';
 import { resultOf } from './execution/chunks.ts';
+import { createRegistry } from '@agent-workflow/execution/record/registry';
+import { createRetiredSleepers } from '@agent-workflow/execution/worker/retired-sleepers';
+import { until } from '../until.ts';
 import { openReplicas, withoutTaking, type Replicas } from './replicas.ts';
 
 /** Emits its name; asks first when it is asked to. */
@@ -103,4 +106,85 @@ test('a registration without routing leaves new runs where they are', async (t) 
   await registerAgents(agentsAt('b'), replicas.threads, 'none');
   const { routing } = await replicas.threads.getRegisteredAgent({ agent: 'support' }, call());
   t.deepEqual(routing, { version: 1, current: 'a' });
+});
+
+/** Sleeps for an hour, then ends. */
+const sleeping: CompiledGraph = new StateGraph({})
+  .addNode('sleeper', async (_state, { sleep }) => sleep(3_600_000))
+  .addEdge(START, 'sleeper')
+  .addEdge('sleeper', END)
+  .compile();
+
+const sleepingAt = (revision: string) => ({
+  ...atRevision(namedAgents([{ name: 'support', graph: sleeping }], 'support'), revision),
+  revision,
+});
+
+const statusOf = async ({ threads }: Pick<Replicas, 'threads'>, runId: string): Promise<string> =>
+  (await threads.getRun({ owner, runId }, call())).status;
+
+test('a sleeping run of a revision that is retired ends before its time, says why, and leaves its thread to the next run', async (t) => {
+  await using replicas = await openReplicas();
+  await registerAgents(sleepingAt('a'), replicas.threads, 'auto');
+  const old = await replicas.open({ graph: sleepingAt('a') });
+  const { runId } = await start(old.execution, { ...go, threadId: 't1' });
+  await until(async () => (await statusOf(replicas, runId)) === 'sleeping');
+  await old.drain(0);
+  await registerAgents(agentsAt('b'), replicas.threads, 'auto');
+  const { execution } = await replicas.open({ graph: agentsAt('b'), sweepMs: 20 });
+  const next = await start(execution, { ...go, threadId: 't1' });
+  t.is(await statusOf(replicas, next.runId), 'queued');
+  await replicas.threads.retireRevision({ agent: 'support', revision: 'a' }, call());
+  t.is((await endOf(execution, runId)).event, 'error');
+  const { end, revision } = await replicas.threads.getRun({ owner, runId }, call());
+  t.like(end, { status: 'failed', error: { code: 'Conflict' } });
+  t.regex(end?.error?.message ?? '', /revision "a" of the agent was retired/);
+  t.is(revision, 'a');
+  t.is(resultOf(await endOf(execution, next.runId)).meta.status, 'completed');
+});
+
+test('runs of a revision that serves sleep on while another one is retired', async (t) => {
+  await using replicas = await openReplicas();
+  await registerAgents(sleepingAt('a'), replicas.threads, 'auto');
+  await registerAgents(agentsAt('b'), replicas.threads, 'none');
+  const { execution } = await replicas.open({ graph: sleepingAt('a') });
+  const { runId } = await start(execution, { ...go, threadId: 't1' });
+  await until(async () => (await statusOf(replicas, runId)) === 'sleeping');
+  await replicas.threads.retireRevision({ agent: 'support', revision: 'b' }, call());
+  let at = 0;
+  const enqueued: unknown[] = [];
+  const registry = createRegistry(replicas.threads);
+  const pass = createRetiredSleepers({
+    ...{ threads: replicas.threads, registry, elapsed: () => at },
+    queue: { enqueue: async (run) => Promise.resolve(void enqueued.push(run)) },
+  });
+  await registry.read();
+  await pass();
+  at = 60_000;
+  await pass();
+  t.deepEqual(enqueued, []);
+  // The next retirement is looked at again, though the passes for the one before are done.
+  await registerAgents(agentsAt('b2'), replicas.threads, 'auto');
+  await replicas.threads.retireRevision({ agent: 'support', revision: 'a' }, call());
+  await registry.read();
+  await pass();
+  t.deepEqual(enqueued, [{ owner, threadId: 't1', runId, agent: 'support' }]);
+});
+
+test('a process without a revision says of which registered revisions it drives no run', async (t) => {
+  await using replicas = await openReplicas();
+  const warnings: Readonly<Record<string, unknown>>[] = [];
+  const open = async (name: string) =>
+    replicas.open({
+      graph: namedAgents([{ name, graph: build('x') }], name),
+      onWarning: (line) => void warnings.push(line),
+    });
+  await open('support');
+  t.deepEqual(warnings, []);
+  await registerAgents(agentsAt('a'), replicas.threads, 'auto');
+  await registerAgents(agentsAt('b'), replicas.threads, 'auto');
+  await open('other');
+  t.deepEqual(warnings, []);
+  await open('support');
+  t.deepEqual(warnings, [{ revisions: ['support a', 'support b'], count: 2 }]);
 });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ExecutionContext, TestFn } from 'ava';
 import { sizes } from '@agent-workflow/kit/sizes';
-import type { RegisteredAgent, RegisterRevisionRequest, Threads } from '@agent-workflow/protos/threads';
+import type { RegisteredAgent, RegisterRevisionRequest, SleepingRun, Threads } from '@agent-workflow/protos/threads';
 import {
   accept,
   answering,
@@ -352,6 +352,45 @@ export function threadsRevisionsContract(test: TestFn, name: string, open: OpenT
     t.like(given, { nextRunId: 'r2', nextRevision: 'b' });
     t.regex(given.givenUp?.message ?? '', /revision "a" of the agent was retired/);
     t.like(await threads.getRun({ owner, runId: 'r1' }, call()), { status: 'failed', revision: 'a' });
+  });
+
+  /** A run of revision `a` with a commit that sleeps for an hour, or fell asleep when its revision was retired. */
+  const asleep = async (threads: Threads, isRetired: 'then' | 'later'): Promise<void> => {
+    await makeCurrent(threads, 'a');
+    await accept(threads, 'r1', { agent });
+    const { epoch } = await claim(threads, 'r1', { agent, revision: 'a' });
+    await makeCurrent(threads, 'b');
+    if (isRetired === 'then') await retire(threads, 'a');
+    await commit(threads, 'r1', epoch, { next: ['a'], wakeAt: Date.now() + 3_600_000 });
+  };
+
+  const sleeping = async (threads: Threads, until = Number.MAX_SAFE_INTEGER): Promise<readonly SleepingRun[]> =>
+    (await threads.listSleepingRuns({ until, limit: 10 }, call())).runs;
+
+  check(
+    'a sleeping run of a retired revision is listed as such, and a claim before its time ends it',
+    async (t, threads) => {
+      await asleep(threads, 'later');
+      await accept(threads, 'r2', { agent });
+      const [before] = await sleeping(threads);
+      t.like(before, { ...{ runId: 'r1', agent, revision: 'a' }, isRetired: undefined });
+      await refused(t, claim(threads, 'r1', { agent, revision: 'b' }), 'Stale');
+      await retire(threads, 'a');
+      const [after] = await sleeping(threads);
+      t.like(after, { ...{ runId: 'r1', agent, isRetired: true }, revision: undefined });
+      const given = await claim(threads, 'r1', { agent, revision: 'b' });
+      t.like(given, { nextRunId: 'r2', nextRevision: 'b' });
+      t.regex(given.givenUp?.message ?? '', /revision "a" of the agent was retired/);
+      t.like(await threads.getRun({ owner, runId: 'r1' }, call()), { status: 'failed', revision: 'a' });
+      t.deepEqual(await sleeping(threads), []);
+    },
+  );
+
+  check('a run of a retired revision that would sleep is due at once', async (t, threads) => {
+    await asleep(threads, 'then');
+    const [due] = await sleeping(threads, Date.now() + 60_000);
+    t.like(due, { runId: 'r1', isRetired: true });
+    t.regex((await claim(threads, 'r1', { agent, revision: 'b' })).givenUp?.message ?? '', /was retired/);
   });
 
   check('a thread that is made again knows nothing of the revisions before it', async (t, threads) => {

@@ -88,8 +88,8 @@ export function threadsSleepContract(test: TestFn, name: string, open: OpenThrea
     t.deepEqual(await listed(threads, first + 3, { wakeAt: first + 2, runId: 'a' }), ['b', 'd']);
     const page = await threads.listSleepingRuns({ until: first + 3, limit: 2 }, call());
     t.deepEqual(page.runs, [
-      { owner, threadId: 't1', runId: 'c', wakeAt: first + 1 },
-      { owner: 'u:bob', threadId: 't3', runId: 'a', wakeAt: first + 2 },
+      { owner, threadId: 't1', runId: 'c', wakeAt: first + 1, agent: 'default' },
+      { owner: 'u:bob', threadId: 't3', runId: 'a', wakeAt: first + 2, agent: 'default' },
     ]);
     t.true(page.hasMore);
     t.false((await threads.listSleepingRuns({ until: first + 3, limit: 4 }, call())).hasMore);

@@ -3,6 +3,7 @@ import { isServiceError } from '@agent-workflow/kit/errors';
 import { ConfigError } from '@agent-workflow/kit/env';
 import { nodeNames } from '@agent-workflow/graph/build/graph';
 import { within } from '@agent-workflow/protos/call';
+import type { RevisionState } from '@agent-workflow/protos/lists';
 import type {
   AgentCalls,
   AgentRouting,
@@ -100,7 +101,13 @@ export async function unregisteredAgents(
 }
 
 /** The revisions that have served runs and get no more: only a process that holds them continues those runs. */
-export const leftBehind = (agents: readonly RegisteredAgent[]): readonly string[] =>
+export const leftBehind = (agents: readonly RegisteredAgent[]): readonly string[] => revisionsIn(agents, ['draining']);
+
+/** The revisions whose runs wait for a process that holds them. */
+export const servingRevisions = (agents: readonly RegisteredAgent[]): readonly string[] =>
+  revisionsIn(agents, ['current', 'ramping', 'draining']);
+
+const revisionsIn = (agents: readonly RegisteredAgent[], states: readonly RevisionState[]): readonly string[] =>
   agents.flatMap(({ agent, revisions }) =>
-    revisions.filter(({ state }) => state === 'draining').map(({ revision }) => `${agent} ${revision}`),
+    revisions.filter(({ state }) => states.includes(state)).map(({ revision }) => `${agent} ${revision}`),
   );

@@ -2,15 +2,14 @@ import { eachOf } from '@agent-workflow/kit/each';
 import { every } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import { within } from '@agent-workflow/protos/call';
-import type { RunReadCalls, SleepingRun, SweepCalls, WakeMark } from '@agent-workflow/protos/threads';
+import type { SleepingRun, SweepCalls, WakeMark } from '@agent-workflow/protos/threads';
 import { LRUCache } from 'lru-cache';
-import { named, type Agents } from '../record/agents.ts';
+import { named } from '../record/agents.ts';
 import type { RunQueue } from '../ports/queue.ts';
 
 interface WakesOptions {
-  readonly threads: Pick<SweepCalls, 'listSleepingRuns'> & Pick<RunReadCalls, 'getRun'>;
+  readonly threads: Pick<SweepCalls, 'listSleepingRuns'>;
   readonly queue: Pick<RunQueue, 'enqueue'>;
-  readonly agents: Pick<Agents, 'areNamed' | 'revision'>;
   /** In milliseconds since 1970. */
   readonly now: () => number;
   readonly log: Log;
@@ -53,22 +52,15 @@ export function openWakes(options: WakesOptions): AsyncDisposable {
   );
 }
 
-function createWakes({ threads, queue, agents, now }: Omit<WakesOptions, 'log'>): () => Promise<void> {
+function createWakes({ threads, queue, now }: Omit<WakesOptions, 'log'>): () => Promise<void> {
   const enqueued = new LRUCache<string, true>({ maxSize: remembered, sizeCalculation: () => 1 });
   /** Up to where the list has been read; absent until it was read once from its start. */
   let readTo: number | undefined;
   let readAllAt = -Infinity;
 
-  /** A run whose record cannot be read is enqueued without names: the worker that takes it enqueues it for its agent and revision. */
-  const namesOf = async ({ owner, runId }: SleepingRun): Promise<ReturnType<typeof named>> => {
-    if (!agents.areNamed && agents.revision === undefined) return {};
-    const run = await threads.getRun({ owner, runId }, within(callTimeoutMs)).catch(() => undefined);
-    return named(run?.agent, run?.revision);
-  };
-
   const enqueue = async (run: SleepingRun): Promise<void> => {
-    const { owner, threadId, runId } = run;
-    await queue.enqueue({ owner, threadId, runId, ...(await namesOf(run)) });
+    const { owner, threadId, runId, agent, revision } = run;
+    await queue.enqueue({ owner, threadId, runId, ...named(agent, revision) });
     enqueued.set(nameOf(run), true);
   };
 

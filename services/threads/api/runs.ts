@@ -94,8 +94,8 @@ export function createRunCalls({ store, changing, references, routings, now }: R
         isFenced: true,
       };
       const key = keyOf(request);
-      // Only the end of a run gives the thread to another.
-      const known = end === undefined ? noRoutings : await routings.get();
+      // Only the end of a run gives the thread to another, and only a sleep ends early when its revision is retired.
+      const known = end === undefined && request.wakeAt === undefined ? noRoutings : await routings.get();
       const messages = fused ? [...request.messages, ...fused.messages] : request.messages;
       return references.withStep(key, messages, () =>
         replyOnRequest({ key, reads, method: 'commitStep', request }, (snapshot) =>

@@ -1,14 +1,19 @@
+import { eachOf } from '@agent-workflow/kit/each';
 import { pageBytes, toPage } from '@agent-workflow/kit/pages';
 import { defaultAgent } from '@agent-workflow/kit/agents';
-import type { Run, SweepCalls } from '@agent-workflow/protos/threads';
+import type { Run, SleepingRun, SweepCalls } from '@agent-workflow/protos/threads';
 import { isRetired } from '../agents/routing.ts';
 import type { Routings, RoutingsByAgent } from '../agents/routings.ts';
 import { withoutFork } from '../history/fork.ts';
 import { toRun } from '../lists/lists.ts';
 import type { ThreadReads } from '../ports/reads.ts';
-import type { ThreadKey } from '../ports/record.ts';
+import type { Head, ThreadKey } from '../ports/record.ts';
 import type { ThreadSweeps } from '../ports/sweeps.ts';
+import { agentOf } from '../record/head.ts';
 import { keyBytes, runBytes } from '../record/row-sizes.ts';
+
+/** Heads that are read at once of the runs that sleep. */
+const headsAtOnce = 32;
 
 export const createSweepCalls = (
   store: ThreadReads & ThreadSweeps,
@@ -31,7 +36,12 @@ export const createSweepCalls = (
   listSleepingRuns: async ({ until, limit, after }) => {
     const rows = await store.listSleepingRuns({ until, after, limit: limit + 1 });
     const { items, hasMore } = toPage(rows, { limit, sizeOf: keyBytes });
-    return { runs: items, hasMore };
+    const known = await routings.get();
+    const runs: SleepingRun[] = [...items];
+    await eachOf([...items.entries()], headsAtOnce, async ([index, run]) => {
+      runs[index] = { ...run, ...servedBy(await store.getHead(run), known) };
+    });
+    return { runs, hasMore };
   },
 
   listIdle: async ({ before, limit }) => ({ threads: firstPage(await store.listIdle(before, limit)) }),
@@ -45,6 +55,18 @@ export const createSweepCalls = (
 function withoutRetired({ revision, ...run }: Run, routings: RoutingsByAgent): Run {
   const { agent = defaultAgent } = run;
   return revision === undefined || isRetired(routings.get(agent), revision) ? run : { ...run, revision };
+}
+
+/** Who is to go on with a run that sleeps. A thread that is gone, or deleted, names nobody: a claim finds out. */
+function servedBy(
+  head: Head | undefined,
+  routings: RoutingsByAgent,
+): Pick<SleepingRun, 'agent' | 'revision' | 'isRetired'> {
+  if (!head) return {};
+  const { revision } = head;
+  const agent = agentOf(head) ?? defaultAgent;
+  if (revision === undefined) return { agent };
+  return isRetired(routings.get(agent), revision) ? { agent, isRetired: true } : { agent, revision };
 }
 
 /** As many of the keys as one reply holds; the next sweep finds the others. */

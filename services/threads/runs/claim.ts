@@ -1,5 +1,5 @@
 import { newId } from '@agent-workflow/kit/ids';
-import { stale } from '@agent-workflow/kit/errors';
+import { stale, type ServiceError } from '@agent-workflow/kit/errors';
 import { defaultAgent } from '@agent-workflow/kit/agents';
 import type { Message } from '@agent-workflow/protos/message';
 import type {
@@ -17,7 +17,7 @@ import { requireSize, refusalToBegin } from '../record/size.ts';
 import { refusalToOverwrite, withCheckpoint } from '../history/undo.ts';
 import type { RoutingsByAgent } from '../agents/routings.ts';
 import { endRun, nextOf } from './commit.ts';
-import { mayServe, noteRevision, servedRun, settleRevision, type Serving } from './revision.ts';
+import { isOfRetired, mayServe, noteRevision, servedRun, settleRevision, type Serving } from './revision.ts';
 import { agentOf } from '../record/head.ts';
 import { placeMessages } from '../record/place.ts';
 
@@ -37,9 +37,11 @@ export function decideClaim(
   const { head: found } = snapshot;
   const run = snapshot.runs.get(request.runId);
   const isHeld = found !== undefined && !found.deleting && found.activeRun === run?.runId;
-  if (!isHeld || !run || !(isFree(found, request.takeoverEpoch) || isDue(found, run, now)))
-    throw stale(`run "${request.runId}" is not waiting for a worker`);
+  if (!isHeld || !run) throw notWaiting(request);
   const agent = agentOf(found) ?? defaultAgent;
+  const isWaiting =
+    isFree(found, request.takeoverEpoch) || (isAsleep(found) && (isDue(run, now) || isOfRetired(found, routings)));
+  if (!isWaiting) throw notWaiting(request);
   if (agent !== (request.agent ?? defaultAgent)) {
     if (request.agent === undefined) throw stale(`run "${request.runId}" belongs to the agent "${agent}"`);
     return { reply: { ...replyOf(run, found, found), otherAgent: agent } };
@@ -64,7 +66,7 @@ export function decideClaim(
     if (refusal !== undefined) return failed(invalidInput(refusal));
     const { wakeAt } = run;
     const taken = takeOver({ ...head, worker, activeStatus: 'running' }, run, now);
-    const wakes = head.activeStatus === 'sleeping' && wakeAt !== undefined;
+    const wakes = isAsleep(head) && wakeAt !== undefined;
     return wakes ? { ...taken, reply: { ...taken.reply, wakeAt } } : taken;
   }
   const gone = goneNode(head, run, request.nodes);
@@ -82,8 +84,11 @@ const isFree = ({ activeStatus, epoch }: Head, takeoverEpoch: number | undefined
 const clocksApartMs = 1000;
 
 /** Whether a sleep has ended. */
-const isDue = ({ activeStatus }: Head, { wakeAt = Infinity }: RunRecord, now: number): boolean =>
-  activeStatus === 'sleeping' && wakeAt <= now + clocksApartMs;
+const isDue = ({ wakeAt = Infinity }: RunRecord, now: number): boolean => wakeAt <= now + clocksApartMs;
+
+const isAsleep = ({ activeStatus }: Head): boolean => activeStatus === 'sleeping';
+
+const notWaiting = ({ runId }: ClaimRunRequest): ServiceError => stale(`run "${runId}" is not waiting for a worker`);
 
 /** The run goes on where its last commit left it; what it was begun with stands in the log already. */
 function takeOver(head: Head, run: RunRecord, now: number): Decision<ClaimedRun> {

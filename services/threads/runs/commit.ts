@@ -7,7 +7,7 @@ import { requireSize, refuseGrowth, type SizePlaces } from '../record/size.ts';
 import { refuseOverwriting, withCheckpoint } from '../history/undo.ts';
 import type { RoutingsByAgent } from '../agents/routings.ts';
 import { fuse, fusedRequest, snapshotAfter, type StepDecision } from './fused.ts';
-import { fixNextRevision, servedRun, type Serving } from './revision.ts';
+import { fixNextRevision, isOfRetired, servedRun, type Serving } from './revision.ts';
 import { placeMessages, rejoins } from '../record/place.ts';
 
 /** What a worker's write must name to be taken: anything else is another worker's, or a past one. */
@@ -75,7 +75,10 @@ function decideStep(request: CommitStepRequest, snapshot: Snapshot, routings: Ro
   const run = withUsage(snapshot.runs.get(runId), usageJson);
   // A run that ends or sleeps leaves its worker.
   const left =
-    run && (end ? endRun(stepped, run, { end, at, thread: request, routings }) : sleepRun(stepped, run, request));
+    run &&
+    (end
+      ? endRun(stepped, run, { end, at, thread: request, routings })
+      : sleepRun(stepped, run, { request, routings }));
   const written = left?.run ?? (usageJson === undefined ? undefined : run);
   const change = {
     head: left?.head ?? stepped,
@@ -126,16 +129,22 @@ export function withoutRun(head: Head): Head {
   return free;
 }
 
-/** Takes the run from its worker until it wakes. It keeps its thread. */
+interface FallingAsleep {
+  readonly request: Pick<CommitStepRequest, 'wakeAt' | 'at'>;
+  readonly routings: RoutingsByAgent;
+}
+
+/** Takes the run from its worker until it wakes, and keeps its thread. A run of a retired revision wakes at once, to be ended by a claim. */
 function sleepRun(
   { worker: _, ...head }: Head,
   run: RunRecord,
-  { wakeAt, at }: CommitStepRequest,
+  { request: { wakeAt, at }, routings }: FallingAsleep,
 ): { readonly head: Head; readonly run: RunRecord } | undefined {
   if (wakeAt === undefined) return undefined;
+  const until = isOfRetired(head, routings) ? Math.min(at, wakeAt) : wakeAt;
   return {
     head: { ...head, epoch: head.epoch + 1, activeStatus: 'sleeping' },
-    run: { ...run, status: 'sleeping', updatedAt: at, wakeAt },
+    run: { ...run, status: 'sleeping', updatedAt: at, wakeAt: until },
   };
 }
 

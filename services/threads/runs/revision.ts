@@ -55,6 +55,10 @@ export function servedRun({ revision: _, ...run }: RunRecord, { revision }: Pick
 export const mayServe = (worker: string | undefined, { revision }: Pick<Head, 'revision'>): boolean =>
   revision === undefined || revision === worker;
 
+/** Whether the run that holds the thread is of a revision that was taken out of use. */
+export const isOfRetired = (head: Head, routings: RoutingsByAgent): boolean =>
+  head.revision !== undefined && isRetired(routings.get(agentOf(head) ?? defaultAgent), head.revision);
+
 /** What becomes of a run that holds its thread, as to its revision. */
 interface Settled {
   /** The head with the revision that the run has now. */
@@ -66,9 +70,7 @@ interface Settled {
 
 /** A run of a retired revision moves to where its agent is routed, unless it has committed a step. */
 export function settleRevision(head: Head, run: RunRecord, serving: Serving): Settled {
-  const { revision } = head;
-  const routing = serving.routings.get(agentOf(head) ?? defaultAgent);
-  if (revision === undefined || !isRetired(routing, revision)) return { head, isMoved: false, isLost: false };
+  if (!isOfRetired(head, serving.routings)) return { head, isMoved: false, isLost: false };
   const hasCommits = head.foundVersion !== undefined && !run.input && head.step > 0;
   if (hasCommits) return { head, isMoved: false, isLost: true };
   return { head: fixRevision(head, serving, { answers: false }), isMoved: true, isLost: false };
