@@ -2,7 +2,7 @@ import { inFlightBytes } from '@agent-workflow/runtime/budget';
 import type { Values } from '@agent-workflow/kit/env';
 import { healthy, type Health } from '@agent-workflow/runtime/health';
 import { newId } from '@agent-workflow/kit/ids';
-import { every } from '@agent-workflow/kit/life';
+import { every, settledWithin } from '@agent-workflow/kit/life';
 import type { Log } from '@agent-workflow/kit/log';
 import type { Execution } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
@@ -10,6 +10,7 @@ import type { RunFiles } from '@agent-workflow/protos/run-files';
 import type { Threads } from '@agent-workflow/protos/threads';
 import { backlogBounds, threadCacheBytes, type executionSettings } from './config.ts';
 import { openEndWatch } from './api/end-watch.ts';
+import { createReduce } from './api/reduce.ts';
 import { createExecution } from './api/execution.ts';
 import { openHousekeeping } from './housekeeping.ts';
 import { holdLease } from './worker/lease.ts';
@@ -18,6 +19,7 @@ import type { Agents } from './record/agents.ts';
 import { heldAgents } from './record/known-agents.ts';
 import { createRegisteredAgents } from './record/registered-agents.ts';
 import { createRegistry } from './record/registry.ts';
+import type { CodeCalls } from './ports/code-calls.ts';
 import type { RunControl } from './ports/control.ts';
 import type { WorkerLeases } from './ports/leases.ts';
 import type { RunLog } from './ports/log.ts';
@@ -42,6 +44,7 @@ interface OpenExecutionOptions {
   readonly leases: WorkerLeases;
   readonly eventLog: RunLog;
   readonly control: RunControl;
+  readonly codeCalls: CodeCalls;
   /** Whether no other process holds agents: then they are registered here, at their revision. No when absent. */
   readonly registers?: boolean;
   /** Whether runs are driven here, beside being accepted and followed; yes when absent. */
@@ -81,13 +84,14 @@ const waitingMs = 30_000;
 
 /** Requeues the runs of dead workers, then starts to drive runs. */
 export async function openExecution(options: OpenExecutionOptions): Promise<OpenExecution> {
-  const { agents, threads, memory, files, queue, leases, eventLog, control, log, values } = options;
+  const { agents, threads, memory, files, queue, leases, eventLog, control, codeCalls, log, values } = options;
   const { drives = true, accepts = true, now = Date.now, watchdog = unwatched, health = healthy } = options;
   await using opening = new AsyncDisposableStack();
   opening.use(eventLog);
   opening.use(queue);
   opening.use(leases);
   opening.use(control);
+  opening.use(codeCalls);
   const known = agents.areRegistered
     ? createRegisteredAgents({ threads, defaultName: agents.defaultName })
     : heldAgents(agents);
@@ -135,11 +139,14 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
       onUsage: options.onUsage,
     });
   if (worker) opening.use(control.onStop(worker.stop));
+  const { list, revision } = agents;
+  const held = { agents: list.map(({ name }) => name), ...(revision === undefined ? {} : { revision }) };
+  const serving = worker && opening.use(await codeCalls.serve(held, createReduce({ agents, log })));
   opening.use(every(options.sweepMs, async () => sweep(worker), onSweepError));
   opening.use(every(options.sweepMs, createRetiredSleepers({ threads, queue, registry }), onSweepError));
   opening.use(openWakes({ threads, queue, now, log }));
 
-  const parts = { threads, memory, eventLog, control, worker, known };
+  const parts = { threads, memory, eventLog, control, codeCalls, worker, known };
   opening.use(await openHousekeeping({ ...parts, log, values, now }));
   const endWatch = opening.use(openEndWatch({ ...parts, firstMs: values.LEASE_MS, log }));
 
@@ -155,7 +162,7 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
       backlog: backlogBounds(values, { areSeveral: agents.areRegistered === true || agents.list.length > 1 }),
     }),
     drain: async (ms) => {
-      await worker?.drain(ms);
+      await Promise.all([serving && settledWithin(serving.leave(), ms), worker?.drain(ms)]);
     },
     [Symbol.asyncDispose]: async () => opened.disposeAsync(),
   };

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { openInProcessRunQueue } from '@agent-workflow/execution/adapters/in-process/queue';
 import { openInProcessWorkerLeases } from '@agent-workflow/execution/adapters/in-process/leases';
+import { openInProcessCodeCalls } from '@agent-workflow/execution/adapters/in-process/code-calls';
 import { openInProcessRunControl } from '@agent-workflow/execution/adapters/in-process/control';
 import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite/run-log';
 import { atRevision } from '@agent-workflow/execution/record/agents';
@@ -85,6 +86,7 @@ export async function openStandalone(
       registers: true,
       files: createRunFiles({ threads, files, log, callTimeoutMs: values.CALL_TIMEOUT_MS }),
       control: openInProcessRunControl(),
+      codeCalls: openInProcessCodeCalls(),
     }),
   );
   // Requests wait for runs, so requests drain first. Runs that are still under way then have the rest of the time.

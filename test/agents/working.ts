@@ -1,7 +1,9 @@
-import { END, START, StateGraph } from '@agent-workflow/graph';
+import { END, field, START, StateGraph } from '@agent-workflow/graph';
 
-/** Says which process it runs in: how tests see the worker of a run. */
-export const graph = new StateGraph({})
+/** Says which process it runs in: how tests see the worker of a run. Its reducer notes the process that it ran in. */
+export const graph = new StateGraph({
+  pids: field<number[]>({ type: 'array', default: [], reducer: (pids) => [...pids, process.pid] }),
+})
   .addNode('say', (_state, { emit }) => {
     emit(String(process.pid));
   })

@@ -81,6 +81,32 @@ withCluster(test, options, (cluster) => {
     }
   });
 
+  test.serial(
+    'a field with a reducer is reduced by the worker of the agent, and is 503 while there is none',
+    async (t) => {
+      const [support, billing] = cluster().workers;
+      const write = async (thread: string) =>
+        client().send('POST', `/v1/threads/${thread}/state`, { config: {}, state: { pids: 'x'.repeat(1_000_000) } });
+      const pidsOf = async (thread: string): Promise<unknown> =>
+        ((await client().send('GET', `/v1/threads/${thread}/state`)).body.data as { state: { pids: unknown } }).state
+          .pids;
+      for (const agent of ['support', 'billing']) {
+        const body = { messages: [user('go')], config: { agent, thread_id: `of-${agent}` } };
+        t.is((await client().send('POST', '/v1/graph/invoke', body)).status, 200);
+        for (let turn = 0; turn < 2; turn++) t.is((await write(`of-${agent}`)).status, 200);
+      }
+      t.deepEqual(await pidsOf('of-support'), [support?.pid(), support?.pid()]);
+      t.is(await billing?.stop(), 0);
+      const refused = await write('of-billing');
+      t.is(refused.status, 503);
+      t.regex(JSON.stringify(refused.body), /no worker of agent \\"billing\\" at revision \\"v1\\" is there/);
+      t.is((await write('of-support')).status, 200);
+      await billing?.start();
+      await until(async () => (await write('of-billing')).status === 200);
+      t.deepEqual(await pidsOf('of-support'), [support?.pid(), support?.pid(), support?.pid()]);
+    },
+  );
+
   test.serial('a thousand runs of an agent without a worker delay no other agent’s, and none is lost', async (t) => {
     t.timeout(240_000);
     const [, billing] = cluster().workers;

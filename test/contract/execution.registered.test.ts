@@ -238,25 +238,72 @@ test('an answer to a node that the serving revision lacks is refused, and change
   t.deepEqual(await answersOf(replicas, 't1'), ['b']);
 });
 
-test('a write of state is made without the code, unless a field needs it: then it is refused whole and says why', async (t) => {
+test('a write of state is made without the code, and what needs code is reduced and checked by a worker', async (t) => {
   await using replicas = await openReplicas();
   const { api, deploy } = await openApi(replicas);
-  await deploy(agentsAt('a'));
+  const worker = await deploy(agentsAt('a'));
   await invoke(api.execution, { ...go, threadId: 't1' });
-  const write = async (state: object) =>
-    api.execution.updateState({ owner, threadId: 't1', stateJson: json(state) }, call());
+  const write = async (state: object, by = api) =>
+    by.execution.updateState({ owner, threadId: 't1', stateJson: json(state) }, call());
   const written = await write({ title: 'mine', context_summary: 'short', context: [{ role: 'user', content: 'hm' }] });
   t.deepEqual(parse(written.fields['title']), 'mine');
   t.deepEqual(parse(written.fields['context_summary']), 'short');
   t.is((parse(written.contextJson) as unknown[]).length, 3);
   for (const state of [{ title: 1 }, { title: 'longer than ten' }, { other: 1 }, { pair: 'x' }])
     t.deepEqual(fieldsAtFault(await t.throwsAsync(write(state))), ['state', Object.keys(state)[0]]);
-  for (const [state, message] of [
-    [{ title: 'yours', count: 1 }, /^field "count" has a reducer, which only a worker of the agent runs/],
-    [{ title: 'yours', pair: 2 }, /^field "pair" is checked by code, which only a worker of the agent runs/],
-  ] as const)
-    await t.throwsAsync(write(state), { code: 'Conflict', message });
-  t.is(await fieldOf(replicas.threads, 't1', 'title'), 'mine');
+  for (const count of [2, 3]) await write({ title: `by ${count}`, count, pair: 4 });
+  const valuesOf = async () =>
+    Promise.all(['title', 'count', 'pair'].map((name) => fieldOf(replicas.threads, 't1', name)));
+  t.deepEqual(await valuesOf(), ['by 3', 5, 4]);
+  // A refusal is the same as where the code is, and nothing of it is written.
+  for (const state of [
+    { title: 'yours', count: 'many' },
+    { title: 'yours', pair: 3 },
+  ]) {
+    const [here, there] = [await t.throwsAsync(write(state)), await t.throwsAsync(write(state, worker))];
+    t.is(here.message, there.message);
+    t.deepEqual(fieldsAtFault(here), ['state', Object.keys(state)[1]]);
+    t.deepEqual(fieldsAtFault(here), fieldsAtFault(there));
+  }
+  t.deepEqual(await valuesOf(), ['by 3', 5, 4]);
+});
+
+test('writes of one thread by several processes are all made, though workers reduce them', async (t) => {
+  await using replicas = await openReplicas();
+  const { api, deploy } = await openApi(replicas);
+  await deploy(agentsAt('a'));
+  const { api: other } = await openApi(replicas);
+  await invoke(api.execution, { ...go, threadId: 't1' });
+  await Promise.all(
+    Array.from({ length: 20 }, async (_, index) =>
+      (index % 2 === 0 ? api : other).execution.updateState(
+        { owner, threadId: 't1', stateJson: json({ count: 1 }) },
+        call(),
+      ),
+    ),
+  );
+  t.is(await fieldOf(replicas.threads, 't1', 'count'), 20);
+});
+
+test('a write that needs code waits for no worker: without one it is refused and says so, and a run that holds the thread refuses it as ever', async (t) => {
+  await using replicas = await openReplicas();
+  const { api, deploy } = await openApi(replicas);
+  const write = async (state: object) =>
+    api.execution.updateState({ owner, threadId: 't1', stateJson: json(state) }, call());
+  await registerAgents(agentsAt('a'), replicas.threads, 'auto');
+  const { runId } = await start(api.execution, { ...go, threadId: 't1' });
+  await t.throwsAsync(write({ title: 'mine' }), { code: 'Conflict' });
+  await api.execution.stopRun({ owner, runId }, call());
+  await t.throwsAsync(write({ title: 'mine', count: 1 }), {
+    code: 'Unavailable',
+    message: /^no worker of agent "support" at revision "a" is there/,
+  });
+  await write({ title: 'mine' });
+  const worker = await deploy(agentsAt('a'));
+  await write({ title: 'yours', count: 1 });
+  await worker.drain(1000);
+  await t.throwsAsync(write({ count: 1 }), { code: 'Unavailable' });
+  t.is(await fieldOf(replicas.threads, 't1', 'count'), 1);
 });
 
 test('a registration that does not say which fields need code leaves all of them to the worker', async (t) => {

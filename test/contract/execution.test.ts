@@ -6,6 +6,7 @@ import test from 'ava';
 import { unnamedAgent } from '@agent-workflow/execution/record/agents';
 import { openInProcessRunQueue } from '@agent-workflow/execution/adapters/in-process/queue';
 import { openInProcessWorkerLeases } from '@agent-workflow/execution/adapters/in-process/leases';
+import { openInProcessCodeCalls } from '@agent-workflow/execution/adapters/in-process/code-calls';
 import { openInProcessRunControl } from '@agent-workflow/execution/adapters/in-process/control';
 import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite/run-log';
 import { executionSettings } from '@agent-workflow/execution/config';
@@ -71,6 +72,7 @@ async function openServices(
       queue: openInProcessRunQueue(),
       leases: openInProcessWorkerLeases(),
       control: openInProcessRunControl(),
+      codeCalls: openInProcessCodeCalls(),
       sweepMs: 30_000,
       eventLog: log,
       log: silentLog,

@@ -1,11 +1,13 @@
 import { unnamedAgent, type Agents } from '@agent-workflow/execution/record/agents';
 import { openInProcessRunQueue } from '@agent-workflow/execution/adapters/in-process/queue';
 import { openInProcessWorkerLeases } from '@agent-workflow/execution/adapters/in-process/leases';
+import { openInProcessCodeCalls } from '@agent-workflow/execution/adapters/in-process/code-calls';
 import { openInProcessRunControl } from '@agent-workflow/execution/adapters/in-process/control';
 import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite/run-log';
 import { executionSettings } from '@agent-workflow/execution/config';
 import type { CompiledGraph } from '@agent-workflow/graph';
 import { openExecution } from '@agent-workflow/execution/open';
+import type { CodeCalls } from '@agent-workflow/execution/ports/code-calls';
 import type { WorkerLeases } from '@agent-workflow/execution/ports/leases';
 import type { RunLog } from '@agent-workflow/execution/ports/log';
 import type { RunQueue } from '@agent-workflow/execution/ports/queue';
@@ -29,6 +31,7 @@ export interface Ground {
   readonly queue: RunQueue;
   readonly leases: WorkerLeases;
   readonly eventLog: RunLog;
+  readonly codeCalls: CodeCalls;
 }
 
 export interface ReplicaOptions {
@@ -69,6 +72,7 @@ export async function openReplicas({ now = Date.now }: { readonly now?: () => nu
     memory: link(memory.memory),
     queue: opening.use(openInProcessRunQueue()),
     leases: opening.use(openInProcessWorkerLeases()),
+    codeCalls: opening.use(openInProcessCodeCalls()),
     eventLog: opening.use(openSqliteRunLog({ path: ':memory:' })),
   };
   const opened = opening.move();
@@ -117,6 +121,7 @@ async function openReplica(
     memory: seen.memory,
     leases,
     eventLog: mortal(seen.eventLog, isDead),
+    codeCalls: mortal(seen.codeCalls, isDead),
     queue: {
       ...queue,
       take: async (held, signal) =>

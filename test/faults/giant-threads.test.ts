@@ -6,6 +6,7 @@ import test, { type ExecutionContext } from 'ava';
 import { unnamedAgent } from '@agent-workflow/execution/record/agents';
 import { openInProcessRunQueue } from '@agent-workflow/execution/adapters/in-process/queue';
 import { openInProcessWorkerLeases } from '@agent-workflow/execution/adapters/in-process/leases';
+import { openInProcessCodeCalls } from '@agent-workflow/execution/adapters/in-process/code-calls';
 import { openInProcessRunControl } from '@agent-workflow/execution/adapters/in-process/control';
 import { openSqliteRunLog } from '@agent-workflow/execution/adapters/sqlite/run-log';
 import { executionSettings } from '@agent-workflow/execution/config';
@@ -101,6 +102,7 @@ async function openOverGrpc(store: ThreadStore): Promise<Opened> {
     await openExecution({
       ...{ agents: unnamedAgent(graph), threads, memory: ownMemory.memory, log: silentLog, sweepMs: 1000 },
       ...{ queue: openInProcessRunQueue(), leases: openInProcessWorkerLeases(), control: openInProcessRunControl() },
+      codeCalls: openInProcessCodeCalls(),
       eventLog: openSqliteRunLog({ path: ':memory:' }),
       values: readEnv(executionSettings, {}),
     }),

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { openNatsCodeCalls } from '@agent-workflow/execution/adapters/nats/code-calls/code-calls';
+import { hashOfPool } from '@agent-workflow/execution/adapters/nats/client/pools';
 import { openNatsClient, type NatsClient } from '@agent-workflow/execution/adapters/nats/client/client';
 import { openNatsWorkerLeases } from '@agent-workflow/execution/adapters/nats/leases';
 import { openNatsRunLog } from '@agent-workflow/execution/adapters/nats/log/log';
@@ -8,6 +10,8 @@ import {
   type Streams,
   type StreamSettings,
 } from '@agent-workflow/execution/adapters/nats/client/streams';
+import { headers as createHeaders } from 'nats';
+import type { CodeGround } from './code-ground.ts';
 import type { WorkerLeases } from '@agent-workflow/execution/ports/leases';
 import type { RunLog } from '@agent-workflow/execution/ports/log';
 import type { RunQueue } from '@agent-workflow/execution/ports/queue';
@@ -90,5 +94,39 @@ export async function openLeasesOn(
     [Symbol.asyncDispose]: async () => {
       for (const each of [here, there]) await each[Symbol.asyncDispose]();
     },
+  };
+}
+
+/** Calls of code, each process with a connection of its own. */
+export async function openCodeCallsOn(
+  url: string,
+  callsAtOnce?: number,
+): Promise<
+  CodeGround & {
+    /** Sends this to the workers of the agent `support`. */
+    readonly sendRaw: (headers: Readonly<Record<string, string>>, data: string) => Promise<void>;
+  }
+> {
+  const prefix = `${file}-calls-${String(queues++)}`;
+  const opened = new AsyncDisposableStack();
+  const open = async () => {
+    const client = opened.use(await openNatsClient({ url, name: 'test', log: silentLog }));
+    return { client, calls: opened.use(openNatsCodeCalls({ client, prefix, ...(callsAtOnce && { callsAtOnce }) })) };
+  };
+  const { client, calls } = await open();
+  return {
+    calls,
+    openWorker: async (held, reduce) => {
+      const worker = await open();
+      const service = await worker.calls.serve(held, reduce);
+      return { service, die: async () => worker.client.connection.close() };
+    },
+    sendRaw: async (values, data) => {
+      const headers = createHeaders();
+      for (const [name, value] of Object.entries(values)) headers.set(name, value);
+      client.connection.publish(`${prefix}.code.${hashOfPool({ agent: 'support' })}`, data, { headers });
+      await client.flush(5000);
+    },
+    [Symbol.asyncDispose]: async () => opened.disposeAsync(),
   };
 }

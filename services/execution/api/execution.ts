@@ -5,6 +5,7 @@ import type { Execution } from '@agent-workflow/protos/execution';
 import type { Memory } from '@agent-workflow/protos/memory';
 import type { Threads } from '@agent-workflow/protos/threads';
 import type { KnownAgents } from '../record/known-agents.ts';
+import type { CodeCalls } from '../ports/code-calls.ts';
 import type { RunControl } from '../ports/control.ts';
 import type { RunLog } from '../ports/log.ts';
 import type { RunQueue } from '../ports/queue.ts';
@@ -26,6 +27,7 @@ interface ExecutionOptions {
   readonly queue: RunQueue;
   readonly eventLog: RunLog;
   readonly control: RunControl;
+  readonly codeCalls: Pick<CodeCalls, 'reduce'>;
   readonly log: Log;
   /** Absent where this replica accepts runs and drives none. */
   readonly worker: Worker | undefined;
@@ -41,7 +43,7 @@ interface ExecutionOptions {
 /** The execution service: one function for each RPC. */
 export function createExecution(options: ExecutionOptions): Execution {
   const { known, threads, log } = options;
-  const writeState = createStateWriter(threads, known);
+  const writeState = createStateWriter(threads, known, options.codeCalls);
   const started = createStartedRuns();
   const runAside = createRunAside(log);
   const finishStop = createFinishStop({ ...options, runAside });

@@ -1,4 +1,4 @@
-import { conflict, invalid, isServiceError, ServiceError, type ErrorDetail } from '@agent-workflow/kit/errors';
+import { invalid, isServiceError, ServiceError, type ErrorDetail } from '@agent-workflow/kit/errors';
 import { newId } from '@agent-workflow/kit/ids';
 import { sizes } from '@agent-workflow/kit/sizes';
 import { readEntry } from '@agent-workflow/protos/message';
@@ -10,30 +10,49 @@ import type { AgentShape } from '../record/agent-shape.ts';
 import { fromState } from '../record/thread-state.ts';
 
 type Values = Readonly<Record<string, unknown>>;
+type Fields = Readonly<Record<string, Uint8Array>>;
 type Field = ErrorDetail['field'];
 
+/** Passes values through reducers and checks that are not here. */
+type ReduceElsewhere = (current: Fields, given: Values) => Promise<Fields>;
+
+interface Update {
+  readonly agent: AgentShape;
+  readonly current: State;
+  readonly update: Values;
+  readonly reduceElsewhere: ReduceElsewhere;
+}
+
 /**
- * The changes of a direct write of state, with every field passed through its reducer.
- * @throws Invalid naming what does not fit; Conflict naming a field that only the code of the agent can take, when that is not here.
+ * The changes of a direct write of state, with every field passed through its reducer. Where one of them needs code that is not here, all
+ * of them go there.
+ * @throws Invalid naming what does not fit, and what `reduceElsewhere` throws.
  */
-export function applyUpdate(
-  agent: AgentShape,
-  current: State,
-  update: Values,
-): { readonly fields: Record<string, Uint8Array>; readonly messages: readonly MessageEntry[] } {
-  const at = ['state'];
+export async function applyUpdate({ agent, current, update, reduceElsewhere }: Update): Promise<{
+  readonly fields: Fields;
+  readonly messages: readonly MessageEntry[];
+}> {
   const { context, ...given } = update;
-  const messages = context === undefined ? [] : toEntries(context, [...at, 'context']);
+  const messages = context === undefined ? [] : toEntries(context, ['state', 'context']);
+  refuseMisfits(agent, given, ['state']);
+  const { reduced, checked } = agent.elsewhere;
+  const needsCode = Object.keys(given).some((name) => reduced.has(name) || checked.has(name));
+  if (!needsCode) return { fields: reduceFields(agent, current, given), messages };
+  const concerned = Object.entries(current.fields).filter(([name]) => Object.hasOwn(given, name));
+  return { fields: await reduceElsewhere(Object.fromEntries(concerned), given), messages };
+}
+
+/** Merges what is given into the fields of a state by the reducers of the agent. @throws Invalid naming the field that does not fit. */
+export function reduceFields(agent: AgentShape, current: State, given: Values): Fields {
+  const at = ['state'];
   refuseMisfits(agent, given, at);
-  refuseElsewhere(agent, given);
   const { state } = fromState(agent, current);
   const merge = (some: Values): Delta => mergeOutputs(agent.fields, state, [outputOf('state', some)]).delta;
   const delta = reduceOrRefuse(
     () => merge(given),
     () => [...at, ...faultyField(given, merge)],
   );
-  const fields = Object.fromEntries(Object.entries(delta.fields).map(([name, json]) => [name, Buffer.from(json)]));
-  return { fields, messages };
+  return Object.fromEntries(Object.entries(delta.fields).map(([name, json]) => [name, Buffer.from(json)]));
 }
 
 /** The first field that cannot be merged even alone: fields do not depend on each other. */
@@ -88,17 +107,6 @@ function refuseMisfits({ fields, elsewhere }: AgentShape, values: Values, at: Fi
     const fault = isReduced ? undefined : misfit(spec, value);
     if (fault !== undefined) throw invalid([...at, name], fault, `${spec.type}_type`);
     if (name === 'context_summary') refuseLongSummary(value as string, [...at, name]);
-  }
-}
-
-/** @throws Conflict naming the first field whose reducer or check only a worker has: the thread waits for no worker. */
-function refuseElsewhere({ elsewhere: { reduced, checked } }: AgentShape, values: Values): void {
-  for (const name of Object.keys(values)) {
-    const why = reduced.has(name) ? 'has a reducer' : checked.has(name) ? 'is checked by code' : undefined;
-    if (why === undefined) continue;
-    throw conflict(
-      `field "${name}" ${why}, which only a worker of the agent runs: send it as the initial_state of a run instead`,
-    );
   }
 }
 

@@ -6,6 +6,8 @@ import type { UpdateStateRequest } from '@agent-workflow/protos/execution';
 import type { State, StateCalls } from '@agent-workflow/protos/threads';
 import type { KnownAgents } from '../record/known-agents.ts';
 import { fromJson } from '../record/json.ts';
+import { named } from '../record/agents.ts';
+import type { CodeCalls } from '../ports/code-calls.ts';
 import { agentNamed } from './agents.ts';
 import { messageField, withFields } from './fields-of-record.ts';
 import { applyUpdate } from './update-state.ts';
@@ -14,7 +16,7 @@ import { applyUpdate } from './update-state.ts';
 type WriteState = (request: UpdateStateRequest, call: Call) => Promise<State>;
 
 /**
- * A write reads the state, passes it through the reducers, and is refused by the record when another write came first. So the
+ * A write reads the state, passes it through the reducers, here or at a worker of the agent, and is refused by the record when another write came first. So the
  * writes of one thread are made one after another in each replica, and only those of other replicas can come between. A refused
  * write reads again after a random pause, until its caller's deadline is near. Each refusal means that the write of another
  * replica was made, and each replica makes one at a time.
@@ -22,6 +24,7 @@ type WriteState = (request: UpdateStateRequest, call: Call) => Promise<State>;
 export function createStateWriter(
   threads: Pick<StateCalls, 'getState' | 'writeState'>,
   known: KnownAgents,
+  codeCalls: Pick<CodeCalls, 'reduce'>,
 ): WriteState {
   const oneAtATime = createKeyedLock();
 
@@ -30,7 +33,10 @@ export function createStateWriter(
     const current = await threads.getState({ owner, threadId }, call);
     const agent = await agentNamed(known, current.agent, { thread: { owner, threadId } });
     const update = fromJson(request.stateJson) as Readonly<Record<string, unknown>>;
-    const { fields, messages } = applyUpdate(agent, current, update);
+    const revision = agent.checkedRevision === '' ? undefined : agent.checkedRevision;
+    const reduceElsewhere = async (fields: State['fields'], given: Readonly<Record<string, unknown>>) =>
+      codeCalls.reduce({ agent: agent.name, ...named(undefined, revision), current: fields, given }, call);
+    const { fields, messages } = await applyUpdate({ agent, current, update, reduceElsewhere });
     const { version: expectedVersion } = current;
     return withFields(
       threads.writeState({ owner, threadId, expectedVersion, fields, messages, ...naming }, call),

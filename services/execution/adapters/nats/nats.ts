@@ -1,11 +1,13 @@
 import { isServiceError } from '@agent-workflow/kit/errors';
 import type { Log } from '@agent-workflow/kit/log';
 import { retry } from '@agent-workflow/kit/retry';
+import type { CodeCalls } from '../../ports/code-calls.ts';
 import type { RunControl } from '../../ports/control.ts';
 import type { WorkerLeases } from '../../ports/leases.ts';
 import type { RunLog } from '../../ports/log.ts';
 import type { RunQueue } from '../../ports/queue.ts';
 import { isNotReady, openNatsClient, steadily, type NatsClient, type NatsClientOptions } from './client/client.ts';
+import { openNatsCodeCalls } from './code-calls/code-calls.ts';
 import { openNatsControl } from './control.ts';
 import { checkDurability, checkVersion, readSyncInterval } from './durability.ts';
 import { openNatsWorkerLeases } from './leases.ts';
@@ -31,6 +33,7 @@ interface Nats extends AsyncDisposable {
   readonly eventLog: RunLog;
   readonly leases: WorkerLeases;
   readonly control: RunControl;
+  readonly codeCalls: CodeCalls;
   readonly isConnected: () => boolean;
 }
 
@@ -73,8 +76,9 @@ async function openPorts(client: NatsClient, streams: Streams, options: NatsOpti
   const queue = opened.use(await openNatsRunQueue({ streams, log, watchMs }));
   const leases = opened.use(await openNatsWorkerLeases({ client, prefix, leaseMs }));
   const control = opened.use(openNatsControl({ client, prefix }));
+  const codeCalls = opened.use(openNatsCodeCalls({ client, prefix }));
   const rest = opened.move();
-  return { queue, eventLog, leases, control, [Symbol.asyncDispose]: async () => rest.disposeAsync() };
+  return { queue, eventLog, leases, control, codeCalls, [Symbol.asyncDispose]: async () => rest.disposeAsync() };
 }
 
 const retryMs = 250;
