@@ -645,7 +645,10 @@ export interface CommitStepRequest {
   readonly next: readonly string[];
   readonly openCalls: readonly OpenCall[];
   readonly end?: RunEnd;
-  /** What a later claim of the run returns to the worker. */
+  /**
+   * What a later claim of the run returns to the worker. The record reads `visits` of it when the run is ended by others
+   * (`protos/progress.ts`).
+   */
   readonly progressJson?: Uint8Array;
   /** The ids of the open questions. */
   readonly openInterrupts: readonly string[];
@@ -980,6 +983,8 @@ export interface StoppedRun {
   /** The request that started the run. */
   readonly requestId: string;
   readonly isNewThread: boolean;
+  /** The iterations that it had committed. */
+  readonly iterations?: number;
 }
 
 export interface FinishDeleteRequest {

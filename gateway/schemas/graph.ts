@@ -82,6 +82,13 @@ const RunConfig = objectOf(
   },
 );
 
+/** A JSON Schema, of an object: models call tools with nothing else. */
+const Parameters = Type.Unsafe<Record<string, unknown>>({
+  type: 'object',
+  properties: { type: { enum: ['object'], description: 'Default: `object`' } },
+  additionalProperties: true,
+});
+
 /** A tool that the caller runs. */
 const Tool = objectOf('RemoteTool', 'A tool that the caller runs, as a browser that knows its place.', {
   node_name: Type.Optional(text('The node that calls it. Default: any node with tools')),
@@ -92,7 +99,10 @@ const Tool = objectOf('RemoteTool', 'A tool that the caller runs, as a browser t
   }),
   description: Type.Optional(text('What the tool does, for the model. Default: empty')),
   parameters: Type.Optional(
-    described(JsonObject, 'The JSON Schema of its arguments. Default: an object without properties'),
+    described(
+      Parameters,
+      'The JSON Schema of its arguments, which are an object. Default: an object without properties',
+    ),
   ),
 });
 

@@ -46,6 +46,7 @@ import { threadsFilesContract } from './threads-files.ts';
 import { threadsRacesContract } from './threads-races.ts';
 import { threadsRevisionsContract } from './threads-revisions.ts';
 import { threadsSizesContract } from './threads-sizes.ts';
+import { threadsEndsContract } from './threads-ends.ts';
 import { threadsSleepContract } from './threads-sleep.ts';
 import { threadsUsageContract } from './threads-usage.ts';
 
@@ -991,6 +992,7 @@ export function threadsContract(test: TestFn, name: string, open: OpenThreads, s
   threadsPastContract(test, name, { open, scale });
   threadsRacesContract(test, name, { open, scale });
   threadsSizesContract(test, name, { open });
+  threadsEndsContract(test, name, open);
   threadsSleepContract(test, name, open);
   threadsRevisionsContract(test, name, open);
   threadsAgentsContract(test, name, open);

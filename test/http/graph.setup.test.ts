@@ -55,6 +55,14 @@ test('a list that cannot be is refused by the place of its fault, and the one be
   t.deepEqual(await secured.refused(t, twice, 422, 'VALIDATION_ERROR'), [['body', 'tools', 1, 'name']]);
   const nowhere = ada.send('POST', '/v1/graph/setup', { tools: [{ ...toolNamed('a'), node_name: 'nowhere' }] });
   t.deepEqual(await secured.refused(t, nowhere, 422, 'VALIDATION_ERROR'), [['body', 'tools', 0, 'node_name']]);
+  for (const type of ['array', 'string', ['object', 'null'], 7]) {
+    const unfit = [toolNamed('a'), { ...toolNamed('b'), parameters: { type } }];
+    const place = [['body', 'tools', 1, 'parameters', 'type']];
+    const setUp = ada.send('POST', '/v1/graph/setup', { tools: unfit });
+    t.deepEqual(await secured.refused(t, setUp, 422, 'VALIDATION_ERROR'), place);
+    const invoke = ada.send('POST', '/v1/graph/invoke', { messages: [user('hello')], tools: unfit });
+    t.deepEqual(await secured.refused(t, invoke, 422, 'VALIDATION_ERROR'), place);
+  }
   const missing = ada.send('POST', '/v1/graph/setup', {});
   t.deepEqual(await secured.refused(t, missing, 422, 'VALIDATION_ERROR'), [['body', 'tools']]);
   t.is(await statusOf(ada), 'interrupted');

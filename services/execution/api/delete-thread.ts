@@ -48,7 +48,7 @@ async function isThere(threads: ThreadReadCalls, key: ThreadKey, call: Call): Pr
 async function publishStop(parts: DeleteParts, key: ThreadKey, run: StoppedRun): Promise<void> {
   parts.control.stop(run.runId);
   const now = Date.now();
-  const ended = { status: 'stopped', iterations: 0, recursionLimitReached: false } as const;
+  const ended = { status: 'stopped', iterations: run.iterations ?? 0, recursionLimitReached: false } as const;
   await publishEnd(parts, {
     ...key,
     ...run,

@@ -1,5 +1,6 @@
 import type { ClaimedRun } from '@agent-workflow/protos/threads';
 import type { Continuation } from '@agent-workflow/graph/run/continuation';
+import type { Visits } from '@agent-workflow/protos/progress';
 import { addedBefore, type Added } from './added.ts';
 import { fromJson } from './json.ts';
 
@@ -14,7 +15,7 @@ interface EarlierProgress {
 
 /** What each commit stores for the worker that claims the run next. The keys are stored: they do not change. */
 interface StoredProgress {
-  readonly visits: Readonly<Record<string, number>>;
+  readonly visits: Visits;
   readonly carry?: Continuation;
 }
 

@@ -5,6 +5,7 @@ import type { BeginDeleteReply, DeletionCalls, StoppedRun } from '@agent-workflo
 import type { References } from '../files/references.ts';
 import type { IdempotencyRecords } from '../ports/idempotency.ts';
 import type { ThreadReads } from '../ports/reads.ts';
+import { committedIterations } from '../runs/revision.ts';
 import type { Head, ThreadKey } from '../ports/record.ts';
 import type { ThreadSweeps } from '../ports/sweeps.ts';
 import { fromJson, toJson } from '../record/json.ts';
@@ -26,12 +27,16 @@ const runsAtOnce = 8;
 
 export function createDeletionCalls({ store, states, changing, references, now }: DeletionCallsOptions): DeletionCalls {
   const markDeleting = async (key: ThreadKey): Promise<BeginDeleteReply> => {
-    const stoppedRunIds = await changing.change(key, {}, ({ head }) => {
+    const { ids: stoppedRunIds, held } = await changing.change(key, {}, ({ head }) => {
       if (!head) throw notFound(`thread "${key.threadId}" does not exist`);
       const marked: Head = { ...head, deleting: true, epoch: head.epoch + 1 };
-      return { change: { head: marked }, reply: [...(head.activeRun ? [head.activeRun] : []), ...head.queue] };
+      const ids = [...(head.activeRun ? [head.activeRun] : []), ...head.queue];
+      return { change: { head: marked }, reply: { ids, held: head } };
     });
-    return { stoppedRunIds, stoppedRuns: await stoppedRunsOf(store, key.owner, stoppedRunIds) };
+    return {
+      stoppedRunIds,
+      stoppedRuns: await stoppedRunsOf(store, { owner: key.owner, runIds: stoppedRunIds, held }),
+    };
   };
 
   /**
@@ -79,13 +84,14 @@ const toDeletion = (record: { readonly reply?: Uint8Array } | undefined): BeginD
 /** The records of the stopped runs: once the thread is marked, no other call reads them. */
 async function stoppedRunsOf(
   store: ThreadReads,
-  owner: string,
-  runIds: readonly string[],
+  { owner, runIds, held }: { readonly owner: string; readonly runIds: readonly string[]; readonly held: Head },
 ): Promise<readonly StoppedRun[]> {
   const found = new Map<string, StoppedRun>();
   await eachOf(runIds, runsAtOnce, async (runId) => {
     const run = await store.getRun(owner, runId);
-    if (run) found.set(runId, { runId, requestId: run.requestId, isNewThread: run.isNewThread });
+    if (!run) return;
+    const { requestId, isNewThread } = run;
+    found.set(runId, { runId, requestId, isNewThread, iterations: committedIterations(held, run) });
   });
   return runIds.flatMap((runId) => found.get(runId) ?? []);
 }

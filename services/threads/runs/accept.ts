@@ -14,7 +14,7 @@ import { requireSize } from '../record/size.ts';
 import { claim, goneNode, matchesInterrupts, waitsAtGone } from './claim.ts';
 import { endRun } from './commit.ts';
 import type { RoutingsByAgent } from '../agents/routings.ts';
-import { fixRevision, mayServe, servedRun, type Serving } from './revision.ts';
+import { committedIterations, fixRevision, mayServe, servedRun, type Serving } from './revision.ts';
 import { rollBack, type Rollback } from './rollback.ts';
 
 /** What an acceptance is decided by. */
@@ -198,7 +198,11 @@ function stopActive(
   head: Head,
   ending: Serving & { readonly at: number },
 ): { readonly free: Head; readonly stopped: RunRecord } {
-  const end = { status: 'stopped', iterations: 0, recursionLimitReached: false } as const;
+  const end = {
+    status: 'stopped',
+    iterations: committedIterations(head, active),
+    recursionLimitReached: false,
+  } as const;
   const ended = endRun({ ...head, epoch: head.epoch + 1, queue: [] }, active, { end, ...ending });
   return { free: { ...ended.head, queue: head.queue }, stopped: ended.run };
 }

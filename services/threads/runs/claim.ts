@@ -17,7 +17,15 @@ import { requireSize, refusalToBegin } from '../record/size.ts';
 import { refusalToOverwrite, withCheckpoint } from '../history/undo.ts';
 import type { RoutingsByAgent } from '../agents/routings.ts';
 import { endRun, nextOf } from './commit.ts';
-import { isOfRetired, mayServe, noteRevision, servedRun, settleRevision, type Serving } from './revision.ts';
+import {
+  committedIterations,
+  isOfRetired,
+  mayServe,
+  noteRevision,
+  servedRun,
+  settleRevision,
+  type Serving,
+} from './revision.ts';
 import { agentOf } from '../record/head.ts';
 import { placeMessages } from '../record/place.ts';
 
@@ -140,7 +148,8 @@ const retiredUnder = ({ revision = '' }: Head): RunError => ({
 
 /** Ends the run as failed. What the thread waits for, and its log, stay as they are. */
 function failRun(head: Head, run: RunRecord, { error, ...ending }: Failing): Decision<ClaimedRun> {
-  const end = { status: 'failed', iterations: 0, recursionLimitReached: false, error } as const;
+  const iterations = committedIterations(head, run);
+  const end = { status: 'failed', iterations, recursionLimitReached: false, error } as const;
   const ended = endRun({ ...head, epoch: head.epoch + 1 }, run, { end, ...ending });
   return {
     change: { head: ended.head, runs: [ended.run] },

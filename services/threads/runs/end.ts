@@ -4,6 +4,7 @@ import type { EndRunReply, EndRunRequest, RunEnd } from '@agent-workflow/protos/
 import type { Decision, Snapshot } from '../ports/changes.ts';
 import type { RoutingsByAgent } from '../agents/routings.ts';
 import { endRun, nextOf } from './commit.ts';
+import { committedIterations } from './revision.ts';
 
 /** Ends a run from outside. The epoch rises, so that its worker commits nothing more. */
 export function decideEnd(
@@ -19,7 +20,7 @@ export function decideEnd(
 
   const end: RunEnd = {
     status: request.status,
-    iterations: 0,
+    iterations: committedIterations(head, run),
     recursionLimitReached: false,
     ...(request.error === undefined ? {} : { error: request.error }),
   };

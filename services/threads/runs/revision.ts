@@ -1,5 +1,6 @@
 import { defaultAgent } from '@agent-workflow/kit/agents';
 import { revisionFor } from '@agent-workflow/protos/routing';
+import { iterationsIn } from '@agent-workflow/protos/progress';
 import { isRetired } from '../agents/routing.ts';
 import type { RoutingsByAgent } from '../agents/routings.ts';
 import type { Head, RunRecord, ThreadKey } from '../ports/record.ts';
@@ -68,10 +69,17 @@ interface Settled {
   readonly isLost: boolean;
 }
 
+/** Whether the run that holds the thread has committed a step. */
+const hasCommits = (head: Head, run: RunRecord): boolean =>
+  head.foundVersion !== undefined && run.input === undefined && head.step > 0;
+
+/** The iterations that the run has committed. Before its first commit the head has the progress of the run before it. */
+export const committedIterations = (head: Head, run: RunRecord): number =>
+  head.activeRun === run.runId && hasCommits(head, run) ? iterationsIn(head.progress) : 0;
+
 /** A run of a retired revision moves to where its agent is routed, unless it has committed a step. */
 export function settleRevision(head: Head, run: RunRecord, serving: Serving): Settled {
   if (!isOfRetired(head, serving.routings)) return { head, isMoved: false, isLost: false };
-  const hasCommits = head.foundVersion !== undefined && !run.input && head.step > 0;
-  if (hasCommits) return { head, isMoved: false, isLost: true };
+  if (hasCommits(head, run)) return { head, isMoved: false, isLost: true };
   return { head: fixRevision(head, serving, { answers: false }), isMoved: true, isLost: false };
 }

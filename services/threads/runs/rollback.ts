@@ -4,6 +4,7 @@ import type { Head, RunRecord } from '../ports/record.ts';
 import type { Undone } from '../history/overlay.ts';
 import { joined, marked, restored } from '../history/restore.ts';
 import { withoutRun } from './commit.ts';
+import { committedIterations } from './revision.ts';
 
 export interface Rollback {
   /** The head of the thread as that run found it; no run holds it, and its queue is kept. */
@@ -34,7 +35,11 @@ export function rollBack({ overlay, oldest }: Undone, before: Head, run: RunReco
     claims: 0,
     updatedAt: now,
   };
-  const end = { status: 'stopped', iterations: 0, recursionLimitReached: false } as const;
+  const end = {
+    status: 'stopped',
+    iterations: committedIterations(before, run),
+    recursionLimitReached: false,
+  } as const;
   // What it added is gone: where its output began is where it ends.
   const output = run.outputFrom === undefined ? {} : { outputTo: run.outputFrom };
   return {
