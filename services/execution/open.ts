@@ -141,7 +141,8 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
   if (worker) opening.use(control.onStop(worker.stop));
   const { list, revision } = agents;
   const held = { agents: list.map(({ name }) => name), ...(revision === undefined ? {} : { revision }) };
-  const serving = worker && opening.use(await codeCalls.serve(held, createReduce({ agents, log })));
+  const serving =
+    worker && opening.use(await codeCalls.serve(held, createReduce({ agents, log, onCode: watchdog.begin })));
   opening.use(every(options.sweepMs, async () => sweep(worker), onSweepError));
   opening.use(every(options.sweepMs, createRetiredSleepers({ threads, queue, registry }), onSweepError));
   opening.use(openWakes({ threads, queue, now, log }));

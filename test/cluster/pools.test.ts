@@ -107,6 +107,22 @@ withCluster(test, options, (cluster) => {
     },
   );
 
+  test.serial('a reducer that blocks ends its worker, also one that has driven no run, and no other', async (t) => {
+    const [support, billing] = cluster().workers;
+    const write = async (agent: string, pids: string) =>
+      (await client().send('POST', `/v1/threads/of-${agent}/state`, { config: {}, state: { pids } })).status;
+    await billing?.stop();
+    await billing?.start({ BLOCK_LIMIT_MS: '1000' });
+    t.is(await write('billing', 'block'), 503);
+    await until(() => billing?.isRunning() === false);
+    t.true(billing?.lines().some((line) => line.includes('the event loop was blocked')));
+    t.is(await write('support', 'x'), 200);
+    t.true(support?.isRunning());
+    await billing?.kill();
+    await billing?.start({ BLOCK_LIMIT_MS: '10000' });
+    await until(async () => (await write('billing', 'x')) === 200);
+  });
+
   test.serial('a thousand runs of an agent without a worker delay no other agent’s, and none is lost', async (t) => {
     t.timeout(240_000);
     const [, billing] = cluster().workers;

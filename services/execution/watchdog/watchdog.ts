@@ -11,6 +11,8 @@ import type { WatchdogOrders } from './thread.ts';
 export interface Watchdog extends AsyncDisposable {
   /** Does the work of one run, so that a block can be attributed to it. Call `onStep` with the nodes of each step. */
   readonly watch: <T>(run: WatchedRun, work: (onStep: (nodes: readonly string[]) => void) => Promise<T>) => Promise<T>;
+  /** To be called before code of agents runs for no run, as a reducer does: a block is found from here on. */
+  readonly begin: () => void;
 }
 
 interface WatchedRun {
@@ -31,21 +33,26 @@ export type OpenWatchdog = (options: WatchdogOptions) => Watchdog;
 /** Watches nothing: for tests and tools that share their process with other code. */
 export const unwatched: Watchdog = {
   watch: async (_run, work) => work(() => undefined),
+  begin: () => undefined,
   [Symbol.asyncDispose]: () => Promise.resolve(),
 };
 
 /**
  * Watches the main thread of this process; opened in another thread it watches nothing. A process whose main thread is blocked for
  * longer than the limit is ended with SIGKILL, after a log line that names run and node. Uncaught errors of agents' code are
- * logged, and the process continues. The watching thread starts with the first run.
+ * logged, and the process continues. The watching thread starts with the first code of agents.
  */
 export const openWatchdog: OpenWatchdog = ({ limitMs, runs, log }) => {
   if (!isMainThread) return unwatched;
   const uncaught = catchUncaughtErrors(log);
   let thread: WatchingThread | undefined;
+  const begin = (): void => {
+    if (limitMs > 0) thread ??= startThread(limitMs, createBoard(runs), log);
+  };
   return {
+    begin,
     watch: async ({ runId, threadId }, work) => {
-      if (limitMs > 0) thread ??= startThread(limitMs, createBoard(runs), log);
+      begin();
       const line = thread?.board.take(runId);
       try {
         return await codeOrigins.run({ runId, threadId }, async () => work((nodes) => line?.write(nodes)));
