@@ -46,6 +46,13 @@ interface OpenExecutionOptions {
   readonly drives?: boolean;
   /** Whether runs are accepted here; yes when absent. Then this process also fails the runs that no worker takes. */
   readonly accepts?: boolean;
+  /**
+   * Whether runs without a live worker, sleeping runs and what is to be removed are looked after here; yes when absent. A worker that
+   * belongs to a pool leaves them to the processes that accept runs.
+   */
+  readonly tends?: boolean;
+  /** Stands on the record of the runs that are claimed here; a new id when absent. */
+  readonly workerId?: string;
   readonly log: Log;
   readonly values: Values<typeof executionSettings>;
   /**
@@ -78,7 +85,15 @@ const waitingMs = 30_000;
 /** Requeues the runs of dead workers, then starts to drive runs. */
 export async function openExecution(options: OpenExecutionOptions): Promise<OpenExecution> {
   const { agents, threads, memory, files, queue, leases, eventLog, control, log, values } = options;
-  const { drives = true, accepts = true, now = Date.now, watchdog = unwatched, health = healthy } = options;
+  const {
+    drives = true,
+    accepts = true,
+    tends = true,
+    workerId = newId(),
+    now = Date.now,
+    watchdog = unwatched,
+    health = healthy,
+  } = options;
   await using opening = new AsyncDisposableStack();
   opening.use(eventLog);
   opening.use(queue);
@@ -104,10 +119,9 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
 
   const hasAgents = agents.list.length > 0;
   if (drives) opening.use(await openRegistration({ agents, threads, log, isOnly: options.registers === true }));
-  const workerId = newId();
   const lease =
     hasAgents && drives ? opening.use(await holdLease({ leases, workerId, leaseMs: values.LEASE_MS, log })) : undefined;
-  await sweep().catch(onSweepError);
+  if (tends) await sweep().catch(onSweepError);
   const worker =
     lease &&
     createWorker({
@@ -130,11 +144,13 @@ export async function openExecution(options: OpenExecutionOptions): Promise<Open
       onUsage: options.onUsage,
     });
   if (worker) opening.use(control.onStop(worker.stop));
-  opening.use(every(options.sweepMs, async () => sweep(worker), onSweepError));
-  opening.use(openWakes({ threads, queue, agents, now, log }));
 
   const parts = { threads, memory, eventLog, control, worker, known };
-  opening.use(await openHousekeeping({ ...parts, log, values, now }));
+  if (tends) {
+    opening.use(every(options.sweepMs, async () => sweep(worker), onSweepError));
+    opening.use(openWakes({ threads, queue, agents, now, log }));
+    opening.use(await openHousekeeping({ ...parts, log, values, now }));
+  }
   const endWatch = opening.use(openEndWatch({ ...parts, firstMs: values.LEASE_MS, log }));
 
   const opened = opening.move();

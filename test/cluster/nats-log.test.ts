@@ -4,9 +4,10 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import test from 'ava';
 import { watchOlderReplicas } from '@agent-workflow/execution/adapters/nats/client/older-replicas';
+import { hashOfAgent } from '@agent-workflow/execution/adapters/nats/client/pools';
 import { toOldJson } from '@agent-workflow/protos/old-events';
 import { openNatsRunLog } from '@agent-workflow/execution/adapters/nats/log/log';
-import { eventSubjectOf } from '@agent-workflow/execution/adapters/nats/log/reader';
+import { eventSubjectOf } from '@agent-workflow/execution/adapters/nats/log/places';
 import type { RunLog } from '@agent-workflow/execution/ports/log';
 import { isServiceError } from '@agent-workflow/kit/errors';
 import { createLog } from '@agent-workflow/kit/log';
@@ -352,7 +353,7 @@ type Place = Awaited<ReturnType<typeof openPlace>>;
 
 /** How many messages the stream holds of a run. */
 async function messagesOf({ streams: { manager, names } }: Place, run: string): Promise<number> {
-  const subject = eventSubjectOf(names, run);
+  const subject = eventSubjectOf(names, hashOfAgent('default'), run);
   const { state } = await manager.streams.info(names.events, { subjects_filter: subject });
   return state.subjects?.[subject] ?? 0;
 }

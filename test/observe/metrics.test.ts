@@ -4,7 +4,7 @@ import { callMetrics } from '@agent-workflow/runtime/calls';
 import { healthMetrics } from '@agent-workflow/runtime/health';
 import type { Metrics } from '@agent-workflow/runtime/metrics';
 import { processMetrics } from '@agent-workflow/runtime/observe';
-import { executionMetrics } from '@agent-workflow/execution/metrics';
+import { executionMetrics, natsMetrics } from '@agent-workflow/execution/metrics';
 import { endpoints } from '@agent-workflow/gateway/endpoints';
 import { fileMetrics } from '@agent-workflow/gateway/files/metrics';
 import { gatewayMetrics } from '@agent-workflow/gateway/metrics';
@@ -26,7 +26,7 @@ import { makeWorkspace } from '../servers/standalone.ts';
 const parts: Readonly<Record<string, Metrics>> = {
   all: { ...processMetrics, ...healthMetrics, ...callMetrics },
   gateway: { ...gatewayMetrics(endpoints), ...redisMetrics, ...fileMetrics },
-  execution: executionMetrics,
+  execution: { ...executionMetrics, ...natsMetrics },
   threads: {
     ...cassandraMetrics,
     postgresRequests: postgresMetrics.requests,
