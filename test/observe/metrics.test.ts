@@ -118,7 +118,7 @@ test('each run, request, step and search is counted once, under names that are t
   };
   t.deepEqual(Object.fromEntries(Object.keys(expected).map((series) => [series, value(series)])), expected);
   t.true(value('agent_workflow_events_appended_total') > 10);
-  t.deepEqual(names.toSorted(), known.filter((name) => !/redis|cassandra|postgres/.test(name)).toSorted());
+  t.deepEqual(names.toSorted(), known.filter((name) => !/redis|cassandra|postgres|nats/.test(name)).toSorted());
   for (const id of [threadId, 'anon', 'hello']) t.false(text.includes(id), id);
   t.notRegex(text, /[0-9a-f]{8}-[0-9a-f]{4}-7/, 'an id stands in a label');
 });
